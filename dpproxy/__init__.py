@@ -1,0 +1,1 @@
+"""A privacy layer for SQL: differential privacy over the PostgreSQL wire protocol."""

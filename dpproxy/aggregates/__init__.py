@@ -1,0 +1,1 @@
+"""One file per aggregate; the table names them."""

@@ -1,0 +1,1 @@
+"""What a statement means for privacy: scopes, types, bounds, keys, totality."""

@@ -1,0 +1,1 @@
+"""Where the exact stage runs."""

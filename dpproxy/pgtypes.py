@@ -1,0 +1,78 @@
+"""The PostgreSQL types we answer with: name, OID, wire size (pg_type), and the Python values that stand for them."""
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class SqlType:
+    """A type as a client sees it; ``modifier`` is pg_attribute.atttypmod, -1 for none."""
+
+    name: str
+    oid: int
+    size: int
+    modifier: int = -1
+
+    def with_precision(self, precision: int, scale: int) -> "SqlType":
+        """numeric(precision, scale)."""
+        return replace(self, modifier=((precision << 16) | scale) + 4)
+
+    @property
+    def scale(self) -> int | None:
+        """Digits after the point of a numeric with a modifier, else None."""
+        return None if self.modifier < 0 else (self.modifier - 4) & 0xFFFF
+
+    @property
+    def precision(self) -> int | None:
+        """All digits of a numeric with a modifier, else None."""
+        return None if self.modifier < 0 else (self.modifier - 4) >> 16
+
+    def is_same(self, other: "SqlType") -> bool:
+        """Equal apart from the modifier."""
+        return self.oid == other.oid
+
+
+BOOL = SqlType("bool", 16, 1)
+BYTEA = SqlType("bytea", 17, -1)
+NAME = SqlType("name", 19, 64)
+INT8 = SqlType("int8", 20, 8)
+INT2 = SqlType("int2", 21, 2)
+INT4 = SqlType("int4", 23, 4)
+TEXT = SqlType("text", 25, -1)
+OID = SqlType("oid", 26, 4)
+FLOAT4 = SqlType("float4", 700, 4)
+FLOAT8 = SqlType("float8", 701, 8)
+UNKNOWN = SqlType("unknown", 705, -2)
+VARCHAR = SqlType("varchar", 1043, -1)
+DATE = SqlType("date", 1082, 4)
+TIMESTAMP = SqlType("timestamp", 1114, 8)
+TIMESTAMPTZ = SqlType("timestamptz", 1184, 8)
+NUMERIC = SqlType("numeric", 1700, -1)
+
+TYPES: tuple[SqlType, ...] = (
+    BOOL, BYTEA, NAME, INT8, INT2, INT4, TEXT, OID, FLOAT4, FLOAT8, UNKNOWN, VARCHAR, DATE, TIMESTAMP, TIMESTAMPTZ,
+    NUMERIC,
+)  # fmt: skip
+BY_OID: dict[int, SqlType] = {t.oid: t for t in TYPES}
+INTEGERS = frozenset({INT2.oid, INT4.oid, INT8.oid})
+FLOATS = frozenset({FLOAT4.oid, FLOAT8.oid})
+TEXTS = frozenset({TEXT.oid, VARCHAR.oid})
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of an answer, of a table, or of a released relation."""
+
+    name: str
+    type: SqlType
+    not_null: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Tables of one data source, by name; public facts (DDL), never content."""
+
+    tables: dict[str, tuple[Column, ...]]
+
+    def column(self, table: str, name: str) -> Column | None:
+        """The column, or None."""
+        return next((c for c in self.tables.get(table, ()) if c.name == name), None)

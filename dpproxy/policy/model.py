@@ -1,0 +1,134 @@
+"""The policy as values: what the data's owner declares about tables, columns, budgets and grants.
+
+Everything here is public by decision of the owner; nothing is read from rows. Undeclared is hidden.
+"""
+
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import Enum
+from fractions import Fraction
+
+Scalar = int | Fraction | str | bool | date | datetime
+"""A declared constant: numbers are exact (Fraction unless whole), text, booleans, dates, timestamps."""
+
+
+class Outside(Enum):
+    """What a value outside BETWEEN becomes wherever it is read."""
+
+    CLAMP = "CLAMP"
+    NULL = "NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """DOMAIN BETWEEN low AND high; for numbers, dates and timestamps; ``low <= high``."""
+
+    low: Scalar
+    high: Scalar
+    outside: Outside = Outside.CLAMP
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """DOMAIN IN (...): exactly these values, in declared order; None where NULL is listed."""
+
+    values: tuple[Scalar | None, ...]
+
+
+Domain = Between | Members
+
+
+class ColumnClass(Enum):
+    """SET PRIVACY CLASS, for protected views."""
+
+    IDENTIFIER = "IDENTIFIER"
+    QUASI_IDENTIFIER = "QUASI IDENTIFIER"
+    SENSITIVE = "SENSITIVE"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPolicy:
+    """One declared column; ``domain`` is None where only a class, or HIDDEN, was declared."""
+
+    domain: Domain | None = None
+    column_class: ColumnClass | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The privacy unit of a table: ``key`` is None for PRIVACY KEY ROW."""
+
+    key: str | None
+    references: tuple[str, str] | None = None
+    """(table, column) the key refers to: that table's unit is this table's unit."""
+    max_rows: int = 1
+    max_groups: int | None = None
+
+    @property
+    def groups(self) -> int:
+        """MAX GROUPS, which is MAX ROWS unless declared."""
+        return self.max_rows if self.max_groups is None else min(self.max_groups, self.max_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """The most that all statements together may learn about one unit of a table."""
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    accountant: str = "BASIC"
+
+
+class Exposure(Enum):
+    """How a table may be used."""
+
+    HIDDEN = "HIDDEN"
+    PUBLIC = "PUBLIC"
+    PROTECTED = "PROTECTED"
+
+
+@dataclass(frozen=True, slots=True)
+class TablePolicy:
+    """What is declared of one table; PROTECTED has a unit, the others have none."""
+
+    name: str
+    exposure: Exposure = Exposure.HIDDEN
+    unit: Unit | None = None
+    columns: dict[str, ColumnPolicy] = field(default_factory=dict)
+    ceiling: Ceiling | None = None
+    expected_rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A named budget; limits in nats, None where not declared."""
+
+    name: str
+    limit: Fraction
+    delta: Fraction = Fraction(0)
+    user_limit: Fraction | None = None
+    session_limit: Fraction | None = None
+    max_epsilon: Fraction | None = None
+    default_epsilon: Fraction | None = None
+    refresh: str | None = None
+    """The interval of REFRESH EVERY, None for NEVER."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """SELECT on one table for one role, paid from ``budget`` (None for a public table)."""
+
+    table: str
+    role: str
+    budget: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The whole policy at one version of its state."""
+
+    version: int = 0
+    data_version: int = 1
+    tables: dict[str, TablePolicy] = field(default_factory=dict)
+    budgets: dict[str, Budget] = field(default_factory=dict)
+    grants: tuple[Grant, ...] = ()

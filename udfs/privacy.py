@@ -1,0 +1,57 @@
+"""The vocabulary of privacy as values: losses, and data before and after a mechanism."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+T_co = TypeVar("T_co", covariant=True)
+
+NANO = 10**9
+LEAST_NANO = NANO // 1000
+"""The least epsilon of a mechanism, 1/1000, in nano-epsilon."""
+
+
+class InvalidMechanism(ValueError):
+    """A mechanism's parameter is outside its range; carries public values only."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Loss:
+    """What a release costs: pure epsilon in whole nano-epsilon (rounded up by whoever makes it).
+
+    >>> Loss.of(Fraction(1, 3))
+    Loss(nano=333333334)
+    """
+
+    nano: int
+
+    @staticmethod
+    def of(epsilon: Fraction) -> "Loss":
+        """The least loss that is at least ``epsilon``."""
+        return Loss(-(-epsilon.numerator * NANO // epsilon.denominator))
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The loss in nats."""
+        return Fraction(self.nano, NANO)
+
+
+@dataclass(frozen=True, slots=True)
+class Exact(Generic[T_co]):
+    """A value computed from private data; it may reach a mechanism and nothing else.
+
+    The representation hides the value, so that neither a log line nor a traceback releases it.
+    """
+
+    value: T_co
+
+    def __repr__(self) -> str:
+        return "Exact(<hidden>)"
+
+
+@dataclass(frozen=True, slots=True)
+class Released(Generic[T_co]):
+    """A value a mechanism has paid for; post-processing keeps it released."""
+
+    value: T_co
+    loss: Loss
