@@ -1,0 +1,105 @@
+"""The server's messages as bytes (PostgreSQL documentation, "Message Formats")."""
+
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from dpproxy.wire.messages import (
+    AuthenticationOk,
+    AuthenticationSASL,
+    AuthenticationSASLContinue,
+    AuthenticationSASLFinal,
+    Backend,
+    BackendKeyData,
+    BindComplete,
+    CloseComplete,
+    CommandComplete,
+    EmptyQueryResponse,
+    EncryptionAnswer,
+    ErrorResponse,
+    FieldDescription,
+    NegotiateProtocolVersion,
+    NoData,
+    NoticeResponse,
+    ParameterDescription,
+    ParameterStatus,
+    ParseComplete,
+    PortalSuspended,
+    ReadyForQuery,
+    RowDescription,
+    Rows,
+)
+
+
+def _string(text: str) -> bytes:
+    # A zero byte would end the string early and let the rest read as the next field.
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace") + b"\0"
+
+
+def _strings(texts: Iterable[str]) -> bytes:
+    return b"".join(map(_string, texts))
+
+
+def _authentication(code: int, data: bytes = b"") -> bytes:
+    return struct.pack("!I", code) + data
+
+
+def _field(field: FieldDescription) -> bytes:
+    # No column stands for a table's: table OID and attribute number are 0.
+    return _string(field.name) + struct.pack(
+        "!IHIhih", 0, 0, field.oid, field.size, field.modifier, field.format
+    )
+
+
+def _report(message: ErrorResponse | NoticeResponse, position: int | None) -> bytes:
+    fields = {
+        b"S": message.severity,
+        b"V": message.severity,
+        b"C": message.sqlstate,
+        b"M": message.message,
+        b"D": message.detail,
+        b"H": message.hint,
+        b"P": None if position is None else str(position),
+    }
+    return b"".join(code + _string(text) for code, text in fields.items() if text is not None) + b"\0"
+
+
+_BODIES: Final[Mapping[type, Callable[[Any], bytes]]] = MappingProxyType({
+    AuthenticationOk: lambda _: _authentication(0),
+    AuthenticationSASL: lambda m: _authentication(10, _strings(m.mechanisms) + b"\0"),
+    AuthenticationSASLContinue: lambda m: _authentication(11, m.data),
+    AuthenticationSASLFinal: lambda m: _authentication(12, m.data),
+    NegotiateProtocolVersion: lambda m: struct.pack("!II", m.minor, len(m.unknown)) + _strings(m.unknown),
+    ParameterStatus: lambda m: _string(m.name) + _string(m.value),
+    BackendKeyData: lambda m: struct.pack("!II", m.process, m.secret),
+    ReadyForQuery: lambda m: m.status,
+    RowDescription: lambda m: struct.pack("!H", len(m.fields)) + b"".join(map(_field, m.fields)),
+    ParameterDescription: lambda m: struct.pack(f"!H{len(m.oids)}I", len(m.oids), *m.oids),
+    CommandComplete: lambda m: _string(m.text),
+    ErrorResponse: lambda m: _report(m, m.position),
+    NoticeResponse: lambda m: _report(m, None),
+    NoData: lambda _: b"",
+    EmptyQueryResponse: lambda _: b"",
+    PortalSuspended: lambda _: b"",
+    ParseComplete: lambda _: b"",
+    BindComplete: lambda _: b"",
+    CloseComplete: lambda _: b"",
+})  # fmt: skip
+
+
+def frame(tag: bytes, body: bytes) -> bytes:
+    """A message: type byte, length of itself and the body, body."""
+    return tag + struct.pack("!I", len(body) + 4) + body
+
+
+def encode(message: Backend) -> bytes:
+    """The message's bytes.
+
+    ``process`` and ``secret`` are unsigned 32-bit numbers; an error's ``position`` counts from 1.
+    """
+    if isinstance(message, EncryptionAnswer):
+        return b"S" if message.accepted else b"N"
+    if isinstance(message, Rows):
+        return message.framed
+    return frame(message.tag, _BODIES[type(message)](message))

@@ -1,0 +1,253 @@
+"""Bodies of the client's messages, read from bytes (PostgreSQL documentation, "Message Formats").
+
+A reader takes the body after the length field, and uses up every byte of it or raises ``ProtocolViolation``.
+"""
+
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from dpproxy.errors import ProtocolViolation
+from dpproxy.wire.messages import (
+    Bind,
+    CancelRequest,
+    Close,
+    CopyData,
+    CopyDone,
+    CopyFail,
+    Describe,
+    Execute,
+    Flush,
+    Frontend,
+    GSSENCRequest,
+    Parse,
+    Query,
+    SASLInitialResponse,
+    SASLResponse,
+    SSLRequest,
+    Startup,
+    Sync,
+    Terminate,
+)
+
+MAX_STARTUP: Final = 10_000
+MAX_SASL: Final = 4 * 1024
+MAX_NAME: Final = 64 * 1024
+MAX_SQL: Final = 1024 * 1024
+MAX_BIND: Final = 16 * 1024 * 1024
+MAX_COPY: Final = 1024 * 1024
+MIN_STARTUP: Final = 4
+
+MAJOR_VERSION: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How to read one message: the largest body in bytes, and the function over the body."""
+
+    limit: int
+    read: Callable[[bytes], Frontend]
+
+
+class _Body:
+    """A cursor over one body; every step checks that the bytes are there."""
+
+    __slots__ = ("_at", "_bytes")
+
+    def __init__(self, body: bytes) -> None:
+        self._bytes = body
+        self._at = 0
+
+    @property
+    def rest(self) -> int:
+        return len(self._bytes) - self._at
+
+    def take(self, size: int) -> bytes:
+        if size > self.rest:
+            raise ProtocolViolation("message ends inside a field")
+        start, self._at = self._at, self._at + size
+        return self._bytes[start : self._at]
+
+    def int16(self) -> int:
+        return int.from_bytes(self.take(2), "big")
+
+    def int32(self, *, signed: bool = False) -> int:
+        return int.from_bytes(self.take(4), "big", signed=signed)
+
+    def int16s(self) -> tuple[int, ...]:
+        count = self.int16()
+        return struct.unpack(f"!{count}H", self.take(2 * count))
+
+    def int32s(self) -> tuple[int, ...]:
+        count = self.int16()
+        return struct.unpack(f"!{count}I", self.take(4 * count))
+
+    def string(self) -> str:
+        end = self._bytes.find(b"\0", self._at)
+        if end < 0:
+            raise ProtocolViolation("string without its terminating zero byte")
+        start, self._at = self._at, end + 1
+        try:
+            return self._bytes[start:end].decode("utf-8")
+        except UnicodeDecodeError:
+            raise ProtocolViolation("string is not UTF-8") from None
+
+    def value(self) -> bytes | None:
+        """Int32 length and that many bytes; length -1 is NULL."""
+        size = self.int32(signed=True)
+        if size == -1:
+            return None
+        if size < 0:
+            raise ProtocolViolation(f"value of negative length {size}")
+        return self.take(size)
+
+    def formats(self) -> tuple[int, ...]:
+        codes = self.int16s()
+        if any(code > 1 for code in codes):
+            raise ProtocolViolation("format code is neither 0 (text) nor 1 (binary)")
+        return codes
+
+    def kind(self) -> bytes:
+        kind = self.take(1)
+        if kind not in {b"S", b"P"}:
+            raise ProtocolViolation(f"kind {kind!r} is neither b'S' (statement) nor b'P' (portal)")
+        return kind
+
+    def end(self) -> None:
+        if self.rest:
+            raise ProtocolViolation("message has bytes after its last field")
+
+
+# --- before the session: no type byte, told apart by the version field -------------------------------
+
+
+def _cancel(body: _Body) -> CancelRequest:
+    return CancelRequest(body.int32(), body.int32())
+
+
+def _parameters(body: _Body) -> dict[str, str]:
+    parameters: dict[str, str] = {}
+    while name := body.string():
+        if name in parameters:
+            raise ProtocolViolation("startup parameter given twice")
+        parameters[name] = body.string()
+    return parameters
+
+
+_REQUESTS: Final[Mapping[int, Callable[[_Body], Frontend]]] = MappingProxyType({
+    (1234 << 16) | 5678: _cancel,
+    (1234 << 16) | 5679: lambda _: SSLRequest(),
+    (1234 << 16) | 5680: lambda _: GSSENCRequest(),
+})  # fmt: skip
+
+
+def read_startup(packet: bytes) -> Frontend:
+    """A startup packet or one of the three requests that may stand in its place."""
+    body = _Body(packet)
+    code = body.int32()
+    message: Frontend
+    if code in _REQUESTS:
+        message = _REQUESTS[code](body)
+    elif code >> 16 == MAJOR_VERSION:
+        message = Startup(_parameters(body), code & 0xFFFF)
+    else:
+        raise ProtocolViolation(f"unsupported frontend protocol {code >> 16}.{code & 0xFFFF}: it is 3.0 here")
+    body.end()
+    return message
+
+
+# --- authentication ----------------------------------------------------------------------------------
+
+
+def read_sasl_initial(packet: bytes) -> SASLInitialResponse:
+    """The mechanism and the client-first message; an absent one (length -1) is empty."""
+    body = _Body(packet)
+    message = SASLInitialResponse(body.string(), body.value() or b"")
+    body.end()
+    return message
+
+
+# --- the session -------------------------------------------------------------------------------------
+
+
+def _query(packet: bytes) -> Query:
+    body = _Body(packet)
+    message = Query(body.string())
+    body.end()
+    return message
+
+
+def _parse(packet: bytes) -> Parse:
+    body = _Body(packet)
+    message = Parse(body.string(), body.string(), body.int32s())
+    body.end()
+    return message
+
+
+def _bind(packet: bytes) -> Bind:
+    body = _Body(packet)
+    portal, statement, formats = body.string(), body.string(), body.formats()
+    values = tuple(body.value() for _ in range(body.int16()))
+    result_formats = body.formats()
+    body.end()
+    if len(formats) not in {0, 1, len(values)}:
+        raise ProtocolViolation(f"Bind has {len(formats)} parameter formats for {len(values)} parameters")
+    return Bind(portal, statement, formats, values, result_formats)
+
+
+def _execute(packet: bytes) -> Execute:
+    body = _Body(packet)
+    portal, limit = body.string(), body.int32(signed=True)
+    body.end()
+    # PostgreSQL takes any limit below one as "no limit".
+    return Execute(portal, max(limit, 0))
+
+
+def _describe(packet: bytes) -> Describe:
+    body = _Body(packet)
+    message = Describe(body.kind(), body.string())
+    body.end()
+    return message
+
+
+def _close(packet: bytes) -> Close:
+    body = _Body(packet)
+    message = Close(body.kind(), body.string())
+    body.end()
+    return message
+
+
+def _copy_fail(packet: bytes) -> CopyFail:
+    body = _Body(packet)
+    message = CopyFail(body.string())
+    body.end()
+    return message
+
+
+def _bare(message: Frontend) -> Reader:
+    return Reader(0, lambda _: message)
+
+
+STARTUP: Final = Reader(MAX_STARTUP, read_startup)
+SASL_INITIAL: Final[Mapping[bytes, Reader]] = MappingProxyType(
+    {SASLInitialResponse.tag: Reader(MAX_SASL, read_sasl_initial)}
+)
+SASL_RESPONSE: Final[Mapping[bytes, Reader]] = MappingProxyType(
+    {SASLResponse.tag: Reader(MAX_SASL, SASLResponse)}
+)
+SESSION: Final[Mapping[bytes, Reader]] = MappingProxyType({
+    Query.tag: Reader(MAX_SQL, _query),
+    Parse.tag: Reader(MAX_SQL, _parse),
+    Bind.tag: Reader(MAX_BIND, _bind),
+    Describe.tag: Reader(MAX_NAME, _describe),
+    Execute.tag: Reader(MAX_NAME, _execute),
+    Close.tag: Reader(MAX_NAME, _close),
+    Sync.tag: _bare(Sync()),
+    Flush.tag: _bare(Flush()),
+    Terminate.tag: _bare(Terminate()),
+    CopyData.tag: Reader(MAX_COPY, CopyData),
+    CopyDone.tag: _bare(CopyDone()),
+    CopyFail.tag: Reader(MAX_NAME, _copy_fail),
+})  # fmt: skip
