@@ -75,6 +75,12 @@ class ActiveTransaction(Refusal):
     sqlstate = "25001"
 
 
+class NoTransaction(Refusal):
+    """SAVEPOINT and the like outside a transaction block."""
+
+    sqlstate = "25P01"
+
+
 class FailedTransaction(Refusal):
     """A statement after an error inside a transaction block."""
 
@@ -103,6 +109,12 @@ class UnknownDatabase(Refusal):
     """No data source of that name."""
 
     sqlstate = "3D000"
+
+
+class UnknownSavepoint(Refusal):
+    """No savepoint of that name."""
+
+    sqlstate = "3B001"
 
 
 class NotGranted(Refusal):
@@ -165,6 +177,12 @@ class UndefinedTable(Refusal):
     sqlstate = "42P01"
 
 
+class DuplicatePortal(Refusal):
+    """A portal's name that is taken."""
+
+    sqlstate = "42P03"
+
+
 class DuplicatePreparedStatement(Refusal):
     """A prepared statement's name that is taken."""
 
@@ -177,10 +195,28 @@ class UndefinedParameter(Refusal):
     sqlstate = "42P18"
 
 
+class TooManyConnections(Refusal):
+    """No connection is left; never used for budgets."""
+
+    sqlstate = "53300"
+
+
 class TooComplex(Refusal):
     """Over a limit of size: tokens, keys, nesting."""
 
     sqlstate = "54001"
+
+
+class PortalFinished(Refusal):
+    """A portal without rows that has run already."""
+
+    sqlstate = "55000"
+
+
+class FixedSetting(Refusal):
+    """A setting that cannot be changed in a session."""
+
+    sqlstate = "55P02"
 
 
 class Cancelled(Refusal):
