@@ -1,0 +1,372 @@
+"""The configuration: one TOML file, each key also an environment variable, read into a frozen `Config`.
+
+`KEYS` is the table of all keys; what is not in it is an error. Paths are relative to the configuration file.
+"""
+
+import difflib
+import glob
+import os
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpproxy.errors import StartupError
+
+PREFIX = "DPPROXY_"
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+LONGEST = 3600.0
+"""No duration is longer than this many seconds."""
+
+
+class ConfigError(StartupError):
+    """A configuration that cannot be used; prints as ``file:line:column: key: what was expected``.
+
+    Attributes:
+        problem: the line without its place.
+        line: from 1, or None where the place is an environment variable or a whole file.
+        column: from 1, where ``line`` is given.
+    """
+
+    def __init__(self, file: Path, problem: str, place: tuple[int, int] | None = None) -> None:
+        where = "" if place is None else f"{place[0]}:{place[1]}:"
+        super().__init__(f"{file}:{where} {problem}")
+        self.problem = problem
+        self.line: int | None = None if place is None else place[0]
+        self.column: int | None = None if place is None else place[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything that `dpproxy serve` needs to know; durations in seconds, paths absolute."""
+
+    file: Path
+    host: str
+    port: int
+    padding: float
+    tls_certificate: Path | None
+    tls_key: Path | None
+    max_connections: int
+    login_timeout: float
+    state: Path
+    sources: Mapping[str, Path]
+    """Data by database name; exactly one for now."""
+    policy_files: tuple[Path, ...]
+    users: Path
+    threads: int | None
+    memory: str | None
+
+    @property
+    def database(self) -> str:
+        """The name a client connects to."""
+        return next(iter(self.sources))
+
+    @property
+    def data(self) -> Path:
+        """The file or directory behind `database`."""
+        return self.sources[self.database]
+
+
+class _Wrong(Exception):
+    """A value that does not fit; the text says what was expected."""
+
+
+def _whole(low: int, high: int) -> Callable[[object], int]:
+    def read(value: object) -> int:
+        if isinstance(value, str) and value.isascii() and value.isdigit():
+            value = int(value)
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise _Wrong(f"a whole number from {low} to {high}")
+        return value
+
+    return read
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise _Wrong("text that is not empty")
+    return value
+
+
+def _path(value: object) -> str:
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise _Wrong("the path of a file or directory, as text")
+    return value
+
+
+def _duration(value: object) -> float:
+    found = (
+        re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s*(ms|s|m|min|h)", value) if isinstance(value, str) else None
+    )
+    seconds = -1.0 if found is None else float(found[1]) * UNITS[found[2]]
+    if not 0 <= seconds <= LONGEST:
+        raise _Wrong('a duration such as "10ms", "1s" or "2m", an hour at most')
+    return seconds
+
+
+def _positive_duration(value: object) -> float:
+    if not (seconds := _duration(value)):
+        raise _Wrong('a duration above zero such as "60s"')
+    return seconds
+
+
+def _address(value: object) -> tuple[str, int]:
+    found = (
+        re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\[\]\s]+)):(\d{1,5})", value)
+        if isinstance(value, str)
+        else None
+    )
+    if found is None or int(found[3]) > 65535:
+        raise _Wrong('"host:port" such as "127.0.0.1:6432", or "[::1]:6432"')
+    return found[1] or found[2], int(found[3])
+
+
+def _patterns(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):  # from the environment
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    if not isinstance(value, list) or not all(isinstance(v, str) and v and "\0" not in v for v in value):
+        raise _Wrong('a list of paths or patterns such as ["policy/*.sql"]')
+    return tuple(value)
+
+
+def _size(value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[1-9]\d{0,5}(?:\.\d)? ?[KMGT]i?B", value):
+        raise _Wrong('a size such as "4GB"')
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key: how its value is read, and its default (`REQUIRED` where there is none)."""
+
+    section: str
+    name: str
+    read: Callable[[object], object]
+    default: object = None
+
+    @property
+    def dotted(self) -> str:
+        """As in ``server.listen``; the name of a data source stands as NAME."""
+        return f"{self.section}.{self.name}"
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return PREFIX + self.dotted.upper().replace(".", "_")
+
+
+REQUIRED = object()
+KEYS: tuple[Key, ...] = (
+    Key("server", "listen", _address, ("127.0.0.1", 6432)),
+    Key("server", "padding", _duration, 0.01),
+    Key("server", "tls_certificate", _path),
+    Key("server", "tls_key", _path),
+    Key("server", "max_connections", _whole(1, 10_000), 64),
+    Key("server", "login_timeout", _positive_duration, 60.0),
+    Key("state", "directory", _path, REQUIRED),
+    Key("data.NAME", "path", _path, REQUIRED),
+    Key("policy", "files", _patterns, ()),
+    Key("users", "file", _path, REQUIRED),
+    Key("limits", "threads", _whole(1, 1024)),
+    Key("limits", "memory", _size),
+)
+_BY_DOTTED = {key.dotted: key for key in KEYS}
+
+
+def load_config(file: Path, environment: Mapping[str, str] | None = None) -> Config:
+    """Read, check and complete a configuration; `check_files` says whether what it names exists.
+
+    Raises:
+        ConfigError: not readable, not TOML, an unknown key, a value that does not fit, a key missing.
+    """
+    file = file.absolute()
+    text = _read(file)
+    try:
+        tree = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _not_toml(file, text, str(error)) from None
+    values = _from_file(file, text, tree)
+    values |= _from_environment(file, values, os.environ if environment is None else environment)
+    _require(file, values)
+    return _build(file, values)
+
+
+def check_files(config: Config) -> None:
+    """Raise for a file or directory that the configuration names and that is not there."""
+    named = {f"data.{name}.path": path for name, path in config.sources.items()}
+    named |= {"users.file": config.users}
+    if config.tls_certificate is not None and config.tls_key is not None:
+        named |= {"server.tls_certificate": config.tls_certificate, "server.tls_key": config.tls_key}
+    for key, path in named.items():
+        if not path.exists():
+            hint = (
+                "; make it with: dpproxy user add NAME --role ROLE --config FILE"
+                if key == "users.file"
+                else ""
+            )
+            raise ConfigError(config.file, f"{key}: expected a file, {path} does not exist{hint}")
+    if config.state.exists() and not config.state.is_dir():
+        raise ConfigError(config.file, f"state.directory: expected a directory, {config.state} is a file")
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError(file, "no such configuration file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigError(file, f"expected a readable configuration file: {reason}") from None
+
+
+def _not_toml(file: Path, text: str, message: str) -> ConfigError:
+    """The parser's own place, split off its message."""
+    found = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", message, re.DOTALL)
+    if found is None:
+        return ConfigError(file, f"not TOML: {message}")
+    last = text.count("\n") + 1
+    place = (int(found[2]), int(found[3])) if found[2] else (last, 1)
+    return ConfigError(file, f"not TOML: {found[1]}", place)
+
+
+def _place(text: str, dotted: str) -> tuple[int, int] | None:
+    """Line and column of a key or a section's header, from 1; None where it is written some other way."""
+    section, _, name = dotted.rpartition(".")
+    current = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.strip()
+        if header := re.match(r"\[\s*([^\]]+?)\s*\]", stripped):
+            current = header[1].replace('"', "").replace(" ", "")
+            if current == dotted or current.startswith(dotted + "."):
+                return number, line.index("[") + 1
+        elif current == section and re.match(rf'"?{re.escape(name)}"?\s*[=.]', stripped):
+            return number, len(line) - len(line.lstrip()) + 1
+    return None
+
+
+def _key(dotted: str) -> Key | None:
+    """The table's row for a key as written."""
+    parts = dotted.split(".")
+    if parts[0] == "data" and len(parts) == 3 and _NAME.fullmatch(parts[1]):
+        parts[1] = "NAME"
+    return _BY_DOTTED.get(".".join(parts))
+
+
+def _like(dotted: str) -> list[str]:
+    """Every key, with the data source's name as in ``dotted`` where that name is one."""
+    parts = dotted.split(".")
+    name = parts[1] if len(parts) == 3 and _NAME.fullmatch(parts[1]) else "main"
+    return [key.dotted.replace("NAME", name) for key in KEYS]
+
+
+def _unknown(dotted: str, kind: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(dotted, known, n=1, cutoff=0.6)
+    return f"{dotted}: unknown {kind}" + (f"; did you mean {near[0]}?" if near else "")
+
+
+def _from_file(file: Path, text: str, tree: dict[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for dotted, value in _flatten(tree):
+        if (key := _key(dotted)) is None:
+            raise ConfigError(file, _unknown(dotted, "key", _like(dotted)), _place(text, dotted))
+        try:
+            values[dotted] = key.read(value)
+        except _Wrong as wrong:
+            raise ConfigError(file, f"{dotted}: expected {wrong}", _place(text, dotted)) from None
+    return values
+
+
+def _flatten(tree: dict[str, object], prefix: str = "") -> list[tuple[str, object]]:
+    """Leaves by dotted name, in the order written; an empty section is no leaf."""
+    leaves: list[tuple[str, object]] = []
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            leaves += _flatten(value, f"{prefix}{name}.")
+        else:
+            leaves.append((prefix + name, value))
+    return leaves
+
+
+def _from_environment(file: Path, values: dict[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    names = {
+        dotted.split(".")[1].upper(): dotted.split(".")[1] for dotted in values if dotted.startswith("data.")
+    }
+    for variable, text in sorted(environment.items()):
+        if not variable.startswith(PREFIX):
+            continue
+        source = re.fullmatch(PREFIX + r"DATA_(\w+)_PATH", variable)
+        key = (
+            _BY_DOTTED["data.NAME.path"]
+            if source
+            else next((k for k in KEYS if k.variable == variable), None)
+        )
+        if key is None:
+            raise ConfigError(file, _unknown(variable, "environment variable", [k.variable for k in KEYS]))
+        dotted = f"data.{names.get(source[1], source[1].lower())}.path" if source else key.dotted
+        try:
+            found[dotted] = key.read(text)
+        except _Wrong as wrong:
+            raise ConfigError(file, f"{variable}: expected {wrong}") from None
+    return found
+
+
+def _require(file: Path, values: dict[str, Any]) -> None:
+    """What must be there, and what must be there together."""
+    sources = [dotted for dotted in values if dotted.startswith("data.")]
+    for key in KEYS:
+        if (
+            key.default is REQUIRED
+            and key.dotted not in values
+            and not (key.section == "data.NAME" and sources)
+        ):
+            raise ConfigError(file, f"{key.dotted.replace('NAME', 'main')}: expected, and missing")
+    if len(sources) > 1:
+        listed = ", ".join(sources)
+        raise ConfigError(
+            file, f"{sources[1]}: expected one data source; several are not supported yet ({listed})"
+        )
+    if ("server.tls_certificate" in values) != ("server.tls_key" in values):
+        raise ConfigError(file, "server.tls_certificate, server.tls_key: expected both or none")
+
+
+def _build(file: Path, given: dict[str, Any]) -> Config:
+    values: dict[str, Any] = {key.dotted: key.default for key in KEYS} | given
+    folder = file.parent
+
+    def path(dotted: str) -> Path | None:
+        return None if values[dotted] is None else folder / values[dotted]
+
+    host, port = values["server.listen"]
+    return Config(
+        file=file,
+        host=host,
+        port=port,
+        padding=values["server.padding"],
+        tls_certificate=path("server.tls_certificate"),
+        tls_key=path("server.tls_key"),
+        max_connections=values["server.max_connections"],
+        login_timeout=values["server.login_timeout"],
+        state=folder / values["state.directory"],
+        sources={
+            dotted.split(".")[1]: folder / given[dotted] for dotted in given if dotted.startswith("data.")
+        },
+        policy_files=_expand(file, values["policy.files"]),
+        users=folder / values["users.file"],
+        threads=values["limits.threads"],
+        memory=values["limits.memory"],
+    )
+
+
+def _expand(file: Path, patterns: tuple[str, ...]) -> tuple[Path, ...]:
+    """Files of all patterns, each once; a pattern's own in the order of their names."""
+    found: dict[Path, None] = {}
+    for pattern in patterns:
+        matches = sorted(glob.glob(pattern, root_dir=file.parent, recursive=True))
+        if not matches:
+            raise ConfigError(file, f"policy.files: expected files, nothing matches {pattern!r}")
+        found |= dict.fromkeys(file.parent / match for match in matches)
+    return tuple(found)

@@ -1,0 +1,178 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dpproxy.config import KEYS, ConfigError, check_files, load_config
+
+Writer = Callable[[str], Path]
+LEAST = """
+[state]
+directory = "state"
+[data.main]
+path = "adult.duckdb"
+[users]
+file = "users.toml"
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Writer:
+    def write(text: str) -> Path:
+        file = tmp_path / "dpproxy.toml"
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    return write
+
+
+def refused(file: Path, **environment: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load_config(file, environment)
+    text = str(caught.value)
+    assert "\n" not in text
+    assert text.startswith(f"{file}:")
+    return text.removeprefix(f"{file}:").strip()
+
+
+def test_the_least_configuration_has_the_documented_defaults(write: Writer, tmp_path: Path):
+    config = load_config(write(LEAST), {})
+    assert (config.host, config.port, config.padding) == ("127.0.0.1", 6432, 0.01)
+    assert (config.max_connections, config.login_timeout) == (64, 60.0)
+    assert (config.tls_certificate, config.tls_key, config.threads, config.memory) == (None,) * 4
+    assert config.state == tmp_path / "state"
+    assert (config.database, config.data) == ("main", tmp_path / "adult.duckdb")
+    assert config.policy_files == ()
+
+
+def test_every_key_is_read(write: Writer, tmp_path: Path):
+    for name in ("b.sql", "a.sql", "c.txt"):
+        (tmp_path / name).touch()
+    text = """
+        [server]
+        listen = "[::1]:0"
+        padding = "0ms"
+        tls_certificate = "/etc/proxy.crt"
+        tls_key = "proxy.key"
+        max_connections = 3
+        login_timeout = "1.5s"
+        [state]
+        directory = "/var/lib/dpproxy"
+        [data.census]
+        path = "data"
+        [policy]
+        files = ["c.txt", "*.sql", "a.sql"]
+        [users]
+        file = "users.toml"
+        [limits]
+        threads = 2
+        memory = "4GB"
+    """
+    config = load_config(write(text), {})
+    assert (config.host, config.port, config.padding) == ("::1", 0, 0.0)
+    assert (config.tls_certificate, config.tls_key) == (Path("/etc/proxy.crt"), tmp_path / "proxy.key")
+    assert (config.max_connections, config.login_timeout) == (3, 1.5)
+    assert config.state == Path("/var/lib/dpproxy")
+    assert config.sources == {"census": tmp_path / "data"}
+    assert [file.name for file in config.policy_files] == ["c.txt", "a.sql", "b.sql"]
+    assert (config.threads, config.memory) == (2, "4GB")
+
+
+def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
+    (tmp_path / "a.sql").touch()
+    samples = {
+        "server.listen": "0.0.0.0:5432",
+        "server.padding": "1s",
+        "server.tls_certificate": "c",
+        "server.tls_key": "k",
+        "server.max_connections": "7",
+        "server.login_timeout": "2m",
+        "state.directory": "s",
+        "data.NAME.path": "d",
+        "policy.files": "a.sql",
+        "users.file": "u",
+        "limits.threads": "1",
+        "limits.memory": "512MB",
+    }
+    assert samples.keys() == {key.dotted for key in KEYS}
+    environment = {key.variable.replace("NAME", "MAIN"): samples[key.dotted] for key in KEYS}
+    config = load_config(write(""), environment | {"HOME": "/root"})
+    assert (config.host, config.port, config.padding, config.login_timeout) == ("0.0.0.0", 5432, 1.0, 120.0)
+    assert (config.max_connections, config.threads, config.memory) == (7, 1, "512MB")
+    assert (config.state, config.users, config.data) == (tmp_path / "s", tmp_path / "u", tmp_path / "d")
+    assert (config.tls_certificate, config.tls_key) == (tmp_path / "c", tmp_path / "k")
+    assert config.policy_files == (tmp_path / "a.sql",)
+
+
+def test_the_environment_wins_over_the_file(write: Writer):
+    config = load_config(write(LEAST), {"DPPROXY_DATA_MAIN_PATH": "/data", "DPPROXY_STATE_DIRECTORY": "/s"})
+    assert (config.sources, config.state) == ({"main": Path("/data")}, Path("/s"))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('[server]\nlisten = "6432"', '2:1: server.listen: expected "host:port"'),
+        ('[server]\nlisten = "h:65536"', '2:1: server.listen: expected "host:port"'),
+        ('[server]\n  padding = "10 parsecs"', "2:3: server.padding: expected a duration"),
+        ("[server]\npadding = 10", "2:1: server.padding: expected a duration"),
+        ('[server]\nlogin_timeout = "0s"', "2:1: server.login_timeout: expected a duration above zero"),
+        ("[server]\nmax_connections = true", "2:1: server.max_connections: expected a whole number from 1"),
+        ("[server]\nmax_connections = 0", "2:1: server.max_connections: expected a whole number from 1"),
+        ('[server]\ntls_key = "k"', "server.tls_certificate, server.tls_key: expected both or none"),
+        ("[server]\npaddding = 1", "2:1: server.paddding: unknown key; did you mean server.padding?"),
+        ("[sever]\nlisten = 1", "2:1: sever.listen: unknown key; did you mean server.listen?"),
+        ("[data.main2]\npth = 1", "2:1: data.main2.pth: unknown key; did you mean data.main2.path?"),
+        ('[data."a b"]\npath = "x"', "data.a b.path: unknown key; did you mean data.main.path?"),
+        ("[policy]\nfiles = 3", "2:1: policy.files: expected a list of paths"),
+        (
+            '[policy]\nfiles = ["nothing/*.sql"]',
+            "policy.files: expected files, nothing matches 'nothing/*.sql'",
+        ),
+        ('[limits]\nmemory = "lots"', '2:1: limits.memory: expected a size such as "4GB"'),
+        ('[data.other]\npath = "x"', "data.main.path: expected one data source"),
+        ("[server\n", "1:8: not TOML: Expected ']'"),
+        ("a = ", "1:5: not TOML: Invalid value"),
+    ],
+)
+def test_what_does_not_fit_names_its_key_and_place(write: Writer, text: str, problem: str):
+    assert problem in refused(write(text + "\n" + LEAST))
+
+
+@pytest.mark.parametrize("missing", ["state.directory", "data.main.path", "users.file"])
+def test_a_missing_key_is_named(write: Writer, missing: str):
+    name = missing.rsplit(".", 1)[1]
+    text = "\n".join(line for line in LEAST.splitlines() if not line.startswith(name))
+    assert refused(write(text)) == f"{missing}: expected, and missing"
+
+
+def test_an_unknown_or_wrong_variable_is_named(write: Writer):
+    file = write(LEAST)
+    assert refused(file, DPPROXY_SERVER_LISTN="x") == (
+        "DPPROXY_SERVER_LISTN: unknown environment variable; did you mean DPPROXY_SERVER_LISTEN?"
+    )
+    assert refused(file, DPPROXY_SERVER_PADDING="x").startswith("DPPROXY_SERVER_PADDING: expected a duration")
+
+
+def test_a_file_that_cannot_be_read_is_named(write: Writer, tmp_path: Path):
+    assert refused(tmp_path / "none.toml") == "no such configuration file"
+    assert "Is a directory" in refused(tmp_path)
+    file = write("")
+    file.write_bytes(b"\xff")
+    assert "UTF-8" in refused(file)
+
+
+def test_files_that_are_not_there_are_named(write: Writer, tmp_path: Path):
+    config = load_config(write(LEAST), {})
+    with pytest.raises(
+        ConfigError, match=r"data\.main\.path: expected a file, .*adult\.duckdb does not exist"
+    ):
+        check_files(config)
+    (tmp_path / "adult.duckdb").touch()
+    with pytest.raises(ConfigError, match=r"users\.file: .* dpproxy user add"):
+        check_files(config)
+    (tmp_path / "users.toml").touch()
+    check_files(config)
+    (tmp_path / "state").touch()
+    with pytest.raises(ConfigError, match=r"state\.directory: expected a directory"):
+        check_files(config)
