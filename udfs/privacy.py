@@ -1,8 +1,11 @@
 """The vocabulary of privacy as values: losses, and data before and after a mechanism."""
 
+import os
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
+
+from udfs.randomness import Integers, Words
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -55,3 +58,24 @@ class Released(Generic[T_co]):
 
     value: T_co
     loss: Loss
+
+
+class Mechanism(Protocol):
+    """A source of additive integer noise; frozen and hashable, so that its draws can be prepared."""
+
+    @property
+    def loss(self) -> Loss:
+        """What one release of the whole vector costs."""
+        ...
+
+    def noise_sd(self) -> tuple[float, ...]:
+        """Return the standard deviation of each component."""
+        ...
+
+    def half_width(self, confidence: Fraction | float) -> tuple[int, ...]:
+        """Return the half-width of each component's interval around 0."""
+        ...
+
+    def draw(self, count: int, words: Words = os.urandom) -> Integers:
+        """Draw ``count`` noise vectors, shape (count, d)."""
+        ...
