@@ -69,7 +69,7 @@ class Parse:
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """Makes a portal of a statement; formats are 0 text, 1 binary, by the protocol's rule of none, one or all."""
+    """Makes a portal of a statement; formats are 0 text, 1 binary, by the rule of none, one or all."""
 
     tag: ClassVar[bytes] = b"B"
     portal: str
@@ -151,8 +151,8 @@ class CopyFail:
 
 
 Frontend = (
-    SSLRequest | GSSENCRequest | CancelRequest | Startup | SASLInitialResponse | SASLResponse | Query | Parse | Bind
-    | Describe | Execute | Close | Sync | Flush | Terminate | CopyData | CopyDone | CopyFail
+    SSLRequest | GSSENCRequest | CancelRequest | Startup | SASLInitialResponse | SASLResponse | Query | Parse
+    | Bind | Describe | Execute | Close | Sync | Flush | Terminate | CopyData | CopyDone | CopyFail
 )  # fmt: skip
 
 # --- backend ------------------------------------------------------------------------------------
@@ -341,8 +341,8 @@ class NoticeResponse:
 
 
 Backend = (
-    EncryptionAnswer | AuthenticationSASL | AuthenticationSASLContinue | AuthenticationSASLFinal | AuthenticationOk
-    | NegotiateProtocolVersion | ParameterStatus | BackendKeyData | ReadyForQuery | RowDescription
-    | ParameterDescription | NoData | Rows | CommandComplete | EmptyQueryResponse | PortalSuspended | ParseComplete
-    | BindComplete | CloseComplete | ErrorResponse | NoticeResponse
+    EncryptionAnswer | AuthenticationSASL | AuthenticationSASLContinue | AuthenticationSASLFinal
+    | AuthenticationOk | NegotiateProtocolVersion | ParameterStatus | BackendKeyData | ReadyForQuery
+    | RowDescription | ParameterDescription | NoData | Rows | CommandComplete | EmptyQueryResponse
+    | PortalSuspended | ParseComplete | BindComplete | CloseComplete | ErrorResponse | NoticeResponse
 )  # fmt: skip

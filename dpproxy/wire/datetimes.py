@@ -1,0 +1,120 @@
+"""``date``, ``timestamp`` and ``timestamptz`` in text (ISO) and binary.
+
+Binary counts days or microseconds from 2000-01-01. Years are 1 to 9999, the range of ``datetime``: BC and infinity
+are out of range. A ``timestamp`` has no zone; a ``timestamptz`` is shown in UTC, and read as UTC when none is written.
+Errors are ``ValueError`` and ``OverflowError``.
+"""
+
+import re
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Final
+
+_TEXT: Final = re.compile(
+    r"(?P<day>\d{4}-\d\d-\d\d)"
+    r"(?:[ T](?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.(?P<fraction>\d{1,12}))?)?)?"
+    r" ?(?:(?P<utc>Z|UTC)|(?P<sign>[+-])(?P<zh>\d\d)(?::?(?P<zm>\d\d)(?::?(?P<zs>\d\d))?)?)?",
+    re.ASCII,
+)
+_DAY: Final = date(2000, 1, 1)
+_MOMENT: Final = datetime(2000, 1, 1, tzinfo=UTC)
+_TICK: Final = timedelta(microseconds=1)
+
+
+def _matched(data: bytes) -> dict[str, str | None]:
+    match = _TEXT.fullmatch(data.decode("ascii").strip())
+    if match is None:
+        raise ValueError
+    return match.groupdict()
+
+
+def _local(parts: dict[str, str | None]) -> datetime:
+    """The written date and time, without a zone; the seventh digit of the fraction rounds half up."""
+    day = date.fromisoformat(parts["day"] or "")
+    hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
+    tenths = int((parts["fraction"] or "").ljust(7, "0")[:7])
+    moment = datetime(day.year, day.month, day.day, hour, minute, second)  # noqa: DTZ001 - a timestamp has no zone
+    return moment + (tenths + 5) // 10 * _TICK
+
+
+def _zone(parts: dict[str, str | None]) -> timezone:
+    hours, minutes, seconds = (int(parts[name] or 0) for name in ("zh", "zm", "zs"))
+    if minutes > 59 or seconds > 59:
+        raise ValueError
+    offset = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    return timezone(-offset if parts["sign"] == "-" else offset)
+
+
+def read_date_text(data: bytes) -> date:
+    """YYYY-MM-DD; a time and a zone after it are read and let go."""
+    parts = _matched(data)
+    _zone(parts)
+    return _local(parts).date()
+
+
+def read_timestamp_text(data: bytes) -> datetime:
+    """YYYY-MM-DD HH:MM:SS.ffffff; a zone after it is read and let go."""
+    parts = _matched(data)
+    _zone(parts)
+    return _local(parts)
+
+
+def read_timestamptz_text(data: bytes) -> datetime:
+    """YYYY-MM-DD HH:MM:SS.ffffff+HH:MM."""
+    parts = _matched(data)
+    return _local(parts).replace(tzinfo=_zone(parts)).astimezone(UTC)
+
+
+def _signed(data: bytes, size: int) -> int:
+    if len(data) != size:
+        raise ValueError
+    return int.from_bytes(data, "big", signed=True)
+
+
+def read_date_binary(data: bytes) -> date:
+    """Days, 4 bytes."""
+    return _DAY + timedelta(days=_signed(data, 4))
+
+
+def read_timestamp_binary(data: bytes) -> datetime:
+    """Microseconds, 8 bytes."""
+    return read_timestamptz_binary(data).replace(tzinfo=None)
+
+
+def read_timestamptz_binary(data: bytes) -> datetime:
+    """Microseconds, 8 bytes."""
+    return _MOMENT + _signed(data, 8) * _TICK
+
+
+def _as_utc(value: datetime) -> datetime:
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def write_date_text(value: date) -> bytes:
+    """YYYY-MM-DD."""
+    return f"{value.year:04d}-{value.month:02d}-{value.day:02d}".encode()
+
+
+def write_timestamp_text(value: datetime) -> bytes:
+    """YYYY-MM-DD HH:MM:SS, with the fraction of the second if it has one."""
+    fraction = f".{value.microsecond:06d}".rstrip("0") if value.microsecond else ""
+    return write_date_text(value) + f" {value:%H:%M:%S}{fraction}".encode()
+
+
+def write_timestamptz_text(value: datetime) -> bytes:
+    """The same in UTC, followed by +00."""
+    return write_timestamp_text(_as_utc(value)) + b"+00"
+
+
+def write_date_binary(value: date) -> bytes:
+    """Days, 4 bytes."""
+    return (date(value.year, value.month, value.day) - _DAY).days.to_bytes(4, "big", signed=True)
+
+
+def write_timestamp_binary(value: datetime) -> bytes:
+    """Microseconds, 8 bytes; a zone is ignored."""
+    return write_timestamptz_binary(value.replace(tzinfo=UTC))
+
+
+def write_timestamptz_binary(value: datetime) -> bytes:
+    """Microseconds, 8 bytes."""
+    return ((_as_utc(value) - _MOMENT) // _TICK).to_bytes(8, "big", signed=True)
