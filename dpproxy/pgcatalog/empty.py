@@ -1,0 +1,426 @@
+"""Relations of pg_catalog that exist, with their columns, and have no rows: the proxy has no such objects."""
+
+from dpproxy.pgcatalog.table import Table, table
+
+_COLUMNS: dict[str, tuple[int, str, str]] = {
+    "pg_aggregate": (
+        2600,
+        "r",
+        (
+            "aggfnoid aggkind aggnumdirectargs:int2 aggtransfn aggfinalfn aggcombinefn aggserialfn "
+            "aggdeserialfn aggmtransfn aggminvtransfn aggmfinalfn aggfinalextra:bool "
+            "aggmfinalextra:bool aggfinalmodify aggmfinalmodify aggsortop:oid aggtranstype:oid "
+            "aggtransspace:int4 aggmtranstype:oid aggmtransspace:int4 agginitval aggminitval"
+        ),
+    ),
+    "pg_amop": (
+        2602,
+        "r",
+        (
+            "oid:oid amopfamily:oid amoplefttype:oid amoprighttype:oid amopstrategy:int2 amoppurpose "
+            "amopopr:oid amopmethod:oid amopsortfamily:oid"
+        ),
+    ),
+    "pg_amproc": (
+        2603,
+        "r",
+        "oid:oid amprocfamily:oid amproclefttype:oid amprocrighttype:oid amprocnum:int2 amproc",
+    ),
+    "pg_attrdef": (
+        2604,
+        "r",
+        "oid:oid adrelid:oid adnum:int2 adbin",
+    ),
+    "pg_auth_members": (
+        1261,
+        "r",
+        "roleid:oid member:oid grantor:oid admin_option:bool",
+    ),
+    "pg_available_extensions": (
+        12081,
+        "v",
+        "name default_version installed_version comment",
+    ),
+    "pg_cast": (
+        2605,
+        "r",
+        "oid:oid castsource:oid casttarget:oid castfunc:oid castcontext castmethod",
+    ),
+    "pg_constraint": (
+        2606,
+        "r",
+        (
+            "oid:oid conname connamespace:oid contype condeferrable:bool condeferred:bool "
+            "convalidated:bool conrelid:oid contypid:oid conindid:oid conparentid:oid confrelid:oid "
+            "confupdtype confdeltype confmatchtype conislocal:bool coninhcount:int4 connoinherit:bool "
+            "conkey:int2[] confkey:int2[] conpfeqop:oid[] conppeqop:oid[] conffeqop:oid[] "
+            "confdelsetcols:int2[] conexclop:oid[] conbin"
+        ),
+    ),
+    "pg_conversion": (
+        2607,
+        "r",
+        (
+            "oid:oid conname connamespace:oid conowner:oid conforencoding:int4 contoencoding:int4 "
+            "conproc condefault:bool"
+        ),
+    ),
+    "pg_cursors": (
+        12077,
+        "v",
+        "name statement is_holdable:bool is_binary:bool is_scrollable:bool creation_time:timestamp",
+    ),
+    "pg_db_role_setting": (
+        2964,
+        "r",
+        "setdatabase:oid setrole:oid setconfig:text[]",
+    ),
+    "pg_default_acl": (
+        826,
+        "r",
+        "oid:oid defaclrole:oid defaclnamespace:oid defaclobjtype defaclacl:text[]",
+    ),
+    "pg_depend": (
+        2608,
+        "r",
+        "classid:oid objid:oid objsubid:int4 refclassid:oid refobjid:oid refobjsubid:int4 deptype",
+    ),
+    "pg_enum": (
+        3501,
+        "r",
+        "oid:oid enumtypid:oid enumsortorder:float4 enumlabel",
+    ),
+    "pg_event_trigger": (
+        3466,
+        "r",
+        "oid:oid evtname evtevent evtowner:oid evtfoid:oid evtenabled evttags:text[]",
+    ),
+    "pg_extension": (
+        3079,
+        "r",
+        (
+            "oid:oid extname extowner:oid extnamespace:oid extrelocatable:bool extversion "
+            "extconfig:oid[] extcondition:text[]"
+        ),
+    ),
+    "pg_foreign_data_wrapper": (
+        2328,
+        "r",
+        "oid:oid fdwname fdwowner:oid fdwhandler:oid fdwvalidator:oid fdwacl:text[] fdwoptions:text[]",
+    ),
+    "pg_foreign_server": (
+        1417,
+        "r",
+        "oid:oid srvname srvowner:oid srvfdw:oid srvtype srvversion srvacl:text[] srvoptions:text[]",
+    ),
+    "pg_foreign_table": (
+        3118,
+        "r",
+        "ftrelid:oid ftserver:oid ftoptions:text[]",
+    ),
+    "pg_group": (
+        12010,
+        "v",
+        "groname grosysid:oid grolist:oid[]",
+    ),
+    "pg_index": (
+        2610,
+        "r",
+        (
+            "indexrelid:oid indrelid:oid indnatts:int2 indnkeyatts:int2 indisunique:bool "
+            "indnullsnotdistinct:bool indisprimary:bool indisexclusion:bool indimmediate:bool "
+            "indisclustered:bool indisvalid:bool indcheckxmin:bool indisready:bool indislive:bool "
+            "indisreplident:bool indkey:int2[] indcollation:oid[] indclass:oid[] indoption:int2[] "
+            "indexprs indpred"
+        ),
+    ),
+    "pg_indexes": (
+        12043,
+        "v",
+        "schemaname tablename indexname tablespace indexdef",
+    ),
+    "pg_inherits": (
+        2611,
+        "r",
+        "inhrelid:oid inhparent:oid inhseqno:int4 inhdetachpending:bool",
+    ),
+    "pg_locks": (
+        12073,
+        "v",
+        (
+            "locktype database:oid relation:oid page:int4 tuple:int2 virtualxid transactionid:oid "
+            "classid:oid objid:oid objsubid:int2 virtualtransaction pid:int4 mode granted:bool "
+            "fastpath:bool waitstart:timestamp"
+        ),
+    ),
+    "pg_matviews": (
+        12038,
+        "v",
+        "schemaname matviewname matviewowner tablespace hasindexes:bool ispopulated:bool definition",
+    ),
+    "pg_opclass": (
+        2616,
+        "r",
+        (
+            "oid:oid opcmethod:oid opcname opcnamespace:oid opcowner:oid opcfamily:oid opcintype:oid "
+            "opcdefault:bool opckeytype:oid"
+        ),
+    ),
+    "pg_operator": (
+        2617,
+        "r",
+        (
+            "oid:oid oprname oprnamespace:oid oprowner:oid oprkind oprcanmerge:bool oprcanhash:bool "
+            "oprleft:oid oprright:oid oprresult:oid oprcom:oid oprnegate:oid oprcode oprrest oprjoin"
+        ),
+    ),
+    "pg_opfamily": (
+        2753,
+        "r",
+        "oid:oid opfmethod:oid opfname opfnamespace:oid opfowner:oid",
+    ),
+    "pg_partitioned_table": (
+        3350,
+        "r",
+        (
+            "partrelid:oid partstrat partnatts:int2 partdefid:oid partattrs:int2[] partclass:oid[] "
+            "partcollation:oid[] partexprs"
+        ),
+    ),
+    "pg_policies": (
+        12018,
+        "v",
+        "schemaname tablename policyname permissive roles:text[] cmd qual with_check",
+    ),
+    "pg_policy": (
+        3256,
+        "r",
+        "oid:oid polname polrelid:oid polcmd polpermissive:bool polroles:oid[] polqual polwithcheck",
+    ),
+    "pg_prepared_statements": (
+        12095,
+        "v",
+        (
+            "name statement prepare_time:timestamp parameter_types:oid[] from_sql:bool "
+            "generic_plans:int8 custom_plans:int8"
+        ),
+    ),
+    "pg_proc": (
+        1255,
+        "r",
+        (
+            "oid:oid proname pronamespace:oid proowner:oid prolang:oid procost:float4 prorows:float4 "
+            "provariadic:oid prosupport prokind prosecdef:bool proleakproof:bool proisstrict:bool "
+            "proretset:bool provolatile proparallel pronargs:int2 pronargdefaults:int2 prorettype:oid "
+            "proargtypes:oid[] proallargtypes:oid[] proargmodes:text[] proargnames:text[] "
+            "proargdefaults protrftypes:oid[] prosrc probin prosqlbody proconfig:text[] proacl:text[]"
+        ),
+    ),
+    "pg_publication": (
+        6104,
+        "r",
+        (
+            "oid:oid pubname pubowner:oid puballtables:bool pubinsert:bool pubupdate:bool "
+            "pubdelete:bool pubtruncate:bool pubviaroot:bool"
+        ),
+    ),
+    "pg_publication_namespace": (
+        6237,
+        "r",
+        "oid:oid pnpubid:oid pnnspid:oid",
+    ),
+    "pg_publication_rel": (
+        6106,
+        "r",
+        "oid:oid prpubid:oid prrelid:oid prqual prattrs:int2[]",
+    ),
+    "pg_publication_tables": (
+        12068,
+        "v",
+        "pubname schemaname tablename attnames:text[] rowfilter",
+    ),
+    "pg_range": (
+        3541,
+        "r",
+        (
+            "rngtypid:oid rngsubtype:oid rngmultitypid:oid rngcollation:oid rngsubopc:oid "
+            "rngcanonical rngsubdiff"
+        ),
+    ),
+    "pg_rewrite": (
+        2618,
+        "r",
+        "oid:oid rulename ev_class:oid ev_type ev_enabled is_instead:bool ev_qual ev_action",
+    ),
+    "pg_rules": (
+        12023,
+        "v",
+        "schemaname tablename rulename definition",
+    ),
+    "pg_sequence": (
+        2224,
+        "r",
+        (
+            "seqrelid:oid seqtypid:oid seqstart:int8 seqincrement:int8 seqmax:int8 seqmin:int8 "
+            "seqcache:int8 seqcycle:bool"
+        ),
+    ),
+    "pg_sequences": (
+        12048,
+        "v",
+        (
+            "schemaname sequencename sequenceowner data_type:oid start_value:int8 min_value:int8 "
+            "max_value:int8 increment_by:int8 cycle:bool cache_size:int8 last_value:int8"
+        ),
+    ),
+    "pg_shdepend": (
+        1214,
+        "r",
+        "dbid:oid classid:oid objid:oid objsubid:int4 refclassid:oid refobjid:oid deptype",
+    ),
+    "pg_shdescription": (
+        2396,
+        "r",
+        "objoid:oid classoid:oid description",
+    ),
+    "pg_stat_activity": (
+        12222,
+        "v",
+        (
+            "datid:oid datname pid:int4 leader_pid:int4 usesysid:oid usename application_name "
+            "client_addr client_hostname client_port:int4 backend_start:timestamp "
+            "xact_start:timestamp query_start:timestamp state_change:timestamp wait_event_type "
+            "wait_event state backend_xid:oid backend_xmin:oid query_id:int8 query backend_type"
+        ),
+    ),
+    "pg_stat_all_tables": (
+        12142,
+        "v",
+        (
+            "relid:oid schemaname relname seq_scan:int8 seq_tup_read:int8 idx_scan:int8 "
+            "idx_tup_fetch:int8 n_tup_ins:int8 n_tup_upd:int8 n_tup_del:int8 n_tup_hot_upd:int8 "
+            "n_live_tup:int8 n_dead_tup:int8 n_mod_since_analyze:int8 n_ins_since_vacuum:int8 "
+            "last_vacuum:timestamp last_autovacuum:timestamp last_analyze:timestamp "
+            "last_autoanalyze:timestamp vacuum_count:int8 autovacuum_count:int8 analyze_count:int8 "
+            "autoanalyze_count:int8"
+        ),
+    ),
+    "pg_stat_database": (
+        12266,
+        "v",
+        (
+            "datid:oid datname numbackends:int4 xact_commit:int8 xact_rollback:int8 blks_read:int8 "
+            "blks_hit:int8 tup_returned:int8 tup_fetched:int8 tup_inserted:int8 tup_updated:int8 "
+            "tup_deleted:int8 conflicts:int8 temp_files:int8 temp_bytes:int8 deadlocks:int8 "
+            "checksum_failures:int8 checksum_last_failure:timestamp blk_read_time:float8 "
+            "blk_write_time:float8 session_time:float8 active_time:float8 "
+            "idle_in_transaction_time:float8 sessions:int8 sessions_abandoned:int8 "
+            "sessions_fatal:int8 sessions_killed:int8 stats_reset:timestamp"
+        ),
+    ),
+    "pg_stat_user_indexes": (
+        12192,
+        "v",
+        (
+            "relid:oid indexrelid:oid schemaname relname indexrelname idx_scan:int8 idx_tup_read:int8 "
+            "idx_tup_fetch:int8"
+        ),
+    ),
+    "pg_stat_user_tables": (
+        12161,
+        "v",
+        (
+            "relid:oid schemaname relname seq_scan:int8 seq_tup_read:int8 idx_scan:int8 "
+            "idx_tup_fetch:int8 n_tup_ins:int8 n_tup_upd:int8 n_tup_del:int8 n_tup_hot_upd:int8 "
+            "n_live_tup:int8 n_dead_tup:int8 n_mod_since_analyze:int8 n_ins_since_vacuum:int8 "
+            "last_vacuum:timestamp last_autovacuum:timestamp last_analyze:timestamp "
+            "last_autoanalyze:timestamp vacuum_count:int8 autovacuum_count:int8 analyze_count:int8 "
+            "autoanalyze_count:int8"
+        ),
+    ),
+    "pg_statio_user_tables": (
+        12179,
+        "v",
+        (
+            "relid:oid schemaname relname heap_blks_read:int8 heap_blks_hit:int8 idx_blks_read:int8 "
+            "idx_blks_hit:int8 toast_blks_read:int8 toast_blks_hit:int8 tidx_blks_read:int8 "
+            "tidx_blks_hit:int8"
+        ),
+    ),
+    "pg_statistic_ext": (
+        3381,
+        "r",
+        (
+            "oid:oid stxrelid:oid stxname stxnamespace:oid stxowner:oid stxstattarget:int4 "
+            "stxkeys:int2[] stxkind:text[] stxexprs"
+        ),
+    ),
+    "pg_stats": (
+        12053,
+        "v",
+        (
+            "schemaname tablename attname inherited:bool null_frac:float4 avg_width:int4 "
+            "n_distinct:float4 most_common_vals most_common_freqs:float4[] histogram_bounds "
+            "correlation:float4 most_common_elems most_common_elem_freqs:float4[] "
+            "elem_count_histogram:float4[]"
+        ),
+    ),
+    "pg_subscription": (
+        6100,
+        "r",
+        (
+            "oid:oid subdbid:oid subskiplsn subname subowner:oid subenabled:bool subbinary:bool "
+            "substream:bool subtwophasestate subdisableonerr:bool subconninfo subslotname "
+            "subsynccommit subpublications:text[]"
+        ),
+    ),
+    "pg_timezone_names": (
+        12126,
+        "v",
+        "name abbrev utc_offset is_dst:bool",
+    ),
+    "pg_trigger": (
+        2620,
+        "r",
+        (
+            "oid:oid tgrelid:oid tgparentid:oid tgname tgfoid:oid tgtype:int2 tgenabled "
+            "tgisinternal:bool tgconstrrelid:oid tgconstrindid:oid tgconstraint:oid tgdeferrable:bool "
+            "tginitdeferred:bool tgnargs:int2 tgattr:int2[] tgargs tgqual tgoldtable tgnewtable"
+        ),
+    ),
+    "pg_ts_config": (
+        3602,
+        "r",
+        "oid:oid cfgname cfgnamespace:oid cfgowner:oid cfgparser:oid",
+    ),
+    "pg_ts_dict": (
+        3600,
+        "r",
+        "oid:oid dictname dictnamespace:oid dictowner:oid dicttemplate:oid dictinitoption",
+    ),
+    "pg_ts_parser": (
+        3601,
+        "r",
+        "oid:oid prsname prsnamespace:oid prsstart prstoken prsend prsheadline prslextype",
+    ),
+    "pg_ts_template": (
+        3764,
+        "r",
+        "oid:oid tmplname tmplnamespace:oid tmplinit tmpllexize",
+    ),
+    "pg_user_mapping": (
+        1418,
+        "r",
+        "oid:oid umuser:oid umserver:oid umoptions:text[]",
+    ),
+    "pg_user_mappings": (
+        12327,
+        "v",
+        "umid:oid srvid:oid srvname umuser:oid usename umoptions:text[]",
+    ),
+}
+"""By name: OID, kind (r table, v view), columns in the notation of `table`."""
+
+TABLES: tuple[Table, ...] = tuple(
+    table("pg_catalog", name, oid, spec, kind=kind) for name, (oid, kind, spec) in _COLUMNS.items()
+)

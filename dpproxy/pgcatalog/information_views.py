@@ -1,0 +1,33 @@
+"""information_schema.views: the views a caller may see; their text is not shown."""
+
+from collections.abc import Iterator
+
+from dpproxy.pgcatalog.table import Row, table
+from dpproxy.pgcatalog.view import CatalogueView
+
+
+def _rows(view: CatalogueView) -> Iterator[Row]:
+    for schema, relation in view.named():
+        if relation.kind == "v":
+            yield {
+                "table_catalog": view.database,
+                "table_schema": schema,
+                "table_name": relation.name,
+                "check_option": "NONE",
+                "is_updatable": "NO",
+                "is_insertable_into": "NO",
+                "is_trigger_updatable": "NO",
+                "is_trigger_deletable": "NO",
+                "is_trigger_insertable_into": "NO",
+            }
+
+
+TABLE = table(
+    "information_schema",
+    "views",
+    13483,
+    "table_catalog table_schema table_name view_definition check_option is_updatable "
+    "is_insertable_into is_trigger_updatable is_trigger_deletable is_trigger_insertable_into",
+    _rows,
+    kind="v",
+)

@@ -1,0 +1,79 @@
+"""Names by which casts find objects: ``'patients'::regclass``, ``23::regtype``; no client can read these."""
+
+from collections.abc import Iterator
+
+from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.pg_roles import known
+from dpproxy.pgcatalog.pg_type import BUILT_IN
+from dpproxy.pgcatalog.table import Row, Table, columns
+from dpproxy.pgcatalog.view import CatalogueView
+
+_COLUMNS = columns("internal_oid:oid internal_name internal_shown:bool")
+"""Names that no column of a statement has: an argument of a macro is pasted beside them."""
+_SCHEMA_NAMES = {oid: name for name, oid in oids.SCHEMAS.items()}
+
+
+def quoted(name: str) -> str:
+    """An identifier as PostgreSQL prints it (quote_ident), reserved words apart.
+
+    Example:
+        >>> quoted("patients"), quoted("Odd name")
+        ('patients', '"Odd name"')
+    """
+    plain = name.isascii() and name.isidentifier() and name == name.lower()
+    return name if plain else '"' + name.replace('"', '""') + '"'
+
+
+def _named(oid: int, name: str, *, shown: bool) -> Row:
+    return {"internal_oid": oid, "internal_name": name, "internal_shown": shown}
+
+
+def _forms(schema: str, name: str, oid: int) -> Iterator[Row]:
+    """Every spelling that finds the object; the one that is shown comes first."""
+    on_path = schema in ("public", "pg_catalog")
+    bare, full = quoted(name), f"{quoted(schema)}.{quoted(name)}"
+    for form in dict.fromkeys((bare, full)) if on_path else (full,):
+        yield _named(oid, form, shown=form == (bare if on_path else full))
+
+
+def class_names(listed: Table) -> Table:
+    """``regclass``: the relations of pg_class."""
+
+    def rows(view: CatalogueView) -> Iterator[Row]:
+        for row in listed.rows(view):
+            oid, namespace = int(str(row["oid"])), int(str(row["relnamespace"]))
+            yield from _forms(_SCHEMA_NAMES[namespace], str(row["relname"]), oid)
+
+    return Table("internal", "class_names", 0, _COLUMNS, rows)
+
+
+def _type_rows(view: CatalogueView) -> Iterator[Row]:
+    for of in BUILT_IN:
+        forms = dict.fromkeys((of.display, of.name, f"pg_catalog.{of.name}", *_SPOKEN.get(of.name, ())))
+        for form in forms:
+            yield _named(of.oid, form, shown=form == of.display)
+    for schema, relation in view.named():
+        yield from _forms(schema, relation.name, oids.row_type_oid(schema, relation.name))
+
+
+_SPOKEN = {"int4": ("int",), "numeric": ("decimal",), "float8": ("float",), "bpchar": ("char",)}
+"""Further names that the SQL grammar knows."""
+
+TYPE_NAMES = Table("internal", "type_names", 0, _COLUMNS, _type_rows)
+"""``regtype``."""
+
+
+def _role_rows(view: CatalogueView) -> Iterator[Row]:
+    for name, oid in known(view).items():
+        yield _named(oid, quoted(name), shown=True)
+
+
+def _schema_rows(_view: CatalogueView) -> Iterator[Row]:
+    for name, oid in oids.SCHEMAS.items():
+        yield _named(oid, name, shown=True)
+
+
+ROLE_NAMES = Table("internal", "role_names", 0, _COLUMNS, _role_rows)
+"""``regrole``, pg_get_userbyid."""
+SCHEMA_NAMES = Table("internal", "schema_names", 0, _COLUMNS, _schema_rows)
+"""``regnamespace``."""

@@ -1,0 +1,55 @@
+"""pg_attribute: the columns of the relations a caller may see."""
+
+from collections.abc import Iterator
+
+from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.pg_type import BY_OID
+from dpproxy.pgcatalog.table import Row, table
+from dpproxy.pgcatalog.view import CatalogueView
+
+_DEFAULTS: dict[str, object] = {
+    "attstattarget": -1,
+    "attndims": 0,
+    "attcacheoff": -1,
+    "attcompression": "",
+    "atthasdef": False,
+    "atthasmissing": False,
+    "attidentity": "",
+    "attgenerated": "",
+    "attisdropped": False,
+    "attislocal": True,
+    "attinhcount": 0,
+}
+
+
+def _rows(view: CatalogueView) -> Iterator[Row]:
+    for schema, relation in view.named():
+        oid = oids.relation_oid(schema, relation.name)
+        for number, column in enumerate(relation.columns, 1):
+            stored = BY_OID[column.type.oid]
+            yield _DEFAULTS | {
+                "attrelid": oid,
+                "attname": column.name,
+                "atttypid": stored.oid,
+                "attlen": stored.size,
+                "attnum": number,
+                "atttypmod": column.type.modifier,
+                "attbyval": stored.by_value,
+                "attalign": stored.align,
+                "attstorage": stored.storage,
+                "attnotnull": column.not_null,
+                "attcollation": stored.collation,
+            }
+
+
+TABLE = table(
+    "pg_catalog",
+    "pg_attribute",
+    1249,
+    "attrelid:oid attname atttypid:oid attstattarget:int4 attlen:int2 attnum:int2 attndims:int4 "
+    "attcacheoff:int4 atttypmod:int4 attbyval:bool attalign attstorage attcompression "
+    "attnotnull:bool atthasdef:bool atthasmissing:bool attidentity attgenerated attisdropped:bool "
+    "attislocal:bool attinhcount:int4 attcollation:oid attacl:text[] attoptions:text[] "
+    "attfdwoptions:text[] attmissingval",
+    _rows,
+)

@@ -1,0 +1,85 @@
+"""pg_class: the relations a caller may see, and the catalogue itself."""
+
+from collections.abc import Iterable, Iterator
+
+from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.pg_am import HEAP
+from dpproxy.pgcatalog.table import Row, Table, columns
+from dpproxy.pgcatalog.view import CatalogueView
+
+_DEFAULTS: dict[str, object] = {
+    "reloftype": 0,
+    "relowner": oids.OWNER,
+    "relfilenode": 0,
+    "reltablespace": 0,
+    "relpages": 0,
+    "reltuples": -1,
+    "relallvisible": 0,
+    "reltoastrelid": 0,
+    "relhasindex": False,
+    "relisshared": False,
+    "relpersistence": "p",
+    "relchecks": 0,
+    "relhasrules": False,
+    "relhastriggers": False,
+    "relhassubclass": False,
+    "relrowsecurity": False,
+    "relforcerowsecurity": False,
+    "relispopulated": True,
+    "relreplident": "d",
+    "relispartition": False,
+    "relrewrite": 0,
+    "relfrozenxid": 0,
+    "relminmxid": 0,
+}
+"""The same for every relation: no statistics, no sizes."""
+
+_COLUMNS = columns(
+    "oid:oid relname relnamespace:oid reltype:oid reloftype:oid relowner:oid relam:oid "
+    "relfilenode:oid reltablespace:oid relpages:int4 reltuples:float4 relallvisible:int4 "
+    "reltoastrelid:oid relhasindex:bool relisshared:bool relpersistence relkind relnatts:int2 "
+    "relchecks:int2 relhasrules:bool relhastriggers:bool relhassubclass:bool relrowsecurity:bool "
+    "relforcerowsecurity:bool relispopulated:bool relreplident relispartition:bool relrewrite:oid "
+    "relfrozenxid:oid relminmxid:oid relacl:text[] reloptions:text[] relpartbound"
+)
+
+
+def _user_rows(view: CatalogueView) -> Iterator[Row]:
+    for schema, relation in view.named():
+        yield _DEFAULTS | {
+            "oid": oids.relation_oid(schema, relation.name),
+            "relname": relation.name,
+            "relnamespace": oids.SCHEMAS[schema],
+            "reltype": oids.row_type_oid(schema, relation.name),
+            "relam": HEAP if relation.kind == "r" else 0,
+            "relkind": relation.kind,
+            "relnatts": len(relation.columns),
+        }
+
+
+def _own_rows(tables: Iterable[Table]) -> tuple[Row, ...]:
+    return tuple(
+        _DEFAULTS
+        | {
+            "oid": table.oid,
+            "relname": table.name,
+            "relnamespace": oids.SCHEMAS[table.schema],
+            "reltype": 0,
+            "relam": HEAP if table.kind == "r" else 0,
+            "relkind": table.kind,
+            "relnatts": len(table.columns),
+        }
+        for table in tables
+    )
+
+
+def pg_class(others: Iterable[Table]) -> Table:
+    """The table, which lists itself and the other relations of the catalogue."""
+
+    def rows(view: CatalogueView) -> Iterator[Row]:
+        yield from _user_rows(view)
+        yield from own
+
+    made = Table("pg_catalog", "pg_class", 1259, _COLUMNS, rows)
+    own = _own_rows((made, *others))
+    return made

@@ -1,0 +1,39 @@
+"""pg_database: the one data source of the connection."""
+
+from collections.abc import Iterator
+
+from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.table import Row, table
+from dpproxy.pgcatalog.view import CatalogueView
+
+UTF8 = 6
+"""pg_database.encoding."""
+
+
+def _rows(view: CatalogueView) -> Iterator[Row]:
+    yield {
+        "oid": oids.DATABASE,
+        "datname": view.database,
+        "datdba": oids.OWNER,
+        "encoding": UTF8,
+        "datlocprovider": "c",
+        "datistemplate": False,
+        "datallowconn": True,
+        "datconnlimit": -1,
+        "datfrozenxid": 1,
+        "datminmxid": 1,
+        "dattablespace": 1663,
+        "datcollate": "C.UTF-8",
+        "datctype": "C.UTF-8",
+    }
+
+
+TABLE = table(
+    "pg_catalog",
+    "pg_database",
+    1262,
+    "oid:oid datname datdba:oid encoding:int4 datlocprovider datistemplate:bool datallowconn:bool "
+    "datconnlimit:int4 datfrozenxid:oid datminmxid:oid dattablespace:oid datcollate datctype "
+    "daticulocale datcollversion datacl:text[]",
+    _rows,
+)

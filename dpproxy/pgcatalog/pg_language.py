@@ -1,0 +1,30 @@
+"""pg_language: SQL alone."""
+
+from collections.abc import Iterator
+
+from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.table import Row, table
+from dpproxy.pgcatalog.view import CatalogueView
+
+
+def _rows(_view: CatalogueView) -> Iterator[Row]:
+    yield {
+        "oid": 14,
+        "lanname": "sql",
+        "lanowner": oids.OWNER,
+        "lanispl": False,
+        "lanpltrusted": True,
+        "lanplcallfoid": 0,
+        "laninline": 0,
+        "lanvalidator": 0,
+    }
+
+
+TABLE = table(
+    "pg_catalog",
+    "pg_language",
+    2612,
+    "oid:oid lanname lanowner:oid lanispl:bool lanpltrusted:bool lanplcallfoid:oid laninline:oid "
+    "lanvalidator:oid lanacl:text[]",
+    _rows,
+)

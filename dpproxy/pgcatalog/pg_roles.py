@@ -1,0 +1,42 @@
+"""pg_roles: the roles that exist, and the caller."""
+
+from collections.abc import Iterator
+
+from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.table import Row, table
+from dpproxy.pgcatalog.view import OWNER, CatalogueView
+
+
+def known(view: CatalogueView) -> dict[str, int]:
+    """Names and OIDs of the roles, the owner first."""
+    names = dict.fromkeys((OWNER, *view.roles, view.user))
+    return {name: oids.OWNER if name == OWNER else oids.role_oid(name) for name in names}
+
+
+def _rows(view: CatalogueView) -> Iterator[Row]:
+    for name, oid in known(view).items():
+        yield {
+            "rolname": name,
+            "rolsuper": False,
+            "rolinherit": True,
+            "rolcreaterole": False,
+            "rolcreatedb": False,
+            "rolcanlogin": name == view.user,
+            "rolreplication": False,
+            "rolconnlimit": -1,
+            "rolpassword": "********",
+            "rolbypassrls": False,
+            "oid": oid,
+        }
+
+
+TABLE = table(
+    "pg_catalog",
+    "pg_roles",
+    12000,
+    "rolname rolsuper:bool rolinherit:bool rolcreaterole:bool rolcreatedb:bool rolcanlogin:bool "
+    "rolreplication:bool rolconnlimit:int4 rolpassword rolvaliduntil:timestamp rolbypassrls:bool "
+    "rolconfig:text[] oid:oid",
+    _rows,
+    kind="v",
+)

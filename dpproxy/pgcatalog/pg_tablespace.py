@@ -1,0 +1,20 @@
+"""pg_tablespace: the default one."""
+
+from collections.abc import Iterator
+
+from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.table import Row, table
+from dpproxy.pgcatalog.view import CatalogueView
+
+
+def _rows(_view: CatalogueView) -> Iterator[Row]:
+    yield {"oid": 1663, "spcname": "pg_default", "spcowner": oids.OWNER}
+
+
+TABLE = table(
+    "pg_catalog",
+    "pg_tablespace",
+    1213,
+    "oid:oid spcname spcowner:oid spcacl:text[] spcoptions:text[]",
+    _rows,
+)

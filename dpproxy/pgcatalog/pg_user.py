@@ -1,0 +1,30 @@
+"""pg_user: the caller."""
+
+from collections.abc import Iterator
+
+from dpproxy.pgcatalog.pg_roles import known
+from dpproxy.pgcatalog.table import Row, table
+from dpproxy.pgcatalog.view import CatalogueView
+
+
+def _rows(view: CatalogueView) -> Iterator[Row]:
+    yield {
+        "usename": view.user,
+        "usesysid": known(view)[view.user],
+        "usecreatedb": False,
+        "usesuper": False,
+        "userepl": False,
+        "usebypassrls": False,
+        "passwd": "********",
+    }
+
+
+TABLE = table(
+    "pg_catalog",
+    "pg_user",
+    12014,
+    "usename usesysid:oid usecreatedb:bool usesuper:bool userepl:bool usebypassrls:bool passwd "
+    "valuntil:timestamp useconfig:text[]",
+    _rows,
+    kind="v",
+)

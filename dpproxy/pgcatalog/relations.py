@@ -1,0 +1,66 @@
+"""Every relation of the catalogue: the allow-list of what a statement here may read."""
+
+from dpproxy.pgcatalog import (
+    empty,
+    empty_information,
+    information_catalog_name,
+    information_columns,
+    information_enabled_roles,
+    information_schemata,
+    information_table_privileges,
+    information_tables,
+    information_views,
+    pg_am,
+    pg_attribute,
+    pg_collation,
+    pg_database,
+    pg_description,
+    pg_language,
+    pg_namespace,
+    pg_roles,
+    pg_settings,
+    pg_tables,
+    pg_tablespace,
+    pg_type,
+    pg_user,
+    pg_views,
+)
+from dpproxy.pgcatalog.names import ROLE_NAMES, SCHEMA_NAMES, TYPE_NAMES, class_names
+from dpproxy.pgcatalog.pg_class import pg_class
+from dpproxy.pgcatalog.table import Table
+
+_OTHERS: tuple[Table, ...] = (
+    pg_am.TABLE,
+    pg_attribute.TABLE,
+    pg_collation.TABLE,
+    pg_database.TABLE,
+    pg_description.TABLE,
+    pg_language.TABLE,
+    pg_namespace.TABLE,
+    pg_roles.TABLE,
+    pg_settings.TABLE,
+    pg_tables.TABLE,
+    pg_tablespace.TABLE,
+    pg_type.TABLE,
+    pg_user.TABLE,
+    pg_views.TABLE,
+    information_tables.TABLE,
+    information_columns.TABLE,
+    information_schemata.TABLE,
+    information_catalog_name.TABLE,
+    information_enabled_roles.TABLE,
+    information_table_privileges.TABLE,
+    information_views.TABLE,
+    *empty.TABLES,
+    *empty_information.TABLES,
+)
+
+_PG_CLASS = pg_class(_OTHERS)
+
+TABLES: dict[tuple[str, str], Table] = {(table.schema, table.name): table for table in (_PG_CLASS, *_OTHERS)}
+"""By schema and name."""
+
+INTERNAL: dict[str, Table] = {
+    table.name: table for table in (class_names(_PG_CLASS), TYPE_NAMES, ROLE_NAMES, SCHEMA_NAMES)
+}
+"""What the rewritten casts read; no statement can name them."""

@@ -1,0 +1,50 @@
+"""What one caller may know of the database; all that the catalogue answers from."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from dpproxy.pgtypes import Column
+
+OWNER = "admin"
+"""The built-in role that owns every object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation this caller may see; ``kind`` is pg_class.relkind: r table, v view."""
+
+    name: str
+    columns: tuple[Column, ...]
+    kind: str = "r"
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueView:
+    """The policy as one caller sees it.
+
+    Attributes:
+        roles: names of the roles that exist.
+        relations: what the caller may see of schema public.
+        settings: session settings by lower-case name.
+        version: the policy's state version.
+        own: relations of schema dp; their rows come with each statement.
+    """
+
+    database: str
+    user: str
+    roles: tuple[str, ...]
+    relations: tuple[Relation, ...]
+    settings: Mapping[str, str]
+    version: int
+    own: tuple[Relation, ...] = field(default=())
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for views that are answered from the same tables: all but the settings."""
+        return self.database, self.user, self.roles, self.relations, self.version, self.own
+
+    def named(self) -> Iterator[tuple[str, Relation]]:
+        """Every relation with its schema."""
+        yield from (("public", relation) for relation in self.relations)
+        yield from (("dp", relation) for relation in self.own)
