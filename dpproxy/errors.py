@@ -1,7 +1,7 @@
 """Every way to refuse, each with its SQLSTATE (PostgreSQL appendix A; class PD is our own).
 
-A refusal is part of the product: it names the construct, says where it stands and what to write instead. No value read
-from a row may enter one.
+A refusal is part of the product: it names the construct, says where it stands and what to write instead. No
+value read from a row may enter one.
 """
 
 from typing import ClassVar

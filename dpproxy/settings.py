@@ -1,7 +1,7 @@
 """Session settings: one table of all of them, their checks, and what the engine reads from them.
 
-Values are text, as a client gives and sees them; names are matched in any case. What a check accepts it returns in the
-form that SHOW prints.
+Values are text, as a client gives and sees them; names match in any case. What a check accepts it returns
+in the form that SHOW prints.
 """
 
 import difflib
@@ -52,7 +52,7 @@ def decimal(text: str) -> Fraction:
 
 
 def _epsilon(text: str) -> str:
-    allowed = f"a decimal number from {float(LEAST_EPSILON)} to {MOST_EPSILON}"
+    allowed = f"a decimal number from 0.001 to {MOST_EPSILON}"
     if not _DECIMAL.fullmatch(text.strip()) or not LEAST_EPSILON <= decimal(text) <= MOST_EPSILON:
         raise ValueError(allowed)
     return text.strip()
@@ -253,7 +253,7 @@ DEFAULTS: Settings = {key: s.default for key, s in SETTINGS.items()}
 REPORTED: tuple[str, ...] = tuple(key for key, s in SETTINGS.items() if s.reported)
 
 
-def find(name: str) -> Setting:
+def find(name: str, position: int | None = None) -> Setting:
     """The setting of that name.
 
     Errors: ``UndefinedObject`` with the nearest names.
@@ -267,7 +267,8 @@ def find(name: str) -> Setting:
             if near
             else "SHOW ALL lists them"
         )
-        raise UndefinedObject(f'unrecognized configuration parameter "{name}"', hint=hint) from None
+        message = f'unrecognized configuration parameter "{name}"'
+        raise UndefinedObject(message, hint=hint, position=position) from None
 
 
 def checked(name: str, text: str, current: Settings) -> str:

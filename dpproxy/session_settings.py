@@ -1,0 +1,171 @@
+"""SET, SHOW and RESET: their words read into commands."""
+
+from collections.abc import Callable
+from functools import partial
+
+from dpproxy.errors import NoTransaction, Unsupported
+from dpproxy.pgtypes import TEXT, Column
+from dpproxy.plan import Answer, Notice
+from dpproxy.session_state import Command, EngineShow, State
+from dpproxy.settings import SETTINGS, find
+from dpproxy.statements import Words
+from dpproxy.transaction import Status
+
+_LEVELS = ("serializable", "repeatable read", "read committed", "read uncommitted")
+_SHOW_ALL = (Column("name", TEXT), Column("setting", TEXT), Column("description", TEXT))
+
+
+def read_modes(words: Words, prefix: str = "") -> tuple[tuple[str, str], ...]:
+    """Transaction modes to the end of the statement, as settings; ``prefix`` goes before their names."""
+    modes = []
+    while words.rest:
+        modes.append(_read_mode(words))
+        words.take(",")
+    return tuple((prefix + name, value) for name, value in modes)
+
+
+def _read_mode(words: Words) -> tuple[str, str]:
+    if words.take("isolation", "level"):
+        for level in _LEVELS:
+            if words.take(*level.split()):
+                return "transaction_isolation", level
+        words.refuse()
+    access = {"only": "on", "write": "off"}
+    if words.take("read") and (word := words.take_one(*access)):
+        return "transaction_read_only", access[word]
+    negated = words.take("not")
+    words.expect("deferrable")
+    return "transaction_deferrable", "off" if negated else "on"
+
+
+def read_set(words: Words) -> Command:
+    """SET, after its first word."""
+    if words.take("session", "characteristics", "as", "transaction"):
+        return _setting_all(read_modes(words, "default_"))
+    if words.take("transaction"):
+        return Command(partial(_set_transaction, read_modes(words)))
+    scope = words.take_one("session", "local")
+    if words.take("time", "zone"):
+        return _read_value("timezone", words, local=scope == "local")
+    if words.take("names"):
+        return _read_value("client_encoding", words, local=scope == "local")
+    if words.take("schema"):
+        return _read_value("search_path", words, local=scope == "local")
+    start = words.rest[0].start if words.rest else None
+    if words.take_one("authorization", "role"):
+        raise Unsupported("changing the user of a session", hint="connect as that user", position=start)
+    name = _read_name(words)
+    if not words.take_one("=", "to"):
+        words.refuse()
+    return _read_value(name, words, local=scope == "local")
+
+
+def read_reset(words: Words) -> Command:
+    """RESET, after its first word."""
+    if words.take("all"):
+        words.end()
+        return Command(_reset_all)
+    name = _read_shown(words)
+    words.end()
+    return Command(partial(_reset, name))
+
+
+def read_show(words: Words) -> Command | EngineShow | None:
+    """SHOW, after its first word; None for what is not a setting."""
+    if words.take("privacy"):
+        return None
+    if words.take("all"):
+        words.end()
+        return Command(_show_all, _SHOW_ALL)
+    start = words.rest[0].start if words.rest else None
+    name = _read_shown(words)
+    words.end()
+    setting = find(name, position=start)
+    columns = (Column(setting.name, TEXT),)
+    if setting.from_engine:
+        return EngineShow(setting.name, columns)
+    key = setting.name.lower()
+    return Command(lambda state: Answer("SHOW", columns, ((state.transaction.now[key],),)), columns)
+
+
+def _read_shown(words: Words) -> str:
+    if words.take("transaction", "isolation", "level"):
+        return "transaction_isolation"
+    if words.take("time", "zone"):
+        return "timezone"
+    if words.take("session", "authorization"):
+        return "session_authorization"
+    return _read_name(words)
+
+
+def _read_name(words: Words) -> str:
+    name = words.name()
+    while words.take("."):
+        name += f".{words.name()}"
+    return name
+
+
+def _read_value(name: str, words: Words, *, local: bool) -> Command:
+    if words.take_one("default") or (name == "timezone" and words.take("local")):
+        words.end()
+        return _setting(lambda state: state.transaction.reset(name, local=local), local=local)
+    items = [_read_item(words)]
+    while words.take(","):
+        items.append(_read_item(words))
+    words.end()
+    return _setting(lambda state: state.transaction.set(name, ", ".join(items), local=local), local=local)
+
+
+def _read_item(words: Words) -> str:
+    sign = words.take_one("+", "-") or ""
+    point = words.take_one(".") or ""
+    return sign + point + words.next().text
+
+
+def _setting(change: Callable[[State], None], *, local: bool) -> Command:
+    def run(state: State) -> Answer:
+        change(state)
+        return Answer("SET", notices=_outside_block(state, "SET LOCAL") if local else ())
+
+    return Command(run)
+
+
+def _setting_all(values: tuple[tuple[str, str], ...]) -> Command:
+    def run(state: State) -> Answer:
+        for name, value in values:
+            state.transaction.set(name, value)
+        return Answer("SET")
+
+    return Command(run)
+
+
+def _set_transaction(modes: tuple[tuple[str, str], ...], state: State) -> Answer:
+    for name, value in modes:
+        state.transaction.set(name, value, local=True)
+    return Answer("SET", notices=_outside_block(state, "SET TRANSACTION"))
+
+
+def _outside_block(state: State, statement: str) -> tuple[Notice, ...]:
+    if state.transaction.status is Status.BLOCK or state.transaction.several:
+        return ()
+    message = f"{statement} can only be used in transaction blocks"
+    return (Notice(message, sqlstate=NoTransaction.sqlstate, severity="WARNING"),)
+
+
+def _show_all(state: State) -> Answer:
+    rows = tuple(
+        (setting.name, state.transaction.now[key], setting.description)
+        for key, setting in sorted(SETTINGS.items())
+        if not setting.from_engine
+    )
+    return Answer("SHOW", _SHOW_ALL, rows)
+
+
+def _reset(name: str, state: State) -> Answer:
+    state.transaction.reset(name)
+    return Answer("RESET")
+
+
+def _reset_all(state: State) -> Answer:
+    state.transaction.reset_all()
+    return Answer("RESET")

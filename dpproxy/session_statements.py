@@ -1,0 +1,243 @@
+"""The statements that a session answers by itself, by their first keyword."""
+
+from collections.abc import Callable
+from functools import partial
+from types import MappingProxyType
+from typing import Final
+
+from dpproxy.errors import ActiveTransaction, NoTransaction, UnknownStatement, Unsupported
+from dpproxy.plan import Answer, Notice
+from dpproxy.session_settings import read_modes, read_reset, read_set, read_show
+from dpproxy.session_state import Command, EngineShow, State
+from dpproxy.statements import Source, Words
+from dpproxy.transaction import Status
+
+Read = Callable[[Words], Command | EngineShow | None]
+
+
+def recognise(source: Source) -> Command | EngineShow | None:
+    """The session's own statement that ``source`` is; None for the engine's.
+
+    Errors: ``SyntaxRefused``, ``Unsupported``, ``UndefinedObject``.
+    """
+    first = source.words[0]
+    read = None if first.quoted else STATEMENTS.get(first.text)
+    if read is None:
+        return None
+    words = Words(source)
+    words.next()
+    return read(words)
+
+
+# --- transactions
+
+
+def _read_begin(words: Words) -> Command:
+    words.take_one("work", "transaction")
+    return Command(partial(_begin, "BEGIN", read_modes(words)))
+
+
+def _read_start(words: Words) -> Command:
+    words.expect("transaction")
+    return Command(partial(_begin, "START TRANSACTION", read_modes(words)))
+
+
+def _begin(tag: str, modes: tuple[tuple[str, str], ...], state: State) -> Answer:
+    if state.transaction.status is Status.BLOCK:
+        return Answer(
+            tag, notices=(_warning(ActiveTransaction.sqlstate, "there is already a transaction in progress"),)
+        )
+    state.transaction.begin()
+    for name, value in modes:
+        state.transaction.set(name, value, local=True)
+    return Answer(tag)
+
+
+def _read_commit(words: Words) -> Command:
+    _read_end(words)
+    return Command(_commit, leaves_failed=True)
+
+
+def _read_rollback(words: Words) -> Command:
+    words.take_one("work", "transaction")
+    if words.take("to"):
+        words.take("savepoint")
+        return _on_savepoint(words, "ROLLBACK TO SAVEPOINT", _rollback_to, leaves_failed=True)
+    _read_end(words)
+    return Command(_rollback, leaves_failed=True)
+
+
+def _read_abort(words: Words) -> Command:
+    _read_end(words)
+    return Command(_rollback, leaves_failed=True)
+
+
+def _read_end(words: Words) -> None:
+    words.take_one("work", "transaction")
+    start = words.rest[0].start if words.rest else None
+    if words.take("and", "chain"):
+        raise Unsupported("AND CHAIN", hint="begin the next transaction with BEGIN", position=start)
+    words.take("and", "no", "chain")
+    words.end()
+
+
+def _commit(state: State) -> Answer:
+    if state.transaction.status is Status.FAILED:
+        return _rollback(state)
+    notices = _outside(state)
+    state.commit()
+    return Answer("COMMIT", notices=notices)
+
+
+def _rollback(state: State) -> Answer:
+    notices = _outside(state)
+    state.rollback()
+    return Answer("ROLLBACK", notices=notices)
+
+
+def _outside(state: State) -> tuple[Notice, ...]:
+    if state.transaction.status is not Status.IDLE:
+        return ()
+    return (_warning(NoTransaction.sqlstate, "there is no transaction in progress"),)
+
+
+def _warning(sqlstate: str, message: str) -> Notice:
+    return Notice(message, sqlstate=sqlstate, severity="WARNING")
+
+
+# --- savepoints
+
+
+def _read_savepoint(words: Words) -> Command:
+    return _on_savepoint(words, "SAVEPOINT", _save)
+
+
+def _read_release(words: Words) -> Command:
+    words.take("savepoint")
+    return _on_savepoint(words, "RELEASE SAVEPOINT", _release)
+
+
+def _on_savepoint(
+    words: Words, statement: str, act: Callable[[State, str], str], *, leaves_failed: bool = False
+) -> Command:
+    name = words.name()
+    words.end()
+
+    def run(state: State) -> Answer:
+        if state.transaction.status is Status.IDLE:
+            raise NoTransaction(
+                f"{statement} can only be used in transaction blocks", hint="start one with BEGIN"
+            )
+        return Answer(act(state, name))
+
+    return Command(run, leaves_failed=leaves_failed)
+
+
+def _save(state: State, name: str) -> str:
+    state.transaction.save(name)
+    return "SAVEPOINT"
+
+
+def _release(state: State, name: str) -> str:
+    state.transaction.release(name)
+    return "RELEASE"
+
+
+def _rollback_to(state: State, name: str) -> str:
+    state.transaction.rollback_to(name)
+    return "ROLLBACK"
+
+
+# --- what drivers send to tidy up
+
+
+def _read_discard(words: Words) -> Command:
+    what = words.take_one("all", "plans", "sequences", "temp", "temporary")
+    if what is None:
+        words.refuse()
+    words.end()
+    return Command(_discard_all if what == "all" else _always(f"DISCARD {what.upper().replace('ORARY', '')}"))
+
+
+def _discard_all(state: State) -> Answer:
+    if state.transaction.status is not Status.IDLE or state.transaction.several:
+        raise ActiveTransaction(
+            "DISCARD ALL cannot run inside a transaction block", hint="end it with COMMIT"
+        )
+    state.transaction.reset_all()
+    state.statements.clear()
+    state.portals.clear()
+    return Answer("DISCARD ALL")
+
+
+def _read_deallocate(words: Words) -> Command:
+    words.take("prepare")
+    if words.take("all"):
+        words.end()
+        return Command(_deallocate_all)
+    name = words.name()
+    words.end()
+    return Command(partial(_deallocate, name))
+
+
+def _deallocate(name: str, state: State) -> Answer:
+    if state.statements.pop(name, None) is None:
+        raise UnknownStatement(f'prepared statement "{name}" does not exist')
+    return Answer("DEALLOCATE")
+
+
+def _deallocate_all(state: State) -> Answer:
+    state.statements.clear()
+    return Answer("DEALLOCATE ALL")
+
+
+def _read_close(words: Words) -> Command | None:
+    if not words.take("all"):
+        return None
+    words.end()
+    return Command(_close_all)
+
+
+def _close_all(state: State) -> Answer:
+    state.portals.clear()
+    return Answer("CLOSE CURSOR ALL")
+
+
+def _read_unlisten(words: Words) -> Command:
+    if not words.take("*"):
+        words.name()
+    words.end()
+    return Command(_always("UNLISTEN"))
+
+
+def _always(tag: str) -> Callable[[State], Answer]:
+    return lambda _state: Answer(tag)
+
+
+def _refuse_prepare(_words: Words) -> Command:
+    raise Unsupported(
+        "PREPARE and EXECUTE as statements",
+        hint="use your driver's prepared statements, or send the statement itself",
+        position=0,
+    )
+
+
+STATEMENTS: Final = MappingProxyType[str, Read]({
+    "begin": _read_begin,
+    "start": _read_start,
+    "commit": _read_commit,
+    "end": _read_commit,
+    "rollback": _read_rollback,
+    "abort": _read_abort,
+    "savepoint": _read_savepoint,
+    "release": _read_release,
+    "set": read_set,
+    "show": read_show,
+    "reset": read_reset,
+    "discard": _read_discard,
+    "deallocate": _read_deallocate,
+    "close": _read_close,
+    "unlisten": _read_unlisten,
+    "prepare": _refuse_prepare,
+    "execute": _refuse_prepare,
+})  # fmt: skip

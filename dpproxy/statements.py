@@ -1,0 +1,225 @@
+"""The statements of a message, cut at semicolons: one in a string, dollar quote or comment cuts nothing."""
+
+import re
+from dataclasses import dataclass, field
+from typing import ClassVar, NoReturn
+
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from dpproxy.errors import InvalidParameter, Refusal, SyntaxRefused, TooComplex
+from dpproxy.settings import DEFAULTS, checked, find
+
+MOST_TEXT = 1_000_000
+"""Characters in one message."""
+MOST_STATEMENTS = 1000
+"""Statements in one message."""
+
+_QUOTED = frozenset({
+    TokenType.STRING, TokenType.IDENTIFIER, TokenType.HEREDOC_STRING, TokenType.BYTE_STRING,
+    TokenType.UNICODE_STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING, TokenType.HEX_STRING,
+    TokenType.BIT_STRING,
+})  # fmt: skip
+_IS_OURS = re.compile(r"dp\s*\(", re.IGNORECASE).match
+_PLAIN = re.compile(r"[^\W\d][\w$]*").fullmatch
+_EXAMPLE = "write /*+ dp(epsilon=0.2, confidence=0.9) */"
+_LITERALS = _QUOTED - {TokenType.IDENTIFIER}
+
+
+class _Tokenizer(Postgres.Tokenizer):
+    """PostgreSQL's tokens; no keyword swallows the rest of its statement as one string."""
+
+    COMMANDS: ClassVar[set[TokenType]] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A token of a session statement; ``text`` is in lower case unless it was quoted."""
+
+    text: str
+    start: int
+    """Offset from the statement's first character."""
+    quoted: bool = False
+    literal: bool = False
+    """True for a string, False for a quoted name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One statement as it was written.
+
+    ``offset`` counts characters from the start of the message. ``hint`` holds the settings that a leading
+    ``/*+ dp(name=value, ...) */`` gives to this statement alone.
+    """
+
+    text: str
+    offset: int
+    words: tuple[Word, ...] = field(repr=False)
+    hint: dict[str, str] = field(default_factory=dict)
+
+
+def split(sql: str) -> tuple[Source, ...]:
+    """The statements of ``sql``, without the empty ones.
+
+    Errors: ``SyntaxRefused`` for an unfinished string, name or comment, and for a hint that does not read;
+    ``TooComplex``.
+
+    >>> [source.text for source in split("SELECT ';' ; SHOW a -- b")]
+    ["SELECT ';'", 'SHOW a']
+    """
+    if len(sql) > MOST_TEXT:
+        raise TooComplex(f"a message of more than {MOST_TEXT} characters")
+    found = []
+    gap = 0
+    for run in _runs(_tokens(sql)):
+        start, end = run[0].start, run[-1].end + 1
+        words = tuple(_word(token, start) for token in run)
+        found.append(Source(sql[start:end], start, words, _hint(sql[gap:start], gap)))
+        gap = end
+    if len(found) > MOST_STATEMENTS:
+        raise TooComplex(f"more than {MOST_STATEMENTS} statements in one message")
+    return tuple(found)
+
+
+def _tokens(sql: str) -> list[Token]:
+    try:
+        return list(_Tokenizer().tokenize(sql))
+    except TokenError:
+        raise SyntaxRefused(
+            "a string, quoted name or comment does not end",
+            hint="close it; a quote inside one is written twice",
+        ) from None
+
+
+def _runs(tokens: list[Token]) -> list[list[Token]]:
+    runs: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            runs.append([])
+        else:
+            runs[-1].append(token)
+    return [run for run in runs if run]
+
+
+def _word(token: Token, start: int) -> Word:
+    quoted = token.token_type in _QUOTED
+    text = token.text if quoted else token.text.lower()
+    return Word(text, token.start - start, quoted, token.token_type in _LITERALS)
+
+
+def _hint(gap: str, offset: int) -> dict[str, str]:
+    """The settings of the first ``/*+ dp(...) */`` in the comments before a statement."""
+    at = 0
+    while at < len(gap):
+        ends = "*/" if gap.startswith("/*", at) else "\n" if gap.startswith("--", at) else ""
+        end = gap.find(ends, at + 1) + len(ends) if ends and ends in gap[at + 1 :] else at + 1
+        body = gap[at:end].removeprefix("/*+").removesuffix("*/").strip()
+        if gap.startswith("/*+", at) and _IS_OURS(body):
+            return _assignments(body, offset + at)
+        at = end
+    return {}
+
+
+def _assignments(body: str, position: int) -> dict[str, str]:
+    """``dp(name=value, ...)`` as settings, each checked."""
+    try:
+        return _checked(body)
+    except Refusal as refusal:
+        refusal.position = position
+        raise
+
+
+def _checked(body: str) -> dict[str, str]:
+    texts = [_word(token, 0).text for token in _tokens(body)]
+    if texts[:2] != ["dp", "("] or texts[-1] != ")":
+        raise SyntaxRefused("a hint that does not read", hint=_EXAMPLE)
+    settings: dict[str, str] = {}
+    inner = texts[2:-1]
+    while inner:
+        end = inner.index(",") if "," in inner else len(inner)
+        match inner[:end]:
+            case [name, "=", *value] if value:
+                settings[f"dp.{name}"] = _checked_value(f"dp.{name}", "".join(value))
+            case _:
+                raise SyntaxRefused("a hint that does not read", hint=_EXAMPLE)
+        inner = inner[end + 1 :]
+    return settings
+
+
+def _checked_value(name: str, value: str) -> str:
+    if find(name).lowers_only:
+        raise InvalidParameter(f'parameter "{name}" cannot be given for one statement', hint="use SET")
+    return checked(name, value, DEFAULTS)
+
+
+class Words:
+    """A statement's words, taken from the left."""
+
+    __slots__ = ("_at", "_source")
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._at = 0
+
+    @property
+    def rest(self) -> tuple[Word, ...]:
+        """The words not yet taken."""
+        return self._source.words[self._at :]
+
+    def take(self, *keywords: str) -> bool:
+        """Take these keywords if they come next."""
+        following = self.rest[: len(keywords)]
+        if tuple(w.text for w in following) != keywords or any(w.quoted for w in following):
+            return False
+        self._at += len(keywords)
+        return True
+
+    def take_one(self, *keywords: str) -> str | None:
+        """Take one of these keywords if it comes next."""
+        return next((keyword for keyword in keywords if self.take(keyword)), None)
+
+    def expect(self, *keywords: str) -> None:
+        """Take these keywords.
+
+        Errors: ``SyntaxRefused``.
+        """
+        if not self.take(*keywords):
+            self.refuse()
+
+    def next(self) -> Word:
+        """Take any word.
+
+        Errors: ``SyntaxRefused`` at the end.
+        """
+        if not self.rest:
+            self.refuse()
+        self._at += 1
+        return self._source.words[self._at - 1]
+
+    def name(self) -> str:
+        """Take a name, quoted or not.
+
+        Errors: ``SyntaxRefused``.
+        """
+        if not self.rest or self.rest[0].literal or not (self.rest[0].quoted or _PLAIN(self.rest[0].text)):
+            self.refuse()
+        return self.next().text
+
+    def end(self) -> None:
+        """Nothing may follow.
+
+        Errors: ``SyntaxRefused``.
+        """
+        if self.rest:
+            self.refuse()
+
+    def refuse(self) -> NoReturn:
+        """Refuse what comes next.
+
+        Errors: ``SyntaxRefused``, always.
+        """
+        if self.rest:
+            word = self.rest[0]
+            raise SyntaxRefused(f'syntax error at or near "{word.text}"', position=word.start)
+        raise SyntaxRefused("syntax error at end of input", position=len(self._source.text))

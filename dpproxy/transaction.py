@@ -1,0 +1,141 @@
+"""Transaction status and the settings that live and die with it; nothing is ever refunded."""
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Final
+
+from dpproxy.errors import FixedSetting, InvalidParameter, UnknownSavepoint
+from dpproxy.plan import Settings
+from dpproxy.settings import checked, find, kept_low
+
+_OF_TRANSACTION: Final = ("transaction_isolation", "transaction_read_only", "transaction_deferrable")
+
+
+class Status(Enum):
+    """What ReadyForQuery tells."""
+
+    IDLE = b"I"
+    BLOCK = b"T"
+    FAILED = b"E"
+
+
+@dataclass(slots=True)
+class Transaction:
+    """The settings of a session, as its transactions move them.
+
+    ``now`` is in effect; ``kept`` is what a commit leaves (SET LOCAL is not in it); ``before`` is what a
+    rollback returns to; ``start`` is what RESET returns to.
+    """
+
+    start: Settings
+    now: Settings = field(default_factory=dict)
+    kept: Settings = field(default_factory=dict)
+    before: Settings = field(default_factory=dict)
+    status: Status = Status.IDLE
+    several: bool = False
+    """True inside a message of several statements, which is a transaction of its own."""
+    _savepoints: list[tuple[str, Settings, Settings]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not self.now:
+            self.now = self.kept = self.before = self.start
+
+    def copy(self) -> "Transaction":
+        """A copy whose changes do not show here."""
+        return replace(self, _savepoints=list(self._savepoints))
+
+    # --- settings
+
+    def set(self, name: str, text: str, *, local: bool = False) -> None:
+        """Give a setting a value.
+
+        Errors: those of ``settings.checked``.
+        """
+        key = find(name).name.lower()
+        self._put(key, checked(name, text, self.now), local=local)
+        current = key.removeprefix("default_")
+        if current in _OF_TRANSACTION and current != key and self.status is Status.IDLE:
+            self._put(current, self.now[key], local=local)
+
+    def reset(self, name: str, *, local: bool = False) -> None:
+        """Give a setting the value it had at the session's start.
+
+        Errors: ``UndefinedObject``, ``FixedSetting``, ``InvalidParameter`` for one that can only be lowered.
+        """
+        setting = find(name)
+        key = setting.name.lower()
+        if setting.check is None:
+            raise FixedSetting(f'parameter "{setting.name}" cannot be changed')
+        if setting.lowers_only and self.now[key] != self.start[key]:
+            raise InvalidParameter(
+                f'parameter "{setting.name}" can only be lowered within a session',
+                hint="a new connection starts without it",
+            )
+        self._put(key, self.start[key], local=local)
+
+    def reset_all(self) -> None:
+        """Every setting as at the session's start, but for those that can only be lowered."""
+        self.now = self.kept = kept_low(self.start, self.now)
+
+    def _put(self, key: str, value: str, *, local: bool) -> None:
+        self.now = {**self.now, key: value}
+        if not local:
+            self.kept = {**self.kept, key: value}
+
+    # --- blocks
+
+    def begin(self) -> None:
+        """Open a block; what a message did before it belongs to it."""
+        self.status = Status.BLOCK
+        for key in _OF_TRANSACTION:
+            self._put(key, self.now[f"default_{key}"], local=True)
+
+    def commit(self) -> None:
+        """End the block, or the message's own transaction, keeping what SET did."""
+        self._end(kept_low(self.kept, self.now))
+
+    def rollback(self) -> None:
+        """End the block, or the message's own transaction, undoing what SET did."""
+        self._end(kept_low(self.before, self.now))
+
+    def fail(self) -> None:
+        """A statement was refused: a block waits for its ROLLBACK, anything else is rolled back at once."""
+        if self.status is Status.IDLE:
+            self.rollback()
+        else:
+            self.status = Status.FAILED
+
+    def _end(self, settings: Settings) -> None:
+        self.now = self.kept = self.before = settings
+        self.status = Status.IDLE
+        self._savepoints.clear()
+
+    # --- savepoints
+
+    def save(self, name: str) -> None:
+        """SAVEPOINT."""
+        self._savepoints.append((name, self.now, self.kept))
+
+    def release(self, name: str) -> None:
+        """RELEASE: forget the newest savepoint of that name, and those after it.
+
+        Errors: ``UnknownSavepoint``.
+        """
+        del self._savepoints[self._find(name) :]
+
+    def rollback_to(self, name: str) -> None:
+        """ROLLBACK TO: undo what SET did since; the savepoint stays, a failed block is usable again.
+
+        Errors: ``UnknownSavepoint``.
+        """
+        at = self._find(name)
+        _, now, kept = self._savepoints[at]
+        self.now, self.kept = kept_low(now, self.now), kept_low(kept, self.now)
+        self.status = Status.BLOCK
+        del self._savepoints[at + 1 :]
+
+    def _find(self, name: str) -> int:
+        for at in reversed(range(len(self._savepoints))):
+            if self._savepoints[at][0] == name:
+                return at
+        raise UnknownSavepoint(f'savepoint "{name}" does not exist')
