@@ -1,7 +1,8 @@
 """``float4`` and ``float8`` in text and binary.
 
-Text is the shortest that reads back as the same number. PostgreSQL shows an exponent below 1e-04 and from as many
-digits on as the type is sure to hold: 15 for float8, 6 for float4. Errors are ``ValueError`` and ``OverflowError``.
+Text is the shortest that reads back as the same number. PostgreSQL shows an exponent below 1e-04 and from as
+many digits on as the type is sure to hold: 15 for float8, 6 for float4. Errors are ``ValueError`` and
+``OverflowError``.
 """
 
 import math

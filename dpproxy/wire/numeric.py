@@ -1,7 +1,7 @@
 """``numeric`` in text and binary, exact over ``Decimal``.
 
-Binary is a header of four 16-bit numbers (count of digits, weight of the first one, sign, digits after the point to
-show), then the digits to base 10,000. Errors are ``ValueError`` and ``OverflowError``; ``wire.values`` names the type.
+Binary is a header of four 16-bit numbers (count of digits, weight of the first one, sign, digits after the point
+to show), then the digits to base 10,000. Errors are ``ValueError`` and ``OverflowError``.
 """
 
 import re
@@ -32,7 +32,7 @@ def _checked(value: Decimal) -> Decimal:
     exponent = value.as_tuple().exponent
     if value.adjusted() >= _MAX_WHOLE or not isinstance(exponent, int) or -exponent > _MAX_SCALE:
         raise OverflowError
-    return value if value else value.copy_abs()
+    return value or value.copy_abs()
 
 
 def _mark(value: Decimal) -> int:

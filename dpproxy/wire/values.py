@@ -215,11 +215,12 @@ def out_of_range(type: SqlType) -> NumberOutOfRange:  # noqa: A002
 
 
 def encoder(type: SqlType, format: int) -> Encoder:  # noqa: A002
-    """The function that writes values of ``type`` other than None; it raises ``OverflowError`` out of range."""
+    """The function that writes values of ``type`` but not None; ``OverflowError`` when out of range."""
     if type.oid not in _ENCODERS:
         raise Unsupported(f"result of type {type.name}")
-    write = _ENCODERS[type.oid][format]
-    return partial(write, scale=type.scale) if type.is_same(NUMERIC) else write
+    if type.is_same(NUMERIC) and type.scale is not None:
+        return partial((numeric.write_text, numeric.write_binary)[format], scale=type.scale)
+    return _ENCODERS[type.oid][format]
 
 
 def encode_value(type: SqlType, value: object, format: int) -> bytes | None:  # noqa: A002
