@@ -1,0 +1,109 @@
+"""The ledger's rows, read and written through a connection that somebody else opened and will commit."""
+
+import sqlite3
+from collections.abc import Iterator
+from itertools import groupby
+
+from dpproxy.accounting.chain import Head, Mismatch, Seals
+from dpproxy.accounting.model import Account, Entry, Posting, account_of, key_of
+
+_ENTRY = (
+    "sequence, kind, at, who, statement, policy_version, data_version, mechanism, nano, delta, rho, release, "
+    "origin, label, note, mac"
+)
+_DEBIT = "kind, name, member, block, window, limit_nano, nano, delta, rho"
+_KEY = "kind = ? AND name = ? AND member = ? AND block = ? AND window = ?"
+
+
+def read_head(connection: sqlite3.Connection, seals: Seals) -> Head:
+    """The head, its seal checked."""
+    row = connection.execute("SELECT format, ledger, sequence, at, mac, seal FROM head").fetchone()
+    if row is None:
+        raise Mismatch("its head is missing")
+    *fields, seal = row
+    head = Head(*fields)
+    if seals.head(head) != seal:
+        raise Mismatch("its head is not sealed by this key", head.sequence)
+    return head
+
+
+def write_head(connection: sqlite3.Connection, seals: Seals, head: Head) -> None:
+    """Move the head, sealed anew."""
+    connection.execute(
+        "INSERT OR REPLACE INTO head (only, format, ledger, sequence, at, mac, seal) "
+        "VALUES (1, ?, ?, ?, ?, ?, ?)",
+        (head.format, head.ledger, head.sequence, head.at, head.mac, seals.head(head)),
+    )
+
+
+def read_mac(connection: sqlite3.Connection, sequence: int) -> bytes | None:
+    """The mac of one entry."""
+    row = connection.execute("SELECT mac FROM entry WHERE sequence = ?", (sequence,)).fetchone()
+    return None if row is None else bytes(row[0])
+
+
+def read_spent(connection: sqlite3.Connection, account: Account) -> int:
+    """What an account has paid so far."""
+    row = connection.execute(f"SELECT nano FROM account WHERE {_KEY}", key_of(account)).fetchone()  # noqa: S608
+    return 0 if row is None else int(row[0])
+
+
+def read_payers(connection: sqlite3.Connection, origin: int) -> frozenset[Account]:
+    """The accounts debited for the release of the charge ``origin``."""
+    rows = connection.execute(
+        "SELECT kind, name, member, block, window FROM debit WHERE origin = ?", (origin,)
+    )
+    return frozenset(account_of(row) for row in rows)
+
+
+def append(connection: sqlite3.Connection, entry: Entry, mac: bytes) -> None:
+    """Add an entry with its debits, and the debits to their accounts."""
+    connection.execute(
+        f"INSERT INTO entry ({_ENTRY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+        (
+            *(entry.sequence, entry.kind, entry.at, entry.who, entry.statement),
+            *(entry.policy_version, entry.data_version, entry.mechanism, entry.nano, entry.delta, entry.rho),
+            *(entry.release, entry.origin, entry.label, entry.note, mac),
+        ),
+    )
+    connection.executemany(
+        f"INSERT INTO debit (origin, sequence, position, {_DEBIT}) "  # noqa: S608
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (entry.origin, entry.sequence, at, *key_of(p.account), p.limit, p.nano, p.delta, p.rho)
+            for at, p in enumerate(entry.postings)
+        ],
+    )
+    connection.executemany(
+        "INSERT INTO account (kind, name, member, block, window, nano) VALUES (?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT DO UPDATE SET nano = nano + excluded.nano",
+        [(*key_of(p.account), p.nano) for p in entry.postings],
+    )
+
+
+def read_entry(connection: sqlite3.Connection, sequence: int) -> Entry | None:
+    """One entry."""
+    return next((entry for entry, _ in read_entries(connection, "WHERE e.sequence = ?", (sequence,))), None)
+
+
+def read_entries(
+    connection: sqlite3.Connection, where: str = "", values: tuple[object, ...] = ()
+) -> Iterator[tuple[Entry, bytes]]:
+    """Entries in order, each with its mac; ``where`` is a clause over the entry ``e``, of our own making."""
+    columns = ", ".join(f"e.{name}" for name in _ENTRY.split(", "))
+    debits = ", ".join(f"d.{name}" for name in _DEBIT.split(", "))
+    rows = connection.execute(
+        f"SELECT {columns}, {debits} FROM entry e "  # noqa: S608
+        "LEFT JOIN debit d ON d.origin = e.origin AND d.sequence = e.sequence "
+        f"{where} ORDER BY e.sequence, d.position",
+        values,
+    )
+    for _, group in groupby(rows, key=lambda row: row[0]):
+        lines = list(group)
+        *fields, mac = lines[0][:16]
+        postings = tuple(_posting(line[16:]) for line in lines if line[16] is not None)
+        yield Entry(*(*fields, postings)), mac
+
+
+def _posting(row: tuple[object, ...]) -> Posting:
+    return Posting(account_of(row[:5]), *row[5:])  # type: ignore[arg-type]

@@ -1,0 +1,248 @@
+"""The values of accounting: who is debited, what a statement costs, what the ledger holds (nano-epsilon)."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+
+from dpproxy.accounting.canonical import encode
+
+NANO = 1_000_000_000
+"""Nano-epsilon in one epsilon."""
+
+MAX_NANO = 2**63 - 1
+"""The most an account can hold, also where no limit is declared."""
+
+
+class Kind(Enum):
+    """The kinds of account, in the order in which their limits are checked."""
+
+    SESSION = "session"
+    USER = "user"
+    BUDGET = "budget"
+    CEILING = "ceiling"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One account: its key is all five fields, compared separately, so that no names can run into each other.
+
+    Attributes:
+        name: the unit's table for a ceiling, the budget for BUDGET and USER, the session's random name.
+        member: the user, for USER only.
+        block: the block of disjoint people, "" for everybody.
+        window: number of the refresh window, 0 where the account never refills.
+    """
+
+    kind: Kind
+    name: str
+    member: str = ""
+    block: str = ""
+    window: int = 0
+
+    @classmethod
+    def ceiling(cls, table: str) -> "Account":
+        """The most that all statements together may learn about one unit of ``table``."""
+        return cls(Kind.CEILING, table)
+
+    @classmethod
+    def budget(cls, name: str) -> "Account":
+        """All users of a budget together."""
+        return cls(Kind.BUDGET, name)
+
+    @classmethod
+    def user(cls, budget: str, user: str) -> "Account":
+        """One user of a budget."""
+        return cls(Kind.USER, budget, user)
+
+    @classmethod
+    def session(cls, name: str) -> "Account":
+        """One connection."""
+        return cls(Kind.SESSION, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Debit:
+    """An account that pays, and its limit in force now in nano-epsilon; None: recorded without a limit."""
+
+    account: Account
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What one statement is about to cost.
+
+    Attributes:
+        statement: canonical hash, 32 bytes.
+        nano: the loss, the same for every account debited.
+        debits: at most one per account.
+        release: key of the exact stage and the data version, 32 bytes.
+        label: a short public description such as ``count, avg(age) by sex on adult``;
+            never the analyst's own text.
+
+    Errors: ValueError for anything the ledger could not hold.
+    """
+
+    who: str
+    statement: bytes
+    policy_version: int
+    data_version: int
+    mechanism: str
+    nano: int
+    debits: tuple[Debit, ...]
+    release: bytes
+    label: str
+
+    def __post_init__(self) -> None:
+        if not 0 < self.nano <= MAX_NANO:
+            raise ValueError("a loss is a positive number of nano-epsilon below 2^63")
+        if len(self.statement) != 32 or len(self.release) != 32:
+            raise ValueError("hashes have 32 bytes")
+        if len({debit.account for debit in self.debits}) != len(self.debits):
+            raise ValueError("an account is debited once per charge")
+        if any(debit.limit is not None and not 0 <= debit.limit <= MAX_NANO for debit in self.debits):
+            raise ValueError("a limit is from 0 to 2^63 - 1 nano-epsilon")
+        # Text that is not Unicode fails here, in the caller, not in the thread that writes.
+        encode(
+            self.who,
+            self.mechanism,
+            self.label,
+            *(key for debit in self.debits for key in key_of(debit.account)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """One debit as the ledger holds it: ``delta`` and ``rho`` are rationals as text."""
+
+    account: Account
+    limit: int | None
+    nano: int
+    delta: str = "0"
+    rho: str = "0"
+
+
+class EntryKind(Enum):
+    """What an entry records. The meaning of a stored kind never changes; new meanings get new kinds."""
+
+    CHARGE = "charge"
+    """A new release from data: debits every account of the charge."""
+    ADOPT = "adopt"
+    """A stored release shown to somebody new: debits only the accounts it had not cost yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the ledger.
+
+    Attributes:
+        sequence: from 1, without gaps.
+        at: microseconds since 1970 in UTC, never less than the entry before.
+        origin: sequence of the charge whose release this pays for: its own for a charge.
+        note: a reason given by an administrator.
+    """
+
+    sequence: int
+    kind: str
+    at: int
+    who: str
+    statement: bytes
+    policy_version: int
+    data_version: int
+    mechanism: str
+    nano: int
+    delta: str
+    rho: str
+    release: bytes
+    origin: int
+    label: str
+    note: str
+    postings: tuple[Posting, ...]
+
+    def canonical(self) -> bytes:
+        """The bytes the chain authenticates: every field, postings in order."""
+        postings = tuple((*key_of(p.account), p.limit, p.nano, p.delta, p.rho) for p in self.postings)
+        return encode(
+            "entry", self.sequence, self.kind, self.at, self.who, self.statement, self.policy_version,
+            self.data_version, self.mechanism, self.nano, self.delta, self.rho, self.release, self.origin,
+            self.label, self.note, postings,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A charge that is durable: the data may now be touched.
+
+    Attributes:
+        spent: the accounts debited, each with its total after this charge.
+    """
+
+    entry: Entry
+    spent: tuple[tuple[Debit, int], ...]
+
+    @property
+    def sequence(self) -> int:
+        """The entry's number in the ledger."""
+        return self.entry.sequence
+
+    @property
+    def remaining(self) -> int | None:
+        """What the tightest limited account has left, in nano-epsilon; None where nothing is limited."""
+        left = [max(0, debit.limit - total) for debit, total in self.spent if debit.limit is not None]
+        return min(left, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A released answer that was kept.
+
+    Attributes:
+        id: sequence of the charge that paid for it first.
+        payers: every account debited for it so far.
+    """
+
+    id: int
+    nano: int
+    payload: bytes = field(repr=False)
+    payers: frozenset[Account]
+
+
+Key = tuple[str, str, str, str, int]
+"""An account's key as the tables hold it."""
+
+
+def key_of(account: Account) -> Key:
+    """The account as columns."""
+    return (account.kind.value, account.name, account.member, account.block, account.window)
+
+
+def account_of(key: Key) -> Account:
+    """The columns as an account; ValueError for a kind this version does not know."""
+    kind, name, member, block, window = key
+    return Account(Kind(kind), name, member, block, window)
+
+
+def format_epsilon(nano: int) -> str:
+    """Exact decimal epsilon.
+
+    Example:
+        >>> format_epsilon(100_000_000), format_epsilon(2 * NANO), format_epsilon(1)
+        ('0.1', '2', '0.000000001')
+    """
+    whole, rest = divmod(nano, NANO)
+    return f"{whole}.{rest:09d}".rstrip("0").rstrip(".")
+
+
+def nano_epsilon(epsilon: Fraction) -> int:
+    """A loss in nano-epsilon, rounded up.
+
+    Example:
+        >>> nano_epsilon(Fraction(1, 3))
+        333333334
+    """
+    return -((-epsilon.numerator * NANO) // epsilon.denominator)
+
+
+def nano_limit(epsilon: Fraction) -> int:
+    """A limit in nano-epsilon, rounded down and held to what an account can hold."""
+    return min(MAX_NANO, epsilon.numerator * NANO // epsilon.denominator)

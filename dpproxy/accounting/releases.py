@@ -1,0 +1,92 @@
+"""The release store: answers that were released and paid for are shown again without touching the data."""
+
+import sqlite3
+
+from dpproxy.accounting import book
+from dpproxy.accounting.chain import Mismatch
+from dpproxy.accounting.ledger import Ledger
+from dpproxy.accounting.model import Account, Charge, EntryKind, Reservation, Stored
+from dpproxy.accounting.writer import Answered
+
+
+class ReleaseStore:
+    """Released answers in the ledger's own database, found by the exact stage they came from.
+
+    The one rule of payment: for one release, an account is debited at most once.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def store(self, reservation: Reservation, payload: bytes) -> None:
+        """Keep what was released under a charge; does not wait, and is seen by ``find`` at once.
+
+        Lost in a crash before it is written, it stays charged and is charged anew when asked again.
+        """
+        entry = reservation.entry
+        if entry.kind != EntryKind.CHARGE.value:
+            raise ValueError("only a charge releases something new")
+        self._ledger.writer.keep(Answered(entry.sequence, entry.release, entry.nano, payload))
+
+    def find(self, release: bytes, at_least_nano: int, payer: Account | None = None) -> Stored | None:
+        """A stored release of this key that is at least as accurate as asked.
+
+        Without ``payer`` the most accurate one. With it the most accurate one this account has paid for,
+        else the cheapest, since adopting costs its full loss.
+
+        Errors: LedgerUnavailable where the database cannot be read.
+        """
+        # Those that wait first: one that is written between the two looks is found by the second.
+        waiting = {
+            a.origin: a for a in self._ledger.writer.waiting() if a.key == release and a.nano >= at_least_nano
+        }
+        found = {origin: answered.nano for origin, answered in waiting.items()}
+        found |= self._ledger.read(
+            lambda connection: dict(
+                connection.execute(
+                    "SELECT origin, nano FROM release WHERE key = ? AND nano >= ?", (release, at_least_nano)
+                ).fetchall()
+            )
+        )
+        # Most accurate first; the older of equals, so that everybody is shown the same one.
+        ranked = sorted(found, key=lambda origin: (-found[origin], origin))
+        payers = {origin: self._payers(origin) for origin in ranked}
+        if payer is not None:
+            paid = [origin for origin in ranked if payer in payers[origin]]
+            ranked = paid or sorted(found, key=lambda origin: (found[origin], origin))
+        for origin in ranked:
+            payload = waiting[origin].payload if origin in waiting else self._payload(origin)
+            if payload is not None:
+                return Stored(origin, found[origin], payload, payers[origin])
+        return None
+
+    def adopt(self, stored: Stored, charge: Charge) -> Reservation | None:
+        """Let somebody else see a stored release: its full loss for every account it has not cost yet.
+
+        ``charge`` is the one a new release would have needed; its own loss does not matter. The ceiling and
+        any account already debited for this release are left out. None, and no entry, where the user's own
+        account has paid before.
+
+        Errors: BudgetExceeded; ValueError where the charge is for another release.
+        """
+        return self._ledger.writer.submit(lambda batch: batch.adopt(stored.id, charge))
+
+    def _payers(self, origin: int) -> frozenset[Account]:
+        return self._ledger.read(lambda connection: book.read_payers(connection, origin))
+
+    def _payload(self, origin: int) -> bytes | None:
+        """The stored bytes, authenticated; None where they were dropped meanwhile."""
+
+        def query(connection: sqlite3.Connection) -> bytes | None:
+            row = connection.execute(
+                "SELECT origin, key, nano, payload, mac FROM release WHERE origin = ?", (origin,)
+            ).fetchone()
+            if row is None:
+                return None
+            *fields, mac = row
+            if self._ledger.seals.release(*fields) != mac:
+                raise Mismatch("a stored release was altered", origin)
+            payload: bytes = row[3]
+            return payload
+
+        return self._ledger.read(query)

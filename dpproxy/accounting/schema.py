@@ -1,0 +1,131 @@
+"""The ledger's tables, and connections to them with the settings durability needs.
+
+The tables are meant to last: windows, blocks, delta, rho and reasons have their columns before anything fills
+them.
+"""
+
+import sqlite3
+from pathlib import Path
+
+FORMAT = 1
+"""Version of the tables and of the canonical encoding of an entry."""
+
+_ACCOUNT = """
+    kind    TEXT NOT NULL,
+    name    TEXT NOT NULL,
+    member  TEXT NOT NULL,
+    block   TEXT NOT NULL,
+    window  INTEGER NOT NULL,"""
+
+TABLES = {
+    # One row: how far the chain goes. ``seal`` authenticates the row, so a shortened ledger does not verify.
+    "head": """CREATE TABLE head (
+    only      INTEGER PRIMARY KEY CHECK (only = 1),
+    format    INTEGER NOT NULL,
+    ledger    BLOB NOT NULL,
+    sequence  INTEGER NOT NULL,
+    at        INTEGER NOT NULL,
+    mac       BLOB NOT NULL,
+    seal      BLOB NOT NULL
+) STRICT""",
+    # Append-only. delta, rho: rationals as text. at: microseconds. mac: HMAC of the mac before and the entry.
+    "entry": """CREATE TABLE entry (
+    sequence        INTEGER PRIMARY KEY,
+    kind            TEXT NOT NULL,
+    at              INTEGER NOT NULL,
+    who             TEXT NOT NULL,
+    statement       BLOB NOT NULL,
+    policy_version  INTEGER NOT NULL,
+    data_version    INTEGER NOT NULL,
+    mechanism       TEXT NOT NULL,
+    nano            INTEGER NOT NULL CHECK (nano >= 0),
+    delta           TEXT NOT NULL DEFAULT '0',
+    rho             TEXT NOT NULL DEFAULT '0',
+    release         BLOB NOT NULL,
+    origin          INTEGER NOT NULL CHECK (origin <= sequence),
+    label           TEXT NOT NULL,
+    note            TEXT NOT NULL DEFAULT '',
+    mac             BLOB NOT NULL
+) STRICT""",
+    # Append-only. The key says it: an account is debited at most once for the release of one charge (origin).
+    "debit": f"""CREATE TABLE debit (
+    origin      INTEGER NOT NULL,{_ACCOUNT}
+    sequence    INTEGER NOT NULL REFERENCES entry,
+    position    INTEGER NOT NULL,
+    limit_nano  INTEGER,
+    nano        INTEGER NOT NULL CHECK (nano >= 0),
+    delta       TEXT NOT NULL DEFAULT '0',
+    rho         TEXT NOT NULL DEFAULT '0',
+    PRIMARY KEY (origin, kind, name, member, block, window)
+) STRICT, WITHOUT ROWID""",
+    # The sum over debits, kept so that a limit is checked without adding up.
+    "account": f"""CREATE TABLE account ({_ACCOUNT}
+    nano   INTEGER NOT NULL CHECK (nano >= 0),
+    delta  TEXT NOT NULL DEFAULT '0',
+    rho    TEXT NOT NULL DEFAULT '0',
+    PRIMARY KEY (kind, name, member, block, window)
+) STRICT, WITHOUT ROWID""",
+    # Released answers; a row may be missing (lost in a crash, dropped for space), never different.
+    "release": """CREATE TABLE release (
+    origin   INTEGER PRIMARY KEY REFERENCES entry,
+    key      BLOB NOT NULL,
+    nano     INTEGER NOT NULL,
+    payload  BLOB NOT NULL,
+    mac      BLOB NOT NULL
+) STRICT""",
+}
+
+GUARDS = {
+    "release_by_key": "CREATE INDEX release_by_key ON release (key, nano)",
+    **{
+        f"{table}_no_{action}": f"CREATE TRIGGER {table}_no_{action} BEFORE {action.upper()} ON {table} "
+        f"BEGIN SELECT RAISE(ABORT, 'append-only'); END"
+        for table in ("entry", "debit")
+        for action in ("update", "delete")
+    },
+}
+
+DDL = (*TABLES.values(), *GUARDS.values())
+
+
+def connect(path: Path, *, writing: bool) -> sqlite3.Connection:
+    """An autocommit connection to an existing ledger; FULL: a commit returns after the log is on the disk.
+
+    Errors: sqlite3.Error where the file is missing or no database.
+    """
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw",
+        uri=True,
+        timeout=5,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        for setting in (*_ALWAYS, *(_WRITING if writing else _READING)):
+            connection.execute(f"PRAGMA {setting}").fetchall()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+_ALWAYS = ("trusted_schema = OFF", "cell_size_check = ON", "temp_store = MEMORY")
+_READING = ("query_only = ON",)
+# Checkpoints are the writer's own business, after the callers have their answer.
+_WRITING = ("journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "wal_autocheckpoint = 0")
+
+
+def describe(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
+    """Every table, index and trigger as (type, name, SQL)."""
+    return set(connection.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_schema"))
+
+
+def expected() -> set[tuple[str, str, str]]:
+    """What ``describe`` gives for a ledger nobody has altered."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        for statement in DDL:
+            connection.execute(statement)
+        return describe(connection)
+    finally:
+        connection.close()

@@ -1,0 +1,185 @@
+"""The one thread that writes the ledger: whatever waits while a commit is on its way shares the next one."""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from dpproxy.accounting.batch import Batch
+from dpproxy.accounting.database import Database, Unwritten
+from dpproxy.errors import LedgerUnavailable, Refusal, ShuttingDown
+
+T = TypeVar("T")
+
+LARGEST_BATCH = 256
+LINGER = 0.05
+"""Seconds a released answer may wait for somebody else's commit."""
+RETRY = 1.0
+"""Seconds until released answers that could not be written are tried again."""
+LARGEST_BACKLOG = 64 * 2**20
+"""Bytes of released answers kept for a retry; beyond, the oldest are dropped and charged anew when asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A released answer on its way to the database."""
+
+    origin: int
+    key: bytes
+    nano: int
+    payload: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    apply: Callable[[Batch], Any]
+    done: "Future[Any]" = field(default_factory=Future)
+
+
+class Writer:
+    """A queue of what is to be written, and the thread that empties it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._queue: SimpleQueue[_Task | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._waiting: dict[int, Answered] = {}
+        self._deadline: float | None = None
+        self._resume = 0.0
+        self._thread = threading.Thread(target=self._run, name="ledger", daemon=True)
+        self._thread.start()
+
+    def submit(self, apply: Callable[[Batch], T]) -> T:
+        """Run ``apply`` in the next transaction; returns what it returned once that is on the disk.
+
+        Errors: the Refusal or ValueError it raised; LedgerUnavailable where the commit failed; ShuttingDown.
+        """
+        task = _Task(apply)
+        with self._lock:
+            if self._closed:
+                raise ShuttingDown("the ledger is closed")
+            self._queue.put(task)
+        result: T = task.done.result()
+        return result
+
+    def keep(self, answered: Answered) -> None:
+        """Write a released answer with the next commit, or after ``LINGER`` seconds; does not wait."""
+        with self._lock:
+            if self._closed:
+                return
+            self._waiting.setdefault(answered.origin, answered)
+            self._trim()
+            self._queue.put(None)
+
+    def waiting(self) -> tuple[Answered, ...]:
+        """The released answers not yet written."""
+        with self._lock:
+            return tuple(self._waiting.values())
+
+    def close(self) -> None:
+        """Write what waits, then stop."""
+        with self._lock:
+            self._closed = True
+            self._queue.put(None)
+        self._thread.join()
+        self._database.close()
+
+    # Below: the writer's own thread.
+
+    def _run(self) -> None:
+        tasks: list[_Task] = []
+        try:
+            while not (self._closed and self._queue.empty()):
+                tasks = self._collect()
+                self._write(tasks)
+        finally:
+            # Also reached by a fault of our own: fail closed, and leave nobody waiting.
+            with self._lock:
+                self._closed = True
+            for task in (*tasks, *self._drain(None)):
+                if not task.done.done():
+                    task.done.set_exception(ShuttingDown("the ledger is closed"))
+
+    def _collect(self) -> list[_Task]:
+        """Wait for work: at once where somebody waits, at the deadline where only answers do."""
+        while not self._closed:
+            wait = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+            try:
+                first = self._queue.get(timeout=wait)
+            except Empty:
+                return []
+            if first is not None:
+                return [first, *self._drain(LARGEST_BATCH - 1)]
+            if self._deadline is None and self._waiting:
+                self._deadline = time.monotonic() + LINGER
+        return self._drain(LARGEST_BATCH)
+
+    def _drain(self, most: int | None) -> list[_Task]:
+        tasks: list[_Task] = []
+        while most is None or len(tasks) < most:
+            try:
+                task = self._queue.get_nowait()
+            except Empty:
+                break
+            if task is not None:
+                tasks.append(task)
+        return tasks
+
+    def _write(self, tasks: list[_Task]) -> None:
+        answers = self.waiting() if self._closed or time.monotonic() >= self._resume else ()
+        committed = self._commit(tasks, answers)
+        if answers and not committed:
+            # An answer that finds no room must not stop the charges.
+            self._resume = time.monotonic() + RETRY
+            committed = self._commit(tasks, ())
+        if not committed:
+            for task in tasks:
+                task.done.set_exception(LedgerUnavailable("the privacy ledger cannot be written"))
+        self._deadline = max(time.monotonic() + LINGER, self._resume) if self.waiting() else None
+        self._database.checkpoint()
+
+    def _commit(self, tasks: list[_Task], answers: tuple[Answered, ...]) -> bool:
+        """One transaction; False where it failed and its tasks still wait."""
+        if not tasks and not answers:
+            return True
+        try:
+            outcomes = self._database.commit(lambda batch: _fill(batch, tasks, answers))
+        except Unwritten:
+            return False
+        self._forget(answers)
+        for task, (result, error) in zip(tasks, outcomes, strict=True):
+            if error is None:
+                task.done.set_result(result)
+            else:
+                task.done.set_exception(error)
+        return True
+
+    def _forget(self, answers: tuple[Answered, ...]) -> None:
+        with self._lock:
+            for answered in answers:
+                self._waiting.pop(answered.origin, None)
+
+    def _trim(self) -> None:
+        size = sum(len(answered.payload) for answered in self._waiting.values())
+        while size > LARGEST_BACKLOG and len(self._waiting) > 1:
+            size -= len(self._waiting.pop(next(iter(self._waiting))).payload)
+
+
+def _fill(
+    batch: Batch, tasks: list[_Task], answers: tuple[Answered, ...]
+) -> list[tuple[Any, Exception | None]]:
+    outcomes = [_outcome(task, batch) for task in tasks]
+    for answered in answers:
+        batch.keep(answered.origin, answered.key, answered.nano, answered.payload)
+    return outcomes
+
+
+def _outcome(task: _Task, batch: Batch) -> tuple[Any, Exception | None]:
+    try:
+        return task.apply(batch), None
+    except (Refusal, ValueError) as error:
+        return None, error
