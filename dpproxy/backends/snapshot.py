@@ -1,0 +1,206 @@
+"""Data files into one DuckDB file under the state directory, once for each state of the files.
+
+The engine then never reads a user's files while it answers: no path, format or parser is reachable from a
+statement. Types of Parquet columns are declared in the file; types of CSV columns are inferred from it here,
+once, and are public from then on (docs/configuration.md).
+"""
+
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pyarrow
+from pyarrow import parquet
+from sqlglot import exp
+
+from dpproxy.errors import StartupError
+
+LAYOUT = 1
+"""Goes up when the same files shall be imported anew."""
+LARGE = 50_000_000
+"""Bytes from which an import is expected to take over a second."""
+SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "threads": 2,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,
+    "preserve_insertion_order": False,
+}
+KINDS = (".csv", ".parquet")
+CSV_NAMES = (
+    "SELECT unnest([*COLUMNS(*)]) FROM (SELECT * FROM read_csv(?, header = false, delim = ',', quote = '\"', "
+    "escape = '\"', skip = 0, all_varchar = true, hive_partitioning = false) LIMIT 1)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A data file and what identifies its state."""
+
+    path: Path
+    size: int
+    modified: int
+
+    @property
+    def table(self) -> str:
+        """The table it becomes."""
+        return self.path.stem
+
+    @property
+    def kind(self) -> str:
+        """``.csv`` or ``.parquet``."""
+        return self.path.suffix.lower()
+
+
+def snapshot(source: Path, state: Path, progress: Callable[[str], None]) -> Path:
+    """The DuckDB file to serve: ``source`` itself, or what its Parquet and CSV files were imported into.
+
+    One table for each file, named by its stem. Written beside its final name and renamed, so that a crash
+    leaves either no snapshot or a whole one; snapshots of earlier states are removed afterwards.
+
+    Raises:
+        StartupError: names the file and what is wrong with it, without a word of its content.
+    """
+    if source.is_file():
+        return _database(source)
+    if not source.is_dir():
+        raise StartupError(f"{source}: expected a DuckDB file or a directory of Parquet and CSV files")
+    files = _files(source)
+    target = state / f"snapshot-{_fingerprint(files)}.duckdb"
+    if not target.exists():
+        _write(files, target, progress)
+        _remove_others(state, target, progress)
+    return target
+
+
+def _database(source: Path) -> Path:
+    """Look at the header only: a second handle on the file would drop the first one's lock."""
+    try:
+        with source.open("rb") as file:
+            header = file.read(12)
+    except OSError as error:
+        raise StartupError(f"{source}: expected a readable DuckDB file: {error.strerror}") from None
+    if header[8:] != b"DUCK":
+        raise StartupError(f"{source}: expected a DuckDB file (or a directory of Parquet and CSV files)")
+    return source
+
+
+def _files(source: Path) -> list[_File]:
+    """The directory's data files by name; two that would be one table are refused."""
+    found: dict[str, _File] = {}
+    for path in sorted(source.iterdir()):
+        if path.suffix.lower() not in KINDS or path.name.startswith((".", "_")):
+            continue
+        if any(letter in str(path) for letter in "*?["):
+            raise StartupError(f"{path}: expected a path without * ? and [")
+        status = path.stat()
+        file = _File(path, status.st_size, status.st_mtime_ns)
+        if (other := found.get(file.table.lower())) is not None:
+            raise StartupError(f"{path}: expected another name, {other.path.name} is the same table")
+        found[file.table.lower()] = file
+    if not found:
+        raise StartupError(f"{source}: expected Parquet or CSV files, there are none")
+    return list(found.values())
+
+
+def _fingerprint(files: list[_File]) -> str:
+    """Of names, sizes and times of change; never of content."""
+    parts = [f"{LAYOUT}/{duckdb.__version__}"] + [f"{f.path.name}/{f.size}/{f.modified}" for f in files]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _write(files: list[_File], target: Path, progress: Callable[[str], None]) -> None:
+    partial = target.with_suffix(f".{os.getpid()}.partial")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StartupError(f"{target.parent}: expected a state directory: {error.strerror}") from None
+    try:
+        with duckdb.connect(partial, config=SETTINGS) as connection:
+            _import(connection, files, progress)
+            connection.execute("CHECKPOINT")
+        partial.chmod(0o600)
+        partial.replace(target)
+    except OSError as error:
+        raise StartupError(
+            f"{target.parent}: expected a writable state directory: {error.strerror}"
+        ) from None
+    except duckdb.Error as error:
+        raise StartupError(f"{target}: could not be written: {type(error).__name__}") from None
+    finally:
+        partial.unlink(missing_ok=True)
+        Path(f"{partial}.wal").unlink(missing_ok=True)
+
+
+def _import(
+    connection: duckdb.DuckDBPyConnection, files: list[_File], progress: Callable[[str], None]
+) -> None:
+    began = time.monotonic()
+    large = sum(file.size for file in files) >= LARGE
+    for number, file in enumerate(files, start=1):
+        if large or time.monotonic() - began > 1:
+            progress(f"importing {file.path.name} ({number} of {len(files)}, {file.size / 1e6:.0f} MB)")
+        try:
+            _check_columns(connection, file)
+            table = exp.to_identifier(file.table, quoted=True).sql("duckdb")
+            _relation(connection, file).create(table)
+        except (duckdb.Error, pyarrow.ArrowException) as error:
+            # The engine's text may quote a row.
+            raise StartupError(_refusal(file, error)) from None
+
+
+def _relation(connection: duckdb.DuckDBPyConnection, file: _File) -> duckdb.DuckDBPyRelation:
+    if file.kind == ".parquet":
+        return connection.read_parquet(str(file.path), hive_partitioning=False)
+    return connection.read_csv(
+        str(file.path),
+        header=True,
+        delimiter=",",
+        quotechar='"',
+        escapechar='"',
+        skiprows=0,
+        sample_size=-1,
+        hive_partitioning=False,
+    )
+
+
+def _refusal(file: _File, error: Exception) -> str:
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return f"{file.path}: could not be imported: out of memory"
+    if "No space left" in str(error):
+        return f"{file.path}: could not be imported: the disk of the state directory is full"
+    if file.kind == ".parquet":
+        return f"{file.path}: expected a readable Parquet file"
+    return f"{file.path}: expected a readable CSV file: UTF-8, commas, names in line 1, lines of one length"
+
+
+def _check_columns(connection: duckdb.DuckDBPyConnection, file: _File) -> None:
+    """Refuse names that SQL could not tell apart; the engine would rename the second one."""
+    if file.kind == ".parquet":
+        names = parquet.read_schema(file.path).names
+    else:
+        names = [name or "" for (name,) in connection.execute(CSV_NAMES, [str(file.path)]).fetchall()]
+        if len(names) < 2 and any(mark in "".join(names) for mark in ";\t|\0"):
+            raise StartupError(f"{file.path}: expected a first line of column names separated by commas")
+    if not names or not all(names):
+        raise StartupError(f"{file.path}: expected a name for every column")
+    seen: dict[str, str] = {}
+    for name in names:
+        if name.lower() in seen:
+            pair = f"{seen[name.lower()]}, {name}"
+            raise StartupError(f"{file.path}: expected column names that differ by more than case: {pair}")
+        seen[name.lower()] = name
+
+
+def _remove_others(state: Path, target: Path, progress: Callable[[str], None]) -> None:
+    for old in state.glob("snapshot-*.duckdb"):
+        if old != target:
+            old.unlink(missing_ok=True)
+            progress(
+                "the data files have changed and were imported anew; "
+                "ADVANCE PRIVACY DATA VERSION makes the stored answers give way to new ones"
+            )
