@@ -1,1 +1,1 @@
-"""One file per aggregate; the table names them."""
+"""One file per aggregate; ``table.AGGREGATES`` names them."""

@@ -1,0 +1,75 @@
+"""What an aggregate is: bounded integer measures below, a released value and its error above."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from sqlglot import exp
+
+from dpproxy.analysis.typed import Typed
+from dpproxy.pgtypes import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One exact integer column: the backend's aggregate over whole lattice steps.
+
+    ``width`` is what one row can move it by, in steps; it holds because every row's contribution is clamped.
+    """
+
+    sql: str
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """The error of an aggregate's own measures, in steps: standard deviations, half-widths by confidence."""
+
+    sd: tuple[float, ...]
+    half_width: Callable[[Fraction], tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """The predicted error of one output column, in its own unit; None where it depends on a count."""
+
+    sensitivity: str
+    noise_sd: float | None
+    half_width: float | None
+    formula: str | None = None
+
+
+class Aggregate(Protocol):
+    """An aggregate call over rows of protected data.
+
+    ``columns`` below are the released integers of ``measures``, as SQL, in the same order.
+    """
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What is computed exactly and released."""
+        ...
+
+    @property
+    def type(self) -> SqlType:
+        """PostgreSQL's type of the call."""
+        ...
+
+    def value(self, columns: Sequence[exp.Expr]) -> Typed:
+        """The call's value from released measures."""
+        ...
+
+    def noise_sd(self, columns: Sequence[exp.Expr], noise: Noise) -> exp.Expr:
+        """The standard deviation of the noise, a DOUBLE."""
+        ...
+
+    def interval(
+        self, columns: Sequence[exp.Expr], noise: Noise, confidence: Fraction
+    ) -> tuple[exp.Expr, exp.Expr]:
+        """Ends (DOUBLE) of an interval that holds the value before noise with at least this probability."""
+        ...
+
+    def error(self, noise: Noise, confidence: Fraction) -> Error:
+        """What EXPLAIN (PRIVACY) says, from the policy alone."""
+        ...

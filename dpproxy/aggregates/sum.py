@@ -1,0 +1,89 @@
+"""SUM(x): directly, or from the centred sum and the count where an average of x is asked for anyway."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.aggregates.argument import Argument
+from dpproxy.aggregates.count import count_measure
+from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.analysis import duck
+from dpproxy.analysis.typed import Typed
+from dpproxy.pgtypes import FLOATS, INT2, INT4, INT8, NUMERIC, SqlType
+
+
+def sum_type(kind: SqlType) -> SqlType:
+    """PostgreSQL's type of sum(kind)."""
+    if kind.oid in FLOATS:
+        return kind
+    return INT8 if kind.oid in (INT2.oid, INT4.oid) else NUMERIC
+
+
+def centred_measure(argument: Argument) -> Measure:
+    """The sum of distances from the middle of the range, in steps."""
+    return Measure(duck.text(exp.Sum(this=argument.centred.copy())), argument.centred_width)
+
+
+def steps_to_value(steps: exp.Expr, unit: Fraction) -> exp.Expr:
+    """Whole steps as a DOUBLE value."""
+    as_double = duck.cast(steps, "DOUBLE")
+    return as_double if unit == 1 else duck.binary(exp.Mul, as_double, duck.double(float(unit)))
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A sum; ``derived`` from the two measures of an average."""
+
+    argument: Argument
+    derived: bool
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        if self.derived:
+            return centred_measure(self.argument), count_measure(self.argument.typed)
+        return (Measure(duck.text(exp.Sum(this=self.argument.sql.copy())), self.argument.width),)
+
+    @property
+    def type(self) -> SqlType:
+        return sum_type(self.argument.typed.type)
+
+    def _steps(self, columns: Sequence[exp.Expr]) -> exp.Expr:
+        if not self.derived or self.argument.centre == 0:
+            return columns[0]
+        centre = duck.cast(duck.integer(self.argument.centre), "HUGEINT")
+        return duck.binary(exp.Add, columns[0], duck.binary(exp.Mul, columns[1], centre))
+
+    def value(self, columns: Sequence[exp.Expr]) -> Typed:
+        scale = self.argument.typed.scale
+        if scale is not None:
+            return Typed(self._steps(columns), self.type, scale, nullable=False)
+        steps = steps_to_value(self._steps(columns), self.argument.unit)
+        return Typed(steps, self.type, None, nullable=False)
+
+    def _sd(self, noise: Noise) -> float:
+        weights = (1, abs(self.argument.centre)) if self.derived else (1,)
+        steps = math.sqrt(sum((w * s) ** 2 for w, s in zip(weights, noise.sd, strict=True)))
+        return steps * float(self.argument.unit)
+
+    def _half_width(self, noise: Noise, confidence: Fraction) -> float:
+        if not self.derived:
+            return noise.half_width(confidence)[0] * float(self.argument.unit)
+        halves = noise.half_width((1 + confidence) / 2)  # both hold together, by the union bound
+        return (halves[0] + abs(self.argument.centre) * halves[1]) * float(self.argument.unit)
+
+    def noise_sd(self, columns: Sequence[exp.Expr], noise: Noise) -> exp.Expr:  # noqa: ARG002
+        return duck.double(self._sd(noise))
+
+    def interval(
+        self, columns: Sequence[exp.Expr], noise: Noise, confidence: Fraction
+    ) -> tuple[exp.Expr, exp.Expr]:
+        value = steps_to_value(self._steps(columns), self.argument.unit)
+        half = duck.double(self._half_width(noise, confidence))
+        return duck.binary(exp.Sub, value, half), duck.binary(exp.Add, value.copy(), half.copy())
+
+    def error(self, noise: Noise, confidence: Fraction) -> Error:
+        width = self.argument.width * self.argument.unit
+        return Error(f"{float(width):.15g}", self._sd(noise), self._half_width(noise, confidence))

@@ -1,0 +1,187 @@
+"""Arithmetic over numbers: total at row level, with bounds by interval arithmetic over declared domains."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.typed import INT64, WIDEST, Typed, as_double, as_scaled
+from dpproxy.errors import NumberOutOfRange, UndefinedFunction
+from dpproxy.pgtypes import FLOAT4, FLOAT8, FLOATS, INT2, INT4, INT8, INTEGERS, NUMERIC, SqlType
+
+Interval = tuple[Fraction | None, Fraction | None]
+_RANK = [INT2.oid, INT4.oid, INT8.oid, NUMERIC.oid, FLOAT4.oid, FLOAT8.oid]
+
+
+def common_type(left: SqlType, right: SqlType) -> SqlType:
+    """PostgreSQL's result type of arithmetic on two numbers; float4 beside anything else becomes float8."""
+    if left.oid == right.oid:
+        return replace(left, modifier=-1)
+    if FLOAT4.oid in (left.oid, right.oid):
+        return FLOAT8
+    best = max(left, right, key=lambda t: _RANK.index(t.oid))
+    return replace(best, modifier=-1)
+
+
+def require_numbers(node: exp.Expr, sign: str, *operands: Typed) -> None:
+    """Raise ``UndefinedFunction`` unless every operand is a number."""
+    if not all(o.is_number for o in operands):
+        kinds = f" {sign} ".join(o.type.name for o in operands)
+        raise UndefinedFunction(
+            f"operator does not exist: {kinds}",
+            hint="No type is converted silently: write a CAST or compare values of one type.",
+            position=position(node),
+        )
+
+
+def _spread(values: list[Fraction | None]) -> Interval:
+    known = [v for v in values if v is not None]
+    return (min(known), max(known)) if len(known) == len(values) else (None, None)
+
+
+def _add(a: Typed, b: Typed) -> Interval:
+    return (
+        None if a.low is None or b.low is None else a.low + b.low,
+        None if a.high is None or b.high is None else a.high + b.high,
+    )
+
+
+def _subtract(a: Typed, b: Typed) -> Interval:
+    return (
+        None if a.low is None or b.high is None else a.low - b.high,
+        None if a.high is None or b.low is None else a.high - b.low,
+    )
+
+
+def _multiply(a: Typed, b: Typed) -> Interval:
+    if a.low is None or a.high is None or b.low is None or b.high is None:
+        return None, None
+    return _spread([x * y for x in (a.low, a.high) for y in (b.low, b.high)])
+
+
+_SIMPLE: dict[type[exp.Expr], tuple[str, Callable[[Typed, Typed], Interval]]] = {
+    exp.Add: ("+", _add),
+    exp.Sub: ("-", _subtract),
+    exp.Mul: ("*", _multiply),
+}
+
+
+def simple(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
+    """``+``, ``-`` and ``*``: exact on exact numbers while 128 bits hold them, DOUBLE otherwise."""
+    sign, interval = _SIMPLE[type(node)]
+    require_numbers(node, sign, a, b)
+    low, high = interval(a, b)
+    kind = common_type(a.type, b.type)
+    nullable = a.nullable or b.nullable
+    scale = _exact_scale(node, a, b)
+    if scale is not None and kind.oid not in FLOATS:
+        if isinstance(node, exp.Mul):
+            left, right = a.sql, b.sql
+        else:
+            left, right = as_scaled(a, scale), as_scaled(b, scale)
+        width = _integer_type(a, b, low, high, scale, scope)
+        if width is not None:
+            sql = duck.binary(type(node), duck.cast(left, width), duck.cast(right, width))
+            return Typed(sql, _fits(kind, low, high, node, scope), scale, low, high, nullable)
+    sql = duck.binary(type(node), as_double(a), as_double(b))
+    if kind.oid in INTEGERS:
+        raise NumberOutOfRange(f"{kind.name} out of range", position=position(node))
+    return Typed(sql, kind, None, low, high, nullable)
+
+
+def _exact_scale(node: exp.Binary, a: Typed, b: Typed) -> int | None:
+    if a.scale is None or b.scale is None:
+        return None
+    scale = a.scale + b.scale if isinstance(node, exp.Mul) else max(a.scale, b.scale)
+    return scale if scale <= 30 else None
+
+
+def _integer_type(
+    a: Typed, b: Typed, low: Fraction | None, high: Fraction | None, scale: int, scope: Scope
+) -> str | None:
+    if scope.level is Level.RELEASED:
+        return "HUGEINT"
+    sizes = [low, high, a.low, a.high, b.low, b.high]
+    if any(s is None for s in sizes):
+        return None
+    largest = max(abs(s) for s in sizes if s is not None) * 10**scale
+    return "BIGINT" if largest <= INT64 else "HUGEINT" if largest < WIDEST else None
+
+
+def _fits(
+    kind: SqlType, low: Fraction | None, high: Fraction | None, node: exp.Expr, scope: Scope
+) -> SqlType:
+    """The type PostgreSQL gives, refused where its range could be left (there the row would raise)."""
+    limits = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
+    limit = limits.get(kind.oid)
+    if limit is None or scope.level is Level.RELEASED:
+        return kind
+    if low is None or high is None or low < -limit or high >= limit:
+        wider = "bigint" if kind.oid != INT8.oid else "numeric"
+        raise NumberOutOfRange(
+            f"{kind.name} could go out of range by the declared bounds",
+            hint=f"Cast an operand: CAST(... AS {wider}).",
+            position=position(node),
+        )
+    return kind
+
+
+def divide(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
+    """``/``: whole for integers (towards zero), DOUBLE otherwise; a division by zero gives NULL."""
+    require_numbers(node, "/", a, b)
+    kind = common_type(a.type, b.type)
+    low, high = _quotient(a, b)
+    nullable = a.nullable or b.nullable or not _excludes_zero(b)
+    if kind.oid in INTEGERS:
+        width = "HUGEINT" if scope.level is Level.RELEASED else "BIGINT"
+        whole = None if a.magnitude is None else Fraction(a.magnitude)
+        least = None if whole is None else -whole
+        divisor = duck.call("nullif", duck.cast(b.sql, width), duck.integer(0))
+        sql = duck.binary(exp.IntDiv, duck.cast(a.sql, width), divisor)
+        return Typed(sql, kind, 0, least, whole, nullable)
+    divisor = duck.call("nullif", as_double(b), duck.double(0.0))
+    return Typed(duck.binary(exp.Div, as_double(a), divisor), kind, None, low, high, nullable)
+
+
+def _excludes_zero(b: Typed) -> bool:
+    return (b.low is not None and b.low > 0) or (b.high is not None and b.high < 0)
+
+
+def _quotient(a: Typed, b: Typed) -> Interval:
+    if a.low is None or a.high is None or b.low is None or b.high is None or not _excludes_zero(b):
+        return None, None
+    return _spread([x / y for x in (a.low, a.high) for y in (b.low, b.high)])
+
+
+def modulo(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
+    """``%`` on integers, sign of the dividend; modulo zero gives NULL."""
+    require_numbers(node, "%", a, b)
+    if not (a.is_integer and b.is_integer):
+        raise UndefinedFunction("operator % is answered for integers only", position=position(node))
+    width = "HUGEINT" if scope.level is Level.RELEASED else "BIGINT"
+    divisor = duck.call("nullif", duck.cast(b.sql, width), duck.integer(0))
+    reach = b.magnitude if b.magnitude is None or a.magnitude is None else min(a.magnitude, b.magnitude)
+    low = None if reach is None else (-reach if a.low is None or a.low < 0 else Fraction(0))
+    nullable = a.nullable or b.nullable or not _excludes_zero(b)
+    sql = duck.binary(exp.Mod, duck.cast(a.sql, width), divisor)
+    return Typed(sql, common_type(a.type, b.type), 0, low, reach, nullable)
+
+
+def negate(node: exp.Expr, a: Typed) -> Typed:
+    """Unary minus."""
+    require_numbers(node, "-", a)
+    low = None if a.high is None else -a.high
+    high = None if a.low is None else -a.low
+    if a.is_constant and isinstance(a.constant, int | Fraction):
+        return replace(a, sql=duck.binary(exp.Sub, duck.integer(0), a.sql) if a.scale is None else _minus(a),
+                       low=low, high=high, constant=-a.constant)  # fmt: skip
+    operand = a.sql if a.scale is None else duck.cast(a.sql, "HUGEINT")
+    return replace(a, sql=exp.Paren(this=exp.Neg(this=operand)), low=low, high=high, is_constant=False)
+
+
+def _minus(a: Typed) -> exp.Expr:
+    return duck.integer(-int(Fraction(a.constant) * 10 ** (a.scale or 0)))  # type: ignore[arg-type]

@@ -1,0 +1,153 @@
+"""CAST, by allow-list: between number types, and of literals; a row-level cast is proved to be in range."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.literals import read_as, settle
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled
+from dpproxy.errors import NumberOutOfRange, Unsupported
+from dpproxy.pgtypes import (
+    BOOL,
+    DATE,
+    FLOAT4,
+    FLOAT8,
+    INT2,
+    INT4,
+    INT8,
+    NUMERIC,
+    TEXT,
+    TEXTS,
+    TIMESTAMP,
+    UNKNOWN,
+    VARCHAR,
+    SqlType,
+)  # fmt: skip
+
+_NAMES: dict[exp.DType, SqlType] = {
+    exp.DType.SMALLINT: INT2,
+    exp.DType.INT: INT4,
+    exp.DType.BIGINT: INT8,
+    exp.DType.DECIMAL: NUMERIC,
+    exp.DType.FLOAT: FLOAT4,
+    exp.DType.DOUBLE: FLOAT8,
+    exp.DType.BOOLEAN: BOOL,
+    exp.DType.TEXT: TEXT,
+    exp.DType.VARCHAR: VARCHAR,
+    exp.DType.DATE: DATE,
+    exp.DType.TIMESTAMP: TIMESTAMP,
+}
+_LIMITS = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
+
+
+def target_type(node: exp.Cast) -> SqlType:
+    """The type a CAST names. Raises ``Unsupported``."""
+    to = node.to
+    kind = _NAMES.get(to.this)
+    if kind is None or to.args.get("nested"):
+        raise Unsupported("this type is not supported in a cast", position=position(node))
+    parameters = [str(p.this) for p in to.expressions]
+    if parameters and kind.oid == NUMERIC.oid and all(p.isdigit() for p in parameters):
+        precision, scale = int(parameters[0]), int([*parameters, "0"][1])
+        if not (1 <= precision <= 38 and scale <= precision):
+            raise NumberOutOfRange("numeric precision must be 1 to 38", position=position(node))
+        return NUMERIC.with_precision(precision, scale)
+    if parameters:
+        raise Unsupported("a length in a cast is not supported", position=position(node))
+    return kind
+
+
+def cast(node: exp.Cast, value: Typed, scope: Scope) -> Typed:
+    """CAST(value AS type). Raises ``Unsupported`` or ``NumberOutOfRange``."""
+    if type(node) is not exp.Cast or node.args.get("format") or node.args.get("safe"):
+        raise Unsupported("only CAST(x AS type) is supported", position=position(node))
+    kind = target_type(node)
+    if value.parameter is not None and value.type is UNKNOWN:
+        return settle(value, replace(kind, modifier=-1), scope, node)
+    if value.type is UNKNOWN:
+        if value.constant is None:
+            return Typed(exp.Null(), kind, nullable=True, is_constant=True)
+        value = read_as(str(value.constant), replace(kind, modifier=-1), node)
+    return _convert(node, value, kind, scope)
+
+
+def _convert(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed:
+    if value.is_number and kind.oid in _RULES:
+        return _RULES[kind.oid](node, value, kind, scope)
+    if value.type.oid in TEXTS and kind.oid in TEXTS:
+        return replace(value, type=kind)
+    if value.type.oid == DATE.oid and kind.oid == TIMESTAMP.oid:
+        return replace(value, sql=duck.cast(value.sql, "TIMESTAMP"), type=kind)
+    if value.type.oid == kind.oid:
+        return value
+    raise Unsupported(f"cannot cast type {value.type.name} to {kind.name} here", position=position(node))
+
+
+def _to_float(_: exp.Cast, value: Typed, kind: SqlType, __: Scope) -> Typed:
+    return replace(value, sql=as_double(value), type=kind, scale=None)
+
+
+def _to_integer(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed:
+    limit = _LIMITS[kind.oid]
+    if value.scale == 0 and (value.is_integer and _LIMITS[value.type.oid] <= limit):
+        return replace(value, type=kind)
+    if scope.level is Level.ROW and not _inside(value, limit):
+        raise NumberOutOfRange(
+            f"{kind.name} could go out of range by the declared bounds", position=position(node)
+        )
+    if value.scale == 0:
+        return replace(value, type=kind)
+    low, high = _rounded(value)
+    return Typed(_round_total(value, limit), kind, 0, low, high, value.nullable)
+
+
+def _inside(value: Typed, limit: int) -> bool:
+    return value.low is not None and value.high is not None and -limit <= value.low and value.high < limit
+
+
+def _rounded(value: Typed) -> tuple[Fraction | None, Fraction | None]:
+    low = None if value.low is None else Fraction(round(value.low) - 1)
+    high = None if value.high is None else Fraction(round(value.high) + 1)
+    return low, high
+
+
+def _round_total(value: Typed, limit: int) -> exp.Expr:
+    """ROUND to BIGINT that no value can make fail: NaN counts as above the upper bound."""
+    reach = float(min(limit, 2**62))
+    inside = duck.clamp(as_double(value), duck.double(-reach), duck.double(reach))
+    return duck.cast(duck.call("round", inside), "BIGINT")
+
+
+def _to_numeric(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed:
+    scale, precision = kind.scale, kind.precision
+    if scale is None or precision is None:
+        return replace(value, type=kind)
+    if scope.level is Level.ROW and (value.magnitude is None or value.magnitude >= 10 ** (precision - scale)):
+        raise NumberOutOfRange(
+            "numeric field overflow is possible by the declared bounds", position=position(node)
+        )
+    if value.scale is not None and value.scale <= scale and _is_small(value, scale):
+        return replace(value, sql=as_scaled(value, scale), type=kind, scale=scale)
+    rounded = duck.call("round", as_double(value), duck.integer(scale))
+    step = Fraction(1, 10**scale)
+    low = None if value.low is None else value.low - step
+    high = None if value.high is None else value.high + step
+    return Typed(rounded, kind, None, low, high, value.nullable)
+
+
+def _is_small(value: Typed, scale: int) -> bool:
+    return value.magnitude is None or value.magnitude * 10**scale < WIDEST
+
+
+_RULES = {
+    INT2.oid: _to_integer,
+    INT4.oid: _to_integer,
+    INT8.oid: _to_integer,
+    FLOAT4.oid: _to_float,
+    FLOAT8.oid: _to_float,
+    NUMERIC.oid: _to_numeric,
+}

@@ -1,0 +1,118 @@
+"""Comparisons and the common form of several values; types never mix silently."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.arithmetic import common_type
+from dpproxy.analysis.literals import settle
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Scope
+from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, boolean
+from dpproxy.errors import TypeMismatch, UndefinedFunction
+from dpproxy.pgtypes import DATE, FLOATS, TEXT, TEXTS, TIMESTAMP, UNKNOWN, SqlType
+
+_SIGNS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
+    exp.NullSafeNEQ: "IS DISTINCT FROM",
+}
+
+
+def compare(node: exp.Expr, kind: type[exp.Expr], a: Typed, b: Typed, scope: Scope) -> Typed:
+    """One comparison. Raises ``UndefinedFunction`` (42883) where PostgreSQL has no such operator."""
+    if a.type is UNKNOWN and b.type is UNKNOWN:
+        a = settle(a, TEXT, scope, node)
+    a, b = settle(a, b.type, scope, node), settle(b, a.type, scope, node)
+    pair = _same_form(a, b)
+    if pair is None:
+        raise UndefinedFunction(
+            f"operator does not exist: {a.type.name} {_SIGNS[kind]} {b.type.name}",
+            hint="No type is converted silently: write a CAST or compare values of one type.",
+            position=position(node),
+        )
+    null_safe = kind in (exp.NullSafeEQ, exp.NullSafeNEQ)
+    return boolean(
+        kind(this=pair[0].copy(), expression=pair[1].copy()),
+        nullable=not null_safe and (a.nullable or b.nullable),
+    )
+
+
+def _same_form(a: Typed, b: Typed) -> tuple[exp.Expr, exp.Expr] | None:
+    if a.is_number and b.is_number:
+        return _same_number_form(a, b)
+    if a.type.oid in TEXTS and b.type.oid in TEXTS:
+        return a.sql, b.sql
+    moments = {DATE.oid, TIMESTAMP.oid}
+    if a.type.oid in moments and b.type.oid in moments and a.type.oid != b.type.oid:
+        return _as_timestamp(a), _as_timestamp(b)
+    return (a.sql, b.sql) if a.type.oid == b.type.oid else None
+
+
+def _as_timestamp(value: Typed) -> exp.Expr:
+    return value.sql if value.type.oid == TIMESTAMP.oid else duck.cast(value.sql, "TIMESTAMP")
+
+
+def _same_number_form(a: Typed, b: Typed) -> tuple[exp.Expr, exp.Expr]:
+    is_float = a.type.oid in FLOATS or b.type.oid in FLOATS
+    if a.scale is not None and b.scale is not None and not is_float:
+        scale = max(a.scale, b.scale)
+        sizes = [m for m in (a.magnitude, b.magnitude) if m is not None]
+        if all(m * 10**scale < WIDEST for m in sizes):
+            return as_scaled(a, scale), as_scaled(b, scale)
+    return as_double(a), as_double(b)
+
+
+def unify(node: exp.Expr, values: list[Typed], scope: Scope) -> tuple[list[exp.Expr], Typed]:
+    """All values in one physical form, and their merged shape (its ``sql`` is to be replaced)."""
+    kind = _merged_type(node, values)
+    settled = [settle(v, kind, scope, node) for v in values]
+    nullable = any(v.nullable for v in settled)
+    first = settled[0]
+    if not first.is_number:
+        if kind.oid == TIMESTAMP.oid:
+            return [_as_timestamp(v) for v in settled], Typed(first.sql, kind, nullable=nullable)
+        return [v.sql for v in settled], Typed(first.sql, kind, nullable=nullable)
+    low, high = _hull([v.low for v in settled], min), _hull([v.high for v in settled], max)
+    shape = Typed(first.sql, kind, None, low, high, nullable)
+    if kind.oid in FLOATS or any(v.scale is None for v in settled):
+        return [as_double(v) for v in settled], shape
+    scale = max(v.scale for v in settled if v.scale is not None)
+    reach = max((abs(b) for b in (low, high) if b is not None), default=Fraction(0))
+    if reach * 10**scale >= WIDEST:
+        return [as_double(v) for v in settled], shape
+    return [as_scaled(v, scale) for v in settled], replace(shape, scale=scale)
+
+
+def _hull(bounds: list[Fraction | None], pick: object) -> Fraction | None:
+    known = [b for b in bounds if b is not None]
+    if len(known) < len(bounds):
+        return None
+    return min(known) if pick is min else max(known)
+
+
+def _merged_type(node: exp.Expr, values: list[Typed]) -> SqlType:
+    kinds = [v.type for v in values if v.type is not UNKNOWN]
+    if not kinds:
+        return TEXT
+    merged = kinds[0]
+    for index, kind in enumerate(kinds[1:], 1):
+        both = [v for v in values if v.type is not UNKNOWN]
+        if both[index].is_number and both[0].is_number:
+            merged = common_type(merged, kind)
+        elif merged.oid in TEXTS and kind.oid in TEXTS:
+            merged = TEXT
+        elif {merged.oid, kind.oid} == {DATE.oid, TIMESTAMP.oid}:
+            merged = TIMESTAMP
+        elif merged.oid != kind.oid:
+            raise TypeMismatch(
+                f"types {merged.name} and {kind.name} cannot be matched", position=position(node)
+            )
+    return merged

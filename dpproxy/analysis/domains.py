@@ -1,0 +1,86 @@
+"""Reading a protected column: every value is mapped into its declared domain where it is read."""
+
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.typed import WIDEST, Typed
+from dpproxy.errors import BoundsMissing
+from dpproxy.pgtypes import FLOAT4, FLOATS, INTEGERS, NUMERIC, Column
+from dpproxy.policy.model import Between, Domain, Members, Outside, Scalar
+
+
+def read_column(column: Column, domain: Domain) -> Typed:
+    """The column mapped into its domain: clamped or NULL outside BETWEEN, NULL outside IN.
+
+    The CASE form keeps NULL, and NaN, which the engine orders above every number, becomes the upper bound.
+    """
+    match domain:
+        case Between():
+            return _between(column, domain)
+        case Members():
+            return _members(column, domain)
+
+
+def _between(column: Column, domain: Between) -> Typed:
+    raw = _raw(column)
+    low, high = _bound(column, domain.low), _bound(column, domain.high)
+    if domain.outside is Outside.CLAMP:
+        mapped = duck.clamp(raw, duck.constant(low), duck.constant(high))
+    else:
+        inside = exp.And(
+            this=exp.GTE(this=raw.copy(), expression=duck.constant(low)),
+            expression=exp.LTE(this=raw.copy(), expression=duck.constant(high)),
+        )
+        mapped = duck.case([(inside, raw)], None)
+    nullable = domain.outside is Outside.NULL or not column.not_null
+    return _typed(column, mapped, [low, high], nullable=nullable)
+
+
+def _members(column: Column, domain: Members) -> Typed:
+    raw = _raw(column)
+    values = [_bound(column, v) for v in domain.values if v is not None]
+    test = exp.In(this=raw.copy(), expressions=[duck.constant(v) for v in values])
+    return _typed(column, duck.case([(test, raw)], None), values, nullable=True)
+
+
+def _raw(column: Column) -> exp.Expr:
+    """The column in the form its bounds are compared in: scaled integers for numeric, DOUBLE for floats."""
+    raw: exp.Expr = duck.column(column.name)
+    if column.type.oid == NUMERIC.oid:
+        return raw
+    return duck.cast(raw, "DOUBLE") if column.type.oid == FLOAT4.oid else raw
+
+
+def _bound(column: Column, value: Scalar) -> Scalar:
+    """A bound as the engine will compare it: of a float column, the nearest double."""
+    if column.type.oid in FLOATS and isinstance(value, int | Fraction):
+        return Fraction(float(value))
+    return value
+
+
+def _typed(column: Column, mapped: exp.Expr, bounds: list[Scalar], *, nullable: bool) -> Typed:
+    kind = column.type
+    numbers = [Fraction(b) for b in bounds if isinstance(b, int | Fraction) and not isinstance(b, bool)]
+    if not numbers:
+        return Typed(exp.Paren(this=mapped), kind, nullable=nullable)
+    low, high = min(numbers), max(numbers)
+    if kind.oid in FLOATS:
+        return Typed(exp.Paren(this=mapped), kind, None, low, high, nullable)
+    if kind.oid in INTEGERS or not kind.scale:
+        return Typed(exp.Paren(this=mapped), kind, 0, low, high, nullable)
+    return _decimal(column, mapped, low, high, nullable=nullable)
+
+
+def _decimal(column: Column, mapped: exp.Expr, low: Fraction, high: Fraction, *, nullable: bool) -> Typed:
+    """A DECIMAL as the whole number of its last digit: the product has room, by the declared bounds."""
+    scale = column.type.scale or 0
+    if max(abs(low), abs(high)) * 10 ** (2 * scale) >= WIDEST:
+        raise BoundsMissing(
+            f'the declared domain of column "{column.name}" is too wide for exact arithmetic',
+            hint="Declare narrower bounds with SET PRIVACY DOMAIN BETWEEN.",
+        )
+    wide = duck.cast(mapped, f"DECIMAL(38, {scale})")
+    steps = duck.cast(duck.binary(exp.Mul, wide, duck.integer(10**scale)), "HUGEINT")
+    return Typed(steps, column.type, scale, low, high, nullable)

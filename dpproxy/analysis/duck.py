@@ -1,0 +1,82 @@
+"""Small pieces of DuckDB syntax trees, so that SQL is built and never pasted."""
+
+from collections.abc import Iterable
+from datetime import date, datetime
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.policy.model import Scalar
+
+
+def column(name: str, table: str | None = None) -> exp.Column:
+    """A quoted column reference."""
+    return exp.column(exp.to_identifier(name, quoted=True), exp.to_identifier(table, quoted=True))
+
+
+def integer(value: int) -> exp.Expr:
+    """A whole-number literal; those over 64 bits are read as HUGEINT."""
+    literal: exp.Expr = exp.Literal.number(abs(value))
+    return exp.Paren(this=exp.Neg(this=literal)) if value < 0 else literal
+
+
+def double(value: float) -> exp.Expr:
+    """A DOUBLE literal; the exponent keeps the engine from reading a DECIMAL."""
+    text = repr(abs(value))
+    literal: exp.Expr = exp.Literal.number(text if "e" in text else text + "e0")
+    return exp.Paren(this=exp.Neg(this=literal)) if value < 0 else literal
+
+
+def cast(expression: exp.Expr, to: str) -> exp.Expr:
+    """CAST to a DuckDB type by name."""
+    return exp.Cast(this=expression, to=exp.DataType.build(to, dialect="duckdb"))
+
+
+def constant(value: Scalar | None) -> exp.Expr:
+    """A declared constant as the engine's literal; fractions become DOUBLE."""
+    match value:
+        case None:
+            return exp.Null()
+        case bool():
+            return exp.true() if value else exp.false()
+        case int():
+            return integer(value)
+        case Fraction():
+            return double(float(value))
+        case str():
+            return exp.Literal.string(value)
+        case datetime():
+            return cast(exp.Literal.string(value.isoformat(sep=" ")), "TIMESTAMP")
+        case date():
+            return cast(exp.Literal.string(value.isoformat()), "DATE")
+
+
+def call(name: str, *arguments: exp.Expr) -> exp.Expr:
+    """A function call, kept as it is written here."""
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def case(branches: Iterable[tuple[exp.Expr, exp.Expr]], default: exp.Expr | None) -> exp.Expr:
+    """CASE WHEN ... THEN ... ELSE ... END."""
+    return exp.Case(ifs=[exp.If(this=when, true=then) for when, then in branches], default=default)
+
+
+def binary(kind: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """A parenthesised binary operation."""
+    return exp.Paren(this=kind(this=left, expression=right))
+
+
+def clamp(expression: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
+    """Clamp in the CASE form: faster than greatest/least, keeps NULL, and maps NaN to the upper bound."""
+    return case(
+        [
+            (exp.LT(this=expression.copy(), expression=low.copy()), low),
+            (exp.GT(this=expression.copy(), expression=high.copy()), high),
+        ],
+        expression,
+    )
+
+
+def text(expression: exp.Expr) -> str:
+    """The tree as DuckDB SQL."""
+    return expression.sql(dialect="duckdb")

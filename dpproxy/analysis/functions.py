@@ -1,0 +1,137 @@
+"""Functions of one value, by allow-list: each line says why no row can make it fail."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.arithmetic import require_numbers
+from dpproxy.analysis.literals import settle
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Scope
+from dpproxy.analysis.typed import Typed, as_double
+from dpproxy.errors import UndefinedFunction, Unsupported
+from dpproxy.pgtypes import FLOAT8, INT4, NUMERIC, TEXT, TEXTS
+
+Rule = Callable[[Any, list[Typed], Scope], Typed]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One allowed function; ``reason`` says why it is total (no argument makes it raise)."""
+
+    rule: Rule
+    reason: str
+
+    def __call__(self, node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+        return self.rule(node, arguments, scope)
+
+
+def _number(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    value = settle(arguments[0], NUMERIC, scope, node)
+    require_numbers(node, type(node).__name__.lower(), value)
+    return value
+
+
+def _abs(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    value = _number(node, arguments, scope)
+    high = value.magnitude
+    spans_zero = value.low is None or value.high is None or value.low <= 0 <= value.high
+    low = Fraction(0) if spans_zero else min(abs(value.low or Fraction(0)), abs(value.high or Fraction(0)))
+    operand = value.sql if value.scale is None else duck.cast(value.sql, "HUGEINT")
+    return replace(value, sql=duck.call("abs", operand), low=low, high=high, is_constant=False)
+
+
+def _sign(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    value = _number(node, arguments, scope)
+    return Typed(duck.call("sign", value.sql), FLOAT8 if value.scale is None else NUMERIC, 0,
+                 Fraction(-1), Fraction(1), value.nullable)  # fmt: skip
+
+
+def _whole(name: str, margin: int) -> Rule:
+    def apply(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+        if len(arguments) > 1:
+            return _round_to(node, arguments, scope)
+        value = _number(node, arguments, scope)
+        if value.scale == 0:
+            return value
+        low = None if value.low is None else Fraction(math.floor(value.low) - margin)
+        high = None if value.high is None else Fraction(math.ceil(value.high) + margin)
+        return Typed(duck.call(name, as_double(value)), value.type, None, low, high, value.nullable)
+
+    return apply
+
+
+def _round_to(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    value, digits = _number(node, arguments, scope), arguments[1]
+    if not digits.is_constant or not isinstance(digits.constant, int) or not -15 <= digits.constant <= 15:
+        raise Unsupported("round takes a constant number of digits, -15 to 15", position=position(node))
+    step = Fraction(10) ** -digits.constant
+    low = None if value.low is None else value.low - step
+    high = None if value.high is None else value.high + step
+    sql = duck.call("round", as_double(value), duck.integer(digits.constant))
+    return Typed(sql, value.type, None, low, high, value.nullable)
+
+
+def _root(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    value = _number(node, arguments, scope)
+    inside = duck.case(
+        [(exp.GTE(this=as_double(value), expression=duck.double(0.0)), as_double(value))], None
+    )
+    high = None if value.magnitude is None else Fraction(math.isqrt(math.ceil(value.magnitude)) + 1)
+    return Typed(duck.call("sqrt", inside), FLOAT8, None, Fraction(0), high, nullable=True)
+
+
+def _logarithm(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    value = _number(node, arguments, scope)
+    inside = duck.case([(exp.GT(this=as_double(value), expression=duck.double(0.0)), as_double(value))], None)
+    low = high = None
+    if value.low is not None and value.high is not None and value.low > 0:
+        low, high = Fraction(math.log(value.low)) - 1, Fraction(math.log(value.high)) + 1
+    return Typed(duck.call("ln", inside), FLOAT8, None, low, high, nullable=True)
+
+
+def _exponential(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    value = _number(node, arguments, scope)
+    low, high = Fraction(0), None
+    if value.high is not None and value.high < 700:
+        high = Fraction(math.exp(value.high)) * Fraction(1001, 1000)
+    return Typed(duck.call("exp", as_double(value)), FLOAT8, None, low, high, value.nullable)
+
+
+def _text(name: str) -> Rule:
+    def apply(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+        value = settle(arguments[0], TEXT, scope, node)
+        extra = {k for k, v in node.args.items() if v} - {"this", "binary", "encoding"}
+        if value.type.oid not in TEXTS or extra:
+            raise UndefinedFunction(
+                f"function {name}({value.type.name}) does not exist", position=position(node)
+            )
+        return Typed(duck.call(name, value.sql), TEXT, nullable=value.nullable)
+
+    return apply
+
+
+def _length(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    value = _text("length")(node, arguments, scope)
+    return Typed(value.sql, INT4, 0, Fraction(0), Fraction(2**31 - 1), value.nullable)
+
+
+FUNCTIONS: dict[type[exp.Expr], Function] = {
+    exp.Abs: Function(_abs, "of HUGEINT or DOUBLE; the least HUGEINT is outside every bound"),
+    exp.Sign: Function(_sign, "every number has a sign"),
+    exp.Floor: Function(_whole("floor", 1), "DOUBLE to DOUBLE, total"),
+    exp.Ceil: Function(_whole("ceil", 1), "DOUBLE to DOUBLE, total"),
+    exp.Round: Function(_whole("round", 1), "DOUBLE to DOUBLE with a constant number of digits, total"),
+    exp.Sqrt: Function(_root, "wrapped: NULL below zero"),
+    exp.Ln: Function(_logarithm, "wrapped: NULL at zero and below"),
+    exp.Exp: Function(_exponential, "DOUBLE overflow is infinity, which the argument's clamp removes"),
+    exp.Lower: Function(_text("lower"), "total on text"),
+    exp.Upper: Function(_text("upper"), "total on text"),
+    exp.Trim: Function(_text("trim"), "total on text"),
+    exp.Length: Function(_length, "total on text"),
+}

@@ -1,0 +1,87 @@
+"""Group keys: exactly the declared values, never what the data holds."""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.domains import read_column
+from dpproxy.analysis.typed import Typed
+from dpproxy.errors import BoundsMissing, TooComplex
+from dpproxy.pgtypes import DATE, FLOATS, INTEGERS, Column
+from dpproxy.policy.model import Between, Domain, Members, Scalar
+
+MOST_KEYS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One GROUP BY column: how it is read, and every value it can take, in declared order.
+
+    ``values`` are in the physical form of ``typed`` (whole numbers of the last digit for numeric columns).
+    """
+
+    column: Column
+    typed: Typed
+    raw: exp.Expr
+    values: tuple[Scalar | None, ...]
+
+
+def group_key(column: Column, domain: Domain, at: int | None) -> Key:
+    """The key of a declared column. Raises ``BoundsMissing`` where the domain does not enumerate."""
+    typed = read_column(column, domain)
+    match domain:
+        case Members(values):
+            if column.type.oid in FLOATS or (column.type.scale and None in values):
+                raise _not_enumerable(column, at)
+            physical = tuple(_physical(v, typed.scale) for v in values)
+            raw = duck.column(column.name) if typed.scale in (0, None) else typed.sql
+            return Key(column, typed, raw, physical)
+        case Between(low, high):
+            return Key(column, typed, typed.sql, _enumerate(column, low, high, at))
+
+
+def inside(key: Key) -> exp.Expr:
+    """True for rows whose key is a declared value."""
+    known = [v for v in key.values if v is not None]
+    test: exp.Expr = exp.In(this=key.raw.copy(), expressions=[duck.constant(v) for v in known])
+    if len(known) < len(key.values):
+        test = exp.Or(this=exp.Is(this=key.raw.copy(), expression=exp.Null()), expression=test)
+    return exp.Paren(this=test)
+
+
+def _physical(value: Scalar | None, scale: int | None) -> Scalar | None:
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
+        return int(value * 10 ** (scale or 0))
+    return value
+
+
+def _enumerate(column: Column, low: Scalar, high: Scalar, at: int | None) -> tuple[Scalar, ...]:
+    if column.type.oid in INTEGERS and isinstance(low, int) and isinstance(high, int):
+        check_size(high - low + 1, at)
+        return tuple(range(low, high + 1))
+    if column.type.oid == DATE.oid and isinstance(low, date) and isinstance(high, date):
+        days = (high - low).days + 1
+        check_size(days, at)
+        return tuple(low + timedelta(days=n) for n in range(days))
+    raise _not_enumerable(column, at)
+
+
+def _not_enumerable(column: Column, at: int | None) -> BoundsMissing:
+    return BoundsMissing(
+        f'column "{column.name}" has no declared set of keys',
+        hint="Group by a column whose domain is declared by IN, or by BETWEEN over whole numbers or days.",
+        position=at,
+    )
+
+
+def check_size(keys: int, at: int | None) -> None:
+    """Raise ``TooComplex`` for more keys than a statement may answer."""
+    if keys > MOST_KEYS:
+        raise TooComplex(
+            f"the statement has {keys} declared keys, more than {MOST_KEYS}",
+            hint="Group by fewer or coarser columns.",
+            position=at,
+        )

@@ -1,0 +1,128 @@
+"""Constants and parameters: literals as exact values; a text literal takes the type beside it."""
+
+from collections.abc import Callable
+from datetime import date, datetime
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Scope, exact
+from dpproxy.analysis.typed import Typed, number
+from dpproxy.errors import InvalidText, NumberOutOfRange, UndefinedParameter
+from dpproxy.pgtypes import (
+    BOOL,
+    DATE,
+    FLOATS,
+    INTEGERS,
+    NUMERIC,
+    TEXT,
+    TEXTS,
+    TIMESTAMP,
+    UNKNOWN,
+    SqlType,
+)  # fmt: skip
+
+LONGEST_NUMBER = 60
+
+
+def literal(node: exp.Literal) -> Typed:
+    """A number (exact) or a quoted literal, whose type is unknown until something beside it tells."""
+    if node.is_string:
+        return Typed(
+            exp.Literal.string(node.this), UNKNOWN, nullable=False, is_constant=True, constant=str(node.this)
+        )
+    text = str(node.this)
+    try:
+        return number(_parse_number(text))
+    except ValueError as error:
+        raise NumberOutOfRange("number out of range", position=position(node)) from error
+
+
+def _parse_number(text: str) -> Fraction:
+    mantissa, _, exponent = text.lower().partition("e")
+    if len(mantissa) > LONGEST_NUMBER or abs(int(exponent or "0")) > 300:
+        raise ValueError("too long")
+    return Fraction(text)
+
+
+def from_value(value: object, kind: SqlType) -> Typed:
+    """A bound parameter as a constant of its type."""
+    held = exact(value)
+    if held is None:
+        return Typed(exp.Null(), kind, nullable=True, is_constant=True)
+    if isinstance(held, bool):
+        return Typed(duck.constant(held), BOOL, nullable=False, is_constant=True, constant=held)
+    if isinstance(held, int | Fraction):
+        return number(Fraction(held), float_type=kind if kind.oid in FLOATS else None)
+    return Typed(duck.constant(held), kind, nullable=False, is_constant=True, constant=held)
+
+
+def parameter(node: exp.Parameter, scope: Scope) -> Typed:
+    """``$n``: its value once bound; before that an open place whose type the context may infer."""
+    this = node.this
+    if not isinstance(this, exp.Literal) or this.is_string or not str(this.this).isdigit():
+        raise UndefinedParameter("a parameter is written $1, $2, ...", position=position(node))
+    index = int(this.this)
+    if not 1 <= index <= 1000:
+        raise UndefinedParameter(f"there is no parameter ${index}", position=position(node))
+    known = scope.parameters.types.get(index)
+    if scope.parameters.values is not None:
+        return _bound(scope.parameters.value(index, position(node)), known or TEXT, node)
+    if known is None:
+        return Typed(exp.Null(), UNKNOWN, parameter=index)
+    is_number = known.oid in INTEGERS or known.oid in FLOATS or known.oid == NUMERIC.oid
+    bounds = Fraction(0) if is_number else None
+    return Typed(exp.Null(), known, None if known.oid in FLOATS else 0, bounds, bounds, parameter=index)
+
+
+def _bound(value: object, kind: SqlType, node: exp.Expr) -> Typed:
+    try:
+        return from_value(value, kind)
+    except (ValueError, OverflowError, TypeError) as error:
+        raise NumberOutOfRange("a parameter must be a finite number", position=position(node)) from error
+
+
+def settle(value: Typed, kind: SqlType, scope: Scope, node: exp.Expr) -> Typed:
+    """Give an open parameter or a quoted literal the type of what stands beside it; others pass unchanged."""
+    if value.parameter is not None and value.type is UNKNOWN:
+        scope.parameters.infer(value.parameter, kind)
+        return parameter(exp.Parameter(this=exp.Literal.number(value.parameter)), scope)
+    if value.type is not UNKNOWN:
+        return value
+    if value.constant is None:
+        return Typed(exp.Null(), kind, nullable=True, is_constant=True)
+    return read_as(str(value.constant), kind, node)
+
+
+def read_as(text: str, kind: SqlType, node: exp.Expr) -> Typed:
+    """A quoted literal read as a type. Raises ``InvalidText``."""
+    try:
+        if kind.oid in TEXTS or kind is UNKNOWN:
+            return Typed(exp.Literal.string(text), TEXT, nullable=False, is_constant=True, constant=text)
+        return from_value(_READERS[kind.oid](text.strip()), kind)
+    except (ValueError, KeyError) as error:
+        raise InvalidText(f"invalid input syntax for type {kind.name}", position=position(node)) from error
+
+
+def _read_bool(text: str) -> bool:
+    return {"t": True, "true": True, "yes": True, "on": True, "1": True,
+            "f": False, "false": False, "no": False, "off": False, "0": False}[text.lower()]  # fmt: skip
+
+
+def _read_timestamp(text: str) -> datetime:
+    value = datetime.fromisoformat(text)
+    if value.tzinfo is not None:
+        raise ValueError("a time zone")
+    return value
+
+
+_READERS: dict[int, Callable[[str], object]] = {
+    BOOL.oid: _read_bool,
+    DATE.oid: date.fromisoformat,
+    TIMESTAMP.oid: _read_timestamp,
+    NUMERIC.oid: _parse_number,
+    **dict.fromkeys(INTEGERS, int),
+    **dict.fromkeys(FLOATS, _parse_number),
+}

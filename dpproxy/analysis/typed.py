@@ -1,0 +1,110 @@
+"""A compiled expression: DuckDB SQL with its PostgreSQL type, its bounds and whether it can be NULL."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.pgtypes import BOOL, FLOATS, INT4, INT8, INTEGERS, NUMERIC, SqlType
+from dpproxy.policy.model import Scalar
+
+INT64 = 2**63 - 1
+WIDEST = 10**37
+"""No exact intermediate value may pass this: 128-bit integers hold it with room to spare."""
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """One compiled expression.
+
+    A number is held as an integer times ``10**-scale``, or as DOUBLE where ``scale`` is None. ``low`` and
+    ``high`` bound a number's value (not its integer); None is unbounded. ``constant`` holds the value where
+    ``is_constant``.
+    ``parameter`` is the number of a ``$n`` whose type is not known yet.
+    """
+
+    sql: exp.Expr
+    type: SqlType
+    scale: int | None = 0
+    low: Fraction | None = None
+    high: Fraction | None = None
+    nullable: bool = True
+    is_constant: bool = False
+    constant: Scalar | None = None
+    parameter: int | None = None
+
+    @property
+    def is_number(self) -> bool:
+        """An integer, numeric or floating-point expression."""
+        return self.type.oid in INTEGERS or self.type.oid in FLOATS or self.type.oid == NUMERIC.oid
+
+    @property
+    def is_integer(self) -> bool:
+        """An expression of an integer type."""
+        return self.type.oid in INTEGERS
+
+    @property
+    def bounded(self) -> bool:
+        """Both bounds are known."""
+        return self.low is not None and self.high is not None
+
+    @property
+    def magnitude(self) -> Fraction | None:
+        """The largest absolute value, None if unbounded."""
+        if self.low is None or self.high is None:
+            return None
+        return max(abs(self.low), abs(self.high))
+
+    def with_bounds(self, low: Fraction | None, high: Fraction | None) -> "Typed":
+        """The same expression, its bounds replaced."""
+        return replace(self, low=low, high=high)
+
+
+def boolean(sql: exp.Expr, *, nullable: bool) -> Typed:
+    """A truth value."""
+    return Typed(exp.Paren(this=sql), BOOL, nullable=nullable)
+
+
+def number(value: Fraction, *, float_type: SqlType | None = None) -> Typed:
+    """A numeric constant: exact when it has at most 37 digits, DOUBLE otherwise or when asked."""
+    scale = 0 if float_type else _scale_of(value)
+    if float_type is not None or scale is None:
+        as_float = Fraction(float(value))
+        return Typed(
+            duck.double(float(value)), float_type or NUMERIC, None, as_float, as_float,
+            nullable=False, is_constant=True, constant=value,
+        )  # fmt: skip
+    whole = int(value * 10**scale)
+    kind = NUMERIC if scale or abs(whole) > INT64 else INT4 if abs(whole) < 2**31 else INT8
+    held = int(value) if scale == 0 else value
+    return Typed(
+        duck.integer(whole), kind, scale, value, value, nullable=False, is_constant=True, constant=held
+    )
+
+
+def _scale_of(value: Fraction) -> int | None:
+    scale = next((s for s in range(31) if 10**s % value.denominator == 0), None)
+    return scale if scale is not None and abs(value) * 10**scale < WIDEST else None
+
+
+def as_double(value: Typed) -> exp.Expr:
+    """The expression as DOUBLE."""
+    if value.scale is None:
+        return value.sql
+    if value.is_constant and isinstance(value.constant, int | Fraction):
+        return duck.double(float(value.constant))
+    whole = duck.cast(value.sql, "DOUBLE")
+    return whole if value.scale == 0 else duck.binary(exp.Div, whole, duck.double(float(10**value.scale)))
+
+
+def as_scaled(value: Typed, scale: int) -> exp.Expr:
+    """The integer of an exact number at a scale no smaller than its own."""
+    if value.scale is None or scale < value.scale:
+        raise AssertionError("an exact number can only be widened")
+    if scale == value.scale:
+        return value.sql
+    factor = 10 ** (scale - value.scale)
+    if value.is_constant and isinstance(value.constant, int | Fraction):
+        return duck.integer(int(value.constant * 10**scale))
+    return duck.binary(exp.Mul, duck.cast(value.sql, "HUGEINT"), duck.integer(factor))
