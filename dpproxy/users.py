@@ -1,0 +1,197 @@
+"""The users file: who may log in, with which roles, and the SCRAM secret of each password.
+
+```toml
+[users."alice"]
+roles = ["analyst"]
+scram = "SCRAM-SHA-256$15000:...$...:..."
+```
+"""
+
+import fcntl
+import json
+import logging
+import os
+import re
+import secrets
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from dpproxy.errors import InvalidParameter, StartupError
+from dpproxy.wire.scram import ScramSecret, make_secret
+
+HEADER = (
+    "# Written by `dpproxy user add`; read again at each login. The secrets do not reveal the passwords.\n"
+)
+MODE = 0o600
+LONGEST_NAME = 63
+"""Bytes, as PostgreSQL's identifiers."""
+
+_ROLE = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """One entry of the file."""
+
+    roles: frozenset[str]
+    secret: ScramSecret
+
+
+class UsersFile:
+    """The file as it stands now: read at each question, so that a change counts from the next login on.
+
+    While it is missing or garbled nobody can log in, and the operator's log says why.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def lookup(self, name: str) -> ScramSecret | None:
+        """The secret to check a password against, or None for an unknown user."""
+        return user.secret if (user := self._users().get(name)) else None
+
+    def roles(self, name: str) -> frozenset[str]:
+        """The user's roles; none for an unknown user."""
+        return user.roles if (user := self._users().get(name)) else frozenset()
+
+    def _users(self) -> Mapping[str, User]:
+        try:
+            return read_users(self._path)
+        except StartupError as error:
+            _log.error("nobody can log in: %s", error)
+            return MappingProxyType({})
+
+
+def read_users(path: Path) -> dict[str, User]:
+    """All users by name.
+
+    Raises:
+        StartupError: not readable, not TOML, or an entry of another form; names the entry, never its secret.
+    """
+    try:
+        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StartupError(f"{path}: expected a users file: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise StartupError(f"{path}: expected a users file: it is not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise StartupError(f"{path}: expected a users file: {error}") from None
+    entries = tree.pop("users", {})
+    if tree or not isinstance(entries, dict):
+        raise StartupError(f"{path}: expected only [users.NAME] sections")
+    return {name: _user(path, name, entry) for name, entry in entries.items()}
+
+
+def add_user(path: Path, name: str, roles: Iterable[str], password: str) -> bool:
+    """Write a user into the file, made if missing; the others stay. True where the name was there before.
+
+    Raises:
+        StartupError: a name, role or password that cannot be, or a file that cannot be read or written.
+    """
+    entry = _entry(name, roles, password)
+    try:
+        with _locked(path.parent):
+            users = read_users(path) if path.exists() else {}
+            replaced = name in users
+            _write(path, users | {name: entry})
+    except OSError as error:
+        raise StartupError(f"{path}: expected a users file that can be written: {error.strerror}") from None
+    return replaced
+
+
+def mock_key(path: Path) -> bytes:
+    """The key that unknown users' salts are derived from; made at the first call and kept.
+
+    Raises:
+        StartupError: the file cannot be read or written.
+    """
+    try:
+        with _locked(path.parent):
+            if not path.exists():
+                _replace(path, secrets.token_hex(32) + "\n")
+            key = bytes.fromhex(path.read_text(encoding="ascii").strip())
+    except OSError as error:
+        raise StartupError(
+            f"{path}: expected a file that can be read and written: {error.strerror}"
+        ) from None
+    except ValueError:
+        key = b""
+    if len(key) != 32:
+        raise StartupError(f"{path}: expected 64 hexadecimal digits")
+    return key
+
+
+def _user(path: Path, name: str, entry: Any) -> User:  # noqa: ANN401 - whatever TOML holds
+    if not isinstance(entry, dict) or entry.keys() != {"roles", "scram"}:
+        raise StartupError(f"{path}: users.{name}: expected the keys roles and scram, and no other")
+    roles, text = entry["roles"], entry["scram"]
+    if not isinstance(roles, list) or not all(
+        isinstance(role, str) and _ROLE.fullmatch(role) for role in roles
+    ):
+        raise StartupError(f'{path}: users.{name}.roles: expected a list of role names such as ["analyst"]')
+    try:
+        return User(frozenset(roles), ScramSecret.from_text(text if isinstance(text, str) else ""))
+    except InvalidParameter:
+        raise StartupError(f"{path}: users.{name}.scram: expected a SCRAM-SHA-256 secret") from None
+
+
+def _entry(name: str, roles: Iterable[str], password: str) -> User:
+    if not name or not name.isprintable() or len(name.encode("utf-8", "replace")) > LONGEST_NAME:
+        raise StartupError(f"user name: expected 1 to {LONGEST_NAME} bytes of printable text")
+    wanted = frozenset(roles)
+    if not wanted:
+        raise StartupError(f"user {name}: expected at least one role")
+    for role in wanted:
+        if not _ROLE.fullmatch(role):
+            raise StartupError(f"role {role!r}: expected lower-case letters, digits and _, 63 at most")
+    try:
+        return User(wanted, make_secret(password))
+    except InvalidParameter as error:
+        raise StartupError(f"user {name}: {error.message}") from None
+
+
+def _write(path: Path, users: Mapping[str, User]) -> None:
+    entries = [
+        f"\n[users.{_quoted(name)}]\n"
+        f"roles = [{', '.join(map(_quoted, sorted(user.roles)))}]\n"
+        f"scram = {_quoted(user.secret.to_text())}\n"
+        for name, user in users.items()
+    ]
+    _replace(path, HEADER + "".join(entries))
+
+
+def _quoted(text: str) -> str:
+    """A TOML basic string; for printable text its escapes are JSON's."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write beside and rename, readable by the owner only: at no time is there half a file."""
+    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.partial")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Two writers, one after the other."""
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
