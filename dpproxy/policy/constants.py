@@ -1,0 +1,119 @@
+"""Constants of privacy statements: numbers stay exact, dates and timestamps are ISO 8601 only."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from fractions import Fraction
+
+from dpproxy.errors import InvalidText, NumberOutOfRange
+from dpproxy.policy.cursor import Cursor
+from dpproxy.policy.statements import Amount, Literal, LiteralKind
+from dpproxy.policy.tokens import Kind
+
+_MOST_DIGITS = 400
+"""Longer numbers, and larger exponents, fit no column type; reading them would cost memory."""
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?", re.ASCII)
+_ZONED = re.compile(_TIMESTAMP.pattern + r"(Z|[+-]\d{2}(:\d{2})?)", re.ASCII)
+
+
+def number(cursor: Cursor, after: str) -> int | Fraction:
+    """A number, its sign before it; int where it is whole."""
+    start = cursor.token.position
+    negative = cursor.accept_symbol("-")
+    if not negative:
+        cursor.accept_symbol("+")
+    if cursor.token.kind is not Kind.NUMBER:
+        cursor.refuse(["a number"], after)
+    value = _exact(cursor.take().text, start)
+    return -value if negative else value
+
+
+def amount(cursor: Cursor, clause: str) -> Amount:
+    """The number of a clause."""
+    position = cursor.token.position
+    return Amount(clause, number(cursor, clause), position)
+
+
+def literal(cursor: Cursor, after: str) -> Literal:
+    """A constant: number, 'text', TRUE, FALSE, NULL, DATE '...', TIMESTAMP '...', TIMESTAMPTZ '...'."""
+    token = cursor.token
+    if token.kind is Kind.STRING:
+        cursor.take()
+        return Literal(LiteralKind.TEXT, token.text, token.position)
+    if token.kind is Kind.WORD and token.text in _TYPED:
+        kind, read = _TYPED[cursor.take().text]
+        if cursor.token.kind is not Kind.STRING:
+            cursor.refuse(["a text in quotes"], token.text.upper())
+        return Literal(kind, read(cursor.token.text, cursor.take().position), token.position)
+    if token.kind is Kind.WORD and token.text in _WORDS:
+        kind, value = _WORDS[cursor.take().text]
+        return Literal(kind, value, token.position)
+    if token.kind is Kind.NUMBER or (token.kind is Kind.SYMBOL and token.text in "+-"):
+        return Literal(LiteralKind.NUMBER, number(cursor, after), token.position)
+    return cursor.refuse(["a constant"], after)
+
+
+def read_date(text: str, position: int | None) -> date:
+    """A date.
+
+    Raises:
+        InvalidText: not YYYY-MM-DD.
+    """
+    if _DATE.fullmatch(text):
+        try:
+            return date.fromisoformat(text)
+        except ValueError:
+            pass
+    raise InvalidText("not a date", hint="write YYYY-MM-DD", position=position)
+
+
+def read_timestamp(text: str, position: int | None) -> datetime:
+    """A timestamp without time zone; a date is its midnight.
+
+    Raises:
+        InvalidText: not YYYY-MM-DD HH:MM:SS.
+    """
+    if _TIMESTAMP.fullmatch(text) or _DATE.fullmatch(text):
+        try:
+            return datetime.fromisoformat(text)
+        except ValueError:
+            pass
+    raise InvalidText("not a timestamp", hint="write YYYY-MM-DD HH:MM:SS", position=position)
+
+
+def read_timestamptz(text: str, position: int | None) -> datetime:
+    """A timestamp with its offset, in UTC.
+
+    Raises:
+        InvalidText: not YYYY-MM-DD HH:MM:SS+00:00; an offset left out would depend on a session's setting.
+    """
+    if _ZONED.fullmatch(text):
+        try:
+            return datetime.fromisoformat(text).astimezone(UTC)
+        except (ValueError, OverflowError):
+            pass
+    hint = "write YYYY-MM-DD HH:MM:SS+00:00, the offset included"
+    raise InvalidText("not a timestamp with time zone", hint=hint, position=position)
+
+
+def _exact(text: str, position: int) -> int | Fraction:
+    """The value of a number's text."""
+    digits, _, exponent = text.lower().partition("e")
+    if len(digits) > _MOST_DIGITS or len(exponent) > 5 or abs(int(exponent or "0")) > _MOST_DIGITS:
+        raise NumberOutOfRange("a number out of every type's range", position=position)
+    value = Fraction(digits + "0" if digits.endswith(".") else digits) * Fraction(10) ** int(exponent or "0")
+    return int(value) if value.denominator == 1 else value
+
+
+_TYPED: dict[str, tuple[LiteralKind, Callable[[str, int | None], date]]] = {
+    "date": (LiteralKind.DATE, read_date),
+    "timestamp": (LiteralKind.TIMESTAMP, read_timestamp),
+    "timestamptz": (LiteralKind.TIMESTAMPTZ, read_timestamptz),
+}
+_WORDS: dict[str, tuple[LiteralKind, bool | None]] = {
+    "true": (LiteralKind.BOOL, True),
+    "false": (LiteralKind.BOOL, False),
+    "null": (LiteralKind.NULL, None),
+}

@@ -1,0 +1,190 @@
+"""ALTER TABLE ... SET PRIVACY and ALTER TABLE ... ALTER COLUMN ... SET PRIVACY."""
+
+from collections.abc import Callable
+from typing import NoReturn
+
+from dpproxy.errors import SyntaxRefused
+from dpproxy.policy.constants import amount, literal
+from dpproxy.policy.cursor import Cursor
+from dpproxy.policy.model import ColumnClass, Exposure, Outside
+from dpproxy.policy.statements import (
+    Amount,
+    ColumnChange,
+    Name,
+    SetBetween,
+    SetCeiling,
+    SetColumnClass,
+    SetColumnHidden,
+    SetExpectedRows,
+    SetExposure,
+    SetKey,
+    SetMembers,
+    TableChange,
+)
+
+
+def alter_table(cursor: Cursor) -> TableChange | ColumnChange:
+    """What follows ALTER."""
+    cursor.expect("table", after="ALTER")
+    table = cursor.table("TABLE")
+    if cursor.accept("set"):
+        cursor.expect("privacy", after="SET")
+        return cursor.choose(_TABLE, "SET PRIVACY", _UNLISTED)(cursor, table)
+    if not cursor.accept("alter"):
+        hint = "a declaration is taken back by SET PRIVACY HIDDEN" if cursor.at("drop") else None
+        cursor.refuse([], "the table's name", hint)
+    after = "COLUMN" if cursor.accept("column") else "ALTER"
+    column = cursor.name("column", after)
+    cursor.expect("set", "privacy", after="the column's name")
+    return cursor.choose(_COLUMN, "SET PRIVACY")(cursor, table, column)
+
+
+def clauses(cursor: Cursor, names: dict[tuple[str, ...], str]) -> dict[str, Amount]:
+    """Clauses of words and a number, each at most once, in any order; by the names given."""
+    found: dict[str, Amount] = {}
+    while any(cursor.accept(first) for first in dict.fromkeys(words[0] for words in names)):
+        start = cursor.before
+        words: tuple[str, ...] = (start.text,)
+        while words not in names:
+            longer = {w[len(words)]: w[: len(words) + 1] for w in names if w[: len(words)] == words}
+            words = cursor.choose(longer, words[-1].upper())
+        title = " ".join(words).upper()
+        if names[words] in found:
+            raise SyntaxRefused(f"{title} is given twice", position=start.position)
+        found[names[words]] = amount(cursor, title)
+    return found
+
+
+def _key(cursor: Cursor, table: Name) -> SetKey:
+    if cursor.accept("row"):
+        if not (cursor.at("max") or cursor.at("references")):
+            return SetKey(table, None)
+        title = "MAX ROWS" if cursor.at("max") else "REFERENCES"
+        hint = "where a person has several rows, declare their column: SET PRIVACY KEY (c) MAX ROWS r"
+        raise SyntaxRefused(
+            f"KEY ROW takes no {title}: each row is a unit", hint=hint, position=cursor.token.position
+        )
+    if not cursor.accept_symbol("("):
+        cursor.refuse([], "KEY")
+    key = _closed_column(cursor)
+    references = None
+    if cursor.accept("references"):
+        target = cursor.table("REFERENCES")
+        cursor.symbol("(", "the referenced table's name")
+        references = (target, _closed_column(cursor))
+    limits = clauses(cursor, {("max", "rows"): "max_rows", ("max", "groups"): "max_groups"})
+    return SetKey(table, key, references, **limits)
+
+
+def _closed_column(cursor: Cursor) -> Name:
+    """One column and the closing parenthesis."""
+    column = cursor.name("column", '"("')
+    if cursor.accept_symbol(","):
+        cursor.unsupported("a key of several columns", position=column.position)
+    cursor.symbol(")", "the column's name")
+    return column
+
+
+def _ceiling(cursor: Cursor, table: Name) -> SetCeiling:
+    cursor.expect("epsilon", after="CEILING")
+    epsilon = amount(cursor, "CEILING EPSILON")
+    delta = amount(cursor, "CEILING DELTA") if cursor.accept("delta") else None
+    if cursor.accept("accountant"):
+        if cursor.at("zcdp"):
+            cursor.unsupported("ACCOUNTANT ZCDP", "write ACCOUNTANT BASIC")
+        cursor.expect("basic", after="ACCOUNTANT")
+    return SetCeiling(table, epsilon, delta)
+
+
+def _expected(cursor: Cursor, table: Name) -> SetExpectedRows:
+    cursor.expect("rows", after="EXPECTED")
+    return SetExpectedRows(table, amount(cursor, "EXPECTED ROWS"))
+
+
+def _for_columns(word: str) -> Callable[[Cursor, Name], NoReturn]:
+    """A declaration that belongs to a column."""
+
+    def refuse(cursor: Cursor, _: Name) -> NoReturn:
+        hint = f"write ALTER TABLE ... ALTER COLUMN ... SET PRIVACY {word}"
+        message = f"{word} is declared of a column, not of a table"
+        raise SyntaxRefused(message, hint=hint, position=cursor.before.position)
+
+    return refuse
+
+
+def _between(cursor: Cursor, table: Name, column: Name) -> SetBetween:
+    low = literal(cursor, "BETWEEN")
+    cursor.expect("and", after="the lower bound")
+    high = literal(cursor, "AND")
+    outside = Outside.CLAMP
+    if cursor.accept("outside"):
+        outside = cursor.choose({"clamp": Outside.CLAMP, "null": Outside.NULL}, "OUTSIDE")
+    return SetBetween(table, column, low, high, outside)
+
+
+def _members(cursor: Cursor, table: Name, column: Name) -> SetMembers:
+    position = cursor.token.position
+    cursor.symbol("(", "IN")
+    if cursor.accept_symbol(")"):
+        return SetMembers(table, column, (), position)
+    values = cursor.listed(lambda after: literal(cursor, after), '"("')
+    if not cursor.accept_symbol(")"):
+        cursor.refuse([], "a constant")
+    return SetMembers(table, column, values, position)
+
+
+def _domain(cursor: Cursor, table: Name, column: Name) -> ColumnChange:
+    return cursor.choose(_DOMAIN, "DOMAIN", _UNLISTED)(cursor, table, column)
+
+
+def _class(cursor: Cursor, table: Name, column: Name) -> SetColumnClass:
+    column_class = cursor.choose(_CLASSES, "CLASS")
+    if column_class is ColumnClass.QUASI_IDENTIFIER:
+        cursor.expect("identifier", after="QUASI")
+    return SetColumnClass(table, column, column_class)
+
+
+def _later(construct: str, hint: str | None = None) -> Callable[[Cursor, Name, Name], NoReturn]:
+    """A domain that is not there yet."""
+
+    def refuse(cursor: Cursor, _table: Name, _column: Name) -> NoReturn:
+        cursor.unsupported(construct, hint, cursor.before.position)
+
+    return refuse
+
+
+def _blocks(cursor: Cursor, _: Name) -> NoReturn:
+    cursor.unsupported("BLOCKS BY", position=cursor.before.position)
+
+
+_TABLE: dict[str, Callable[[Cursor, Name], TableChange]] = {
+    "key": _key,
+    "public": lambda _, table: SetExposure(table, Exposure.PUBLIC),
+    "hidden": lambda _, table: SetExposure(table, Exposure.HIDDEN),
+    "ceiling": _ceiling,
+    "expected": _expected,
+    "domain": _for_columns("DOMAIN"),
+    "class": _for_columns("CLASS"),
+    "blocks": _blocks,
+}
+_COLUMN: dict[str, Callable[[Cursor, Name, Name], ColumnChange]] = {
+    "domain": _domain,
+    "hidden": lambda _, table, column: SetColumnHidden(table, column),
+    "class": _class,
+}
+_UNLISTED = frozenset({"domain", "class", "blocks", "references", "discovered", "taxonomy"})
+"""Known, and refused with a hint: not among what a message offers."""
+
+_CLASSES = {
+    "identifier": ColumnClass.IDENTIFIER,
+    "quasi": ColumnClass.QUASI_IDENTIFIER,
+    "sensitive": ColumnClass.SENSITIVE,
+}
+_LISTED = "list the values: DOMAIN IN (...)"
+_DOMAIN: dict[str, Callable[[Cursor, Name, Name], ColumnChange]] = {
+    "between": _between,
+    "in": _members,
+    "references": _later("DOMAIN REFERENCES", _LISTED),
+    "discovered": _later("DOMAIN DISCOVERED", _LISTED),
+    "taxonomy": _later("DOMAIN TAXONOMY", _LISTED),
+}

@@ -1,0 +1,157 @@
+"""The parser of privacy statements; what is not recognised here is refused, nothing is passed on.
+
+Grammar, apart from ALTER TABLE (parse_table): CREATE and DROP PRIVACY BUDGET, GRANT and REVOKE SELECT,
+ADVANCE PRIVACY DATA VERSION, SHOW PRIVACY.
+"""
+
+from collections.abc import Callable
+from typing import NoReturn
+
+from dpproxy.policy.constants import amount
+from dpproxy.policy.cursor import Cursor
+from dpproxy.policy.parse_table import alter_table, clauses
+from dpproxy.policy.statements import (
+    AdvanceDataVersion,
+    CreateBudget,
+    DropBudget,
+    GrantSelect,
+    Listing,
+    Name,
+    RevokeSelect,
+    Show,
+    Statement,
+)
+
+
+def parse(sql: str) -> Statement:
+    """One privacy statement; a semicolon may end it.
+
+    Raises:
+        SyntaxRefused: at the first word that does not fit, with what was expected.
+        Unsupported: a construct that exists and is not there yet.
+
+    >>> parse("ALTER TABLE visits SET PRIVACY PUBLIC").table.text
+    'visits'
+    """
+    cursor = Cursor(sql)
+    statement = cursor.choose(_STATEMENTS, None, _UNLISTED)(cursor)
+    cursor.end(cursor.before.shown)
+    return statement
+
+
+def _create(cursor: Cursor) -> CreateBudget:
+    _no_views(cursor, "CREATE")
+    cursor.expect("privacy", after="CREATE")
+    if cursor.at("taxonomy"):
+        cursor.unsupported("CREATE PRIVACY TAXONOMY")
+    cursor.expect("budget", after="PRIVACY")
+    name = cursor.name("budget", "BUDGET")
+    cursor.expect("limit", "epsilon", after="the budget's name")
+    limit = amount(cursor, "LIMIT EPSILON")
+    delta = amount(cursor, "LIMIT DELTA") if cursor.accept("delta") else None
+    limits = clauses(cursor, _LIMITS)
+    _refresh(cursor)
+    return CreateBudget(name, limit, delta, **limits)
+
+
+def _refresh(cursor: Cursor) -> None:
+    """REFRESH NEVER, which is what is meant without it."""
+    if cursor.accept("refresh"):
+        if cursor.at("every"):
+            cursor.unsupported("REFRESH EVERY", "write REFRESH NEVER")
+        cursor.expect("never", after="REFRESH")
+
+
+def _drop(cursor: Cursor) -> DropBudget:
+    _no_views(cursor, "DROP")
+    cursor.expect("privacy", after="DROP")
+    if cursor.at("taxonomy"):
+        cursor.unsupported("DROP PRIVACY TAXONOMY")
+    cursor.expect("budget", after="PRIVACY")
+    return DropBudget(cursor.name("budget", "BUDGET"))
+
+
+def _grant(cursor: Cursor) -> GrantSelect:
+    tables, roles = _privilege(cursor, "GRANT", "to")
+    budget = None
+    if cursor.accept("with"):
+        if cursor.at("grant"):
+            cursor.unsupported("WITH GRANT OPTION")
+        cursor.expect("privacy", "budget", after="WITH")
+        budget = cursor.name("budget", "BUDGET")
+    return GrantSelect(tables, roles, budget)
+
+
+def _revoke(cursor: Cursor) -> RevokeSelect:
+    return RevokeSelect(*_privilege(cursor, "REVOKE", "from"))
+
+
+def _privilege(cursor: Cursor, after: str, link: str) -> tuple[tuple[Name, ...], tuple[Name, ...]]:
+    """SELECT ON tables and the word ``link``, then roles."""
+    if cursor.at("exact"):
+        cursor.unsupported(f"{after} EXACT SELECT", "the privilege there is: SELECT")
+    cursor.expect("select", after=after)
+    if cursor.token.text == "(":
+        cursor.unsupported(
+            "SELECT on single columns", "ALTER COLUMN ... SET PRIVACY HIDDEN hides a column from all"
+        )
+    cursor.expect("on", after="SELECT")
+    before = "TABLE" if cursor.accept("table") else "ON"
+    tables = cursor.listed(cursor.table, before)
+    if not cursor.accept(link):
+        cursor.refuse([], "the table's name")
+    roles = cursor.listed(lambda word: cursor.name("role", word), link.upper())
+    return tables, roles
+
+
+def _advance(cursor: Cursor) -> AdvanceDataVersion:
+    position = cursor.before.position
+    cursor.expect("privacy", "data", "version", after="ADVANCE")
+    return AdvanceDataVersion(position)
+
+
+def _show(cursor: Cursor) -> Show:
+    position = cursor.before.position
+    cursor.expect("privacy", after="SHOW")
+    for later in ("views", "audit"):
+        if cursor.at(later):
+            cursor.unsupported(f"SHOW PRIVACY {later.upper()}")
+    listing = cursor.choose({one.value.lower(): one for one in Listing}, "SHOW PRIVACY")
+    table = cursor.table("FOR") if listing is Listing.POLICY and cursor.accept("for") else None
+    return Show(listing, table, position)
+
+
+def _no_views(cursor: Cursor, verb: str) -> None:
+    """Refuse PROTECTED VIEW."""
+    if cursor.at("protected"):
+        cursor.unsupported(f"{verb} PROTECTED VIEW")
+
+
+def _later(construct: str) -> Callable[[Cursor], NoReturn]:
+    """A statement that is not there yet."""
+
+    def refuse(cursor: Cursor) -> NoReturn:
+        cursor.unsupported(construct, position=cursor.before.position)
+
+    return refuse
+
+
+_LIMITS: dict[tuple[str, ...], str] = {
+    ("user", "limit", "epsilon"): "user_limit",
+    ("session", "limit", "epsilon"): "session_limit",
+    ("max", "epsilon"): "max_epsilon",
+    ("default", "epsilon"): "default_epsilon",
+}
+_UNLISTED = frozenset({"suggest", "refresh", "verify"})
+_STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
+    "alter": alter_table,
+    "create": _create,
+    "drop": _drop,
+    "grant": _grant,
+    "revoke": _revoke,
+    "advance": _advance,
+    "show": _show,
+    "suggest": _later("SUGGEST PRIVACY"),
+    "refresh": _later("REFRESH PROTECTED VIEW"),
+    "verify": _later("VERIFY PROTECTED VIEW"),
+}

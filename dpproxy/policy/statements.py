@@ -1,0 +1,189 @@
+"""Privacy statements as values: what was written, with offsets, not yet checked against a schema."""
+
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import Enum
+from fractions import Fraction
+
+from dpproxy.policy.model import ColumnClass, Exposure, Outside
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An identifier and where it stands."""
+
+    text: str
+    position: int | None = field(default=None, compare=False)
+
+
+class LiteralKind(Enum):
+    """How a constant was written."""
+
+    NUMBER = "a number"
+    TEXT = "a text"
+    BOOL = "a truth value"
+    NULL = "NULL"
+    DATE = "a date"
+    TIMESTAMP = "a timestamp"
+    TIMESTAMPTZ = "a timestamp with time zone"
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant; numbers are int where whole, else Fraction; timestamps with time zone are in UTC."""
+
+    kind: LiteralKind
+    value: int | Fraction | str | bool | date | datetime | None = field(repr=False)
+    position: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number of a clause; ``clause`` names it in messages."""
+
+    clause: str
+    value: int | Fraction
+    position: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SetKey:
+    """ALTER TABLE ... SET PRIVACY KEY; ``key`` is None for KEY ROW."""
+
+    table: Name
+    key: Name | None
+    references: tuple[Name, Name] | None = None
+    max_rows: Amount | None = None
+    max_groups: Amount | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetExposure:
+    """ALTER TABLE ... SET PRIVACY PUBLIC | HIDDEN."""
+
+    table: Name
+    exposure: Exposure
+
+
+@dataclass(frozen=True, slots=True)
+class SetCeiling:
+    """ALTER TABLE ... SET PRIVACY CEILING."""
+
+    table: Name
+    epsilon: Amount
+    delta: Amount | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetExpectedRows:
+    """ALTER TABLE ... SET PRIVACY EXPECTED ROWS."""
+
+    table: Name
+    rows: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class SetBetween:
+    """ALTER COLUMN ... SET PRIVACY DOMAIN BETWEEN."""
+
+    table: Name
+    column: Name
+    low: Literal
+    high: Literal
+    outside: Outside = Outside.CLAMP
+
+
+@dataclass(frozen=True, slots=True)
+class SetMembers:
+    """ALTER COLUMN ... SET PRIVACY DOMAIN IN."""
+
+    table: Name
+    column: Name
+    values: tuple[Literal, ...]
+    position: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SetColumnHidden:
+    """ALTER COLUMN ... SET PRIVACY HIDDEN."""
+
+    table: Name
+    column: Name
+
+
+@dataclass(frozen=True, slots=True)
+class SetColumnClass:
+    """ALTER COLUMN ... SET PRIVACY CLASS."""
+
+    table: Name
+    column: Name
+    column_class: ColumnClass
+
+
+@dataclass(frozen=True, slots=True)
+class CreateBudget:
+    """CREATE PRIVACY BUDGET; a name that exists gets the new limits, what was spent stays spent."""
+
+    name: Name
+    limit: Amount
+    delta: Amount | None = None
+    user_limit: Amount | None = None
+    session_limit: Amount | None = None
+    max_epsilon: Amount | None = None
+    default_epsilon: Amount | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropBudget:
+    """DROP PRIVACY BUDGET."""
+
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class GrantSelect:
+    """GRANT SELECT ON ... TO ... [WITH PRIVACY BUDGET ...]."""
+
+    tables: tuple[Name, ...]
+    roles: tuple[Name, ...]
+    budget: Name | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeSelect:
+    """REVOKE SELECT ON ... FROM ...; nothing happens where nothing was granted."""
+
+    tables: tuple[Name, ...]
+    roles: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AdvanceDataVersion:
+    """ADVANCE PRIVACY DATA VERSION: new data was loaded, stored answers no longer answer for it."""
+
+    position: int | None = field(default=None, compare=False)
+
+
+class Listing(Enum):
+    """What SHOW PRIVACY lists."""
+
+    BUDGETS = "BUDGETS"
+    POLICY = "POLICY"
+    GRANTS = "GRANTS"
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """SHOW PRIVACY ...; ``table`` only with POLICY FOR."""
+
+    listing: Listing
+    table: Name | None = None
+    position: int | None = field(default=None, compare=False)
+
+
+TableChange = SetKey | SetExposure | SetCeiling | SetExpectedRows
+ColumnChange = SetBetween | SetMembers | SetColumnHidden | SetColumnClass
+BudgetChange = CreateBudget | DropBudget
+GrantChange = GrantSelect | RevokeSelect
+Change = TableChange | ColumnChange | BudgetChange | GrantChange | AdvanceDataVersion
+Statement = Change | Show
