@@ -56,7 +56,7 @@ class _Shelf:
 class Pool:
     """Pre-drawn noise for the mechanisms in use, the least recently used forgotten first.
 
-    Thread-safe; a daemon thread refills what runs low. After ``close`` the pool still answers, drawing when asked.
+    Thread-safe; a daemon thread refills what runs low. A closed pool still answers, drawing on request.
 
     Args:
         mechanisms: how many to keep draws for.
@@ -69,7 +69,7 @@ class Pool:
         _POOLS.add(self)
 
     def _empty(self) -> None:
-        """Begin anew, holding nothing; also the state of a forked child, whose parent's locks may be held."""
+        """Begin anew, holding nothing; a forked child does so too, since its copies of locks may be held."""
         self._lock = threading.Lock()
         self._shelves: OrderedDict[Mechanism, _Shelf] = OrderedDict()
         self._low: set[Mechanism] = set()
@@ -78,7 +78,7 @@ class Pool:
         self._thread: threading.Thread | None = None
 
     def prepare(self, mechanism: Mechanism, count: int = 0) -> None:
-        """Make sure that ``count`` vectors, or some if 0, are ready; call it before private data is touched."""
+        """Make sure that ``count`` vectors (some, if 0) are ready; call it before private data is touched."""
         shelf = self._shelf(mechanism)
         with shelf.lock:
             shelf.fill(max(count, 1), self._words)
