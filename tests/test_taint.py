@@ -1,0 +1,156 @@
+"""An exact value reaches a mechanism and nothing else: a constructor cannot be hidden, so this reads the source."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PRODUCT = sorted([*(ROOT / "dpproxy").rglob("*.py"), *(ROOT / "udfs").rglob("*.py")])
+
+MAKES_RELEASED = ("udfs/privacy.py", "udfs/mechanisms/", "dpproxy/accounting/", "dpproxy/engine.py")
+"""Who may say that a value was paid for."""
+KNOWS_EXACT = ("udfs/privacy.py", "udfs/mechanisms/", "dpproxy/backends/", "dpproxy/engine.py")
+"""Who may name the type of an exact value."""
+OPENS_EXACT = ("udfs/privacy.py", "udfs/mechanisms/", "dpproxy/engine.py")
+"""Who may read ``.value`` where the type is known."""
+KNOWS_ASYNCIO = ("dpproxy/server.py",)
+BANNED_MODULES = ("random", "numpy.random", "scipy.stats")
+"""Sources that are not cryptographic, or that draw from one."""
+ASYNC_MODULES = ("asyncio", "anyio", "trio", "uvloop", "selectors")
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Every module or name imported, dotted."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def is_under(module: str, banned: tuple[str, ...]) -> bool:
+    return any(module == one or module.startswith(f"{one}.") for one in banned)
+
+
+def calls(tree: ast.AST, function: str) -> Iterator[ast.Call]:
+    """Calls of a name, plain, dotted or subscripted (``Released[int](...)``)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            target = node.func.value if isinstance(node.func, ast.Subscript) else node.func
+            if (isinstance(target, ast.Name) and target.id == function) or (
+                isinstance(target, ast.Attribute) and target.attr == function
+            ):
+                yield node
+
+
+def faults(path: str, source: str) -> list[str]:
+    """What a file does that only others may; ``path`` from the top."""
+    tree = ast.parse(source)
+    names = set(imports(tree))
+    found = []
+    if not path.startswith(MAKES_RELEASED) and any(calls(tree, "Released")):
+        found.append("makes a Released")
+    if not path.startswith(KNOWS_EXACT) and "udfs.privacy.Exact" in names:
+        found.append("knows Exact")
+    if not path.startswith(OPENS_EXACT) and "udfs.privacy.Exact" in names and "value" in attributes(tree):
+        found.append("opens an Exact")
+    if names & {"udfs.privacy.*", "udfs.privacy"} and "udfs.privacy" in set(whole_imports(tree)):
+        found.append("imports udfs.privacy whole, which hides what it uses")
+    if not path.startswith(KNOWS_ASYNCIO) and any(is_under(module, ASYNC_MODULES) for module in names):
+        found.append("knows asyncio")
+    if any(is_under(module, BANNED_MODULES) for module in names) or numpy_random(tree):
+        found.append("uses a source of randomness that is not cryptographic")
+    if prints_tracebacks(tree):
+        found.append("logs a traceback, whose message may quote a row")
+    return found
+
+
+def attributes(tree: ast.AST) -> set[str]:
+    return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+
+
+def whole_imports(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module == "udfs":
+            yield from (f"udfs.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
+            yield node.module or ""
+
+
+def numpy_random(tree: ast.AST) -> bool:
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == "random"
+        and isinstance(node.value, ast.Name)
+        and node.value.id in {"np", "numpy"}
+        for node in ast.walk(tree)
+    )
+
+
+def prints_tracebacks(tree: ast.AST) -> bool:
+    exc_info = any(
+        isinstance(node, ast.keyword)
+        and node.arg in {"exc_info", "stack_info"}
+        and not (isinstance(node.value, ast.Constant) and node.value.value is False)
+        for node in ast.walk(tree)
+    )
+    logged = any(
+        isinstance(call.func, ast.Attribute) and len(call.args) > 0 and isinstance(call.func.value, ast.Name)
+        for call in calls(tree, "exception")
+        if "log" in ast.unparse(call.func).lower()
+    )
+    return exc_info or logged or "traceback" in set(imports(tree))
+
+
+@pytest.mark.parametrize("path", PRODUCT, ids=name)
+def test_a_file_does_only_what_it_may(path: Path):
+    assert faults(name(path), path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "fault"),
+    [
+        ("dpproxy/session.py", "x = Released(1, loss)", "makes a Released"),
+        ("dpproxy/session.py", "x = privacy.Released[int](1, loss)", "makes a Released"),
+        ("dpproxy/session.py", "from udfs.privacy import Exact", "knows Exact"),
+        ("dpproxy/backends/d.py", "from udfs.privacy import Exact\nprint(x.value)", "opens an Exact"),
+        ("dpproxy/session.py", "from udfs import privacy", "imports udfs.privacy whole"),
+        ("dpproxy/session.py", "import udfs.privacy as p", "imports udfs.privacy whole"),
+        ("dpproxy/session.py", "from udfs.privacy import *", "imports udfs.privacy whole"),
+        ("dpproxy/engine.py", "from asyncio import Queue", "knows asyncio"),
+        ("udfs/pool.py", "import random", "not cryptographic"),
+        ("udfs/pool.py", "from numpy import random", "not cryptographic"),
+        ("udfs/pool.py", "import numpy as np\nnp.random.rand()", "not cryptographic"),
+        ("udfs/pool.py", "from scipy.stats import laplace", "not cryptographic"),
+        ("dpproxy/engine.py", "log.exception('no')", "logs a traceback"),
+        ("dpproxy/engine.py", "log.error('no', exc_info=True)", "logs a traceback"),
+    ],
+)
+def test_a_planted_fault_is_found(path: str, source: str, fault: str):
+    assert any(fault in found for found in faults(path, source))
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        (
+            "udfs/mechanisms/staircase.py",
+            "from udfs.privacy import Exact, Released\nx = Released(e.value, loss)",
+        ),
+        ("dpproxy/backends/duckdb.py", "from udfs.privacy import Exact\nx = Exact(rows)"),
+        ("dpproxy/server.py", "import asyncio"),
+        ("dpproxy/session.py", "from udfs.privacy import Loss\nx = kind.value"),
+        ("dpproxy/session.py", "future.exception()"),
+    ],
+)
+def test_what_is_allowed_is_not_a_fault(path: str, source: str):
+    assert faults(path, source) == []
