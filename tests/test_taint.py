@@ -1,4 +1,4 @@
-"""An exact value reaches a mechanism and nothing else: a constructor cannot be hidden, so this reads the source."""
+"""An exact value reaches a mechanism and nothing else: no constructor can be hidden, so the source is read."""
 
 import ast
 from collections.abc import Iterator
@@ -86,6 +86,10 @@ def whole_imports(tree: ast.AST) -> Iterator[str]:
             yield node.module or ""
 
 
+def from_imports(tree: ast.AST) -> Iterator[str]:
+    return (node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+
+
 def numpy_random(tree: ast.AST) -> bool:
     return any(
         isinstance(node, ast.Attribute)
@@ -108,7 +112,14 @@ def prints_tracebacks(tree: ast.AST) -> bool:
         for call in calls(tree, "exception")
         if "log" in ast.unparse(call.func).lower()
     )
-    return exc_info or logged or "traceback" in set(imports(tree))
+    formatted = any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "traceback"
+        and node.attr != "extract_tb"  # places only
+        for node in ast.walk(tree)
+    )
+    return exc_info or logged or formatted or any(is_under(one, ("traceback",)) for one in from_imports(tree))
 
 
 @pytest.mark.parametrize("path", PRODUCT, ids=name)
@@ -133,6 +144,8 @@ def test_a_file_does_only_what_it_may(path: Path):
         ("udfs/pool.py", "from scipy.stats import laplace", "not cryptographic"),
         ("dpproxy/engine.py", "log.exception('no')", "logs a traceback"),
         ("dpproxy/engine.py", "log.error('no', exc_info=True)", "logs a traceback"),
+        ("dpproxy/engine.py", "import traceback\ntraceback.format_exc()", "logs a traceback"),
+        ("dpproxy/engine.py", "from traceback import format_exc", "logs a traceback"),
     ],
 )
 def test_a_planted_fault_is_found(path: str, source: str, fault: str):
