@@ -234,11 +234,6 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
         "r",
         "oid:oid prpubid:oid prrelid:oid prqual prattrs:int2[]",
     ),
-    "pg_publication_tables": (
-        12068,
-        "v",
-        "pubname schemaname tablename attnames:text[] rowfilter",
-    ),
     "pg_range": (
         3541,
         "r",
@@ -338,15 +333,6 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
             "autoanalyze_count:int8"
         ),
     ),
-    "pg_statio_user_tables": (
-        12179,
-        "v",
-        (
-            "relid:oid schemaname relname heap_blks_read:int8 heap_blks_hit:int8 idx_blks_read:int8 "
-            "idx_blks_hit:int8 toast_blks_read:int8 toast_blks_hit:int8 tidx_blks_read:int8 "
-            "tidx_blks_hit:int8"
-        ),
-    ),
     "pg_statistic_ext": (
         3381,
         "r",
@@ -374,11 +360,6 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
             "subsynccommit subpublications:text[]"
         ),
     ),
-    "pg_timezone_names": (
-        12126,
-        "v",
-        "name abbrev utc_offset is_dst:bool",
-    ),
     "pg_trigger": (
         2620,
         "r",
@@ -398,25 +379,10 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
         "r",
         "oid:oid dictname dictnamespace:oid dictowner:oid dicttemplate:oid dictinitoption",
     ),
-    "pg_ts_parser": (
-        3601,
-        "r",
-        "oid:oid prsname prsnamespace:oid prsstart prstoken prsend prsheadline prslextype",
-    ),
-    "pg_ts_template": (
-        3764,
-        "r",
-        "oid:oid tmplname tmplnamespace:oid tmplinit tmpllexize",
-    ),
     "pg_user_mapping": (
         1418,
         "r",
         "oid:oid umuser:oid umserver:oid umoptions:text[]",
-    ),
-    "pg_user_mappings": (
-        12327,
-        "v",
-        "umid:oid srvid:oid srvname umuser:oid usename umoptions:text[]",
     ),
 }
 """By name: OID, kind (r table, v view), columns in the notation of `table`."""

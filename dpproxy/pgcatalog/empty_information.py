@@ -1,4 +1,4 @@
-"""Relations of information_schema that exist, with their columns, and have no rows: the proxy has no such objects."""
+"""Relations of information_schema that exist, with their columns, and have no rows."""
 
 from dpproxy.pgcatalog.table import Table, table
 

@@ -1,0 +1,170 @@
+"""Calls of functions: renamed, answered from the view, or refused."""
+
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+
+from dpproxy.analysis.position import position
+from dpproxy.errors import UndefinedFunction, UndefinedObject, Unsupported
+from dpproxy.pgcatalog import functions, macros
+from dpproxy.pgcatalog.view import CatalogueView
+
+MAX_SERIES = 100_000
+"""Most rows of one generate_series."""
+
+VERSION = "PostgreSQL 15.0 (dpproxy) on DuckDB, 64-bit"
+
+
+def text(value: str) -> exp.Expression:
+    """A text literal."""
+    return exp.Literal.string(value)
+
+
+def null() -> exp.Expression:
+    """A NULL of type text."""
+    return exp.Cast(this=exp.Null(), to=exp.DataType.build("VARCHAR", dialect="duckdb"))
+
+
+def call(name: str, *arguments: exp.Expression) -> exp.Expression:
+    """A call by DuckDB's name."""
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def _user(view: CatalogueView) -> str:
+    return view.user
+
+
+def _database(view: CatalogueView) -> str:
+    return view.database
+
+
+SPOKEN: Mapping[str, Callable[[CatalogueView], str]] = {
+    "user": _user,
+    "current_role": _user,
+    "current_user": _user,
+    "session_user": _user,
+    "current_catalog": _database,
+    "current_schema": lambda _view: "public",
+}
+"""Words that read like columns and are functions."""
+
+NULLARY: Mapping[type[exp.Expression], Callable[[CatalogueView], str]] = {
+    exp.CurrentUser: _user,
+    exp.SessionUser: _user,
+    exp.CurrentCatalog: _database,
+    exp.CurrentDatabase: _database,
+    exp.CurrentSchema: lambda _view: "public",
+    exp.CurrentVersion: lambda _view: VERSION,
+}
+
+_WORDS: Mapping[str, Callable[[CatalogueView], str]] = {
+    **SPOKEN,
+    "current_database": _database,
+    "version": lambda _view: VERSION,
+    "getdatabaseencoding": lambda _view: "UTF8",
+    "pg_client_encoding": lambda _view: "UTF8",
+}
+
+_NUMBERS = {"pg_backend_pid": 0, "pg_my_temp_schema": 0, "inet_server_port": 0}
+_FLAGS = {"pg_is_in_recovery": False, "pg_is_wal_replay_paused": False, "pg_jit_available": False}
+_NULLS = frozenset({"inet_client_addr", "inet_server_addr", "inet_client_port"})
+
+
+def _setting(node: exp.Anonymous, view: CatalogueView) -> exp.Expression:
+    """current_setting(name [, missing_ok])."""
+    name, *rest = node.expressions
+    name = name.this if isinstance(name, exp.Cast) else name
+    if isinstance(name, exp.Null):
+        return null()
+    if not (isinstance(name, exp.Literal) and name.is_string):
+        raise Unsupported("current_setting takes a literal name here", position=position(node))
+    value = view.settings.get(name.name.lower())
+    if value is not None:
+        return text(value)
+    if rest and isinstance(rest[0], exp.Boolean) and rest[0].this:
+        return null()
+    raise UndefinedObject(f'unrecognized configuration parameter "{name.name}"', position=position(node))
+
+
+def _set_config(node: exp.Anonymous, _view: CatalogueView) -> exp.Expression:
+    """set_config(name, value, is_local): answers the value and sets nothing; SET does."""
+    value = node.expressions[1]
+    return exp.Cast(this=value, to=exp.DataType.build("VARCHAR", dialect="duckdb"))
+
+
+_READ_ONLY = ("SELECT", "USAGE", "CONNECT", "MEMBER")
+
+
+def _privilege(node: exp.Anonymous, _view: CatalogueView) -> exp.Expression:
+    asked = node.expressions[-1]
+    word = asked.name.upper().split()[0] if isinstance(asked, exp.Literal) and asked.name.strip() else ""
+    return exp.Boolean(this=word in _READ_ONLY)
+
+
+def _typeof(node: exp.Anonymous, _view: CatalogueView) -> exp.Expression:
+    return call("lower", call("typeof", *node.expressions))
+
+
+_SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, CatalogueView], exp.Expression]]] = {
+    "current_setting": ((1, 2), _setting),
+    "set_config": ((3, 3), _set_config),
+    "current_schemas": ((1, 1), lambda node, _view: schemas(node)),
+    **{name: (counts, _privilege) for name, counts in functions.PRIVILEGE_COUNTS.items()},
+    **{name: (counts, lambda _node, _view: null()) for name, counts in functions.ABSENT.items()},
+    **{name: ((0, 0), lambda _node, _view: null()) for name in _NULLS},
+    "pg_typeof": ((1, 1), _typeof),
+}
+
+
+def _constant(name: str, view: CatalogueView) -> exp.Expression | None:
+    if name in _WORDS:
+        return text(_WORDS[name](view))
+    if name in _NUMBERS:
+        return exp.Literal.number(_NUMBERS[name])
+    return exp.Boolean(this=_FLAGS[name]) if name in _FLAGS else None
+
+
+def rewritten(node: exp.Anonymous, view: CatalogueView) -> tuple[exp.Expression, str | None]:
+    """The call for DuckDB, and the macro it uses.
+
+    Raises:
+        UndefinedFunction: not on the list, or with another count of arguments.
+    """
+    name, count = node.name.lower(), len(node.expressions)
+    if not count:
+        constant = _constant(name, view)
+        if constant is not None:
+            return constant, None
+    if name in _SPECIAL:
+        (low, high), build = _SPECIAL[name]
+        if low <= count <= high:
+            return build(node, view), None
+    if name in functions.FUNCTIONS:
+        target = functions.FUNCTIONS[name]
+        return call(target, *node.expressions), target.removeprefix(macros.PREFIX)
+    raise UndefinedFunction(f"function {name} does not exist in the catalogue", position=position(node))
+
+
+def schemas(node: exp.Expression) -> exp.Expression:
+    """current_schemas(include_implicit)."""
+    argument = node.this if isinstance(node, exp.CurrentSchemas) else node.expressions[0]
+    implicit = isinstance(argument, exp.Boolean) and bool(argument.this)
+    return exp.Array(
+        expressions=[text(name) for name in (("pg_catalog", "public") if implicit else ("public",))]
+    )
+
+
+def bounded_series(node: exp.Expression) -> exp.Expression:
+    """generate_series with at most `MAX_SERIES` rows.
+
+    Raises:
+        Unsupported: a step other than a literal whole number over zero.
+    """
+    start, end, step = node.args["start"], node.args["end"], node.args.get("step")
+    if step is not None and not (
+        isinstance(step, exp.Literal) and not step.is_string and step.name.isdigit()
+    ):
+        raise Unsupported("generate_series takes a literal positive step here", position=position(node))
+    limit = exp.Add(this=exp.Paren(this=start.copy()), expression=exp.Literal.number(MAX_SERIES - 1))
+    node.set("end", exp.Least(this=end.copy(), expressions=[limit]))
+    return node

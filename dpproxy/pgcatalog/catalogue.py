@@ -1,0 +1,120 @@
+"""Statements about the database itself, answered from the policy alone."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from dpproxy.errors import ShuttingDown
+from dpproxy.pgcatalog import parameters, pg_settings, results, scopes
+from dpproxy.pgcatalog.database import Database, Described, Fresh
+from dpproxy.pgcatalog.rewrite import SESSION, Rewritten, rewrite
+from dpproxy.pgcatalog.view import CatalogueView
+from dpproxy.pgtypes import Column, SqlType
+from dpproxy.plan import Answer
+
+MAX_DATABASES = 32
+"""Views kept at a time; each takes some megabytes."""
+
+
+class Catalogue:
+    """Answers statements that read the catalogue's own relations, or none.
+
+    Its methods may be called from any thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._databases: OrderedDict[tuple[object, ...], Database] = OrderedDict()
+        self._closed = False
+
+    def covers(self, tree: exp.Expression) -> bool:
+        """Whether it is a query all of whose relations, at any depth, are the catalogue's own."""
+        if not isinstance(tree, exp.Query | exp.Values):
+            return False
+        return all(scopes.is_own(table) for table in scopes.relations(tree))
+
+    def prepare(
+        self, view: CatalogueView, tree: exp.Expression, types: Sequence[int]
+    ) -> tuple[tuple[SqlType, ...], tuple[Column, ...]]:
+        """Types of the parameters, and the result's columns.
+
+        Args:
+            view: what the caller may know.
+            tree: a statement that is covered.
+            types: declared OIDs of the parameters; 0, or too few, where unknown.
+
+        Raises:
+            Refusal: for whatever is not on a list.
+        """
+        kinds = parameters.types(tree, types)
+        statement = rewrite(view, tree, kinds, None)
+        described = self._database(view).describe(statement, _fresh(statement, _no_rows(view)))
+        return kinds, _columns(statement, described)
+
+    def run(self, view: CatalogueView, tree: exp.Expression, values: Sequence[object], dp: Fresh) -> Answer:
+        """The answer.
+
+        Args:
+            view: what the caller may know.
+            tree: a statement that is covered.
+            values: the parameters' values.
+            dp: this caller's rows of the relations of schema dp.
+
+        Raises:
+            Refusal: for whatever is not on a list, or too large.
+        """
+        kinds = parameters.types(tree, [_OID_OF.get(type(value), 0) for value in values])
+        statement = rewrite(view, tree, kinds, values)
+        described, fetched = self._database(view).run(statement, _fresh(statement, {**_no_rows(view), **dp}))
+        columns = _columns(statement, described)
+        rows = results.rows([column.type for column in columns], fetched)
+        return Answer(f"SELECT {len(rows)}", columns, rows)
+
+    def close(self) -> None:
+        """Drop all databases; nothing is answered any more."""
+        with self._lock:
+            self._closed = True
+            databases = list(self._databases.values())
+            self._databases.clear()
+        for database in databases:
+            database.close()
+
+    def _database(self, view: CatalogueView) -> Database:
+        with self._lock:
+            if self._closed:
+                raise ShuttingDown("the server is shutting down")
+            found = self._databases.get(view.key)
+            if found is None:
+                found = self._databases[view.key] = Database(view)
+                if len(self._databases) > MAX_DATABASES:
+                    # Not closed here: a statement of another thread may run in it; it ends with its last cursor.
+                    self._databases.popitem(last=False)
+            self._databases.move_to_end(view.key)
+            return found
+
+
+_OID_OF: Mapping[type, int] = {}
+
+
+def _columns(statement: Rewritten, described: Described) -> tuple[Column, ...]:
+    names = statement.titles or [name for name, _ in described]
+    return tuple(
+        Column(name, results.column_type(kind)) for name, (_, kind) in zip(names, described, strict=True)
+    )
+
+
+def _no_rows(view: CatalogueView) -> Fresh:
+    return {relation.name: (relation.columns, ()) for relation in view.own}
+
+
+def _fresh(statement: Rewritten, dp: Fresh) -> Fresh:
+    """Rows of the relations that come with the statement."""
+    table = pg_settings.TABLE
+    wanted = {name: dp[name] for name in statement.fresh if name != SESSION}
+    if SESSION in statement.fresh:
+        columns = tuple(Column(name, results.column_type(kind)) for name, kind in table.columns.items())
+        rows = [tuple(row.get(name) for name in table.columns) for row in table.rows(statement.view)]
+        wanted[SESSION] = (columns, rows)
+    return wanted

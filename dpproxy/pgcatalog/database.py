@@ -1,0 +1,167 @@
+"""An in-memory DuckDB that holds the catalogue of one view and nothing else, filled as statements ask for it."""
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import duckdb
+import pyarrow as pa
+
+from dpproxy.errors import Cancelled, InvalidText, TooComplex, UndefinedColumn, UndefinedFunction, Unsupported
+from dpproxy.pgcatalog import macros
+from dpproxy.pgcatalog.relations import INTERNAL, TABLES
+from dpproxy.pgcatalog.rewrite import SCHEMAS, Rewritten, fresh_name
+from dpproxy.pgcatalog.table import Table
+from dpproxy.pgcatalog.view import CatalogueView
+from dpproxy.pgtypes import Column
+
+MAX_ROWS = 100_000
+"""Most rows of one answer."""
+TIME_LIMIT = 5.0
+"""Seconds."""
+
+_LOCK = (
+    "SET enable_external_access = false",
+    "SET autoinstall_known_extensions = false",
+    "SET autoload_known_extensions = false",
+    "SET python_enable_replacements = false",
+    "SET lock_configuration = true",
+)
+
+Fresh = Mapping[str, tuple[tuple[Column, ...], Sequence[tuple[object, ...]]]]
+"""Rows that come with a statement, by relation."""
+Described = list[tuple[str, str]]
+"""Names and DuckDB types of result columns."""
+
+
+class Database:
+    """The catalogue of one view.
+
+    Its methods may be called from any thread: each statement has its own cursor.
+    """
+
+    def __init__(self, view: CatalogueView) -> None:
+        self._view = view
+        self._filling = threading.Lock()
+        self._filled: set[tuple[str, str]] = set()
+        self._root = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "256MB"})
+        for schema in SCHEMAS.values():
+            self._root.execute(f"CREATE SCHEMA {schema}")
+        for key in {key for keys in macros.READS.values() for key in keys}:
+            _create(self._root, _table(key))
+        self._root.execute(macros.statements())
+        for statement in _LOCK:
+            self._root.execute(statement)
+
+    def close(self) -> None:
+        """Drop everything; statements that run are interrupted."""
+        self._root.close()
+
+    def describe(self, statement: Rewritten, fresh: Fresh) -> Described:
+        """The result's columns; nothing is computed."""
+        with self._cursor(statement, fresh) as cursor:
+            cursor.execute(f"DESCRIBE {statement.sql}")
+            return [(str(row[0]), str(row[1])) for row in cursor.fetchall()]
+
+    def run(self, statement: Rewritten, fresh: Fresh) -> tuple[Described, list[tuple[object, ...]]]:
+        """The result's columns and rows.
+
+        Raises:
+            TooComplex: more than `MAX_ROWS` rows, or out of memory.
+            Cancelled: more than `TIME_LIMIT` seconds.
+        """
+        with self._cursor(statement, fresh) as cursor:
+            cursor.execute(statement.sql)
+            columns = [(str(item[0]), str(item[1])) for item in cursor.description or ()]
+            rows = cursor.fetchmany(MAX_ROWS + 1)
+        if len(rows) > MAX_ROWS:
+            raise TooComplex(f"the answer has more than {MAX_ROWS} rows", hint="Add a LIMIT.")
+        return columns, rows
+
+    @contextmanager
+    def _cursor(self, statement: Rewritten, fresh: Fresh) -> Iterator[duckdb.DuckDBPyConnection]:
+        self._fill(statement.tables)
+        cursor = self._root.cursor()
+        watch = threading.Timer(TIME_LIMIT, cursor.interrupt)
+        try:
+            for name in statement.fresh:
+                cursor.register(fresh_name(name), _arrow(*fresh[name]))
+            watch.start()
+            yield cursor
+        except duckdb.Error as error:
+            raise _refusal(error) from None
+        finally:
+            watch.cancel()
+            cursor.close()
+
+    def _fill(self, wanted: Iterable[tuple[str, str]]) -> None:
+        missing = set(wanted) - self._filled
+        if not missing:
+            return
+        with self._filling:
+            for key in sorted(missing - self._filled):
+                _create(self._root, _table(key))
+                _insert(self._root, _table(key), self._view)
+                self._filled.add(key)
+
+
+def _table(key: tuple[str, str]) -> Table:
+    schema, name = key
+    return INTERNAL[name] if schema == "internal" else TABLES[key]
+
+
+def _target(table: Table) -> str:
+    return f'{SCHEMAS[table.schema]}."{table.name}"'
+
+
+def _create(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
+    columns = ", ".join(f'"{name}" {kind}' for name, kind in table.columns.items())
+    connection.execute(f"CREATE TABLE IF NOT EXISTS {_target(table)} ({columns})")
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: Table, view: CatalogueView) -> None:
+    rows = list(table.rows(view))
+    if rows:
+        marks = ", ".join("?" * len(table.columns))
+        batch = [row.get(name) for row in rows for name in table.columns]
+        connection.execute(f"INSERT INTO {_target(table)} VALUES " + ", ".join([f"({marks})"] * len(rows)), batch)
+
+
+_ARROW = {
+    "bool": pa.bool_(),
+    "int2": pa.int16(),
+    "int4": pa.int32(),
+    "int8": pa.int64(),
+    "oid": pa.uint32(),
+    "float4": pa.float32(),
+    "float8": pa.float64(),
+    "numeric": pa.decimal128(38, 10),
+    "bytea": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+    "timestamptz": pa.timestamp("us"),
+}
+
+
+def _arrow(columns: tuple[Column, ...], rows: Sequence[tuple[object, ...]]) -> pa.Table:
+    kinds = [_ARROW.get(column.type.name, pa.string()) for column in columns]
+    arrays = [pa.array([row[at] for row in rows], type=kind) for at, kind in enumerate(kinds)]
+    return pa.table(arrays, names=[column.name for column in columns])
+
+
+def _refusal(error: duckdb.Error) -> Exception:
+    """The engine's error in our words; its text may name what only we know."""
+    match error:
+        case duckdb.InterruptException():
+            return Cancelled("canceling statement due to statement timeout")
+        case duckdb.OutOfMemoryException():
+            return TooComplex("the statement needs too much memory")
+        case duckdb.ConversionException() | duckdb.OutOfRangeException() | duckdb.InvalidInputException():
+            return InvalidText("a value does not read as its type")
+        case duckdb.BinderException() if "Referenced column" in str(error) or "does not have a column" in str(
+            error
+        ):
+            return UndefinedColumn("a column of this statement does not exist")
+        case duckdb.BinderException() if "No function matches" in str(error):
+            return UndefinedFunction("no function or operator for arguments of these types")
+    return Unsupported("the catalogue cannot answer this statement")

@@ -1,0 +1,100 @@
+"""The functions a catalogue statement may call, by name; everything else is refused.
+
+None of these reads a file, a setting or the environment of the process, sleeps, or makes a value much larger than
+its arguments.
+"""
+
+from dpproxy.pgcatalog.macros import PREFIX
+
+_MACRO = {
+    "array_lower": "array_lower",
+    "array_upper": "array_upper",
+    "array_to_string": "join_array",
+    "col_description": "null2",
+    "format_type": "format_type",
+    "has_any_column_privilege": "true_of",
+    "obj_description": "object_comment",
+    "pg_char_to_encoding": "char_to_encoding",
+    "pg_describe_object": "null3",
+    "pg_encoding_to_char": "encoding_to_char",
+    "pg_get_userbyid": "name_of_role",
+    "pg_relation_is_publishable": "false_of",
+    "pg_table_is_visible": "table_visible",
+    "pg_tablespace_location": "null1",
+    "pg_size_pretty": "null1",
+    "quote_ident": "quote_identifier",
+    "quote_literal": "quote_text",
+    "quote_nullable": "quote_null",
+    "shobj_description": "null2",
+    "to_regclass": "to_class",
+    "to_regnamespace": "to_schema",
+    "to_regrole": "to_role",
+    "to_regtype": "to_type",
+    **dict.fromkeys(
+        (
+            "pg_collation_is_visible pg_conversion_is_visible pg_function_is_visible pg_opclass_is_visible "
+            "pg_operator_is_visible pg_opfamily_is_visible pg_statistics_obj_is_visible pg_ts_config_is_visible "
+            "pg_ts_dict_is_visible pg_type_is_visible"
+        ).split(),
+        "true_of",
+    ),
+    **dict.fromkeys(
+        "pg_database_size pg_indexes_size pg_relation_size pg_table_size pg_total_relation_size".split(),
+        "zero_of",
+    ),
+}
+
+_BY_COUNT = {
+    "has_column_privilege": (3, 4),
+    "has_database_privilege": (2, 3),
+    "has_function_privilege": (2, 3),
+    "has_schema_privilege": (2, 3),
+    "has_sequence_privilege": (2, 3),
+    "has_table_privilege": (2, 3),
+    "pg_has_role": (2, 3),
+    "pg_get_constraintdef": (1, 2),
+    "pg_get_expr": (2, 3),
+    "pg_get_function_arguments": (1, 1),
+    "pg_get_function_identity_arguments": (1, 1),
+    "pg_get_function_result": (1, 1),
+    "pg_get_function_sqlbody": (1, 1),
+    "pg_get_functiondef": (1, 1),
+    "pg_get_indexdef": (1, 3),
+    "pg_get_partkeydef": (1, 1),
+    "pg_get_ruledef": (1, 2),
+    "pg_get_serial_sequence": (2, 2),
+    "pg_get_statisticsobjdef_columns": (1, 1),
+    "pg_get_triggerdef": (1, 2),
+    "pg_get_viewdef": (1, 2),
+}
+"""Functions answered alike for every object there is: privileges, and definitions that are not shown."""
+
+PRIVILEGES = frozenset(name for name in _BY_COUNT if name.startswith(("has_", "pg_has_")))
+"""Answered by whether SELECT, USAGE, CONNECT or MEMBER is asked for."""
+
+ABSENT = {name: counts for name, counts in _BY_COUNT.items() if name not in PRIVILEGES}
+"""Answered NULL, for these counts of arguments."""
+
+PRIVILEGE_COUNTS = {name: _BY_COUNT[name] for name in PRIVILEGES}
+
+_SAME = {
+    name: name
+    for name in (
+        "abs array_length btrim cardinality ceil char_length concat count floor generate_subscripts length lower "
+        "ltrim max min mod replace reverse round rtrim sign split_part starts_with strpos substr substring sum "
+        "translate trim unnest upper json_object coalesce nullif array_agg string_agg bool_and bool_or left right "
+        "concat_ws greatest least array_position row avg regexp_replace"
+    ).split()
+}
+
+FUNCTIONS: dict[str, str] = {
+    **_SAME,
+    **{name: PREFIX + macro for name, macro in _MACRO.items()},
+    "any": "any",
+    "all": "all",
+    "some": "any",
+    "every": "bool_and",
+    "json_build_object": "json_object",
+    "jsonb_build_object": "json_object",
+}
+"""PostgreSQL's name to DuckDB's, for calls that are only renamed."""

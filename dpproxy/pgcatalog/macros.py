@@ -1,0 +1,75 @@
+"""Functions of PostgreSQL that DuckDB lacks or answers otherwise, as DuckDB macros over the catalogue's own tables.
+
+A macro's argument is pasted into its body, so columns there have names that no statement's column has.
+"""
+
+from dpproxy.pgcatalog import oids
+
+_NAMES = {"class": "class_names", "type": "type_names", "role": "role_names", "schema": "schema_names"}
+
+
+def _lookups(kind: str, table: str) -> dict[str, tuple[str, str]]:
+    spelled = "CASE WHEN contains(CAST(x AS VARCHAR), '\"') THEN CAST(x AS VARCHAR) ELSE lower(CAST(x AS VARCHAR)) END"
+    found = f"(SELECT min(internal_oid) FROM internal.{table} WHERE internal_name = {spelled})"
+    shown = f"(SELECT min(internal_name) FROM internal.{table} WHERE internal_shown AND internal_oid = x)"
+    return {
+        f"to_{kind}": ("x", f"coalesce(TRY_CAST(x AS UINTEGER), {found})"),
+        f"{kind}_name": ("x", f"coalesce({shown}, CASE x WHEN 0 THEN '-' ELSE CAST(x AS VARCHAR) END)"),
+    }
+
+
+_NULL = "CAST(NULL AS VARCHAR)"
+_COMMENT = "(SELECT min(description) FROM pg_catalogue.pg_description WHERE objoid = o AND objsubid = 0 AND classoid = 1259)"
+_FORMAT = (
+    "CASE WHEN t IS NULL THEN NULL WHEN t = 1700 AND m > 3 THEN "
+    "'numeric(' || ((m - 4) >> 16) || ',' || ((m - 4) & 65535) || ')' ELSE coalesce((SELECT min(internal_name) FROM "
+    "internal.type_names WHERE internal_shown AND internal_oid = t), '???') END"
+)
+_QUOTE = (
+    "CASE WHEN regexp_full_match(CAST(x AS VARCHAR), '[a-z_][a-z0-9_$]*') THEN CAST(x AS VARCHAR) "
+    "ELSE '\"' || replace(CAST(x AS VARCHAR), '\"', '\"\"') || '\"' END"
+)
+
+MACROS: dict[str, tuple[str, str]] = {
+    "array_lower": ("a, d", "CASE WHEN d = 1 AND len(a) > 0 THEN 1 END"),
+    "array_upper": ("a, d", "CASE WHEN d = 1 AND len(a) > 0 THEN CAST(len(a) AS INTEGER) END"),
+    "char_to_encoding": ("x", "CASE upper(x) WHEN 'UTF8' THEN 6 WHEN 'SQL_ASCII' THEN 0 ELSE -1 END"),
+    "encoding_to_char": ("x", "CASE x WHEN 6 THEN 'UTF8' WHEN 0 THEN 'SQL_ASCII' ELSE '' END"),
+    "false_of": ("a", "CAST(CASE WHEN a IS NULL THEN NULL ELSE false END AS BOOLEAN)"),
+    "format_type": ("t, m", _FORMAT),
+    "join_array": ("a, s, n := NULL", "array_to_string(list_transform(a, lambda i: coalesce(i, n)), s)"),
+    "name_of_role": ("x", "coalesce((SELECT min(internal_name) FROM internal.role_names WHERE internal_oid = x), "
+                          "'unknown (OID=' || x || ')')"),
+    "null1": ("a", _NULL),
+    "null2": ("a, b", _NULL),
+    "null3": ("a, b, c", _NULL),
+    "object_comment": ("o, k := 'pg_class'", f"CASE WHEN k = 'pg_class' THEN {_COMMENT} END"),
+    "quote_identifier": ("x", _QUOTE),
+    "quote_text": ("x", "'''' || replace(CAST(x AS VARCHAR), '''', '''''') || ''''"),
+    "quote_null": ("x", "CASE WHEN x IS NULL THEN 'NULL' ELSE '''' || replace(CAST(x AS VARCHAR), '''', '''''') || '''' END"),
+    "table_visible": ("x", oids.visible("x")),
+    "true_of": ("a", "CAST(CASE WHEN a IS NULL THEN NULL ELSE true END AS BOOLEAN)"),
+    "zero_of": ("a", "CAST(CASE WHEN a IS NULL THEN NULL ELSE 0 END AS BIGINT)"),
+    **{name: macro for kind, table in _NAMES.items() for name, macro in _lookups(kind, table).items()},
+}  # fmt: skip
+"""By name: parameters and body; in DuckDB each is called `prefix` and its name."""
+
+READS: dict[str, tuple[tuple[str, str], ...]] = {
+    "format_type": (("internal", "type_names"),),
+    "name_of_role": (("internal", "role_names"),),
+    "object_comment": (("pg_catalog", "pg_description"),),
+    **{
+        name: (("internal", table),)
+        for kind, table in _NAMES.items()
+        for name in (f"to_{kind}", f"{kind}_name")
+    },
+}
+"""The tables a macro reads; they are filled before it is used."""
+
+PREFIX = "c_"
+"""No function of DuckDB begins so."""
+
+
+def statements() -> str:
+    """The CREATE MACRO statements."""
+    return ";".join(f"CREATE MACRO {PREFIX}{name}({args}) AS {body}" for name, (args, body) in MACROS.items())

@@ -1,0 +1,116 @@
+"""``$n`` in catalogue statements: their types, and their values put in as literals."""
+
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+
+from sqlglot import exp
+
+from dpproxy.analysis.position import position
+from dpproxy.errors import InvalidText, UndefinedParameter, Unsupported
+from dpproxy.pgcatalog import casts
+from dpproxy.pgcatalog.relations import TABLES
+from dpproxy.pgcatalog.results import column_type
+from dpproxy.pgtypes import BY_OID, INT8, TEXT, TEXTS, UNKNOWN, SqlType
+
+_COLUMNS = {name: kind for table in TABLES.values() for name, kind in table.columns.items()}
+"""Catalogue columns' DuckDB types by name alone: their prefixes keep most of them apart."""
+
+
+def number(node: exp.Parameter) -> int:
+    """n of ``$n``."""
+    try:
+        return int(node.name)
+    except ValueError:
+        raise Unsupported("only parameters of the form $1 are supported", position=position(node)) from None
+
+
+def types(tree: exp.Expression, declared: Sequence[int]) -> tuple[SqlType, ...]:
+    """Types of all parameters: the declared, else by what stands beside, else text."""
+    found = {number(node): node for node in tree.find_all(exp.Parameter)}
+    count = max(max(found, default=0), len(declared))
+    return tuple(
+        _one(found.get(n), declared[n - 1] if n <= len(declared) else 0) for n in range(1, count + 1)
+    )
+
+
+def _one(node: exp.Parameter | None, declared: int) -> SqlType:
+    if declared and declared != UNKNOWN.oid:
+        return BY_OID.get(declared, TEXT)
+    return TEXT if node is None else _inferred(node)
+
+
+def _inferred(node: exp.Parameter) -> SqlType:
+    match node.parent:
+        case exp.Cast(to=kind) if not isinstance(kind, exp.ObjectIdentifier) or kind.name.upper() == "OID":
+            return column_type(casts.stored(kind))
+        case exp.Limit() | exp.Offset():
+            return INT8
+        case exp.EQ() | exp.NEQ() | exp.In() | exp.LT() | exp.GT() | exp.LTE() | exp.GTE() as beside:
+            column = next((c for c in (beside.this, beside.expression) if isinstance(c, exp.Column)), None)
+            return TEXT if column is None else column_type(_COLUMNS.get(column.name.lower(), "VARCHAR"))
+    return TEXT
+
+
+def put_in(tree: exp.Expression, kinds: Sequence[SqlType], values: Sequence[object] | None) -> None:
+    """Replace each ``$n`` by its value; without values by a NULL of its type.
+
+    A text is put in bare: like PostgreSQL's unknown literal, it takes the type of what stands beside it.
+    """
+    for node in list(tree.find_all(exp.Parameter)):
+        at = number(node) - 1
+        if not 0 <= at < len(kinds) or (values is not None and at >= len(values)):
+            raise UndefinedParameter(f"there is no parameter ${at + 1}", position=position(node))
+        node.replace(_literal(kinds[at], None if values is None else values[at]))
+
+
+def _literal(kind: SqlType, value: object) -> exp.Expression:
+    if value is None:
+        return exp.Null() if kind.oid in TEXTS else _cast(exp.Null(), _NULLS.get(kind.name, "text"))
+    build = _LITERALS.get(type(value))
+    if build is None:
+        raise InvalidText(f"a parameter of type {kind.name} is not supported here")
+    return build(value)
+
+
+_NULLS = {
+    "bool": "boolean",
+    "int2": "smallint",
+    "int4": "int",
+    "int8": "bigint",
+    "oid": "bigint",
+    "float4": "real",
+    "float8": "double precision",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamptz": "timestamp",
+    "numeric": "numeric",
+}
+"""Casts for a NULL, by the parameter's type."""
+
+
+def _cast(value: exp.Expression, kind: str) -> exp.Expression:
+    return exp.Cast(this=value, to=exp.DataType.build(kind, dialect="postgres"))
+
+
+def _text(value: object) -> exp.Expression:
+    if "\0" in str(value):
+        raise InvalidText("a text holds a zero byte")
+    return exp.Literal.string(str(value))
+
+
+def _number(value: object) -> exp.Expression:
+    text = format(value, "f") if isinstance(value, Decimal) else str(value)
+    literal: exp.Expression = exp.Literal.number(text.lstrip("-"))
+    return exp.Paren(this=exp.Neg(this=literal)) if text.startswith("-") else literal
+
+
+_LITERALS: dict[type, Callable[[object], exp.Expression]] = {
+    str: _text,
+    bool: lambda value: exp.Boolean(this=value),
+    int: _number,
+    float: lambda value: _cast(_text(repr(value)), "double precision"),
+    Decimal: _number,
+    datetime: lambda value: _cast(_text(str(value)), "timestamp"),
+    date: lambda value: _cast(_text(str(value)), "date"),
+}

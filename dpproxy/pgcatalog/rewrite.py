@@ -1,0 +1,322 @@
+"""A statement about the catalogue, checked and turned into one for DuckDB over the catalogue's own tables.
+
+Nothing that is not on a list passes: node classes in `allowed`, functions in `functions`, types in `casts`,
+relations in `relations`. Names of DuckDB's own catalogue, files and table functions therefore never reach it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from sqlglot import ErrorLevel, exp
+
+from dpproxy.analysis.position import position
+from dpproxy.errors import UndefinedTable, Unsupported
+from dpproxy.pgcatalog import allowed, calls, casts, macros, parameters, scopes, titles
+from dpproxy.pgcatalog.calls import call, null, text
+from dpproxy.pgcatalog.relations import TABLES
+from dpproxy.pgcatalog.view import CatalogueView
+from dpproxy.pgtypes import SqlType
+
+SCHEMAS = {"pg_catalog": "pg_catalogue", "information_schema": "information", "internal": "internal"}
+"""The schemas' names inside DuckDB, where pg_catalog and information_schema are its own."""
+SESSION = "pg_settings"
+"""The relation whose rows are the session's own."""
+
+
+@dataclass(slots=True)
+class Rewritten:
+    """A statement for DuckDB.
+
+    Attributes:
+        tables: catalogue relations to fill before it runs.
+        fresh: relations whose rows come with the statement: those of dp, and `SESSION`.
+        titles: names of the result columns; None where DuckDB's names hold (``*``).
+    """
+
+    view: CatalogueView
+    sql: str = ""
+    titles: tuple[str, ...] | None = None
+    tables: set[tuple[str, str]] = field(default_factory=set)
+    fresh: set[str] = field(default_factory=set)
+
+
+def rewrite(
+    view: CatalogueView, tree: exp.Expression, kinds: Sequence[SqlType], values: Sequence[object] | None
+) -> Rewritten:
+    """Check and translate; without values each parameter is a NULL of its type.
+
+    Raises:
+        Refusal: for whatever is not on a list.
+    """
+    allowed.check(tree)
+    tree = _selected(tree.copy())
+    parameters.put_in(tree, kinds, values)
+    _name_columns(tree)
+    state = Rewritten(view, titles=_titles(tree))
+    nodes = list(tree.walk(bfs=True))
+    for node in reversed(nodes):
+        rule = _RULES.get(type(node))
+        if rule is not None:
+            changed = rule(node, state)
+            if changed is not node:
+                node.replace(changed)
+    state.sql = tree.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE, comments=False)
+    return state
+
+
+def _selected(tree: exp.Expression) -> exp.Expression:
+    """A bare VALUES as a SELECT with PostgreSQL's column names."""
+    if not isinstance(tree, exp.Values):
+        return tree
+    first = tree.expressions[0]
+    width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
+    names = [exp.to_identifier(f"column{n}") for n in range(1, width + 1)]
+    tree.set("alias", exp.TableAlias(this=exp.to_identifier("values_list"), columns=names))
+    return exp.Select(expressions=[exp.Star()], from_=exp.From(this=tree))
+
+
+def _name_columns(tree: exp.Expression) -> None:
+    for select in tree.find_all(exp.Select):
+        named = [p if _has_name(p) else _aliased(p) for p in select.expressions]
+        select.set("expressions", named)
+
+
+def _titles(tree: exp.Expression) -> tuple[str, ...] | None:
+    assert isinstance(tree, exp.Query)
+    starred = any(p.is_star for p in tree.selects)
+    return None if starred else tuple(str(p.alias_or_name) for p in tree.selects)
+
+
+def _has_name(projection: exp.Expression) -> bool:
+    if isinstance(projection, exp.Column):
+        return projection.name.lower() not in calls.SPOKEN or bool(projection.table)
+    return isinstance(projection, exp.Alias | exp.Star)
+
+
+def _aliased(projection: exp.Expression) -> exp.Expression:
+    return exp.Alias(this=projection, alias=exp.to_identifier(titles.title(projection), quoted=True))
+
+
+def _table(node: exp.Expression, state: Rewritten) -> exp.Expression:
+    assert isinstance(node, exp.Table)
+    if not isinstance(node.this, exp.Identifier):
+        return _table_function(node)
+    if not scopes.is_relation(node):
+        return node
+    schema, name = scopes.folded(node.args.get("db")) or "pg_catalog", scopes.folded(node.this)
+    if schema == "dp":
+        return _fresh(node, state, name, any(r.name == name for r in state.view.own))
+    if (schema, name) not in TABLES:
+        shown = f"{schema}.{name}" if node.db else name
+        raise UndefinedTable(f'relation "{shown}" does not exist', position=position(node))
+    if name == SESSION:
+        return _fresh(node, state, name, known=True)
+    state.tables.add((schema, name))
+    return _renamed(node, name, name, SCHEMAS[schema])
+
+
+def _fresh(node: exp.Table, state: Rewritten, name: str, known: bool) -> exp.Expression:  # noqa: FBT001
+    if not known:
+        raise UndefinedTable(f'relation "dp.{name}" does not exist', position=position(node))
+    state.fresh.add(name)
+    return _renamed(node, name, fresh_name(name), None)
+
+
+def fresh_name(name: str) -> str:
+    """What a relation that comes with the statement is called inside DuckDB."""
+    return f"fresh_{name}"
+
+
+def _renamed(node: exp.Table, shown: str, stored: str, schema: str | None) -> exp.Expression:
+    if not node.alias:
+        node.set("alias", exp.TableAlias(this=exp.to_identifier(shown, quoted=True)))
+    node.set("this", exp.to_identifier(stored, quoted=True))
+    node.set("db", exp.to_identifier(schema, quoted=True) if schema else None)
+    node.set("catalog", None)
+    return node
+
+
+_ROW_SOURCES = (exp.Explode, exp.ExplodingGenerateSeries, exp.GenerateSeries)
+
+
+def _table_function(node: exp.Table) -> exp.Expression:
+    """A function in FROM: its one column has the alias's name, as in PostgreSQL."""
+    if not isinstance(node.this, _ROW_SOURCES):
+        raise Unsupported("this function may not stand in FROM here", position=position(node))
+    node.set("db", None)
+    node.set("catalog", None)
+    alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(titles.title(node.this)))
+    if not alias.args.get("columns"):
+        alias.set("columns", [alias.this.copy()])
+    node.set("alias", alias)
+    return node
+
+
+def _column(node: exp.Expression, state: Rewritten) -> exp.Expression:
+    assert isinstance(node, exp.Column)
+    name = node.name.lower()
+    if not node.table and not node.this.args.get("quoted") and name in calls.SPOKEN:
+        return text(calls.SPOKEN[name](state.view))
+    if name in _SYSTEM_COLUMNS and not node.this.args.get("quoted"):
+        return _cast(exp.Literal.number(_SYSTEM_COLUMNS[name]), "UINTEGER")
+    node.set("db", None)
+    node.set("catalog", None)
+    return node
+
+
+_SYSTEM_COLUMNS = {"xmin": 1, "xmax": 0, "cmin": 0, "cmax": 0, "tableoid": 0}
+"""Columns that every table of PostgreSQL has and that say nothing here."""
+
+
+def _cast(value: exp.Expression, kind: str) -> exp.Expression:
+    return exp.Cast(this=value, to=exp.DataType.build(kind, dialect="duckdb"))
+
+
+_BY_OID = (
+    exp.EQ,
+    exp.NEQ,
+    exp.In,
+    exp.LT,
+    exp.GT,
+    exp.LTE,
+    exp.GTE,
+    exp.Any,
+    exp.NullSafeEQ,
+    exp.NullSafeNEQ,
+)
+
+
+def _cast_rule(node: exp.Expression, state: Rewritten) -> exp.Expression:
+    assert isinstance(node, exp.Cast)
+    name = casts.written_name(node.to)
+    if name in casts.OBJECTS:
+        return _object_cast(node, casts.OBJECTS[name], state)
+    kind = casts.stored(node.to)
+    return _cast(_array_literal(node.this) if kind.endswith("[]") else node.this, kind)
+
+
+def _object_cast(node: exp.Cast, kind: str, state: Rewritten) -> exp.Expression:
+    """``x::regclass`` and its like: an OID where one is compared or cast on, a name where it is shown."""
+    found = call(f"{macros.PREFIX}to_{kind}", node.this)
+    use_macro(state, f"to_{kind}")
+    parent = node.parent
+    while isinstance(parent, exp.Paren):
+        parent = parent.parent
+    number = isinstance(parent, (*_BY_OID, exp.Anonymous)) or (
+        isinstance(parent, exp.Cast) and casts.written_name(parent.to) not in _AS_TEXT
+    )
+    if number:
+        return found
+    use_macro(state, f"{kind}_name")
+    return call(f"{macros.PREFIX}{kind}_name", found)
+
+
+_AS_TEXT = frozenset({"text", "varchar", "name", "char", "bpchar"})
+
+
+def use_macro(state: Rewritten, name: str) -> None:
+    """Have the tables that a macro reads filled."""
+    state.tables.update(macros.READS.get(name, ()))
+
+
+def _array_literal(node: exp.Expression) -> exp.Expression:
+    """``'{1,2}'`` as DuckDB writes it."""
+    if (
+        isinstance(node, exp.Literal)
+        and node.is_string
+        and node.name.startswith("{")
+        and node.name.endswith("}")
+    ):
+        return text(f"[{node.name[1:-1]}]")
+    return node
+
+
+def _comparison(node: exp.Expression, _state: Rewritten) -> exp.Expression:
+    for key in ("this", "expression"):
+        side = node.args.get(key)
+        if isinstance(side, exp.Literal):
+            node.set(key, _array_literal(side))
+    return node
+
+
+def _coalesce(node: exp.Expression, _state: Rewritten) -> exp.Expression:
+    node.set("expressions", [_array_literal(item) for item in node.expressions])
+    return node
+
+
+def _any(node: exp.Expression, _state: Rewritten) -> exp.Expression:
+    inner = node.this.unnest()
+    changed = _array_literal(inner)
+    if changed is not inner:
+        numeric = all(item.strip().isdigit() for item in changed.name[1:-1].split(","))
+        node.set("this", exp.Paren(this=_cast(changed, "BIGINT[]" if numeric else "VARCHAR[]")))
+    return node
+
+
+def _dot(node: exp.Expression, _state: Rewritten) -> exp.Expression:
+    assert isinstance(node, exp.Dot)
+    schema, inner = node.this, node.expression
+    if isinstance(node.parent, exp.DataType) or isinstance(node.parent, exp.Dot):
+        return node
+    if (
+        isinstance(schema, exp.Identifier)
+        and schema.name.lower() == "pg_catalog"
+        and not isinstance(inner, exp.Identifier)
+    ):
+        return inner
+    raise Unsupported("a name of this form is not supported here", position=position(node))
+
+
+_OPERATORS: Mapping[str, Callable[[exp.Expression, exp.Expression], exp.Expression]] = {
+    "~": lambda a, b: exp.RegexpLike(this=a, expression=b),
+    "!~": lambda a, b: exp.Not(this=exp.RegexpLike(this=a, expression=b)),
+    "~*": lambda a, b: exp.RegexpILike(this=a, expression=b),
+    "!~*": lambda a, b: exp.Not(this=exp.RegexpILike(this=a, expression=b)),
+    "~~": lambda a, b: exp.Like(this=a, expression=b),
+    "!~~": lambda a, b: exp.Not(this=exp.Like(this=a, expression=b)),
+    "=": lambda a, b: exp.EQ(this=a, expression=b),
+    "<>": lambda a, b: exp.NEQ(this=a, expression=b),
+    "||": lambda a, b: exp.DPipe(this=a, expression=b),
+}
+
+
+def _operator(node: exp.Expression, _state: Rewritten) -> exp.Expression:
+    symbol = str(node.args["operator"]).rsplit(".", maxsplit=1)[-1]
+    build = _OPERATORS.get(symbol)
+    if build is None:
+        raise Unsupported(f"operator {symbol} is not supported here", position=position(node))
+    return build(node.this, node.expression)
+
+
+def _call(node: exp.Expression, state: Rewritten) -> exp.Expression:
+    assert isinstance(node, exp.Anonymous)
+    made, macro = calls.rewritten(node, state.view)
+    if macro is not None:
+        use_macro(state, macro)
+    return made
+
+
+def _now(_node: exp.Expression, _state: Rewritten) -> exp.Expression:
+    return _cast(text(datetime.now(UTC).replace(tzinfo=None).isoformat(sep=" ")), "TIMESTAMP")
+
+
+_RULES: Mapping[type[exp.Expression], Callable[[exp.Expression, Rewritten], exp.Expression]] = {
+    exp.Anonymous: _call,
+    exp.Any: _any,
+    exp.ByteString: lambda node, _state: text(str(node.this)),
+    exp.Cast: _cast_rule,
+    exp.Coalesce: _coalesce,
+    exp.Collate: lambda node, _state: node.this,
+    exp.Column: _column,
+    exp.CurrentTimestamp: _now,
+    exp.Dot: _dot,
+    exp.EQ: _comparison,
+    exp.ExplodingGenerateSeries: lambda node, _state: calls.bounded_series(node),
+    exp.GenerateSeries: lambda node, _state: calls.bounded_series(node),
+    exp.NEQ: _comparison,
+    exp.Operator: _operator,
+    exp.Table: _table,
+    **{kind: (lambda node, state: text(calls.NULLARY[type(node)](state.view))) for kind in calls.NULLARY},
+    exp.CurrentSchemas: lambda node, _state: calls.schemas(node),
+}

@@ -1,0 +1,55 @@
+"""Which tables a statement reads: its own WITH names apart."""
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from dpproxy.pgcatalog.relations import TABLES
+
+OWN_SCHEMAS = frozenset({"pg_catalog", "information_schema", "dp"})
+
+
+def is_relation(table: exp.Table) -> bool:
+    """Whether it names a relation: no function, and no WITH query of the statement."""
+    return isinstance(table.this, exp.Identifier) and not (not table.db and _names_cte(table))
+
+
+def relations(tree: exp.Expression) -> Iterator[exp.Table]:
+    """Every named relation at any depth."""
+    return (table for table in tree.find_all(exp.Table) if is_relation(table))
+
+
+def folded(identifier: exp.Expression | None) -> str:
+    """The name as PostgreSQL reads it: lower case unless quoted."""
+    if not isinstance(identifier, exp.Identifier):
+        return ""
+    return str(identifier.name) if identifier.quoted else str(identifier.name).lower()
+
+
+def is_own(table: exp.Table) -> bool:
+    """Whether the catalogue answers for it."""
+    schema, name = folded(table.args.get("db")), folded(table.this)
+    return schema in OWN_SCHEMAS if schema else ("pg_catalog", name) in TABLES or name.startswith("pg_")
+
+
+def _names_cte(table: exp.Table) -> bool:
+    name, below = folded(table.this), None
+    node: exp.Expression | None = table
+    while node is not None:
+        with_ = node.args.get("with_")
+        if with_ is not None and name in _in_reach(with_, below):
+            return True
+        if not isinstance(node, exp.With):
+            below = node
+        node = node.parent
+    return False
+
+
+def _in_reach(with_: exp.With, below: exp.Expression | None) -> set[str]:
+    """Names that the part of the statement under ``below`` may use: the queries before its own, unless RECURSIVE."""
+    names: list[str] = []
+    for cte in with_.expressions:
+        if cte is below and not with_.args.get("recursive"):
+            break
+        names.append(folded(cte.args["alias"].this))
+    return set(names)
