@@ -1,0 +1,76 @@
+"""What a startup message asks for: protocol options, user, database, settings."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from dpproxy.errors import InvalidParameter, ProtocolViolation, Unsupported
+from dpproxy.plan import Settings
+from dpproxy.settings import DEFAULTS, checked, find
+from dpproxy.wire.messages import NegotiateProtocolVersion, Startup
+
+_NOT_SETTINGS = frozenset({"user", "database", "options", "replication"})
+_OFF = frozenset({"", "false", "off", "no", "0"})
+_WORD = re.compile(r"(?:\\.|[^\s\\])+", re.DOTALL)
+
+
+def negotiation(startup: Startup) -> NegotiateProtocolVersion | None:
+    """What of the protocol is not spoken here; None where all is."""
+    unknown = tuple(name for name in startup.parameters if name.startswith("_pq_."))
+    return NegotiateProtocolVersion(0, unknown) if unknown or startup.minor > 0 else None
+
+
+def user_of(startup: Startup) -> str:
+    """The user.
+
+    Errors: ``ProtocolViolation`` where none is named, ``Unsupported`` for a replication connection.
+    """
+    if startup.parameters.get("replication", "").lower() not in _OFF:
+        raise Unsupported("a replication connection", hint="connect without the parameter replication")
+    if not (user := startup.parameters.get("user", "")):
+        raise ProtocolViolation("no user name in the startup message")
+    return user
+
+
+def database_of(startup: Startup) -> str:
+    """The database, which is the user's name unless given."""
+    return startup.parameters.get("database") or startup.parameters["user"]
+
+
+def settings_of(startup: Startup) -> Settings:
+    """The session's settings: the defaults, ``options``, then the other parameters.
+
+    Errors: ``UndefinedObject``, ``FixedSetting``, ``InvalidParameter``.
+    """
+    asked = dict(read_options(startup.parameters.get("options", "")))
+    asked |= {name: value for name, value in startup.parameters.items() if _is_setting(name)}
+    values = {find(name).name.lower(): checked(name, value, DEFAULTS) for name, value in asked.items()}
+    own = {"session_authorization": startup.parameters["user"]}
+    return _with_transaction({**DEFAULTS, **values, **own})
+
+
+def _is_setting(name: str) -> bool:
+    return name not in _NOT_SETTINGS and not name.startswith("_pq_.")
+
+
+def _with_transaction(settings: Mapping[str, str]) -> Settings:
+    """A transaction starts with the defaults given for it."""
+    prefix = "default_transaction_"
+    defaults = {key.removeprefix("default_"): v for key, v in settings.items() if key.startswith(prefix)}
+    return {**settings, **defaults}
+
+
+def read_options(text: str) -> Iterator[tuple[str, str]]:
+    r"""The settings in ``options``: ``-c name=value`` or ``--name=value``; a backslash quotes.
+
+    Errors: ``InvalidParameter``.
+
+    >>> list(read_options(r"-c dp.epsilon=0.05 --search-path=a,\\ b"))
+    [('dp.epsilon', '0.05'), ('search_path', 'a, b')]
+    """
+    words = iter([re.sub(r"\\(.)", r"\1", word, flags=re.DOTALL) for word in _WORD.findall(text)])
+    for word in words:
+        given = next(words, "") if word == "-c" else word.removeprefix("-c").removeprefix("--")
+        name, equals, value = given.partition("=")
+        if not (word.startswith(("-c", "--")) and equals and name):
+            raise InvalidParameter("options that do not read", hint="write -c name=value for each setting")
+        yield name.replace("-", "_"), value

@@ -1,0 +1,265 @@
+"""Statements and portals of one session: the simple and the extended query protocol."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final, NoReturn, TypeVar, assert_never
+
+from dpproxy.errors import (
+    DuplicatePortal,
+    DuplicatePreparedStatement,
+    FailedTransaction,
+    PortalFinished,
+    ProtocolViolation,
+    Refusal,
+    SyntaxRefused,
+    TooComplex,
+    UnknownPortal,
+    UnknownStatement,
+    Unsupported,
+)
+from dpproxy.plan import Answer, Caller, Notice, Prepared
+from dpproxy.session_state import Command, EngineShow, Portal, State, Statement
+from dpproxy.session_statements import recognise
+from dpproxy.session_work import Engine, Steps, work
+from dpproxy.statements import Source, split
+from dpproxy.transaction import Status, Transaction
+from dpproxy.wire import messages as m
+from dpproxy.wire.rows import encode_rows, expand_formats, row_description
+from dpproxy.wire.values import decode
+
+V = TypeVar("V")
+MOST_NAMED: Final = 10_000
+"""Prepared statements, and portals, that a session may hold."""
+ROWS_AT_ONCE: Final = 2000
+
+
+class Queries:
+    """The statements of one authenticated session.
+
+    ``offset`` is where the statement at hand starts in its message: positions of refusals are relative to it.
+    """
+
+    __slots__ = ("_caller", "_engine", "offset", "state")
+
+    def __init__(self, engine: Engine, caller: Caller, state: State) -> None:
+        self._engine = engine
+        self._caller = caller
+        self.state = state
+        self.offset = 0
+
+    def fail(self) -> None:
+        """A statement was refused: its transaction fails, or is rolled back."""
+        self.state.transaction.fail()
+        self.state.portals.clear()
+
+    def finish(self) -> None:
+        """A message, or an extended sequence, has ended: so does a transaction that no BEGIN opened."""
+        if self.state.transaction.status is Status.IDLE:
+            self.state.commit()
+        self.state.transaction.several = False
+
+    def _prepare(self, source: Source, types: Sequence[int], transaction: Transaction) -> Statement:
+        """Read one statement; called off the event loop."""
+        action: Command | EngineShow | Prepared | None = recognise(source)
+        if action is not None:
+            return Statement(source, action)
+        if transaction.status is Status.FAILED:
+            _refuse_failed()
+        settings = {**transaction.now, **source.hint}
+        prepared = self._engine.prepare(self._caller, source.text, types, settings)
+        return Statement(source, prepared, prepared.parameters)
+
+    def _perform(self, statement: Statement, values: Sequence[object] = ()) -> Steps[Answer]:
+        _check_usable(statement, self.state.transaction)
+        self.offset = statement.source.offset if statement.source else 0
+        settings = statement.settings(self.state.transaction.now)
+        match statement.action:
+            case Command(run):
+                return run(self.state)
+            case EngineShow(name, columns):
+                text = yield from work(partial(self._engine.show, self._caller, name, settings))
+                return Answer("SHOW", columns, ((text,),))
+            case Prepared() as prepared:
+                call = partial(self._engine.run, self._caller, prepared, values, settings)
+                return (yield from work(call, charged=prepared.charged))
+            case None:
+                return Answer("")
+        assert_never(statement.action)
+
+    # --- simple query
+
+    def query(self, message: m.Query) -> Steps[None]:
+        """Run the statements of one message."""
+        self.state.statements.pop("", None)
+        self.state.portals.pop("", None)
+        planned = yield from work(partial(self._plan, message.sql))
+        self.state.transaction.several = len(planned) > 1
+        if not planned:
+            yield m.EmptyQueryResponse()
+        for statement in planned:
+            answer = yield from self._perform(statement)
+            if answer.columns is not None:
+                yield row_description(answer.columns, ())
+                yield from _rows(answer, (), answer.rows)
+            yield from _notices(answer.notices)
+            yield m.CommandComplete(answer.tag)
+
+    def _plan(self, sql: str) -> list[Statement]:
+        """Every statement of a message, prepared with the settings that those before it will have left.
+
+        At most one may be charged. Those after a session statement that will be refused are not looked at.
+        """
+        self.offset = 0
+        sources = split(sql)
+        trial = self.state.copy()
+        trial.transaction.several = len(sources) > 1
+        planned: list[Statement] = []
+        for source in sources:
+            self.offset = source.offset
+            planned.append(self._prepare(source, (), trial.transaction))
+            if sum(statement.charged for statement in planned) > 1:
+                raise Unsupported(
+                    "more than one statement over protected tables in one message",
+                    hint="send them one by one",
+                    position=0,
+                )
+            if not _passes(planned[-1], trial):
+                break
+        return planned
+
+    # --- extended query
+
+    def parse(self, message: m.Parse) -> Steps[None]:
+        """Name a statement."""
+        self.offset = 0
+        statements = self.state.statements
+        if not message.name:
+            statements.pop("", None)
+        if message.name in statements:
+            raise DuplicatePreparedStatement(f'prepared statement "{message.name}" already exists')
+        statement = yield from work(partial(self._prepare_one, message))
+        _hold(statements, message.name, statement, "prepared statements")
+        yield m.ParseComplete()
+
+    def _prepare_one(self, message: m.Parse) -> Statement:
+        sources = split(message.sql)
+        if len(sources) > 1:
+            raise SyntaxRefused(
+                "cannot insert multiple commands into a prepared statement",
+                hint="send them one by one",
+                position=sources[1].offset,
+            )
+        if not sources:
+            return Statement(None, None)
+        self.offset = sources[0].offset
+        statement = self._prepare(sources[0], message.types, self.state.transaction)
+        _check_usable(statement, self.state.transaction)
+        return statement
+
+    def bind(self, message: m.Bind) -> Steps[None]:
+        """Make a portal of a statement and its parameters."""
+        statement = self._statement(message.statement)
+        _check_usable(statement, self.state.transaction)
+        portals = self.state.portals
+        if message.portal and message.portal in portals:
+            raise DuplicatePortal(f'portal "{message.portal}" already exists')
+        given, wanted = len(message.values), len(statement.parameters)
+        if given != wanted:
+            raise ProtocolViolation(f"bind message supplies {given} parameters, but {wanted} are needed")
+        formats = expand_formats(message.formats, given)
+        values = tuple(
+            None if data is None else decode(kind, data, code)
+            for kind, data, code in zip(statement.parameters, message.values, formats, strict=True)
+        )
+        shown = expand_formats(message.result_formats, len(statement.columns or ()))
+        _hold(portals, message.portal, Portal(statement, values, shown), "portals")
+        yield m.BindComplete()
+
+    def describe(self, message: m.Describe) -> Steps[None]:
+        """Tell the shape of a statement or a portal."""
+        if message.kind == b"S":
+            statement = self._statement(message.name)
+            yield m.ParameterDescription(tuple(kind.oid for kind in statement.parameters))
+            formats: tuple[int, ...] = ()
+        else:
+            portal = self._portal(message.name)
+            statement, formats = portal.statement, portal.formats
+        if statement.columns is None:
+            yield m.NoData()
+        else:
+            yield row_description(statement.columns, formats)
+
+    def execute(self, message: m.Execute) -> Steps[None]:
+        """Run a portal, or go on with it."""
+        portal = self._portal(message.portal)
+        if portal.statement.source is None:
+            yield m.EmptyQueryResponse()
+            return
+        if portal.answer is None:
+            portal.answer = yield from self._perform(portal.statement, portal.values)
+            yield from _notices(portal.answer.notices)
+        elif portal.answer.columns is None:
+            raise PortalFinished(f'portal "{message.portal}" cannot be run again')
+        answer = portal.answer
+        part = portal.part(message.limit)
+        yield from _rows(answer, portal.formats, part)
+        if message.limit and len(part) == message.limit:
+            yield m.PortalSuspended()
+        else:
+            counted = answer.tag.startswith("SELECT ")
+            yield m.CommandComplete(f"SELECT {len(part)}" if counted else answer.tag)
+
+    def close(self, message: m.Close) -> Steps[None]:
+        """Forget a statement or a portal."""
+        held: dict[str, Any] = self.state.statements if message.kind == b"S" else self.state.portals
+        held.pop(message.name, None)
+        yield m.CloseComplete()
+
+    def _statement(self, name: str) -> Statement:
+        try:
+            return self.state.statements[name]
+        except KeyError:
+            raise UnknownStatement(f'prepared statement "{name}" does not exist') from None
+
+    def _portal(self, name: str) -> Portal:
+        try:
+            return self.state.portals[name]
+        except KeyError:
+            raise UnknownPortal(f'portal "{name}" does not exist') from None
+
+
+def _check_usable(statement: Statement, transaction: Transaction) -> None:
+    if transaction.status is Status.FAILED and not statement.leaves_failed:
+        _refuse_failed()
+
+
+def _refuse_failed() -> NoReturn:
+    message = "current transaction is aborted, commands ignored until end of transaction block"
+    raise FailedTransaction(message, hint="end it with ROLLBACK")
+
+
+def _passes(statement: Statement, trial: State) -> bool:
+    """Try a session statement on a copy of the state; False where it would be refused."""
+    try:
+        _check_usable(statement, trial.transaction)
+        if isinstance(statement.action, Command):
+            statement.action.run(trial)
+    except Refusal:
+        return False
+    return True
+
+
+def _hold(named: dict[str, V], name: str, value: V, what: str) -> None:
+    if len(named) >= MOST_NAMED:
+        raise TooComplex(f"more than {MOST_NAMED} {what} in one session", hint="close those no longer needed")
+    named[name] = value
+
+
+def _rows(answer: Answer, formats: Sequence[int], rows: Sequence[tuple[object, ...]]) -> Steps[None]:
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        yield m.Rows(encode_rows(answer.columns or (), formats, rows[start : start + ROWS_AT_ONCE]))
+
+
+def _notices(notices: Sequence[Notice]) -> Steps[None]:
+    for notice in notices:
+        yield m.NoticeResponse(notice.sqlstate, notice.message, notice.detail, notice.hint, notice.severity)

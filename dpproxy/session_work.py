@@ -1,0 +1,52 @@
+"""What a session asks of the world: an engine, and calls that may take long."""
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar, cast
+
+from dpproxy.plan import Answer, Caller, Prepared, Settings
+from dpproxy.wire.messages import Backend
+
+T = TypeVar("T")
+
+
+class Engine(Protocol):
+    """What answers statements; every method is called from any thread, one call per session at a time."""
+
+    def database_exists(self, name: str) -> bool:
+        """True where a data source has that name."""
+
+    def open(self, caller: Caller) -> None:
+        """A session begins."""
+
+    def close(self, caller: Caller) -> None:
+        """A session ends."""
+
+    def prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
+        """Parse and type one statement; spends nothing. ``types`` are parameter OIDs, 0 for unknown."""
+
+    def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
+        """Answer a prepared statement."""
+
+    def cancel(self, session: str) -> None:
+        """Interrupt what the session runs now, if anything; called while ``run`` is under way."""
+
+    def show(self, caller: Caller, name: str, settings: Settings) -> str:
+        """The value of a setting that only the engine knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A call that may take long; the outcome of a charged one leaves on the padding grid."""
+
+    call: Callable[[], object]
+    charged: bool = False
+
+
+Steps = Generator[Backend | Work, object, T]
+"""What to send and what to do, in order; ends with a value of the type given."""
+
+
+def work(call: Callable[[], T], *, charged: bool = False) -> Steps[T]:
+    """Have ``call`` done and return what it returned."""
+    return cast("T", (yield Work(call, charged)))
