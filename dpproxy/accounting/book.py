@@ -91,7 +91,7 @@ def read_entries(
 ) -> Iterator[tuple[Entry, bytes]]:
     """Entries in order, each with its mac; ``where`` is a clause over the entry ``e``, of our own making."""
     columns = ", ".join(f"e.{name}" for name in _ENTRY.split(", "))
-    debits = ", ".join(f"d.{name}" for name in _DEBIT.split(", "))
+    debits = ", ".join(f"d.{name}" for name in ("position", *_DEBIT.split(", ")))
     rows = connection.execute(
         f"SELECT {columns}, {debits} FROM entry e "  # noqa: S608
         "LEFT JOIN debit d ON d.origin = e.origin AND d.sequence = e.sequence "
@@ -101,7 +101,10 @@ def read_entries(
     for _, group in groupby(rows, key=lambda row: row[0]):
         lines = list(group)
         *fields, mac = lines[0][:16]
-        postings = tuple(_posting(line[16:]) for line in lines if line[16] is not None)
+        # The outer join gives one line of NULLs where an entry has no debit.
+        postings = tuple(_posting(line[17:]) for line in lines if line[16] is not None)
+        if postings and [line[16] for line in lines] != list(range(len(lines))):
+            raise ValueError("debits are not numbered from 0")
         yield Entry(*(*fields, postings)), mac
 
 

@@ -9,7 +9,7 @@ Field = None | bool | int | str | bytes | Fraction | tuple["Field", ...]
 
 
 def encode(*fields: Field) -> bytes:
-    """The fields in order, each as tag, length in 8 bytes, body.
+    """The fields in order, each as tag, length in decimal, colon, body.
 
     Prefixed lengths and tags make the encoding injective: different fields never give the same bytes.
 
@@ -33,7 +33,7 @@ def _encode_one(field: Field) -> bytes:
         raise TypeError(f"a {type(field).__name__} has no canonical encoding")
     tag, body_of = found
     body = body_of(field)
-    return b"%b%b%b" % (tag, len(body).to_bytes(8, "big"), body)
+    return b"%b%d:%b" % (tag, len(body), body)
 
 
 # By exact type, so that True is not written as 1.

@@ -49,7 +49,7 @@ def _check_chain(connection: sqlite3.Connection, seals: Seals, head: Head) -> Su
         for posting in entry.postings:
             key = key_of(posting.account)
             nano, delta, rho = sums.get(key, (0, _ZERO, _ZERO))
-            sums[key] = nano + posting.nano, delta + _rational(posting.delta), rho + _rational(posting.rho)
+            sums[key] = nano + posting.nano, _plus(delta, posting.delta), _plus(rho, posting.rho)
     if (sequence, mac, at) != (head.sequence, head.mac, head.at):
         raise Mismatch("entries are missing at its end", sequence + 1)
     if connection.execute("SELECT count(*) FROM debit").fetchone() != (debits,):
@@ -60,13 +60,13 @@ def _check_chain(connection: sqlite3.Connection, seals: Seals, head: Head) -> Su
 _ZERO = Fraction(0)
 
 
-def _rational(text: str) -> Fraction:
-    return _ZERO if text == "0" else Fraction(text)
+def _plus(total: Fraction, text: str) -> Fraction:
+    return total if text == "0" else total + Fraction(text)
 
 
 def _check_totals(connection: sqlite3.Connection, sums: Sums) -> None:
     rows = connection.execute("SELECT kind, name, member, block, window, nano, delta, rho FROM account")
-    totals = {row[:5]: (row[5], _rational(row[6]), _rational(row[7])) for row in rows}
+    totals = {row[:5]: (row[5], _plus(_ZERO, row[6]), _plus(_ZERO, row[7])) for row in rows}
     if totals != sums:
         raise Mismatch("the accounts are not the sums of their debits")
 

@@ -1,0 +1,137 @@
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from dpproxy.accounting import book, schema
+from dpproxy.accounting.batch import Batch
+from dpproxy.accounting.chain import Seals
+from dpproxy.accounting.model import MAX_NANO, NANO, Account, Charge, Debit, Kind
+from dpproxy.errors import BudgetExceeded
+
+KINDS = ("session", "user", "budget", "ceiling")
+
+
+@pytest.fixture
+def batch() -> Iterator[Batch]:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    for statement in schema.DDL:
+        connection.execute(statement)
+    seals = Seals(b"k")
+    yield Batch(connection, seals, seals.genesis(b"name", 1), 1000)
+    connection.close()
+
+
+def spent(batch: Batch) -> dict[Kind, int]:
+    rows = batch.connection.execute("SELECT kind, sum(nano) FROM account GROUP BY kind")
+    return {Kind(kind): nano for kind, nano in rows}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_limit_is_exact(batch: Batch, make: Callable[..., Charge], kind: str):
+    limits = {kind: 10}
+    assert batch.charge(make(nano=9, **limits)).remaining == 1
+    with pytest.raises(BudgetExceeded):
+        batch.charge(make(nano=2, **limits))
+    assert batch.charge(make(nano=1, **limits)).remaining == 0
+    with pytest.raises(BudgetExceeded):
+        batch.charge(make(nano=1, **limits))
+    assert spent(batch) == dict.fromkeys(Kind, 10)
+
+
+@pytest.mark.parametrize(
+    ("limits", "named"),
+    [
+        (dict.fromkeys(KINDS, 1), "this session has"),
+        (dict.fromkeys(KINDS[1:], 1), 'user "ann" of privacy budget "research" has'),
+        (dict.fromkeys(KINDS[2:], 1), 'privacy budget "research" has'),
+        (dict.fromkeys(KINDS[3:], 1), 'the privacy ceiling of "people" has'),
+    ],
+)
+def test_the_first_limit_in_order_is_named(
+    batch: Batch, make: Callable[..., Charge], limits: dict[str, int], named: str
+):
+    with pytest.raises(BudgetExceeded) as caught:
+        batch.charge(make(nano=2, **limits))
+    assert caught.value.message == f"{named} 0.000000001 epsilon left, the statement asks for 0.000000002"
+    assert caught.value.hint is None
+    assert spent(batch) == {}
+
+
+def test_the_hint_is_a_statement_that_fits(batch: Batch, make: Callable[..., Charge]):
+    batch.charge(make(nano=NANO // 4, budget=NANO))
+    with pytest.raises(BudgetExceeded) as caught:
+        batch.charge(make(nano=NANO, budget=NANO))
+    assert caught.value.hint == "ask for less: SET dp.epsilon = 0.75"
+    batch.charge(make(nano=3 * NANO // 4, budget=NANO))
+
+
+def test_a_lowered_limit_holds_at_once(batch: Batch, make: Callable[..., Charge]):
+    batch.charge(make(nano=5, session=10))
+    with pytest.raises(BudgetExceeded, match="this session has 0 epsilon left"):
+        batch.charge(make(nano=1, session=3))
+    assert batch.charge(make(nano=1, session=6)).remaining == 0
+
+
+def test_an_account_without_limit_cannot_overflow(batch: Batch, make: Callable[..., Charge]):
+    assert batch.charge(make(nano=MAX_NANO)).remaining is None
+    with pytest.raises(BudgetExceeded):
+        batch.charge(make(nano=1))
+
+
+def test_the_clock_never_runs_back(batch: Batch, make: Callable[..., Charge]):
+    at = batch.charge(make()).entry.at
+    later = Batch(batch.connection, batch.seals, batch.head, at - 500)
+    assert later.charge(make()).entry.at == at
+
+
+def test_adopting_debits_each_account_once_and_the_ceiling_never(batch: Batch, make: Callable[..., Charge]):
+    paid = batch.charge(make("ann", 10))
+    adopted = batch.adopt(paid.sequence, make("bob", 3))
+    assert adopted is not None
+    accounts = [(posting.account.kind, posting.nano) for posting in adopted.entry.postings]
+    assert accounts == [(Kind.SESSION, 10), (Kind.USER, 10)]
+    assert batch.adopt(paid.sequence, make("bob", 3, login="another")) is None
+    assert batch.adopt(paid.sequence, make("ann", 3, login="another")) is None
+    assert spent(batch) == {Kind.CEILING: 10, Kind.BUDGET: 10, Kind.USER: 20, Kind.SESSION: 20}
+    assert len(book.read_payers(batch.connection, paid.sequence)) == 6
+
+
+def test_another_budget_pays_for_an_adoption_once(batch: Batch, make: Callable[..., Charge]):
+    paid = batch.charge(make("ann", 10))
+    for who in ("bob", "eve"):
+        charge = make(who)
+        accounts = {
+            Kind.BUDGET: Account.budget("students"),
+            Kind.USER: Account.user("students", who),
+        }
+        debits = [Debit(accounts.get(d.account.kind, d.account), d.limit) for d in charge.debits]
+        assert batch.adopt(paid.sequence, replace(charge, debits=tuple(debits)))
+    assert book.read_spent(batch.connection, Account.budget("students")) == 10
+    assert book.read_spent(batch.connection, Account.ceiling("people")) == 10
+
+
+def test_an_adoption_needs_room_for_the_full_loss(batch: Batch, make: Callable[..., Charge]):
+    paid = batch.charge(make("ann", 10))
+    with pytest.raises(BudgetExceeded, match=r"asks for 0\.00000001$"):
+        batch.adopt(paid.sequence, make("bob", 3, user=9))
+    assert batch.adopt(paid.sequence, make("bob", 3, user=10))
+
+
+@pytest.mark.parametrize("origin", [0, 2, 7])
+def test_only_a_charge_of_the_same_release_is_adopted(batch: Batch, make: Callable[..., Charge], origin: int):
+    first = batch.charge(make("ann"))
+    batch.adopt(first.sequence, make("bob"))
+    with pytest.raises(ValueError, match="no such release"):
+        batch.adopt(origin, make("eve"))
+    with pytest.raises(ValueError, match="no such release"):
+        batch.adopt(first.sequence, make("eve", question="another"))
+
+
+def test_the_first_of_two_answers_stays(batch: Batch, make: Callable[..., Charge]):
+    origin = batch.charge(make()).sequence
+    for payload in (b"one", b"other"):
+        batch.keep(origin, b"key", 1, payload)
+    assert batch.connection.execute("SELECT payload FROM release").fetchall() == [(b"one",)]
+    assert batch.kept == len(b"oneother")

@@ -1,0 +1,68 @@
+import sqlite3
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from dpproxy.accounting import book, schema
+from dpproxy.accounting.chain import Mismatch, Seals
+from dpproxy.accounting.model import Account, Entry, Posting
+
+SEALS = Seals(b"k")
+
+
+@pytest.fixture
+def connection() -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(":memory:")
+    for statement in schema.DDL:
+        connection.execute(statement)
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def entry() -> Callable[..., Entry]:
+    def build(sequence: int, origin: int, *postings: Posting) -> Entry:
+        fields = (sequence, "charge", 7, "ann", b"s" * 32, 1, 2, "staircase", 3, "0", "0", b"r" * 32)
+        return Entry(*fields, origin, "count", "", postings)
+
+    return build
+
+
+def test_an_entry_reads_back_as_written(connection: sqlite3.Connection, entry: Callable[..., Entry]):
+    # Debits in an order that is not the table's, and an entry without any.
+    first = entry(1, 1, Posting(Account.session("z"), 9, 3), Posting(Account.budget("a"), None, 3))
+    second = entry(2, 2)
+    book.append(connection, first, b"m1")
+    book.append(connection, second, b"m2")
+    assert list(book.read_entries(connection)) == [(first, b"m1"), (second, b"m2")]
+    assert book.read_entry(connection, 2) == second
+    assert book.read_entry(connection, 3) is None
+    assert (book.read_mac(connection, 1), book.read_mac(connection, 3)) == (b"m1", None)
+
+
+def test_accounts_add_up_and_are_told_apart(connection: sqlite3.Connection, entry: Callable[..., Entry]):
+    shared = Account.user("a", "b")
+    for sequence, nano in ((1, 5), (2, 7)):
+        book.append(connection, entry(sequence, sequence, Posting(shared, None, nano)), b"")
+    assert book.read_spent(connection, shared) == 12
+    assert book.read_spent(connection, Account.budget("a")) == 0
+    assert book.read_spent(connection, Account(shared.kind, "a", "b", window=1)) == 0
+
+
+def test_an_account_pays_once_for_a_release(connection: sqlite3.Connection, entry: Callable[..., Entry]):
+    ann, bob = Account.user("b", "ann"), Account.user("b", "bob")
+    book.append(connection, entry(1, 1, Posting(ann, None, 3)), b"")
+    book.append(connection, entry(2, 1, Posting(bob, None, 3)), b"")
+    assert book.read_payers(connection, 1) == {ann, bob}
+    with pytest.raises(sqlite3.IntegrityError, match="UNIQUE"):
+        book.append(connection, entry(3, 1, Posting(ann, None, 3)), b"")
+
+
+def test_the_head_must_be_there_and_sealed(connection: sqlite3.Connection):
+    with pytest.raises(Mismatch, match="missing"):
+        book.read_head(connection, SEALS)
+    head = SEALS.genesis(b"name", 1)
+    book.write_head(connection, SEALS, head)
+    assert book.read_head(connection, SEALS) == head
+    with pytest.raises(Mismatch, match="not sealed"):
+        book.read_head(connection, Seals(b"other"))

@@ -1,0 +1,97 @@
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from dpproxy.accounting.inflight import InFlight
+from dpproxy.errors import Cancelled
+
+KEY = b"key"
+
+
+def ask(
+    flights: InFlight[int],
+    release: Callable[[], int],
+    timeout: float | None = None,
+    cancelled: Callable[[], bool] = bool,
+):
+    with flights.claim(KEY, timeout, cancelled) as claim:
+        if claim.owner:
+            claim.resolve(release())
+        return claim.result
+
+
+def test_of_many_at_once_one_releases():
+    flights: InFlight[int] = InFlight()
+    started = threading.Barrier(16)
+    releases = []
+
+    def release() -> int:
+        time.sleep(0.05)
+        releases.append(1)
+        return 42
+
+    def one(_: int) -> int | None:
+        started.wait()
+        return ask(flights, release)
+
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(one, range(16)))
+    assert answers == [42] * 16
+    assert len(releases) == 1
+
+
+def test_another_question_does_not_wait():
+    flights: InFlight[int] = InFlight()
+    with flights.claim(b"one"), flights.claim(b"two", timeout=0) as claim:
+        assert claim.owner
+
+
+def test_when_owners_fail_the_next_one_tries():
+    flights: InFlight[int] = InFlight()
+    attempts = []
+
+    def release() -> int:
+        attempts.append(1)
+        time.sleep(0.01)
+        if len(attempts) < 3:
+            raise RuntimeError("no")
+        return 7
+
+    def one(_: int) -> int | None:
+        try:
+            return ask(flights, release)
+        except RuntimeError:
+            return None
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(one, range(8)))
+    assert sorted(answers, key=str) == [7] * 6 + [None] * 2
+    assert len(attempts) == 3
+
+
+def test_a_waiting_caller_gives_up_in_time():
+    flights: InFlight[int] = InFlight()
+    with flights.claim(KEY), pytest.raises(Cancelled), flights.claim(KEY, timeout=0.03):
+        pass
+
+
+def test_a_waiting_caller_can_be_cancelled():
+    flights: InFlight[int] = InFlight()
+    stop = threading.Event()
+    with ThreadPoolExecutor(1) as pool, flights.claim(KEY):
+        waiting = pool.submit(ask, flights, lambda: 1, cancelled=stop.is_set)
+        stop.set()
+        with pytest.raises(Cancelled):
+            waiting.result(timeout=5)
+
+
+def test_nothing_is_remembered_afterwards():
+    flights: InFlight[int] = InFlight()
+    ask(flights, lambda: 1)
+    with pytest.raises(Cancelled), flights.claim(KEY), flights.claim(KEY, timeout=0):
+        pass
+    assert ask(flights, lambda: 2) == 2
+    assert not flights._flights

@@ -1,0 +1,181 @@
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from dpproxy.accounting import schema
+from dpproxy.accounting.ledger import Ledger
+from dpproxy.accounting.model import Account, Charge, Debit
+from dpproxy.errors import BudgetExceeded, LedgerUnavailable, ShuttingDown
+
+ROOT = Path(schema.__file__).parents[2]
+BUDGET = Account.budget("research")
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with Ledger.open(tmp_path) as ledger:
+        yield ledger
+
+
+def test_a_charge_is_recorded_and_counted(ledger: Ledger, make: Callable[..., Charge]):
+    reserved = ledger.reserve(make("ann", 3, budget=10, user=5))
+    ledger.reserve(make("bob", 4))
+    assert reserved.sequence == 1
+    assert reserved.remaining == 2
+    assert ledger.spent(BUDGET) == 7
+    assert ledger.spent(Account.user("research", "bob")) == 4
+    assert ledger.spent(Account.session("nobody")) == 0
+    assert ledger.remaining(Debit(BUDGET, 10), Debit(Account.user("research", "ann"), 4), Debit(BUDGET)) == 1
+    assert ledger.remaining(Debit(BUDGET, 6)) == 0
+    assert ledger.remaining(Debit(BUDGET)) is None
+
+
+def test_entries_tell_who_asked_what_at_what_price(ledger: Ledger, make: Callable[..., Charge]):
+    charges = [make("ann", 3), make("bob", 4, question="other"), make("ann", 5)]
+    for charge in charges:
+        ledger.reserve(charge)
+    entries = ledger.entries()
+    assert [entry.sequence for entry in entries] == [1, 2, 3]
+    assert [entry.sequence for entry in ledger.entries("ann")] == [1, 3]
+    for entry, charge in zip(entries, charges, strict=True):
+        for name in (
+            "who",
+            "statement",
+            "policy_version",
+            "data_version",
+            "mechanism",
+            "nano",
+            "release",
+            "label",
+        ):
+            assert getattr(entry, name) == getattr(charge, name)
+        assert {posting.account for posting in entry.postings} == {debit.account for debit in charge.debits}
+
+
+def test_what_was_spent_survives_a_restart(tmp_path: Path, make: Callable[..., Charge]):
+    for total in range(1, 4):
+        with Ledger.open(tmp_path) as ledger:
+            ledger.reserve(make(budget=3))
+            assert ledger.spent(BUDGET) == total
+    with Ledger.open(tmp_path) as ledger, pytest.raises(BudgetExceeded):
+        ledger.reserve(make(budget=3))
+
+
+def test_a_clock_set_back_does_not_go_back_across_restarts(tmp_path: Path, make: Callable[..., Charge]):
+    for clock in (9_000_000, 4_000_000):
+        with Ledger.open(tmp_path, clock=lambda clock=clock: clock) as ledger:
+            assert ledger.reserve(make()).entry.at == 9000
+
+
+def test_sixty_four_racing_for_ten_get_exactly_ten(ledger: Ledger, make: Callable[..., Charge]):
+    together = threading.Barrier(64)
+
+    def one(number: int) -> bool:
+        together.wait()
+        try:
+            ledger.reserve(make(f"user{number}", 7, budget=70))
+        except BudgetExceeded:
+            return False
+        return True
+
+    with ThreadPoolExecutor(64) as pool:
+        assert sum(pool.map(one, range(64))) == 10
+    assert ledger.spent(BUDGET) == 70
+    assert len(ledger.entries()) == 10
+    assert ledger.verify() == 10
+
+
+def test_a_full_disk_answers_nothing_loses_nothing_and_heals(
+    ledger: Ledger, make: Callable[..., Charge], monkeypatch: pytest.MonkeyPatch
+):
+    connect, pages = schema.connect, [0]
+
+    def small(path: Path, *, writing: bool) -> object:
+        connection = connect(path, writing=writing)
+        if pages[0]:
+            connection.execute(f"PRAGMA max_page_count = {pages[0]}").fetchall()
+        return connection
+
+    monkeypatch.setattr(schema, "connect", small)
+    pages[0] = ledger.read(lambda connection: int(connection.execute("PRAGMA page_count").fetchone()[0])) + 8
+    ledger.writer._database.close()
+    answered = 0
+    with pytest.raises(LedgerUnavailable, match="cannot be written"):  # noqa: PT012
+        for _ in range(1000):
+            ledger.reserve(make(question="q" * 3000 + str(answered)))
+            answered += 1
+    for _ in range(3):
+        with pytest.raises(LedgerUnavailable):
+            ledger.reserve(make(who="w" * 9000))
+    assert ledger.spent(BUDGET) == len(ledger.entries()) == ledger.verify() == answered
+    pages[0] = 0
+    ledger.writer._database.close()
+    assert ledger.reserve(make(who="w" * 9000)).sequence == answered + 1
+
+
+def test_a_file_that_cannot_be_read_is_said_to_be_unavailable(ledger: Ledger, make: Callable[..., Charge]):
+    ledger.reserve(make())
+    kept = ledger.path.rename(ledger.path.with_name("kept"))
+    with pytest.raises(LedgerUnavailable, match="cannot be read"):
+        ledger.spent(BUDGET)
+    with pytest.raises(LedgerUnavailable, match="cannot be written"):
+        ledger.reserve(make())
+    kept.rename(ledger.path)
+    assert ledger.spent(BUDGET) == 1
+    assert ledger.reserve(make()).sequence == 2
+
+
+def test_closing_twice_is_harmless_and_nothing_is_reserved_after(tmp_path: Path, make: Callable[..., Charge]):
+    ledger = Ledger.open(tmp_path)
+    ledger.close()
+    ledger.close()
+    with pytest.raises(ShuttingDown):
+        ledger.reserve(make())
+
+
+LOAD = """
+import os, sys, threading
+from dpproxy.accounting.ledger import Ledger
+from dpproxy.accounting.model import Account, Charge, Debit
+from dpproxy.accounting.releases import ReleaseStore
+from dpproxy.errors import BudgetExceeded
+
+ledger = Ledger.open(sys.argv[1])
+store = ReleaseStore(ledger)
+
+def ask(name):
+    debits = (Debit(Account.budget("b"), 10**9), Debit(Account.user("b", name), 10**9))
+    while True:
+        reserved = ledger.reserve(Charge(name, bytes(32), 1, 1, "m", 1, debits, os.urandom(32), "count"))
+        os.write(1, b"%d\\n" % reserved.sequence)
+        store.store(reserved, b"rows" * 100)
+
+for number in range(8):
+    threading.Thread(target=ask, args=(f"user{number}",)).start()
+"""
+
+
+def test_killed_under_load_everything_answered_is_charged(tmp_path: Path):
+    answered: list[int] = []
+    for round_number in range(4):
+        process = subprocess.Popen(
+            [sys.executable, "-c", LOAD, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(100 + 97 * round_number)]
+        process.kill()
+        rest, _ = process.communicate(timeout=10)
+        assert process.returncode == -signal.SIGKILL
+        answered += [int(line) for line in re.findall(r"^\d+\n", "".join(lines) + rest, re.MULTILINE)]
+        with Ledger.open(tmp_path) as ledger:
+            entries = [entry.sequence for entry in ledger.entries()]
+            assert set(answered) <= set(entries)
+            assert len(answered) == len(set(answered))
+            assert ledger.spent(Account.budget("b")) == len(entries)

@@ -1,0 +1,225 @@
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from dpproxy.accounting import writer
+from dpproxy.accounting.canonical import digest
+from dpproxy.accounting.ledger import Ledger
+from dpproxy.accounting.model import Account, Charge, Debit, Stored
+from dpproxy.accounting.releases import ReleaseStore
+from dpproxy.errors import BudgetExceeded, LedgerUnavailable
+
+Make = Callable[..., Charge]
+ANN, BOB = Account.user("research", "ann"), Account.user("research", "bob")
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with Ledger.open(tmp_path) as ledger:
+        yield ledger
+
+
+@pytest.fixture
+def store(ledger: Ledger) -> ReleaseStore:
+    return ReleaseStore(ledger)
+
+
+def keep(ledger: Ledger, charge: Charge, payload: bytes) -> int:
+    reserved = ledger.reserve(charge)
+    ReleaseStore(ledger).store(reserved, payload)
+    return reserved.sequence
+
+
+def test_an_answer_is_found_before_and_after_it_is_written(
+    ledger: Ledger, store: ReleaseStore, make: Make, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(writer, "LINGER", 60)
+    origin = keep(ledger, make("ann", 5), b"rows")
+    assert len(ledger.writer.waiting()) == 1
+    before = store.find(make().release, 5)
+    ledger.reserve(make(question="another"))
+    while ledger.writer.waiting():
+        pass
+    assert before == store.find(make().release, 5)
+    assert before == Stored(origin, 5, b"rows", frozenset(debit.account for debit in make("ann").debits))
+
+
+def test_only_one_at_least_as_accurate_answers(ledger: Ledger, store: ReleaseStore, make: Make):
+    keep(ledger, make(nano=5), b"rows")
+    assert store.find(make().release, 4) is not None
+    assert store.find(make().release, 6) is None
+    assert store.find(make(question="another").release, 1) is None
+
+
+def test_which_of_several_answers(ledger: Ledger, store: ReleaseStore, make: Make):
+    for who, nano, payload in (("ann", 5, b"5"), ("eve", 9, b"9"), ("eve", 7, b"7"), ("ann", 9, b"late")):
+        keep(ledger, make(who, nano), payload)
+
+    def payload(payer: Account | None) -> bytes:
+        found = store.find(make().release, 5, payer)
+        assert found is not None
+        return found.payload
+
+    assert payload(None) == b"9"
+    assert payload(ANN) == b"late"
+    assert payload(Account.user("research", "eve")) == b"9"
+    assert payload(BOB) == b"5"
+
+
+def test_it_is_free_for_the_payer_across_restarts_and_debited_to_others_once(tmp_path: Path, make: Make):
+    with Ledger.open(tmp_path) as ledger:
+        keep(ledger, make("ann", 5), b"rows")
+    for login in ("one", "two"):
+        with Ledger.open(tmp_path) as ledger:
+            store = ReleaseStore(ledger)
+            found = store.find(make().release, 2)
+            assert found is not None
+            assert ANN in found.payers
+            assert store.adopt(found, make("ann", 2, login=login)) is None
+            assert (store.adopt(found, make("bob", 2, login=login)) is None) == (login == "two")
+            assert ledger.spent(ANN) == ledger.spent(BOB) == 5
+            assert ledger.spent(Account.budget("research")) == ledger.spent(Account.ceiling("people")) == 5
+            assert [entry.kind for entry in ledger.entries()] == ["charge", "adopt"]
+
+
+def test_many_at_once_adopt_for_one_price(ledger: Ledger, store: ReleaseStore, make: Make):
+    keep(ledger, make("ann", 5), b"rows")
+    found = store.find(make().release, 5)
+    assert found is not None
+    with ThreadPoolExecutor(16) as pool:
+        paid = list(pool.map(lambda _: store.adopt(found, make("bob")), range(16)))
+    assert sum(reservation is not None for reservation in paid) == 1
+    assert ledger.spent(BOB) == 5
+
+
+def test_an_adoption_releases_nothing_new(ledger: Ledger, store: ReleaseStore, make: Make):
+    keep(ledger, make("ann", 5), b"rows")
+    found = store.find(make().release, 5)
+    assert found is not None
+    adopted = store.adopt(found, make("bob"))
+    assert adopted is not None
+    with pytest.raises(ValueError, match="only a charge"):
+        store.store(adopted, b"other rows")
+
+
+def test_an_altered_answer_is_not_shown(ledger: Ledger, store: ReleaseStore, make: Make):
+    keep(ledger, make(), b"rows")
+    ledger.writer.submit(lambda batch: batch.connection.execute("SELECT 1"))
+    while ledger.writer.waiting():
+        pass
+    ledger.writer.submit(lambda batch: batch.connection.execute("UPDATE release SET payload = x'00'"))
+    with pytest.raises(LedgerUnavailable):
+        store.find(make().release, 1)
+
+
+def test_rows_do_not_show_in_a_repr(ledger: Ledger, store: ReleaseStore, make: Make):
+    keep(ledger, make(), b"secret rows")
+    assert "secret" not in repr((store.find(make().release, 1), ledger.writer.waiting()))
+
+
+LIMITS = {"session": 12, "user": 15, "budget": 30, "ceiling": 25}
+USERS = st.sampled_from(["ann", "bob", "eve"])
+QUESTIONS = st.sampled_from(["p", "q"])
+
+
+class Interleaving(RuleBasedStateMachine):
+    """Charges, stored answers, adoptions, restarts and crashes in any order, against a plain model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = Path(tempfile.mkdtemp())
+        self.state = self.root / "0"
+        self.crashed: list[Ledger] = []
+        self.logins = 0
+        self.spent: dict[Account, int] = {}
+        self.payers: dict[int, set[Account]] = {}
+        self.open()
+
+    def open(self) -> None:
+        self.ledger = Ledger.open(self.state)
+        self.store = ReleaseStore(self.ledger)
+        self.logins += 1
+
+    def charge(self, who: str, question: str, nano: int) -> Charge:
+        debits = (
+            Debit(Account.ceiling("people"), LIMITS["ceiling"]),
+            Debit(Account.user("research", who), LIMITS["user"]),
+            Debit(Account.session(f"{who} {self.logins}"), LIMITS["session"]),
+            Debit(Account.budget("research"), LIMITS["budget"]),
+        )
+        return Charge(who, digest(question), 1, 1, "staircase", nano, debits, digest(question), "count")
+
+    def fits(self, debits: list[Debit], nano: int) -> bool:
+        return all(self.spent.get(d.account, 0) + nano <= (d.limit or 0) for d in debits)
+
+    def pay(self, origin: int, debits: list[Debit], nano: int) -> None:
+        for debit in debits:
+            self.spent[debit.account] = self.spent.get(debit.account, 0) + nano
+            self.payers.setdefault(origin, set()).add(debit.account)
+
+    @rule(who=USERS, question=QUESTIONS, nano=st.integers(1, 6), stored=st.booleans())
+    def reserve(self, who: str, question: str, nano: int, *, stored: bool) -> None:
+        charge = self.charge(who, question, nano)
+        if not self.fits(list(charge.debits), nano):
+            with pytest.raises(BudgetExceeded):
+                self.ledger.reserve(charge)
+            return
+        reservation = self.ledger.reserve(charge)
+        self.pay(reservation.sequence, list(charge.debits), nano)
+        if stored:
+            self.store.store(reservation, b"%d" % reservation.sequence)
+
+    @rule(who=USERS, question=QUESTIONS, nano=st.integers(1, 6), own=st.booleans())
+    def replay(self, who: str, question: str, nano: int, *, own: bool) -> None:
+        charge = self.charge(who, question, nano)
+        user = Account.user("research", who)
+        found = self.store.find(charge.release, nano, user if own else None)
+        if found is None:
+            return
+        assert found.nano >= nano
+        assert found.payload == b"%d" % found.id
+        assert found.payers == self.payers[found.id]
+        debits = [debit for debit in charge.debits if debit.account not in found.payers]
+        if user in found.payers:
+            assert self.store.adopt(found, charge) is None
+        elif not self.fits(debits, found.nano):
+            with pytest.raises(BudgetExceeded):
+                self.store.adopt(found, charge)
+        else:
+            assert self.store.adopt(found, charge) is not None
+            self.pay(found.id, debits, found.nano)
+
+    @rule()
+    def restart(self) -> None:
+        self.ledger.close()
+        self.open()
+
+    @precondition(lambda self: self.logins < 6)
+    @rule()
+    def crash(self) -> None:
+        """The machine stops here: what the disk holds now is all there is."""
+        self.crashed.append(self.ledger)
+        self.state = Path(shutil.copytree(self.state, self.root / str(self.logins)))
+        self.open()
+
+    @invariant()
+    def totals_are_those_of_the_model(self) -> None:
+        for account, nano in self.spent.items():
+            assert self.ledger.spent(account) == nano
+            assert nano <= LIMITS[account.kind.value]
+
+    def teardown(self) -> None:
+        for ledger in (*self.crashed, self.ledger):
+            ledger.close()
+        shutil.rmtree(self.root)
+
+
+TestInterleaving = Interleaving.TestCase
+TestInterleaving.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
