@@ -93,6 +93,12 @@ class UnknownStatement(Refusal):
     sqlstate = "26000"
 
 
+class DependentObjects(Refusal):
+    """Something declared still needs it."""
+
+    sqlstate = "2BP01"
+
+
 class InvalidPassword(Refusal):
     """Authentication failed; the same for an unknown user."""
 
@@ -233,6 +239,12 @@ class ShuttingDown(Refusal):
 
 class LedgerUnavailable(Refusal):
     """The ledger cannot be written or does not verify: nothing is answered."""
+
+    sqlstate = "58030"
+
+
+class CatalogueUnavailable(Refusal):
+    """The policy catalogue cannot be written: nothing was changed."""
 
     sqlstate = "58030"
 

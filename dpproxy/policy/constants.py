@@ -66,7 +66,7 @@ def read_date(text: str, position: int | None) -> date:
             return date.fromisoformat(text)
         except ValueError:
             pass
-    raise InvalidText("not a date", hint="write YYYY-MM-DD", position=position)
+    raise InvalidText("not a date", hint="Write YYYY-MM-DD.", position=position)
 
 
 def read_timestamp(text: str, position: int | None) -> datetime:
@@ -80,7 +80,7 @@ def read_timestamp(text: str, position: int | None) -> datetime:
             return datetime.fromisoformat(text)
         except ValueError:
             pass
-    raise InvalidText("not a timestamp", hint="write YYYY-MM-DD HH:MM:SS", position=position)
+    raise InvalidText("not a timestamp", hint="Write YYYY-MM-DD HH:MM:SS.", position=position)
 
 
 def read_timestamptz(text: str, position: int | None) -> datetime:
@@ -94,7 +94,7 @@ def read_timestamptz(text: str, position: int | None) -> datetime:
             return datetime.fromisoformat(text).astimezone(UTC)
         except (ValueError, OverflowError):
             pass
-    hint = "write YYYY-MM-DD HH:MM:SS+00:00, the offset included"
+    hint = "Write YYYY-MM-DD HH:MM:SS+00:00, the offset included."
     raise InvalidText("not a timestamp with time zone", hint=hint, position=position)
 
 

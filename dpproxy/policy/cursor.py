@@ -103,7 +103,7 @@ class Cursor:
         token = self.token
         if hint is None and token.kind is Kind.WORD:
             near = get_close_matches(token.text.upper(), shown, n=1, cutoff=0.6)
-            hint = f"did you mean {near[0]}?" if near else None
+            hint = f"Did you mean {near[0]}?" if near else None
         listed = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
         place = f" after {after}" if after else ""
         raise SyntaxRefused(
@@ -127,7 +127,8 @@ class Cursor:
         """An identifier, or refuse."""
         token = self.token
         if token.kind is Kind.WORD and token.text in RESERVED:
-            self.refuse([f"the {what}'s name"], after, f'"{token.text}" is reserved: a name has to be quoted')
+            hint = f'The word "{token.text}" is reserved: as a name it is written in double quotes.'
+            self.refuse([f"the {what}'s name"], after, hint)
         if token.kind not in {Kind.WORD, Kind.QUOTED}:
             self.refuse([f"the {what}'s name"], after)
         self.take()
@@ -144,7 +145,7 @@ class Cursor:
             return first
         if first.text != "public":
             raise UndefinedTable(
-                "no such schema", hint='every table is in the schema "public"', position=first.position
+                "no such schema", hint='Every table is in the schema "public".', position=first.position
             )
         return self.name("table", "the schema's name")
 

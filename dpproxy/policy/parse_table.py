@@ -31,7 +31,7 @@ def alter_table(cursor: Cursor) -> TableChange | ColumnChange:
         cursor.expect("privacy", after="SET")
         return cursor.choose(_TABLE, "SET PRIVACY", _UNLISTED)(cursor, table)
     if not cursor.accept("alter"):
-        hint = "a declaration is taken back by SET PRIVACY HIDDEN" if cursor.at("drop") else None
+        hint = "A declaration is taken back by SET PRIVACY HIDDEN." if cursor.at("drop") else None
         cursor.refuse([], "the table's name", hint)
     after = "COLUMN" if cursor.accept("column") else "ALTER"
     column = cursor.name("column", after)
@@ -60,7 +60,7 @@ def _key(cursor: Cursor, table: Name) -> SetKey:
         if not (cursor.at("max") or cursor.at("references")):
             return SetKey(table, None)
         title = "MAX ROWS" if cursor.at("max") else "REFERENCES"
-        hint = "where a person has several rows, declare their column: SET PRIVACY KEY (c) MAX ROWS r"
+        hint = "Where a person has several rows, declare their column: SET PRIVACY KEY (...) MAX ROWS ..."
         raise SyntaxRefused(
             f"KEY ROW takes no {title}: each row is a unit", hint=hint, position=cursor.token.position
         )
@@ -91,7 +91,7 @@ def _ceiling(cursor: Cursor, table: Name) -> SetCeiling:
     delta = amount(cursor, "CEILING DELTA") if cursor.accept("delta") else None
     if cursor.accept("accountant"):
         if cursor.at("zcdp"):
-            cursor.unsupported("ACCOUNTANT ZCDP", "write ACCOUNTANT BASIC")
+            cursor.unsupported("ACCOUNTANT ZCDP", "Write ACCOUNTANT BASIC.")
         cursor.expect("basic", after="ACCOUNTANT")
     return SetCeiling(table, epsilon, delta)
 
@@ -105,7 +105,7 @@ def _for_columns(word: str) -> Callable[[Cursor, Name], NoReturn]:
     """A declaration that belongs to a column."""
 
     def refuse(cursor: Cursor, _: Name) -> NoReturn:
-        hint = f"write ALTER TABLE ... ALTER COLUMN ... SET PRIVACY {word}"
+        hint = f"Write ALTER TABLE ... ALTER COLUMN ... SET PRIVACY {word} ..."
         message = f"{word} is declared of a column, not of a table"
         raise SyntaxRefused(message, hint=hint, position=cursor.before.position)
 
@@ -180,7 +180,7 @@ _CLASSES = {
     "quasi": ColumnClass.QUASI_IDENTIFIER,
     "sensitive": ColumnClass.SENSITIVE,
 }
-_LISTED = "list the values: DOMAIN IN (...)"
+_LISTED = "List the values: DOMAIN IN (...)."
 _DOMAIN: dict[str, Callable[[Cursor, Name, Name], ColumnChange]] = {
     "between": _between,
     "in": _members,

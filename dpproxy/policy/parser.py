@@ -58,7 +58,7 @@ def _refresh(cursor: Cursor) -> None:
     """REFRESH NEVER, which is what is meant without it."""
     if cursor.accept("refresh"):
         if cursor.at("every"):
-            cursor.unsupported("REFRESH EVERY", "write REFRESH NEVER")
+            cursor.unsupported("REFRESH EVERY", "Write REFRESH NEVER.")
         cursor.expect("never", after="REFRESH")
 
 
@@ -89,11 +89,11 @@ def _revoke(cursor: Cursor) -> RevokeSelect:
 def _privilege(cursor: Cursor, after: str, link: str) -> tuple[tuple[Name, ...], tuple[Name, ...]]:
     """SELECT ON tables and the word ``link``, then roles."""
     if cursor.at("exact"):
-        cursor.unsupported(f"{after} EXACT SELECT", "the privilege there is: SELECT")
+        cursor.unsupported(f"{after} EXACT SELECT", "The privilege there is: SELECT.")
     cursor.expect("select", after=after)
     if cursor.token.text == "(":
         cursor.unsupported(
-            "SELECT on single columns", "ALTER COLUMN ... SET PRIVACY HIDDEN hides a column from all"
+            "SELECT on single columns", "ALTER COLUMN ... SET PRIVACY HIDDEN hides a column from all."
         )
     cursor.expect("on", after="SELECT")
     before = "TABLE" if cursor.accept("table") else "ON"

@@ -1,0 +1,45 @@
+"""A policy and a statement give the next policy; pure, all checks included."""
+
+from dataclasses import replace
+from typing import assert_never
+
+from dpproxy.pgtypes import Schema
+from dpproxy.policy.apply_budget import change_budget, change_grant
+from dpproxy.policy.apply_column import change_column
+from dpproxy.policy.apply_table import change_table
+from dpproxy.policy.model import Policy
+from dpproxy.policy.statements import (
+    AdvanceDataVersion,
+    BudgetChange,
+    Change,
+    ColumnChange,
+    GrantChange,
+    TableChange,
+)
+from dpproxy.policy.units import unit_table
+
+__all__ = ["apply", "unit_table"]
+
+
+def apply(policy: Policy, change: Change, schema: Schema | None) -> Policy:
+    """The policy after ``change``; its version is left to the store.
+
+    Args:
+        policy: as it is.
+        change: a parsed statement other than SHOW.
+        schema: what the data source has; None for the statements of a stored policy, checked when declared.
+
+    Raises:
+        Refusal: the statement does not fit, at the position of the word in question.
+    """
+    if isinstance(change, TableChange):
+        return change_table(policy, change, schema)
+    if isinstance(change, ColumnChange):
+        return change_column(policy, change, schema)
+    if isinstance(change, BudgetChange):
+        return change_budget(policy, change)
+    if isinstance(change, GrantChange):
+        return change_grant(policy, change, schema)
+    if isinstance(change, AdvanceDataVersion):
+        return replace(policy, data_version=policy.data_version + 1)
+    assert_never(change)

@@ -1,0 +1,133 @@
+"""Budgets and who may spend them.
+
+CREATE PRIVACY BUDGET of a name that exists replaces its limits, so that policy files apply again and again; what was
+spent is the ledger's and is never reset. A role has one budget for a table: a second GRANT replaces the first.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import assert_never
+
+from dpproxy.errors import BoundsMissing, DependentObjects, InvalidParameter, UndefinedObject
+from dpproxy.pgtypes import Schema
+from dpproxy.policy import amounts
+from dpproxy.policy.lookup import table_policy
+from dpproxy.policy.model import Budget, Exposure, Grant, Policy
+from dpproxy.policy.statements import (
+    Amount,
+    BudgetChange,
+    CreateBudget,
+    DropBudget,
+    GrantChange,
+    GrantSelect,
+    Name,
+    RevokeSelect,
+)
+
+_NO_ROLES = {
+    "admin": "The role admin manages the policy and reads nothing; grant to another role of the same person.",
+    "public": "Name the roles that may ask: nobody gets a privilege unnamed.",
+}
+
+
+def change_budget(policy: Policy, change: BudgetChange) -> Policy:
+    """The policy with a budget created, replaced or dropped."""
+    match change:
+        case CreateBudget():
+            return replace(policy, budgets={**policy.budgets, change.name.text: _budget(change)})
+        case DropBudget():
+            _known(policy, change.name)
+            _unused(policy, change.name)
+            kept = {name: budget for name, budget in policy.budgets.items() if name != change.name.text}
+            return replace(policy, budgets=kept)
+        case _:
+            assert_never(change)
+
+
+def change_grant(policy: Policy, change: GrantChange, schema: Schema | None) -> Policy:
+    """The policy with privileges given or taken; grants stay sorted by table and role."""
+    grants = {(grant.table, grant.role): grant for grant in policy.grants}
+    tables = [(name, table_policy(policy, name, schema)) for name in change.tables]
+    match change:
+        case GrantSelect():
+            if change.budget is not None:
+                _known(policy, change.budget)
+            for (name, table), role in product(tables, change.roles):
+                _grantable(role)
+                if table.exposure is Exposure.PROTECTED and change.budget is None:
+                    raise _unpaid(name)
+                budget = None if change.budget is None else change.budget.text
+                grants[name.text, role.text] = Grant(name.text, role.text, budget)
+        case RevokeSelect():
+            for (name, _), role in product(tables, change.roles):
+                grants.pop((name.text, role.text), None)
+        case _:
+            assert_never(change)
+    return replace(policy, grants=tuple(grants[pair] for pair in sorted(grants)))
+
+
+def _budget(change: CreateBudget) -> Budget:
+    """The budget, its limits each no larger than the wider ones."""
+    narrowing = (
+        change.limit,
+        change.user_limit,
+        change.session_limit,
+        change.max_epsilon,
+        change.default_epsilon,
+    )
+    wider: tuple[Amount, Fraction] | None = None
+    for amount in narrowing:
+        if amount is None:
+            continue
+        value = amounts.epsilon(amount)
+        if wider is not None and value > wider[1]:
+            message = f"{amount.clause} is larger than {wider[0].clause}"
+            raise InvalidParameter(message, position=amount.position)
+        wider = amount, value
+    return Budget(
+        name=change.name.text,
+        limit=Fraction(change.limit.value),
+        delta=amounts.delta(change.delta),
+        user_limit=_optional(change.user_limit),
+        session_limit=_optional(change.session_limit),
+        max_epsilon=_optional(change.max_epsilon),
+        default_epsilon=_optional(change.default_epsilon),
+    )
+
+
+def _optional(amount: Amount | None) -> Fraction | None:
+    return None if amount is None else Fraction(amount.value)
+
+
+def _known(policy: Policy, budget: Name) -> None:
+    if budget.text not in policy.budgets:
+        raise UndefinedObject(
+            f'budget "{budget.text}" does not exist',
+            hint="First CREATE PRIVACY BUDGET ... LIMIT EPSILON ...; SHOW PRIVACY BUDGETS lists those there are.",
+            position=budget.position,
+        )
+
+
+def _unused(policy: Policy, budget: Name) -> None:
+    user = next((grant for grant in policy.grants if grant.budget == budget.text), None)
+    if user is not None:
+        raise DependentObjects(
+            f'budget "{budget.text}" pays for role "{user.role}" on table "{user.table}"',
+            hint="First REVOKE SELECT ON ... FROM ...; SHOW PRIVACY GRANTS lists what depends on it.",
+            position=budget.position,
+        )
+
+
+def _grantable(role: Name) -> None:
+    if role.text in _NO_ROLES:
+        message = f'nothing is granted to role "{role.text}"'
+        raise InvalidParameter(message, hint=_NO_ROLES[role.text], position=role.position)
+
+
+def _unpaid(table: Name) -> BoundsMissing:
+    return BoundsMissing(
+        f'table "{table.text}" is protected: a grant on it names the budget that pays',
+        hint="GRANT SELECT ON ... TO ... WITH PRIVACY BUDGET ...;",
+        position=table.position,
+    )

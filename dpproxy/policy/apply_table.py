@@ -1,0 +1,115 @@
+"""Declarations of tables.
+
+KEY, PUBLIC and HIDDEN replace one another at any time. Columns, expected rows and grants stay as declared; the unit and
+the ceiling go with PUBLIC and HIDDEN, while what was spent of a ceiling is the ledger's and stays.
+"""
+
+from dataclasses import replace
+from typing import assert_never
+
+from dpproxy.errors import DependentObjects, InvalidParameter, TypeMismatch
+from dpproxy.pgtypes import INTEGERS, TEXTS, Column, Schema
+from dpproxy.policy import amounts
+from dpproxy.policy.lookup import table_column, table_policy
+from dpproxy.policy.model import Ceiling, Exposure, Policy, TablePolicy, Unit
+from dpproxy.policy.statements import Name, SetCeiling, SetExpectedRows, SetExposure, SetKey, TableChange
+
+
+def change_table(policy: Policy, change: TableChange, schema: Schema | None) -> Policy:
+    """The policy with one declaration of a table replaced."""
+    table = table_policy(policy, change.table, schema)
+    match change:
+        case SetKey():
+            changed = _key(policy, table, change, schema)
+        case SetExposure():
+            changed = replace(table, exposure=change.exposure, unit=None, ceiling=None)
+        case SetCeiling():
+            changed = replace(table, ceiling=_ceiling(table, change))
+        case SetExpectedRows():
+            changed = replace(table, expected_rows=amounts.count(change.rows, amounts.MOST_EXPECTED))
+        case _:
+            assert_never(change)
+    return replace(policy, tables={**policy.tables, table.name: changed})
+
+
+def _key(policy: Policy, table: TablePolicy, change: SetKey, schema: Schema | None) -> TablePolicy:
+    key = None if change.key is None else table_column(change.table, change.key, schema)
+    references = None
+    if change.references is not None and change.key is not None:
+        target, column = change.references
+        table_policy(policy, target, schema)
+        _same_type(change.key, key, table_column(target, column, schema))
+        _no_cycle(policy, table.name, target)
+        references = (target.text, column.text)
+    _no_ceiling_left(table, change)
+    _no_grant_unpaid(policy, change.table)
+    unit = Unit(
+        key=None if change.key is None else change.key.text,
+        references=references,
+        max_rows=1 if change.max_rows is None else amounts.count(change.max_rows),
+        max_groups=None if change.max_groups is None else amounts.count(change.max_groups),
+    )
+    return replace(table, exposure=Exposure.PROTECTED, unit=unit)
+
+
+def _same_type(name: Name, key: Column | None, target: Column | None) -> None:
+    """Refuse a key whose values could not equal those it refers to."""
+    if key is None or target is None or key.type.is_same(target.type):
+        return
+    if not any({key.type.oid, target.type.oid} <= family for family in (INTEGERS, TEXTS)):
+        raise TypeMismatch(
+            f'the key "{key.name}" is of type {key.type.name}, the column it refers to of type {target.type.name}',
+            position=name.position,
+        )
+
+
+def _no_cycle(policy: Policy, table: str, target: Name) -> None:
+    """Refuse a reference that leads back to ``table``."""
+    name = target.text
+    while name != table:
+        found = policy.tables.get(name)
+        if found is None or found.unit is None or found.unit.references is None:
+            return
+        name = found.unit.references[0]
+    raise InvalidParameter(
+        f'the references of table "{table}" would form a cycle',
+        hint="One table has to own the unit: ALTER TABLE ... SET PRIVACY KEY (...) without REFERENCES.",
+        position=target.position,
+    )
+
+
+def _no_ceiling_left(table: TablePolicy, change: SetKey) -> None:
+    """Refuse to move a unit away from its ceiling."""
+    if table.ceiling is not None and change.references is not None:
+        raise DependentObjects(
+            f'table "{table.name}" has a ceiling of its own, and a ceiling belongs to the table that owns the unit',
+            hint="ALTER TABLE ... SET PRIVACY HIDDEN takes the ceiling back; declare the key after it.",
+            position=change.table.position,
+        )
+
+
+def _no_grant_unpaid(policy: Policy, table: Name) -> None:
+    """Refuse to protect a table that somebody reads without a budget."""
+    unpaid = next((g for g in policy.grants if g.table == table.text and g.budget is None), None)
+    if unpaid is not None:
+        raise DependentObjects(
+            f'role "{unpaid.role}" reads table "{table.text}" without a budget',
+            hint="First REVOKE SELECT ON ... FROM ..., or GRANT it again WITH PRIVACY BUDGET ...",
+            position=table.position,
+        )
+
+
+def _ceiling(table: TablePolicy, change: SetCeiling) -> Ceiling:
+    if table.unit is None:
+        raise InvalidParameter(
+            f'table "{table.name}" has no privacy unit to set a ceiling for',
+            hint="Declare it first: ALTER TABLE ... SET PRIVACY KEY (...);",
+            position=change.table.position,
+        )
+    if table.unit.references is not None:
+        raise InvalidParameter(
+            f'the privacy unit of table "{table.name}" is owned by another table, and so is the ceiling',
+            hint=f'Declare the ceiling of "{table.unit.references[0]}", or of the table that one refers to.',
+            position=change.table.position,
+        )
+    return Ceiling(amounts.epsilon(change.epsilon), amounts.delta(change.delta))

@@ -1,0 +1,159 @@
+"""The policy written as the statements that make it, in one order: two equal policies give equal text.
+
+The version and the data version are counters of the state, not declarations, and are left out.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from fractions import Fraction
+
+from dpproxy.policy.cursor import RESERVED
+from dpproxy.policy.model import (
+    Between,
+    Budget,
+    ColumnPolicy,
+    Domain,
+    Exposure,
+    Grant,
+    Policy,
+    Scalar,
+    TablePolicy,
+    Unit,
+)
+
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+
+
+def dump(policy: Policy) -> list[str]:
+    """Statements without semicolons: budgets, then each table with its columns, then grants; by name."""
+    return [
+        *(_budget(policy.budgets[name]) for name in sorted(policy.budgets)),
+        *(line for name in sorted(policy.tables) for line in _table(policy.tables[name])),
+        *(_grant(grant) for grant in sorted(policy.grants, key=lambda g: (g.table, g.role))),
+    ]
+
+
+def declarations(table: TablePolicy) -> Iterator[tuple[str | None, str]]:
+    """The column (None for the table itself) and what stands after SET PRIVACY, one for each declaration."""
+    yield None, _exposure(table)
+    if table.ceiling is not None:
+        delta = f" DELTA {decimal(table.ceiling.delta)}" if table.ceiling.delta else ""
+        epsilon = decimal(table.ceiling.epsilon)
+        yield None, f"CEILING EPSILON {epsilon}{delta} ACCOUNTANT {table.ceiling.accountant}"
+    if table.expected_rows is not None:
+        yield None, f"EXPECTED ROWS {table.expected_rows}"
+    for name in sorted(table.columns):
+        yield from ((name, text) for text in _column(table.columns[name]))
+
+
+def identifier(name: str) -> str:
+    """A name as PostgreSQL reads it, quoted where it has to be.
+
+    >>> identifier("visits"), identifier("Visits"), identifier("order")
+    ('visits', '"Visits"', '"order"')
+    """
+    if _PLAIN.fullmatch(name) and name not in RESERVED:
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+def constant(value: Scalar | None) -> str:
+    """A constant that is read back as the same value.
+
+    >>> constant("it's"), constant(Fraction(-3, 2)), constant(date(2020, 1, 31))
+    ("'it''s'", '-1.5', "DATE '2020-01-31'")
+    """
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case int() | Fraction():
+            return decimal(value)
+        case datetime() if value.tzinfo is not None:
+            return f"TIMESTAMPTZ '{value.astimezone(UTC).isoformat(sep=' ')}'"
+        case datetime():
+            return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+        case date():
+            return f"DATE '{value.isoformat()}'"
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+
+
+def decimal(value: int | Fraction) -> str:
+    """A number written out exactly.
+
+    Raises:
+        ValueError: it has no end in decimal, as 1/3; no declared number is like that.
+    """
+    fraction = Fraction(value)
+    rest, twos, fives = fraction.denominator, 0, 0
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    if rest != 1:
+        raise ValueError("not a decimal fraction")
+    digits = max(twos, fives)
+    whole, fractional = divmod(int(abs(fraction) * 10**digits), 10**digits)
+    sign = "-" if fraction < 0 else ""
+    return f"{sign}{whole}" + (f".{fractional:0{digits}d}" if digits else "")
+
+
+def _budget(budget: Budget) -> str:
+    limits = {
+        "DELTA": budget.delta or None,
+        "USER LIMIT EPSILON": budget.user_limit,
+        "SESSION LIMIT EPSILON": budget.session_limit,
+        "MAX EPSILON": budget.max_epsilon,
+        "DEFAULT EPSILON": budget.default_epsilon,
+    }
+    clauses = "".join(f" {clause} {decimal(value)}" for clause, value in limits.items() if value is not None)
+    return f"CREATE PRIVACY BUDGET {identifier(budget.name)} LIMIT EPSILON {decimal(budget.limit)}{clauses} REFRESH NEVER"
+
+
+def _table(table: TablePolicy) -> Iterator[str]:
+    alter = f"ALTER TABLE {identifier(table.name)}"
+    for column, text in declarations(table):
+        of_column = "" if column is None else f" ALTER COLUMN {identifier(column)}"
+        yield f"{alter}{of_column} SET PRIVACY {text}"
+
+
+def _exposure(table: TablePolicy) -> str:
+    match table.exposure, table.unit:
+        case Exposure.PROTECTED, Unit(key=None):
+            return "KEY ROW"
+        case Exposure.PROTECTED, Unit() as unit:
+            return _key(unit)
+        case _:
+            return table.exposure.value
+
+
+def _key(unit: Unit) -> str:
+    text = f"KEY ({identifier(unit.key or '')})"
+    if unit.references is not None:
+        target, column = unit.references
+        text += f" REFERENCES {identifier(target)} ({identifier(column)})"
+    text += f" MAX ROWS {unit.max_rows}"
+    return text if unit.max_groups is None else f"{text} MAX GROUPS {unit.max_groups}"
+
+
+def _column(column: ColumnPolicy) -> Iterator[str]:
+    if column == ColumnPolicy():
+        yield "HIDDEN"
+    if column.domain is not None:
+        yield f"DOMAIN {_domain(column.domain)}"
+    if column.column_class is not None:
+        yield f"CLASS {column.column_class.value}"
+
+
+def _domain(domain: Domain) -> str:
+    if isinstance(domain, Between):
+        return f"BETWEEN {constant(domain.low)} AND {constant(domain.high)} OUTSIDE {domain.outside.value}"
+    return f"IN ({', '.join(map(constant, domain.values))})"
+
+
+def _grant(grant: Grant) -> str:
+    paid = "" if grant.budget is None else f" WITH PRIVACY BUDGET {identifier(grant.budget)}"
+    return f"GRANT SELECT ON {identifier(grant.table)} TO {identifier(grant.role)}{paid}"

@@ -1,0 +1,119 @@
+"""Policy files: statements ended by semicolons, applied together or not at all; a mistake is shown where it stands."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from dpproxy.errors import Refusal, StartupError, SyntaxRefused
+from dpproxy.pgtypes import Schema
+from dpproxy.policy.apply import apply
+from dpproxy.policy.model import Policy
+from dpproxy.policy.statements import AdvanceDataVersion
+from dpproxy.policy.store import PolicyStore, change_of
+from dpproxy.policy.tokens import split_statements
+
+
+class Place(NamedTuple):
+    """A place in a text: line and column from 1, and the line."""
+
+    line: int
+    column: int
+    text: str
+
+
+class PolicyFileError(StartupError):
+    """A mistake in a policy file; as text it is one line."""
+
+    def __init__(self, path: Path, place: Place, refusal: Refusal) -> None:
+        hint = f" ({refusal.hint})" if refusal.hint else ""
+        super().__init__(f"{path}:{place.line}:{place.column}: {refusal.message}{hint}")
+        self.path = path
+        self.place = place
+        self.message = refusal.message
+        self.hint = refusal.hint
+        self.sqlstate = refusal.sqlstate
+
+    @property
+    def excerpt(self) -> str:
+        """The line and, below it, a caret at the place; tabs kept so that it stands where it should."""
+        before = self.place.text[: self.place.column - 1]
+        indent = "".join("\t" if character == "\t" else " " for character in before)
+        return f"{self.place.text}\n{indent}^"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFile:
+    """One file and its text."""
+
+    path: Path
+    text: str
+
+
+def locate(text: str, offset: int) -> Place:
+    r"""Where an offset in characters stands; past the end counts as the end.
+
+    >>> locate("one\ntwo", 5)
+    Place(line=2, column=2, text='two')
+    """
+    offset = min(offset, len(text))
+    start = text.rfind("\n", 0, offset) + 1
+    end = text.find("\n", offset)
+    line = text[start : len(text) if end < 0 else end].rstrip("\r")
+    return Place(text.count("\n", 0, offset) + 1, offset - start + 1, line)
+
+
+def read_file(path: Path) -> PolicyFile:
+    """A file's text.
+
+    Raises:
+        StartupError: cannot be read, or is not UTF-8.
+    """
+    try:
+        return PolicyFile(path, path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise StartupError(f"policy file {path}: {error.strerror or 'cannot be read'}") from error
+    except UnicodeDecodeError as error:
+        raise StartupError(f"policy file {path}: not UTF-8 at byte {error.start}") from error
+
+
+def apply_file(policy: Policy, file: PolicyFile, schema: Schema) -> Policy:
+    """The policy after all statements of one file.
+
+    Raises:
+        PolicyFileError: the first mistake.
+    """
+    offset = 0
+    try:
+        for piece in split_statements(file.text):
+            offset = piece.offset
+            change = change_of(piece.text)
+            if isinstance(change, AdvanceDataVersion):
+                raise SyntaxRefused(
+                    "ADVANCE PRIVACY DATA VERSION has no place in a policy file",
+                    hint="Files are applied at every start; send it once, when new data was loaded.",
+                    position=change.position,
+                )
+            policy = apply(policy, change, schema)
+    except Refusal as refusal:
+        place = locate(file.text, offset + (refusal.position or 0))
+        raise PolicyFileError(file.path, place, refusal) from None
+    return policy
+
+
+def apply_files(
+    store: PolicyStore, paths: Sequence[Path], schema: Schema, by: str = "policy files"
+) -> Policy:
+    """Apply the files in order as one change of the stored policy; the policy in force afterwards.
+
+    Raises:
+        StartupError: a file cannot be read; PolicyFileError for a mistake in it. Nothing changed.
+    """
+    files = [read_file(path) for path in paths]
+
+    def apply_all(policy: Policy) -> Policy:
+        for file in files:
+            policy = apply_file(policy, file, schema)
+        return policy
+
+    return store.update(apply_all, "\n".join(file.text for file in files), by)

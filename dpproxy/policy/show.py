@@ -1,0 +1,80 @@
+"""What SHOW PRIVACY lists: columns and rows, the whole policy; who may see it is the caller's to decide."""
+
+from collections.abc import Mapping
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+
+from dpproxy.errors import UndefinedTable
+from dpproxy.pgtypes import NUMERIC, TEXT, Column
+from dpproxy.policy.dump import declarations
+from dpproxy.policy.model import Policy
+from dpproxy.policy.statements import Name
+
+Listed = tuple[tuple[Column, ...], list[tuple[object, ...]]]
+
+_BUDGETS = tuple(
+    Column(name, NUMERIC if numeric else TEXT)
+    for name, numeric in {
+        "name": False,
+        "limit_epsilon": True,
+        "delta": True,
+        "user_limit": True,
+        "session_limit": True,
+        "max_epsilon": True,
+        "default_epsilon": True,
+        "refresh": False,
+        "spent": True,
+    }.items()
+)
+_POLICY = tuple(Column(name, TEXT) for name in ("table", "column", "declaration"))
+_GRANTS = tuple(Column(name, TEXT) for name in ("table", "role", "privilege", "budget"))
+_DIGITS = Context(prec=40, rounding=ROUND_CEILING)
+"""Every declared loss fits without rounding; anything else is rounded up."""
+
+
+def show_budgets(policy: Policy, spent: Mapping[str, Fraction]) -> Listed:
+    """One row for each budget by name; ``spent`` by budget, 0 where it has no entry."""
+    budgets = (policy.budgets[name] for name in sorted(policy.budgets))
+    return _BUDGETS, [
+        (
+            budget.name,
+            _number(budget.limit),
+            _number(budget.delta),
+            _number(budget.user_limit),
+            _number(budget.session_limit),
+            _number(budget.max_epsilon),
+            _number(budget.default_epsilon),
+            "NEVER" if budget.refresh is None else f"EVERY {budget.refresh}",
+            _number(spent.get(budget.name, Fraction(0))),
+        )
+        for budget in budgets
+    ]
+
+
+def show_policy(policy: Policy, table: Name | None = None) -> Listed:
+    """One row for each declaration, by table; the column is NULL where the table itself is meant.
+
+    Raises:
+        UndefinedTable: ``table`` has no declaration.
+    """
+    if table is not None and table.text not in policy.tables:
+        message = f'table "{table.text}" has no privacy declaration'
+        hint = "What is not declared is hidden."
+        raise UndefinedTable(message, hint=hint, position=table.position)
+    names = sorted(policy.tables) if table is None else [table.text]
+    return _POLICY, [
+        (name, column, text) for name in names for column, text in declarations(policy.tables[name])
+    ]
+
+
+def show_grants(policy: Policy) -> Listed:
+    """One row for each table and role."""
+    return _GRANTS, [(grant.table, grant.role, "SELECT", grant.budget) for grant in policy.grants]
+
+
+def _number(value: Fraction | None) -> Decimal | None:
+    """Written without an exponent."""
+    if value is None:
+        return None
+    quotient = _DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return Decimal(f"{quotient:f}")
