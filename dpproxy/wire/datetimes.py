@@ -1,8 +1,8 @@
 """``date``, ``timestamp`` and ``timestamptz`` in text (ISO) and binary.
 
 Binary counts days or microseconds from 2000-01-01. Years are 1 to 9999, the range of ``datetime``: BC and
-infinity are not read. A ``timestamp`` has no zone; a ``timestamptz`` is shown in UTC, and read as UTC when no zone
-is written. Errors are ``ValueError`` and ``OverflowError``.
+infinity are not read. A ``timestamp`` has no zone; a ``timestamptz`` is shown in UTC, and read as UTC when no
+zone is written. Errors are ``ValueError`` and ``OverflowError``.
 """
 
 import re

@@ -8,6 +8,7 @@ many digits on as the type is sure to hold: 15 for float8, 6 for float4. Errors 
 import math
 import re
 import struct
+from fractions import Fraction
 from typing import Final, SupportsFloat
 
 _TEXT: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -16,8 +17,9 @@ _ZERO: Final = re.compile(r"[+-]?[0.]+(?:[eE].*)?", re.ASCII)
 _MAX_TEXT: Final = 4096
 _FLOAT8: Final = struct.Struct("!d")
 _FLOAT4: Final = struct.Struct("!f")
-_SURE4: Final = 6
-_SURE8: Final = 15
+_SURE4, _SURE8 = 6, 15
+_BITS4, _LEAST4 = 24, -149
+_BITS8, _LEAST8 = 53, -1074
 
 
 def _single(value: float) -> float:
@@ -73,20 +75,42 @@ def write8_text(value: SupportsFloat) -> bytes:
     text = repr(number)
     if number == 0 or 1e-4 <= abs(number) < 10**_SURE8:
         return text.removesuffix(".0").encode()
+    if math.isfinite(number) and not _reads_back(text, number, _BITS8, _LEAST8):
+        texts = (f"{number:.{digits}e}" for digits in range(1, 17))
+        text = next(
+            text for text in texts if float(text) == number and _reads_back(text, number, _BITS8, _LEAST8)
+        )
     return _laid_out(number, text, _SURE8)
 
 
 def write4_text(value: SupportsFloat) -> bytes:
     """Write the nearest float4 as PostgreSQL does with extra_float_digits above 0."""
     number = _single(float(value))
-    for digits in range(9):
-        text = f"{number:.{digits}e}"
-        try:
-            if _single(float(text)) == number:
-                return _laid_out(number, text, _SURE4)
-        except OverflowError:  # rounded up past the largest float4
-            continue
-    return _laid_out(number, repr(number), _SURE4)
+    if number == 0 or not math.isfinite(number):
+        return _laid_out(number, repr(number), _SURE4)
+    texts = (f"{number:.{digits}e}" for digits in range(9))
+    return _laid_out(
+        number, next(text for text in texts if _reads_back(text, number, _BITS4, _LEAST4)), _SURE4
+    )
+
+
+def _reads_back(text: str, number: float, bits: int, least: int) -> bool:
+    """Whether ``text`` is nearer to ``number`` than to any other of the type.
+
+    PostgreSQL does not take a text half way between two numbers, though it would be read as the even one.
+
+    Args:
+        text: a decimal.
+        number: what it should stand for, neither 0 nor infinite.
+        bits: precision of the type.
+        least: exponent of 2 of its smallest number.
+    """
+    mantissa, exponent = math.frexp(abs(number))
+    step = Fraction(2) ** max(exponent - bits, least)
+    away = abs(Fraction(text)) - Fraction(abs(number))
+    if away < 0 and mantissa == 0.5 and exponent - bits > least:
+        step /= 2  # below a power of two the numbers are twice as dense
+    return abs(away) < step / 2
 
 
 def _laid_out(number: float, text: str, sure: int) -> bytes:

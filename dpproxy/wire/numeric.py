@@ -1,7 +1,7 @@
 """``numeric`` in text and binary, exact over ``Decimal``.
 
-Binary is a header of four 16-bit numbers (count of digits, weight of the first one, sign, digits after the point
-to show), then the digits to base 10,000. Errors are ``ValueError`` and ``OverflowError``.
+Binary is a header of four 16-bit numbers (count of digits, weight of the first one, sign, digits after the
+point to show), then the digits to base 10,000. Errors are ``ValueError`` and ``OverflowError``.
 """
 
 import re
@@ -28,11 +28,11 @@ _EXACT: Final = Context(prec=_MAX_WHOLE + _MAX_SCALE)
 
 
 def _checked(value: Decimal) -> Decimal:
-    """Finite, within PostgreSQL's limits of digits, without the sign of zero."""
+    """Finite and within PostgreSQL's limits of digits."""
     exponent = value.as_tuple().exponent
     if value.adjusted() >= _MAX_WHOLE or not isinstance(exponent, int) or -exponent > _MAX_SCALE:
         raise OverflowError
-    return value or value.copy_abs()
+    return value
 
 
 def _mark(value: Decimal) -> int:
@@ -47,7 +47,9 @@ def _exact(value: Decimal | int, scale: int | None) -> Decimal:
     if not number.is_finite():
         return number
     number = _checked(number)
-    return number if scale is None else number.quantize(Decimal((0, (1,), -scale)), ROUND_HALF_UP, _EXACT)
+    if scale is not None:
+        number = number.quantize(Decimal((0, (1,), -scale)), ROUND_HALF_UP, _EXACT)
+    return number or number.copy_abs()  # there is no negative zero
 
 
 def read_text(data: bytes) -> Decimal:
@@ -57,8 +59,7 @@ def read_text(data: bytes) -> Decimal:
         return _SPECIAL[text.lower()]
     if not _TEXT.fullmatch(text):
         raise ValueError
-    value = _checked(Decimal(text))
-    return Decimal(format(value, "f"))
+    return Decimal(format(_exact(Decimal(text), None), "f"))
 
 
 def write_text(value: Decimal | int, scale: int | None = None) -> bytes:

@@ -1,7 +1,7 @@
 """SCRAM-SHA-256 from the server's side (RFC 5802, RFC 7677), without channel binding.
 
-libpq sends an empty user name, as the one of the startup packet counts; ``scramp``'s server refuses that, so the
-exchange is here and only the preparation of the password is its.
+libpq sends an empty user name, as the one of the startup packet counts; ``scramp``'s server refuses that, so
+the exchange is here and only the preparation of the password is its.
 """
 
 import binascii
