@@ -1,7 +1,8 @@
 """The staircase in the continuum: reference figures and error predictions, in floats, never used to release.
 
-Components are scaled to sensitivity 1; gamma is the half-width of the innermost box. Source: Soria-Comas, "Improving
-data utility in differential privacy and k-anonymity", 2013, ch. 4; Theorem 1 read with the exponent -(i+1)*epsilon.
+Components are scaled to sensitivity 1; gamma is the half-width of the innermost box. Source: Soria-Comas,
+"Improving data utility in differential privacy and k-anonymity", 2013, ch. 4; Theorem 1 with the exponent
+-(i+1)*epsilon.
 """
 
 import math
@@ -61,7 +62,7 @@ def laplace_variance(widths: Sequence[float], epsilon: float) -> float:
 
 
 def laplace_region(confidence: float, widths: Sequence[float], epsilon: float) -> float:
-    """Return the least alpha such that the sum of sizes of Laplace noise is at most alpha with that confidence."""
+    """Return the least alpha such that Laplace noise has L1 norm at most alpha with that confidence."""
     low, high = 0.0, 1000.0
     for _ in range(60):
         x = (low + high) / 2  # in units of the scale the sum has an Erlang distribution
