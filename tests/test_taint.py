@@ -15,7 +15,7 @@ KNOWS_EXACT = ("udfs/privacy.py", "udfs/mechanisms/", "dpproxy/backends/", "dppr
 """Who may name the type of an exact value."""
 OPENS_EXACT = ("udfs/privacy.py", "udfs/mechanisms/", "dpproxy/engine.py")
 """Who may read ``.value`` where the type is known."""
-KNOWS_ASYNCIO = ("dpproxy/server.py",)
+KNOWS_ASYNCIO = ("dpproxy/server.py", "dpproxy/client.py")
 BANNED_MODULES = ("random", "numpy.random", "scipy.stats")
 """Sources that are not cryptographic, or that draw from one."""
 ASYNC_MODULES = ("asyncio", "anyio", "trio", "uvloop", "selectors")

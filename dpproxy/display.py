@@ -1,0 +1,67 @@
+"""Answers and refusals as text for a terminal."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+WIDEST = 44
+"""Characters of a cell that are shown."""
+
+
+def render(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table; numbers to the right.
+
+    >>> print(render(["sex", "count"], [("Female", 9), ("Male", 10)]))
+     sex    | count
+    --------+-------
+     Female |     9
+     Male   |    10
+    """
+    cells = [[_cell(value) for value in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
+    right = [
+        bool(rows) and all(isinstance(row[n], int | float | Decimal) for row in rows)
+        for n in range(len(names))
+    ]
+
+    def line(values: Sequence[str]) -> str:
+        padded = (
+            value.rjust(width) if to_right else value.ljust(width)
+            for value, width, to_right in zip(values, widths, right, strict=True)
+        )
+        return f" {' | '.join(padded)}".rstrip()
+
+    return "\n".join([line(names), "+".join("-" * (width + 2) for width in widths), *map(line, cells)])
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float | Decimal):
+        value = round(value, 4)
+        text = f"{value:f}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+    else:
+        text = "" if value is None else str(value)
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..."
+
+
+def caret(text: str, position: int) -> list[str]:
+    r"""The line of an offset, and a caret under it.
+
+    >>> print("\n".join(caret("SELECT a,\n  b FROM t", 12)))
+    LINE 2:   b FROM t
+              ^
+    """
+    before = text[:position]
+    number, start = before.count("\n") + 1, before.rfind("\n") + 1
+    lead = f"LINE {number}: "
+    return [lead + text[start:].split("\n", 1)[0], " " * (len(lead) + position - start) + "^"]
+
+
+def spoken(*lines: str, detail: str | None, hint: str | None) -> str:
+    """Lines, then a detail and a hint where there are any.
+
+    >>> print(spoken("ERROR:  42703: no column", detail=None, hint="write b"))
+    ERROR:  42703: no column
+    HINT:  write b
+    """
+    more = [f"{word}:  {text}" for word, text in (("DETAIL", detail), ("HINT", hint)) if text]
+    return "\n".join([*lines, *more])
