@@ -1,0 +1,310 @@
+"""One client's socket: bytes to messages, work to threads, answers to the padding grid."""
+
+import asyncio
+import hmac
+import logging
+import secrets
+import ssl
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from dpproxy.errors import ProtocolViolation, Refusal, ShuttingDown, TooManyConnections
+from dpproxy.session import Engine, Session, Users, Work
+from dpproxy.wire import messages as m
+from dpproxy.wire.connection import Connection
+
+READ_SIZE: Final = 1 << 16
+WRITE_SIZE: Final = 1 << 18
+"""Bytes collected before they are written and the client's pace is awaited."""
+MOST_AHEAD: Final = 1 << 20
+"""Bytes read ahead while a statement runs."""
+UNWATCHED: Final = 0.05
+"""Seconds a statement runs before its client's socket is watched."""
+FAREWELL: Final = 1.0
+"""Seconds a client gets to take the last bytes."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to serve; ``padding`` and ``login_timeout`` in seconds."""
+
+    host: str = "127.0.0.1"
+    port: int = 6432
+    """0 for a free one."""
+    padding: float = 0.01
+    """The outcome of a charged statement leaves this long after its start, or 2, 4, 8 ... times; 0 for at once."""
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    max_connections: int = 100
+    login_timeout: float = 60.0
+    mock_key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    """What unknown users' invented salts are made of; kept across restarts, they do not change."""
+
+
+def released_after(elapsed: float, padding: float) -> float:
+    """Seconds after its start at which an outcome leaves, that was there after ``elapsed`` seconds.
+
+    >>> released_after(0.003, 0.01), released_after(0.03, 0.01), released_after(0.03, 0)
+    (0.01, 0.04, 0.03)
+    """
+    if padding <= 0:
+        return elapsed
+    while padding < elapsed:
+        padding *= 2
+    return padding
+
+
+@dataclass(slots=True)
+class Service:
+    """What all clients of a server share."""
+
+    options: Options
+    engine: Engine
+    users: Users
+    executor: ThreadPoolExecutor
+    tls: ssl.SSLContext | None
+    clients: dict[int, "Client"] = field(default_factory=dict)
+    admitted: int = 0
+    """Clients past their startup message."""
+
+    def cancel(self, request: m.CancelRequest) -> None:
+        """Interrupt the session that the request names, if the secret is right."""
+        client = self.clients.get(request.process)
+        expected = client.session.secret if client else secrets.randbits(32)
+        same = hmac.compare_digest(_word(request.secret), _word(expected))
+        if client is not None and same:
+            client.interrupt()
+
+
+class Client:
+    """One client's socket and the session behind it."""
+
+    def __init__(
+        self, service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, process: int
+    ) -> None:
+        self.session = Session(
+            service.engine, service.users, process=process, mock_key=service.options.mock_key
+        )
+        self._service = service
+        self._reader = reader
+        self._writer = writer
+        self._connection = Connection()
+        self._task = asyncio.current_task()
+        self._deadline = asyncio.timeout(service.options.login_timeout)
+        self._out = bytearray()
+        self._ahead = bytearray()
+        self._future: asyncio.Future[tuple[object, Exception | None]] | None = None
+        self._admitted = self._reading = self._gone = self._stopping = False
+
+    # --- from outside
+
+    def interrupt(self) -> None:
+        """Cancel what the session runs."""
+        if self._future is not None and self.session.caller is not None:
+            self._service.engine.cancel(self.session.caller.session)
+
+    def stop(self) -> None:
+        """The server stops: an idle client is told at once, a busy one when its statement is interrupted."""
+        self._stopping = True
+        self.interrupt()
+        if self._reading and self._task is not None:
+            self._task.cancel()
+
+    def abandon(self) -> None:
+        """The client had its time."""
+        self._writer.transport.abort()
+        if self._task is not None:
+            self._task.cancel()
+
+    # --- life
+
+    async def run(self) -> None:
+        """Serve the client until one of the two leaves."""
+        try:
+            async with self._deadline:
+                await self._converse()
+        except (OSError, TimeoutError):
+            _LOG.debug("client %d lost", self.session.process)
+        except Exception as error:  # noqa: BLE001 - one client's trouble is not the others'; the text may hold a value
+            _LOG.error("client %d: %s", self.session.process, type(error).__name__)
+        finally:
+            await self._leave()
+
+    async def _leave(self) -> None:
+        self._service.admitted -= self._admitted
+        self._connection.close()
+        if self._future is not None:
+            self.interrupt()
+            await asyncio.wait({self._future})
+        if self.session.caller is not None:
+            await self._outside(self.session.close)
+        self._writer.close()
+        with suppress(OSError, TimeoutError):
+            async with asyncio.timeout(FAREWELL):
+                await self._writer.wait_closed()
+        self._writer.transport.abort()
+
+    async def _converse(self) -> None:
+        try:
+            while not self._is_over():
+                data = await self._read()
+                if not data:
+                    return
+                for message in self._connection.receive(data):
+                    await self._answer(message)
+                    if self._is_over():
+                        break
+                await self._flush()
+        except (ProtocolViolation, ShuttingDown, TooManyConnections) as refusal:
+            await self._dismiss(refusal)
+
+    def _is_stopping(self) -> bool:
+        return self._stopping
+
+    def _is_over(self) -> bool:
+        return self.session.finished or self._gone
+
+    async def _read(self) -> bytes:
+        if self._is_stopping():
+            raise ShuttingDown("terminating connection because the server stops")
+        if self._ahead:
+            data = bytes(self._ahead)
+            self._ahead.clear()
+            return data
+        self._reading = True
+        try:
+            return await self._reader.read(READ_SIZE)
+        except asyncio.CancelledError:
+            if not self._is_stopping() or self._task is None or self._task.uncancel():
+                raise
+            raise ShuttingDown("terminating connection because the server stops") from None
+        finally:
+            self._reading = False
+
+    async def _flush(self) -> None:
+        if self._out:
+            self._writer.write(bytes(self._out))
+            self._out.clear()
+            await self._writer.drain()
+
+    async def _dismiss(self, refusal: Refusal) -> None:
+        self._say(m.ErrorResponse(refusal.sqlstate, refusal.message, hint=refusal.hint, severity="FATAL"))
+        await self._flush()
+
+    def _say(self, message: m.Backend) -> None:
+        self._out += self._connection.send(message)
+
+    # --- messages
+
+    async def _answer(self, message: m.Frontend) -> None:
+        match message:
+            case m.SSLRequest():
+                await self._encrypt()
+            case m.GSSENCRequest():
+                self._connection.tls_refused()
+                self._say(m.EncryptionAnswer(accepted=False))
+            case m.CancelRequest():
+                self._service.cancel(message)
+                self.session.finished = True
+            case m.Startup():
+                self._admit()
+                await self._drive(message)
+            case _:
+                await self._drive(message)
+
+    async def _encrypt(self) -> None:
+        if self._service.tls is None:
+            self._connection.tls_refused()
+            self._say(m.EncryptionAnswer(accepted=False))
+            return
+        self._connection.tls_accepted()
+        self._say(m.EncryptionAnswer(accepted=True))
+        await self._flush()
+        await self._writer.start_tls(
+            self._service.tls, ssl_handshake_timeout=self._service.options.login_timeout
+        )
+
+    def _admit(self) -> None:
+        if self._service.admitted >= self._service.options.max_connections:
+            raise TooManyConnections("too many connections", hint="close one, or raise the server's limit")
+        self._service.admitted += 1
+        self._admitted = True
+
+    async def _drive(self, message: m.Frontend) -> None:
+        steps = self.session.receive(message)
+        value: object = None
+        error: Exception | None = None
+        while True:
+            try:
+                step = steps.send(value) if error is None else steps.throw(error)
+            except StopIteration:
+                return
+            value = error = None
+            if isinstance(step, Work):
+                value, error = await self._work(step)
+            else:
+                await self._tell(step)
+
+    async def _tell(self, message: m.Backend) -> None:
+        self._say(message)
+        if isinstance(message, m.AuthenticationOk):
+            self._connection.authenticated()
+            self._deadline.reschedule(None)
+        if isinstance(message, m.ErrorResponse):
+            self._connection.failed()
+        if isinstance(message, m.ReadyForQuery) or len(self._out) > WRITE_SIZE:
+            await self._flush()
+
+    # --- work
+
+    async def _work(self, work: Work) -> tuple[object, Exception | None]:
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        outcome = await self._outside(work.call)
+        if work.charged:
+            elapsed = loop.time() - start
+            await asyncio.sleep(released_after(elapsed, self._service.options.padding) - elapsed)
+        return outcome
+
+    async def _outside(self, call: Callable[[], object]) -> tuple[object, Exception | None]:
+        """Make the call in a thread; a client that leaves meanwhile interrupts it."""
+        loop = asyncio.get_running_loop()
+        self._future = loop.run_in_executor(self._service.executor, _outcome, call)
+        done, _ = await asyncio.wait({self._future}, timeout=UNWATCHED)
+        if not done:
+            async with asyncio.TaskGroup() as tasks:
+                watch = tasks.create_task(self._watch())
+                await asyncio.wait({self._future})
+                watch.cancel()
+        outcome = self._future.result()
+        self._future = None
+        return outcome
+
+    async def _watch(self) -> None:
+        """Read ahead, to see a client leave."""
+        while len(self._ahead) < MOST_AHEAD and not self._gone:
+            try:
+                data = await self._reader.read(READ_SIZE)
+            except OSError:
+                data = b""
+            if data:
+                self._ahead += data
+            else:
+                self._gone = True
+                self.interrupt()
+
+
+def _outcome(call: Callable[[], object]) -> tuple[object, Exception | None]:
+    try:
+        return call(), None
+    except Exception as error:  # noqa: BLE001 - thrown again where the session waits for it
+        return None, error
+
+
+def _word(secret: int) -> bytes:
+    return (secret & 0xFFFFFFFF).to_bytes(4, "big")

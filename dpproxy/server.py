@@ -1,0 +1,146 @@
+"""Accepts clients until it is stopped; here and in ``client`` is all that knows asyncio."""
+
+import asyncio
+import os
+import signal
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from dpproxy.client import Client, Options, Service
+from dpproxy.errors import StartupError
+from dpproxy.session import Engine, Users
+
+__all__ = ["Options", "Server"]
+
+GRACE: Final = 10.0
+"""Seconds that clients get at shutdown."""
+
+
+class Server:
+    """Serves one engine to many clients, until it is stopped."""
+
+    def __init__(self, options: Options, engine: Engine, users: Users) -> None:
+        executor = ThreadPoolExecutor(options.max_connections, thread_name_prefix="statement")
+        self._service = Service(options, engine, users, executor, _tls_context(options))
+        self._last_process = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping = asyncio.Event()
+
+    def run(self, on_listening: Callable[[int], None] = lambda _port: None) -> None:
+        """Serve until SIGTERM, SIGINT or ``stop``; ``on_listening`` is told the port.
+
+        Raises:
+            StartupError: the address cannot be listened on.
+        """
+        with self._service.executor:
+            asyncio.run(self._serve(on_listening))
+
+    def stop(self) -> None:
+        """Say goodbye to every client and end ``run``; from any thread."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended already
+                self._loop.call_soon_threadsafe(self._stopping.set)
+
+    @contextmanager
+    def running(self) -> Iterator[int]:
+        """Serve in a thread of its own, and give the port.
+
+        Raises:
+            StartupError: the address cannot be listened on.
+        """
+        port: Future[int] = Future()
+
+        def run() -> None:
+            try:
+                self.run(port.set_result)
+            except StartupError as error:
+                port.set_exception(error)
+
+        thread = threading.Thread(target=run, name="server")
+        thread.start()
+        try:
+            yield port.result()
+        finally:
+            self.stop()
+            thread.join()
+
+    async def _serve(self, on_listening: Callable[[int], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        with _signals(self._loop, self._stopping.set):
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    listener = await self._listen(tasks)
+                    on_listening(listener.sockets[0].getsockname()[1])
+                    await self._stopping.wait()
+                    listener.close()
+                    tasks.create_task(self._part())
+            except* StartupError as group:
+                raise group.exceptions[0] from None
+
+    async def _listen(self, tasks: asyncio.TaskGroup) -> asyncio.Server:
+        def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            if (
+                len(self._service.clients) > 2 * self._service.options.max_connections
+                or self._stopping.is_set()
+            ):
+                writer.transport.abort()
+            else:
+                tasks.create_task(self._attend(reader, writer))
+
+        host, port = self._service.options.host, self._service.options.port
+        try:
+            return await asyncio.start_server(accept, host, port, backlog=1024)
+        except OSError as error:
+            known = error.errno and not isinstance(error, socket.gaierror)
+            reason = os.strerror(error.errno or 0) if known else error.strerror
+            raise StartupError(f"cannot listen on {host}:{port}: {reason}") from None
+
+    async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._last_process = self._last_process % 0x7FFFFFFF + 1
+        client = Client(self._service, reader, writer, self._last_process)
+        self._service.clients[client.session.process] = client
+        try:
+            await client.run()
+        finally:
+            del self._service.clients[client.session.process]
+
+    async def _part(self) -> None:
+        for client in list(self._service.clients.values()):
+            client.stop()
+        for _ in range(int(GRACE / 0.02)):
+            if not self._service.clients:
+                return
+            await asyncio.sleep(0.02)
+        for client in list(self._service.clients.values()):
+            client.abandon()
+
+
+def _tls_context(options: Options) -> ssl.SSLContext | None:
+    if options.tls_certificate is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(options.tls_certificate, options.tls_key)
+    except OSError as error:
+        reason = error.strerror or "not a certificate with its key"
+        raise StartupError(f"cannot use TLS certificate {options.tls_certificate}: {reason}") from None
+    return context
+
+
+@contextmanager
+def _signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
+    """SIGTERM and SIGINT stop the server, where it runs in the main thread."""
+    wanted = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
+    for number in wanted:
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number in wanted:
+            loop.remove_signal_handler(number)

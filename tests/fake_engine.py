@@ -1,0 +1,192 @@
+"""An engine that answers from a table of statements, users with known passwords, and scripts of messages."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+from dpproxy.errors import BudgetExceeded, Cancelled, UndefinedColumn
+from dpproxy.pgtypes import FLOAT8, INT4, INT8, NUMERIC, TEXT, Column, SqlType
+from dpproxy.plan import Answer, Caller, Notice, Prepared, Settings
+from dpproxy.session import Session, Work
+from dpproxy.session_queries import Queries
+from dpproxy.session_state import State
+from dpproxy.settings import DEFAULTS
+from dpproxy.transaction import Transaction
+from dpproxy.wire import messages as m
+from dpproxy.wire.scram import ScramSecret, make_secret
+
+ALICE = Caller("alice", frozenset({"analysts"}), "session-of-alice")
+ONE = (Column("?column?", INT4),)
+NAMED = (Column("region", TEXT), Column("n", INT8), Column("mean", FLOAT8), Column("total", NUMERIC))
+RATIO_ROWS = (("north", 10, 1.5, Decimal("12.30")), ("süd", -3, float("inf"), None))
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the engine knows of one statement."""
+
+    columns: tuple[Column, ...] | None
+    rows: Sequence[tuple[object, ...]] = ()
+    parameters: tuple[SqlType, ...] = ()
+    charged: bool = False
+    notices: tuple[Notice, ...] = ()
+
+
+KNOWN = {
+    "SELECT 1": Known(ONE, ((1,),)),
+    "SELECT region": Known(NAMED, RATIO_ROWS, charged=True, notices=(Notice("cost 0.1"),)),
+    "SELECT many": Known((Column("i", INT8),), tuple((i,) for i in range(10))),
+    "SELECT big": Known((Column("i", INT8), Column("t", TEXT)), tuple((i, "x" * 40) for i in range(30_000))),
+    "SELECT $1": Known((Column("a", INT4), Column("b", TEXT)), (), (INT4, TEXT)),
+    "SELECT slow": Known(ONE, ((1,),), charged=True),
+    "SELECT dear": Known(ONE, charged=True),
+    "SELECT broken": Known(ONE),
+    "SELECT epsilon": Known((Column("epsilon", TEXT),)),
+    "ALTER TABLE t SET PRIVACY PUBLIC": Known(None),
+    "SHOW PRIVACY BUDGETS": Known((Column("name", TEXT),), (("research",),)),
+}
+
+
+@dataclass
+class FakeEngine:
+    """Knows ``KNOWN``; ``SELECT slow`` runs until it is cancelled."""
+
+    log: list[str] = field(default_factory=list)
+    started: threading.Event = field(default_factory=threading.Event)
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    closed: threading.Event = field(default_factory=threading.Event)
+
+    def database_exists(self, name: str) -> bool:
+        return name == "main"
+
+    def open(self, caller: Caller) -> None:
+        self.log.append(f"open {caller.user}")
+
+    def close(self, caller: Caller) -> None:
+        self.log.append(f"close {caller.user}")
+        self.closed.set()
+
+    def prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
+        if sql not in KNOWN:
+            raise UndefinedColumn("no such column", hint="try SELECT 1", position=7)
+        known = KNOWN[sql]
+        self.log.append(f"prepare {sql}")
+        return Prepared(sql, known.parameters, known.columns, known.charged, tuple(types))
+
+    def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
+        known = KNOWN[prepared.sql]
+        self.log.append(f"run {prepared.sql}")
+        special = SPECIAL.get(prepared.sql)
+        rows = known.rows if special is None else special(self, values, settings)
+        tag = "ALTER TABLE" if known.columns is None else f"SELECT {len(rows)}"
+        return Answer(tag, known.columns, rows, known.notices)
+
+    def cancel(self, session: str) -> None:
+        self.log.append("cancel")
+        self.cancelled.set()
+
+    def show(self, caller: Caller, name: str, settings: Settings) -> str:
+        return "0.5"
+
+
+def _slow(engine: FakeEngine, _values, _settings):
+    engine.started.set()
+    if not engine.cancelled.wait(10):
+        raise AssertionError("nobody cancelled")
+    raise Cancelled("canceling statement due to user request")
+
+
+def _dear(_engine, _values, _settings):
+    raise BudgetExceeded("budget research is spent", hint="ask for less")
+
+
+def _broken(_engine, _values, _settings):
+    raise ValueError("secret-value-of-a-row")
+
+
+SPECIAL = {
+    "SELECT slow": _slow,
+    "SELECT dear": _dear,
+    "SELECT broken": _broken,
+    "SELECT epsilon": lambda _engine, _values, settings: ((settings["dp.epsilon"],),),
+    "SELECT $1": lambda _engine, values, _settings: (tuple(values),),
+}
+
+
+@dataclass
+class FakeUsers:
+    """alice and bob, whose passwords are their names backwards."""
+
+    secrets: dict[str, ScramSecret] = field(
+        default_factory=lambda: {name: make_secret(name[::-1], 4096) for name in ("alice", "bob")}
+    )
+
+    def lookup(self, name: str) -> ScramSecret | None:
+        return self.secrets.get(name)
+
+    def roles(self, name: str) -> frozenset[str]:
+        return frozenset({"analysts"})
+
+
+def logged_in(engine: FakeEngine | None = None) -> Session:
+    """A session past its login."""
+    engine = engine or FakeEngine()
+    session = Session(engine, FakeUsers())
+    session.caller = ALICE
+    session._queries = Queries(engine, ALICE, State(Transaction(DEFAULTS)))
+    session._reported = dict(DEFAULTS)
+    return session
+
+
+def drive(session: Session, message: m.Frontend) -> list[m.Backend]:
+    """Every message that one message brings back; work is done on the spot."""
+    said: list[m.Backend] = []
+    steps = session.receive(message)
+    send, value = steps.send, None
+    while True:
+        try:
+            step = send(value)
+        except StopIteration:
+            return said
+        send, value = steps.send, None
+        if not isinstance(step, Work):
+            said.append(step)
+            continue
+        try:
+            value = step.call()
+        except Exception as error:
+            send, value = steps.throw, error
+
+
+class Playbook:
+    """``Playbook(session) >> sent << expected``: true if all that was said was expected, in order.
+
+    Of an ErrorResponse or NoticeResponse, only the fields that the expected one fills count.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._said: list[m.Backend] = []
+
+    def __rshift__(self, message: m.Frontend) -> "Playbook":
+        assert not self._said, f"said and not expected: {self._said}"
+        self._said = drive(self._session, message)
+        return self
+
+    def __lshift__(self, expected: m.Backend) -> "Playbook":
+        assert self._said, f"nothing more was said, expected {expected}"
+        said = self._said.pop(0)
+        assert _blurred(said, expected) == expected
+        return self
+
+    def __bool__(self) -> bool:
+        assert not self._said, f"said and not expected: {self._said}"
+        return True
+
+
+def _blurred(said: m.Backend, expected: m.Backend) -> m.Backend:
+    if type(said) is not type(expected) or not isinstance(said, m.ErrorResponse | m.NoticeResponse):
+        return said
+    free = [name for name in ("message", "detail", "hint", "position") if not getattr(expected, name, "x")]
+    return replace(said, **{name: getattr(expected, name) for name in free})
