@@ -53,28 +53,38 @@ def register(connection: duckdb.DuckDBPyConnection, pool: Pool | None = None) ->
     ...     connection.sql("SELECT count(*) > 4 FROM dp_functions()").fetchall()
     [(True,)]
     """
-    names = connection.execute("SELECT DISTINCT function_name FROM duckdb_functions()").fetchall()
     for function in functions(pool or _DEFAULT):
         if function.run is None:
             head = f"{function.name}({function.arguments})"
             connection.execute(f"CREATE OR REPLACE TEMP MACRO {head} AS {function.body}")
-        elif (function.name,) not in names:
-            connection.create_function(
-                function.name,
-                function.run,
-                list(function.types),
-                function.returns,
-                type=PythonUDFType.ARROW,
-                null_handling=FunctionNullHandling.SPECIAL,
-                side_effects=True,
-            )
+        else:
+            _create(connection, function.name, function.run, function)
+
+
+def _create(
+    connection: duckdb.DuckDBPyConnection, name: str, run: Callable[..., Any], function: Function
+) -> None:
+    try:
+        connection.create_function(
+            name,
+            run,
+            list(function.types),
+            function.returns,
+            type=PythonUDFType.ARROW,
+            null_handling=FunctionNullHandling.SPECIAL,
+            side_effects=True,
+        )
+    except (duckdb.CatalogException, duckdb.NotImplementedException) as error:
+        # The one is raised where another connection of the database has it, the other where this one has.
+        if "already" not in str(error):
+            raise
 
 
 def release(pool: Pool, values: Any, widths: Any, epsilon: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
     """Add a joint draw to each row's list; parameters are checked and noise drawn before values are read."""
     sensitivities = arrow.read(widths)
     lengths = sensitivities.lengths
-    if not sensitivities.valid.all() or not lengths.all():
+    if not sensitivities.valid.all() or not lengths.all() or arrow.single(widths).flatten().null_count:
         raise InvalidMechanism("dp_release needs a list of sensitivities on every row")
     groups = list(_mechanisms(sensitivities, _nano(epsilon)))
     noise = [pool.take(mechanism, len(rows)) for mechanism, rows in groups]

@@ -1,6 +1,7 @@
 """Sources of words, and the test of fit that sampled laws are held to."""
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 
 import numpy as np
 import pytest

@@ -1,0 +1,36 @@
+"""A proof stands beside what it proves, and is read again whenever that changes."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from udfs.mechanisms import MECHANISMS
+
+ROOT = Path(__file__).parents[1]
+PROOFS = sorted((ROOT / "udfs").rglob("*.md"))
+HEADINGS = ["Precondition", "Pseudocode", "Postcondition", "Proof"]
+FIRST = re.compile(r"Proves (\w+\.py) at sha256:([0-9a-f]{64})")
+
+
+@pytest.mark.parametrize("path", PROOFS, ids=lambda path: path.name)
+def test_a_proof_is_of_the_file_as_it_is(path: Path):
+    first = FIRST.fullmatch(path.read_text(encoding="utf-8").splitlines()[0])
+    assert first, "the first line is: Proves <file>.py at sha256:<its hash>"
+    proved = path.with_name(first[1])
+    assert proved.stem == path.stem
+    now = hashlib.sha256(proved.read_bytes()).hexdigest()
+    assert now == first[2], f"{proved.name} has changed: read its proof again, then set its hash to {now}"
+
+
+@pytest.mark.parametrize("path", PROOFS, ids=lambda path: path.name)
+def test_a_proof_has_its_parts_in_order(path: Path):
+    headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert [heading for heading in headings if heading in HEADINGS] == HEADINGS
+
+
+def test_every_mechanism_has_a_proof():
+    files = {mechanism.__module__.rsplit(".", 1)[-1] for mechanism in MECHANISMS.values()}
+    assert files
+    assert files <= {path.stem for path in PROOFS}
