@@ -10,24 +10,32 @@ from dpproxy.pgcatalog import functions, macros
 from dpproxy.pgcatalog.view import CatalogueView
 
 MAX_SERIES = 100_000
-"""Most rows of one generate_series."""
+"""Most numbers that one generate_series may span."""
+SERIES_ERROR = "series too long"
+"""The engine's message where it would be more."""
 
-VERSION = "PostgreSQL 15.0 (dpproxy) on DuckDB, 64-bit"
+SERVER_VERSION = "15.0"
+"""Where the session has no setting server_version."""
 
 
-def text(value: str) -> exp.Expression:
+def text(value: str) -> exp.Expr:
     """A text literal."""
     return exp.Literal.string(value)
 
 
-def null() -> exp.Expression:
+def null() -> exp.Expr:
     """A NULL of type text."""
     return exp.Cast(this=exp.Null(), to=exp.DataType.build("VARCHAR", dialect="duckdb"))
 
 
-def call(name: str, *arguments: exp.Expression) -> exp.Expression:
+def call(name: str, *arguments: exp.Expr) -> exp.Expr:
     """A call by DuckDB's name."""
     return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def _version(view: CatalogueView) -> str:
+    number = view.settings.get("server_version", SERVER_VERSION).split()[0]
+    return f"PostgreSQL {number} (dpproxy) on DuckDB, 64-bit"
 
 
 def _user(view: CatalogueView) -> str:
@@ -48,19 +56,19 @@ SPOKEN: Mapping[str, Callable[[CatalogueView], str]] = {
 }
 """Words that read like columns and are functions."""
 
-NULLARY: Mapping[type[exp.Expression], Callable[[CatalogueView], str]] = {
+NULLARY: Mapping[type[exp.Expr], Callable[[CatalogueView], str]] = {
     exp.CurrentUser: _user,
     exp.SessionUser: _user,
     exp.CurrentCatalog: _database,
     exp.CurrentDatabase: _database,
     exp.CurrentSchema: lambda _view: "public",
-    exp.CurrentVersion: lambda _view: VERSION,
+    exp.CurrentVersion: _version,
 }
 
 _WORDS: Mapping[str, Callable[[CatalogueView], str]] = {
     **SPOKEN,
     "current_database": _database,
-    "version": lambda _view: VERSION,
+    "version": _version,
     "getdatabaseencoding": lambda _view: "UTF8",
     "pg_client_encoding": lambda _view: "UTF8",
 }
@@ -70,7 +78,7 @@ _FLAGS = {"pg_is_in_recovery": False, "pg_is_wal_replay_paused": False, "pg_jit_
 _NULLS = frozenset({"inet_client_addr", "inet_server_addr", "inet_client_port"})
 
 
-def _setting(node: exp.Anonymous, view: CatalogueView) -> exp.Expression:
+def _setting(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
     """current_setting(name [, missing_ok])."""
     name, *rest = node.expressions
     name = name.this if isinstance(name, exp.Cast) else name
@@ -86,7 +94,7 @@ def _setting(node: exp.Anonymous, view: CatalogueView) -> exp.Expression:
     raise UndefinedObject(f'unrecognized configuration parameter "{name.name}"', position=position(node))
 
 
-def _set_config(node: exp.Anonymous, _view: CatalogueView) -> exp.Expression:
+def _set_config(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
     """set_config(name, value, is_local): answers the value and sets nothing; SET does."""
     value = node.expressions[1]
     return exp.Cast(this=value, to=exp.DataType.build("VARCHAR", dialect="duckdb"))
@@ -95,17 +103,17 @@ def _set_config(node: exp.Anonymous, _view: CatalogueView) -> exp.Expression:
 _READ_ONLY = ("SELECT", "USAGE", "CONNECT", "MEMBER")
 
 
-def _privilege(node: exp.Anonymous, _view: CatalogueView) -> exp.Expression:
+def _privilege(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
     asked = node.expressions[-1]
     word = asked.name.upper().split()[0] if isinstance(asked, exp.Literal) and asked.name.strip() else ""
     return exp.Boolean(this=word in _READ_ONLY)
 
 
-def _typeof(node: exp.Anonymous, _view: CatalogueView) -> exp.Expression:
+def _typeof(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
     return call("lower", call("typeof", *node.expressions))
 
 
-_SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, CatalogueView], exp.Expression]]] = {
+_SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, CatalogueView], exp.Expr]]] = {
     "current_setting": ((1, 2), _setting),
     "set_config": ((3, 3), _set_config),
     "current_schemas": ((1, 1), lambda node, _view: schemas(node)),
@@ -116,7 +124,7 @@ _SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, Catalogue
 }
 
 
-def _constant(name: str, view: CatalogueView) -> exp.Expression | None:
+def _constant(name: str, view: CatalogueView) -> exp.Expr | None:
     if name in _WORDS:
         return text(_WORDS[name](view))
     if name in _NUMBERS:
@@ -124,7 +132,7 @@ def _constant(name: str, view: CatalogueView) -> exp.Expression | None:
     return exp.Boolean(this=_FLAGS[name]) if name in _FLAGS else None
 
 
-def rewritten(node: exp.Anonymous, view: CatalogueView) -> tuple[exp.Expression, str | None]:
+def rewritten(node: exp.Anonymous, view: CatalogueView) -> tuple[exp.Expr, str | None]:
     """The call for DuckDB, and the macro it uses.
 
     Raises:
@@ -145,7 +153,7 @@ def rewritten(node: exp.Anonymous, view: CatalogueView) -> tuple[exp.Expression,
     raise UndefinedFunction(f"function {name} does not exist in the catalogue", position=position(node))
 
 
-def schemas(node: exp.Expression) -> exp.Expression:
+def schemas(node: exp.Expr) -> exp.Expr:
     """current_schemas(include_implicit)."""
     argument = node.this if isinstance(node, exp.CurrentSchemas) else node.expressions[0]
     implicit = isinstance(argument, exp.Boolean) and bool(argument.this)
@@ -154,8 +162,8 @@ def schemas(node: exp.Expression) -> exp.Expression:
     )
 
 
-def bounded_series(node: exp.Expression) -> exp.Expression:
-    """generate_series with at most `MAX_SERIES` rows.
+def bounded_series(node: exp.Expr) -> exp.Expr:
+    """generate_series that ends in an error where it would give more than `MAX_SERIES` rows.
 
     Raises:
         Unsupported: a step other than a literal whole number over zero.
@@ -165,6 +173,8 @@ def bounded_series(node: exp.Expression) -> exp.Expression:
         isinstance(step, exp.Literal) and not step.is_string and step.name.isdigit()
     ):
         raise Unsupported("generate_series takes a literal positive step here", position=position(node))
-    limit = exp.Add(this=exp.Paren(this=start.copy()), expression=exp.Literal.number(MAX_SERIES - 1))
-    node.set("end", exp.Least(this=end.copy(), expressions=[limit]))
+    span = exp.Sub(this=exp.Paren(this=end.copy()), expression=exp.Paren(this=start.copy()))
+    large = exp.GTE(this=span, expression=exp.Literal.number(MAX_SERIES))
+    stop = call("error", text(SERIES_ERROR))
+    node.set("end", exp.Case(ifs=[exp.If(this=large, true=stop)], default=end.copy()))
     return node

@@ -2,8 +2,8 @@
 
 from sqlglot import exp
 
-from dpproxy.errors import Unsupported
 from dpproxy.analysis.position import position
+from dpproxy.errors import Unsupported
 
 _STORED: dict[str, str] = {
     "bool": "BOOLEAN",
@@ -32,10 +32,31 @@ _STORED: dict[str, str] = {
     "int2vector": "SMALLINT[]",
     "oidvector": "UINTEGER[]",
     **dict.fromkeys(
-        (
-            "text varchar char character bpchar name cstring regproc regprocedure regoper regoperator json jsonb "
-            "uuid inet aclitem xml unknown pg_node_tree sql_identifier character_data yes_or_no regcollation"
-        ).split(),
+        [
+            "text",
+            "varchar",
+            "char",
+            "character",
+            "bpchar",
+            "name",
+            "cstring",
+            "regproc",
+            "regprocedure",
+            "regoper",
+            "regoperator",
+            "json",
+            "jsonb",
+            "uuid",
+            "inet",
+            "aclitem",
+            "xml",
+            "unknown",
+            "pg_node_tree",
+            "sql_identifier",
+            "character_data",
+            "yes_or_no",
+            "regcollation",
+        ],
         "VARCHAR",
     ),
 }
@@ -52,7 +73,7 @@ OBJECTS = {
 _SCHEMAS = frozenset({"pg_catalog", "information_schema"})
 
 
-def written_name(kind: exp.Expression) -> str:
+def written_name(kind: exp.Expr) -> str:
     """The type's name without schema, parameters and brackets, lower case."""
     inner = kind.args.get("kind")
     match inner:
@@ -64,13 +85,13 @@ def written_name(kind: exp.Expression) -> str:
             return str(getattr(kind.this, "value", kind.this)).lower()
 
 
-def _pieces(kind: exp.Expression) -> tuple[exp.Expression, str]:
+def _pieces(kind: exp.Expr) -> tuple[exp.Expr, str]:
     if isinstance(kind, exp.DataType) and kind.this == exp.DataType.Type.ARRAY:
         return kind.expressions[0], "[]"
     return kind, ""
 
 
-def stored(kind: exp.Expression) -> str:
+def stored(kind: exp.Expr) -> str:
     """The DuckDB type.
 
     Raises:

@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -29,14 +29,14 @@ class Catalogue:
         self._databases: OrderedDict[tuple[object, ...], Database] = OrderedDict()
         self._closed = False
 
-    def covers(self, tree: exp.Expression) -> bool:
+    def covers(self, tree: exp.Expr) -> bool:
         """Whether it is a query all of whose relations, at any depth, are the catalogue's own."""
         if not isinstance(tree, exp.Query | exp.Values):
             return False
         return all(scopes.is_own(table) for table in scopes.relations(tree))
 
     def prepare(
-        self, view: CatalogueView, tree: exp.Expression, types: Sequence[int]
+        self, view: CatalogueView, tree: exp.Expr, types: Sequence[int]
     ) -> tuple[tuple[SqlType, ...], tuple[Column, ...]]:
         """Types of the parameters, and the result's columns.
 
@@ -53,7 +53,7 @@ class Catalogue:
         described = self._database(view).describe(statement, _fresh(statement, _no_rows(view)))
         return kinds, _columns(statement, described)
 
-    def run(self, view: CatalogueView, tree: exp.Expression, values: Sequence[object], dp: Fresh) -> Answer:
+    def run(self, view: CatalogueView, tree: exp.Expr, values: Sequence[object], dp: Fresh) -> Answer:
         """The answer.
 
         Args:
@@ -65,7 +65,7 @@ class Catalogue:
         Raises:
             Refusal: for whatever is not on a list, or too large.
         """
-        kinds = parameters.types(tree, [_OID_OF.get(type(value), 0) for value in values])
+        kinds = parameters.types(tree, [0] * len(values))
         statement = rewrite(view, tree, kinds, values)
         described, fetched = self._database(view).run(statement, _fresh(statement, {**_no_rows(view), **dp}))
         columns = _columns(statement, described)
@@ -86,16 +86,13 @@ class Catalogue:
             if self._closed:
                 raise ShuttingDown("the server is shutting down")
             found = self._databases.get(view.key)
-            if found is None:
+            if found is None or found.broken:
                 found = self._databases[view.key] = Database(view)
                 if len(self._databases) > MAX_DATABASES:
                     # Not closed here: a statement of another thread may run in it; it ends with its last cursor.
                     self._databases.popitem(last=False)
             self._databases.move_to_end(view.key)
             return found
-
-
-_OID_OF: Mapping[type, int] = {}
 
 
 def _columns(statement: Rewritten, described: Described) -> tuple[Column, ...]:

@@ -1,19 +1,32 @@
 """An in-memory DuckDB that holds the catalogue of one view and nothing else, filled as statements ask for it."""
 
+import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from decimal import Decimal
 
 import duckdb
 import pyarrow as pa
 
-from dpproxy.errors import Cancelled, InvalidText, TooComplex, UndefinedColumn, UndefinedFunction, Unsupported
+from dpproxy.errors import (
+    Cancelled,
+    DivisionByZero,
+    InvalidText,
+    NumberOutOfRange,
+    Refusal,
+    TooComplex,
+    UndefinedColumn,
+    UndefinedFunction,
+    Unsupported,
+)
 from dpproxy.pgcatalog import macros
+from dpproxy.pgcatalog.calls import MAX_SERIES, SERIES_ERROR
 from dpproxy.pgcatalog.relations import INTERNAL, TABLES
 from dpproxy.pgcatalog.rewrite import SCHEMAS, Rewritten, fresh_name
 from dpproxy.pgcatalog.table import Table
 from dpproxy.pgcatalog.view import CatalogueView
-from dpproxy.pgtypes import Column
+from dpproxy.pgtypes import NUMERIC, Column
 
 MAX_ROWS = 100_000
 """Most rows of one answer."""
@@ -42,6 +55,8 @@ class Database:
 
     def __init__(self, view: CatalogueView) -> None:
         self._view = view
+        self.broken = False
+        """Set by an error after which DuckDB answers nothing more."""
         self._filling = threading.Lock()
         self._filled: set[tuple[str, str]] = set()
         self._root = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "256MB"})
@@ -82,14 +97,15 @@ class Database:
     def _cursor(self, statement: Rewritten, fresh: Fresh) -> Iterator[duckdb.DuckDBPyConnection]:
         self._fill(statement.tables)
         cursor = self._root.cursor()
-        watch = threading.Timer(TIME_LIMIT, cursor.interrupt)
+        watch = threading.Timer(TIME_LIMIT, _interrupt, (cursor,))
         try:
             for name in statement.fresh:
                 cursor.register(fresh_name(name), _arrow(*fresh[name]))
             watch.start()
             yield cursor
         except duckdb.Error as error:
-            raise _refusal(error) from None
+            self.broken |= isinstance(error, duckdb.FatalException | duckdb.InternalException)
+            raise _refusal(error, statement) from None
         finally:
             watch.cancel()
             cursor.close()
@@ -103,6 +119,11 @@ class Database:
                 _create(self._root, _table(key))
                 _insert(self._root, _table(key), self._view)
                 self._filled.add(key)
+
+
+def _interrupt(cursor: duckdb.DuckDBPyConnection) -> None:
+    with suppress(duckdb.Error):  # it may just have been closed
+        cursor.interrupt()
 
 
 def _table(key: tuple[str, str]) -> Table:
@@ -124,7 +145,8 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: Table, view: Catalogue
     if rows:
         marks = ", ".join("?" * len(table.columns))
         batch = [row.get(name) for row in rows for name in table.columns]
-        connection.execute(f"INSERT INTO {_target(table)} VALUES " + ", ".join([f"({marks})"] * len(rows)), batch)
+        places = ", ".join([f"({marks})"] * len(rows))
+        connection.execute(f"INSERT INTO {_target(table)} VALUES {places}", batch)  # noqa: S608 - our own names
 
 
 _ARROW = {
@@ -135,7 +157,6 @@ _ARROW = {
     "oid": pa.uint32(),
     "float4": pa.float32(),
     "float8": pa.float64(),
-    "numeric": pa.decimal128(38, 10),
     "bytea": pa.binary(),
     "date": pa.date32(),
     "timestamp": pa.timestamp("us"),
@@ -143,25 +164,57 @@ _ARROW = {
 }
 
 
+def _arrow_type(column: Column, values: Sequence[object]) -> pa.DataType:
+    if column.type.oid != NUMERIC.oid:
+        return _ARROW.get(column.type.name, pa.string())
+    exponents = [value.as_tuple().exponent for value in values if isinstance(value, Decimal)]
+    return pa.decimal128(38, min(38, max((-e for e in exponents if isinstance(e, int) and e < 0), default=0)))
+
+
 def _arrow(columns: tuple[Column, ...], rows: Sequence[tuple[object, ...]]) -> pa.Table:
-    kinds = [_ARROW.get(column.type.name, pa.string()) for column in columns]
-    arrays = [pa.array([row[at] for row in rows], type=kind) for at, kind in enumerate(kinds)]
+    values = [[row[at] for row in rows] for at in range(len(columns))]
+    kinds = [_arrow_type(column, held) for column, held in zip(columns, values, strict=True)]
+    arrays = [pa.array(held, type=kind) for held, kind in zip(values, kinds, strict=True)]
     return pa.table(arrays, names=[column.name for column in columns])
 
 
-def _refusal(error: duckdb.Error) -> Exception:
-    """The engine's error in our words; its text may name what only we know."""
-    match error:
-        case duckdb.InterruptException():
-            return Cancelled("canceling statement due to statement timeout")
-        case duckdb.OutOfMemoryException():
-            return TooComplex("the statement needs too much memory")
-        case duckdb.ConversionException() | duckdb.OutOfRangeException() | duckdb.InvalidInputException():
-            return InvalidText("a value does not read as its type")
-        case duckdb.BinderException() if "Referenced column" in str(error) or "does not have a column" in str(
-            error
-        ):
-            return UndefinedColumn("a column of this statement does not exist")
-        case duckdb.BinderException() if "No function matches" in str(error):
-            return UndefinedFunction("no function or operator for arguments of these types")
+_MISSING = re.compile(r'Referenced column "([^"]+)"|does not have a column named "([^"]+)"')
+
+
+def _refusal(error: duckdb.Error, statement: Rewritten) -> Refusal:
+    """The engine's error in our words; its own text may name what only we know."""
+    for kind, build in _REFUSALS:
+        if isinstance(error, kind):
+            return build()
+    message = str(error)
+    for part, build in _BY_TEXT.items():
+        if part in message:
+            return build()
+    missing = _MISSING.search(message)
+    if missing:
+        name = missing[1] or missing[2]
+        return UndefinedColumn(
+            f'column "{name}" does not exist', position=statement.columns.get(name.lower())
+        )
+    if isinstance(error, duckdb.InvalidInputException):
+        return _input_refused()
     return Unsupported("the catalogue cannot answer this statement")
+
+
+_BY_TEXT: Mapping[str, Callable[[], Refusal]] = {
+    SERIES_ERROR: lambda: TooComplex(f"a series of more than {MAX_SERIES} numbers"),
+    "ivision by zero": lambda: DivisionByZero("division by zero"),
+    "No function matches": lambda: UndefinedFunction("no function or operator for arguments of these types"),
+}
+
+
+def _input_refused() -> Refusal:
+    return InvalidText("a value does not read as its type")
+
+
+_REFUSALS: tuple[tuple[type[duckdb.Error], Callable[[], Refusal]], ...] = (
+    (duckdb.InterruptException, lambda: Cancelled("canceling statement due to statement timeout")),
+    (duckdb.OutOfMemoryException, lambda: TooComplex("the statement needs too much memory")),
+    (duckdb.ConversionException, _input_refused),
+    (duckdb.OutOfRangeException, lambda: NumberOutOfRange("a number is out of range")),
+)

@@ -31,15 +31,28 @@ _MACRO = {
     "to_regrole": "to_role",
     "to_regtype": "to_type",
     **dict.fromkeys(
-        (
-            "pg_collation_is_visible pg_conversion_is_visible pg_function_is_visible pg_opclass_is_visible "
-            "pg_operator_is_visible pg_opfamily_is_visible pg_statistics_obj_is_visible pg_ts_config_is_visible "
-            "pg_ts_dict_is_visible pg_type_is_visible"
-        ).split(),
+        [
+            "pg_collation_is_visible",
+            "pg_conversion_is_visible",
+            "pg_function_is_visible",
+            "pg_opclass_is_visible",
+            "pg_operator_is_visible",
+            "pg_opfamily_is_visible",
+            "pg_statistics_obj_is_visible",
+            "pg_ts_config_is_visible",
+            "pg_ts_dict_is_visible",
+            "pg_type_is_visible",
+        ],
         "true_of",
     ),
     **dict.fromkeys(
-        "pg_database_size pg_indexes_size pg_relation_size pg_table_size pg_total_relation_size".split(),
+        [
+            "pg_database_size",
+            "pg_indexes_size",
+            "pg_relation_size",
+            "pg_table_size",
+            "pg_total_relation_size",
+        ],
         "zero_of",
     ),
 }
@@ -79,12 +92,55 @@ PRIVILEGE_COUNTS = {name: _BY_COUNT[name] for name in PRIVILEGES}
 
 _SAME = {
     name: name
-    for name in (
-        "abs array_length btrim cardinality ceil char_length concat count floor generate_subscripts length lower "
-        "ltrim max min mod replace reverse round rtrim sign split_part starts_with strpos substr substring sum "
-        "translate trim unnest upper json_object coalesce nullif array_agg string_agg bool_and bool_or left right "
-        "concat_ws greatest least array_position row avg regexp_replace"
-    ).split()
+    for name in [
+        "abs",
+        "array_length",
+        "btrim",
+        "cardinality",
+        "ceil",
+        "char_length",
+        "concat",
+        "count",
+        "floor",
+        "generate_subscripts",
+        "length",
+        "lower",
+        "ltrim",
+        "max",
+        "min",
+        "mod",
+        "replace",
+        "reverse",
+        "round",
+        "rtrim",
+        "sign",
+        "split_part",
+        "starts_with",
+        "strpos",
+        "substr",
+        "substring",
+        "sum",
+        "translate",
+        "trim",
+        "unnest",
+        "upper",
+        "json_object",
+        "coalesce",
+        "nullif",
+        "array_agg",
+        "string_agg",
+        "bool_and",
+        "bool_or",
+        "left",
+        "right",
+        "concat_ws",
+        "greatest",
+        "least",
+        "array_position",
+        "row",
+        "avg",
+        "regexp_replace",
+    ]
 }
 
 FUNCTIONS: dict[str, str] = {

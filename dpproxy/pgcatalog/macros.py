@@ -9,9 +9,11 @@ _NAMES = {"class": "class_names", "type": "type_names", "role": "role_names", "s
 
 
 def _lookups(kind: str, table: str) -> dict[str, tuple[str, str]]:
-    spelled = "CASE WHEN contains(CAST(x AS VARCHAR), '\"') THEN CAST(x AS VARCHAR) ELSE lower(CAST(x AS VARCHAR)) END"
-    found = f"(SELECT min(internal_oid) FROM internal.{table} WHERE internal_name = {spelled})"
-    shown = f"(SELECT min(internal_name) FROM internal.{table} WHERE internal_shown AND internal_oid = x)"
+    given = "CAST(x AS VARCHAR)"
+    spelled = f"CASE WHEN contains({given}, '\"') THEN {given} ELSE lower({given}) END"
+    rows = f"FROM internal.{table} WHERE"
+    found = f"(SELECT min(internal_oid) {rows} internal_name = {spelled})"
+    shown = f"(SELECT min(internal_name) {rows} internal_shown AND internal_oid = x)"
     return {
         f"to_{kind}": ("x", f"coalesce(TRY_CAST(x AS UINTEGER), {found})"),
         f"{kind}_name": ("x", f"coalesce({shown}, CASE x WHEN 0 THEN '-' ELSE CAST(x AS VARCHAR) END)"),
@@ -19,7 +21,15 @@ def _lookups(kind: str, table: str) -> dict[str, tuple[str, str]]:
 
 
 _NULL = "CAST(NULL AS VARCHAR)"
-_COMMENT = "(SELECT min(description) FROM pg_catalogue.pg_description WHERE objoid = o AND objsubid = 0 AND classoid = 1259)"
+_COMMENT = (
+    "(SELECT min(description) FROM pg_catalogue.pg_description "
+    "WHERE objoid = o AND objsubid = 0 AND classoid = 1259)"
+)
+_ROLE = (
+    "coalesce((SELECT min(internal_name) FROM internal.role_names WHERE internal_oid = x), "
+    "'unknown (OID=' || x || ')')"
+)
+_TEXT = "'''' || replace(CAST(x AS VARCHAR), '''', '''''') || ''''"
 _FORMAT = (
     "CASE WHEN t IS NULL THEN NULL WHEN t = 1700 AND m > 3 THEN "
     "'numeric(' || ((m - 4) >> 16) || ',' || ((m - 4) & 65535) || ')' ELSE coalesce((SELECT min(internal_name) FROM "
@@ -38,15 +48,14 @@ MACROS: dict[str, tuple[str, str]] = {
     "false_of": ("a", "CAST(CASE WHEN a IS NULL THEN NULL ELSE false END AS BOOLEAN)"),
     "format_type": ("t, m", _FORMAT),
     "join_array": ("a, s, n := NULL", "array_to_string(list_transform(a, lambda i: coalesce(i, n)), s)"),
-    "name_of_role": ("x", "coalesce((SELECT min(internal_name) FROM internal.role_names WHERE internal_oid = x), "
-                          "'unknown (OID=' || x || ')')"),
+    "name_of_role": ("x", _ROLE),
     "null1": ("a", _NULL),
     "null2": ("a, b", _NULL),
     "null3": ("a, b, c", _NULL),
     "object_comment": ("o, k := 'pg_class'", f"CASE WHEN k = 'pg_class' THEN {_COMMENT} END"),
     "quote_identifier": ("x", _QUOTE),
-    "quote_text": ("x", "'''' || replace(CAST(x AS VARCHAR), '''', '''''') || ''''"),
-    "quote_null": ("x", "CASE WHEN x IS NULL THEN 'NULL' ELSE '''' || replace(CAST(x AS VARCHAR), '''', '''''') || '''' END"),
+    "quote_text": ("x", _TEXT),
+    "quote_null": ("x", f"coalesce({_TEXT}, 'NULL')"),
     "table_visible": ("x", oids.visible("x")),
     "true_of": ("a", "CAST(CASE WHEN a IS NULL THEN NULL ELSE true END AS BOOLEAN)"),
     "zero_of": ("a", "CAST(CASE WHEN a IS NULL THEN NULL ELSE 0 END AS BIGINT)"),

@@ -18,14 +18,14 @@ _COLUMNS = {name: kind for table in TABLES.values() for name, kind in table.colu
 
 
 def number(node: exp.Parameter) -> int:
-    """n of ``$n``."""
+    """N of ``$n``."""
     try:
         return int(node.name)
     except ValueError:
         raise Unsupported("only parameters of the form $1 are supported", position=position(node)) from None
 
 
-def types(tree: exp.Expression, declared: Sequence[int]) -> tuple[SqlType, ...]:
+def types(tree: exp.Expr, declared: Sequence[int]) -> tuple[SqlType, ...]:
     """Types of all parameters: the declared, else by what stands beside, else text."""
     found = {number(node): node for node in tree.find_all(exp.Parameter)}
     count = max(max(found, default=0), len(declared))
@@ -49,10 +49,11 @@ def _inferred(node: exp.Parameter) -> SqlType:
         case exp.EQ() | exp.NEQ() | exp.In() | exp.LT() | exp.GT() | exp.LTE() | exp.GTE() as beside:
             column = next((c for c in (beside.this, beside.expression) if isinstance(c, exp.Column)), None)
             return TEXT if column is None else column_type(_COLUMNS.get(column.name.lower(), "VARCHAR"))
-    return TEXT
+        case _:
+            return TEXT
 
 
-def put_in(tree: exp.Expression, kinds: Sequence[SqlType], values: Sequence[object] | None) -> None:
+def put_in(tree: exp.Expr, kinds: Sequence[SqlType], values: Sequence[object] | None) -> None:
     """Replace each ``$n`` by its value; without values by a NULL of its type.
 
     A text is put in bare: like PostgreSQL's unknown literal, it takes the type of what stands beside it.
@@ -64,7 +65,7 @@ def put_in(tree: exp.Expression, kinds: Sequence[SqlType], values: Sequence[obje
         node.replace(_literal(kinds[at], None if values is None else values[at]))
 
 
-def _literal(kind: SqlType, value: object) -> exp.Expression:
+def _literal(kind: SqlType, value: object) -> exp.Expr:
     if value is None:
         return exp.Null() if kind.oid in TEXTS else _cast(exp.Null(), _NULLS.get(kind.name, "text"))
     build = _LITERALS.get(type(value))
@@ -89,23 +90,23 @@ _NULLS = {
 """Casts for a NULL, by the parameter's type."""
 
 
-def _cast(value: exp.Expression, kind: str) -> exp.Expression:
+def _cast(value: exp.Expr, kind: str) -> exp.Expr:
     return exp.Cast(this=value, to=exp.DataType.build(kind, dialect="postgres"))
 
 
-def _text(value: object) -> exp.Expression:
+def _text(value: object) -> exp.Expr:
     if "\0" in str(value):
         raise InvalidText("a text holds a zero byte")
     return exp.Literal.string(str(value))
 
 
-def _number(value: object) -> exp.Expression:
+def _number(value: object) -> exp.Expr:
     text = format(value, "f") if isinstance(value, Decimal) else str(value)
-    literal: exp.Expression = exp.Literal.number(text.lstrip("-"))
+    literal: exp.Expr = exp.Literal.number(text.lstrip("-"))
     return exp.Paren(this=exp.Neg(this=literal)) if text.startswith("-") else literal
 
 
-_LITERALS: dict[type, Callable[[object], exp.Expression]] = {
+_LITERALS: dict[type, Callable[[object], exp.Expr]] = {
     str: _text,
     bool: lambda value: exp.Boolean(this=value),
     int: _number,

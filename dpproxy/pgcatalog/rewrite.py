@@ -13,7 +13,7 @@ from sqlglot import ErrorLevel, exp
 from dpproxy.analysis.position import position
 from dpproxy.errors import UndefinedTable, Unsupported
 from dpproxy.pgcatalog import allowed, calls, casts, macros, parameters, scopes, titles
-from dpproxy.pgcatalog.calls import call, null, text
+from dpproxy.pgcatalog.calls import call, text
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.pgtypes import SqlType
@@ -32,6 +32,7 @@ class Rewritten:
         tables: catalogue relations to fill before it runs.
         fresh: relations whose rows come with the statement: those of dp, and `SESSION`.
         titles: names of the result columns; None where DuckDB's names hold (``*``).
+        columns: where each column, by lower-case name, first stands in the text.
     """
 
     view: CatalogueView
@@ -39,10 +40,11 @@ class Rewritten:
     titles: tuple[str, ...] | None = None
     tables: set[tuple[str, str]] = field(default_factory=set)
     fresh: set[str] = field(default_factory=set)
+    columns: dict[str, int | None] = field(default_factory=dict)
 
 
 def rewrite(
-    view: CatalogueView, tree: exp.Expression, kinds: Sequence[SqlType], values: Sequence[object] | None
+    view: CatalogueView, tree: exp.Expr, kinds: Sequence[SqlType], values: Sequence[object] | None
 ) -> Rewritten:
     """Check and translate; without values each parameter is a NULL of its type.
 
@@ -53,7 +55,7 @@ def rewrite(
     tree = _selected(tree.copy())
     parameters.put_in(tree, kinds, values)
     _name_columns(tree)
-    state = Rewritten(view, titles=_titles(tree))
+    state = Rewritten(view, titles=_titles(tree), columns=_places(tree))
     nodes = list(tree.walk(bfs=True))
     for node in reversed(nodes):
         rule = _RULES.get(type(node))
@@ -65,7 +67,7 @@ def rewrite(
     return state
 
 
-def _selected(tree: exp.Expression) -> exp.Expression:
+def _selected(tree: exp.Expr) -> exp.Expr:
     """A bare VALUES as a SELECT with PostgreSQL's column names."""
     if not isinstance(tree, exp.Values):
         return tree
@@ -76,35 +78,42 @@ def _selected(tree: exp.Expression) -> exp.Expression:
     return exp.Select(expressions=[exp.Star()], from_=exp.From(this=tree))
 
 
-def _name_columns(tree: exp.Expression) -> None:
+def _name_columns(tree: exp.Expr) -> None:
     for select in tree.find_all(exp.Select):
         named = [p if _has_name(p) else _aliased(p) for p in select.expressions]
         select.set("expressions", named)
 
 
-def _titles(tree: exp.Expression) -> tuple[str, ...] | None:
-    assert isinstance(tree, exp.Query)
-    starred = any(p.is_star for p in tree.selects)
-    return None if starred else tuple(str(p.alias_or_name) for p in tree.selects)
+def _titles(tree: exp.Expr) -> tuple[str, ...] | None:
+    projections = tree.selects if isinstance(tree, exp.Query) else []
+    starred = any(p.is_star for p in projections)
+    return None if starred else tuple(str(p.alias_or_name) for p in projections)
 
 
-def _has_name(projection: exp.Expression) -> bool:
+def _places(tree: exp.Expr) -> dict[str, int | None]:
+    return {column.name.lower(): position(column) for column in reversed(list(tree.find_all(exp.Column)))}
+
+
+def _has_name(projection: exp.Expr) -> bool:
     if isinstance(projection, exp.Column):
         return projection.name.lower() not in calls.SPOKEN or bool(projection.table)
     return isinstance(projection, exp.Alias | exp.Star)
 
 
-def _aliased(projection: exp.Expression) -> exp.Expression:
+def _aliased(projection: exp.Expr) -> exp.Expr:
     return exp.Alias(this=projection, alias=exp.to_identifier(titles.title(projection), quoted=True))
 
 
-def _table(node: exp.Expression, state: Rewritten) -> exp.Expression:
-    assert isinstance(node, exp.Table)
+def _table(node: exp.Expr, state: Rewritten) -> exp.Expr:
+    if not isinstance(node, exp.Table):
+        return node
     if not isinstance(node.this, exp.Identifier):
         return _table_function(node)
     if not scopes.is_relation(node):
         return node
     schema, name = scopes.folded(node.args.get("db")) or "pg_catalog", scopes.folded(node.this)
+    if node.catalog and node.catalog != state.view.database:
+        raise Unsupported("cross-database references are not supported", position=position(node))
     if schema == "dp":
         return _fresh(node, state, name, any(r.name == name for r in state.view.own))
     if (schema, name) not in TABLES:
@@ -116,7 +125,7 @@ def _table(node: exp.Expression, state: Rewritten) -> exp.Expression:
     return _renamed(node, name, name, SCHEMAS[schema])
 
 
-def _fresh(node: exp.Table, state: Rewritten, name: str, known: bool) -> exp.Expression:  # noqa: FBT001
+def _fresh(node: exp.Table, state: Rewritten, name: str, known: bool) -> exp.Expr:  # noqa: FBT001
     if not known:
         raise UndefinedTable(f'relation "dp.{name}" does not exist', position=position(node))
     state.fresh.add(name)
@@ -128,7 +137,7 @@ def fresh_name(name: str) -> str:
     return f"fresh_{name}"
 
 
-def _renamed(node: exp.Table, shown: str, stored: str, schema: str | None) -> exp.Expression:
+def _renamed(node: exp.Table, shown: str, stored: str, schema: str | None) -> exp.Expr:
     if not node.alias:
         node.set("alias", exp.TableAlias(this=exp.to_identifier(shown, quoted=True)))
     node.set("this", exp.to_identifier(stored, quoted=True))
@@ -140,7 +149,7 @@ def _renamed(node: exp.Table, shown: str, stored: str, schema: str | None) -> ex
 _ROW_SOURCES = (exp.Explode, exp.ExplodingGenerateSeries, exp.GenerateSeries)
 
 
-def _table_function(node: exp.Table) -> exp.Expression:
+def _table_function(node: exp.Table) -> exp.Expr:
     """A function in FROM: its one column has the alias's name, as in PostgreSQL."""
     if not isinstance(node.this, _ROW_SOURCES):
         raise Unsupported("this function may not stand in FROM here", position=position(node))
@@ -153,8 +162,9 @@ def _table_function(node: exp.Table) -> exp.Expression:
     return node
 
 
-def _column(node: exp.Expression, state: Rewritten) -> exp.Expression:
-    assert isinstance(node, exp.Column)
+def _column(node: exp.Expr, state: Rewritten) -> exp.Expr:
+    if not isinstance(node, exp.Column):
+        return node
     name = node.name.lower()
     if not node.table and not node.this.args.get("quoted") and name in calls.SPOKEN:
         return text(calls.SPOKEN[name](state.view))
@@ -169,7 +179,7 @@ _SYSTEM_COLUMNS = {"xmin": 1, "xmax": 0, "cmin": 0, "cmax": 0, "tableoid": 0}
 """Columns that every table of PostgreSQL has and that say nothing here."""
 
 
-def _cast(value: exp.Expression, kind: str) -> exp.Expression:
+def _cast(value: exp.Expr, kind: str) -> exp.Expr:
     return exp.Cast(this=value, to=exp.DataType.build(kind, dialect="duckdb"))
 
 
@@ -187,8 +197,9 @@ _BY_OID = (
 )
 
 
-def _cast_rule(node: exp.Expression, state: Rewritten) -> exp.Expression:
-    assert isinstance(node, exp.Cast)
+def _cast_rule(node: exp.Expr, state: Rewritten) -> exp.Expr:
+    if not isinstance(node, exp.Cast):
+        return node
     name = casts.written_name(node.to)
     if name in casts.OBJECTS:
         return _object_cast(node, casts.OBJECTS[name], state)
@@ -196,7 +207,7 @@ def _cast_rule(node: exp.Expression, state: Rewritten) -> exp.Expression:
     return _cast(_array_literal(node.this) if kind.endswith("[]") else node.this, kind)
 
 
-def _object_cast(node: exp.Cast, kind: str, state: Rewritten) -> exp.Expression:
+def _object_cast(node: exp.Cast, kind: str, state: Rewritten) -> exp.Expr:
     """``x::regclass`` and its like: an OID where one is compared or cast on, a name where it is shown."""
     found = call(f"{macros.PREFIX}to_{kind}", node.this)
     use_macro(state, f"to_{kind}")
@@ -220,7 +231,7 @@ def use_macro(state: Rewritten, name: str) -> None:
     state.tables.update(macros.READS.get(name, ()))
 
 
-def _array_literal(node: exp.Expression) -> exp.Expression:
+def _array_literal(node: exp.Expr) -> exp.Expr:
     """``'{1,2}'`` as DuckDB writes it."""
     if (
         isinstance(node, exp.Literal)
@@ -232,7 +243,7 @@ def _array_literal(node: exp.Expression) -> exp.Expression:
     return node
 
 
-def _comparison(node: exp.Expression, _state: Rewritten) -> exp.Expression:
+def _comparison(node: exp.Expr, _state: Rewritten) -> exp.Expr:
     for key in ("this", "expression"):
         side = node.args.get(key)
         if isinstance(side, exp.Literal):
@@ -240,12 +251,12 @@ def _comparison(node: exp.Expression, _state: Rewritten) -> exp.Expression:
     return node
 
 
-def _coalesce(node: exp.Expression, _state: Rewritten) -> exp.Expression:
+def _coalesce(node: exp.Expr, _state: Rewritten) -> exp.Expr:
     node.set("expressions", [_array_literal(item) for item in node.expressions])
     return node
 
 
-def _any(node: exp.Expression, _state: Rewritten) -> exp.Expression:
+def _any(node: exp.Expr, _state: Rewritten) -> exp.Expr:
     inner = node.this.unnest()
     changed = _array_literal(inner)
     if changed is not inner:
@@ -254,10 +265,12 @@ def _any(node: exp.Expression, _state: Rewritten) -> exp.Expression:
     return node
 
 
-def _dot(node: exp.Expression, _state: Rewritten) -> exp.Expression:
-    assert isinstance(node, exp.Dot)
-    schema, inner = node.this, node.expression
-    if isinstance(node.parent, exp.DataType) or isinstance(node.parent, exp.Dot):
+def _dot(node: exp.Expr, _state: Rewritten) -> exp.Expr:
+    if not isinstance(node, exp.Dot):
+        return node
+    schema: exp.Expr = node.this
+    inner: exp.Expr = node.expression
+    if isinstance(node.parent, exp.DataType | exp.Dot):
         return node
     if (
         isinstance(schema, exp.Identifier)
@@ -268,7 +281,7 @@ def _dot(node: exp.Expression, _state: Rewritten) -> exp.Expression:
     raise Unsupported("a name of this form is not supported here", position=position(node))
 
 
-_OPERATORS: Mapping[str, Callable[[exp.Expression, exp.Expression], exp.Expression]] = {
+_OPERATORS: Mapping[str, Callable[[exp.Expr, exp.Expr], exp.Expr]] = {
     "~": lambda a, b: exp.RegexpLike(this=a, expression=b),
     "!~": lambda a, b: exp.Not(this=exp.RegexpLike(this=a, expression=b)),
     "~*": lambda a, b: exp.RegexpILike(this=a, expression=b),
@@ -281,7 +294,7 @@ _OPERATORS: Mapping[str, Callable[[exp.Expression, exp.Expression], exp.Expressi
 }
 
 
-def _operator(node: exp.Expression, _state: Rewritten) -> exp.Expression:
+def _operator(node: exp.Expr, _state: Rewritten) -> exp.Expr:
     symbol = str(node.args["operator"]).rsplit(".", maxsplit=1)[-1]
     build = _OPERATORS.get(symbol)
     if build is None:
@@ -289,27 +302,41 @@ def _operator(node: exp.Expression, _state: Rewritten) -> exp.Expression:
     return build(node.this, node.expression)
 
 
-def _call(node: exp.Expression, state: Rewritten) -> exp.Expression:
-    assert isinstance(node, exp.Anonymous)
+def _call(node: exp.Expr, state: Rewritten) -> exp.Expr:
+    if not isinstance(node, exp.Anonymous):
+        return node
     made, macro = calls.rewritten(node, state.view)
     if macro is not None:
         use_macro(state, macro)
     return made
 
 
-def _now(_node: exp.Expression, _state: Rewritten) -> exp.Expression:
+def _join(node: exp.Expr, _state: Rewritten) -> exp.Expr:
+    null = node.args.get("null")
+    return call(f"{macros.PREFIX}join_array", node.this, node.expression, *([null] if null else []))
+
+
+def _divide(node: exp.Expr, _state: Rewritten) -> exp.Expr:
+    """Whole numbers divide to whole numbers, unless one side is written with a point."""
+    pointed = any(isinstance(side, exp.Literal) and "." in side.name for side in (node.this, node.expression))
+    return node if pointed else exp.IntDiv(this=node.this, expression=node.expression)
+
+
+def _now(_node: exp.Expr, _state: Rewritten) -> exp.Expr:
     return _cast(text(datetime.now(UTC).replace(tzinfo=None).isoformat(sep=" ")), "TIMESTAMP")
 
 
-_RULES: Mapping[type[exp.Expression], Callable[[exp.Expression, Rewritten], exp.Expression]] = {
+_RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.Anonymous: _call,
     exp.Any: _any,
+    exp.ArrayToString: _join,
     exp.ByteString: lambda node, _state: text(str(node.this)),
     exp.Cast: _cast_rule,
     exp.Coalesce: _coalesce,
     exp.Collate: lambda node, _state: node.this,
     exp.Column: _column,
     exp.CurrentTimestamp: _now,
+    exp.Div: _divide,
     exp.Dot: _dot,
     exp.EQ: _comparison,
     exp.ExplodingGenerateSeries: lambda node, _state: calls.bounded_series(node),

@@ -14,12 +14,12 @@ def is_relation(table: exp.Table) -> bool:
     return isinstance(table.this, exp.Identifier) and not (not table.db and _names_cte(table))
 
 
-def relations(tree: exp.Expression) -> Iterator[exp.Table]:
+def relations(tree: exp.Expr) -> Iterator[exp.Table]:
     """Every named relation at any depth."""
     return (table for table in tree.find_all(exp.Table) if is_relation(table))
 
 
-def folded(identifier: exp.Expression | None) -> str:
+def folded(identifier: exp.Expr | None) -> str:
     """The name as PostgreSQL reads it: lower case unless quoted."""
     if not isinstance(identifier, exp.Identifier):
         return ""
@@ -34,7 +34,7 @@ def is_own(table: exp.Table) -> bool:
 
 def _names_cte(table: exp.Table) -> bool:
     name, below = folded(table.this), None
-    node: exp.Expression | None = table
+    node: exp.Expr | None = table
     while node is not None:
         with_ = node.args.get("with_")
         if with_ is not None and name in _in_reach(with_, below):
@@ -45,7 +45,7 @@ def _names_cte(table: exp.Table) -> bool:
     return False
 
 
-def _in_reach(with_: exp.With, below: exp.Expression | None) -> set[str]:
+def _in_reach(with_: exp.With, below: exp.Expr | None) -> set[str]:
     """Names that the part of the statement under ``below`` may use: the queries before its own, unless RECURSIVE."""
     names: list[str] = []
     for cte in with_.expressions:

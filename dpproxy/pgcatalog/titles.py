@@ -6,10 +6,11 @@ from dpproxy.pgcatalog import casts
 
 UNNAMED = "?column?"
 
-_FIXED: dict[type[exp.Expression], str] = {
+_FIXED: dict[type[exp.Expr], str] = {
     exp.Array: "array",
     exp.ArrayAgg: "array_agg",
     exp.ArraySize: "array_length",
+    exp.ArrayToString: "array_to_string",
     exp.Ceil: "ceil",
     exp.CurrentTimestamp: "now",
     exp.CurrentVersion: "version",
@@ -28,11 +29,20 @@ _FIXED: dict[type[exp.Expression], str] = {
 _THROUGH = (exp.Paren, exp.Bracket, exp.Window, exp.Filter, exp.Collate)
 """What takes the name of what it holds."""
 
-_PRINTED = {"int": "int4", "smallint": "int2", "bigint": "int8", "boolean": "bool", "double": "float8"}
+_PRINTED = {
+    "int": "int4",
+    "smallint": "int2",
+    "bigint": "int8",
+    "boolean": "bool",
+    "double": "float8",
+    "decimal": "numeric",
+    "float": "float8",
+    "timestampntz": "timestamp",
+}
 """Types whose cast is named by pg_type.typname."""
 
 
-def title(node: exp.Expression) -> str:
+def title(node: exp.Expr) -> str:
     """The name of a projection.
 
     Example:
@@ -59,10 +69,11 @@ def title(node: exp.Expression) -> str:
             return "case" if inner == UNNAMED else inner
         case exp.Subquery() | exp.Select():
             return title(node.selects[0]) if node.selects else UNNAMED
-    return _by_class(node)
+        case _:
+            return _by_class(node)
 
 
-def _by_class(node: exp.Expression) -> str:
+def _by_class(node: exp.Expr) -> str:
     if isinstance(node, _THROUGH):
         return title(node.this)
     if type(node) in _FIXED:
