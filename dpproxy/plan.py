@@ -2,8 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from math import prod
 
 from dpproxy.pgtypes import Column, SqlType
+from dpproxy.policy.model import Scalar
+from udfs.mechanisms.staircase import Staircase
+from udfs.privacy import Loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +69,87 @@ class Prepared:
 
 Settings = Mapping[str, str]
 """Session settings by lower-case name, as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """One GROUP BY column of the released relation and every value it can take, in declared order."""
+
+    type: SqlType
+    values: tuple[Scalar | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One column of the answer: how the engine's value becomes the client's, and its predicted error.
+
+    ``scale`` is that of an exact number held as an integer, None for everything else. ``floor`` is 0 for a count
+    that is shown as never negative. ``error`` is a line for EXPLAIN (PRIVACY), None for a column without noise.
+    """
+
+    column: Column
+    scale: int | None
+    floor: int | None = None
+    error: "ColumnError | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnError:
+    """The predicted error of one output column, in its own unit; the numbers are None where a count decides."""
+
+    aggregate: str
+    sensitivity: str
+    noise_sd: float | None
+    half_width: float | None
+    formula: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Payer:
+    """The accounts of a plan and their limits in force, in nats; None where no limit is declared."""
+
+    ceiling: str
+    ceiling_limit: Fraction
+    budget: str
+    budget_limit: Fraction
+    user_limit: Fraction | None
+    session_limit: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A statement over protected data, planned from the policy alone; nothing was read or spent.
+
+    In the engine it becomes three statements: ``exact`` (bounded integers, by the backend; one parameter, the
+    truncation secret, where ``truncated``), ``release`` (one joint draw for each key, on an engine without data)
+    and ``answer`` (everything the analyst wrote over released values).
+    """
+
+    exact: str
+    truncated: bool
+    release: str
+    answer: str
+    keys: tuple[KeyColumn, ...]
+    mechanism: Staircase | None
+    """None where nothing is released: the answer follows from the policy alone and is free."""
+    loss: Loss
+    factor: int
+    """The statement's loss over the mechanism's: the most rows of one unit, where each pays by itself."""
+    unit: str
+    outputs: tuple[Output, ...]
+    payer: Payer
+    label: str
+    policy_version: int
+    data_version: int
+    empty: bool = False
+    """True for LIMIT 0 and the like: the answer has no rows and is free."""
+
+    @property
+    def free(self) -> bool:
+        """Running it debits nothing."""
+        return self.mechanism is None or self.empty
+
+    @property
+    def groups(self) -> int:
+        """How many keys are answered."""
+        return prod(len(k.values) for k in self.keys)

@@ -64,7 +64,7 @@ def argument(node: exp.Expr, typed: Typed) -> Argument:
             position=position(node),
         )
     is_read_clamped = isinstance(node.unnest(), exp.Column)
-    built = _decimal(typed) if typed.scale is not None else _double(typed)
+    built = _decimal(typed) if typed.scale is not None else _double(typed, clamped=is_read_clamped)
     if max(abs(built.low), abs(built.high)) > LARGEST_STEPS:
         raise BoundsMissing(
             "the argument's bounds are too wide for exact sums",
@@ -80,12 +80,14 @@ def _decimal(typed: Typed) -> Argument:
     return Argument(duck.cast(typed.sql, "BIGINT"), Fraction(1, 10**scale), low, high, typed)
 
 
-def _double(typed: Typed) -> Argument:
+def _double(typed: Typed, *, clamped: bool) -> Argument:
     low, high = typed.low or Fraction(0), typed.high or Fraction(0)
     reach = max(abs(low), abs(high), high - low)
     exponent = math.frexp(float(reach))[1] - LATTICE_BITS if reach else -LATTICE_BITS
     unit = Fraction(2) ** exponent
-    inside = duck.clamp(typed.sql, duck.double(float(low)), duck.double(float(high)))
+    inside = (
+        typed.sql if clamped else duck.clamp(typed.sql, duck.double(float(low)), duck.double(float(high)))
+    )
     scaled = duck.binary(exp.Mul, inside, duck.double(2.0**-exponent))
     first, last = _outer(typed, unit)
     return Argument(duck.cast(duck.call("round", scaled), "BIGINT"), unit, first, last, typed)

@@ -86,5 +86,5 @@ class Average:
         halves = noise.half_width((1 + confidence) / 2)
         unit = float(self.argument.unit)
         top = halves[0] * unit + self.argument.centred_width * unit * halves[1]
-        width = float(self.argument.centred_width * self.argument.unit)
-        return Error(f"({width:.15g}, 1)", None, None, f"about {top:.6g} / count")
+        width = float(self.argument.centred_width * self.argument.unit * noise.rows)
+        return Error(f"({width:.15g}, {noise.rows})", None, None, f"about {top:.6g} / count")

@@ -16,7 +16,7 @@ def count_measure(counted: Typed | None) -> Measure:
     """Rows, or rows where ``counted`` is not NULL; both move by 1 with one row."""
     if counted is None or not counted.nullable:
         return Measure("COUNT(*)", 1)
-    return Measure(duck.text(exp.Count(this=counted.sql.copy())), 1)
+    return Measure(duck.text(exp.Count(this=(counted.presence or counted.sql).copy())), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,4 +48,4 @@ class Count:
         return low, duck.call("greatest", duck.binary(exp.Add, count, half), duck.double(0.0))
 
     def error(self, noise: Noise, confidence: Fraction) -> Error:
-        return Error("1", noise.sd[0], float(noise.half_width(confidence)[0]))
+        return Error(f"{noise.rows}", noise.sd[0], float(noise.half_width(confidence)[0]))

@@ -28,6 +28,8 @@ class Noise:
 
     sd: tuple[float, ...]
     half_width: Callable[[Fraction], tuple[int, ...]]
+    rows: int = 1
+    """The most rows of one privacy unit."""
 
 
 @dataclass(frozen=True, slots=True)

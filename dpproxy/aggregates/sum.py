@@ -85,5 +85,5 @@ class Sum:
         return duck.binary(exp.Sub, value, half), duck.binary(exp.Add, value.copy(), half.copy())
 
     def error(self, noise: Noise, confidence: Fraction) -> Error:
-        width = self.argument.width * self.argument.unit
+        width = self.argument.width * self.argument.unit * noise.rows
         return Error(f"{float(width):.15g}", self._sd(noise), self._half_width(noise, confidence))

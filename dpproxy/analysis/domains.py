@@ -1,5 +1,6 @@
 """Reading a protected column: every value is mapped into its declared domain where it is read."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
@@ -34,8 +35,10 @@ def _between(column: Column, domain: Between) -> Typed:
             expression=exp.LTE(this=raw.copy(), expression=duck.constant(high)),
         )
         mapped = duck.case([(inside, raw)], None)
-    nullable = domain.outside is Outside.NULL or not column.not_null
-    return _typed(column, mapped, [low, high], nullable=nullable)
+    clamped = domain.outside is Outside.CLAMP
+    nullable = not clamped or not column.not_null
+    typed = _typed(column, mapped, [low, high], nullable=nullable)
+    return replace(typed, presence=duck.column(column.name)) if clamped else typed
 
 
 def _members(column: Column, domain: Members) -> Typed:

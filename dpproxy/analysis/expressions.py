@@ -18,10 +18,13 @@ from dpproxy.analysis.literals import literal, parameter, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, boolean
-from dpproxy.errors import TypeMismatch, UndefinedFunction, Unsupported
+from dpproxy.errors import TooComplex, TypeMismatch, UndefinedFunction, Unsupported
 from dpproxy.pgtypes import BOOL, NUMERIC, TEXT, TEXTS, UNKNOWN
 
 Rule = Callable[[Any, Scope], Typed]
+
+LARGEST = 5_000
+"""Nodes of one compiled expression at most."""
 
 
 def compile_expression(node: exp.Expr, scope: Scope) -> Typed:
@@ -36,7 +39,15 @@ def compile_expression(node: exp.Expr, scope: Scope) -> Typed:
             name = f"function {str(node.this).lower()}()"
             raise UndefinedFunction(f"{name} does not exist or is not answered", position=position(node))
         raise Unsupported(f"{name} is not supported here", position=position(node))
-    return rule(node, scope)
+    value = rule(node, scope)
+    if _larger_than(value.sql, LARGEST):
+        raise TooComplex("the expression is too large", position=position(node))
+    return value
+
+
+def _larger_than(sql: exp.Expr, most: int) -> bool:
+    """Some rules copy an operand: without a limit, nesting them would double the expression at each level."""
+    return any(count >= most for count, _ in enumerate(sql.walk()))
 
 
 def compile_boolean(node: exp.Expr, scope: Scope) -> Typed:
@@ -93,11 +104,19 @@ def _in(node: exp.In, scope: Scope) -> Typed:
     if not node.expressions or node.args.get("query") or node.args.get("unnest"):
         raise Unsupported("IN takes a list of values here", position=position(node))
     value = compile_expression(node.this, scope)
+    if _larger_than(value.sql, LARGEST // len(node.expressions)):
+        raise TooComplex("the IN list is too long for its expression", position=position(node))
     tests = [compare(node, exp.EQ, value, compile_expression(e, scope), scope) for e in node.expressions]
+    pairs = [t.sql.unnest() for t in tests]
+    nullable = any(t.nullable for t in tests)
+    if all(pair.this == pairs[0].this for pair in pairs):  # one form for all: one copy of the value
+        return boolean(
+            exp.In(this=pairs[0].this, expressions=[p.expression for p in pairs]), nullable=nullable
+        )
     sql = tests[0].sql
     for test in tests[1:]:
         sql = exp.Or(this=sql, expression=test.sql)
-    return boolean(sql, nullable=any(t.nullable for t in tests))
+    return boolean(sql, nullable=nullable)
 
 
 def _is(node: exp.Is, scope: Scope) -> Typed:
@@ -142,7 +161,8 @@ def _coalesce(node: exp.Coalesce, scope: Scope) -> Typed:
 def _nullif(node: exp.Nullif, scope: Scope) -> Typed:
     a, b = compile_expression(node.this, scope), compile_expression(node.expression, scope)
     equal = compare(node, exp.EQ, a, b, scope)
-    return replace(a, sql=duck.case([(equal.sql, exp.Null())], a.sql), nullable=True, is_constant=False)
+    sql = duck.case([(equal.sql, exp.Null())], a.sql)
+    return replace(a, sql=sql, nullable=True, is_constant=False, presence=None)
 
 
 def _extreme(name: str, pick: Callable[..., Any]) -> Rule:

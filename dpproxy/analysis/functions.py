@@ -79,20 +79,16 @@ def _round_to(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
 
 def _root(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     value = _number(node, arguments, scope)
-    inside = duck.case(
-        [(exp.GTE(this=as_double(value), expression=duck.double(0.0)), as_double(value))], None
-    )
     high = None if value.magnitude is None else Fraction(math.isqrt(math.ceil(value.magnitude)) + 1)
-    return Typed(duck.call("sqrt", inside), FLOAT8, None, Fraction(0), high, nullable=True)
+    return Typed(duck.call("sqrt", as_double(value)), FLOAT8, None, Fraction(0), high, value.nullable)
 
 
 def _logarithm(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     value = _number(node, arguments, scope)
-    inside = duck.case([(exp.GT(this=as_double(value), expression=duck.double(0.0)), as_double(value))], None)
     low = high = None
     if value.low is not None and value.high is not None and value.low > 0:
         low, high = Fraction(math.log(value.low)) - 1, Fraction(math.log(value.high)) + 1
-    return Typed(duck.call("ln", inside), FLOAT8, None, low, high, nullable=True)
+    return Typed(duck.call("ln", as_double(value)), FLOAT8, None, low, high, value.nullable)
 
 
 def _exponential(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
@@ -127,8 +123,10 @@ FUNCTIONS: dict[type[exp.Expr], Function] = {
     exp.Floor: Function(_whole("floor", 1), "DOUBLE to DOUBLE, total"),
     exp.Ceil: Function(_whole("ceil", 1), "DOUBLE to DOUBLE, total"),
     exp.Round: Function(_whole("round", 1), "DOUBLE to DOUBLE with a constant number of digits, total"),
-    exp.Sqrt: Function(_root, "wrapped: NULL below zero"),
-    exp.Ln: Function(_logarithm, "wrapped: NULL at zero and below"),
+    exp.Sqrt: Function(_root, "DOUBLE to DOUBLE; NaN below zero, which counts as above the upper bound"),
+    exp.Ln: Function(
+        _logarithm, "DOUBLE to DOUBLE; -infinity at zero and NaN below, which the argument's clamp removes"
+    ),
     exp.Exp: Function(_exponential, "DOUBLE overflow is infinity, which the argument's clamp removes"),
     exp.Lower: Function(_text("lower"), "total on text"),
     exp.Upper: Function(_text("upper"), "total on text"),

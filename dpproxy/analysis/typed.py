@@ -33,6 +33,8 @@ class Typed:
     is_constant: bool = False
     constant: Scalar | None = None
     parameter: int | None = None
+    presence: exp.Expr | None = None
+    """Something simpler that is NULL exactly where this is."""
 
     @property
     def is_number(self) -> bool:

@@ -1,0 +1,131 @@
+"""The data in a DuckDB file: opened once in a process, read-only, nothing reachable but its tables.
+
+Closing a second handle on the file would drop the engine's lock on it, so there is one connection and every
+statement runs on a cursor of it.
+"""
+
+import re
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from dpproxy.errors import Cancelled, Internal, StartupError
+from dpproxy.pgtypes import (
+    BOOL,
+    DATE,
+    FLOAT4,
+    FLOAT8,
+    INT2,
+    INT4,
+    INT8,
+    NUMERIC,
+    TEXT,
+    TIMESTAMP,
+    Column,
+    Schema,
+    SqlType,
+)
+from udfs.privacy import Exact
+
+_TYPES: dict[str, SqlType] = {
+    "BOOLEAN": BOOL,
+    "TINYINT": INT2,
+    "UTINYINT": INT2,
+    "SMALLINT": INT2,
+    "USMALLINT": INT4,
+    "INTEGER": INT4,
+    "UINTEGER": INT8,
+    "BIGINT": INT8,
+    "UBIGINT": NUMERIC.with_precision(20, 0),
+    "HUGEINT": NUMERIC.with_precision(38, 0),
+    "FLOAT": FLOAT4,
+    "DOUBLE": FLOAT8,
+    "VARCHAR": TEXT,
+    "DATE": DATE,
+    "TIMESTAMP": TIMESTAMP,
+}
+_DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
+
+LOCKED = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "allow_community_extensions": "false",
+}
+"""What keeps a statement inside the database; set before the configuration is locked."""
+
+
+def column_type(name: str) -> SqlType | None:
+    """The client's type of an engine type; None for types that are not answered, whose columns do not exist."""
+    decimal = _DECIMAL.fullmatch(name)
+    if decimal:
+        return NUMERIC.with_precision(int(decimal[1]), int(decimal[2]))
+    return _TYPES.get(name)
+
+
+class DuckDB:
+    """One data source. Its errors are replaced: an engine's text can quote a value.
+
+    Errors: ``StartupError`` where the file cannot be opened.
+    """
+
+    def __init__(self, path: Path, *, threads: int | None = None, memory: str | None = None) -> None:
+        options = {k: str(v) for k, v in (("threads", threads), ("memory_limit", memory)) if v is not None}
+        try:
+            self._connection = duckdb.connect(str(path), read_only=True, config={**LOCKED, **options})
+            self._connection.execute("SET lock_configuration = true")
+        except duckdb.Error as error:
+            raise StartupError(
+                f"data source {path} cannot be opened: not a DuckDB file, or in use"
+            ) from error
+        self._lock = threading.Lock()
+        self._running: dict[str, duckdb.DuckDBPyConnection] = {}
+
+    def schema(self) -> Schema:
+        """Tables and columns of the schema ``main``, from the DDL alone."""
+        rows = self._connection.execute(
+            "SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() "
+            "WHERE schema_name = 'main' AND NOT internal AND database_name = current_database() "
+            "ORDER BY table_name, column_index"
+        ).fetchall()
+        tables: dict[str, list[Column]] = {}
+        for table, name, kind, nullable in rows:
+            known = column_type(kind)
+            if known is not None:
+                tables.setdefault(table, []).append(Column(name, known, not nullable))
+        return Schema({name: tuple(columns) for name, columns in tables.items()})
+
+    def run(self, sql: str, parameters: Sequence[object], session: str) -> Exact[pa.Table]:
+        """Run one statement of ours; a session runs one at a time.
+
+        Errors: ``Cancelled`` after ``interrupt``; ``Internal`` for everything else, without its cause.
+        """
+        cursor = self._connection.cursor()
+        with self._lock:
+            self._running[session] = cursor
+        try:
+            relation = cursor.sql(sql, params=list(parameters)) if parameters else cursor.sql(sql)
+            return Exact(relation.to_arrow_table())
+        except duckdb.InterruptException:
+            raise Cancelled("canceling statement due to user request") from None
+        except (duckdb.Error, RuntimeError):
+            raise Internal("the statement could not be computed; it stays charged") from None
+        finally:
+            with self._lock:
+                self._running.pop(session, None)
+            cursor.close()
+
+    def interrupt(self, session: str) -> None:
+        """Stop what a session runs, from any thread."""
+        with self._lock:
+            cursor = self._running.get(session)
+            if cursor is not None:
+                cursor.interrupt()
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._connection.close()

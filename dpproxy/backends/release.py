@@ -1,0 +1,114 @@
+"""The release and answer stages, on an in-memory DuckDB that never sees data: only bounded integers enter.
+
+The release is fetched whole before anything reads it: a relation that drew its noise again at each reading would
+show several draws of one value.
+"""
+
+from functools import lru_cache
+from itertools import product
+
+import duckdb
+import pyarrow as pa
+
+import udfs
+from dpproxy.backends.duckdb import LOCKED
+from dpproxy.errors import DivisionByZero, Internal, NumberOutOfRange, Refusal
+from dpproxy.plan import KeyColumn, Plan
+from dpproxy.policy.model import Scalar
+from udfs.pool import Pool
+from udfs.privacy import Exact, Released
+
+_ERRORS: dict[type[duckdb.Error], tuple[type[Refusal], str]] = {
+    duckdb.OutOfRangeException: (NumberOutOfRange, "a number over released values is out of range"),
+    duckdb.ConversionException: (NumberOutOfRange, "a number over released values is out of range"),
+    duckdb.InvalidInputException: (DivisionByZero, "a function over released values is not defined there"),
+}
+
+
+class Release:
+    """Draws and answers; one in a process, used from many threads."""
+
+    def __init__(self, *, threads: int = 1) -> None:
+        self._pool = Pool()
+        self._connection = duckdb.connect(":memory:", config={**LOCKED, "threads": str(threads)})
+        udfs.register(self._connection, self._pool)
+        self._connection.execute("SET lock_configuration = true")
+
+    def prepare(self, plan: Plan) -> None:
+        """Have the draws ready before data is touched, so that their cost cannot depend on it."""
+        if plan.mechanism is not None:
+            self._pool.prepare(plan.mechanism, plan.groups)
+
+    def draw(self, plan: Plan, exact: Exact[pa.Table]) -> Released[pa.Table]:
+        """The released relation: ordinal ``o``, keys ``k0...``, and the list ``v`` of released measures."""
+        cursor = self._connection.cursor()
+        try:
+            cursor.register("keys", key_table(plan.keys))
+            cursor.register("exact", exact.value)
+            return Released(_fetch(cursor, f"{plan.release} ORDER BY k.o"), plan.loss)
+        except (duckdb.Error, RuntimeError):
+            raise Internal("the release could not be drawn; it stays charged") from None
+        finally:
+            cursor.close()
+
+    def keys_only(self, plan: Plan) -> Released[pa.Table]:
+        """The declared keys of a plan that releases nothing."""
+        cursor = self._connection.cursor()
+        try:
+            cursor.register("keys", key_table(plan.keys))
+            return Released(_fetch(cursor, f"{plan.release} ORDER BY k.o"), plan.loss)
+        finally:
+            cursor.close()
+
+    def answer(self, plan: Plan, released: Released[pa.Table]) -> list[tuple[object, ...]]:
+        """Rows of the answer stage. Raises class 22 for what the analyst's own arithmetic over released values does."""
+        cursor = self._connection.cursor()
+        try:
+            cursor.register("drawn", released.value)
+            cursor.execute(f"CREATE TEMP VIEW released AS {_unpacked(plan)}")
+            rows: list[tuple[object, ...]] = cursor.execute(plan.answer).fetchall()
+        except duckdb.Error as error:
+            kind, message = next(
+                (found for cls, found in _ERRORS.items() if isinstance(error, cls)),
+                (Internal, "the answer could not be computed from the released values"),
+            )
+            raise kind(message) from None
+        else:
+            return rows
+        finally:
+            cursor.close()
+
+    def close(self) -> None:
+        """Drop the draws and the engine."""
+        self._pool.close()
+        self._connection.close()
+
+
+def _fetch(cursor: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
+    return cursor.sql(sql).to_arrow_table()
+
+
+def _unpacked(plan: Plan) -> str:
+    keys = "".join(f", k{i}" for i in range(len(plan.keys)))
+    count = 0 if plan.mechanism is None else len(plan.mechanism.widths)
+    measures = "".join(f", CAST(v[{i + 1}] AS HUGEINT) AS m{i}" for i in range(count))
+    return f"SELECT o{keys}{measures} FROM drawn"  # noqa: S608 - numbers only
+
+
+@lru_cache(maxsize=64)
+def key_table(keys: tuple[KeyColumn, ...]) -> pa.Table:
+    """Every combination of declared key values, in declared order, numbered by ``o``."""
+    rows: list[tuple[Scalar | None, ...]] = list(product(*(k.values for k in keys)))
+    columns = {"o": pa.array(range(len(rows)), pa.int64())}
+    for index, key in enumerate(keys):
+        columns[f"k{index}"] = pa.array([row[index] for row in rows], _arrow_type(key))
+    return pa.table(columns)
+
+
+def _arrow_type(key: KeyColumn) -> pa.DataType:
+    return {
+        "bool": pa.bool_(),
+        "text": pa.string(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us"),
+    }.get(key.type.name, pa.int64())

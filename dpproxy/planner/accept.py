@@ -1,0 +1,181 @@
+"""The first rule: only what is listed here gets past the parser, node by node, argument by argument."""
+
+import logging
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError, TokenError
+
+from dpproxy.analysis.position import position
+from dpproxy.errors import SyntaxRefused, TooComplex, Unsupported
+
+LONGEST_STATEMENT = 100_000
+MOST_NODES = 10_000
+
+logging.getLogger("sqlglot").disabled = True  # its messages quote statements
+
+
+def parse(sql: str) -> exp.Expr:
+    """One statement as a tree, names folded as PostgreSQL folds them.
+
+    Errors: ``SyntaxRefused`` (42601) with the position, ``TooComplex`` (54001).
+    """
+    if len(sql) > LONGEST_STATEMENT:
+        raise TooComplex(f"the statement is longer than {LONGEST_STATEMENT} characters")
+    try:
+        trees = [t for t in sqlglot.parse(sql, read="postgres") if t is not None]
+    except ParseError as error:
+        raise _syntax_error(sql, error) from None
+    except (TokenError, SqlglotError) as error:
+        del error  # its text quotes the statement
+        raise SyntaxRefused("syntax error: the statement does not split into tokens", position=0) from None
+    except RecursionError:
+        raise TooComplex("the statement is nested too deeply") from None
+    if len(trees) != 1:
+        raise SyntaxRefused("exactly one statement is expected here", position=0)
+    tree = trees[0]
+    _fold(tree)
+    return tree
+
+
+def _syntax_error(sql: str, error: ParseError) -> SyntaxRefused:
+    details = error.errors[0] if error.errors else {}
+    line, column = details.get("line"), details.get("col")
+    offset = None
+    if isinstance(line, int) and isinstance(column, int):
+        lines = sql.split("\n")
+        word = str(details.get("highlight") or "")
+        end = sum(len(text) + 1 for text in lines[: line - 1]) + column
+        offset = max(0, min(end - len(word), len(sql)))
+    near = str(details.get("highlight") or "")[:40]
+    return SyntaxRefused(f'syntax error at or near "{near}"' if near else "syntax error", position=offset)
+
+
+def _fold(tree: exp.Expr) -> None:
+    """Unquoted names to lower case, in place on our own fresh tree."""
+    for count, node in enumerate(tree.walk()):
+        if count > MOST_NODES:
+            raise TooComplex("the statement has too many parts")
+        if isinstance(node, exp.Identifier) and not node.args.get("quoted"):
+            node.set("this", str(node.this).lower())
+
+
+def accept(tree: exp.Expr) -> exp.Select:
+    """The tree, if it is a SELECT and every node and argument in it is listed. Raises ``Unsupported``."""
+    if type(tree) is not exp.Select:
+        raise _refuse(tree, top=True)
+    for node in tree.walk():
+        allowed = NODES.get(type(node))
+        if allowed is None:
+            raise _refuse(node, top=False)
+        for name, value in node.args.items():
+            if value not in (None, False, []) and name not in allowed:
+                words = name.strip("_").replace("_", " ")
+                hint = HINTS.get(type(value[0] if isinstance(value, list) else value))
+                raise Unsupported(
+                    f"{type(node).__name__.upper()} with {words} is not supported",
+                    hint=hint,
+                    position=position(value[0] if isinstance(value, list) else value)
+                    if hint
+                    else position(node),
+                )
+    return tree
+
+
+def _refuse(node: exp.Expr, *, top: bool) -> Unsupported:
+    hint = HINTS.get(type(node))
+    if isinstance(node, exp.Anonymous):
+        return Unsupported(f"function {str(node.this).lower()}() is not supported", position=position(node))
+    name = type(node).__name__.upper()
+    if isinstance(node, exp.Command):
+        name = str(node.this).upper()
+    kind = f"{name} statements are not answered" if top else f"{name} is not supported"
+    return Unsupported(kind, hint=hint, position=position(node) if not top else 0)
+
+
+_PAIR = frozenset({"this", "expression"})
+_ONE = frozenset({"this"})
+
+NODES: dict[type[exp.Expr], frozenset[str]] = {
+    exp.Select: frozenset(
+        {"expressions", "from_", "where", "group", "having", "order", "limit", "offset", "distinct"}
+    ),
+    exp.Distinct: frozenset({"expressions"}),
+    exp.From: _ONE,
+    exp.Table: frozenset({"this", "db", "alias"}),
+    exp.TableAlias: _ONE,
+    exp.Where: _ONE,
+    exp.Group: frozenset({"expressions"}),
+    exp.Having: _ONE,
+    exp.Order: frozenset({"expressions"}),
+    exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
+    exp.Limit: frozenset({"expression"}),
+    exp.Offset: frozenset({"expression"}),
+    exp.Alias: frozenset({"this", "alias"}),
+    exp.Identifier: frozenset({"this", "quoted"}),
+    exp.Column: frozenset({"this", "table"}),
+    exp.Star: frozenset(),
+    exp.Literal: frozenset({"this", "is_string"}),
+    exp.Boolean: _ONE,
+    exp.Null: frozenset(),
+    exp.Parameter: _ONE,
+    exp.Paren: _ONE,
+    exp.Neg: _ONE,
+    exp.Not: _ONE,
+    **dict.fromkeys(
+        (exp.And, exp.Or, exp.Add, exp.Sub, exp.Mul, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Mod,
+         exp.NullSafeEQ, exp.NullSafeNEQ, exp.Like, exp.ILike, exp.Nullif),
+        _PAIR,
+    ),
+    exp.Div: _PAIR | {"typed", "safe"},
+    exp.DPipe: _PAIR | {"safe"},
+    exp.Is: _PAIR | {"negate"},
+    exp.Between: frozenset({"this", "low", "high"}),
+    exp.In: frozenset({"this", "expressions"}),
+    exp.Case: frozenset({"this", "ifs", "default"}),
+    exp.If: frozenset({"this", "true"}),
+    exp.Coalesce: frozenset({"this", "expressions"}),
+    exp.Greatest: frozenset({"this", "expressions", "ignore_nulls"}),
+    exp.Least: frozenset({"this", "expressions", "ignore_nulls"}),
+    exp.Cast: frozenset({"this", "to"}),
+    exp.DataType: frozenset({"this", "expressions", "nested"}),
+    exp.DataTypeParam: _ONE,
+    exp.Count: frozenset({"this", "big_int"}),
+    exp.Sum: _ONE,
+    exp.Avg: _ONE,
+    exp.Abs: _ONE,
+    exp.Sign: _ONE,
+    exp.Floor: _ONE,
+    exp.Ceil: _ONE,
+    exp.Round: frozenset({"this", "decimals"}),
+    exp.Sqrt: _ONE,
+    exp.Ln: _ONE,
+    exp.Exp: _ONE,
+    exp.Lower: _ONE,
+    exp.Upper: _ONE,
+    exp.Trim: _ONE,
+    exp.Length: _ONE,
+    exp.Dot: _PAIR,
+    exp.Anonymous: frozenset({"this", "expressions"}),
+}  # fmt: skip
+
+_READ_ONLY = (
+    "The data is read-only here. Ask with SELECT; administrators declare policy with SET PRIVACY statements."
+)
+HINTS: dict[type[exp.Expr], str] = {
+    exp.Insert: _READ_ONLY,
+    exp.Update: _READ_ONLY,
+    exp.Delete: _READ_ONLY,
+    exp.Create: _READ_ONLY,
+    exp.Drop: _READ_ONLY,
+    exp.Copy: "Ask with SELECT.",
+    exp.Join: "Ask over one table at a time.",
+    exp.Subquery: "Ask over one table, without subqueries.",
+    exp.With: "Write the query without WITH.",
+    exp.Union: "Send the queries one by one.",
+    exp.Window: "Compute it from the released answer.",
+    exp.Min: "Extremes of raw rows are not answered; ask avg(x), or count(*) with a condition on x.",
+    exp.Max: "Extremes of raw rows are not answered; ask avg(x), or count(*) with a condition on x.",
+    exp.Filter: "Write the condition inside: sum(CASE WHEN condition THEN x END).",
+    exp.RegexpLike: "Compare with =, IN or LIKE.",
+}

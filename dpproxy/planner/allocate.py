@@ -1,0 +1,51 @@
+"""How the statement's loss is spent: the mechanism of least predicted error, from declared facts alone.
+
+One unit holds at most R rows, and one row moves the measures of one group inside a box of half-widths ``widths``.
+
+Rows apart: R rows move R boxes, wherever they fall, so a mechanism that is e-DP for one box is R*e-DP for the
+unit (the levels of the boxes add up, one a row). Rows together: where a unit touches at most L groups (1 without
+GROUP BY, MAX GROUPS enforced by suppression otherwise), its rows in a group stay inside one box R times as wide,
+paid L times. Both hold; the smaller error wins.
+"""
+
+from dataclasses import dataclass
+
+from dpproxy.errors import InvalidParameter
+from dpproxy.policy.model import Unit
+from udfs.mechanisms.staircase import Staircase
+from udfs.privacy import LEAST_NANO, NANO, Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """A mechanism, how many times its loss one unit pays, and the groups a unit must be cut to for that."""
+
+    mechanism: Staircase
+    factor: int
+    groups: int | None = None
+
+
+def allocate(widths: tuple[int, ...], unit: Unit, loss: Loss, *, grouped: bool) -> Allocation:
+    """The allocation of least total relative variance.
+
+    Errors: ``InvalidParameter`` (22023) where the loss is too small to share among a unit's rows.
+    """
+    rows, groups = unit.max_rows, unit.groups if grouped else 1
+    candidates = []
+    if loss.nano // groups >= LEAST_NANO:
+        together = tuple(rows * w for w in widths)
+        cut = groups if grouped and groups < rows else None
+        candidates.append(Allocation(Staircase.best(together, loss.nano // groups), groups, cut))
+    if rows > 1 and loss.nano // rows >= LEAST_NANO:
+        candidates.append(Allocation(Staircase.best(widths, loss.nano // rows), rows))
+    if not candidates:
+        least = rows * LEAST_NANO / NANO
+        raise InvalidParameter(
+            f"epsilon {float(loss.epsilon):g} is too small to share among the {rows} rows of one privacy unit",
+            hint=f"SET dp.epsilon = {least:g}; or ask without GROUP BY.",
+        )
+    return min(candidates, key=lambda c: _relative_variance(c.mechanism, widths))
+
+
+def _relative_variance(mechanism: Staircase, widths: tuple[int, ...]) -> float:
+    return sum((sd / width) ** 2 for sd, width in zip(mechanism.noise_sd(), widths, strict=True))

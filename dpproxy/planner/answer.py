@@ -1,0 +1,169 @@
+"""The answer stage: everything the analyst wrote over released values, as one SELECT on the released relation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dpproxy.aggregates.count import Count
+from dpproxy.analysis import duck
+from dpproxy.analysis.expressions import compile_boolean, compile_expression
+from dpproxy.analysis.literals import settle
+from dpproxy.analysis.position import position
+from dpproxy.analysis.typed import Typed
+from dpproxy.errors import AmbiguousColumn, InvalidParameter, SyntaxRefused, Unsupported
+from dpproxy.pgtypes import INT8, TEXT, UNKNOWN, Column
+from dpproxy.plan import ColumnError, Output
+from dpproxy.planner.released import ReleasedScope
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One entry of the SELECT list: its expression without the alias, and the column's name."""
+
+    node: exp.Expr
+    name: str
+
+
+def output_name(node: exp.Expr) -> str:
+    """PostgreSQL's name for an unnamed column."""
+    match node:
+        case exp.Alias() | exp.Column():
+            return str(node.alias_or_name)
+        case exp.Paren() | exp.Cast():
+            inner = output_name(node.this)
+            return inner if inner != "?column?" or isinstance(node, exp.Paren) else _cast_name(node)
+        case exp.Dot():
+            return str(node.expression.this).lower()
+        case exp.Case():
+            return "case"
+        case exp.Ceil():
+            return "ceil"
+        case exp.Func() if not isinstance(node, exp.Connector):
+            return type(node).__name__.lower()
+        case _:
+            return "?column?"
+
+
+def _cast_name(node: exp.Expr) -> str:
+    names = {"INT": "int4", "BIGINT": "int8", "SMALLINT": "int2", "DOUBLE": "float8", "FLOAT": "float4",
+             "DECIMAL": "numeric", "BOOLEAN": "bool"}  # fmt: skip
+    text = str(node.args["to"].this.value)
+    return names.get(text, text.lower())
+
+
+def items(select: exp.Select) -> tuple[Item, ...]:
+    """The SELECT list."""
+    return tuple(Item(e.this if isinstance(e, exp.Alias) else e, output_name(e)) for e in select.expressions)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSql:
+    """The statement over the relation ``released`` and its columns."""
+
+    sql: str
+    outputs: tuple[Output, ...]
+
+
+def answer_sql(select: exp.Select, scope: ReleasedScope, *, clamp: bool, intervals: bool) -> AnswerSql:
+    """Compile SELECT list, HAVING, ORDER BY, LIMIT and OFFSET over released values."""
+    listed = items(select)
+    values = [_finished(compile_expression(i.node, scope.scope()), scope, i.node) for i in listed]
+    outputs = [_output(i, v, scope, clamp=clamp) for i, v in zip(listed, values, strict=True)]
+    if intervals:
+        for item in listed:
+            _add_interval(item, scope, values, outputs)
+    answer = exp.Select(
+        expressions=[exp.alias_(v.sql.copy(), f"c{i}", quoted=True) for i, v in enumerate(values)],
+        from_=exp.From(this=exp.Table(this=exp.to_identifier("released"))),
+    )
+    having = select.args.get("having")
+    if having is not None:
+        answer.set("where", exp.Where(this=compile_boolean(having.this, scope.scope()).sql))
+    answer.set("order", exp.Order(expressions=_ordering(select, listed, values, scope)))
+    for name in ("limit", "offset"):
+        clause = select.args.get(name)
+        if clause is not None:
+            answer.set(name, type(clause)(expression=duck.integer(row_number(clause, scope))))
+    return AnswerSql(duck.text(answer), tuple(outputs))
+
+
+def _finished(value: Typed, scope: ReleasedScope, node: exp.Expr) -> Typed:
+    return settle(value, TEXT, scope.scope(), node) if value.type is UNKNOWN else value
+
+
+def _output(item: Item, value: Typed, scope: ReleasedScope, *, clamp: bool) -> Output:
+    aggregate = scope.aggregates.get(item.node.unnest())
+    floor = 0 if clamp and isinstance(aggregate, Count) else None
+    error = None
+    if aggregate is not None:
+        found = aggregate.error(scope.noise(aggregate), scope.confidence)
+        error = ColumnError(
+            item.node.unnest().sql(dialect="postgres").lower(),
+            found.sensitivity,
+            found.noise_sd,
+            found.half_width,
+            found.formula,
+        )
+    scale = value.scale if value.is_number else None
+    return Output(Column(item.name, value.type), scale, floor, error)
+
+
+def _add_interval(item: Item, scope: ReleasedScope, values: list[Typed], outputs: list[Output]) -> None:
+    if item.node.unnest() not in scope.aggregates:
+        return
+    for end in ("ci_low", "ci_high"):
+        call = exp.Anonymous(this=end, expressions=[item.node.unnest().copy()])
+        value = compile_expression(exp.Dot(this=exp.to_identifier("dp"), expression=call), scope.scope())
+        values.append(value)
+        outputs.append(Output(Column(f"{item.name}_{end}", value.type), None))
+
+
+def _ordering(
+    select: exp.Select, listed: Sequence[Item], values: Sequence[Typed], scope: ReleasedScope
+) -> list[exp.Expr]:
+    """ORDER BY as PostgreSQL reads it; ties keep the declared order of the keys, never the engine's."""
+    order = select.args.get("order")
+    result: list[exp.Expr] = []
+    for entry in order.expressions if order is not None else ():
+        descending = bool(entry.args.get("desc"))
+        key = _order_key(entry.this, listed, values, scope)
+        nulls_first = bool(entry.args.get("nulls_first"))
+        result.append(exp.Ordered(this=key.copy(), desc=descending, nulls_first=nulls_first))
+    result.append(exp.Ordered(this=duck.column("o"), desc=False, nulls_first=False))
+    return result
+
+
+def _order_key(
+    node: exp.Expr, listed: Sequence[Item], values: Sequence[Typed], scope: ReleasedScope
+) -> exp.Expr:
+    if isinstance(node, exp.Literal) and not node.is_string:
+        return values[ordinal(node, len(listed), "ORDER BY")].sql
+    if type(node) is exp.Column and not node.table:
+        named = [v for i, v in zip(listed, values, strict=False) if i.name == node.name]
+        if len({duck.text(v.sql) for v in named}) > 1:
+            raise AmbiguousColumn(f'ORDER BY "{node.name}" is ambiguous', position=position(node))
+        if named:
+            return named[0].sql
+    return compile_expression(node, scope.scope()).sql
+
+
+def ordinal(node: exp.Literal, size: int, clause: str) -> int:
+    """The index a number in GROUP BY or ORDER BY names. Raises ``SyntaxRefused``."""
+    text = str(node.this)
+    if not text.isdigit() or not 1 <= int(text) <= size:
+        raise SyntaxRefused(f"{clause} position {text[:20]} is not in select list", position=position(node))
+    return int(text) - 1
+
+
+def row_number(clause: exp.Expr, scope: ReleasedScope) -> int:
+    """The constant of a LIMIT or OFFSET; 0 while a parameter is still open. Raises 22023 or 0A000."""
+    node = clause.args["expression"]
+    value = settle(compile_expression(node, scope.scope()), INT8, scope.scope(), node)
+    if value.parameter is not None:
+        return 0
+    if not value.is_constant or not isinstance(value.constant, int) or isinstance(value.constant, bool):
+        raise Unsupported("LIMIT and OFFSET take a whole number", position=position(node))
+    if not 0 <= value.constant < 2**63:
+        raise InvalidParameter("LIMIT and OFFSET must not be negative", position=position(node))
+    return value.constant
