@@ -77,7 +77,7 @@ def read_file(path: Path) -> PolicyFile:
         raise StartupError(f"policy file {path}: not UTF-8 at byte {error.start}") from error
 
 
-def apply_file(policy: Policy, file: PolicyFile, schema: Schema) -> Policy:
+def apply_file(policy: Policy, file: PolicyFile, schema: Schema | None) -> Policy:
     """The policy after all statements of one file.
 
     Raises:

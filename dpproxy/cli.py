@@ -1,0 +1,388 @@
+"""The command line, and where everything is put together.
+
+Exit status: 0 done; 1 answered with a refusal or a failed check; 2 could not start, one line on stderr says why.
+"""
+
+import argparse
+import getpass
+import logging
+import secrets
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpproxy import demo
+from dpproxy.accounting.ledger import Ledger
+from dpproxy.client import Options
+from dpproxy.config import Config, ConfigError, check_files, load_config
+from dpproxy.display import caret, render, spoken
+from dpproxy.errors import Refusal, StartupError
+from dpproxy.plan import Answer, Caller
+from dpproxy.policy.dump import dump
+from dpproxy.policy.files import PolicyFileError, apply_file, read_file
+from dpproxy.policy.model import Policy
+from dpproxy.policy.store import PolicyStore
+from dpproxy.server import Server
+from dpproxy.session import Engine
+from dpproxy.settings import DEFAULTS
+from dpproxy.users import UsersFile, add_user, mock_key, read_users
+
+if TYPE_CHECKING:
+    from dpproxy.engine import Engine as OpenEngine
+
+Arguments = argparse.Namespace
+Option = tuple[tuple[str, ...], dict[str, object]]
+"""Arguments of ``add_argument``."""
+
+CONFIG: Option = (
+    ("--config",),
+    {"metavar": "FILE", "type": Path, "required": True, "help": "the configuration (docs/configuration.md)"},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One subcommand: what it is called, says, takes and does."""
+
+    name: str
+    summary: str
+    example: str
+    options: tuple[Option, ...]
+    run: Callable[[Arguments], int]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line; the exit status."""
+    logging.basicConfig(level=logging.INFO, format="dpproxy: %(message)s", stream=sys.stderr)
+    arguments = build_parser().parse_args(argv)
+    run: Callable[[Arguments], int] = arguments.run
+    try:
+        return run(arguments)
+    except StartupError as error:
+        _tell(str(error))
+        return 2
+    except Refusal as refusal:
+        _tell(f"{refusal.sqlstate}: {refusal.message}" + (f" ({refusal.hint})" if refusal.hint else ""))
+        return 1
+    except KeyboardInterrupt:
+        return 1
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All commands; a name of two words is a command of a group."""
+    parser = argparse.ArgumentParser(prog="dpproxy", description="Differential privacy for plain SQL.")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    groups: dict[str, argparse._SubParsersAction[argparse.ArgumentParser]] = {}
+    for command in COMMANDS:
+        group, _, name = command.name.rpartition(" ")
+        if group and group not in groups:
+            outer = commands.add_parser(group, help=", ".join(_names_in(group)))
+            groups[group] = outer.add_subparsers(metavar="COMMAND", required=True)
+        inner = groups.get(group, commands).add_parser(
+            name,
+            help=command.summary,
+            description=f"{command.summary[0].upper()}{command.summary[1:]}.",
+            epilog=f"example:\n  {command.example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        for names, keywords in command.options:
+            inner.add_argument(*names, **keywords)  # type: ignore[arg-type]
+        inner.set_defaults(run=command.run)
+    return parser
+
+
+def _names_in(group: str) -> list[str]:
+    return [
+        command.name.removeprefix(f"{group} ") for command in COMMANDS if command.name.startswith(f"{group} ")
+    ]
+
+
+def _tell(line: str) -> None:
+    """Progress, warnings and errors, for the operator."""
+    sys.stderr.write(f"dpproxy: {line}\n")
+    sys.stderr.flush()
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+# --- serving ----------------------------------------------------------------------------------------
+
+
+def _serve(arguments: Arguments) -> int:
+    config = load_config(arguments.config)
+    check_files(config)
+    read_users(config.users)
+    if config.tls_certificate is None and config.host not in ("127.0.0.1", "::1", "localhost"):
+        _tell(f"warning: {config.host} without TLS: answers cross the network in the clear")
+    with _engine(config) as engine:
+        server = Server(_options(config), engine, UsersFile(config.users))
+        host = f"[{config.host}]" if ":" in config.host else config.host
+        version = engine.policy.version
+        server.run(
+            lambda port: _say(
+                f"dpproxy: serving {config.database} on {host}:{port} (policy version {version})"
+            )
+        )
+    return 0
+
+
+def _engine(config: Config) -> "OpenEngine":
+    from dpproxy.engine import Engine  # noqa: PLC0415 - slow to import; users, check and dump do without
+
+    return Engine.open(config, _tell)
+
+
+def _options(config: Config) -> Options:
+    return Options(
+        host=config.host,
+        port=config.port,
+        padding=config.padding,
+        tls_certificate=config.tls_certificate,
+        tls_key=config.tls_key,
+        max_connections=config.max_connections,
+        login_timeout=config.login_timeout,
+        mock_key=mock_key(config.state / "login.key"),
+    )
+
+
+def _demo(arguments: Arguments) -> int:
+    if arguments.serve:
+        return demo.serve(arguments.port)
+    return demo.demo()
+
+
+# --- users ------------------------------------------------------------------------------------------
+
+
+def _user_add(arguments: Arguments) -> int:
+    config = load_config(arguments.config)
+    password = _password(arguments.name, from_stdin=arguments.password_stdin)
+    replaced = add_user(config.users, arguments.name, arguments.role, password)
+    _say(f"dpproxy: user {arguments.name} {'replaced' if replaced else 'added'} in {config.users}")
+    return 0
+
+
+def _password(name: str, *, from_stdin: bool) -> str:
+    if from_stdin:
+        return sys.stdin.readline().rstrip("\r\n")
+    try:
+        password = getpass.getpass(f"Password for {name}: ")
+        again = getpass.getpass("The same again: ")
+    except EOFError:
+        raise StartupError("expected a password; without a terminal use --password-stdin") from None
+    if password != again:
+        raise StartupError("the two passwords differ; nothing was changed")
+    return password
+
+
+# --- looking ----------------------------------------------------------------------------------------
+
+
+def _check(arguments: Arguments) -> int:
+    """A policy without the tables it names, or a configuration with all that it names."""
+    file: Path = arguments.file
+    try:
+        if file.suffix == ".toml":
+            config = load_config(file)
+            check_files(config)
+            read_users(config.users)
+            _check_policy(config.policy_files)
+        else:
+            _check_policy((file,))
+    except ConfigError as error:
+        _tell(str(error))
+        if error.line is not None and error.column is not None:
+            text = file.read_text(encoding="utf-8").splitlines()
+            line = text[error.line - 1] if error.line <= len(text) else ""
+            sys.stderr.write(f"{line}\n{' ' * (error.column - 1)}^\n")
+        return 2
+    except PolicyFileError as error:
+        _tell(str(error))
+        sys.stderr.write(f"{error.excerpt}\n")
+        return 2
+    _say(f"dpproxy: {file}: no mistakes found")
+    return 0
+
+
+def _check_policy(files: Sequence[Path]) -> None:
+    policy = Policy()
+    for file in files:
+        policy = apply_file(policy, read_file(file), None)
+
+
+def _explain(arguments: Arguments) -> int:
+    prefix = "EXPLAIN (PRIVACY) "
+    config = load_config(arguments.config)
+    check_files(config)
+    with _engine(config) as engine:
+        roles = frozenset(arguments.role or {grant.role for grant in engine.policy.grants})
+        try:
+            answer = _ask(engine, prefix + arguments.sql, roles)
+        except Refusal as refusal:
+            place = (
+                []
+                if refusal.position is None
+                else caret(arguments.sql, max(0, refusal.position - len(prefix)))
+            )
+            first = f"ERROR:  {refusal.sqlstate}: {refusal.message}"
+            sys.stderr.write(spoken(first, *place, detail=refusal.detail, hint=refusal.hint) + "\n")
+            return 1
+    _say("\n".join(str(row[0]) for row in answer.rows))
+    return 0
+
+
+def _budget_show(arguments: Arguments) -> int:
+    config = load_config(arguments.config)
+    check_files(config)
+    with _engine(config) as engine:
+        answer = _ask(engine, "SHOW PRIVACY BUDGETS", frozenset({"admin"}))
+    _say(render([column.name for column in answer.columns or ()], answer.rows))
+    return 0
+
+
+def _ask(engine: Engine, sql: str, roles: frozenset[str]) -> Answer:
+    """One statement that spends nothing."""
+    caller = Caller("dpproxy", roles, secrets.token_hex(16))
+    prepared = engine.prepare(caller, sql, (), DEFAULTS)
+    return engine.run(caller, prepared, (), DEFAULTS)
+
+
+# --- state ------------------------------------------------------------------------------------------
+
+
+def _policy_dump(arguments: Arguments) -> int:
+    store = PolicyStore.open(_state(load_config(arguments.config)))
+    try:
+        statements = dump(store.current)
+    finally:
+        store.close()
+    _say("".join(f"{statement};\n" for statement in statements).rstrip("\n"))
+    return 0
+
+
+def _policy_apply(arguments: Arguments) -> int:
+    config = load_config(arguments.config)
+    check_files(config)
+    with _engine(config) as engine:
+        _say(f"dpproxy: policy version {engine.policy.version}, {len(config.policy_files)} files applied")
+    return 0
+
+
+def _ledger_verify(arguments: Arguments) -> int:
+    with Ledger.open(_state(load_config(arguments.config))) as ledger:
+        _say(f"dpproxy: {ledger.path}: {ledger.verify()} entries, all verified")
+    return 0
+
+
+def _state(config: Config) -> Path:
+    if not config.state.is_dir():
+        raise StartupError(f"{config.state}: expected the state directory of a proxy that has run")
+    return config.state
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        "serve",
+        "answer clients over the PostgreSQL protocol until SIGTERM",
+        "dpproxy serve --config dpproxy.toml",
+        (CONFIG,),
+        _serve,
+    ),
+    Command(
+        "demo",
+        "show a tour over the example data, or keep its server running",
+        "dpproxy demo --serve --port 6432",
+        (
+            (
+                ("--serve",),
+                {"action": "store_true", "help": "no tour: print one URL per role and keep running"},
+            ),
+            (
+                ("--port",),
+                {"type": int, "default": 0, "metavar": "N", "help": "with --serve (default: a free one)"},
+            ),
+        ),
+        _demo,
+    ),
+    Command(
+        "user add",
+        "add a user, or replace one's roles and password",
+        "dpproxy user add ann --role analyst --config dpproxy.toml",
+        (
+            (("name",), {"metavar": "NAME", "help": "what the user logs in as"}),
+            (
+                ("--role",),
+                {
+                    "action": "append",
+                    "required": True,
+                    "metavar": "ROLE",
+                    "help": "admin, or a name that GRANT knows; may be given again",
+                },
+            ),
+            CONFIG,
+            (
+                ("--password-stdin",),
+                {"action": "store_true", "help": "read the password from the first line of stdin"},
+            ),
+        ),
+        _user_add,
+    ),
+    Command(
+        "check",
+        "find mistakes in a configuration (.toml) or a policy (.sql), with positions; exit status 2 if there are any",
+        "dpproxy check policy/10_adult.sql",
+        ((("file",), {"metavar": "FILE", "type": Path, "help": "a .toml or .sql file"}),),
+        _check,
+    ),
+    Command(
+        "policy dump",
+        "print the policy in force as statements that make it again",
+        "dpproxy policy dump --config dpproxy.toml > policy/all.sql",
+        (CONFIG,),
+        _policy_dump,
+    ),
+    Command(
+        "policy apply",
+        "apply the configured policy files, as at each start",
+        "dpproxy policy apply --config dpproxy.toml",
+        (CONFIG,),
+        _policy_apply,
+    ),
+    Command(
+        "explain",
+        "print the price and the expected error of a statement; nothing is spent",
+        "dpproxy explain 'SELECT sex, count(*) FROM adult GROUP BY sex' --config dpproxy.toml",
+        (
+            (("sql",), {"metavar": "SQL", "help": "one SELECT"}),
+            CONFIG,
+            (
+                ("--role",),
+                {
+                    "action": "append",
+                    "metavar": "ROLE",
+                    "help": "who asks (default: every role with a grant)",
+                },
+            ),
+        ),
+        _explain,
+    ),
+    Command(
+        "budget show",
+        "print limits and what was spent",
+        "dpproxy budget show --config dpproxy.toml",
+        (CONFIG,),
+        _budget_show,
+    ),
+    Command(
+        "ledger verify",
+        "check every entry of the ledger against its key",
+        "dpproxy ledger verify --config dpproxy.toml",
+        (CONFIG,),
+        _ledger_verify,
+    ),
+)

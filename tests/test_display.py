@@ -1,0 +1,35 @@
+from decimal import Decimal
+
+from dpproxy.display import caret, render, spoken
+
+
+def test_numbers_stand_right_and_text_left():
+    rows = [("a", 1, Decimal("2.50000"), None), ("bcd", 22, 0.123456, "x")]
+    assert render(["t", "n", "d", "e"], rows).splitlines() == [
+        " t   |  n |      d | e",
+        "-----+----+--------+---",
+        " a   |  1 |    2.5 |",
+        " bcd | 22 | 0.1235 | x",
+    ]
+
+
+def test_a_table_without_rows_has_its_names():
+    assert render(["a", "b"], []).splitlines() == [" a | b", "---+---"]
+
+
+def test_a_long_cell_is_cut():
+    assert render(["a"], [("x" * 100,)]).splitlines()[2] == " " + "x" * 41 + "..."
+
+
+def test_whole_numbers_keep_their_zeros():
+    assert render(["a"], [(Decimal(1200),)]).splitlines()[2] == " 1200"
+
+
+def test_the_caret_stands_under_the_offset():
+    assert caret("one\ntwo three", 8) == ["LINE 2: two three", "            ^"]
+    assert caret("one", 0) == ["LINE 1: one", "        ^"]
+
+
+def test_detail_and_hint_follow_where_there_are_any():
+    assert spoken("a", "b", detail="c", hint="d") == "a\nb\nDETAIL:  c\nHINT:  d"
+    assert spoken("a", detail=None, hint="") == "a"
