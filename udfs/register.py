@@ -86,6 +86,8 @@ def release(pool: Pool, values: Any, widths: Any, epsilon: Any) -> Any:  # noqa:
     lengths = sensitivities.lengths
     if not sensitivities.valid.all() or not lengths.all() or arrow.single(widths).flatten().null_count:
         raise InvalidMechanism("dp_release needs a list of sensitivities on every row")
+    if not len(lengths):
+        return values
     groups = list(_mechanisms(sensitivities, _nano(epsilon)))
     noise = [pool.take(mechanism, len(rows)) for mechanism, rows in groups]
     lists = arrow.read(values)

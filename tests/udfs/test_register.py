@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 import udfs
 from udfs.mechanisms import Staircase
 from udfs.pool import Pool
 from udfs.privacy import NANO
+from udfs.register import release
 
 TOP = 10**38 - 1
 SURE = 10**6
@@ -148,6 +150,12 @@ def test_rows_of_many_parameters(connection: duckdb.DuckDBPyConnection):
         if k % 5 == 0 or (k % 2 == 0 and k % 3 == 0):
             exact = [0] * len(exact)
         assert released == exact
+
+
+def test_no_rows(connection: duckdb.DuckDBPyConnection):
+    assert connection.execute("SELECT dp_count(k, 1) FROM range(0) t(k)").fetchall() == []
+    empty = pa.chunked_array([], pa.list_(pa.decimal128(38, 0)))
+    assert len(release(Pool(), empty, empty, pa.chunked_array([], pa.decimal128(18, 9)))) == 0
 
 
 @pytest.mark.statistical

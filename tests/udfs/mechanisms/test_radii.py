@@ -39,7 +39,7 @@ def test_widths_of_zero_are_left_out():
     assert best_radii((0, 0), 0.5) == (0, 0)
 
 
-def test_many_components():
-    radii = best_radii((10**6,) * 60, math.exp(-0.001))
-    assert len(set(radii)) == 1
-    assert 0 <= radii[0] <= 10**6
+def test_with_many_components_the_radii_hardly_matter():
+    widths, q = (10**6,) * 40, math.exp(-2)
+    costs = [cost(widths, (radius,) * 40, q) for radius in range(0, 10**6 + 1, 10**5)]
+    assert cost(widths, best_radii(widths, q), q) <= min(costs) * 1.0001
