@@ -64,7 +64,7 @@ def read_options(text: str) -> Iterator[tuple[str, str]]:
 
     Errors: ``InvalidParameter``.
 
-    >>> list(read_options(r"-c dp.epsilon=0.05 --search-path=a,\\ b"))
+    >>> list(read_options(r"-c dp.epsilon=0.05 --search-path=a,\ b"))
     [('dp.epsilon', '0.05'), ('search_path', 'a, b')]
     """
     words = iter([re.sub(r"\\(.)", r"\1", word, flags=re.DOTALL) for word in _WORD.findall(text)])

@@ -19,7 +19,7 @@ Check = Callable[[str], str]
 
 LEAST_EPSILON = Fraction(1, 1000)
 MOST_EPSILON = Fraction(10**6)
-_DECIMAL = re.compile(r"(\d{1,30}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,2})?")
+_DECIMAL = re.compile(r"(\d{1,30}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,2})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def _only(value: str) -> Check:
 
 def _integer(low: int, high: int) -> Check:
     def check(text: str) -> str:
-        if not re.fullmatch(r"[+-]?\d{1,10}", text.strip()) or not low <= int(text) <= high:
+        if not re.fullmatch(r"[+-]?\d{1,10}", text.strip(), re.ASCII) or not low <= int(text) <= high:
             raise ValueError(f"an integer from {low} to {high}")
         return str(int(text))
 
@@ -114,7 +114,7 @@ def _integer(low: int, high: int) -> Check:
 
 def _matching(pattern: str, allowed: str) -> Check:
     def check(text: str) -> str:
-        if not re.fullmatch(pattern, text.strip()):
+        if not re.fullmatch(pattern, text.strip(), re.ASCII):
             raise ValueError(allowed)
         return text.strip()
 

@@ -1,9 +1,12 @@
 """An engine that answers from a table of statements, users with known passwords, and scripts of messages."""
 
+# ruff: noqa: ARG002 - the engine and users that they stand for have these parameters
+
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from typing import NoReturn
 
 from dpproxy.errors import BudgetExceeded, Cancelled, UndefinedColumn
 from dpproxy.pgtypes import FLOAT8, INT4, INT8, NUMERIC, TEXT, Column, SqlType
@@ -90,18 +93,18 @@ class FakeEngine:
         return "0.5"
 
 
-def _slow(engine: FakeEngine, _values, _settings):
+def _slow(engine: FakeEngine, _values: Sequence[object], _settings: Settings) -> NoReturn:
     engine.started.set()
     if not engine.cancelled.wait(10):
         raise AssertionError("nobody cancelled")
     raise Cancelled("canceling statement due to user request")
 
 
-def _dear(_engine, _values, _settings):
+def _dear(_engine: FakeEngine, _values: Sequence[object], _settings: Settings) -> NoReturn:
     raise BudgetExceeded("budget research is spent", hint="ask for less")
 
 
-def _broken(_engine, _values, _settings):
+def _broken(_engine: FakeEngine, _values: Sequence[object], _settings: Settings) -> NoReturn:
     raise ValueError("secret-value-of-a-row")
 
 
@@ -155,7 +158,7 @@ def drive(session: Session, message: m.Frontend) -> list[m.Backend]:
             continue
         try:
             value = step.call()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the session is to see every one
             send, value = steps.throw, error
 
 

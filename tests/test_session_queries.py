@@ -1,0 +1,294 @@
+import pytest
+
+from dpproxy import session_queries
+from dpproxy.pgtypes import Column
+from dpproxy.wire import messages as m
+from dpproxy.wire.rows import encode_rows, row_description
+from tests.fake_engine import KNOWN, FakeEngine, Playbook, drive, logged_in
+
+IDLE, BLOCK, FAILED = (m.ReadyForQuery(status) for status in (b"I", b"T", b"E"))
+ABORTED = m.ErrorResponse("25P02", "")
+MANY = KNOWN["SELECT many"]
+
+
+def shape(sql: str, formats: tuple[int, ...] = ()) -> m.RowDescription:
+    return row_description(KNOWN[sql].columns or (), formats)
+
+
+def rows(sql: str, start: int = 0, end: int | None = None, formats: tuple[int, ...] = ()) -> m.Rows:
+    return m.Rows(encode_rows(KNOWN[sql].columns or (), formats, KNOWN[sql].rows[start:end]))
+
+
+def test_a_simple_query():
+    assert (
+        Playbook(logged_in())
+        >> m.Query("SELECT region;")
+        << shape("SELECT region")
+        << rows("SELECT region")
+        << m.NoticeResponse("00000", "cost 0.1")
+        << m.CommandComplete("SELECT 2")
+        << IDLE
+    )
+
+
+@pytest.mark.parametrize("sql", ["", " ; -- nothing", "/* */"])
+def test_an_empty_query(sql: str):
+    assert Playbook(logged_in()) >> m.Query(sql) << m.EmptyQueryResponse() << IDLE
+
+
+def test_several_statements_in_order():
+    assert (
+        Playbook(logged_in())
+        >> m.Query("ALTER TABLE t SET PRIVACY PUBLIC; SELECT 1; SHOW PRIVACY BUDGETS")
+        << m.CommandComplete("ALTER TABLE")
+        << shape("SELECT 1")
+        << rows("SELECT 1")
+        << m.CommandComplete("SELECT 1")
+        << shape("SHOW PRIVACY BUDGETS")
+        << rows("SHOW PRIVACY BUDGETS")
+        << m.CommandComplete("SELECT 1")
+        << IDLE
+    )
+
+
+@pytest.mark.parametrize(
+    ("sql", "sqlstate"),
+    [
+        ("SELECT 1; SELECT region; SELECT slow", "0A000"),
+        ("SELECT region; SELECT nothing", "42703"),
+        ("SELECT 1; 'x", "42601"),
+    ],
+)
+def test_a_message_that_cannot_be_answered_runs_nothing(sql: str, sqlstate: str):
+    engine = FakeEngine()
+    error, ready = drive(logged_in(engine), m.Query(sql))
+    assert isinstance(error, m.ErrorResponse)
+    assert (error.sqlstate, ready) == (sqlstate, IDLE)
+    assert not [line for line in engine.log if line.startswith("run")]
+
+
+def test_a_second_protected_statement_is_refused_at_its_place():
+    error, _ = drive(logged_in(), m.Query("SELECT region; SELECT dear"))
+    assert isinstance(error, m.ErrorResponse)
+    assert error.position == 16
+
+
+def test_set_holds_for_the_statements_after_it_and_a_hint_for_one():
+    said = drive(
+        logged_in(), m.Query("SET dp.epsilon = 0.3; SELECT epsilon; /*+ dp(epsilon=0.2) */ SELECT epsilon")
+    )
+    assert [x.framed[-3:] for x in said if isinstance(x, m.Rows)] == [b"0.3", b"0.2"]
+    assert said[-1] == IDLE
+
+
+def test_a_refusal_undoes_what_the_message_set():
+    session = logged_in()
+    drive(session, m.Query("SET dp.epsilon = 0.3; SELECT dear"))
+    said = drive(session, m.Query("SHOW dp.epsilon"))
+    assert said[1] == m.Rows(b"D\0\0\0\x0a\0\x01\0\0\0\0")
+
+
+def test_a_failed_block_takes_only_its_end():
+    assert (
+        Playbook(logged_in())
+        >> m.Query("BEGIN")
+        << m.CommandComplete("BEGIN")
+        << BLOCK
+        >> m.Query("SELECT dear")
+        << m.ErrorResponse("PD001", "budget research is spent", hint="ask for less")
+        << FAILED
+        >> m.Query("SELECT 1")
+        << ABORTED
+        << FAILED
+        >> m.Query("SHOW dp.epsilon")
+        << ABORTED
+        << FAILED
+        >> m.Parse("", "SELECT 1")
+        << ABORTED
+        >> m.Sync()
+        << FAILED
+        >> m.Query("COMMIT; SELECT 1")
+        << m.CommandComplete("ROLLBACK")
+        << shape("SELECT 1")
+        << rows("SELECT 1")
+        << m.CommandComplete("SELECT 1")
+        << IDLE
+    )
+
+
+def test_warnings_are_notices():
+    assert (
+        Playbook(logged_in())
+        >> m.Query("ROLLBACK")
+        << m.NoticeResponse("25P01", "", severity="WARNING")
+        << m.CommandComplete("ROLLBACK")
+        << IDLE
+    )
+
+
+def test_the_engine_shows_what_it_knows():
+    said = drive(logged_in(), m.Query("SHOW dp.budget_remaining"))
+    assert said[1] == m.Rows(b"D\0\0\0\x0d\0\x01\0\0\0\x030.5")
+
+
+def test_the_extended_protocol_with_typed_parameters():
+    engine = FakeEngine()
+    binary = (1, 0)
+    assert (
+        Playbook(logged_in(engine))
+        >> m.Parse("s", "SELECT $1", (23,))
+        << m.ParseComplete()
+        >> m.Describe(b"S", "s")
+        << m.ParameterDescription((23, 25))
+        << shape("SELECT $1")
+        >> m.Bind("", "s", binary, (b"\0\0\0\x2a", "é".encode()), (1,))
+        << m.BindComplete()
+        >> m.Describe(b"P", "")
+        << shape("SELECT $1", (1,))
+        >> m.Execute("")
+        << m.Rows(encode_rows(KNOWN["SELECT $1"].columns or (), (1,), ((42, "é"),)))
+        << m.CommandComplete("SELECT 1")
+        >> m.Flush()
+        >> m.Sync()
+        << IDLE
+    )
+
+
+def test_a_portal_is_computed_once_and_handed_out_in_parts():
+    engine = FakeEngine()
+    assert (
+        Playbook(logged_in(engine))
+        >> m.Parse("", "SELECT many")
+        << m.ParseComplete()
+        >> m.Bind("p", "", (), (), ())
+        << m.BindComplete()
+        >> m.Execute("p", 6)
+        << rows("SELECT many", 0, 6)
+        << m.PortalSuspended()
+        >> m.Execute("p", 4)
+        << rows("SELECT many", 6, 10)
+        << m.PortalSuspended()
+        >> m.Execute("p", 4)
+        << m.CommandComplete("SELECT 0")
+        >> m.Execute("p")
+        << m.CommandComplete("SELECT 0")
+        >> m.Sync()
+        << IDLE
+        >> m.Execute("p")
+        << m.ErrorResponse("34000", "")
+        >> m.Sync()
+        << IDLE
+    )
+    assert engine.log.count("run SELECT many") == 1
+
+
+def test_portals_outlive_sync_in_a_block_only():
+    playbook = Playbook(logged_in()) >> m.Query("BEGIN") << m.CommandComplete("BEGIN") << BLOCK
+    playbook = playbook >> m.Parse("", "SELECT many") << m.ParseComplete() >> m.Bind("p", "", (), (), ())
+    playbook = playbook << m.BindComplete() >> m.Sync() << BLOCK >> m.Execute("p", 10) << rows("SELECT many")
+    playbook = playbook << m.PortalSuspended() >> m.Bind("p", "", (), (), ()) << m.ErrorResponse("42P03", "")
+    assert playbook >> m.Sync() << FAILED
+
+
+def test_names_are_taken_missed_and_freed():
+    assert (
+        Playbook(logged_in())
+        >> m.Parse("s", "SELECT 1")
+        << m.ParseComplete()
+        >> m.Parse("s", "SELECT 1")
+        << m.ErrorResponse("42P05", "")
+        >> m.Sync()
+        << IDLE
+        >> m.Close(b"S", "s")
+        << m.CloseComplete()
+        >> m.Close(b"P", "nothing")
+        << m.CloseComplete()
+        >> m.Bind("", "s", (), (), ())
+        << m.ErrorResponse("26000", "")
+        >> m.Sync()
+        << IDLE
+        >> m.Describe(b"P", "p")
+        << m.ErrorResponse("34000", "")
+        >> m.Sync()
+        << IDLE
+    )
+
+
+def test_a_simple_query_ends_the_unnamed_statement():
+    assert (
+        Playbook(logged_in())
+        >> m.Parse("", "SELECT 1")
+        << m.ParseComplete()
+        >> m.Query("")
+        << m.EmptyQueryResponse()
+        << IDLE
+        >> m.Describe(b"S", "")
+        << m.ErrorResponse("26000", "")
+    )
+
+
+@pytest.mark.parametrize(
+    ("bind", "sqlstate"),
+    [
+        (m.Bind("", "", (), (b"1",), ()), "08P01"),
+        (m.Bind("", "", (0, 0, 0), (b"1", b"x"), ()), "08P01"),
+        (m.Bind("", "", (), (b"one", b"x"), ()), "22P02"),
+        (m.Bind("", "", (1,), (b"1", b"x"), ()), "22P02"),
+        (m.Bind("", "", (), (b"99999999999", b"x"), ()), "22003"),
+        (m.Bind("", "", (), (b"1", b"x"), (0, 0, 0)), "08P01"),
+    ],
+)
+def test_what_bind_refuses(bind: m.Bind, sqlstate: str):
+    session = logged_in()
+    drive(session, m.Parse("", "SELECT $1"))
+    (error,) = drive(session, bind)
+    assert isinstance(error, m.ErrorResponse)
+    assert (error.severity, error.sqlstate) == ("ERROR", sqlstate)
+    assert drive(session, m.Sync()) == [IDLE]
+
+
+def test_session_statements_are_prepared_too():
+    assert (
+        Playbook(logged_in())
+        >> m.Parse("", "SET application_name = 'x'")
+        << m.ParseComplete()
+        >> m.Bind("", "", (), (), (1,))
+        << m.BindComplete()
+        >> m.Describe(b"P", "")
+        << m.NoData()
+        >> m.Execute("")
+        << m.CommandComplete("SET")
+        >> m.Execute("")
+        << m.ErrorResponse("55000", "")
+        >> m.Sync()
+        << IDLE
+        >> m.Parse("", "SHOW timezone")
+        << m.ParseComplete()
+        >> m.Describe(b"S", "")
+        << m.ParameterDescription(())
+        << row_description((Column("TimeZone", KNOWN["SELECT epsilon"].columns[0].type),), ())
+        >> m.Parse("", " ; ")
+        << m.ParseComplete()
+        >> m.Bind("", "", (), (), ())
+        << m.BindComplete()
+        >> m.Execute("")
+        << m.EmptyQueryResponse()
+        >> m.Parse("", "SELECT 1; SELECT 1")
+        << m.ErrorResponse("42601", "", position=11)
+    )
+
+
+def test_names_are_limited(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(session_queries, "MOST_NAMED", 2)
+    session = logged_in()
+    said = [drive(session, m.Parse(name, "SELECT 1"))[0] for name in "abc"]
+    assert said[:2] == [m.ParseComplete()] * 2
+    assert isinstance(said[2], m.ErrorResponse)
+    assert said[2].sqlstate == "54001"
+
+
+def test_a_big_answer_comes_in_several_parts():
+    said = drive(logged_in(), m.Query("SELECT big"))
+    parts = [x for x in said if isinstance(x, m.Rows)]
+    assert len(parts) == 15
+    assert b"".join(part.framed for part in parts) == rows("SELECT big").framed

@@ -1,0 +1,44 @@
+from dpproxy.pgtypes import INT4, Column
+from dpproxy.plan import Answer, Prepared
+from dpproxy.session_state import Portal, State, Statement
+from dpproxy.settings import DEFAULTS
+from dpproxy.statements import split
+from dpproxy.transaction import Transaction
+
+EMPTY = Statement(None, None)
+
+
+def test_a_portal_hands_its_rows_out_once():
+    rows = tuple((i,) for i in range(5))
+    portal = Portal(EMPTY, (), (), Answer("SELECT 5", (Column("i", INT4),), rows))
+    assert [len(portal.part(limit)) for limit in (2, 2, 2, 2, 0)] == [2, 2, 1, 0, 0]
+    whole = Portal(EMPTY, (), (), portal.answer)
+    assert whole.part(0) == rows
+    assert Portal(EMPTY, (), ()).part(0) == ()
+
+
+def test_portals_end_with_the_transaction_and_statements_stay():
+    for end in (State.commit, State.rollback):
+        state = State(Transaction(DEFAULTS), {"s": EMPTY}, {"p": Portal(EMPTY, (), ())})
+        end(state)
+        assert (list(state.statements), list(state.portals)) == (["s"], [])
+
+
+def test_a_copy_is_on_its_own():
+    state = State(Transaction(DEFAULTS), {"s": EMPTY}, {"p": Portal(EMPTY, (), ())})
+    twin = state.copy()
+    twin.transaction.begin()
+    twin.statements.clear()
+    twin.commit()
+    assert (list(state.statements), list(state.portals)) == (["s"], ["p"])
+    assert state.transaction == Transaction(DEFAULTS)
+
+
+def test_a_hint_wins_over_the_session_for_its_statement():
+    source = split("/*+ dp(epsilon=0.2) */ SELECT 1")[0]
+    prepared = Prepared(source.text, (), None, charged=True, body=None)
+    statement = Statement(source, prepared)
+    assert statement.settings(DEFAULTS)["dp.epsilon"] == "0.2"
+    assert EMPTY.settings(DEFAULTS) is DEFAULTS
+    assert (statement.charged, EMPTY.charged) == (True, False)
+    assert (statement.leaves_failed, EMPTY.leaves_failed) == (False, True)
