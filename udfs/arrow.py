@@ -16,6 +16,8 @@ from udfs.randomness import Integers
 Pairs = NDArray[np.uint64]
 """128-bit integers in two's complement, shape (..., 2), low word first."""
 
+Offsets = NDArray[np.int32]
+
 LARGEST: Final = 10**38 - 1
 _LOW: Final = 2**64 - 1
 _TOP: Final = (LARGEST & _LOW, LARGEST >> 64)
@@ -29,18 +31,18 @@ class Lists:
     """A column of lists; row i is ``pairs[starts[i] : starts[i] + lengths[i]]``, or NULL if not ``valid``."""
 
     pairs: Pairs
-    starts: NDArray[np.int64]
-    lengths: NDArray[np.int64]
+    starts: Offsets
+    lengths: Offsets
     valid: NDArray[np.bool_]
-
-    def alike(self, length: int) -> bool:
-        """Return whether every row is a list of this length."""
-        return bool(self.valid.all() and (self.lengths == length).all())
+    length: int
+    """What all lists have, -1 if they differ or some are NULL."""
+    holes: bool
+    """Whether some element is NULL."""
 
     def whole(self, length: int) -> Pairs:
         """Return every row's list as shape (rows, length, 2); see ``gather``."""
-        if self.alike(length):  # then Arrow lays the lists end to end
-            start = int(self.starts[0]) if len(self.starts) else 0
+        if self.length == length:  # then Arrow lays the lists end to end
+            start = int(self.starts[0])
             return self.pairs[start : start + len(self.starts) * length].reshape(-1, length, 2)
         return self.gather(np.arange(len(self.starts)), length)
 
@@ -85,11 +87,14 @@ def pairs(array: Any) -> Pairs:  # noqa: ANN401
 def read(column: Any) -> Lists:  # noqa: ANN401
     """Return a HUGEINT[] column; a NULL element reads as 0."""
     array = single(column)
-    offsets = array.offsets.to_numpy().astype(np.int64)
-    return Lists(pairs(array.values), offsets[:-1], np.diff(offsets), present(array))
+    offsets = array.offsets.to_numpy()
+    starts, lengths, child = offsets[:-1], offsets[1:] - offsets[:-1], array.values
+    same = len(lengths) > 0 and not array.null_count and bool((lengths == lengths[0]).all())
+    length = int(lengths[0]) if same else -1
+    return Lists(pairs(child), starts, lengths, present(array), length, child.null_count > 0)
 
 
-def write(flat: Pairs, lengths: NDArray[np.int64]) -> Any:  # noqa: ANN401
+def write(flat: Pairs, lengths: Offsets) -> Any:  # noqa: ANN401
     """Return a HUGEINT[] column of the given lengths from its elements in order."""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int32)
     np.cumsum(lengths, out=offsets[1:])
@@ -122,7 +127,7 @@ def add(values: Pairs, noise: Integers) -> Pairs:
     low = values[..., 0] + noise.view(np.uint64)
     carry = (low < values[..., 0]).view(np.int8)
     # What is so far out that the sum could leave 128 bits is brought nearer, yet saturates all the same.
-    high = np.clip(values[..., 1].view(np.int64), -_FAR, _FAR) + (noise >> 63) + carry
+    high = np.minimum(np.maximum(values[..., 1].view(np.int64), -_FAR), _FAR) + (noise >> 63) + carry
     over = (high > _TOP[1]) | ((high == _TOP[1]) & (low > np.uint64(_TOP[0])))
     under = (high < _BOTTOM[1]) | ((high == _BOTTOM[1]) & (low < np.uint64(_BOTTOM[0])))
     result = np.empty_like(values)

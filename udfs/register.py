@@ -84,14 +84,15 @@ def release(pool: Pool, values: Any, widths: Any, epsilon: Any) -> Any:  # noqa:
     """Add a joint draw to each row's list; parameters are checked and noise drawn before values are read."""
     sensitivities = arrow.read(widths)
     lengths = sensitivities.lengths
-    if not sensitivities.valid.all() or not lengths.all() or arrow.single(widths).flatten().null_count:
+    if sensitivities.holes or (sensitivities.length < 1 and not (sensitivities.valid & (lengths > 0)).all()):
         raise InvalidMechanism("dp_release needs a list of sensitivities on every row")
     if not len(lengths):
         return values
     groups = list(_mechanisms(sensitivities, _nano(epsilon)))
     noise = [pool.take(mechanism, len(rows)) for mechanism, rows in groups]
     lists = arrow.read(values)
-    if not (lists.lengths == lengths)[lists.valid].all():
+    alike = lists.length == sensitivities.length > 0
+    if not alike and not (lists.lengths == lengths)[lists.valid].all():
         raise InvalidMechanism("dp_release needs as many values as sensitivities")
     if len(groups) == 1:
         mechanism = groups[0][0]
@@ -115,10 +116,9 @@ def _noisy(values: arrow.Pairs, mechanism: Staircase, noise: Integers) -> arrow.
 def _mechanisms(widths: arrow.Lists, nano: NDArray[np.uint64]) -> Iterator[Group]:
     """Group the rows by (sensitivities, epsilon)."""
     rows = np.arange(len(nano))
-    first = int(widths.lengths[0]) if len(rows) else 0
-    for length in [first] if widths.alike(first) else np.unique(widths.lengths).tolist():
-        chosen = rows[widths.lengths == length]
-        keys = widths.gather(chosen, length) if len(chosen) < len(rows) else widths.whole(length)
+    for length in [widths.length] if widths.length > 0 else np.unique(widths.lengths).tolist():
+        chosen = rows if widths.length > 0 else rows[widths.lengths == length]
+        keys = widths.whole(length) if widths.length > 0 else widths.gather(chosen, length)
         if (keys == keys[:1]).all() and (nano[chosen] == nano[chosen[:1]]).all():
             yield _staircase(keys[0], int(nano[chosen[0]])), chosen
             continue

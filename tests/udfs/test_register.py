@@ -92,6 +92,12 @@ def test_parameters_are_checked_before_values(connection: duckdb.DuckDBPyConnect
         connection.execute("SELECT dp_release([1, 2, 3], [1], 0)").fetchall()
 
 
+def test_lengths_are_compared_row_by_row(connection: duckdb.DuckDBPyConnection):
+    sql = "SELECT dp_release(if(k = 0, [1], [1, 2]), if(k = 1, [1], [1, 2]), 1) FROM range(2) t(k)"
+    with pytest.raises(duckdb.InvalidInputException, match="as many values"):
+        connection.execute(sql).fetchall()
+
+
 def test_planning_functions(connection: duckdb.DuckDBPyConnection):
     mechanism = Staircase.best((10,), NANO // 2)
     assert one(connection, "SELECT dp_noise_sd(10, 0.5)") == pytest.approx(mechanism.noise_sd()[0])
