@@ -1,0 +1,39 @@
+from collections.abc import Callable
+
+import pytest
+from sqlglot import parse_one
+
+from dpproxy.errors import Unsupported
+from dpproxy.pgcatalog import casts
+
+
+@pytest.mark.parametrize(
+    ("written", "stored"),
+    [
+        ("pg_catalog.text", "VARCHAR"),
+        ('"char"', "VARCHAR"),
+        ('pg_catalog."char"', "VARCHAR"),
+        ("oid", "UINTEGER"),
+        ("int4", "INTEGER"),
+        ("bigint", "BIGINT"),
+        ("pg_catalog.int2[]", "SMALLINT[]"),
+        ("name[]", "VARCHAR[]"),
+        ("numeric(5, 2)", "DECIMAL(5,2)"),
+        ("information_schema.cardinal_number", "INTEGER"),
+        ("timestamptz", "TIMESTAMP"),
+    ],
+)
+def test_types(written: str, stored: str):
+    assert casts.stored(parse_one(f"SELECT a::{written}", read="postgres").expressions[0].to) == stored
+
+
+@pytest.mark.parametrize(
+    "written", ["nosuch", "public.text", "struct(a int)", "hugeint", "main.pg_catalog.text"]
+)
+def test_other_types_are_refused(written: str):
+    with pytest.raises(Unsupported):
+        casts.stored(parse_one(f"SELECT CAST(a AS {written})", read="duckdb").expressions[0].to)
+
+
+def test_array_literals(ask: Callable[..., list[tuple[object, ...]]]):
+    assert ask("SELECT '{1,2}'::int[], 2 = ANY('{1,2}'::int[]), 3 = ANY('{1,2}')") == [("{1,2}", True, False)]

@@ -1,0 +1,8 @@
+from collections.abc import Callable
+
+
+def test_comments(ask: Callable[..., list[tuple[object, ...]]]):
+    assert ask(
+        "SELECT description FROM pg_description WHERE objoid = 'patients'::regclass AND objsubid = 0"
+    ) == [("people",)]
+    assert ask("SELECT obj_description('patients'::regclass, 'pg_class')") == [("people",)]

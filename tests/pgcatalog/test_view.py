@@ -1,0 +1,17 @@
+import dataclasses
+
+from dpproxy.pgcatalog import CatalogueView
+
+
+def test_settings_do_not_make_another_database(view: CatalogueView):
+    assert dataclasses.replace(view, settings={}).key == view.key
+    assert dataclasses.replace(view, version=2).key != view.key
+    assert dataclasses.replace(view, user="bob").key != view.key
+
+
+def test_relations_with_their_schemas(view: CatalogueView):
+    assert [(schema, relation.name) for schema, relation in view.named()] == [
+        ("public", "patients"),
+        ("public", "Odd visits"),
+        ("dp", "ledger"),
+    ]
