@@ -11,7 +11,9 @@ from dpproxy.policy.statements import Amount, Literal, LiteralKind
 from dpproxy.policy.tokens import Kind
 
 _MOST_DIGITS = 400
-"""Longer numbers, and larger exponents, fit no column type; reading them would cost memory."""
+"""Before the point, and after it; more fit no column type."""
+_LONGEST = 1000
+"""Characters of a number, and its exponent; checked before the value is built."""
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?", re.ASCII)
@@ -21,9 +23,8 @@ _ZONED = re.compile(_TIMESTAMP.pattern + r"(Z|[+-]\d{2}(:\d{2})?)", re.ASCII)
 def number(cursor: Cursor, after: str) -> int | Fraction:
     """A number, its sign before it; int where it is whole."""
     start = cursor.token.position
-    negative = cursor.accept_symbol("-")
-    if not negative:
-        cursor.accept_symbol("+")
+    signed = cursor.token.kind is Kind.SYMBOL and cursor.token.text in "+-"
+    negative = signed and cursor.take().text == "-"
     if cursor.token.kind is not Kind.NUMBER:
         cursor.refuse(["a number"], after)
     value = _exact(cursor.take().text, start)
@@ -101,9 +102,11 @@ def read_timestamptz(text: str, position: int | None) -> datetime:
 def _exact(text: str, position: int) -> int | Fraction:
     """The value of a number's text."""
     digits, _, exponent = text.lower().partition("e")
-    if len(digits) > _MOST_DIGITS or len(exponent) > 5 or abs(int(exponent or "0")) > _MOST_DIGITS:
+    if len(text) > _LONGEST or abs(int(exponent or "0")) > _LONGEST:
         raise NumberOutOfRange("a number out of every type's range", position=position)
     value = Fraction(digits + "0" if digits.endswith(".") else digits) * Fraction(10) ** int(exponent or "0")
+    if abs(value) >= 10**_MOST_DIGITS or (value * 10**_MOST_DIGITS).denominator != 1:
+        raise NumberOutOfRange("a number out of every type's range", position=position)
     return int(value) if value.denominator == 1 else value
 
 

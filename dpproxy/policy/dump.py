@@ -110,7 +110,8 @@ def _budget(budget: Budget) -> str:
         "DEFAULT EPSILON": budget.default_epsilon,
     }
     clauses = "".join(f" {clause} {decimal(value)}" for clause, value in limits.items() if value is not None)
-    return f"CREATE PRIVACY BUDGET {identifier(budget.name)} LIMIT EPSILON {decimal(budget.limit)}{clauses} REFRESH NEVER"
+    limit = decimal(budget.limit)
+    return f"CREATE PRIVACY BUDGET {identifier(budget.name)} LIMIT EPSILON {limit}{clauses} REFRESH NEVER"
 
 
 def _table(table: TablePolicy) -> Iterator[str]:

@@ -116,7 +116,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """SELECT on one table for one role, paid from ``budget`` (None for a public table)."""
+    """SELECT on one table for one role; a role has one grant on a table.
+
+    ``budget`` pays: never None for a protected table, not read for a public one.
+    """
 
     table: str
     role: str

@@ -1,0 +1,131 @@
+"""Budgets and grants."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from dpproxy.errors import (
+    BoundsMissing,
+    DependentObjects,
+    InvalidParameter,
+    UndefinedObject,
+    UndefinedTable,
+)
+from dpproxy.policy.model import Budget, Grant, Policy
+
+Apply = Callable[..., Policy]
+BUDGET = "CREATE PRIVACY BUDGET research LIMIT EPSILON 8"
+PROTECT = "ALTER TABLE patients SET PRIVACY KEY (patient_id)"
+GRANT = "GRANT SELECT ON patients TO analysts WITH PRIVACY BUDGET research"
+
+
+def test_a_budget_with_every_limit(applied: Apply):
+    policy = applied(
+        BUDGET
+        + " DELTA 1e-6 DEFAULT EPSILON 0.1 MAX EPSILON 0.5 SESSION LIMIT EPSILON 1 USER LIMIT EPSILON 2"
+    )
+    assert policy.budgets["research"] == Budget(
+        "research",
+        limit=Fraction(8),
+        delta=Fraction(1, 10**6),
+        user_limit=Fraction(2),
+        session_limit=Fraction(1),
+        max_epsilon=Fraction(1, 2),
+        default_epsilon=Fraction(1, 10),
+    )
+
+
+def test_created_again_it_is_replaced_and_otherwise_the_same(applied: Apply):
+    policy = applied(BUDGET)
+    assert applied(BUDGET, to=policy) == policy
+    lowered = applied("CREATE PRIVACY BUDGET research LIMIT EPSILON 4", to=policy)
+    assert lowered.budgets["research"].limit == 4
+
+
+@pytest.mark.parametrize(
+    ("clauses", "message"),
+    [
+        ("USER LIMIT EPSILON 9", "USER LIMIT EPSILON is larger than LIMIT EPSILON"),
+        (
+            "USER LIMIT EPSILON 2 SESSION LIMIT EPSILON 3",
+            "SESSION LIMIT EPSILON is larger than USER LIMIT EPSILON",
+        ),
+        ("SESSION LIMIT EPSILON 1 MAX EPSILON 2", "MAX EPSILON is larger than SESSION LIMIT EPSILON"),
+        ("MAX EPSILON 0.5 DEFAULT EPSILON 0.6", "DEFAULT EPSILON is larger than MAX EPSILON"),
+        ("DEFAULT EPSILON 10", "DEFAULT EPSILON is larger than LIMIT EPSILON"),
+        ("MAX EPSILON 0", "MAX EPSILON must be between"),
+        ("DELTA 1", "LIMIT DELTA must be at least 0"),
+    ],
+)
+def test_limits_make_sense_together(applied: Apply, clauses: str, message: str):
+    with pytest.raises(InvalidParameter) as caught:
+        applied(f"{BUDGET} {clauses}")
+    assert caught.value.message.startswith(message)
+    assert caught.value.position is not None
+
+
+def test_grants_are_sorted_and_one_for_each_table_and_role(applied: Apply):
+    policy = applied(
+        PROTECT,
+        "ALTER TABLE visits SET PRIVACY KEY (patient_id)",
+        BUDGET,
+        "CREATE PRIVACY BUDGET other LIMIT EPSILON 1",
+        "GRANT SELECT ON visits, patients TO interns, analysts WITH PRIVACY BUDGET other",
+        GRANT,
+    )
+    assert policy.grants == (
+        Grant("patients", "analysts", "research"),
+        Grant("patients", "interns", "other"),
+        Grant("visits", "analysts", "other"),
+        Grant("visits", "interns", "other"),
+    )
+
+
+def test_revoke_takes_back_and_is_idempotent(applied: Apply):
+    revoke = "REVOKE SELECT ON patients FROM analysts"
+    policy = applied(PROTECT, BUDGET, GRANT, revoke)
+    assert policy.grants == ()
+    assert applied(revoke, to=policy) == policy
+
+
+def test_a_protected_table_is_paid_for(applied: Apply):
+    sql = "GRANT SELECT ON regions, patients TO analysts"
+    with pytest.raises(BoundsMissing) as caught:
+        applied(PROTECT, sql)
+    assert caught.value.position == sql.index("patients")
+    assert "WITH PRIVACY BUDGET" in (caught.value.hint or "")
+
+
+def test_a_public_table_is_free(applied: Apply):
+    policy = applied("ALTER TABLE regions SET PRIVACY PUBLIC", "GRANT SELECT ON regions TO analysts")
+    assert policy.grants == (Grant("regions", "analysts", None),)
+
+
+@pytest.mark.parametrize("role", ["admin", "ADMIN", '"public"'])
+def test_some_roles_get_nothing(applied: Apply, role: str):
+    sql = f"GRANT SELECT ON patients TO {role} WITH PRIVACY BUDGET research"
+    with pytest.raises(InvalidParameter) as caught:
+        applied(PROTECT, BUDGET, sql)
+    assert caught.value.position == sql.index(role)
+
+
+def test_unknown_names(applied: Apply):
+    with pytest.raises(UndefinedObject) as caught:
+        applied(PROTECT, GRANT)
+    assert caught.value.position == GRANT.index("research")
+    with pytest.raises(UndefinedObject):
+        applied("DROP PRIVACY BUDGET research")
+    with pytest.raises(UndefinedTable):
+        applied(BUDGET, "GRANT SELECT ON gone TO analysts WITH PRIVACY BUDGET research")
+    with pytest.raises(UndefinedTable):
+        applied("REVOKE SELECT ON gone FROM analysts")
+
+
+def test_a_budget_in_use_is_not_dropped(applied: Apply):
+    policy = applied(PROTECT, BUDGET, GRANT)
+    with pytest.raises(DependentObjects) as caught:
+        applied("DROP PRIVACY BUDGET research", to=policy)
+    assert caught.value.position == 20
+    gone = applied("REVOKE SELECT ON patients FROM analysts", "DROP PRIVACY BUDGET research", to=policy)
+    assert gone.budgets == {}

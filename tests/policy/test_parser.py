@@ -1,0 +1,163 @@
+"""Budgets, grants and listings, as they are read and as they are refused."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpproxy.errors import Refusal, SyntaxRefused, Unsupported
+from dpproxy.policy.parser import parse
+from dpproxy.policy.statements import (
+    AdvanceDataVersion,
+    Amount,
+    CreateBudget,
+    DropBudget,
+    GrantSelect,
+    Listing,
+    Name,
+    RevokeSelect,
+    Show,
+    Statement,
+)
+
+B = Name("b")
+
+
+@pytest.mark.parametrize(
+    ("sql", "statement"),
+    [
+        ("CREATE PRIVACY BUDGET b LIMIT EPSILON 8", CreateBudget(B, Amount("LIMIT EPSILON", 8))),
+        (
+            """CREATE PRIVACY BUDGET b LIMIT EPSILON 8 DELTA 1e-6 USER LIMIT EPSILON 2 SESSION LIMIT EPSILON 1
+               MAX EPSILON 0.5 DEFAULT EPSILON 0.1 REFRESH NEVER""",
+            CreateBudget(
+                B,
+                Amount("LIMIT EPSILON", 8),
+                Amount("LIMIT DELTA", Fraction(1, 10**6)),
+                Amount("USER LIMIT EPSILON", 2),
+                Amount("SESSION LIMIT EPSILON", 1),
+                Amount("MAX EPSILON", Fraction(1, 2)),
+                Amount("DEFAULT EPSILON", Fraction(1, 10)),
+            ),
+        ),
+        ("drop privacy budget b;;", DropBudget(B)),
+        (
+            "GRANT SELECT ON t, public.u TO r, s WITH PRIVACY BUDGET b",
+            GrantSelect((Name("t"), Name("u")), (Name("r"), Name("s")), B),
+        ),
+        ("GRANT SELECT ON TABLE t TO r", GrantSelect((Name("t"),), (Name("r"),))),
+        ("REVOKE SELECT ON t FROM r", RevokeSelect((Name("t"),), (Name("r"),))),
+        ("ADVANCE PRIVACY DATA VERSION", AdvanceDataVersion()),
+        ("SHOW PRIVACY BUDGETS", Show(Listing.BUDGETS)),
+        ("SHOW PRIVACY GRANTS", Show(Listing.GRANTS)),
+        ("SHOW PRIVACY POLICY", Show(Listing.POLICY)),
+        ("SHOW PRIVACY POLICY FOR t", Show(Listing.POLICY, Name("t"))),
+    ],
+)
+def test_statements(sql: str, statement: Statement):
+    assert parse(sql) == statement
+
+
+@pytest.mark.parametrize(
+    ("sql", "at", "message", "hint"),
+    [
+        (
+            "CREATE PRIVACY BUGDET b LIMIT EPSILON 1",
+            "BUGDET",
+            'expected BUDGET after PRIVACY, found "bugdet"',
+            "Did you mean BUDGET?",
+        ),
+        (
+            "CREATE PRIVACY BUDGET b LIMIT EPSILON 8 MAX EPSLON 4",
+            "EPSLON",
+            'expected EPSILON after MAX, found "epslon"',
+            "Did you mean EPSILON?",
+        ),
+        (
+            "CREATE PRIVACY BUDGET b LIMIT EPSILON 'x'",
+            "'x'",
+            "expected a number after LIMIT EPSILON, found a text",
+            None,
+        ),
+        (
+            "GRANT SELECT ON t TOO r",
+            "TOO",
+            'expected ".", "," or TO after the table\'s name, found "too"',
+            "Did you mean TO?",
+        ),
+        (
+            "SHOW PRIVACY BUDGETS FOR t",
+            "FOR",
+            'expected the end of the statement after "budgets", found "for"',
+            None,
+        ),
+        ("GRANT r TO s", "r TO", 'expected SELECT after GRANT, found "r"', None),
+        (
+            "SELECT 1",
+            "SELECT",
+            'expected ALTER, CREATE, DROP, GRANT, REVOKE, ADVANCE or SHOW, found "select"',
+            None,
+        ),
+        ("ADVANCE PRIVACY; SELECT 1", ";", 'expected DATA after PRIVACY, found ";"', None),
+        (
+            "ADVANCE PRIVACY DATA VERSION; SELECT 1",
+            "SELECT",
+            'expected the end of the statement after "version", found "select"',
+            None,
+        ),
+    ],
+)
+def test_a_mistake_is_shown_where_it_stands(sql: str, at: str, message: str, hint: str | None):
+    with pytest.raises(SyntaxRefused) as caught:
+        parse(sql)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+    assert caught.value.position == sql.index(at)
+
+
+@pytest.mark.parametrize(
+    ("sql", "construct", "at"),
+    [
+        ("GRANT EXACT SELECT ON t TO r", "GRANT EXACT SELECT", "EXACT"),
+        ("REVOKE EXACT SELECT ON t FROM r", "REVOKE EXACT SELECT", "EXACT"),
+        ("GRANT SELECT (c) ON t TO r", "SELECT on single columns", "("),
+        ("GRANT SELECT ON t TO r WITH GRANT OPTION", "WITH GRANT OPTION", "GRANT OPTION"),
+        ("CREATE PRIVACY TAXONOMY x ON t (a, b)", "CREATE PRIVACY TAXONOMY", "TAXONOMY"),
+        ("DROP PRIVACY TAXONOMY x", "DROP PRIVACY TAXONOMY", "TAXONOMY"),
+        ("CREATE PRIVACY BUDGET b LIMIT EPSILON 1 REFRESH EVERY '1 month'", "REFRESH EVERY", "EVERY"),
+        ("CREATE PROTECTED VIEW v AS SELECT a % 2", "CREATE PROTECTED VIEW", "PROTECTED"),
+        ("DROP PROTECTED VIEW v", "DROP PROTECTED VIEW", "PROTECTED"),
+        ("REFRESH PROTECTED VIEW v", "REFRESH PROTECTED VIEW", "REFRESH"),
+        ("VERIFY PROTECTED VIEW v", "VERIFY PROTECTED VIEW", "VERIFY"),
+        ("SUGGEST PRIVACY FOR t", "SUGGEST PRIVACY", "SUGGEST"),
+        ("SHOW PRIVACY VIEWS", "SHOW PRIVACY VIEWS", "VIEWS"),
+        ("SHOW PRIVACY AUDIT", "SHOW PRIVACY AUDIT", "AUDIT"),
+    ],
+)
+def test_what_is_not_there_yet_is_named(sql: str, construct: str, at: str):
+    with pytest.raises(Unsupported) as caught:
+        parse(sql)
+    assert caught.value.message == f"{construct} is not supported yet"
+    assert caught.value.position == sql.index(at)
+
+
+_WORDS = """ALTER TABLE t SET PRIVACY KEY ( c ) ROW MAX ROWS 1 COLUMN DOMAIN IN 'a' , BETWEEN AND CREATE BUDGET LIMIT
+EPSILON 0.5 DELTA GRANT SELECT ON TO WITH REVOKE FROM SHOW POLICY FOR ; . - CEILING HIDDEN PUBLIC DATE NULL"""
+
+
+def refusal_of(sql: str) -> Refusal | None:
+    try:
+        parse(sql)
+    except Refusal as refusal:
+        return refusal
+    return None
+
+
+@given(st.lists(st.sampled_from(_WORDS.split()), max_size=15))
+def test_any_sequence_of_words_is_read_or_refused_within_the_text(words: list[str]):
+    sql = " ".join(words)
+    refusal = refusal_of(sql)
+    if refusal is not None:
+        assert refusal.sqlstate in {"42601", "42P01", "0A000", "22P02"}
+        assert refusal.position is not None
+        assert 0 <= refusal.position <= len(sql)

@@ -1,0 +1,44 @@
+"""References lead to the table that owns the unit."""
+
+from collections.abc import Callable
+
+import pytest
+
+from dpproxy.errors import BoundsMissing, InvalidParameter
+from dpproxy.policy.apply import unit_table
+from dpproxy.policy.model import Exposure, Policy, TablePolicy, Unit
+
+
+def test_references_are_followed(applied: Callable[..., Policy]):
+    policy = applied(
+        "ALTER TABLE lines SET PRIVACY KEY (visit_id) REFERENCES visits (visit_id) MAX ROWS 9",
+        "ALTER TABLE visits SET PRIVACY KEY (patient_id) REFERENCES patients (patient_id) MAX ROWS 3",
+        "ALTER TABLE patients SET PRIVACY KEY (patient_id)",
+    )
+    assert unit_table(policy, "lines").name == "patients"
+    assert unit_table(policy, "patients").name == "patients"
+
+
+@pytest.mark.parametrize("way", ["PUBLIC", "HIDDEN"])
+def test_a_unit_whose_owner_is_not_protected_is_lost(applied: Callable[..., Policy], way: str):
+    policy = applied(
+        "ALTER TABLE visits SET PRIVACY KEY (patient_id) REFERENCES patients (patient_id)",
+        f"ALTER TABLE patients SET PRIVACY {way}",
+    )
+    with pytest.raises(BoundsMissing) as caught:
+        unit_table(policy, "visits")
+    assert "patients" not in f"{caught.value.message} {caught.value.hint}"
+
+
+def test_an_undeclared_table_has_no_unit():
+    with pytest.raises(BoundsMissing):
+        unit_table(Policy(), "visits")
+
+
+def test_a_cycle_ends():
+    def protected(name: str, target: str) -> TablePolicy:
+        return TablePolicy(name, Exposure.PROTECTED, Unit("id", (target, "id")))
+
+    policy = Policy(tables={"a": protected("a", "b"), "b": protected("b", "a")})
+    with pytest.raises(InvalidParameter, match="cycle"):
+        unit_table(policy, "a")
