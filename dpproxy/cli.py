@@ -134,7 +134,7 @@ def _serve(arguments: Arguments) -> int:
 def _engine(config: Config) -> "OpenEngine":
     from dpproxy.engine import Engine  # noqa: PLC0415 - slow to import; users, check and dump do without
 
-    return Engine.open(config, _tell)
+    return Engine.start(config, _tell)
 
 
 def _options(config: Config) -> Options:

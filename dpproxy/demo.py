@@ -268,7 +268,7 @@ def _intervals(analyst: Voice, _: Voice) -> None:
 
 
 def _refusal(analyst: Voice, _: Voice) -> None:
-    hint = analyst.refused("SELECT age, hours_per_week FROM adult WHERE income = '>50K'", "42501")
+    hint = analyst.refused("SELECT relationship, age FROM adult", "42501")
     analyst.ask(rewrite_in(hint))
 
 

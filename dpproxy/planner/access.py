@@ -32,6 +32,8 @@ class Context:
     schema: Schema
     caller: Caller
     settings: Settings
+    loss: Loss | None = None
+    """The loss of a stored release that the plan shall fit, instead of the statement's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,8 @@ def _choose_budget(source: Source, context: Context, at: int | None) -> Budget:
 
 def statement_loss(budget: Budget, context: Context) -> Loss:
     """The statement's total loss: dp.epsilon, else the budget's DEFAULT, else 0.1 or the MAX if that is less."""
+    if context.loss is not None:
+        return context.loss
     asked = session.epsilon(context.settings)
     if asked is None:
         asked = budget.default_epsilon

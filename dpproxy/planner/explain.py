@@ -46,8 +46,7 @@ def explain_text(plan: Plan, confidence: Fraction) -> list[str]:
         f"Mechanism: {_mechanism(plan)}",
         f"Keys: {plan.groups} declared, all answered",
     ]
-    for output in plan.outputs:
-        lines.append(f"  {output.column.name}: {_error(output, confidence)}")
+    lines += [f"  {output.column.name}: {_error(output, confidence)}" for output in plan.outputs]
     lines += ["Exact stage (stays inside):", f"  {plan.exact}"]
     lines += ["Release stage:", f"  {plan.release}", "Answer stage:", f"  {plan.answer}"]
     return lines

@@ -1,0 +1,359 @@
+"""The only path from a statement to its answer: replay? reserve, run, release, post-process, keep."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pyarrow as pa
+from sqlglot import exp
+
+from dpproxy import administration, output, payment, relations
+from dpproxy import settings as session_settings
+from dpproxy.accounting.inflight import InFlight
+from dpproxy.accounting.ledger import Ledger
+from dpproxy.accounting.model import Account, Stored, format_epsilon, nano_limit
+from dpproxy.accounting.releases import ReleaseStore
+from dpproxy.analysis.scopes import Parameters
+from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.release import Release
+from dpproxy.backends.secret import load_secret
+from dpproxy.backends.snapshot import snapshot
+from dpproxy.config import Config
+from dpproxy.errors import Cancelled, UndefinedObject
+from dpproxy.pgcatalog.catalogue import Catalogue
+from dpproxy.pgcatalog.scopes import relations as catalogue_relations
+from dpproxy.pgcatalog.view import CatalogueView, Relation
+from dpproxy.pgtypes import BY_OID, TEXT, Column
+from dpproxy.plan import Answer, Caller, Notice, Plan, Prepared, Settings
+from dpproxy.planner.accept import accept, parse
+from dpproxy.planner.access import Context
+from dpproxy.planner.explain import explain_json, explain_text, split_explain
+from dpproxy.planner.select import plan_select
+from dpproxy.policy.files import apply_files
+from dpproxy.policy.model import Exposure, Policy
+from dpproxy.policy.store import PolicyStore
+from dpproxy.policy.tokens import is_privacy_statement
+from udfs.privacy import Loss, Released
+
+PLANS = 512
+"""Plans kept for statements seen before."""
+WAIT = 60.0
+"""Seconds to wait for the same question asked by somebody else."""
+
+
+@dataclass(slots=True)
+class _Session:
+    """What the engine remembers of one connection."""
+
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    last_cost: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """What ``prepare`` found; ``kind`` names the method that runs it."""
+
+    kind: str
+    tree: exp.Expr | None = None
+    types: tuple[int, ...] = ()
+    as_json: bool = False
+
+
+class Engine:
+    """Everything behind the wire, for one data source. Its methods may be called from any thread."""
+
+    def __init__(
+        self, database: str, backend: DuckDB, store: PolicyStore, ledger: Ledger, secret: bytes
+    ) -> None:
+        self._database = database
+        self._backend = backend
+        self._schema = backend.schema()
+        self._store = store
+        self._ledger = ledger
+        self._releases = ReleaseStore(ledger)
+        self._flights = InFlight[bytes]()
+        self._release = Release()
+        self._catalogue = Catalogue()
+        self._secret = secret
+        self._sessions: dict[str, _Session] = {}
+        self._plans: OrderedDict[object, Plan] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @classmethod
+    def start(cls, config: Config, progress: Callable[[str], None]) -> Self:
+        """Import or open the data, verify the ledger, apply the policy files. Raises ``StartupError``."""
+        config.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        ledger = Ledger.open(config.state)
+        opened: list[Callable[[], None]] = [ledger.close]
+        try:
+            store = PolicyStore.open(config.state)
+            opened.append(store.close)
+            path: Path = snapshot(config.data, config.state, progress)
+            backend = DuckDB(path, threads=config.threads, memory=config.memory)
+            opened.append(backend.close)
+            apply_files(store, config.policy_files, backend.schema())
+            return cls(config.database, backend, store, ledger, load_secret(config.state))
+        except BaseException:
+            for close in reversed(opened):
+                close()
+            raise
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force."""
+        return self._store.current
+
+    # --- sessions ---------------------------------------------------------------------------------
+
+    def database_exists(self, name: str) -> bool:
+        """True for the one data source."""
+        return name == self._database
+
+    def open(self, caller: Caller) -> None:
+        """Remember a session."""
+        with self._lock:
+            self._sessions[caller.session] = _Session()
+
+    def close(self, caller: Caller) -> None:
+        """Forget a session; its account stays in the ledger."""
+        with self._lock:
+            self._sessions.pop(caller.session, None)
+
+    def cancel(self, session: str) -> None:
+        """Interrupt what a session runs; what it reserved stays charged."""
+        with self._lock:
+            found = self._sessions.get(session)
+        if found is not None:
+            found.cancelled.set()
+        self._backend.interrupt(session)
+
+    def _session(self, name: str) -> _Session:
+        """The session; one that was never opened is remembered by nobody."""
+        with self._lock:
+            return self._sessions.get(name) or _Session()
+
+    def show(self, caller: Caller, name: str, settings: Settings) -> str:
+        """A read-only setting: dp.budget_remaining or dp.last_cost."""
+        if name == "dp.last_cost":
+            cost = self._session(caller.session).last_cost
+            return "" if cost is None else format_epsilon(cost)
+        if name != "dp.budget_remaining":
+            raise UndefinedObject(f'unrecognized configuration parameter "{name}"')
+        wanted = session_settings.budget(settings)
+        granted = relations.granted_budgets(self.policy, caller)
+        left = {b.name: self._remaining(b.name, caller) for b in granted if wanted in (None, b.name)}
+        if len(left) == 1:
+            return next(iter(left.values()))
+        return ", ".join(f"{name}={value}" for name, value in left.items())
+
+    def _remaining(self, name: str, caller: Caller) -> str:
+        budget = self.policy.budgets[name]
+        limits = [
+            (Account.budget(name), budget.limit),
+            (Account.user(name, caller.user), budget.user_limit),
+            (Account.session(caller.session), budget.session_limit),
+        ]
+        left = [
+            nano_limit(limit) - self._ledger.spent(account) for account, limit in limits if limit is not None
+        ]
+        return format_epsilon(max(0, min(left)))
+
+    # --- statements -------------------------------------------------------------------------------
+
+    def prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
+        """Parse and type a statement; nothing is spent. Raises a ``Refusal``."""
+        if is_privacy_statement(sql):
+            listed = administration.columns(administration.read(sql, caller), self.policy)
+            return Prepared(sql, (), listed, charged=False, body=_Body("administer"))
+        explain = split_explain(sql)
+        tree = parse(sql if explain is None else explain.sql)
+        if explain is None and self._catalogue.covers(tree):
+            kinds, columns = self._catalogue.prepare(self._view(caller, settings), tree, types)
+            return Prepared(sql, kinds, columns, charged=False, body=_Body("describe", tree))
+        parameters = Parameters({n: BY_OID[oid] for n, oid in enumerate(types, 1) if oid in BY_OID})
+        plan = plan_select(accept(tree), Context(self.policy, self._schema, caller, settings), parameters)
+        kinds = parameters.all_types()
+        if explain is not None:
+            body = _Body("explain", tree, tuple(k.oid for k in kinds), explain.as_json)
+            return Prepared(sql, kinds, (Column("QUERY PLAN", TEXT),), charged=False, body=body)
+        columns = tuple(o.column for o in plan.outputs)
+        return Prepared(
+            sql, kinds, columns, charged=not plan.free, body=_Body("ask", tree, tuple(k.oid for k in kinds))
+        )
+
+    def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
+        """Answer a prepared statement. Raises a ``Refusal``."""
+        self._session(caller.session).cancelled.clear()
+        body = prepared.body
+        if not isinstance(body, _Body):
+            raise TypeError("a statement of another engine")
+        match body.kind:
+            case "administer":
+                return administration.run(prepared.sql, caller, self._store, self._schema, self._ledger)
+            case "describe":
+                return self._describe(caller, body, values, settings)
+            case "explain":
+                return self._explain(caller, prepared.sql, body, values, settings)
+            case _:
+
+                def plan(loss: Loss | None = None) -> Plan:
+                    return self._plan(caller, prepared.sql, body, values, settings, loss)
+
+                return self._ask(caller, plan, settings)
+
+    def _plan(
+        self,
+        caller: Caller,
+        sql: str,
+        body: _Body,
+        values: Sequence[object],
+        settings: Settings,
+        loss: Loss | None,
+    ) -> Plan:
+        """The plan with the parameters' values in place, kept for the next time."""
+        planned_by = tuple(settings[name] for name in PLANNED_BY)
+        policy = self.policy
+        bound = tuple((type(v), v) for v in values)
+        key = (sql, body.types, bound, planned_by, loss, caller.roles, policy.version, policy.data_version)
+        with self._lock:
+            kept = self._plans.get(key)
+            if kept is not None:
+                self._plans.move_to_end(key)
+                return kept
+        if body.tree is None:
+            raise AssertionError("a query has a tree")
+        kinds = {n: BY_OID[oid] for n, oid in enumerate(body.types, 1)}
+        context = Context(policy, self._schema, caller, settings, loss)
+        plan = plan_select(accept(body.tree), context, Parameters(kinds, tuple(values)))
+        with self._lock:
+            self._plans[key] = plan
+            if len(self._plans) > PLANS:
+                self._plans.popitem(last=False)
+        return plan
+
+    def _explain(
+        self, caller: Caller, sql: str, body: _Body, values: Sequence[object], settings: Settings
+    ) -> Answer:
+        plan = self._plan(caller, sql, body, values, settings, None)
+        confidence = session_settings.confidence(settings)
+        lines = [explain_json(plan, confidence)] if body.as_json else explain_text(plan, confidence)
+        return Answer("EXPLAIN", (Column("QUERY PLAN", TEXT),), [(line,) for line in lines])
+
+    # --- the catalogue ----------------------------------------------------------------------------
+
+    def _view(self, caller: Caller, settings: Settings) -> CatalogueView:
+        policy = self.policy
+        visible = []
+        for name in sorted(policy.tables):
+            table = policy.tables[name]
+            granted = caller.is_admin or any(
+                g.table == name and g.role in caller.roles for g in policy.grants
+            )
+            if not granted or table.exposure is Exposure.HIDDEN or name not in self._schema.tables:
+                continue
+            shown = tuple(
+                c
+                for c in self._schema.tables[name]
+                if table.exposure is Exposure.PUBLIC
+                or ((declared := table.columns.get(c.name)) is not None and declared.domain is not None)
+            )
+            visible.append(Relation(name, shown))
+        own = tuple(Relation(name, columns, "v") for name, columns in relations.OWN.items())
+        roles = sorted({"admin", *caller.roles, *(g.role for g in policy.grants if caller.is_admin)})
+        return CatalogueView(
+            self._database, caller.user, tuple(roles), tuple(visible), settings, policy.version, own
+        )
+
+    def _describe(self, caller: Caller, body: _Body, values: Sequence[object], settings: Settings) -> Answer:
+        if body.tree is None:
+            raise AssertionError("a query has a tree")
+        wanted = [table.name for table in catalogue_relations(body.tree) if table.db == "dp"]
+        rows = relations.rows(self.policy, self._ledger, caller, wanted)
+        fresh = {name: (columns, rows[name]) for name, columns in relations.OWN.items()}
+        return self._catalogue.run(self._view(caller, settings), body.tree, values, fresh)
+
+    # --- answers ----------------------------------------------------------------------------------
+
+    def _ask(self, caller: Caller, make_plan: Callable[[Loss | None], Plan], settings: Settings) -> Answer:
+        plan = make_plan(None)
+        cost = 0
+        rows: list[tuple[object, ...]] = []
+        if not plan.empty:
+            if plan.mechanism is None:
+                released = self._release.keys_only(plan)
+            else:
+                released, cost = self._released(caller, plan)
+            shown = plan
+            if released.loss != plan.loss:  # a more accurate answer was stored: its own error applies
+                better = make_plan(released.loss)
+                shown = better if payment.release_key(better) == payment.release_key(plan) else plan
+            rows = output.convert(plan.outputs, self._release.answer(shown, released))
+        self._session(caller.session).last_cost = cost
+        notices: tuple[Notice, ...] = ()
+        if session_settings.notices(settings):
+            notices = (payment.notice(cost, plan, caller, self._ledger),)
+        return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows, notices)
+
+    def _released(self, caller: Caller, plan: Plan) -> tuple[Released[pa.Table], int]:
+        """The released relation, from the store or anew, and what it cost this caller in nano-epsilon."""
+        key = payment.release_key(plan)
+        own = Account.user(plan.payer.budget, caller.user)
+        cancelled = self._session(caller.session).cancelled.is_set
+        while True:
+            stored = self._releases.find(key, plan.loss.nano, own)
+            if stored is not None:
+                return self._replay(caller, plan, stored)
+            with self._flights.claim(key, WAIT, cancelled) as claim:
+                if not claim.owner:
+                    continue
+                stored = self._releases.find(key, plan.loss.nano, own)
+                if stored is None:
+                    released = self._release_anew(caller, plan, cancelled)
+                    claim.resolve(b"stored")
+                    return released, plan.loss.nano
+            return self._replay(caller, plan, stored)
+
+    def _replay(self, caller: Caller, plan: Plan, stored: Stored) -> tuple[Released[pa.Table], int]:
+        reservation = self._releases.adopt(stored, payment.charge(plan, caller))
+        table = pa.ipc.open_stream(stored.payload).read_all()
+        return Released(table, Loss(stored.nano)), 0 if reservation is None else reservation.entry.nano
+
+    def _release_anew(self, caller: Caller, plan: Plan, cancelled: Callable[[], bool]) -> Released[pa.Table]:
+        self._release.prepare(plan)
+        if cancelled():
+            raise Cancelled("canceling statement due to user request")
+        reservation = self._ledger.reserve(payment.charge(plan, caller))
+        parameters = [self._secret.hex()] if plan.truncated else []
+        exact = self._backend.run(plan.exact, parameters, caller.session)
+        released = self._release.draw(plan, exact)
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, released.value.schema) as writer:
+            writer.write_table(released.value)
+        self._releases.store(reservation, sink.getvalue().to_pybytes())
+        return released
+
+    def shut_down(self) -> None:
+        """Close everything; what waits to be written is written."""
+        self._catalogue.close()
+        self._release.close()
+        self._ledger.close()
+        self._store.close()
+        self._backend.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.shut_down()
+
+
+PLANNED_BY = (
+    "dp.budget", "dp.epsilon", "dp.confidence", "dp.mechanism", "dp.intervals", "dp.clamp", "dp.session_epsilon",
+)  # fmt: skip
+"""The settings a plan depends on."""

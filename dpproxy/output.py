@@ -1,0 +1,68 @@
+"""From the engine's values to the client's: scaled integers to numbers, counts kept at zero or above."""
+
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+
+from dpproxy.errors import NumberOutOfRange
+from dpproxy.pgtypes import FLOATS, INT2, INT4, INT8, INTEGERS, NUMERIC
+from dpproxy.plan import Output
+
+_RANGES = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
+_DIGITS = 15
+"""Significant digits of a numeric that was computed as a DOUBLE."""
+
+
+def convert(outputs: Sequence[Output], rows: Sequence[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    """Rows in the types of the columns. Raises ``NumberOutOfRange`` for a numeric that is not a number."""
+    makers = [_maker(output) for output in outputs]
+    return [tuple(make(value) for make, value in zip(makers, row, strict=True)) for row in rows]
+
+
+def _maker(output: Output) -> Callable[[object], object]:
+    oid = output.column.type.oid
+    make: Callable[[object], object]
+    if oid in INTEGERS:
+        make = _integer(_RANGES[oid], output.floor)
+    elif oid == NUMERIC.oid:
+        make = _scaled(output.scale) if output.scale is not None else _decimal(output.column.type.scale)
+    elif oid in FLOATS:
+        make = _float
+    else:
+        make = _same
+    return lambda value: None if value is None else make(value)
+
+
+def _integer(limit: int, floor: int | None) -> Callable[[object], int]:
+    """Noise may carry a released integer out of its type: it is kept at the end of the range."""
+    low = -limit if floor is None else floor
+
+    def make(value: object) -> int:
+        return max(low, min(limit - 1, int(str(value))))
+
+    return make
+
+
+def _scaled(scale: int) -> Callable[[object], Decimal]:
+    return lambda value: Decimal(str(value)).scaleb(-scale)
+
+
+def _decimal(scale: int | None) -> Callable[[object], Decimal]:
+    def make(value: object) -> Decimal:
+        number = Decimal(f"{value:.{_DIGITS}g}")
+        if not number.is_finite():
+            raise NumberOutOfRange("a numeric over released values is not a finite number")
+        plain = number if scale is None else round(number, scale)
+        return Decimal(format(plain, "f"))
+
+    return make
+
+
+def _float(value: object) -> float:
+    return float(str(value))
+
+
+def _same(value: object) -> object:
+    if isinstance(value, bool | str | date | datetime):
+        return value
+    return str(value)

@@ -1,0 +1,68 @@
+"""What a plan debits: the four accounts, the charge, and the key its released answer is found by."""
+
+from dpproxy.accounting.canonical import digest
+from dpproxy.accounting.ledger import Ledger
+from dpproxy.accounting.model import Account, Charge, Debit, format_epsilon, nano_limit
+from dpproxy.plan import Caller, Notice, Payer, Plan
+
+
+def debits(payer: Payer, caller: Caller) -> tuple[Debit, ...]:
+    """Session, user, budget and ceiling, with the limits in force."""
+    user = nano_limit(payer.user_limit) if payer.user_limit is not None else None
+    session = nano_limit(payer.session_limit) if payer.session_limit is not None else None
+    return (
+        Debit(Account.session(caller.session), session),
+        Debit(Account.user(payer.budget, caller.user), user),
+        Debit(Account.budget(payer.budget), nano_limit(payer.budget_limit)),
+        Debit(Account.ceiling(payer.ceiling), nano_limit(payer.ceiling_limit)),
+    )
+
+
+def release_key(plan: Plan) -> bytes:
+    """Equal for plans whose released values can stand for each other, whatever was written around them.
+
+    The exact stage, its keys, the boxes the noise was drawn for and the data version; not the epsilon: a more
+    accurate release answers a less accurate request.
+    """
+    keys = repr([(k.type.name, k.values) for k in plan.keys])
+    widths = repr(plan.mechanism.widths if plan.mechanism else ())
+    return digest("release", 1, plan.exact, keys, widths, plan.factor, plan.data_version)
+
+
+def charge(plan: Plan, caller: Caller) -> Charge:
+    """The ledger's entry for a plan."""
+    mechanism = plan.mechanism
+    if mechanism is None:
+        raise AssertionError("a free plan is not charged")
+    words = (
+        f"staircase widths={mechanism.widths} radii={mechanism.radii} nano={mechanism.nano} x{plan.factor}"
+    )
+    key = release_key(plan)
+    return Charge(
+        who=caller.user,
+        statement=digest("statement", 1, key, plan.answer),
+        policy_version=plan.policy_version,
+        data_version=plan.data_version,
+        mechanism=words,
+        nano=plan.loss.nano,
+        debits=debits(plan.payer, caller),
+        release=key,
+        label=plan.label,
+    )
+
+
+def notice(cost: int, plan: Plan, caller: Caller, ledger: Ledger) -> Notice:
+    """One line after an answer: its cost, and what the tightest limit leaves."""
+    left = ledger.remaining(*debits(plan.payer, caller))
+    remaining = "no limit" if left is None else f"{format_epsilon(left)} left"
+    if cost == 0:
+        return Notice(
+            f"cost 0, {remaining} in budget {plan.payer.budget}",
+            detail="The answer was released before, or follows from the policy." if not plan.empty else None,
+        )
+    more = None if left is None else f"About {left // plan.loss.nano} more statements at this price."
+    return Notice(
+        f"cost {format_epsilon(cost)} epsilon, {remaining} in budget {plan.payer.budget}",
+        detail=f"{plan.label}; {plan.groups} keys answered; unit: {plan.unit}.",
+        hint=more,
+    )
