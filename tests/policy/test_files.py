@@ -1,0 +1,101 @@
+"""Policy files: one change, or the place of the mistake."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from dpproxy.errors import StartupError
+from dpproxy.pgtypes import Schema
+from dpproxy.policy.files import PolicyFileError, apply_file, apply_files, locate, read_file
+from dpproxy.policy.model import Policy
+from dpproxy.policy.store import PolicyStore
+
+TABLES = """-- what is protected
+ALTER TABLE patients SET PRIVACY KEY (patient_id);
+ALTER TABLE patients
+\tALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 110;
+"""
+BUDGETS = """CREATE PRIVACY BUDGET research LIMIT EPSILON 8;
+GRANT SELECT ON patients TO analysts WITH PRIVACY BUDGET research"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[PolicyStore]:
+    with closing(PolicyStore.open(tmp_path / "state")) as opened:
+        yield opened
+
+
+def write(tmp_path: Path, **texts: str) -> list[Path]:
+    paths = []
+    for name, text in texts.items():
+        path = tmp_path / f"{name}.sql"
+        path.write_text(text, encoding="utf-8")
+        paths.append(path)
+    return paths
+
+
+def test_files_are_one_change_and_apply_again(tmp_path: Path, store: PolicyStore, schema: Schema):
+    paths = write(tmp_path, a=TABLES, b=BUDGETS)
+    policy = apply_files(store, paths, schema)
+    assert (policy.version, set(policy.tables), set(policy.budgets), len(policy.grants)) == (
+        1, {"patients"}, {"research"}, 1,
+    )  # fmt: skip
+    assert apply_files(store, paths, schema) == policy
+    assert [entry.by for entry in store.history()] == ["policy files"]
+
+
+def test_a_typo_is_shown_with_its_line_and_a_caret(tmp_path: Path, store: PolicyStore, schema: Schema):
+    paths = write(tmp_path, a=BUDGETS.partition(";")[0], b=TABLES.replace("DOMAIN", "DOMIAN"))
+    with pytest.raises(PolicyFileError) as caught:
+        apply_files(store, paths, schema)
+    error = caught.value
+    assert str(error) == (
+        f"{paths[1]}:4:31: expected DOMAIN, HIDDEN or CLASS after SET PRIVACY, "
+        'found "domian" (Did you mean DOMAIN?)'
+    )
+    assert error.excerpt == "\tALTER COLUMN age SET PRIVACY DOMIAN BETWEEN 0 AND 110;\n\t" + " " * 29 + "^"
+    assert (error.path, error.sqlstate, error.hint) == (paths[1], "42601", "Did you mean DOMAIN?")
+    assert store.current == Policy()
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ("ALTER TABLE patients SET PRIVACY HIDDEN;\n  ALTER TABLE gone SET PRIVACY HIDDEN", 2, 15),
+        ("ALTER TABLE patients SET PRIVACY HIDDEN;\nALTER TABLE patients SET 'x", 2, 26),
+        ("ADVANCE PRIVACY DATA VERSION", 1, 1),
+        ("\n SHOW PRIVACY BUDGETS", 2, 2),
+        ("ALTER TABLE patients\r\nSET PRIVACY", 2, 12),
+    ],
+)
+def test_every_mistake_has_a_place(tmp_path: Path, schema: Schema, text: str, line: int, column: int):
+    path = tmp_path / "a.sql"
+    path.write_bytes(text.encode())
+    with pytest.raises(PolicyFileError) as caught:
+        apply_file(Policy(), read_file(path), schema)
+    assert caught.value.place[:2] == (line, column)
+    assert isinstance(caught.value, StartupError)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path, store: PolicyStore, schema: Schema):
+    with pytest.raises(StartupError, match="No such file"):
+        apply_files(store, [tmp_path / "none.sql"], schema)
+    (tmp_path / "latin.sql").write_bytes(b"-- caf\xe9")
+    with pytest.raises(StartupError, match="not UTF-8 at byte 6"):
+        apply_files(store, [tmp_path / "latin.sql"], schema)
+
+
+def test_a_byte_order_mark_is_no_character(tmp_path: Path, schema: Schema):
+    path = tmp_path / "a.sql"
+    path.write_text(TABLES, encoding="utf-8-sig")
+    assert set(apply_file(Policy(), read_file(path), schema).tables) == {"patients"}
+
+
+@pytest.mark.parametrize(
+    ("offset", "place"),
+    [(0, (1, 1, "ab")), (2, (1, 3, "ab")), (3, (2, 1, "")), (4, (3, 1, "cd")), (99, (3, 3, "cd"))],
+)
+def test_places(offset: int, place: tuple[int, int, str]):
+    assert locate("ab\n\ncd", offset) == place

@@ -1,0 +1,152 @@
+"""The policy outlives the process, whole."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from dpproxy.errors import CatalogueUnavailable, Refusal, StartupError, SyntaxRefused, UndefinedTable
+from dpproxy.pgtypes import Schema
+from dpproxy.policy.model import Exposure, Policy
+from dpproxy.policy.store import FILE, PolicyStore, change_of
+
+PUBLIC = "ALTER TABLE regions SET PRIVACY PUBLIC"
+KEY = "ALTER TABLE patients SET PRIVACY KEY (patient_id) MAX ROWS 2"
+DOMAIN = "ALTER TABLE patients ALTER COLUMN born SET PRIVACY DOMAIN BETWEEN '1900-01-01' AND '2020-01-01'"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[PolicyStore]:
+    with closing(PolicyStore.open(tmp_path / "state")) as opened:
+        yield opened
+
+
+def test_a_new_store_is_empty(store: PolicyStore):
+    assert store.current == Policy()
+    assert store.history() == []
+
+
+def test_changes_are_kept_over_restarts(tmp_path: Path, schema: Schema):
+    with closing(PolicyStore.open(tmp_path)) as store:
+        store.change([PUBLIC, KEY], schema, "boss")
+        after = store.change([DOMAIN, "ADVANCE PRIVACY DATA VERSION"], schema, "deputy")
+        assert (after.version, after.data_version) == (2, 2)
+    with closing(PolicyStore.open(tmp_path)) as store:
+        assert store.current == after
+        entries = store.history()
+    assert [(entry.version, entry.by) for entry in entries] == [(1, "boss"), (2, "deputy")]
+    assert entries[0].statements == f"{PUBLIC};\n{KEY}"
+    assert entries[0].at.endswith("+00:00")
+
+
+def test_what_changes_nothing_makes_no_version(store: PolicyStore, schema: Schema):
+    first = store.change([PUBLIC, KEY], schema, "boss")
+    assert store.change([KEY, PUBLIC], schema, "boss") is first
+    assert store.change(["ALTER TABLE regions SET PRIVACY HIDDEN", PUBLIC], schema, "boss").version == 1
+    assert len(store.history()) == 1
+
+
+def test_all_or_nothing(store: PolicyStore, schema: Schema):
+    with pytest.raises(UndefinedTable) as caught:
+        store.change([PUBLIC, "ALTER TABLE gone SET PRIVACY PUBLIC"], schema, "boss")
+    assert caught.value.position == 12
+    assert store.current == Policy()
+    assert store.history() == []
+
+
+def test_show_changes_nothing():
+    with pytest.raises(SyntaxRefused):
+        change_of("SHOW PRIVACY BUDGETS")
+
+
+def test_one_process_at_a_time(store: PolicyStore, tmp_path: Path):
+    assert store.current.version == 0
+    with pytest.raises(StartupError, match="in use by another process"):
+        PolicyStore.open(tmp_path / "state")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"this is no database at all, but long enough to look like one" * 20,
+        b"SQLite format 3\0" + b"\xff" * 4096,
+    ],
+)
+def test_a_damaged_file_is_one_line(tmp_path: Path, content: bytes):
+    (tmp_path / FILE).write_bytes(content)
+    with pytest.raises(StartupError) as caught:
+        PolicyStore.open(tmp_path)
+    assert str(tmp_path / FILE) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def edit(directory: Path, sql: str) -> None:
+    with closing(sqlite3.connect(directory / FILE)) as connection:
+        connection.execute(sql)
+        connection.commit()
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("PRAGMA user_version=9", "of format 9, this program reads 1"),
+        ("UPDATE history SET policy = 'ALTER TABLE x SET NOTHING'", "version 1 does not read back"),
+        ("UPDATE history SET policy = 'SHOW PRIVACY BUDGETS'", "version 1 does not read back"),
+    ],
+)
+def test_a_changed_file_is_refused(tmp_path: Path, schema: Schema, sql: str, message: str):
+    with closing(PolicyStore.open(tmp_path)) as store:
+        store.change([PUBLIC], schema, "boss")
+    edit(tmp_path, sql)
+    with pytest.raises(StartupError, match=message):
+        PolicyStore.open(tmp_path)
+
+
+def test_a_directory_that_cannot_be_made(tmp_path: Path):
+    (tmp_path / "state").write_text("a file")
+    with pytest.raises(StartupError, match="cannot be opened"):
+        PolicyStore.open(tmp_path / "state")
+
+
+def test_a_failed_write_changes_nothing(store: PolicyStore, schema: Schema):
+    store._connection.execute("PRAGMA query_only=1")
+    with pytest.raises(CatalogueUnavailable):
+        store.change([PUBLIC], schema, "boss")
+    assert store.current == Policy()
+    store._connection.execute("PRAGMA query_only=0")
+    assert store.change([PUBLIC], schema, "boss").version == 1
+
+
+def test_commits_are_synchronous(store: PolicyStore):
+    assert store._connection.execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+def test_threads_do_not_lose_each_others_changes(store: PolicyStore, schema: Schema):
+    errors: list[Refusal] = []
+
+    def work(number: int) -> None:
+        try:
+            for step in range(5):
+                store.change(
+                    [f"CREATE PRIVACY BUDGET b{number}_{step} LIMIT EPSILON 1"], schema, f"t{number}"
+                )
+        except Refusal as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert store.current.version == len(store.current.budgets) == 20
+
+
+def test_a_policy_reads_back_when_its_tables_are_gone(tmp_path: Path, schema: Schema):
+    with closing(PolicyStore.open(tmp_path)) as store:
+        store.change([PUBLIC], schema, "boss")
+    with closing(PolicyStore.open(tmp_path)) as store:
+        assert store.current.tables["regions"].exposure is Exposure.PUBLIC
