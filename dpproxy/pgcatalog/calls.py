@@ -78,6 +78,15 @@ _FLAGS = {"pg_is_in_recovery": False, "pg_is_wal_replay_paused": False, "pg_jit_
 _NULLS = frozenset({"inet_client_addr", "inet_server_addr", "inet_client_port"})
 
 
+_SERVER_FACTS = {
+    "block_size": "8192",
+    "default_table_access_method": "heap",
+    "max_identifier_length": "63",
+    "max_index_keys": "32",
+}
+"""Settings that inspectors read and that no session has."""
+
+
 def _setting(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
     """current_setting(name [, missing_ok])."""
     name, *rest = node.expressions
@@ -86,7 +95,7 @@ def _setting(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
         return null()
     if not (isinstance(name, exp.Literal) and name.is_string):
         raise Unsupported("current_setting takes a literal name here", position=position(node))
-    value = view.settings.get(name.name.lower())
+    value = view.settings.get(name.name.lower(), _SERVER_FACTS.get(name.name.lower()))
     if value is not None:
         return text(value)
     if rest and isinstance(rest[0], exp.Boolean) and rest[0].this:

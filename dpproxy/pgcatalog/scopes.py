@@ -19,6 +19,11 @@ def relations(tree: exp.Expr) -> Iterator[exp.Table]:
     return (table for table in tree.find_all(exp.Table) if is_relation(table))
 
 
+def own_names(tree: exp.Expr) -> frozenset[str]:
+    """Names, folded, of the relations of schema dp that it reads."""
+    return frozenset(folded(t.this) for t in relations(tree) if folded(t.args.get("db")) == "dp")
+
+
 def folded(identifier: exp.Expr | None) -> str:
     """The name as PostgreSQL reads it: lower case unless quoted."""
     if not isinstance(identifier, exp.Identifier):

@@ -19,6 +19,7 @@ from dpproxy.errors import TooComplex, UndefinedFunction, UndefinedObject, Unsup
         ("current_schemas(false)", "{public}"),
         ("current_setting('JIT')", "off"),
         ("current_setting('nosuch', true)", None),
+        ("current_setting('max_index_keys')", "32"),
         ("set_config('jit', 'on', false)", "on"),
         ("has_table_privilege('patients', 'SELECT')", True),
         ("has_table_privilege('ana', 'patients', 'INSERT')", False),

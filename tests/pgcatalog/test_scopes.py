@@ -24,3 +24,8 @@ def names(sql: str) -> list[str]:
 )
 def test_with_names_are_no_relations(sql: str, found: list[str]):
     assert names(sql) == found
+
+
+def test_own_names_are_folded():
+    tree = parse_one('SELECT * FROM DP.Ledger, dp.budgets, "DP".x, pg_class', read="postgres")
+    assert scopes.own_names(tree) == {"ledger", "budgets"}
