@@ -1,0 +1,145 @@
+"""What users can type stands in the documentation, and what stands there can be typed."""
+
+import inspect
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from dpproxy import errors
+from dpproxy.aggregates.table import AGGREGATES
+from dpproxy.cli import COMMANDS, Command, build_parser
+from dpproxy.config import KEYS, REQUIRED, Key, load_config
+from dpproxy.errors import Refusal
+from dpproxy.planner.released import DP_FUNCTIONS
+from dpproxy.policy.parser import parse
+from dpproxy.policy.tokens import is_privacy_statement, split_statements
+from dpproxy.settings import SETTINGS
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")])
+
+
+def page(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """The fenced blocks of one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def table_keys(text: str) -> list[str]:
+    """What stands in code in the first column of tables."""
+    return re.findall(r"^\| `([^`]+)`", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.dotted)
+def test_every_configuration_key_is_documented(key: Key):
+    rows = [
+        line for line in page("docs/configuration.md").splitlines() if line.startswith(f"| `{key.dotted}`")
+    ]
+    assert len(rows) == 1
+    _, _, default, variable, meaning, _ = (cell.strip() for cell in rows[0].split("|"))
+    assert variable == f"`{key.variable}`"
+    assert (default == "required") == (key.default is REQUIRED)
+    assert meaning
+
+
+def test_no_configuration_key_is_documented_that_is_none():
+    assert table_keys(page("docs/configuration.md")) == [key.dotted for key in KEYS]
+
+
+def test_the_documented_configurations_load(tmp_path: Path):
+    (tmp_path / "policy").mkdir()
+    (tmp_path / "policy" / "a.sql").touch()
+    for text in blocks(page("docs/configuration.md"), "toml"):
+        if "[server]" in text:
+            (tmp_path / "dpproxy.toml").write_text(text)
+            assert load_config(tmp_path / "dpproxy.toml", {}).port == 6432
+        else:
+            assert tomllib.loads(text)["users"]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_command_and_option_is_documented(command: Command):
+    text = page("docs/commands.md")
+    assert f"`dpproxy {command.name}" in text
+    for names, _ in command.options:
+        assert names[0] in text or names[0].upper() in text
+
+
+def test_every_documented_command_parses():
+    for written in table_keys(page("docs/commands.md")):
+        words = [{"N": "5432"}.get(word, word) for word in written.split()[1:]]
+        assert build_parser().parse_args(words).run
+
+
+SQLSTATES = sorted(
+    {found.sqlstate for _, found in inspect.getmembers(errors, inspect.isclass) if issubclass(found, Refusal)}
+)
+
+
+def test_every_sqlstate_is_documented_and_no_other():
+    assert table_keys(page("docs/errors.md")) == SQLSTATES
+
+
+def test_every_privacy_setting_is_documented_and_no_other():
+    documented = [key for key in table_keys(page("docs/sql.md")) if key.startswith("dp.")]
+    assert sorted(documented) == sorted(name for name in SETTINGS if name.startswith("dp."))
+
+
+def test_every_aggregate_and_function_over_one_is_documented():
+    text = page("docs/sql.md")
+    for node in AGGREGATES:
+        assert f"`{node.__name__.lower()}(" in text
+    for name in DP_FUNCTIONS:
+        assert f"`dp.{name}(x)`" in text
+
+
+def test_the_documented_privacy_statements_parse():
+    statements = [
+        piece.text
+        for text in blocks(page("docs/sql.md"), "sql")
+        for piece in split_statements(text)
+        if is_privacy_statement(piece.text)
+    ]
+    assert len(statements) > 15
+    for statement in statements:
+        parse(statement)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+        if not target.startswith(("http://", "https://")):
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_commands_in_shell_blocks_exist(path: Path):
+    for block in blocks(path.read_text(encoding="utf-8"), "sh"):
+        for line in block.splitlines():
+            if line.startswith("dpproxy "):
+                words = line.partition(" #")[0].replace("'", "").split()[1:]
+                name = " ".join(words[:2])
+                known = {command.name for command in COMMANDS}
+                assert name in known or words[0] in known, line
+
+
+def test_every_make_target_that_is_documented_exists():
+    targets = set(re.findall(r"^(\w+):", page("Makefile"), re.MULTILINE))
+    for path in PAGES:
+        for target in re.findall(r"`make (\w+)`", path.read_text(encoding="utf-8")):
+            assert target in targets, f"{path.name}: make {target}"
+
+
+def test_every_decision_has_a_number_of_its_own_and_three_parts():
+    decisions = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    numbers = [int(path.name[:4]) for path in decisions]
+    assert numbers == list(range(1, len(decisions) + 1))
+    for path in decisions:
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith(f"# {int(path.name[:4])}. ")
+        assert all(word in text for word in ("Context", "Decision", "Consequences")), path.name
