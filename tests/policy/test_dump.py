@@ -52,7 +52,8 @@ SCHEMA = Schema({table: tuple(Column(name, kind) for name, kind in TYPES.items()
 integers = st.integers(-(2**63), 2**63 - 1)
 decimals = st.decimals(-(10**9), 10**9, places=6).map(lambda d: Fraction(str(d)))
 numbers = decimals.map(lambda f: int(f) if f.denominator == 1 else f)
-texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
+awkward = st.text(st.sampled_from("a'\"\\;-/*é\n $"), max_size=6)
+texts = awkward | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
 values: dict[str, st.SearchStrategy[Scalar]] = {
     "key": integers,
     "Cost": numbers,
