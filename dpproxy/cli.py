@@ -3,18 +3,18 @@
 Exit status: 0 done; 1 answered with a refusal or a failed check; 2 could not start, one line on stderr says why.
 """
 
-import argparse
 import getpass
 import logging
+import os
 import secrets
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpproxy import demo
 from dpproxy.accounting.ledger import Ledger
+from dpproxy.arguments import CONFIG, Arguments, Command, build_parser
 from dpproxy.client import Options
 from dpproxy.config import Config, ConfigError, check_files, load_config
 from dpproxy.display import caret, render, spoken
@@ -32,31 +32,11 @@ from dpproxy.users import UsersFile, add_user, mock_key, read_users
 if TYPE_CHECKING:
     from dpproxy.engine import Engine as OpenEngine
 
-Arguments = argparse.Namespace
-Option = tuple[tuple[str, ...], dict[str, object]]
-"""Arguments of ``add_argument``."""
-
-CONFIG: Option = (
-    ("--config",),
-    {"metavar": "FILE", "type": Path, "required": True, "help": "the configuration (docs/configuration.md)"},
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One subcommand: what it is called, says, takes and does."""
-
-    name: str
-    summary: str
-    example: str
-    options: tuple[Option, ...]
-    run: Callable[[Arguments], int]
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; the exit status."""
     logging.basicConfig(level=logging.INFO, format="dpproxy: %(message)s", stream=sys.stderr)
-    arguments = build_parser().parse_args(argv)
+    arguments = build_parser(COMMANDS).parse_args(argv)
     run: Callable[[Arguments], int] = arguments.run
     try:
         return run(arguments)
@@ -66,37 +46,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Refusal as refusal:
         _tell(f"{refusal.sqlstate}: {refusal.message}" + (f" ({refusal.hint})" if refusal.hint else ""))
         return 1
+    except BrokenPipeError:  # whoever read stdout has gone; the flush at exit shall not meet that again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except KeyboardInterrupt:
         return 1
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """All commands; a name of two words is a command of a group."""
-    parser = argparse.ArgumentParser(prog="dpproxy", description="Differential privacy for plain SQL.")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    groups: dict[str, argparse._SubParsersAction[argparse.ArgumentParser]] = {}
-    for command in COMMANDS:
-        group, _, name = command.name.rpartition(" ")
-        if group and group not in groups:
-            outer = commands.add_parser(group, help=", ".join(_names_in(group)))
-            groups[group] = outer.add_subparsers(metavar="COMMAND", required=True)
-        inner = groups.get(group, commands).add_parser(
-            name,
-            help=command.summary,
-            description=f"{command.summary[0].upper()}{command.summary[1:]}.",
-            epilog=f"example:\n  {command.example}",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        for names, keywords in command.options:
-            inner.add_argument(*names, **keywords)  # type: ignore[arg-type]
-        inner.set_defaults(run=command.run)
-    return parser
-
-
-def _names_in(group: str) -> list[str]:
-    return [
-        command.name.removeprefix(f"{group} ") for command in COMMANDS if command.name.startswith(f"{group} ")
-    ]
 
 
 def _tell(line: str) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 WIDEST = 44
-"""Characters of a cell that are shown."""
+"""Characters of a cell that are shown, where there are several columns."""
+WIDEST_ALONE = 160
 
 
 def render(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -16,12 +17,10 @@ def render(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
      Female |     9
      Male   |    10
     """
-    cells = [[_cell(value) for value in row] for row in rows]
+    widest = WIDEST_ALONE if len(names) == 1 else WIDEST
+    cells = [[_cell(value, widest) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
-    right = [
-        bool(rows) and all(isinstance(row[n], int | float | Decimal) for row in rows)
-        for n in range(len(names))
-    ]
+    right = [_is_number(column) for column in zip(*rows, strict=True)] if rows else [False] * len(names)
 
     def line(values: Sequence[str]) -> str:
         padded = (
@@ -33,14 +32,19 @@ def render(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join([line(names), "+".join("-" * (width + 2) for width in widths), *map(line, cells)])
 
 
-def _cell(value: object) -> str:
+def _is_number(column: Sequence[object]) -> bool:
+    known = [value for value in column if value is not None]
+    return bool(known) and all(isinstance(value, int | float | Decimal) for value in known)
+
+
+def _cell(value: object, widest: int) -> str:
     if isinstance(value, float | Decimal):
         value = round(value, 4)
         text = f"{value:f}"
         text = text.rstrip("0").rstrip(".") if "." in text else text
     else:
         text = "" if value is None else str(value)
-    return text if len(text) <= WIDEST else f"{text[: WIDEST - 3]}..."
+    return text if len(text) <= widest else f"{text[: widest - 3]}..."
 
 
 def caret(text: str, position: int) -> list[str]:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.cli import COMMANDS, Command, main
+from dpproxy.arguments import Command
+from dpproxy.cli import COMMANDS, main
 from dpproxy.pgtypes import INT4, Column, Schema
 from dpproxy.policy.store import PolicyStore
 from dpproxy.users import read_users

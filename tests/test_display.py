@@ -18,7 +18,12 @@ def test_a_table_without_rows_has_its_names():
 
 
 def test_a_long_cell_is_cut():
-    assert render(["a"], [("x" * 100,)]).splitlines()[2] == " " + "x" * 41 + "..."
+    assert render(["a", "b"], [("x" * 100, 1)]).splitlines()[2] == " " + "x" * 41 + "... | 1"
+    assert render(["a"], [("x" * 200,)]).splitlines()[2] == " " + "x" * 157 + "..."
+
+
+def test_a_number_that_is_missing_leaves_the_others_right():
+    assert render(["n"], [(100,), (None,), (1,)]).splitlines()[2:] == [" 100", "", "   1"]
 
 
 def test_whole_numbers_keep_their_zeros():

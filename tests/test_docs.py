@@ -9,7 +9,8 @@ import pytest
 
 from dpproxy import errors
 from dpproxy.aggregates.table import AGGREGATES
-from dpproxy.cli import COMMANDS, Command, build_parser
+from dpproxy.arguments import Command, build_parser
+from dpproxy.cli import COMMANDS
 from dpproxy.config import KEYS, REQUIRED, Key, load_config
 from dpproxy.errors import Refusal
 from dpproxy.planner.released import DP_FUNCTIONS
@@ -73,7 +74,7 @@ def test_every_command_and_option_is_documented(command: Command):
 def test_every_documented_command_parses():
     for written in table_keys(page("docs/commands.md")):
         words = [{"N": "5432"}.get(word, word) for word in written.split()[1:]]
-        assert build_parser().parse_args(words).run
+        assert build_parser(COMMANDS).parse_args(words).run
 
 
 SQLSTATES = sorted(
