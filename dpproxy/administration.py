@@ -56,6 +56,6 @@ def _list(statement: Show, policy: Policy, spent: dict[str, Fraction]) -> Listed
 
 def _tag(sql: str) -> str:
     """PostgreSQL's command tag: the first word or two."""
-    words = sql.split(None, 2)
-    first = words[0].upper()
-    return first if first in {"GRANT", "REVOKE"} else " ".join(words[:2]).upper()
+    words = sql.upper().split(None, 3)
+    lengths = {"GRANT": 1, "REVOKE": 1, "ALTER": 2}
+    return " ".join(words[: lengths.get(words[0], 3)])

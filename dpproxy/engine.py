@@ -25,10 +25,10 @@ from dpproxy.backends.snapshot import snapshot
 from dpproxy.config import Config
 from dpproxy.errors import Cancelled, UndefinedObject
 from dpproxy.pgcatalog.catalogue import Catalogue
-from dpproxy.pgcatalog.scopes import relations as catalogue_relations
+from dpproxy.pgcatalog.scopes import own_names
 from dpproxy.pgcatalog.view import CatalogueView, Relation
 from dpproxy.pgtypes import BY_OID, TEXT, Column
-from dpproxy.plan import Answer, Caller, Notice, Plan, Prepared, Settings
+from dpproxy.plan import Answer, Caller, Notice, Plan, Prepared, PublicPlan, Settings
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.explain import explain_json, explain_text, split_explain
@@ -37,6 +37,7 @@ from dpproxy.policy.files import apply_files
 from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.tokens import is_privacy_statement
+from dpproxy.policy.usable import usable
 from udfs.privacy import Loss, Released
 
 PLANS = 512
@@ -80,8 +81,9 @@ class Engine:
         self._catalogue = Catalogue()
         self._secret = secret
         self._sessions: dict[str, _Session] = {}
-        self._plans: OrderedDict[object, Plan] = OrderedDict()
+        self._plans: OrderedDict[object, Plan | PublicPlan] = OrderedDict()
         self._lock = threading.Lock()
+        self._fitting = (store.current, usable(store.current, self._schema)[0])
 
     @classmethod
     def start(cls, config: Config, progress: Callable[[str], None]) -> Self:
@@ -96,6 +98,8 @@ class Engine:
             backend = DuckDB(path, threads=config.threads, memory=config.memory)
             opened.append(backend.close)
             apply_files(store, config.policy_files, backend.schema())
+            for line in usable(store.current, backend.schema())[1]:
+                progress(line)
             return cls(config.database, backend, store, ledger, load_secret(config.state))
         except BaseException:
             for close in reversed(opened):
@@ -104,8 +108,11 @@ class Engine:
 
     @property
     def policy(self) -> Policy:
-        """The policy in force."""
-        return self._store.current
+        """The policy in force: a table that no longer fits its declarations is hidden."""
+        stored = self._store.current
+        if self._fitting[0] is not stored:
+            self._fitting = (stored, usable(stored, self._schema)[0])
+        return self._fitting[1]
 
     # --- sessions ---------------------------------------------------------------------------------
 
@@ -182,7 +189,11 @@ class Engine:
             return Prepared(sql, kinds, (Column("QUERY PLAN", TEXT),), charged=False, body=body)
         columns = tuple(o.column for o in plan.outputs)
         return Prepared(
-            sql, kinds, columns, charged=not plan.free, body=_Body("ask", tree, tuple(k.oid for k in kinds))
+            sql,
+            kinds,
+            columns,
+            charged=isinstance(plan, Plan) and not plan.free,
+            body=_Body("ask", tree, tuple(k.oid for k in kinds)),
         )
 
     def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
@@ -199,11 +210,21 @@ class Engine:
             case "explain":
                 return self._explain(caller, prepared.sql, body, values, settings)
             case _:
+                return self._query(caller, prepared.sql, body, values, settings)
 
-                def plan(loss: Loss | None = None) -> Plan:
-                    return self._plan(caller, prepared.sql, body, values, settings, loss)
+    def _query(
+        self, caller: Caller, sql: str, body: _Body, values: Sequence[object], settings: Settings
+    ) -> Answer:
+        plan = self._plan(caller, sql, body, values, settings, None)
+        if isinstance(plan, PublicPlan):
+            rows = output.convert(plan.outputs, self._backend.run_public(plan, caller.session))
+            return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows)
 
-                return self._ask(caller, plan, settings)
+        def with_loss(loss: Loss) -> Plan:
+            again = self._plan(caller, sql, body, values, settings, loss)
+            return again if isinstance(again, Plan) else plan
+
+        return self._ask(caller, plan, with_loss, settings)
 
     def _plan(
         self,
@@ -213,7 +234,7 @@ class Engine:
         values: Sequence[object],
         settings: Settings,
         loss: Loss | None,
-    ) -> Plan:
+    ) -> Plan | PublicPlan:
         """The plan with the parameters' values in place, kept for the next time."""
         planned_by = tuple(settings[name] for name in PLANNED_BY)
         policy = self.policy
@@ -250,7 +271,7 @@ class Engine:
         visible = []
         for name in sorted(policy.tables):
             table = policy.tables[name]
-            granted = caller.is_admin or any(
+            granted = (caller.is_admin or table.exposure is Exposure.PUBLIC) or any(
                 g.table == name and g.role in caller.roles for g in policy.grants
             )
             if not granted or table.exposure is Exposure.HIDDEN or name not in self._schema.tables:
@@ -271,25 +292,27 @@ class Engine:
     def _describe(self, caller: Caller, body: _Body, values: Sequence[object], settings: Settings) -> Answer:
         if body.tree is None:
             raise AssertionError("a query has a tree")
-        wanted = [table.name for table in catalogue_relations(body.tree) if table.db == "dp"]
-        rows = relations.rows(self.policy, self._ledger, caller, wanted)
+        rows = relations.rows(self.policy, self._ledger, caller, own_names(body.tree))
         fresh = {name: (columns, rows[name]) for name, columns in relations.OWN.items()}
         return self._catalogue.run(self._view(caller, settings), body.tree, values, fresh)
 
     # --- answers ----------------------------------------------------------------------------------
 
-    def _ask(self, caller: Caller, make_plan: Callable[[Loss | None], Plan], settings: Settings) -> Answer:
-        plan = make_plan(None)
+    def _ask(
+        self, caller: Caller, plan: Plan, with_loss: Callable[[Loss], Plan], settings: Settings
+    ) -> Answer:
         cost = 0
         rows: list[tuple[object, ...]] = []
         if not plan.empty:
-            if plan.mechanism is None:
+            if plan.free:
                 released = self._release.keys_only(plan)
             else:
                 released, cost = self._released(caller, plan)
             shown = plan
-            if released.loss != plan.loss:  # a more accurate answer was stored: its own error applies
-                better = make_plan(released.loss)
+            if (
+                not plan.free and released.loss != plan.loss
+            ):  # a more accurate answer was stored: its own error applies
+                better = with_loss(released.loss)
                 shown = better if payment.release_key(better) == payment.release_key(plan) else plan
             rows = output.convert(plan.outputs, self._release.answer(shown, released))
         self._session(caller.session).last_cost = cost

@@ -117,6 +117,14 @@ class Payer:
 
 
 @dataclass(frozen=True, slots=True)
+class PublicPlan:
+    """A statement over one public table: run as it is, exact and free."""
+
+    sql: str
+    outputs: tuple[Output, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A statement over protected data, planned from the policy alone; nothing was read or spent.
 
@@ -142,12 +150,14 @@ class Plan:
     policy_version: int
     data_version: int
     empty: bool = False
-    """True for LIMIT 0 and the like: the answer has no rows and is free."""
+    """True for LIMIT 0: the answer has no rows and is free."""
+    vacuous: bool = False
+    """True for a condition that never holds: every measure is 0 whatever the data, and the answer is free."""
 
     @property
     def free(self) -> bool:
         """Running it debits nothing."""
-        return self.mechanism is None or self.empty
+        return self.mechanism is None or self.empty or self.vacuous
 
     @property
     def groups(self) -> int:

@@ -1,6 +1,6 @@
 """The relations of schema dp: what a caller may know of budgets and of the ledger."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -41,7 +41,7 @@ OWN: Mapping[str, tuple[Column, ...]] = {"ledger": LEDGER, "budgets": BUDGETS}
 Rows = list[tuple[object, ...]]
 
 
-def rows(policy: Policy, ledger: Ledger, caller: Caller, wanted: Sequence[str]) -> dict[str, Rows]:
+def rows(policy: Policy, ledger: Ledger, caller: Caller, wanted: Collection[str]) -> dict[str, Rows]:
     """Rows of the relations a statement reads; an administrator sees everybody's, others their own."""
     makers = {"ledger": lambda: _ledger(ledger, caller), "budgets": lambda: _budgets(policy, ledger, caller)}
     return {name: makers[name]() if name in wanted else [] for name in OWN}

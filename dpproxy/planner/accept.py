@@ -142,6 +142,8 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.DataTypeParam: _ONE,
     exp.Count: frozenset({"this", "big_int"}),
     exp.Sum: _ONE,
+    exp.Min: _ONE,
+    exp.Max: _ONE,
     exp.Avg: _ONE,
     exp.Abs: _ONE,
     exp.Sign: _ONE,

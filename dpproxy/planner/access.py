@@ -54,15 +54,9 @@ def find_source(select: exp.Select, context: Context) -> Source:
     name, schema = table.name, table.db or "public"
     found = context.policy.tables.get(name) if schema in ("public", "main") else None
     granted = any(g.table == name and g.role in context.caller.roles for g in context.policy.grants)
-    visible = found is not None and found.exposure is not Exposure.HIDDEN
-    if (
-        found is None
-        or not visible
-        or not (granted or context.caller.is_admin)
-        or name not in context.schema.tables
-    ):
+    if found is None or not _visible(found, context, granted=granted):
         raise UndefinedTable(f'relation "{table.name}" does not exist', position=position(table))
-    if not granted:
+    if not granted and found.exposure is not Exposure.PUBLIC:
         raise NotGranted(
             f'SELECT on table "{name}" is granted to none of your roles',
             hint=f"GRANT SELECT ON {name} TO <role> WITH PRIVACY BUDGET <budget>;",
@@ -70,6 +64,13 @@ def find_source(select: exp.Select, context: Context) -> Source:
         )
     alias = table.args.get("alias")
     return Source(found, alias.name if alias else name, table)
+
+
+def _visible(table: TablePolicy, context: Context, *, granted: bool) -> bool:
+    """A table a caller may know of: public, granted, or anything declared for an administrator."""
+    if table.exposure is Exposure.HIDDEN or table.name not in context.schema.tables:
+        return False
+    return granted or table.exposure is Exposure.PUBLIC or context.caller.is_admin
 
 
 def find_payer(source: Source, context: Context) -> tuple[Payer, Budget]:
@@ -104,6 +105,12 @@ def _choose_budget(source: Source, context: Context, at: int | None) -> Budget:
             if g.table == source.policy.name and g.role in context.caller.roles and g.budget is not None
         }
     )
+    if not names:
+        raise BoundsMissing(
+            f'table "{source.policy.name}" is granted to you without a privacy budget',
+            hint="An administrator grants one: GRANT SELECT ON <table> TO <role> WITH PRIVACY BUDGET <budget>;",
+            position=at,
+        )
     wanted = session.budget(context.settings)
     if wanted is not None and wanted not in names:
         raise UndefinedObject(
@@ -113,7 +120,7 @@ def _choose_budget(source: Source, context: Context, at: int | None) -> Budget:
     if wanted is None and len(names) != 1:
         raise InvalidParameter(
             f'several budgets pay for table "{source.policy.name}": {", ".join(names)}',
-            hint=f"Choose one: SET dp.budget = '{names[0] if names else ''}';",
+            hint=f"Choose one: SET dp.budget = '{names[0]}';",
             position=at,
         )
     return context.policy.budgets[wanted or names[0]]

@@ -10,6 +10,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import AmbiguousColumn, InvalidParameter, SyntaxRefused, Unsupported
 from dpproxy.pgtypes import INT8, TEXT, UNKNOWN, Column
@@ -52,6 +53,11 @@ def _cast_name(node: exp.Expr) -> str:
     return names.get(text, text.lower())
 
 
+def is_star(node: exp.Expr) -> bool:
+    """``*`` or ``t.*``."""
+    return isinstance(node, exp.Star) or (type(node) is exp.Column and isinstance(node.this, exp.Star))
+
+
 def items(select: exp.Select) -> tuple[Item, ...]:
     """The SELECT list."""
     return tuple(Item(e.this if isinstance(e, exp.Alias) else e, output_name(e)) for e in select.expressions)
@@ -80,11 +86,15 @@ def answer_sql(select: exp.Select, scope: ReleasedScope, *, clamp: bool, interva
     having = select.args.get("having")
     if having is not None:
         answer.set("where", exp.Where(this=compile_boolean(having.this, scope.scope()).sql))
-    answer.set("order", exp.Order(expressions=_ordering(select, listed, values, scope)))
+    order = ordering(select, listed, values, scope.scope())
+    order.append(
+        exp.Ordered(this=duck.column("o"), desc=False, nulls_first=False)
+    )  # ties: the declared order
+    answer.set("order", exp.Order(expressions=order))
     for name in ("limit", "offset"):
         clause = select.args.get(name)
         if clause is not None:
-            answer.set(name, type(clause)(expression=duck.integer(row_number(clause, scope))))
+            answer.set(name, type(clause)(expression=duck.integer(row_number(clause, scope.scope()))))
     return AnswerSql(duck.text(answer), tuple(outputs))
 
 
@@ -119,10 +129,10 @@ def _add_interval(item: Item, scope: ReleasedScope, values: list[Typed], outputs
         outputs.append(Output(Column(f"{item.name}_{end}", value.type), None))
 
 
-def _ordering(
-    select: exp.Select, listed: Sequence[Item], values: Sequence[Typed], scope: ReleasedScope
+def ordering(
+    select: exp.Select, listed: Sequence[Item], values: Sequence[Typed], scope: Scope
 ) -> list[exp.Expr]:
-    """ORDER BY as PostgreSQL reads it; ties keep the declared order of the keys, never the engine's."""
+    """ORDER BY as PostgreSQL reads it: ordinals, names of the SELECT list, expressions."""
     order = select.args.get("order")
     result: list[exp.Expr] = []
     for entry in order.expressions if order is not None else ():
@@ -130,13 +140,10 @@ def _ordering(
         key = _order_key(entry.this, listed, values, scope)
         nulls_first = bool(entry.args.get("nulls_first"))
         result.append(exp.Ordered(this=key.copy(), desc=descending, nulls_first=nulls_first))
-    result.append(exp.Ordered(this=duck.column("o"), desc=False, nulls_first=False))
     return result
 
 
-def _order_key(
-    node: exp.Expr, listed: Sequence[Item], values: Sequence[Typed], scope: ReleasedScope
-) -> exp.Expr:
+def _order_key(node: exp.Expr, listed: Sequence[Item], values: Sequence[Typed], scope: Scope) -> exp.Expr:
     if isinstance(node, exp.Literal) and not node.is_string:
         return values[ordinal(node, len(listed), "ORDER BY")].sql
     if type(node) is exp.Column and not node.table:
@@ -145,7 +152,7 @@ def _order_key(
             raise AmbiguousColumn(f'ORDER BY "{node.name}" is ambiguous', position=position(node))
         if named:
             return named[0].sql
-    return compile_expression(node, scope.scope()).sql
+    return compile_expression(node, scope).sql
 
 
 def ordinal(node: exp.Literal, size: int, clause: str) -> int:
@@ -156,10 +163,10 @@ def ordinal(node: exp.Literal, size: int, clause: str) -> int:
     return int(text) - 1
 
 
-def row_number(clause: exp.Expr, scope: ReleasedScope) -> int:
+def row_number(clause: exp.Expr, scope: Scope) -> int:
     """The constant of a LIMIT or OFFSET; 0 while a parameter is still open. Raises 22023 or 0A000."""
     node = clause.args["expression"]
-    value = settle(compile_expression(node, scope.scope()), INT8, scope.scope(), node)
+    value = settle(compile_expression(node, scope), INT8, scope, node)
     if value.parameter is not None:
         return 0
     if not value.is_constant or not isinstance(value.constant, int) or isinstance(value.constant, bool):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpproxy.errors import Unsupported
-from dpproxy.plan import Output, Plan
+from dpproxy.plan import Output, Plan, PublicPlan
 
 _EXPLAIN = re.compile(r"\s*EXPLAIN\b", re.IGNORECASE)
 _PRIVACY = re.compile(
@@ -37,8 +37,10 @@ def split_explain(sql: str) -> Explain | None:
     return Explain(rest, (found["format"] or "text").lower() == "json")
 
 
-def explain_text(plan: Plan, confidence: Fraction) -> list[str]:
+def explain_text(plan: Plan | PublicPlan, confidence: Fraction) -> list[str]:
     """The plan as lines, one per row of the answer."""
+    if isinstance(plan, PublicPlan):
+        return ["Price: epsilon 0 (public table, exact)", f"  {plan.sql}"]
     lines = [
         f"Price: epsilon {_epsilon(plan)}{' (free)' if plan.free else ''}",
         f"Privacy unit: {plan.unit}",
@@ -81,8 +83,10 @@ def _error(output: Output, confidence: Fraction) -> str:
     )
 
 
-def explain_json(plan: Plan, confidence: Fraction) -> str:
+def explain_json(plan: Plan | PublicPlan, confidence: Fraction) -> str:
     """The plan as one JSON document."""
+    if isinstance(plan, PublicPlan):
+        return json.dumps({"epsilon": 0.0, "free": True, "exact": plan.sql}, indent=2)
     document = {
         "epsilon": 0.0 if plan.free else float(plan.loss.epsilon),
         "free": plan.free,

@@ -12,8 +12,9 @@ from dpproxy.analysis.keys import Key
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import NotGranted, UndefinedFunction
+from dpproxy.errors import NotGranted, UndefinedFunction, Unsupported
 from dpproxy.pgtypes import FLOAT8
+from dpproxy.planner.accept import HINTS
 from udfs.mechanisms.staircase import Staircase
 
 
@@ -68,6 +69,11 @@ class ReleasedScope:
             return aggregate.value(self.columns(aggregate))
         if type(node) is exp.Dot:
             return self._dp_function(node)
+        if isinstance(node, exp.AggFunc):
+            name = type(node).__name__.lower()
+            raise Unsupported(
+                f"{name}() is not answered", hint=HINTS.get(type(node)), position=position(node)
+            )
         if type(node) is exp.Column:
             self.on_column(node)
             raise NotGranted(

@@ -14,11 +14,13 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Parameters, Scope
 from dpproxy.analysis.totality import check_total
 from dpproxy.errors import GroupingError, NotGranted, Unsupported
-from dpproxy.plan import KeyColumn, Plan
+from dpproxy.plan import KeyColumn, Output, Payer, Plan, PublicPlan
 from dpproxy.planner.access import Context, Source, find_payer, find_source, statement_loss
 from dpproxy.planner.allocate import Allocation, allocate
-from dpproxy.planner.answer import answer_sql, items, ordinal
+from dpproxy.planner.answer import answer_sql, is_star, items, ordinal
+from dpproxy.planner.empty import has_no_rows, never_holds, row_outputs
 from dpproxy.planner.exact import exact_sql
+from dpproxy.planner.public import plan_public
 from dpproxy.planner.released import ReleasedScope
 from dpproxy.planner.rows import RowScope, unqualified
 from dpproxy.policy.model import Unit
@@ -32,17 +34,28 @@ class _Parts:
     measures: tuple[Measure, ...]
 
 
-def plan_select(select: exp.Select, context: Context, parameters: Parameters) -> Plan:
+def plan_select(select: exp.Select, context: Context, parameters: Parameters) -> Plan | PublicPlan:
     """Plan one accepted SELECT. Raises a ``Refusal``; nothing is read or spent."""
     source = find_source(select, context)
-    select = unqualified(select, source)
     unit = source.policy.unit
     if unit is None:
-        raise AssertionError("only protected tables are planned here")
+        return plan_public(select, source, context, parameters)
+    return _plan_protected(unqualified(select, source), source, unit, context, parameters)
+
+
+def _plan_protected(
+    select: exp.Select, source: Source, unit: Unit, context: Context, parameters: Parameters
+) -> Plan:
     payer, budget = find_payer(source, context)
     loss = statement_loss(budget, context)
     rows = RowScope(source, context)
+    if _wants_rows(select) and (has_no_rows(select) or never_holds(select)):
+        _conditions(select, rows.scope(parameters))
+        return _no_rows(
+            row_outputs(select, source, rows, rows.scope(parameters)), payer, unit, source, context
+        )
     _refuse_stars(select, source)
+    vacuous = never_holds(select)
     parts = _parts(select, rows, parameters)
     conditions = _conditions(select, rows.scope(parameters))
     allocation = _allocate(parts, unit, loss)
@@ -64,7 +77,7 @@ def plan_select(select: exp.Select, context: Context, parameters: Parameters) ->
     return Plan(
         exact=exact.sql,
         truncated=exact.truncated,
-        release=release_sql(len(keys), parts.measures, allocation),
+        release=release_sql(len(keys), parts.measures, None if vacuous else allocation),
         answer=answer.sql,
         keys=tuple(KeyColumn(k.column.type, k.values) for k in keys),
         mechanism=mechanism,
@@ -76,8 +89,23 @@ def plan_select(select: exp.Select, context: Context, parameters: Parameters) ->
         label=_label(parts, source),
         policy_version=context.policy.version,
         data_version=context.policy.data_version,
-        empty=_is_empty(select),
+        empty=has_no_rows(select),
+        vacuous=vacuous,
     )
+
+
+def _wants_rows(select: exp.Select) -> bool:
+    """Neither groups nor aggregates."""
+    return not (select.args.get("group") or select.args.get("distinct") or _aggregate_nodes(select))
+
+
+def _no_rows(outputs: tuple[Output, ...], payer: Payer, unit: Unit, source: Source, context: Context) -> Plan:
+    """Rows that cannot exist: only their columns are told."""
+    return Plan(
+        exact="", truncated=False, release="", answer="", keys=(), mechanism=None, loss=Loss(0), factor=0,
+        unit=_unit_words(unit, source), outputs=outputs, payer=payer, label=f"no rows of {source.policy.name}",
+        policy_version=context.policy.version, data_version=context.policy.data_version, empty=True,
+    )  # fmt: skip
 
 
 def _conditions(select: exp.Select, scope: Scope) -> list[exp.Expr]:
@@ -92,7 +120,7 @@ def _conditions(select: exp.Select, scope: Scope) -> list[exp.Expr]:
 
 def _refuse_stars(select: exp.Select, source: Source) -> None:
     for item in select.expressions:
-        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+        if is_star(item):
             raise NotGranted(
                 "rows of a protected table are not shown",
                 hint=f"SELECT count(*) FROM {source.policy.name};",  # noqa: S608 - a hint
@@ -167,10 +195,14 @@ def _allocate(parts: _Parts, unit: Unit, loss: Loss) -> Allocation | None:
 
 
 def release_sql(keys: int, measures: Sequence[Measure], allocation: Allocation | None) -> str:
-    """The release stage: every declared key, empty ones too, and one joint draw for each."""
+    """The release stage: every declared key, empty ones too, and one joint draw for each.
+
+    Without an allocation nothing is drawn: there is no measure, or every one is 0 whatever the data.
+    """
     names = "".join(f", k.k{i}" for i in range(keys))
     if allocation is None:
-        return f"SELECT k.o{names}, CAST([] AS HUGEINT[]) AS v FROM keys AS k"  # noqa: S608 - numbers only
+        zeros = ", ".join("0" for _ in measures)
+        return f"SELECT k.o{names}, CAST([{zeros}] AS HUGEINT[]) AS v FROM keys AS k"  # noqa: S608 - numbers only
     sums = ", ".join(f"CAST(coalesce(e.m{i}, 0) AS HUGEINT)" for i in range(len(measures)))
     widths = ", ".join(f"CAST({w} AS HUGEINT)" for w in allocation.mechanism.widths)
     match = " AND ".join(f"k.k{i} IS NOT DISTINCT FROM e.k{i}" for i in range(keys)) or "TRUE"
@@ -193,8 +225,3 @@ def _label(parts: _Parts, source: Source) -> str:
     calls = ", ".join(n.sql(dialect="postgres").lower() for n in parts.aggregates)
     names = ", ".join(k.column.name for _, k in parts.keys.values())
     return f"{calls or 'keys'}{f' by {names}' if names else ''} on {source.policy.name}"
-
-
-def _is_empty(select: exp.Select) -> bool:
-    limit = select.args.get("limit")
-    return limit is not None and isinstance(limit.expression, exp.Literal) and limit.expression.this == "0"
