@@ -1,0 +1,12 @@
+import os
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--accept", action="store_true", help="rewrite the plans and exact answers of tests/golden")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--accept") and os.environ.get("CI"):
+        raise pytest.UsageError("--accept is for people: golden files are reviewed as code")

@@ -1,0 +1,214 @@
+"""What each kind of record checks. A body that differs raises ``Different``; the item decides what follows."""
+
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from dpproxy import output
+from dpproxy.accounting.model import Account, format_epsilon
+from dpproxy.backends.release import Release, key_table
+from dpproxy.config import Config
+from dpproxy.engine import Engine
+from dpproxy.errors import Refusal
+from dpproxy.plan import Caller, Plan, PublicPlan
+from dpproxy.planner.accept import parse
+from dpproxy.planner.explain import split_explain
+from dpproxy.policy.store import change_of
+from dpproxy.policy.tokens import is_privacy_statement
+from dpproxy.settings import DEFAULTS, checked
+from tests.golden.neighbours import furthest
+from tests.golden.records import Record, caret
+from tests.golden.world import Tables, Vector, World, plan_any, plan_of
+from udfs.privacy import NANO, Released
+
+
+@dataclass
+class Different(Exception):
+    """The body is not what the product says now."""
+
+    expected: tuple[str, ...]
+    actual: list[str]
+
+    def __str__(self) -> str:
+        return "\n".join([*(f"- {line}" for line in self.expected), *(f"+ {line}" for line in self.actual)])
+
+
+def _same(record: Record, actual: list[str]) -> None:
+    if list(record.body) != actual:
+        raise Different(record.body, actual)
+
+
+def _text(value: object) -> str:
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return str(value).lower()
+        case _:
+            return str(value)
+
+
+def _line(row: tuple[object, ...]) -> str:
+    return " | ".join(map(_text, row))
+
+
+def _epsilon(nano: int) -> str:
+    return f"{nano / NANO:.9g}"
+
+
+def plan(world: World, record: Record) -> None:
+    """The stages, the noise and the loss."""
+    made = plan_of(world, record.statement, record.options)
+    lines = [f"exact   {made.exact}", f"answer  {made.answer}", f"groups  {made.groups}"]
+    noise = made.mechanism
+    if noise is None:
+        lines.append("noise   none")
+    else:
+        words = f"widths {' '.join(map(str, noise.widths))}, epsilon {_epsilon(noise.nano)}"
+        lines.append(f"noise   {words}, {made.factor} boxes a unit")
+    _same(record, [*lines, f"loss    {_epsilon(made.loss.nano)}"])
+
+
+def _vector(world: World, made: Plan) -> Vector:
+    tables = Tables(world)
+    tables.fill(world.rows)
+    vector = tables.exact(made)
+    tables.close()
+    return vector
+
+
+def exact(world: World, record: Record) -> None:
+    """The exact measures of every key."""
+    vector = _vector(world, plan_of(world, record.statement, record.options))
+    _same(record, [_line((*key, "=>", *measures)).replace(" | => | ", " => ") for key, measures in vector.items()])
+
+
+def _answer(world: World, made: Plan) -> list[tuple[object, ...]]:
+    """The answer stage over the exact measures, as if the noise were zero."""
+    vector = _vector(world, made)
+    lists = [[Decimal(m) for m in measures] for measures in vector.values()]
+    table = key_table(made.keys).append_column("v", pa.array(lists, pa.list_(pa.decimal128(38, 0))))
+    release = Release()
+    try:
+        return output.convert(made.outputs, release.answer(made, Released(table, made.loss)))
+    finally:
+        release.close()
+
+
+def answer(world: World, record: Record) -> None:
+    """What the analyst would see without noise: names and types, then rows."""
+    made = plan_of(world, record.statement, record.options)
+    head = " | ".join(f"{o.column.name} {o.column.type.name}" for o in made.outputs)
+    _same(record, [head, *([] if made.empty else map(_line, _answer(world, made)))])
+
+
+def neighbours(world: World, record: Record) -> None:
+    """No unit moves the exact measures further than the loss pays for; some move as far as the record says."""
+    made = plan_of(world, record.statement, record.options)
+    table = parse(record.statement).args["from_"].this.name
+    tables = Tables(world)
+    most = furthest(world, made, tables, table)
+    tables.close()
+    assert most <= made.factor, f"a unit moves the answer by {most} boxes, {made.factor} are paid"
+    assert most == int(record.options["most"]), f"a unit moves the answer by {most} boxes"
+
+
+def error(world: World, record: Record) -> None:
+    """SQLSTATE, message, place, detail and hint; a statement in the hint is one that passes."""
+    try:
+        explain = split_explain(record.statement)
+        made = plan_any(world, record.statement if explain is None else explain.sql, record.options)
+        if isinstance(made, Plan):
+            _answer(world, made)
+    except Refusal as refusal:
+        said = refusal
+    else:
+        raise AssertionError("the statement is answered")
+    told = {"detail": said.detail, "hint": said.hint}
+    actual = [f"{said.sqlstate} {said.message}", *(f"{k}: {v}" for k, v in told.items() if v)]
+    expected = [record.words, *(f"{k}: {v}" for k, v in record.told.items())]
+    assert actual == expected
+    assert said.position == caret(record), f"it points at {said.position}"
+    if said.hint:
+        check_hint(world, said.hint)
+
+
+def check_hint(world: World, hint: str) -> None:
+    """Every statement in a hint passes; those with a <place> to fill are left alone."""
+    for statement in re.findall(r"((?:SELECT|EXPLAIN|SET|ALTER TABLE|GRANT|CREATE PRIVACY)\b[^;:]*);", hint):
+        if "<" in statement or "..." in statement:
+            continue
+        if is_privacy_statement(statement):
+            change_of(statement)
+        elif statement.startswith("SET "):
+            name, value = statement[4:].split(" = ")
+            checked(name, value.strip("'"), DEFAULTS)
+        else:
+            explain = split_explain(statement)
+            plan_any(world, statement if explain is None else explain.sql)
+
+
+def charge(world: World, record: Record) -> None:
+    """A script of ``user: statement`` lines through the engine, and what each one debits."""
+    with tempfile.TemporaryDirectory() as folder:
+        engine = _engine(world, Path(folder))
+        with engine:
+            lines = [_charged(engine, record, line) for line in record.statement.split("\n")]
+    _same(record, lines)
+
+
+def _charged(engine: Engine, record: Record, line: str) -> str:
+    user, sql = line.split(": ", 1)
+    caller = Caller(user, frozenset({"admin" if user == "admin" else "analyst"}), f"session of {user}")
+    settings = {**DEFAULTS, **record.options}
+    accounts = _accounts(engine, caller)
+    before = {name: engine._ledger.spent(account) for name, account in accounts.items()}
+    said = ""
+    engine.open(caller)
+    try:
+        engine.run(caller, engine.prepare(caller, sql, (), settings), (), settings)
+    except Refusal as refusal:
+        said = f" {refusal.sqlstate} {refusal.message}"
+    moved = {name: engine._ledger.spent(account) - before[name] for name, account in accounts.items()}
+    words = [f"{name} {format_epsilon(cost)}" for name, cost in moved.items() if cost]
+    return f"{user}:{said} {', '.join(words) or 'nothing'}"
+
+
+def _accounts(engine: Engine, caller: Caller) -> dict[str, Account]:
+    accounts = {"session": Account.session(caller.session)}
+    for name in engine.policy.budgets:
+        accounts |= {f"user of {name}": Account.user(name, caller.user), f"budget {name}": Account.budget(name)}
+    ceilings = [n for n, t in engine.policy.tables.items() if t.ceiling is not None]
+    return accounts | {f"ceiling {n}": Account.ceiling(n) for n in ceilings}
+
+
+def _engine(world: World, folder: Path) -> Engine:
+    data, policy = folder / "data.duckdb", folder / "policy.sql"
+    with duckdb.connect(str(data)) as connection:
+        for statement in world.ddl:
+            connection.execute(statement)
+        for name, rows in world.rows.items():
+            for row in rows:
+                connection.execute(f'INSERT INTO "{name}" VALUES ({", ".join("?" for _ in row)})', row)
+    policy.write_text("".join(f"{s};\n" for s in world.policy_ddl), encoding="utf-8")
+    config = Config(
+        folder / "dpproxy.toml", "localhost", 0, 0.0, None, None, 4, 1.0, folder / "state", {"main": data},
+        (policy,), folder / "users", 1, None,
+    )  # fmt: skip
+    return Engine.start(config, lambda _: None)
+
+
+RUN: dict[str, Callable[[World, Record], None]] = {
+    "plan": plan,
+    "exact": exact,
+    "answer": answer,
+    "neighbours": neighbours,
+    "error": error,
+    "charge": charge,
+}

@@ -1,0 +1,155 @@
+"""Random tables, random accepted statements: no unit moves the exact stage further than the loss pays for."""
+
+import math
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dpproxy.errors import Refusal
+from tests.golden.neighbours import boxes, furthest
+from tests.golden.world import Row, Tables, World, build, plan_of
+
+EXAMPLES = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+COLUMNS = "i INTEGER, b BIGINT, d DECIMAL(6,2), w DECIMAL(20,2), f DOUBLE, r REAL, c VARCHAR, t BOOLEAN, y DATE"
+DOMAINS = {
+    "i": "BETWEEN -3 AND 4",
+    "b": "BETWEEN 10 AND 1000000 OUTSIDE NULL",
+    "d": "BETWEEN -0.55 AND 99.99",
+    "w": "BETWEEN 0 AND 12345678901234567.89",
+    "f": "BETWEEN -1.5 AND 1e3",
+    "r": "BETWEEN 0.1 AND 7 OUTSIDE NULL",
+    "c": "IN ('a', 'B', NULL, '')",
+    "t": "IN (true, false)",
+    "y": "BETWEEN DATE '2020-01-01' AND DATE '2020-01-03'",
+}
+KEYS = ("i", "c", "t", "y")
+NUMBERS = ("i", "b", "d", "w", "f", "r")
+UNITS = (
+    "ROW",
+    "(u)",
+    "(u) MAX ROWS 2",
+    "(u) MAX ROWS 3 MAX GROUPS 1",
+    "(u) MAX ROWS 4 MAX GROUPS 2",
+    "(u) MAX ROWS 7",
+    "(u) REFERENCES people (id) MAX ROWS 2",
+    "(u) REFERENCES people (id) MAX ROWS 5 MAX GROUPS 3",
+)
+
+
+def world_of(unit: str) -> World:
+    owner = ("CREATE TABLE people (id INTEGER, c VARCHAR)", "ALTER TABLE people SET PRIVACY KEY (id)")
+    domains = [f"ALTER TABLE t ALTER COLUMN {c} SET PRIVACY DOMAIN {d}" for c, d in DOMAINS.items()]
+    table = (f"CREATE TABLE t (u INTEGER, {COLUMNS})", f"ALTER TABLE t SET PRIVACY KEY {unit}")
+    return build([*owner, *table, *domains])
+
+
+WORLDS = {unit: world_of(unit) for unit in UNITS}
+
+ids = st.sampled_from([None, 1, 2, 3])
+values = st.tuples(
+    ids,
+    st.sampled_from([None, -(2**31), -3, 0, 1, 4, 5, 2**31 - 1]),
+    st.sampled_from([None, -(2**63), 0, 10, 77, 1000000, 1000001, 2**63 - 1]),
+    st.sampled_from([None, Decimal("-9999.99"), Decimal("-0.55"), Decimal("0.10"), Decimal("99.99"), Decimal("9999.99")]),
+    st.sampled_from([None, Decimal("0.00"), Decimal("12345678901234567.89"), Decimal("999999999999999999.99")]),
+    st.sampled_from([None, math.nan, math.inf, -math.inf, -0.0, 0.1, -1.5, 1e3, 1e308, 5e-324]),
+    st.sampled_from([None, math.nan, math.inf, -math.inf, 0.0, 0.1, 3.25, 7.0]),
+    st.sampled_from([None, "a", "B", "", "b", "a "]),
+    st.sampled_from([None, True, False]),
+    st.sampled_from([None, date(2020, 1, 1), date(2020, 1, 3), date(1, 1, 1), date(2021, 1, 1)]),
+)
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> dict[str, list[Row]]:
+    """A few rows, some of them several times."""
+    found: list[Row] = []
+    for row in draw(st.lists(values, max_size=6)):
+        found += [row] * draw(st.sampled_from([1, 1, 1, 2, 3]))
+    people = draw(st.lists(st.tuples(ids, st.sampled_from(["a", None])), max_size=4))
+    return {"t": found, "people": people}
+
+
+literals = {
+    "i": st.sampled_from(["0", "3", "-3"]),
+    "b": st.sampled_from(["77", "10"]),
+    "d": st.sampled_from(["0.10", "50"]),
+    "w": st.sampled_from(["0", "12345678901234567.89"]),
+    "f": st.sampled_from(["0.1", "0"]),
+    "r": st.sampled_from(["3.25", "1"]),
+    "c": st.sampled_from(["'a'", "''"]),
+    "t": st.sampled_from(["true"]),
+    "y": st.sampled_from(["'2020-01-01'"]),
+}
+
+
+@st.composite
+def conditions(draw: st.DrawFn) -> str:
+    column = draw(st.sampled_from(sorted(literals)))
+    literal = draw(literals[column])
+    forms = ["{0} = {1}", "NOT ({0} = {1})", "{0} IS NULL", "{0} IS NOT NULL", "coalesce({0}, {1}) = {1}",
+             "{0} IN ({1})", "{0} BETWEEN {1} AND {1}", "{0} IS DISTINCT FROM {1}", "NULLIF({0}, {1}) IS NULL"]  # fmt: skip
+    if column in NUMBERS:
+        forms += ["{0} > {1}", "{0} * 2 <= {1}", "abs({0}) < 5", "5 / {0} > 0", "f / {0} < 1", "ln({0}) > 0",
+                  "{0} >= f", "sqrt({0}) = {1}", "CAST({0} AS float8) = f"]  # fmt: skip
+    if column == "c":
+        forms += ["{0} LIKE 'a%'", "lower({0}) = 'b'", "length(c) > 0"]
+    return draw(st.sampled_from(forms)).format(column, literal)
+
+
+@st.composite
+def arguments(draw: st.DrawFn) -> str:
+    """A number over the columns; some lose their bounds or could overflow, and are refused."""
+    column, other = draw(st.sampled_from(NUMBERS)), draw(st.sampled_from(NUMBERS))
+    forms = ["{0}", "{0}", "({0})", "-{0}", "{0} + 1", "{0} * 2", "{0} - {1}", "{0} + {1}", "{0} * {1}", "abs({0})",
+             "CASE WHEN {2} THEN {0} END", "CASE WHEN {2} THEN {0} ELSE {1} END", "coalesce({0}, {1})",
+             "least(greatest({0}, 1), 3)", "least(greatest({0} / {1}, -2), 2)", "greatest({0}, {1})",
+             "nullif({0}, {1})", "round({0})", "floor({0})", "sign({0})", "CAST({0} AS float8)", "{0} % 3",
+             "CAST({0} AS numeric) * 0.5", "least({0}, 2)", "exp(least({0}, 1))"]  # fmt: skip
+    return draw(st.sampled_from(forms)).format(column, other, draw(conditions()))
+
+
+@st.composite
+def statements(draw: st.DrawFn) -> str:
+    calls = st.one_of(
+        st.just("count(*)"),
+        st.sampled_from([*NUMBERS, *KEYS]).map(lambda c: f"count({c})"),
+        arguments().map(lambda a: f"sum({a})"),
+        arguments().map(lambda a: f"avg({a})"),
+    )
+    keys = draw(st.lists(st.sampled_from(KEYS), max_size=3, unique=True))
+    listed = [*keys, *draw(st.lists(calls, min_size=1, max_size=4))]
+    where = " AND ".join(draw(st.lists(conditions(), max_size=2)))
+    parts = [f"SELECT {', '.join(listed)} FROM t", f"WHERE {where}" if where else ""]
+    return " ".join([*parts, f"GROUP BY {', '.join(keys)}" if keys else ""])
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@EXAMPLES
+@given(sql=statements(), data=rows(), epsilon=st.sampled_from(["0.1", "3", "50"]))
+def test_no_unit_moves_the_answer_further_than_it_pays(unit: str, sql: str, data: dict[str, list[Row]], epsilon: str):
+    world = WORLDS[unit]
+    try:
+        plan = plan_of(world, sql, {"dp.epsilon": epsilon})
+    except Refusal as refusal:
+        assert refusal.sqlstate != "XX000", refusal.message
+        return
+    tables = Tables(world)
+    filled = World(world.ddl, world.policy_ddl, world.schema, world.policy, data)
+    most = furthest(filled, plan, tables, "t")
+    tables.close()
+    assert most <= plan.factor, (most, plan.factor, plan.exact)
+
+
+def test_a_shift_is_measured_in_boxes():
+    plan = plan_of(WORLDS["(u) MAX ROWS 7"], "SELECT t, count(*), sum(i) FROM t GROUP BY t")
+    assert plan.mechanism is not None
+    assert plan.mechanism.widths == (1, 4)
+    before = {(True,): (5, 0), (False,): (0, 0)}
+    assert boxes(plan, before, before) == 0
+    assert boxes(plan, before, {(True,): (4, 4), (False,): (0, 0)}) == 1
+    assert boxes(plan, before, {(True,): (4, 5), (False,): (0, 0)}) == 2
+    assert boxes(plan, before, {(True,): (4, 4), (False,): (2, 0)}) == 3

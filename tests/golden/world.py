@@ -1,0 +1,155 @@
+"""A small database with its policy: planned by the real planner, computed by a real engine, without noise."""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from decimal import Decimal
+from itertools import product
+from pathlib import Path
+
+import duckdb
+
+from dpproxy.analysis.scopes import Parameters
+from dpproxy.backends.duckdb import DuckDB
+from dpproxy.pgtypes import TYPES, Schema
+from dpproxy.plan import Caller, Plan, PublicPlan
+from dpproxy.planner.accept import accept, parse
+from dpproxy.planner.access import Context
+from dpproxy.planner.select import plan_select
+from dpproxy.policy.apply import apply
+from dpproxy.policy.model import Exposure, Policy
+from dpproxy.policy.store import change_of
+from dpproxy.policy.tokens import is_privacy_statement
+from dpproxy.settings import DEFAULTS
+
+Row = tuple[object, ...]
+Vector = dict[Row, tuple[int, ...]]
+"""The exact measures of every declared key."""
+ANALYST = Caller("ann", frozenset({"analyst"}), "ann")
+SECRET = "00" * 32
+_DECLARED = ("CEILING", "BUDGET", "GRANT")
+_READERS = {
+    "bool": lambda t: t == "true",
+    "int2": int,
+    "int4": int,
+    "int8": int,
+    "numeric": Decimal,
+    "float8": float,
+    "text": str,
+    "date": date.fromisoformat,
+    "timestamp": datetime.fromisoformat,
+}
+
+
+@dataclass(frozen=True)
+class World:
+    """Tables, rows and policy; ``schema`` is what the product's own backend reads from them."""
+
+    ddl: tuple[str, ...]
+    policy_ddl: tuple[str, ...]
+    schema: Schema
+    policy: Policy
+    rows: dict[str, list[Row]] = field(repr=False)
+
+
+def build(statements: Sequence[str]) -> World:
+    """Run CREATE and INSERT, apply the privacy statements.
+
+    A header that declares neither ceilings nor budgets gets generous ones, granted to ``analyst``.
+    """
+    policy_ddl = [s for s in statements if is_privacy_statement(s)]
+    ddl = [s for s in statements if not is_privacy_statement(s)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "data.duckdb"
+        with duckdb.connect(str(path)) as connection:
+            for statement in ddl:
+                connection.execute(statement)
+        backend = DuckDB(path)
+        schema = backend.schema()
+        backend.close()
+        with duckdb.connect(str(path)) as connection:
+            rows = {name: connection.table(f'"{name}"').fetchall() for name in schema.tables}
+    policy = _applied(Policy(), policy_ddl, schema)
+    if not any(word in s.upper() for s in policy_ddl for word in _DECLARED):
+        more = _generous(policy)
+        policy_ddl += more
+        policy = _applied(policy, more, schema)
+    creates = tuple(s for s in ddl if s.upper().startswith("CREATE"))
+    return World(creates, tuple(policy_ddl), schema, policy, rows)
+
+
+def _applied(policy: Policy, statements: Sequence[str], schema: Schema) -> Policy:
+    for statement in statements:
+        policy = apply(policy, change_of(statement), schema)
+    return policy
+
+
+def _generous(policy: Policy) -> list[str]:
+    found = ["CREATE PRIVACY BUDGET lab LIMIT EPSILON 1000"]
+    for name, table in policy.tables.items():
+        if table.unit is not None and table.unit.references is None:
+            found.append(f'ALTER TABLE "{name}" SET PRIVACY CEILING EPSILON 1000')
+        if table.exposure is Exposure.PROTECTED:
+            found.append(f'GRANT SELECT ON "{name}" TO analyst WITH PRIVACY BUDGET lab')
+        elif table.exposure is Exposure.PUBLIC:
+            found.append(f'GRANT SELECT ON "{name}" TO analyst')
+    return found
+
+
+def parameters(options: dict[str, str]) -> Parameters:
+    """``$1=int4:5`` and the like, bound; nothing bound where there are none."""
+    given = {int(k[1:]): v.split(":", 1) for k, v in options.items() if k.startswith("$")}
+    kinds = {t.name: t for t in TYPES}
+    values = tuple(None if text == "NULL" else _READERS[kind](text) for _, (kind, text) in sorted(given.items()))
+    return Parameters({n: kinds[kind] for n, (kind, _) in given.items()}, values)
+
+
+def plan_any(world: World, sql: str, options: dict[str, str] | None = None) -> Plan | PublicPlan:
+    """Plan a statement as the analyst's session would. Raises a ``Refusal``."""
+    options = options or {}
+    settings = {**DEFAULTS, **{k: v for k, v in options.items() if k.startswith("dp.")}}
+    caller = ANALYST
+    if "as" in options:
+        caller = replace(caller, roles=frozenset(options["as"].split(",")))
+    context = Context(world.policy, world.schema, caller, settings)
+    return plan_select(accept(parse(sql)), context, parameters(options))
+
+
+def plan_of(world: World, sql: str, options: dict[str, str] | None = None) -> Plan:
+    """Plan a statement over a protected table."""
+    plan = plan_any(world, sql, options)
+    assert isinstance(plan, Plan)
+    return plan
+
+
+class Tables:
+    """An engine with the world's tables, refilled at will."""
+
+    def __init__(self, world: World) -> None:
+        self._connection = duckdb.connect(":memory:", config={"threads": "2"})
+        self._columns: dict[str, int] = {}
+        for statement in world.ddl:
+            self._connection.execute(statement)
+
+    def fill(self, rows: dict[str, list[Row]]) -> None:
+        """Empty every table and insert these rows, in this order."""
+        for name, listed in rows.items():
+            self._connection.execute(f'DELETE FROM "{name}"')
+            if listed:
+                places = ", ".join(f"({', '.join('?' for _ in row)})" for row in listed)
+                values = [value for row in listed for value in row]
+                self._connection.execute(f'INSERT INTO "{name}" VALUES {places}', values)
+
+    def exact(self, plan: Plan, secret: str = SECRET) -> Vector:
+        """The exact stage, completed to every declared key."""
+        count = 0 if plan.mechanism is None else len(plan.mechanism.widths)
+        if count == 0:
+            return {row: () for row in product(*(k.values for k in plan.keys))}
+        cursor = self._connection.execute(plan.exact, [secret] if plan.truncated else [])
+        size = len(plan.keys)
+        found = {row[:size]: tuple(int(m or 0) for m in row[size:]) for row in cursor.fetchall()}
+        return {key: found.get(key, (0,) * count) for key in product(*(k.values for k in plan.keys))}
+
+    def close(self) -> None:
+        self._connection.close()
