@@ -71,7 +71,7 @@ def argument(node: exp.Expr, typed: Typed) -> Argument:
             hint="Declare narrower domains, or bound it: least(greatest(<expression>, <low>), <high>).",
             position=position(node),
         )
-    return built if is_read_clamped and typed.scale is not None else _clamped(built)
+    return built if is_read_clamped else _clamped(built)
 
 
 def _decimal(typed: Typed) -> Argument:

@@ -28,11 +28,11 @@ def _between(column: Column, domain: Between) -> Typed:
     raw = _raw(column)
     low, high = _bound(column, domain.low), _bound(column, domain.high)
     if domain.outside is Outside.CLAMP:
-        mapped = duck.clamp(raw, duck.constant(low), duck.constant(high))
+        mapped = duck.clamp(raw, _constant(column, low), _constant(column, high))
     else:
         inside = exp.And(
-            this=exp.GTE(this=raw.copy(), expression=duck.constant(low)),
-            expression=exp.LTE(this=raw.copy(), expression=duck.constant(high)),
+            this=exp.GTE(this=raw.copy(), expression=_constant(column, low)),
+            expression=exp.LTE(this=raw.copy(), expression=_constant(column, high)),
         )
         mapped = duck.case([(inside, raw)], None)
     clamped = domain.outside is Outside.CLAMP
@@ -44,16 +44,23 @@ def _between(column: Column, domain: Between) -> Typed:
 def _members(column: Column, domain: Members) -> Typed:
     raw = _raw(column)
     values = [_bound(column, v) for v in domain.values if v is not None]
-    test = exp.In(this=raw.copy(), expressions=[duck.constant(v) for v in values])
+    test = exp.In(this=raw.copy(), expressions=[_constant(column, v) for v in values])
     return _typed(column, duck.case([(test, raw)], None), values, nullable=True)
 
 
 def _raw(column: Column) -> exp.Expr:
-    """The column in the form its bounds are compared in: scaled integers for numeric, DOUBLE for floats."""
+    """The column in a form that compares with any bound without failing: unsigned and wide integers as HUGEINT."""
     raw: exp.Expr = duck.column(column.name)
-    if column.type.oid == NUMERIC.oid:
-        return raw
+    if column.type.oid == NUMERIC.oid and not column.type.scale:
+        return duck.cast(raw, "HUGEINT")
     return duck.cast(raw, "DOUBLE") if column.type.oid == FLOAT4.oid else raw
+
+
+def _constant(column: Column, value: Scalar) -> exp.Expr:
+    """A bound as an exact literal: through a DOUBLE, a long decimal would be rounded past its bound."""
+    if column.type.oid == NUMERIC.oid and column.type.scale and isinstance(value, int | Fraction):
+        return duck.decimal(value, column.type.scale)
+    return duck.constant(value)
 
 
 def _bound(column: Column, value: Scalar) -> Scalar:

@@ -51,6 +51,14 @@ def constant(value: Scalar | None) -> exp.Expr:
             return cast(exp.Literal.string(value.isoformat()), "DATE")
 
 
+def decimal(value: int | Fraction, scale: int) -> exp.Expr:
+    """An exact DECIMAL literal with ``scale`` digits after the point; the value must have no more."""
+    whole = int(value * 10**scale)
+    digits = f"{abs(whole):0{scale + 1}d}"
+    literal: exp.Expr = exp.Literal.number(f"{digits[:-scale]}.{digits[-scale:]}")
+    return exp.Paren(this=exp.Neg(this=literal)) if whole < 0 else literal
+
+
 def call(name: str, *arguments: exp.Expr) -> exp.Expr:
     """A function call, kept as it is written here."""
     return exp.Anonymous(this=name, expressions=list(arguments))

@@ -10,7 +10,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import BoundsMissing, TooComplex
-from dpproxy.pgtypes import DATE, FLOATS, INTEGERS, Column
+from dpproxy.pgtypes import DATE, FLOATS, INTEGERS, NUMERIC, TEXTS, Column
 from dpproxy.policy.model import Between, Domain, Members, Scalar
 
 MOST_KEYS = 100_000
@@ -34,13 +34,22 @@ def group_key(column: Column, domain: Domain, at: int | None) -> Key:
     typed = read_column(column, domain)
     match domain:
         case Members(values):
-            if column.type.oid in FLOATS or (column.type.scale and None in values):
+            if column.type.oid in FLOATS or (column.type.oid == NUMERIC.oid and None in values):
                 raise _not_enumerable(column, at)
             physical = tuple(_physical(v, typed.scale) for v in values)
-            raw = duck.column(column.name) if typed.scale in (0, None) else typed.sql
-            return Key(column, typed, raw, physical)
+            return Key(column, typed, _grouped(column, typed, values), physical)
         case Between(low, high):
             return Key(column, typed, typed.sql, _enumerate(column, low, high, at))
+
+
+def _grouped(column: Column, typed: Typed, values: tuple[Scalar | None, ...]) -> exp.Expr:
+    """What rows are grouped by: the raw column where any value of its type can leave the engine, else the mapped one.
+
+    Mapped, an undeclared value is NULL and drops out; so where NULL itself is a key the raw column is needed.
+    """
+    if column.type.oid in TEXTS or column.type.oid in INTEGERS or None in values:
+        return duck.column(column.name)
+    return typed.sql
 
 
 def inside(key: Key) -> exp.Expr:

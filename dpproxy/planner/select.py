@@ -13,7 +13,7 @@ from dpproxy.analysis.keys import Key, check_size, group_key
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Parameters, Scope
 from dpproxy.analysis.totality import check_total
-from dpproxy.errors import GroupingError, NotGranted, Unsupported
+from dpproxy.errors import GroupingError, NotGranted, TooComplex, Unsupported
 from dpproxy.plan import KeyColumn, Output, Payer, Plan, PublicPlan
 from dpproxy.planner.access import Context, Source, find_payer, find_source, statement_loss
 from dpproxy.planner.allocate import Allocation, allocate
@@ -25,6 +25,10 @@ from dpproxy.planner.released import ReleasedScope
 from dpproxy.planner.rows import RowScope, unqualified
 from dpproxy.policy.model import Unit
 from udfs.privacy import NANO, Loss
+
+
+MOST_AGGREGATES = 32
+"""Aggregates of one statement: beyond, predicting the joint draw's error takes too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,8 @@ def _parts(select: exp.Select, rows: RowScope, parameters: Parameters) -> _Parts
     nodes = _aggregate_nodes(select)
     averaged = averaged_arguments(nodes)
     aggregates = {n: AGGREGATES[type(n)](n, rows.scope(parameters), averaged) for n in nodes}
+    if len(aggregates) > MOST_AGGREGATES:
+        raise TooComplex(f"the statement has more than {MOST_AGGREGATES} different aggregates")
     measures = sorted({m for a in aggregates.values() for m in a.measures}, key=lambda m: m.sql)
     return _Parts({n: (i, k) for i, (n, k) in enumerate(keys.items())}, aggregates, tuple(measures))
 
