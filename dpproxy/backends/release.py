@@ -105,6 +105,15 @@ def key_table(keys: tuple[KeyColumn, ...]) -> pa.Table:
     return pa.table(columns)
 
 
+_ARROW = {
+    "bool": pa.bool_(),
+    "text": pa.string(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+    "numeric": pa.decimal128(38, 0),
+}
+
+
 def _arrow_type(key: KeyColumn) -> pa.DataType:
     return {
         "bool": pa.bool_(),

@@ -26,7 +26,6 @@ from dpproxy.planner.rows import RowScope, unqualified
 from dpproxy.policy.model import Unit
 from udfs.privacy import NANO, Loss
 
-
 MOST_AGGREGATES = 32
 """Aggregates of one statement: beyond, predicting the joint draw's error takes too long."""
 
