@@ -115,9 +115,4 @@ _ARROW = {
 
 
 def _arrow_type(key: KeyColumn) -> pa.DataType:
-    return {
-        "bool": pa.bool_(),
-        "text": pa.string(),
-        "date": pa.date32(),
-        "timestamp": pa.timestamp("us"),
-    }.get(key.type.name, pa.int64())
+    return _ARROW.get(key.type.name, pa.int64())

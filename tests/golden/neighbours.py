@@ -7,7 +7,7 @@ from dpproxy.plan import Plan
 from dpproxy.policy.units import unit_table
 from tests.golden.world import Row, Tables, Vector, World
 
-SHUFFLES = 3
+SHUFFLES = 2
 
 
 def boxes(plan: Plan, before: Vector, after: Vector) -> int:
