@@ -51,6 +51,12 @@ def charge(plan: Plan, caller: Caller) -> Charge:
     )
 
 
+def _more(count: int) -> str:
+    if count == 0:
+        return "Nothing more at this price; a smaller dp.epsilon may fit."
+    return f"About {count} more {'statement' if count == 1 else 'statements'} at this price."
+
+
 def notice(cost: int, plan: Plan, caller: Caller, ledger: Ledger) -> Notice:
     """One line after an answer: its cost, and what the tightest limit leaves."""
     left = ledger.remaining(*debits(plan.payer, caller))
@@ -60,7 +66,7 @@ def notice(cost: int, plan: Plan, caller: Caller, ledger: Ledger) -> Notice:
             f"cost 0, {remaining} in budget {plan.payer.budget}",
             detail="The answer was released before, or follows from the policy." if not plan.empty else None,
         )
-    more = None if left is None else f"About {left // plan.loss.nano} more statements at this price."
+    more = None if left is None else _more(left // plan.loss.nano)
     return Notice(
         f"cost {format_epsilon(cost)} epsilon, {remaining} in budget {plan.payer.budget}",
         detail=f"{plan.label}; {plan.groups} keys answered; unit: {plan.unit}.",
