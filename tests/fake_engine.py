@@ -2,14 +2,17 @@
 
 # ruff: noqa: ARG002 - the engine and users that they stand for have these parameters
 
+import select
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import NoReturn
 
+from psycopg.pq.abc import PGconn, PGresult
+
 from dpproxy.errors import BudgetExceeded, Cancelled, UndefinedColumn
-from dpproxy.pgtypes import FLOAT8, INT4, INT8, NUMERIC, TEXT, Column, SqlType
+from dpproxy.pgtypes import BY_OID, FLOAT8, INT4, INT8, NUMERIC, TEXT, Column, SqlType
 from dpproxy.plan import Answer, Caller, Notice, Prepared, Settings
 from dpproxy.session import Session, Work
 from dpproxy.session_queries import Queries
@@ -75,7 +78,9 @@ class FakeEngine:
             raise UndefinedColumn("no such column", hint="try SELECT 1", position=7)
         known = KNOWN[sql]
         self.log.append(f"prepare {sql}")
-        return Prepared(sql, known.parameters, known.columns, known.charged, tuple(types))
+        own = tuple(types) + (0,) * len(known.parameters)  # the client's word on a type counts
+        parameters = tuple(BY_OID.get(oid, kind) for oid, kind in zip(own, known.parameters, strict=False))
+        return Prepared(sql, parameters, known.columns, known.charged, body=None)
 
     def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
         known = KNOWN[prepared.sql]
@@ -193,3 +198,11 @@ def _blurred(said: m.Backend, expected: m.Backend) -> m.Backend:
         return said
     free = [name for name in ("message", "detail", "hint", "position") if not getattr(expected, name, "x")]
     return replace(said, **{name: getattr(expected, name) for name in free})
+
+
+def next_result(pgconn: PGconn) -> PGresult | None:
+    """What libpq gives next; unlike its own call, this lets a server in the same process run meanwhile."""
+    while pgconn.is_busy():
+        select.select([pgconn.socket], [], [], 5)
+        pgconn.consume_input()
+    return pgconn.get_result()

@@ -1,0 +1,131 @@
+"""One client's socket: hostile bytes, early leave, read-ahead, backpressure, padding."""
+
+import socket
+import struct
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from dpproxy.client import released_after
+from dpproxy.server import Options, Server
+from tests.fake_engine import FakeEngine, FakeUsers, next_result
+
+
+@pytest.fixture
+def engine() -> FakeEngine:
+    return FakeEngine()
+
+
+@pytest.fixture
+def port(engine: FakeEngine) -> Iterator[int]:
+    with Server(Options(port=0, padding=0, login_timeout=0.5), engine, FakeUsers()).running() as port:
+        yield port
+
+
+def connect(port: int) -> psycopg.Connection:
+    return psycopg.connect(
+        host="127.0.0.1", port=port, user="alice", password="ecila", dbname="main", autocommit=True
+    )
+
+
+def all_that_comes(raw: socket.socket) -> bytes:
+    raw.settimeout(5)
+    said = b""
+    try:
+        while data := raw.recv(65536):
+            said += data
+    except ConnectionResetError:
+        pass
+    return said
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "padding", "at"), [(0, 1, 1), (1, 1, 1), (1.1, 1, 2), (3, 1, 4), (5, 0.5, 8), (5, 0, 5)]
+)
+def test_outcomes_leave_at_powers_of_two(elapsed: float, padding: float, at: float):
+    assert released_after(elapsed, padding) == at
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        struct.pack("!II", 1 << 30, 0x30000),
+        struct.pack("!II", 8, 0x20000),
+        struct.pack("!II", 3, 0),
+        b"Q\0\0\0\x0dSELECT 1\0",
+        struct.pack("!II", 8, 80877103) + b"\x16\x03\x01",
+        struct.pack("!II", 22, 0x30000) + b"user\0alice\0\0\0" + b"Q\0\0\0\x0dSELECT 1\0",
+        bytes(64),
+    ],
+)
+def test_hostile_bytes_close_their_own_connection_only(port: int, data: bytes):
+    with connect(port) as other, socket.create_connection(("127.0.0.1", port)) as raw:
+        raw.sendall(data)
+        said = all_that_comes(raw)
+        assert b"C08P01" in said
+        assert b"SFATAL" in said
+        assert other.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_login_that_takes_too_long_is_closed(port: int):
+    with socket.create_connection(("127.0.0.1", port)) as raw, connect(port) as other:
+        start = time.monotonic()
+        assert all_that_comes(raw) == b""
+        assert 0.3 < time.monotonic() - start < 4
+        assert other.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_hostile_bytes_after_the_login(port: int, engine: FakeEngine):
+    connection = connect(port)
+    with socket.socket(fileno=connection.fileno()) as raw:
+        raw.setblocking(True)  # noqa: FBT003 - the only form there is
+        raw.sendall(b"Q\xff\xff\xff\xff")
+        assert b"C08P01" in all_that_comes(raw)
+        raw.detach()
+    connection.close()
+    assert engine.closed.wait(5)
+
+
+def test_a_client_that_leaves_interrupts_its_statement(port: int, engine: FakeEngine):
+    connection = connect(port)
+    connection.pgconn.send_query(b"SELECT slow")
+    assert engine.started.wait(5)
+    connection.close()
+    assert engine.cancelled.wait(5)
+    assert engine.closed.wait(5)
+    assert engine.log[-2:] == ["cancel", "close alice"]
+
+
+def test_messages_sent_ahead_of_a_long_statement_are_answered_after_it(port: int, engine: FakeEngine):
+    with connect(port) as connection:
+        pgconn = connection.pgconn
+        pgconn.enter_pipeline_mode()
+        for sql in (b"SELECT slow", b"SELECT many"):
+            pgconn.send_query_params(sql, None)
+            pgconn.pipeline_sync()
+            pgconn.flush()
+            assert engine.started.wait(5)
+            time.sleep(0.1)
+        connection.cancel_safe()
+        results = [next_result(pgconn) for _ in range(6)]
+        states = [result.status if result else None for result in results]
+        ends = [psycopg.pq.ExecStatus.PIPELINE_SYNC]
+        assert states == [
+            psycopg.pq.ExecStatus.FATAL_ERROR, None, *ends, psycopg.pq.ExecStatus.TUPLES_OK, None, *ends,
+        ]  # fmt: skip
+        assert results[3] is not None
+        assert results[3].ntuples == 10
+        pgconn.exit_pipeline_mode()
+
+
+def test_a_slow_reader_gets_it_all(port: int):
+    with connect(port) as connection:
+        connection.pgconn.send_query(b"SELECT big")
+        time.sleep(0.2)
+        result = next_result(connection.pgconn)
+        assert result is not None
+        assert result.ntuples == 30_000
+        assert next_result(connection.pgconn) is None

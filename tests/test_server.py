@@ -1,0 +1,307 @@
+"""The server over real sockets and with real clients."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import psycopg2
+import pytest
+
+from dpproxy.errors import StartupError
+from dpproxy.server import Options, Server
+from dpproxy.wire.messages import CancelRequest
+from tests.fake_engine import RATIO_ROWS, FakeEngine, FakeUsers, next_result
+
+PADDING = 0.1
+
+
+@pytest.fixture(scope="module")
+def users() -> FakeUsers:
+    return FakeUsers()
+
+
+@pytest.fixture
+def engine() -> FakeEngine:
+    return FakeEngine()
+
+
+@pytest.fixture
+def port(engine: FakeEngine, users: FakeUsers) -> Iterator[int]:
+    with Server(Options(port=0, padding=0, max_connections=3), engine, users).running() as port:
+        yield port
+
+
+def dsn(port: int, **more: str) -> str:
+    parts = {
+        "host": "127.0.0.1",
+        "port": port,
+        "user": "alice",
+        "password": "ecila",
+        "dbname": "main",
+        **more,
+    }
+    return " ".join(f"{key}={value}" for key, value in parts.items())
+
+
+@pytest.fixture
+def connection(port: int) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(dsn(port), autocommit=True) as connection:
+        yield connection
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_psycopg_reads_text_and_binary(connection: psycopg.Connection, *, binary: bool):
+    cursor = connection.execute("SELECT region", binary=binary)
+    assert cursor.fetchall() == list(RATIO_ROWS)
+    assert [(c.name, c.type_code) for c in cursor.description or ()] == [
+        ("region", 25), ("n", 20), ("mean", 701), ("total", 1700),
+    ]  # fmt: skip
+
+
+def test_psycopg_sends_parameters(connection: psycopg.Connection):
+    for number in range(8):  # from the sixth on under a name, and with the number as int2
+        cursor = psycopg.RawCursor(connection).execute("SELECT $1", [number, "é"])
+        assert cursor.fetchone() == (number, "é")
+
+
+def test_psycopg_pipelines_and_transactions(connection: psycopg.Connection):
+    with connection.pipeline():
+        cursors = [connection.execute("SELECT many") for _ in range(10)]
+    assert [len(cursor.fetchall()) for cursor in cursors] == [10] * 10
+    with pytest.raises(psycopg.errors.UndefinedColumn), connection.transaction():  # noqa: PT012
+        connection.execute("SET application_name = 'x'")
+        connection.execute("SELECT nothing")
+    assert connection.execute("SHOW application_name").fetchone() == ("",)
+
+
+def test_psycopg_tells_what_was_refused(connection: psycopg.Connection):
+    with pytest.raises(psycopg.errors.UndefinedColumn) as caught:
+        connection.execute("SELECT nothing")
+    diagnostics = caught.value.diag
+    assert (diagnostics.message_primary, diagnostics.message_hint) == ("no such column", "try SELECT 1")
+    assert diagnostics.statement_position == "8"
+    with pytest.raises(psycopg.DatabaseError) as caught_too:
+        connection.execute("SELECT dear")
+    assert caught_too.value.sqlstate == "PD001"
+
+
+def test_psycopg2_queries(port: int):
+    connection = psycopg2.connect(dsn(port))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT region")
+        assert cursor.fetchall() == list(RATIO_ROWS)
+        assert [notice.strip() for notice in connection.notices] == ["NOTICE:  cost 0.1"]
+        connection.commit()
+        cursor.execute("SET dp.epsilon = %s; SELECT epsilon", ("0.3",))
+        assert cursor.fetchall() == [("0.3",)]
+        connection.rollback()
+        cursor.execute("SHOW dp.epsilon")
+        assert cursor.fetchall() == [("",)]
+    connection.close()
+
+
+@pytest.mark.external
+@pytest.mark.skipif(shutil.which("psql") is None, reason="psql is not installed")
+def test_psql_queries(port: int):
+    def psql(*commands: str) -> subprocess.CompletedProcess[str]:
+        arguments = [part for command in commands for part in ("-c", command)]
+        environment = {**os.environ, "LC_ALL": "C", "PGOPTIONS": "-c dp.epsilon=0.05"}
+        called = ["psql", "-XAt", dsn(port), *arguments]
+        return subprocess.run(  # noqa: PLW1510 - the status is looked at
+            called, capture_output=True, text=True, encoding="utf-8", env=environment, timeout=20
+        )
+
+    done = psql("SELECT region", "SHOW dp.epsilon", r"SELECT 1; SELECT many", "SHOW client_encoding")
+    digits = [str(i) for i in range(10)]
+    assert done.stdout.splitlines() == [
+        "north|10|1.5|12.30",
+        "süd|-3|Infinity|",
+        "0.05",
+        "1",
+        *digits,
+        "UTF8",
+    ]
+    assert "NOTICE:  cost 0.1" in done.stderr
+    failed = psql("SELECT nothing")
+    assert failed.returncode == 1
+    assert "HINT:  try SELECT 1" in failed.stderr
+    assert "LINE 1: SELECT nothing\n               ^" in failed.stderr
+
+
+def test_a_wrong_password_and_an_unknown_user_are_told_the_same(port: int):
+    told = []
+    for user, password in (("alice", "x"), ("mallory", "x"), ("mallory", "yrollam")):
+        with pytest.raises(psycopg.OperationalError) as caught:
+            psycopg.connect(dsn(port, user=user, password=password))
+        told.append(str(caught.value).replace(user, "U"))
+    assert told[0] == told[1] == told[2]
+    assert 'password authentication failed for user "U"' in told[0]
+
+
+def test_an_unknown_database_is_refused(port: int):
+    with pytest.raises(psycopg.OperationalError, match='database "other" does not exist'):
+        psycopg.connect(dsn(port, dbname="other"))
+
+
+def test_connections_are_limited_and_freed(port: int):
+    held = [psycopg.connect(dsn(port)) for _ in range(3)]
+    with pytest.raises(psycopg.OperationalError, match="too many connections"):
+        psycopg.connect(dsn(port))
+    held.pop().close()
+    for _ in range(100):
+        try:
+            held.append(psycopg.connect(dsn(port)))
+            break
+        except psycopg.OperationalError:
+            time.sleep(0.02)
+    assert len(held) == 3
+    for connection in held:
+        connection.close()
+
+
+def test_cancel_interrupts_the_statement_of_the_right_session(
+    connection: psycopg.Connection, engine: FakeEngine, port: int
+):
+    process = connection.pgconn.backend_pid
+    connection.pgconn.send_query(b"SELECT slow")
+    assert engine.started.wait(5)
+    with socket.create_connection(("127.0.0.1", port)) as raw:
+        raw.sendall(b"\0\0\0\x10\x04\xd2\x16\x2e" + process.to_bytes(4, "big") + bytes(4))
+        assert raw.recv(1) == b""
+    assert not engine.cancelled.is_set()
+    connection.cancel_safe()
+    result = next_result(connection.pgconn)
+    assert result is not None
+    assert result.error_field(psycopg.pq.DiagnosticField.SQLSTATE) == b"57014"
+    assert next_result(connection.pgconn) is None
+    assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_cancel_of_nothing_does_nothing(engine: FakeEngine, users: FakeUsers, connection: psycopg.Connection):
+    connection.cancel_safe()
+    Server(Options(), engine, users)._service.cancel(CancelRequest(1, 2))
+    assert connection.execute("SELECT 1").fetchone() == (1,)
+    assert not engine.cancelled.is_set()
+
+
+def test_outcomes_of_charged_statements_leave_on_the_grid(engine: FakeEngine, users: FakeUsers):
+    def timed(sql: bytes) -> float:
+        start = time.monotonic()
+        connection.pgconn.exec_(sql)
+        return time.monotonic() - start
+
+    options = Options(port=0, padding=PADDING)
+    with Server(options, engine, users).running() as port, psycopg.connect(dsn(port)) as connection:
+        assert timed(b"SELECT 1") < PADDING
+        assert timed(b"SELECT nothing") < PADDING
+        assert PADDING <= timed(b"SELECT region") < 2 * PADDING
+        assert PADDING <= timed(b"SELECT dear") < 2 * PADDING
+        threading.Timer(1.2 * PADDING, connection.cancel_safe).start()
+        assert 2 * PADDING <= timed(b"SELECT slow") < 4 * PADDING
+
+
+def certificate(folder: Path) -> tuple[Path, Path]:
+    paths = folder / "server.crt", folder / "server.key"
+    made = (
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost "
+        f"-addext subjectAltName=DNS:localhost -keyout {paths[1]} -out {paths[0]}"
+    )
+    subprocess.run(made.split(), check=True, capture_output=True, timeout=20)
+    return paths
+
+
+@pytest.mark.external
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+def test_tls(tmp_path: Path, engine: FakeEngine, users: FakeUsers):
+    crt, key = certificate(tmp_path)
+    options = Options(port=0, padding=0, tls_certificate=crt, tls_key=key)
+    with Server(options, engine, users).running() as port:
+        tls = dsn(port, host="localhost", sslmode="verify-full", sslrootcert=str(crt))
+        with psycopg.connect(tls) as connection:
+            assert connection.pgconn.ssl_in_use
+            assert len(connection.execute("SELECT big").fetchall()) == 30_000
+            connection.pgconn.send_query(b"SELECT slow")
+            assert engine.started.wait(5)
+            connection.cancel_safe()
+            assert next_result(connection.pgconn) is not None
+            assert next_result(connection.pgconn) is None
+            connection.rollback()
+        with psycopg.connect(dsn(port, sslmode="disable")) as connection:
+            assert not connection.pgconn.ssl_in_use
+        with socket.create_connection(("127.0.0.1", port)) as raw:
+            raw.sendall(b"\0\0\0\x08\x04\xd2\x16\x2f" + b"\0\0\0\x08\x04\xd2\x16\x2fearly")
+            assert b"C08P01" in raw.recv(1000)
+        with socket.create_connection(("127.0.0.1", port)) as raw:
+            raw.sendall(b"\0\0\0\x08\x04\xd2\x16\x2f")
+            assert raw.recv(1) == b"S"
+            raw.sendall(b"no handshake" * 100)
+            assert b"C0" not in raw.recv(1000)
+
+
+def test_tls_is_refused_where_there_is_no_certificate(port: int):
+    with pytest.raises(psycopg.OperationalError, match="SSL"):
+        psycopg.connect(dsn(port, sslmode="require"))
+
+
+def test_reasons_not_to_start_are_one_line(tmp_path: Path, engine: FakeEngine, users: FakeUsers, port: int):
+    missing = tmp_path / "missing.crt"
+    for options, reason in (
+        (Options(port=port), f"cannot listen on 127.0.0.1:{port}: Address already in use"),
+        (
+            Options(port=0, tls_certificate=missing),
+            f"cannot use TLS certificate {missing}: No such file or directory",
+        ),
+    ):
+        with pytest.raises(StartupError) as caught, Server(options, engine, users).running():
+            pass
+        assert str(caught.value) == reason
+
+
+def test_a_stopping_server_says_goodbye(engine: FakeEngine, users: FakeUsers):
+    server = Server(Options(port=0, padding=0), engine, users)
+    with server.running() as port:
+        idle, busy = (psycopg.connect(dsn(port)) for _ in range(2))
+        busy.pgconn.send_query(b"SELECT slow")
+        assert engine.started.wait(5)
+    with pytest.raises(psycopg.errors.AdminShutdown):
+        idle.execute("SELECT 1")
+    result = next_result(busy.pgconn)
+    assert result is not None
+    assert result.error_field(psycopg.pq.DiagnosticField.SQLSTATE) == b"57014"
+    assert engine.log.count("close alice") == 2
+    idle.close()
+    busy.close()
+    with pytest.raises(psycopg.OperationalError):
+        psycopg.connect(dsn(port))
+
+
+SERVE = """
+from tests.fake_engine import FakeEngine, FakeUsers, next_result
+from dpproxy.server import Options, Server
+Server(Options(port=0), FakeEngine(), FakeUsers()).run(lambda port: print(port, flush=True))
+print("stopped")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_stop_the_server(number: signal.Signals):
+    root = Path(__file__).parents[1]
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVE], stdout=subprocess.PIPE, text=True, cwd=root
+    ) as process:
+        assert process.stdout is not None
+        with psycopg.connect(dsn(int(process.stdout.readline()))) as connection:
+            process.send_signal(number)
+            assert process.wait(10) == 0
+            assert process.stdout.read() == "stopped\n"
+            with pytest.raises(psycopg.OperationalError):
+                connection.execute("SELECT 1")
+            connection.close()
