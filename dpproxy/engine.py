@@ -23,7 +23,7 @@ from dpproxy.backends.release import Release
 from dpproxy.backends.secret import load_secret
 from dpproxy.backends.snapshot import snapshot
 from dpproxy.config import Config
-from dpproxy.errors import Cancelled, UndefinedObject
+from dpproxy.errors import Cancelled, UndefinedObject, Unsupported
 from dpproxy.pgcatalog.catalogue import Catalogue
 from dpproxy.pgcatalog.scopes import own_names
 from dpproxy.pgcatalog.view import CatalogueView, Relation
@@ -210,12 +210,17 @@ class Engine:
             case "explain":
                 return self._explain(caller, prepared.sql, body, values, settings)
             case _:
-                return self._query(caller, prepared.sql, body, values, settings)
+                return self._query(caller, prepared, body, values, settings)
 
     def _query(
-        self, caller: Caller, sql: str, body: _Body, values: Sequence[object], settings: Settings
+        self, caller: Caller, prepared: Prepared, body: _Body, values: Sequence[object], settings: Settings
     ) -> Answer:
+        sql = prepared.sql
         plan = self._plan(caller, sql, body, values, settings, None)
+        if (
+            tuple(o.column for o in plan.outputs) != prepared.columns
+        ):  # dp.intervals or the policy moved meanwhile
+            raise Unsupported("cached plan must not change result type", hint="Prepare the statement again.")
         if isinstance(plan, PublicPlan):
             rows = output.convert(plan.outputs, self._backend.run_public(plan, caller.session))
             return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows)
