@@ -9,11 +9,17 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PRODUCT = sorted([*(ROOT / "dpproxy").rglob("*.py"), *(ROOT / "udfs").rglob("*.py")])
 
-MAKES_RELEASED = ("udfs/privacy.py", "udfs/mechanisms/", "dpproxy/backends/release.py", "dpproxy/engine.py")
+MAKES_RELEASED = (
+    "udfs/privacy.py",
+    "udfs/mechanisms/",
+    "dpproxy/accounting/",
+    "dpproxy/backends/release.py",
+    "dpproxy/engine.py",
+)
 """Who may say that a value was paid for."""
 KNOWS_EXACT = ("udfs/privacy.py", "udfs/mechanisms/", "dpproxy/backends/", "dpproxy/engine.py")
 """Who may name the type of an exact value."""
-OPENS_EXACT = ("udfs/privacy.py", "udfs/mechanisms/", "dpproxy/backends/release.py")
+OPENS_EXACT = ("udfs/privacy.py", "udfs/mechanisms/", "dpproxy/backends/release.py", "dpproxy/engine.py")
 """Who may read ``.value`` where the type is known."""
 KNOWS_ASYNCIO = ("dpproxy/server.py", "dpproxy/client.py")
 BANNED_MODULES = ("random", "numpy.random", "scipy.stats")
