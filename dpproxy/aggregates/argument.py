@@ -17,6 +17,10 @@ from dpproxy.errors import BoundsMissing, TypeMismatch
 
 LATTICE_BITS = 30
 LARGEST_STEPS = 2**61
+LARGEST_REACH = Fraction(2) ** 400
+"""A DOUBLE argument reaches no farther: the square of its error is a DOUBLE still."""
+SMALLEST_REACH = -400
+"""As a power of two: steps are no finer than for an argument of this reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +68,20 @@ def argument(node: exp.Expr, typed: Typed) -> Argument:
             position=position(node),
         )
     is_read_clamped = isinstance(node.unnest(), exp.Column)
+    if max(abs(typed.low), abs(typed.high)) > LARGEST_REACH:
+        raise _too_wide(node)
     built = _decimal(typed) if typed.scale is not None else _double(typed, clamped=is_read_clamped)
     if max(abs(built.low), abs(built.high)) > LARGEST_STEPS:
-        raise BoundsMissing(
-            "the argument's bounds are too wide for exact sums",
-            hint="Declare narrower domains, or bound it: least(greatest(<expression>, <low>), <high>).",
-            position=position(node),
-        )
+        raise _too_wide(node)
     return built if is_read_clamped else _clamped(built)
+
+
+def _too_wide(node: exp.Expr) -> BoundsMissing:
+    return BoundsMissing(
+        "the argument's bounds are too wide for exact sums",
+        hint="Declare narrower domains, or bound it: least(greatest(<expression>, <low>), <high>).",
+        position=position(node),
+    )
 
 
 def _decimal(typed: Typed) -> Argument:
@@ -83,7 +93,7 @@ def _decimal(typed: Typed) -> Argument:
 def _double(typed: Typed, *, clamped: bool) -> Argument:
     low, high = typed.low or Fraction(0), typed.high or Fraction(0)
     reach = max(abs(low), abs(high), high - low)
-    exponent = math.frexp(float(reach))[1] - LATTICE_BITS if reach else -LATTICE_BITS
+    exponent = max(math.frexp(float(reach))[1], SMALLEST_REACH) - LATTICE_BITS if reach else -LATTICE_BITS
     unit = Fraction(2) ** exponent
     inside = (
         typed.sql if clamped else duck.clamp(typed.sql, duck.double(float(low)), duck.double(float(high)))

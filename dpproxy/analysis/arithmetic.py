@@ -9,11 +9,13 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
-from dpproxy.analysis.typed import INT64, WIDEST, Typed, as_double, as_scaled
+from dpproxy.analysis.typed import INT64, WIDEST, Typed, as_double, as_scaled, inexact
 from dpproxy.errors import NumberOutOfRange, UndefinedFunction
 from dpproxy.pgtypes import FLOAT4, FLOAT8, FLOATS, INT2, INT4, INT8, INTEGERS, NUMERIC, SqlType
 
 Interval = tuple[Fraction | None, Fraction | None]
+TINIEST = Fraction(1, 10**300)
+"""A DOUBLE whose bounds come nearer to zero may be rounded to zero."""
 _RANK = [INT2.oid, INT4.oid, INT8.oid, NUMERIC.oid, FLOAT4.oid, FLOAT8.oid]
 
 
@@ -90,7 +92,7 @@ def simple(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
     sql = duck.binary(type(node), as_double(a), as_double(b))
     if kind.oid in INTEGERS:
         raise NumberOutOfRange(f"{kind.name} out of range", position=position(node))
-    return Typed(sql, kind, None, low, high, nullable)
+    return inexact(sql, kind, low, high, nullable=nullable)
 
 
 def _exact_scale(node: exp.Binary, a: Typed, b: Typed) -> int | None:
@@ -137,18 +139,25 @@ def divide(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
     low, high = _quotient(a, b)
     nullable = a.nullable or b.nullable or not _excludes_zero(b)
     if kind.oid in INTEGERS:
-        width = "HUGEINT" if scope.level is Level.RELEASED else "BIGINT"
+        width = _division_type(a, b, scope)
         whole = None if a.magnitude is None else Fraction(a.magnitude)
         least = None if whole is None else -whole
         divisor = duck.call("nullif", duck.cast(b.sql, width), duck.integer(0))
         sql = duck.binary(exp.IntDiv, duck.cast(a.sql, width), divisor)
         return Typed(sql, kind, 0, least, whole, nullable)
     divisor = duck.call("nullif", as_double(b), duck.double(0.0))
-    return Typed(duck.binary(exp.Div, as_double(a), divisor), kind, None, low, high, nullable)
+    return inexact(duck.binary(exp.Div, as_double(a), divisor), kind, low, high, nullable=nullable)
+
+
+def _division_type(a: Typed, b: Typed, scope: Scope) -> str:
+    """BIGINT where both operands and any quotient fit: the least BIGINT over -1 does not."""
+    sizes = (a.magnitude, b.magnitude)
+    small = scope.level is Level.ROW and all(s is not None and s <= INT64 for s in sizes)
+    return "BIGINT" if small else "HUGEINT"
 
 
 def _excludes_zero(b: Typed) -> bool:
-    return (b.low is not None and b.low > 0) or (b.high is not None and b.high < 0)
+    return (b.low is not None and b.low > TINIEST) or (b.high is not None and b.high < -TINIEST)
 
 
 def _quotient(a: Typed, b: Typed) -> Interval:
@@ -162,7 +171,7 @@ def modulo(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
     require_numbers(node, "%", a, b)
     if not (a.is_integer and b.is_integer):
         raise UndefinedFunction("operator % is answered for integers only", position=position(node))
-    width = "HUGEINT" if scope.level is Level.RELEASED else "BIGINT"
+    width = _division_type(a, b, scope)
     divisor = duck.call("nullif", duck.cast(b.sql, width), duck.integer(0))
     reach = b.magnitude if b.magnitude is None or a.magnitude is None else min(a.magnitude, b.magnitude)
     low = None if reach is None else (-reach if a.low is None or a.low < 0 else Fraction(0))
@@ -171,11 +180,44 @@ def modulo(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
     return Typed(sql, common_type(a.type, b.type), 0, low, reach, nullable)
 
 
+def divided(a: Typed, digits: int, below: int, above: int) -> exp.Expr:
+    """The integer of an exact number, ``digits`` digits shorter, in 128 bits.
+
+    Division drops what is left towards zero; ``below`` is added first to a number below zero, ``above`` to others.
+    """
+    zero = duck.integer(0)
+    nudge = duck.case(
+        [(exp.LT(this=a.sql.copy(), expression=zero), duck.integer(below))], duck.integer(above)
+    )
+    moved = duck.binary(exp.Add, duck.cast(a.sql, "HUGEINT"), nudge)
+    return duck.binary(exp.IntDiv, moved, duck.integer(10**digits))
+
+
+def rounded(a: Typed, digits: int, kind: SqlType) -> Typed:
+    """ROUND of an exact number to ``digits`` after the point, halves away from zero; negative counts before it."""
+    scale = a.scale or 0
+    if a.is_null or digits >= scale:
+        return replace(a, type=kind)
+    half = 10 ** (scale - digits) // 2
+    sql = divided(a, scale - digits, -half, half)
+    if digits < 0:
+        sql = duck.binary(exp.Mul, sql, duck.integer(10**-digits))
+    bounds = [None if b is None else _round_half_up(b, digits) for b in (a.low, a.high)]
+    return Typed(sql, kind, max(digits, 0), bounds[0], bounds[1], a.nullable, presence=a.presence)
+
+
+def _round_half_up(value: Fraction, digits: int) -> Fraction:
+    step = Fraction(10) ** -digits
+    whole = int(abs(value) / step + Fraction(1, 2)) * step
+    return -whole if value < 0 else whole
+
+
 def negate(node: exp.Expr, a: Typed) -> Typed:
     """Unary minus."""
     require_numbers(node, "-", a)
     low = None if a.high is None else -a.high
     high = None if a.low is None else -a.low
+    a = replace(a, type=replace(a.type, modifier=-1))
     if a.is_constant and isinstance(a.constant, int | Fraction):
         return replace(a, sql=duck.binary(exp.Sub, duck.integer(0), a.sql) if a.scale is None else _minus(a),
                        low=low, high=high, constant=-a.constant)  # fmt: skip

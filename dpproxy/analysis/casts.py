@@ -6,10 +6,11 @@ from fractions import Fraction
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.analysis.literals import read_as, settle
+from dpproxy.analysis.arithmetic import rounded
+from dpproxy.analysis.literals import LIMITS, read_as, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
-from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled
+from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, inexact, nearest_double, null
 from dpproxy.errors import NumberOutOfRange, Unsupported
 from dpproxy.pgtypes import (
     BOOL,
@@ -41,7 +42,6 @@ _NAMES: dict[exp.DType, SqlType] = {
     exp.DType.DATE: DATE,
     exp.DType.TIMESTAMP: TIMESTAMP,
 }
-_LIMITS = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
 
 
 def target_type(node: exp.Cast) -> SqlType:
@@ -70,7 +70,7 @@ def cast(node: exp.Cast, value: Typed, scope: Scope) -> Typed:
         return settle(value, replace(kind, modifier=-1), scope, node)
     if value.type is UNKNOWN:
         if value.constant is None:
-            return Typed(exp.Null(), kind, nullable=True, is_constant=True)
+            return null(kind)
         value = read_as(str(value.constant), replace(kind, modifier=-1), node)
     return _convert(node, value, kind, scope)
 
@@ -88,38 +88,41 @@ def _convert(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed
 
 
 def _to_float(_: exp.Cast, value: Typed, kind: SqlType, __: Scope) -> Typed:
-    return replace(value, sql=as_double(value), type=kind, scale=None)
+    low, high = nearest_double(value.low), nearest_double(value.high)
+    return replace(value, sql=as_double(value), type=kind, scale=None, low=low, high=high)
 
 
 def _to_integer(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed:
-    limit = _LIMITS[kind.oid]
-    if value.scale == 0 and (value.is_integer and _LIMITS[value.type.oid] <= limit):
+    limit = LIMITS[kind.oid]
+    if value.scale == 0 and (value.is_integer and LIMITS[value.type.oid] <= limit):
         return replace(value, type=kind)
     if scope.level is Level.ROW and not _inside(value, limit):
         raise NumberOutOfRange(
             f"{kind.name} could go out of range by the declared bounds", position=position(node)
         )
-    if value.scale == 0:
-        return replace(value, type=kind)
-    low, high = _rounded(value)
-    return Typed(_round_total(value, limit), kind, 0, low, high, value.nullable)
+    if value.scale is not None:
+        return rounded(value, 0, kind)
+    if value.low is None or value.high is None:  # over released values only
+        low, high = Fraction(-limit), Fraction(limit - 1)
+    else:
+        low, high = Fraction(round(value.low)), Fraction(round(value.high))
+    return Typed(_round_total(value, low, high), kind, 0, low, high, value.nullable)
 
 
 def _inside(value: Typed, limit: int) -> bool:
     return value.low is not None and value.high is not None and -limit <= value.low and value.high < limit
 
 
-def _rounded(value: Typed) -> tuple[Fraction | None, Fraction | None]:
-    low = None if value.low is None else Fraction(round(value.low) - 1)
-    high = None if value.high is None else Fraction(round(value.high) + 1)
-    return low, high
+def _round_total(value: Typed, low: Fraction, high: Fraction) -> exp.Expr:
+    """ROUND of a DOUBLE that stays inside whole bounds, whatever the value: NaN counts as above the upper one.
 
-
-def _round_total(value: Typed, limit: int) -> exp.Expr:
-    """ROUND to BIGINT that no value can make fail: NaN counts as above the upper bound."""
-    reach = float(min(limit, 2**62))
-    inside = duck.clamp(as_double(value), duck.double(-reach), duck.double(reach))
-    return duck.cast(duck.call("round", inside), "BIGINT")
+    Clamped twice: before, so that the cast holds; after, because a bound over 53 bits is no DOUBLE.
+    """
+    near = duck.clamp(as_double(value), duck.double(float(low)), duck.double(float(high)))
+    whole = duck.cast(duck.call("round", near), "HUGEINT")
+    if max(abs(low), abs(high)) <= 2**53:
+        return whole
+    return duck.clamp(whole, duck.integer(int(low)), duck.integer(int(high)))
 
 
 def _to_numeric(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed:
@@ -132,11 +135,13 @@ def _to_numeric(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Ty
         )
     if value.scale is not None and value.scale <= scale and _is_small(value, scale):
         return replace(value, sql=as_scaled(value, scale), type=kind, scale=scale)
-    rounded = duck.call("round", as_double(value), duck.integer(scale))
+    if value.scale is not None and value.scale > scale:
+        return rounded(value, scale, kind)
     step = Fraction(1, 10**scale)
     low = None if value.low is None else value.low - step
     high = None if value.high is None else value.high + step
-    return Typed(rounded, kind, None, low, high, value.nullable)
+    sql = duck.call("round", as_double(value), duck.integer(scale))
+    return inexact(sql, kind, low, high, nullable=value.nullable)
 
 
 def _is_small(value: Typed, scale: int) -> bool:

@@ -79,8 +79,11 @@ def unify(node: exp.Expr, values: list[Typed], scope: Scope) -> tuple[list[exp.E
     if not first.is_number:
         if kind.oid == TIMESTAMP.oid:
             return [_as_timestamp(v) for v in settled], Typed(first.sql, kind, nullable=nullable)
-        return [v.sql for v in settled], Typed(first.sql, kind, nullable=nullable)
-    low, high = _hull([v.low for v in settled], min), _hull([v.high for v in settled], max)
+        lengths = [v.longest for v in settled if v.longest is not None]
+        longest = max(lengths) if len(lengths) == len(settled) else None
+        return [v.sql for v in settled], Typed(first.sql, kind, nullable=nullable, longest=longest)
+    known = [v for v in settled if not v.is_null] or settled
+    low, high = _hull([v.low for v in known], min), _hull([v.high for v in known], max)
     shape = Typed(first.sql, kind, None, low, high, nullable)
     if kind.oid in FLOATS or any(v.scale is None for v in settled):
         return [as_double(v) for v in settled], shape

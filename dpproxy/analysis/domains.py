@@ -6,9 +6,9 @@ from fractions import Fraction
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.analysis.typed import WIDEST, Typed
+from dpproxy.analysis.typed import WIDEST, Typed, nearest_double, null
 from dpproxy.errors import BoundsMissing
-from dpproxy.pgtypes import FLOAT4, FLOATS, INTEGERS, NUMERIC, Column
+from dpproxy.pgtypes import FLOAT4, FLOATS, NUMERIC, TEXTS, Column
 from dpproxy.policy.model import Between, Domain, Members, Outside, Scalar
 
 
@@ -44,8 +44,13 @@ def _between(column: Column, domain: Between) -> Typed:
 def _members(column: Column, domain: Members) -> Typed:
     raw = _raw(column)
     values = [_bound(column, v) for v in domain.values if v is not None]
+    if not values:
+        return null(column.type)
     test = exp.In(this=raw.copy(), expressions=[_constant(column, v) for v in values])
-    return _typed(column, duck.case([(test, raw)], None), values, nullable=True)
+    typed = _typed(column, duck.case([(test, raw)], None), values, nullable=True)
+    if column.type.oid not in TEXTS:
+        return typed
+    return replace(typed, longest=max(len(v) for v in values if isinstance(v, str)))
 
 
 def _raw(column: Column) -> exp.Expr:
@@ -65,9 +70,19 @@ def _constant(column: Column, value: Scalar) -> exp.Expr:
 
 def _bound(column: Column, value: Scalar) -> Scalar:
     """A bound as the engine will compare it: of a float column, the nearest double."""
-    if column.type.oid in FLOATS and isinstance(value, int | Fraction):
-        return Fraction(float(value))
-    return value
+    if column.type.oid not in FLOATS or not isinstance(value, int | Fraction):
+        return value
+    nearest = nearest_double(Fraction(value))
+    if nearest is None:
+        raise _too_wide(column)
+    return nearest
+
+
+def _too_wide(column: Column) -> BoundsMissing:
+    return BoundsMissing(
+        f'the declared domain of column "{column.name}" is too wide for exact arithmetic',
+        hint="Declare narrower bounds with SET PRIVACY DOMAIN BETWEEN.",
+    )
 
 
 def _typed(column: Column, mapped: exp.Expr, bounds: list[Scalar], *, nullable: bool) -> Typed:
@@ -78,7 +93,9 @@ def _typed(column: Column, mapped: exp.Expr, bounds: list[Scalar], *, nullable: 
     low, high = min(numbers), max(numbers)
     if kind.oid in FLOATS:
         return Typed(exp.Paren(this=mapped), kind, None, low, high, nullable)
-    if kind.oid in INTEGERS or not kind.scale:
+    if not kind.scale:
+        if max(abs(low), abs(high)) >= WIDEST:
+            raise _too_wide(column)
         return Typed(exp.Paren(this=mapped), kind, 0, low, high, nullable)
     return _decimal(column, mapped, low, high, nullable=nullable)
 
@@ -87,10 +104,7 @@ def _decimal(column: Column, mapped: exp.Expr, low: Fraction, high: Fraction, *,
     """A DECIMAL as the whole number of its last digit: the product has room, by the declared bounds."""
     scale = column.type.scale or 0
     if max(abs(low), abs(high)) * 10 ** (2 * scale) >= WIDEST:
-        raise BoundsMissing(
-            f'the declared domain of column "{column.name}" is too wide for exact arithmetic',
-            hint="Declare narrower bounds with SET PRIVACY DOMAIN BETWEEN.",
-        )
+        raise _too_wide(column)
     wide = duck.cast(mapped, f"DECIMAL(38, {scale})")
     steps = duck.cast(duck.binary(exp.Mul, wide, duck.integer(10**scale)), "HUGEINT")
     return Typed(steps, column.type, scale, low, high, nullable)

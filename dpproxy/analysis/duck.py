@@ -54,6 +54,8 @@ def constant(value: Scalar | None) -> exp.Expr:
 def decimal(value: int | Fraction, scale: int) -> exp.Expr:
     """An exact DECIMAL literal with ``scale`` digits after the point; the value must have no more."""
     whole = int(value * 10**scale)
+    if not scale:
+        return integer(whole)
     digits = f"{abs(whole):0{scale + 1}d}"
     literal: exp.Expr = exp.Literal.number(f"{digits[:-scale]}.{digits[-scale:]}")
     return exp.Paren(this=exp.Neg(this=literal)) if whole < 0 else literal

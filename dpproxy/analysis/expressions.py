@@ -25,6 +25,8 @@ Rule = Callable[[Any, Scope], Typed]
 
 LARGEST = 5_000
 """Nodes of one compiled expression at most."""
+LONGEST_TEXT = 10_000
+"""Characters that texts put together may have: what one row costs is bounded."""
 
 
 def compile_expression(node: exp.Expr, scope: Scope) -> Typed:
@@ -160,9 +162,10 @@ def _coalesce(node: exp.Coalesce, scope: Scope) -> Typed:
 
 def _nullif(node: exp.Nullif, scope: Scope) -> Typed:
     a, b = compile_expression(node.this, scope), compile_expression(node.expression, scope)
+    a = settle(a, TEXT if b.type is UNKNOWN else b.type, scope, node.this)
     equal = compare(node, exp.EQ, a, b, scope)
     sql = duck.case([(equal.sql, exp.Null())], a.sql)
-    return replace(a, sql=sql, nullable=True, is_constant=False, presence=None)
+    return replace(a, sql=sql, nullable=True, is_constant=False, constant=None, presence=None)
 
 
 def _extreme(name: str, pick: Callable[..., Any]) -> Rule:
@@ -178,6 +181,7 @@ def _extreme(name: str, pick: Callable[..., Any]) -> Rule:
 
 def _extreme_bounds(values: list[Typed], pick: Callable[..., Any]) -> tuple[Any, Any]:
     """LEAST is at most every upper bound that is not NULL-able away; GREATEST likewise from below."""
+    values = [v for v in values if not v.is_null] or values
     certain = [v for v in values if not v.nullable] or values
     lows, highs = [v.low for v in values], [v.high for v in values]
     if pick is min:
@@ -195,7 +199,11 @@ def _concatenate(node: exp.Expr, scope: Scope) -> Typed:
         raise UndefinedFunction(
             f"operator does not exist: {a.type.name} || {b.type.name}", position=position(node)
         )
-    return Typed(duck.binary(exp.DPipe, a.sql, b.sql), TEXT, nullable=a.nullable or b.nullable)
+    longest = None if a.longest is None or b.longest is None else a.longest + b.longest
+    if longest is not None and longest > LONGEST_TEXT:
+        raise TooComplex(f"the text could be longer than {LONGEST_TEXT} characters", position=position(node))
+    nullable = a.nullable or b.nullable
+    return Typed(duck.binary(exp.DPipe, a.sql, b.sql), TEXT, nullable=nullable, longest=longest)
 
 
 def _like(node: exp.Like, scope: Scope) -> Typed:
@@ -203,7 +211,8 @@ def _like(node: exp.Like, scope: Scope) -> Typed:
     pattern = settle(compile_expression(node.expression, scope), TEXT, scope, node)
     if value.type.oid not in TEXTS or pattern.type.oid not in TEXTS:
         raise UndefinedFunction("LIKE compares text with text", position=position(node))
-    if not pattern.is_constant or "\\" in str(pattern.constant):
+    is_open = pattern.parameter is not None and not pattern.is_constant
+    if not (pattern.is_constant or is_open) or "\\" in str(pattern.constant):
         raise Unsupported("LIKE takes a constant pattern without a backslash", position=position(node))
     return boolean(type(node)(this=value.sql, expression=pattern.sql), nullable=True)
 

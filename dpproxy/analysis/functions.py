@@ -9,11 +9,11 @@ from typing import Any
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.analysis.arithmetic import require_numbers
+from dpproxy.analysis.arithmetic import divided, require_numbers, rounded
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
-from dpproxy.analysis.typed import Typed, as_double
+from dpproxy.analysis.typed import Typed, as_double, inexact
 from dpproxy.errors import UndefinedFunction, Unsupported
 from dpproxy.pgtypes import FLOAT8, INT4, NUMERIC, TEXT, TEXTS
 
@@ -43,52 +43,70 @@ def _abs(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     spans_zero = value.low is None or value.high is None or value.low <= 0 <= value.high
     low = Fraction(0) if spans_zero else min(abs(value.low or Fraction(0)), abs(value.high or Fraction(0)))
     operand = value.sql if value.scale is None else duck.cast(value.sql, "HUGEINT")
-    return replace(value, sql=duck.call("abs", operand), low=low, high=high, is_constant=False)
+    kind = replace(value.type, modifier=-1)
+    return replace(value, sql=duck.call("abs", operand), type=kind, low=low, high=high, is_constant=False)
 
 
 def _sign(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     value = _number(node, arguments, scope)
-    return Typed(duck.call("sign", value.sql), FLOAT8 if value.scale is None else NUMERIC, 0,
-                 Fraction(-1), Fraction(1), value.nullable)  # fmt: skip
+    sign, low, high = duck.call("sign", value.sql), Fraction(-1), Fraction(1)
+    if value.scale is None:
+        return inexact(duck.cast(sign, "DOUBLE"), FLOAT8, low, high, nullable=value.nullable)
+    return Typed(sign, NUMERIC, 0, low, high, value.nullable)
 
 
-def _whole(name: str, margin: int) -> Rule:
+def _whole(name: str) -> Rule:
+    """FLOOR or CEIL: of exact numbers by whole numbers, of others by the engine."""
+    pick = math.floor if name == "floor" else math.ceil
+
     def apply(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
         if len(arguments) > 1:
-            return _round_to(node, arguments, scope)
+            raise UndefinedFunction(f"{name} takes one number", position=position(node))
         value = _number(node, arguments, scope)
         if value.scale == 0:
             return value
-        low = None if value.low is None else Fraction(math.floor(value.low) - margin)
-        high = None if value.high is None else Fraction(math.ceil(value.high) + margin)
-        return Typed(duck.call(name, as_double(value)), value.type, None, low, high, value.nullable)
+        low, high = (None if b is None else Fraction(pick(b)) for b in (value.low, value.high))
+        if value.scale is None:
+            return inexact(duck.call(name, value.sql), value.type, low, high, nullable=value.nullable)
+        rest = 10**value.scale - 1
+        sql = divided(value, value.scale, *((-rest, 0) if name == "floor" else (0, rest)))
+        return Typed(sql, NUMERIC, 0, low, high, value.nullable, presence=value.presence)
 
     return apply
 
 
-def _round_to(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
-    value, digits = _number(node, arguments, scope), arguments[1]
-    if not digits.is_constant or not isinstance(digits.constant, int) or not -15 <= digits.constant <= 15:
-        raise Unsupported("round takes a constant number of digits, -15 to 15", position=position(node))
-    step = Fraction(10) ** -digits.constant
+def _round(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    value = _number(node, arguments, scope)
+    digits = _digits(node, arguments[1]) if len(arguments) > 1 else 0
+    if value.scale is not None:
+        return rounded(value, digits, value.type if value.is_integer else NUMERIC)
+    step = Fraction(10) ** -digits
     low = None if value.low is None else value.low - step
     high = None if value.high is None else value.high + step
-    sql = duck.call("round", as_double(value), duck.integer(digits.constant))
-    return Typed(sql, value.type, None, low, high, value.nullable)
+    sql = duck.call("round", value.sql, duck.integer(digits))
+    return inexact(sql, value.type, low, high, nullable=value.nullable)
+
+
+def _digits(node: exp.Expr, digits: Typed) -> int:
+    if digits.parameter is not None:  # its value is not known yet
+        return 0
+    if not digits.is_integer or not isinstance(digits.constant, int) or not -15 <= digits.constant <= 15:
+        raise Unsupported("round takes a constant number of digits, -15 to 15", position=position(node))
+    return digits.constant
 
 
 def _root(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     value = _number(node, arguments, scope)
     high = None if value.magnitude is None else Fraction(math.isqrt(math.ceil(value.magnitude)) + 1)
-    return Typed(duck.call("sqrt", as_double(value)), FLOAT8, None, Fraction(0), high, value.nullable)
+    return inexact(duck.call("sqrt", as_double(value)), FLOAT8, Fraction(0), high, nullable=value.nullable)
 
 
 def _logarithm(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     value = _number(node, arguments, scope)
     low = high = None
-    if value.low is not None and value.high is not None and value.low > 0:
+    if value.low is not None and value.high is not None and float(value.low) > 0:
         low, high = Fraction(math.log(value.low)) - 1, Fraction(math.log(value.high)) + 1
-    return Typed(duck.call("ln", as_double(value)), FLOAT8, None, low, high, value.nullable)
+    return inexact(duck.call("ln", as_double(value)), FLOAT8, low, high, nullable=value.nullable)
 
 
 def _exponential(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
@@ -96,7 +114,7 @@ def _exponential(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     low, high = Fraction(0), None
     if value.high is not None and value.high < 700:
         high = Fraction(math.exp(value.high)) * Fraction(1001, 1000)
-    return Typed(duck.call("exp", as_double(value)), FLOAT8, None, low, high, value.nullable)
+    return inexact(duck.call("exp", as_double(value)), FLOAT8, low, high, nullable=value.nullable)
 
 
 def _text(name: str) -> Rule:
@@ -107,22 +125,25 @@ def _text(name: str) -> Rule:
             raise UndefinedFunction(
                 f"function {name}({value.type.name}) does not exist", position=position(node)
             )
-        return Typed(duck.call(name, value.sql), TEXT, nullable=value.nullable)
+        more = [exp.Literal.string(" ")] if name == "trim" else []
+        sql = duck.call(name, value.sql, *more)
+        return Typed(sql, TEXT, nullable=value.nullable, longest=value.longest)
 
     return apply
 
 
 def _length(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     value = _text("length")(node, arguments, scope)
-    return Typed(value.sql, INT4, 0, Fraction(0), Fraction(2**31 - 1), value.nullable)
+    longest = 2**31 - 1 if value.longest is None else value.longest
+    return Typed(value.sql, INT4, 0, Fraction(0), Fraction(longest), value.nullable)
 
 
 FUNCTIONS: dict[type[exp.Expr], Function] = {
     exp.Abs: Function(_abs, "of HUGEINT or DOUBLE; the least HUGEINT is outside every bound"),
     exp.Sign: Function(_sign, "every number has a sign"),
-    exp.Floor: Function(_whole("floor", 1), "DOUBLE to DOUBLE, total"),
-    exp.Ceil: Function(_whole("ceil", 1), "DOUBLE to DOUBLE, total"),
-    exp.Round: Function(_whole("round", 1), "DOUBLE to DOUBLE with a constant number of digits, total"),
+    exp.Floor: Function(_whole("floor"), "of exact numbers in 128 bits, or DOUBLE to DOUBLE"),
+    exp.Ceil: Function(_whole("ceil"), "of exact numbers in 128 bits, or DOUBLE to DOUBLE"),
+    exp.Round: Function(_round, "of exact numbers in 128 bits; of DOUBLE with a constant number of digits"),
     exp.Sqrt: Function(_root, "DOUBLE to DOUBLE; NaN below zero, which counts as above the upper bound"),
     exp.Ln: Function(
         _logarithm, "DOUBLE to DOUBLE; -infinity at zero and NaN below, which the argument's clamp removes"

@@ -1,6 +1,8 @@
 """Constants and parameters: literals as exact values; a text literal takes the type beside it."""
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 
@@ -9,12 +11,15 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope, exact
-from dpproxy.analysis.typed import Typed, number
+from dpproxy.analysis.typed import Typed, null, number
 from dpproxy.errors import InvalidText, NumberOutOfRange, UndefinedParameter
 from dpproxy.pgtypes import (
     BOOL,
     DATE,
     FLOATS,
+    INT2,
+    INT4,
+    INT8,
     INTEGERS,
     NUMERIC,
     TEXT,
@@ -25,38 +30,77 @@ from dpproxy.pgtypes import (
 )  # fmt: skip
 
 LONGEST_NUMBER = 60
+LIMITS = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
+"""The integer types hold numbers from minus this to below this."""
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 
 
 def literal(node: exp.Literal) -> Typed:
     """A number (exact) or a quoted literal, whose type is unknown until something beside it tells."""
     if node.is_string:
-        return Typed(
-            exp.Literal.string(node.this), UNKNOWN, nullable=False, is_constant=True, constant=str(node.this)
-        )
+        return replace(_text(str(node.this), node), type=UNKNOWN)
     text = str(node.this)
     try:
         return number(_parse_number(text))
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise NumberOutOfRange("number out of range", position=position(node)) from error
 
 
 def _parse_number(text: str) -> Fraction:
     mantissa, _, exponent = text.lower().partition("e")
-    if len(mantissa) > LONGEST_NUMBER or abs(int(exponent or "0")) > 300:
-        raise ValueError("too long")
+    if not _NUMBER.fullmatch(text) or len(mantissa) > LONGEST_NUMBER or abs(int(exponent or "0")) > 300:
+        raise ValueError("not a number, or too long")
     return Fraction(text)
 
 
+def _parse_whole(text: str) -> int:
+    if not _WHOLE.fullmatch(text) or len(text) > LONGEST_NUMBER:
+        raise ValueError("not a whole number, or too long")
+    return int(text)
+
+
+def _text(text: str, node: exp.Expr | None) -> Typed:
+    """A constant text. Raises ``InvalidText`` where the engine could not read it."""
+    try:
+        exact(text)
+    except ValueError:
+        raise InvalidText("invalid character in a text", position=position(node)) from None
+    return Typed(
+        exp.Literal.string(text), TEXT, nullable=False, is_constant=True, constant=text, longest=len(text)
+    )
+
+
 def from_value(value: object, kind: SqlType) -> Typed:
-    """A bound parameter as a constant of its type."""
+    """A bound parameter as a constant of its type.
+
+    Errors: those of ``exact``; ``OverflowError`` and ``ValueError`` for a number its type cannot hold.
+    """
     held = exact(value)
     if held is None:
-        return Typed(exp.Null(), kind, nullable=True, is_constant=True)
+        return null(kind)
     if isinstance(held, bool):
         return Typed(duck.constant(held), BOOL, nullable=False, is_constant=True, constant=held)
     if isinstance(held, int | Fraction):
-        return number(Fraction(held), float_type=kind if kind.oid in FLOATS else None)
-    return Typed(duck.constant(held), kind, nullable=False, is_constant=True, constant=held)
+        return _typed_number(Fraction(held), kind)
+    if isinstance(held, str):
+        return replace(_text(held, None), type=kind if kind.oid in TEXTS else TEXT)
+    own = TIMESTAMP if isinstance(held, datetime) else DATE
+    return Typed(duck.constant(held), own, nullable=False, is_constant=True, constant=held)
+
+
+def _typed_number(value: Fraction, kind: SqlType) -> Typed:
+    if kind.oid in FLOATS:
+        return number(value, float_type=kind)
+    if kind.oid == NUMERIC.oid:
+        return replace(number(value), type=NUMERIC)
+    if kind.oid not in INTEGERS:
+        return number(value)
+    if value.denominator != 1:
+        raise ValueError("not a whole number")
+    if not -LIMITS[kind.oid] <= value < LIMITS[kind.oid]:
+        raise OverflowError(f"out of range for type {kind.name}")
+    return replace(number(value), type=kind)
 
 
 def parameter(node: exp.Parameter, scope: Scope) -> Typed:
@@ -73,7 +117,7 @@ def parameter(node: exp.Parameter, scope: Scope) -> Typed:
     if known is None:
         return Typed(exp.Null(), UNKNOWN, parameter=index)
     is_number = known.oid in INTEGERS or known.oid in FLOATS or known.oid == NUMERIC.oid
-    bounds = Fraction(0) if is_number else None
+    bounds = Fraction(1) if is_number else None  # any number: only the type is asked for
     return Typed(exp.Null(), known, None if known.oid in FLOATS else 0, bounds, bounds, parameter=index)
 
 
@@ -81,7 +125,11 @@ def _bound(value: object, kind: SqlType, node: exp.Expr) -> Typed:
     try:
         return from_value(value, kind)
     except (ValueError, OverflowError, TypeError) as error:
-        raise NumberOutOfRange("a parameter must be a finite number", position=position(node)) from error
+        raise NumberOutOfRange(
+            f"a parameter is not a value of type {kind.name}",
+            hint="Numbers must be finite, timestamps without time zone.",
+            position=position(node),
+        ) from error
 
 
 def settle(value: Typed, kind: SqlType, scope: Scope, node: exp.Expr) -> Typed:
@@ -92,7 +140,7 @@ def settle(value: Typed, kind: SqlType, scope: Scope, node: exp.Expr) -> Typed:
     if value.type is not UNKNOWN:
         return value
     if value.constant is None:
-        return Typed(exp.Null(), kind, nullable=True, is_constant=True)
+        return null(kind)
     return read_as(str(value.constant), kind, node)
 
 
@@ -100,8 +148,10 @@ def read_as(text: str, kind: SqlType, node: exp.Expr) -> Typed:
     """A quoted literal read as a type. Raises ``InvalidText``."""
     try:
         if kind.oid in TEXTS or kind is UNKNOWN:
-            return Typed(exp.Literal.string(text), TEXT, nullable=False, is_constant=True, constant=text)
+            return _text(text, node)
         return from_value(_READERS[kind.oid](text.strip()), kind)
+    except OverflowError as error:
+        raise NumberOutOfRange(f"value out of range for type {kind.name}", position=position(node)) from error
     except (ValueError, KeyError) as error:
         raise InvalidText(f"invalid input syntax for type {kind.name}", position=position(node)) from error
 
@@ -123,6 +173,6 @@ _READERS: dict[int, Callable[[str], object]] = {
     DATE.oid: date.fromisoformat,
     TIMESTAMP.oid: _read_timestamp,
     NUMERIC.oid: _parse_number,
-    **dict.fromkeys(INTEGERS, int),
+    **dict.fromkeys(INTEGERS, _parse_whole),
     **dict.fromkeys(FLOATS, _parse_number),
 }

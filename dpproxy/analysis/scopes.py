@@ -6,12 +6,18 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from typing import Any
 
 from sqlglot import exp
 
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import UndefinedParameter
 from dpproxy.pgtypes import TEXT, SqlType
+from dpproxy.policy.model import Scalar
+
+MOST_BITS = 1024
+MOST_DIGITS = 400
+"""The largest numbers taken as parameters; no DOUBLE is larger."""
 
 
 class Level(Enum):
@@ -55,12 +61,52 @@ class Scope:
     parameters: Parameters
 
 
-def exact(value: object) -> int | Fraction | str | bool | date | datetime | None:
-    """A bound Python value as an exact constant; floats and Decimals become Fractions (finite ones only)."""
-    match value:
-        case None | bool() | int() | str() | Fraction() | date() | datetime():
-            return value
-        case float() | Decimal():
-            return Fraction(value)
-        case _:
-            raise TypeError("a parameter of an unsupported type")
+def exact(value: object) -> Scalar | None:
+    """A bound Python value as an exact constant; floats and Decimals become Fractions.
+
+    Errors: ``TypeError`` for a type without constants, ``ValueError`` for a time zone, a NUL character or NaN,
+    ``OverflowError`` for a number that no DOUBLE holds.
+    """
+    if value is None or isinstance(value, bool | Fraction):
+        return value
+    for kind, read in _READERS:
+        if isinstance(value, kind):
+            return read(value)
+    raise TypeError("a parameter of an unsupported type")
+
+
+def _moment(value: datetime) -> datetime:
+    if value.tzinfo is not None:
+        raise ValueError("a time zone")
+    return value
+
+
+def _text(value: str) -> str:
+    if "\x00" in value:
+        raise ValueError("a NUL character")
+    value.encode()  # a lone surrogate is a ValueError too
+    return value
+
+
+def _whole(value: int) -> int:
+    if value.bit_length() > MOST_BITS:
+        raise OverflowError("a number out of range")
+    return value
+
+
+def _decimal(value: Decimal) -> Fraction:
+    """The exponent is checked before the digits are written out."""
+    if value.is_finite() and value and not -MOST_DIGITS < value.adjusted() < MOST_DIGITS:
+        raise OverflowError("a number out of range")
+    return Fraction(value) if value else Fraction(0)
+
+
+_READERS: tuple[tuple[type, Callable[[Any], Scalar]], ...] = (
+    (datetime, _moment),
+    (date, lambda value: value),
+    (str, _text),
+    (int, _whole),
+    (Decimal, _decimal),
+    (float, Fraction),
+)
+"""In this order: a datetime is a date."""

@@ -12,6 +12,8 @@ from dpproxy.policy.model import Scalar
 INT64 = 2**63 - 1
 WIDEST = 10**37
 """No exact intermediate value may pass this: 128-bit integers hold it with room to spare."""
+LARGEST_DOUBLE = Fraction(10) ** 300
+"""Bounds of a DOUBLE beyond this are no bounds: the value may be infinite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class Typed:
     parameter: int | None = None
     presence: exp.Expr | None = None
     """Something simpler that is NULL exactly where this is."""
+    longest: int | None = None
+    """The most characters of a text, None where unknown."""
 
     @property
     def is_number(self) -> bool:
@@ -58,6 +62,11 @@ class Typed:
             return None
         return max(abs(self.low), abs(self.high))
 
+    @property
+    def is_null(self) -> bool:
+        """The constant NULL."""
+        return self.is_constant and self.constant is None
+
     def with_bounds(self, low: Fraction | None, high: Fraction | None) -> "Typed":
         """The same expression, its bounds replaced."""
         return replace(self, low=low, high=high)
@@ -68,8 +77,31 @@ def boolean(sql: exp.Expr, *, nullable: bool) -> Typed:
     return Typed(exp.Paren(this=sql), BOOL, nullable=nullable)
 
 
+def null(kind: SqlType) -> Typed:
+    """NULL of a type; a number's bounds hold no other value than 0."""
+    return Typed(exp.Null(), kind, low=Fraction(0), high=Fraction(0), is_constant=True, longest=0)
+
+
+def inexact(
+    sql: exp.Expr, kind: SqlType, low: Fraction | None, high: Fraction | None, *, nullable: bool
+) -> Typed:
+    """A DOUBLE; its bounds are doubles too, so that chains of operations do not grow them.
+
+    Rounding, NaN and infinities can leave the bounds: whatever turns a DOUBLE into a whole number clamps it first.
+    """
+    return Typed(sql, kind, None, nearest_double(low), nearest_double(high), nullable)
+
+
+def nearest_double(bound: Fraction | None) -> Fraction | None:
+    """The bound as a DOUBLE, None where it is none or too large."""
+    return None if bound is None or abs(bound) > LARGEST_DOUBLE else Fraction(float(bound))
+
+
 def number(value: Fraction, *, float_type: SqlType | None = None) -> Typed:
-    """A numeric constant: exact when it has at most 37 digits, DOUBLE otherwise or when asked."""
+    """A numeric constant: exact when it has at most 37 digits, DOUBLE otherwise or when asked.
+
+    Errors: ``OverflowError`` where no DOUBLE holds it.
+    """
     scale = 0 if float_type else _scale_of(value)
     if float_type is not None or scale is None:
         as_float = Fraction(float(value))

@@ -11,6 +11,8 @@ from dpproxy.errors import SyntaxRefused, TooComplex, Unsupported
 
 LONGEST_STATEMENT = 100_000
 MOST_NODES = 10_000
+DEEPEST = 150
+"""Levels of nesting; what stands below reads the tree by recursion."""
 
 logging.getLogger("sqlglot").disabled = True  # its messages quote statements
 
@@ -53,9 +55,13 @@ def _syntax_error(sql: str, error: ParseError) -> SyntaxRefused:
 
 def _fold(tree: exp.Expr) -> None:
     """Unquoted names to lower case, in place on our own fresh tree."""
+    depths: dict[int, int] = {}
     for count, node in enumerate(tree.walk()):
         if count > MOST_NODES:
             raise TooComplex("the statement has too many parts")
+        depth = depths[id(node)] = depths.get(id(node.parent), 0) + 1
+        if depth > DEEPEST:
+            raise TooComplex("the statement is nested too deeply", hint="Write long lists with IN.")
         if isinstance(node, exp.Identifier) and not node.args.get("quoted"):
             node.set("this", str(node.this).lower())
 
