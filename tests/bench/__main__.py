@@ -1,0 +1,65 @@
+"""``python -m tests.bench [--small] [--json FILE]``: the proxy beside bare DuckDB, in one run."""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+
+from tests.bench.cases import CASES, Bench
+from tests.bench.data import FULL, QUICK, make
+from tests.bench.proxy import serving
+from tests.bench.report import Line, as_json, table
+from tests.bench.timing import fsync_time
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, and end with status 1 where a target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument(
+        "--small", action="store_true", help="few rows and runs: shows that it works, not how fast"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers here as well")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="dpproxy-bench-") as folder:
+        lines = measure(Path(folder), small=options.small)
+    sys.stdout.write(table(lines) + "\n")
+    if options.json is not None:
+        options.json.write_text(json.dumps(as_json(lines), indent=2) + "\n", encoding="utf-8")
+    return 1 if not options.small and any(line.verdict == "MISSED" for line in lines) else 0
+
+
+def measure(folder: Path, *, small: bool) -> list[Line]:
+    """Every line, told on standard error as it comes."""
+    threads = os.cpu_count() or 1
+    data = folder / "bench.duckdb"
+    say("making the tables")
+    make(data, QUICK if small else FULL)
+    fsync = fsync_time(folder)
+    lines = [Line("fsync of the disk", fsync)]
+    with (
+        closing(duckdb.connect(str(data), read_only=True, config={"threads": str(threads)})) as bare,
+        serving(folder, data, threads) as url,
+    ):
+        bench = Bench(bare, url, fsync, rounds=1 if small else 9)
+        with bench.client:
+            for case in CASES:
+                for line in case(bench):
+                    say(f"{line.what}: {line.proxy:.3f} {line.unit} {line.verdict}")
+                    lines.append(line)
+    return lines
+
+
+def say(text: str) -> None:
+    """Progress."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
