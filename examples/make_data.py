@@ -8,13 +8,15 @@ Sources and licences:
 * ``census.csv``: the "Census" reference data set of the CASC project (R. Brand, J. Domingo-Ferrer and
   J. M. Mateo-Sanz, 2002), 1,080 people from the U.S. Census Bureau's Data Extraction System, public domain.
 
-Changes: column names in lower case, integer columns as INTEGER, rows as they were.
+Changes: column names in lower case, integer columns as INTEGER, every column required, rows as they were.
 """
 
 import sys
 from pathlib import Path
 
 import duckdb
+import pyarrow
+from pyarrow import parquet
 
 TABLES = ("adult", "census")
 
@@ -30,9 +32,11 @@ def main(folder: Path) -> None:
                 f'"{column}"::{"INTEGER" if kind == "BIGINT" else "VARCHAR"} AS "{column.lower()}"'
                 for column, kind in zip(source.columns, source.types, strict=True)
             )
-            table = source.project(columns)
-            table.write_parquet(str(target / f"{name}.parquet"), compression="zstd")
-            print(f"{name}: {len(table)} rows, {(target / f'{name}.parquet').stat().st_size} bytes")
+            table = source.project(columns).to_arrow_table()
+            required = pyarrow.schema([field.with_nullable(nullable=False) for field in table.schema])
+            file = target / f"{name}.parquet"
+            parquet.write_table(table.cast(required), file, compression="zstd", compression_level=19)
+            print(f"{name}: {len(table)} rows, {file.stat().st_size} bytes")
 
 
 if __name__ == "__main__":

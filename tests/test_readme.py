@@ -55,7 +55,7 @@ def test_what_is_shown_as_answered_is_answered(engine: Engine, sql: str):
     answer = engine.run(ANALYST, prepared, (), DEFAULTS)
     for row in answer.rows if "EXPLAIN" in sql else []:
         line = str(row[0])
-        if line.startswith(("Price", "Privacy unit")):
+        if line.startswith(("Price", "Privacy unit", "Mechanism")):
             assert line in README
     assert all(notice.message in README for notice in answer.notices)
 

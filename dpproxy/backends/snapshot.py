@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from dpproxy.errors import StartupError
 
-LAYOUT = 1
+LAYOUT = 2
 """Goes up when the same files shall be imported anew."""
 LARGE = 50_000_000
 """Bytes from which an import is expected to take over a second."""
@@ -148,9 +148,19 @@ def _import(
             _check_columns(connection, file)
             table = exp.to_identifier(file.table, quoted=True).sql("duckdb")
             _relation(connection, file).create(table)
+            for column in _required(file):
+                name = exp.to_identifier(column, quoted=True).sql("duckdb")
+                connection.execute(f"ALTER TABLE {table} ALTER COLUMN {name} SET NOT NULL")
         except (duckdb.Error, pyarrow.ArrowException) as error:
             # The engine's text may quote a row.
             raise StartupError(_refusal(file, error)) from None
+
+
+def _required(file: _File) -> list[str]:
+    """Columns the file's schema says are never NULL; the import checks it, so that it is a fact of the schema."""
+    if file.kind != ".parquet":
+        return []
+    return [field.name for field in parquet.read_schema(file.path) if not field.nullable]
 
 
 def _relation(connection: duckdb.DuckDBPyConnection, file: _File) -> duckdb.DuckDBPyRelation:

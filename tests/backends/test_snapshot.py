@@ -150,3 +150,11 @@ def test_a_state_directory_that_cannot_be_written_is_named(source: Path, state: 
     state.write_text("a file")
     with pytest.raises(StartupError, match="expected a state directory: File exists"):
         snapshot(source, state, print)
+
+
+def test_columns_that_a_parquet_file_requires_stay_required(source: Path, state: Path):
+    fields = [pyarrow.field("n", pyarrow.int32(), nullable=False), pyarrow.field("m", pyarrow.int32())]
+    table = pyarrow.table([[1, 2], [3, None]], schema=pyarrow.schema(fields))
+    parquet.write_table(table, source / "required.parquet")
+    sql = "SELECT column_name, is_nullable FROM duckdb_columns() WHERE table_name = 'required' ORDER BY column_index"
+    assert rows(snapshot(source, state, print), sql) == [("n", False), ("m", True)]
