@@ -1,7 +1,6 @@
 """The only path from a statement to its answer: replay? reserve, run, release, post-process, keep."""
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +37,7 @@ from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.tokens import is_privacy_statement
 from dpproxy.policy.usable import usable
+from dpproxy.recent import Recent
 from udfs.privacy import Loss, Released
 
 PLANS = 512
@@ -81,7 +81,8 @@ class Engine:
         self._catalogue = Catalogue()
         self._secret = secret
         self._sessions: dict[str, _Session] = {}
-        self._plans: OrderedDict[object, Plan | PublicPlan] = OrderedDict()
+        self._plans = Recent[Plan | PublicPlan](PLANS)
+        self._statements = Recent[Prepared](PLANS)
         self._lock = threading.Lock()
         self._fitting = (store.current, usable(store.current, self._schema)[0])
 
@@ -176,25 +177,31 @@ class Engine:
         if is_privacy_statement(sql):
             listed = administration.columns(administration.read(sql, caller), self.policy)
             return Prepared(sql, (), listed, charged=False, body=_Body("administer"))
+        policy = self.policy
+        key = (sql, tuple(types), _planned_by(policy, caller, settings))
+        kept = self._statements.get(key)
+        if kept is not None:
+            return kept
         explain = split_explain(sql)
         tree = parse(sql if explain is None else explain.sql)
         if explain is None and self._catalogue.covers(tree):
             kinds, columns = self._catalogue.prepare(self._view(caller, settings), tree, types)
             return Prepared(sql, kinds, columns, charged=False, body=_Body("describe", tree))
         parameters = Parameters({n: BY_OID[oid] for n, oid in enumerate(types, 1) if oid in BY_OID})
-        plan = plan_select(accept(tree), Context(self.policy, self._schema, caller, settings), parameters)
+        plan = plan_select(accept(tree), Context(policy, self._schema, caller, settings), parameters)
         kinds = parameters.all_types()
+        oids = tuple(k.oid for k in kinds)
         if explain is not None:
-            body = _Body("explain", tree, tuple(k.oid for k in kinds), explain.as_json)
-            return Prepared(sql, kinds, (Column("QUERY PLAN", TEXT),), charged=False, body=body)
-        columns = tuple(o.column for o in plan.outputs)
-        return Prepared(
-            sql,
-            kinds,
-            columns,
-            charged=isinstance(plan, Plan) and not plan.free,
-            body=_Body("ask", tree, tuple(k.oid for k in kinds)),
-        )
+            body = _Body("explain", tree, oids, explain.as_json)
+            prepared = Prepared(sql, kinds, (Column("QUERY PLAN", TEXT),), charged=False, body=body)
+        else:
+            columns = tuple(o.column for o in plan.outputs)
+            charged = isinstance(plan, Plan) and not plan.free
+            prepared = Prepared(sql, kinds, columns, charged=charged, body=_Body("ask", tree, oids))
+        if not kinds:  # the plan is final: nothing is left open for ``run`` to fill in
+            self._plans.put((sql, (), (), None, _planned_by(policy, caller, settings)), plan)
+        self._statements.put(key, prepared)
+        return prepared
 
     def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
         """Answer a prepared statement. Raises a ``Refusal``."""
@@ -241,24 +248,18 @@ class Engine:
         loss: Loss | None,
     ) -> Plan | PublicPlan:
         """The plan with the parameters' values in place, kept for the next time."""
-        planned_by = tuple(settings[name] for name in PLANNED_BY)
         policy = self.policy
         bound = tuple((type(v), v) for v in values)
-        key = (sql, body.types, bound, planned_by, loss, caller.roles, policy.version, policy.data_version)
-        with self._lock:
-            kept = self._plans.get(key)
-            if kept is not None:
-                self._plans.move_to_end(key)
-                return kept
+        key = (sql, body.types, bound, loss, _planned_by(policy, caller, settings))
+        kept = self._plans.get(key)
+        if kept is not None:
+            return kept
         if body.tree is None:
             raise AssertionError("a query has a tree")
         kinds = {n: BY_OID[oid] for n, oid in enumerate(body.types, 1)}
         context = Context(policy, self._schema, caller, settings, loss)
         plan = plan_select(accept(body.tree), context, Parameters(kinds, tuple(values)))
-        with self._lock:
-            self._plans[key] = plan
-            if len(self._plans) > PLANS:
-                self._plans.popitem(last=False)
+        self._plans.put(key, plan)
         return plan
 
     def _explain(
@@ -385,3 +386,13 @@ PLANNED_BY = (
     "dp.budget", "dp.epsilon", "dp.confidence", "dp.mechanism", "dp.intervals", "dp.clamp", "dp.session_epsilon",
 )  # fmt: skip
 """The settings a plan depends on."""
+
+
+def _planned_by(policy: Policy, caller: Caller, settings: Settings) -> tuple[object, ...]:
+    """Everything beside its text and parameters that a plan depends on."""
+    return (
+        tuple(settings[name] for name in PLANNED_BY),
+        caller.roles,
+        policy.version,
+        policy.data_version,
+    )
