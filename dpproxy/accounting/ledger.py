@@ -1,6 +1,7 @@
 """The ledger: a charge is durable before data is touched, and is never given back."""
 
 import os
+import shutil
 import sqlite3
 import threading
 import time
@@ -70,7 +71,8 @@ class Ledger:
         except BaseException as error:
             os.close(held)
             if isinstance(error, (sqlite3.Error, OSError)):
-                raise StartupError(f"ledger {path} cannot be used ({error}): refusing to serve") from error
+                cause = error if shutil.disk_usage(directory).free else "the disk is full"
+                raise StartupError(f"ledger {path} cannot be used ({cause}): refusing to serve") from error
             raise
 
     def reserve(self, charge: Charge) -> Reservation:

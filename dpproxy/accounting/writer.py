@@ -1,5 +1,7 @@
 """The one thread that writes the ledger: whatever waits while a commit is on its way shares the next one."""
 
+import logging
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +15,8 @@ from dpproxy.accounting.database import Database, Unwritten
 from dpproxy.errors import LedgerUnavailable, Refusal, ShuttingDown
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 LARGEST_BATCH = 256
 LINGER = 0.05
@@ -50,6 +54,7 @@ class Writer:
         self._waiting: dict[int, Answered] = {}
         self._deadline: float | None = None
         self._resume = 0.0
+        self._failing = False
         self._thread = threading.Thread(target=self._run, name="ledger", daemon=True)
         self._thread.start()
 
@@ -138,7 +143,12 @@ class Writer:
             committed = self._commit(tasks, ())
         if not committed:
             for task in tasks:
-                task.done.set_exception(LedgerUnavailable("the privacy ledger cannot be written"))
+                task.done.set_exception(
+                    LedgerUnavailable(
+                        "the privacy ledger cannot be written",
+                        detail="Without it nothing new is answered; the operator's log says why.",
+                    )
+                )
         self._deadline = max(time.monotonic() + LINGER, self._resume) if self.waiting() else None
         self._database.checkpoint()
 
@@ -148,8 +158,10 @@ class Writer:
             return True
         try:
             outcomes = self._database.commit(lambda batch: _fill(batch, tasks, answers))
-        except Unwritten:
+        except Unwritten as failure:
+            self._tell(failure.__cause__)
             return False
+        self._tell(None)
         self._forget(answers)
         for task, (result, error) in zip(tasks, outcomes, strict=True):
             if error is None:
@@ -157,6 +169,19 @@ class Writer:
             else:
                 task.done.set_exception(error)
         return True
+
+    def _tell(self, cause: BaseException | None) -> None:
+        """The operator's log: once when writing begins to fail, once when it works again."""
+        if cause is not None and not self._failing:
+            text = (
+                str(cause) if isinstance(cause, sqlite3.Error | OSError) else "it was changed by another hand"
+            )
+            _log.error(
+                "the privacy ledger cannot be written (%s): new questions are refused until it can", text
+            )
+        elif cause is None and self._failing:
+            _log.warning("the privacy ledger can be written again")
+        self._failing = cause is not None
 
     def _forget(self, answers: tuple[Answered, ...]) -> None:
         with self._lock:

@@ -80,9 +80,9 @@ class DuckDB:
             self._connection = duckdb.connect(str(path), read_only=True, config={**LOCKED, **options})
             self._connection.execute("SET lock_configuration = true")
         except duckdb.Error as error:
-            raise StartupError(
-                f"data source {path} cannot be opened: not a DuckDB file, or in use"
-            ) from error
+            used = isinstance(error, duckdb.IOException) and "lock" in str(error)
+            cause = "in use by another process" if used else "damaged, or of another version of DuckDB"
+            raise StartupError(f"data source {path} cannot be opened: {cause}") from error
         self._lock = threading.Lock()
         self._running: dict[str, duckdb.DuckDBPyConnection] = {}
 

@@ -4,6 +4,7 @@ One SQLite file, held by one process. A version is one row of ``history``: what 
 statements, so that a stored version can be read without this program.
 """
 
+import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -158,7 +159,9 @@ def _load(connection: sqlite3.Connection, path: Path) -> Policy:
         connection.execute("COMMIT")
     except sqlite3.OperationalError as error:
         locked = error.sqlite_errorcode in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-        cause = "in use by another process" if locked else "cannot be read or written"
+        cause = "in use by another process" if locked else f"cannot be read or written ({error})"
+        if not shutil.disk_usage(path.parent).free:
+            cause = "cannot be written: the disk is full"
         raise StartupError(f"policy catalogue {path}: {cause}") from error
     except sqlite3.DatabaseError as error:
         raise StartupError(f"policy catalogue {path}: damaged; restore it from a backup") from error
