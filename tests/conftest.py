@@ -4,7 +4,9 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--accept", action="store_true", help="rewrite the plans and exact answers of tests/golden")
+    parser.addoption(
+        "--accept", action="store_true", help="rewrite the plans and exact answers of tests/golden"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -14,7 +14,7 @@ from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
-from dpproxy.errors import Unsupported
+from dpproxy.errors import UndefinedFunction, Unsupported
 from dpproxy.pgtypes import NUMERIC
 
 Averaged = frozenset[str]
@@ -29,8 +29,8 @@ def _count(node: exp.Count, scope: Scope, _: Averaged) -> Aggregate:
             hint="Write count(*) or count(x).",
             position=position(node),
         )
-    if node.expressions:
-        raise Unsupported("count takes one argument", position=position(node))
+    if node.this is None:
+        raise UndefinedFunction("count() takes an argument", hint="Write count(*) or count(x).")
     if isinstance(node.this, exp.Star):
         return Count(None)
     return Count(compile_expression(node.this, scope))
@@ -40,7 +40,15 @@ def _operand(node: exp.Expr, scope: Scope) -> Any:  # noqa: ANN401
     this = node.this
     if isinstance(this, exp.Distinct):
         name = type(node).__name__.lower()
-        raise Unsupported(f"{name}(DISTINCT ...) is not supported yet", position=position(node))
+        raise Unsupported(
+            f"{name}(DISTINCT ...) is not supported yet", hint=f"Write {name}(x).", position=position(node)
+        )
+    if isinstance(this, exp.Star):
+        raise UndefinedFunction(
+            f"{type(node).__name__.lower()}(*) does not exist",
+            hint="Only count takes *.",
+            position=position(node),
+        )
     return argument(this, settle(compile_expression(this, scope), NUMERIC, scope, this))
 
 

@@ -8,6 +8,7 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError
 
 from dpproxy.analysis.position import position
 from dpproxy.errors import SyntaxRefused, TooComplex, Unsupported
+from dpproxy.planner.refusals import HINTS, refuse_clause, refuse_node, refuse_statement
 
 LONGEST_STATEMENT = 100_000
 MOST_NODES = 10_000
@@ -67,36 +68,26 @@ def _fold(tree: exp.Expr) -> None:
 
 
 def accept(tree: exp.Expr) -> exp.Select:
-    """The tree, if it is a SELECT and every node and argument in it is listed. Raises ``Unsupported``."""
+    """The tree, if it is a SELECT and every node and argument in it is listed.
+
+    Errors: ``Unsupported`` (0A000), ``UndefinedFunction`` (42883).
+    """
     if type(tree) is not exp.Select:
-        raise _refuse(tree, top=True)
+        raise refuse_statement(tree)
     for node in tree.walk():
         allowed = NODES.get(type(node))
-        if allowed is None:
-            raise _refuse(node, top=False)
+        if allowed is None or (isinstance(node, exp.Anonymous) and not isinstance(node.parent, exp.Dot)):
+            if isinstance(node.parent, exp.Table):
+                raise Unsupported(
+                    "functions after FROM are not answered",
+                    hint=HINTS[exp.Join],
+                    position=position(node.parent),
+                )
+            raise refuse_node(node)
         for name, value in node.args.items():
             if value not in (None, False, []) and name not in allowed:
-                words = name.strip("_").replace("_", " ")
-                hint = HINTS.get(type(value[0] if isinstance(value, list) else value))
-                raise Unsupported(
-                    f"{type(node).__name__.upper()} with {words} is not supported",
-                    hint=hint,
-                    position=position(value[0] if isinstance(value, list) else value)
-                    if hint
-                    else position(node),
-                )
+                raise refuse_clause(node, name, value)
     return tree
-
-
-def _refuse(node: exp.Expr, *, top: bool) -> Unsupported:
-    hint = HINTS.get(type(node))
-    if isinstance(node, exp.Anonymous):
-        return Unsupported(f"function {str(node.this).lower()}() is not supported", position=position(node))
-    name = type(node).__name__.upper()
-    if isinstance(node, exp.Command):
-        name = str(node.this).upper()
-    kind = f"{name} statements are not answered" if top else f"{name} is not supported"
-    return Unsupported(kind, hint=hint, position=position(node) if not top else 0)
 
 
 _PAIR = frozenset({"this", "expression"})
@@ -166,24 +157,3 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Dot: _PAIR,
     exp.Anonymous: frozenset({"this", "expressions"}),
 }  # fmt: skip
-
-_READ_ONLY = (
-    "The data is read-only here. Ask with SELECT; administrators declare policy with SET PRIVACY statements."
-)
-HINTS: dict[type[exp.Expr], str] = {
-    exp.Insert: _READ_ONLY,
-    exp.Update: _READ_ONLY,
-    exp.Delete: _READ_ONLY,
-    exp.Create: _READ_ONLY,
-    exp.Drop: _READ_ONLY,
-    exp.Copy: "Ask with SELECT.",
-    exp.Join: "Ask over one table at a time.",
-    exp.Subquery: "Ask over one table, without subqueries.",
-    exp.With: "Write the query without WITH.",
-    exp.Union: "Send the queries one by one.",
-    exp.Window: "Compute it from the released answer.",
-    exp.Min: "Extremes of raw rows are not answered; ask avg(x), or count(*) with a condition on x.",
-    exp.Max: "Extremes of raw rows are not answered; ask avg(x), or count(*) with a condition on x.",
-    exp.Filter: "Write the condition inside: sum(CASE WHEN condition THEN x END).",
-    exp.RegexpLike: "Compare with =, IN or LIKE.",
-}

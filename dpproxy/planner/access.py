@@ -17,6 +17,7 @@ from dpproxy.errors import (
 )
 from dpproxy.pgtypes import Schema
 from dpproxy.plan import Caller, Payer, Settings
+from dpproxy.planner.refusals import quoted
 from dpproxy.policy.model import Budget, Exposure, Policy, TablePolicy
 from dpproxy.policy.units import unit_table
 from udfs.privacy import Loss
@@ -59,7 +60,7 @@ def find_source(select: exp.Select, context: Context) -> Source:
     if not granted and found.exposure is not Exposure.PUBLIC:
         raise NotGranted(
             f'SELECT on table "{name}" is granted to none of your roles',
-            hint=f"GRANT SELECT ON {name} TO <role> WITH PRIVACY BUDGET <budget>;",
+            hint=f"GRANT SELECT ON {quoted(name)} TO <role> WITH PRIVACY BUDGET <budget>;",
             position=position(table),
         )
     alias = table.args.get("alias")
@@ -80,7 +81,7 @@ def find_payer(source: Source, context: Context) -> tuple[Payer, Budget]:
     if owner.ceiling is None:
         raise BoundsMissing(
             f'table "{owner.name}" has no privacy ceiling: it cannot be asked',
-            hint=f"An administrator declares one: ALTER TABLE {owner.name} SET PRIVACY CEILING EPSILON 10;",
+            hint=f"An administrator declares one: ALTER TABLE {quoted(owner.name)} SET PRIVACY CEILING EPSILON 10;",
             position=at,
         )
     budget = _choose_budget(source, context, at)

@@ -8,13 +8,14 @@ from sqlglot import exp
 
 from dpproxy.aggregates.model import Aggregate, Measure, Noise
 from dpproxy.analysis import duck
-from dpproxy.analysis.keys import Key
+from dpproxy.analysis.keys import Key, group_key
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import NotGranted, UndefinedFunction, Unsupported
-from dpproxy.pgtypes import FLOAT8
-from dpproxy.planner.accept import HINTS
+from dpproxy.errors import NotGranted, Refusal, UndefinedFunction, Unsupported
+from dpproxy.pgtypes import FLOAT8, FLOATS, INTEGERS, NUMERIC, Column
+from dpproxy.planner.refusals import HINTS, quoted
+from dpproxy.policy.model import Domain
 from udfs.mechanisms.staircase import Staircase
 
 
@@ -30,8 +31,8 @@ class ReleasedScope:
     table: str
     rows: int
     parameters: Parameters
-    on_column: Callable[[exp.Column], object] = field(repr=False)
-    """Checks that a column exists, to tell a wrong name from an unaggregated one."""
+    declared: Callable[[exp.Column], tuple[Column, Domain]] = field(repr=False)
+    """Finds a column or refuses, to tell a wrong name from an unaggregated one."""
 
     def scope(self) -> Scope:
         """The leaves for the expression compiler."""
@@ -75,20 +76,31 @@ class ReleasedScope:
                 f"{name}() is not answered", hint=HINTS.get(type(node)), position=position(node)
             )
         if type(node) is exp.Column:
-            self.on_column(node)
-            raise NotGranted(
-                f'column "{node.name}" is used outside an aggregate: rows are not shown',
-                hint=f"SELECT {node.name}, count(*) FROM {self.table} GROUP BY {node.name};",  # noqa: S608 - a hint
-                position=position(node),
-            )
+            raise self._unaggregated(node)
         return None
+
+    def _unaggregated(self, node: exp.Column) -> NotGranted:
+        """The hint is a statement that passes: grouped where the domain lists keys, else averaged or counted."""
+        column, domain = self.declared(node)
+        name, table = quoted(column.name), quoted(self.table)
+        try:
+            group_key(column, domain, None)
+            hint = f"SELECT {name}, count(*) FROM {table} GROUP BY {name};"  # noqa: S608 - a hint
+        except Refusal:
+            is_number = column.type.oid in {*INTEGERS, *FLOATS, NUMERIC.oid}
+            hint = f"SELECT {'avg' if is_number else 'count'}({name}) FROM {table};"  # noqa: S608 - a hint
+        return NotGranted(
+            f'column "{node.name}" is used outside an aggregate: rows are not shown',
+            hint=hint,
+            position=position(node),
+        )
 
     def _dp_function(self, node: exp.Dot) -> Typed:
         call = node.expression
         name = str(call.this).lower() if isinstance(call, exp.Anonymous) else ""
-        if (node.name != name and getattr(node.this, "this", None) != "dp") or name not in DP_FUNCTIONS:
+        if node.this.name != "dp" or name not in DP_FUNCTIONS:
             raise UndefinedFunction(
-                "no such function",
+                f"function {node.this.name}.{name or node.expression.sql_name().lower()}() does not exist",
                 hint="The functions over an aggregate: dp.ci_low(x), dp.ci_high(x), dp.noise_sd(x).",
                 position=position(node),
             )

@@ -8,9 +8,10 @@ from dpproxy.analysis.domains import read_column
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import GroupingError, NotGranted, UndefinedColumn, UndefinedTable
+from dpproxy.errors import GroupingError, NotGranted, UndefinedTable
 from dpproxy.pgtypes import Column
 from dpproxy.planner.access import Context, Source
+from dpproxy.planner.refusals import quoted, unknown_column
 from dpproxy.policy.model import Domain
 
 
@@ -47,14 +48,12 @@ class RowScope:
         ):
             raise NotGranted(
                 f'the privacy key "{node.name}" tells people apart and is not answered',
+                hint=f"SELECT count(*) FROM {quoted(policy.name)};",  # noqa: S608 - a hint
                 position=position(node),
             )
         if column is None or declared is None or declared.domain is None:
-            known = ", ".join(c for c, p in policy.columns.items() if p.domain is not None)
-            raise UndefinedColumn(
-                f'column "{node.name}" does not exist',
-                hint=f"Columns of {policy.name}: {known}.",
-                position=position(node),
+            raise unknown_column(
+                node, policy.name, (c for c, p in policy.columns.items() if p.domain is not None)
             )
         return column, declared.domain
 

@@ -1,6 +1,5 @@
 """A SELECT over one protected table becomes a plan; the order of the rules stands in ``plan_select``."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -9,22 +8,25 @@ from dpproxy import settings as session
 from dpproxy.aggregates.model import Aggregate, Measure
 from dpproxy.aggregates.table import AGGREGATES, averaged_arguments
 from dpproxy.analysis.expressions import compile_boolean
-from dpproxy.analysis.keys import Key, check_size, group_key
+from dpproxy.analysis.keys import Key
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Parameters, Scope
 from dpproxy.analysis.totality import check_total
-from dpproxy.errors import GroupingError, NotGranted, TooComplex, Unsupported
+from dpproxy.errors import NotGranted, TooComplex
 from dpproxy.plan import KeyColumn, Output, Payer, Plan, PublicPlan
 from dpproxy.planner.access import Context, Source, find_payer, find_source, statement_loss
 from dpproxy.planner.allocate import Allocation, allocate
-from dpproxy.planner.answer import answer_sql, is_star, items, ordinal
+from dpproxy.planner.answer import answer_sql, is_star
 from dpproxy.planner.empty import has_no_rows, never_holds, row_outputs
 from dpproxy.planner.exact import exact_sql
+from dpproxy.planner.grouping import aggregate_nodes, group_keys
 from dpproxy.planner.public import plan_public
+from dpproxy.planner.refusals import quoted
+from dpproxy.planner.release import release_sql
 from dpproxy.planner.released import ReleasedScope
 from dpproxy.planner.rows import RowScope, unqualified
 from dpproxy.policy.model import Unit
-from udfs.privacy import NANO, Loss
+from udfs.privacy import Loss
 
 MOST_AGGREGATES = 32
 """Aggregates of one statement: beyond, predicting the joint draw's error takes too long."""
@@ -99,7 +101,7 @@ def _plan_protected(
 
 def _wants_rows(select: exp.Select) -> bool:
     """Neither groups nor aggregates."""
-    return not (select.args.get("group") or select.args.get("distinct") or _aggregate_nodes(select))
+    return not (select.args.get("group") or select.args.get("distinct") or aggregate_nodes(select))
 
 
 def _no_rows(outputs: tuple[Output, ...], payer: Payer, unit: Unit, source: Source, context: Context) -> Plan:
@@ -126,15 +128,14 @@ def _refuse_stars(select: exp.Select, source: Source) -> None:
         if is_star(item):
             raise NotGranted(
                 "rows of a protected table are not shown",
-                hint=f"SELECT count(*) FROM {source.policy.name};",  # noqa: S608 - a hint
+                hint=f"SELECT count(*) FROM {quoted(source.policy.name)};",  # noqa: S608 - a hint
                 position=position(item) or position(source.node),
             )
 
 
 def _parts(select: exp.Select, rows: RowScope, parameters: Parameters) -> _Parts:
-    keys = _group_keys(select, rows)
-    check_size(_product(keys), None)
-    nodes = _aggregate_nodes(select)
+    keys = group_keys(select, rows)
+    nodes = aggregate_nodes(select)
     averaged = averaged_arguments(nodes)
     aggregates = {n: AGGREGATES[type(n)](n, rows.scope(parameters), averaged) for n in nodes}
     if len(aggregates) > MOST_AGGREGATES:
@@ -143,81 +144,10 @@ def _parts(select: exp.Select, rows: RowScope, parameters: Parameters) -> _Parts
     return _Parts({n: (i, k) for i, (n, k) in enumerate(keys.items())}, aggregates, tuple(measures))
 
 
-def _product(keys: dict[exp.Expr, Key]) -> int:
-    size = 1
-    for key in keys.values():
-        size *= len(key.values)
-    return size
-
-
-def _group_keys(select: exp.Select, rows: RowScope) -> dict[exp.Expr, Key]:
-    group = select.args.get("group")
-    listed = items(select)
-    named = group.expressions if group is not None else ()
-    if select.args.get("distinct"):
-        if group is not None or select.args["distinct"].expressions or _aggregate_nodes(select):
-            raise Unsupported(
-                "DISTINCT is answered for a list of declared columns only", position=position(select)
-            )
-        named = [i.node for i in listed]
-    keys: dict[exp.Expr, Key] = {}
-    for node in named:
-        target = node.unnest()
-        if isinstance(target, exp.Literal) and not target.is_string:
-            target = listed[ordinal(target, len(listed), "GROUP BY")].node.unnest()
-        elif (
-            type(target) is exp.Column
-            and rows.context.schema.column(rows.source.policy.name, target.name) is None
-        ):
-            target = next((i.node.unnest() for i in listed if i.name == target.name), target)
-        if isinstance(target, exp.AggFunc):
-            raise GroupingError("aggregate functions are not allowed in GROUP BY", position=position(target))
-        if type(target) is not exp.Column:
-            raise Unsupported("GROUP BY takes declared columns", position=position(target))
-        column, domain = rows.declared(target)
-        keys[target] = group_key(column, domain, position(target))
-    return keys
-
-
-def _aggregate_nodes(select: exp.Select) -> list[exp.Expr]:
-    """Every aggregate call outside WHERE and GROUP BY, once, outermost ones only."""
-    found: dict[exp.Expr, None] = {}
-    places = [*select.expressions, *(select.args[a] for a in ("having", "order") if select.args.get(a))]
-    for place in places:
-        for node in place.find_all(*AGGREGATES):
-            if type(node) not in AGGREGATES:
-                raise Unsupported(f"{type(node).__name__.lower()} is not supported", position=position(node))
-            if node.find_ancestor(*AGGREGATES) is not None:
-                raise GroupingError("aggregate function calls cannot be nested", position=position(node))
-            found[node] = None
-    return list(found)
-
-
 def _allocate(parts: _Parts, unit: Unit, loss: Loss) -> Allocation | None:
     if not parts.measures:
         return None
     return allocate(tuple(m.width for m in parts.measures), unit, loss, grouped=bool(parts.keys))
-
-
-def release_sql(keys: int, measures: Sequence[Measure], allocation: Allocation | None) -> str:
-    """The release stage: every declared key, empty ones too, and one joint draw for each.
-
-    Without an allocation nothing is drawn: there is no measure, or every one is 0 whatever the data.
-    """
-    names = "".join(f", k.k{i}" for i in range(keys))
-    if allocation is None:
-        zeros = ", ".join("0" for _ in measures)
-        return f"SELECT k.o{names}, CAST([{zeros}] AS HUGEINT[]) AS v FROM keys AS k"  # noqa: S608 - numbers only
-    sums = ", ".join(f"CAST(coalesce(e.m{i}, 0) AS HUGEINT)" for i in range(len(measures)))
-    widths = ", ".join(f"CAST({w} AS HUGEINT)" for w in allocation.mechanism.widths)
-    match = " AND ".join(f"k.k{i} IS NOT DISTINCT FROM e.k{i}" for i in range(keys)) or "TRUE"
-    epsilon = (
-        f"CAST({allocation.mechanism.nano // NANO}.{allocation.mechanism.nano % NANO:09d} AS DECIMAL(18,9))"
-    )
-    return (
-        f"SELECT k.o{names}, dp_release([{sums}], [{widths}], {epsilon}) AS v "  # noqa: S608 - numbers only
-        f"FROM keys AS k LEFT JOIN exact AS e ON {match}"
-    )
 
 
 def _unit_words(unit: Unit, source: Source) -> str:

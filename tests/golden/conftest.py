@@ -48,11 +48,11 @@ class GoldenItem(pytest.Item):
                 raise
             rewrite(self.path, self.record, difference.actual)
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: None = None) -> str:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: None = None) -> str:  # noqa: ARG002
         where = f"{self.path}:{self.record.line}"
         if isinstance(excinfo.value, Different | AssertionError):
             return f"{where}\n{self.record.statement}\n{excinfo.value}"
-        return f"{where}\n{self.record.statement}\n{super().repr_failure(excinfo)}"
+        return f"{where}\n{self.record.statement}\n{excinfo.exconly()} at {excinfo.traceback[-1]}"
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, self.record.line - 1, f"{self.path.stem}:{self.name}"

@@ -16,7 +16,7 @@ from dpproxy.backends.release import Release, key_table
 from dpproxy.config import Config
 from dpproxy.engine import Engine
 from dpproxy.errors import Refusal
-from dpproxy.plan import Caller, Plan, PublicPlan
+from dpproxy.plan import Caller, Plan
 from dpproxy.planner.accept import parse
 from dpproxy.planner.explain import split_explain
 from dpproxy.policy.store import change_of
@@ -86,17 +86,21 @@ def _vector(world: World, made: Plan) -> Vector:
 def exact(world: World, record: Record) -> None:
     """The exact measures of every key."""
     vector = _vector(world, plan_of(world, record.statement, record.options))
-    _same(record, [_line((*key, "=>", *measures)).replace(" | => | ", " => ") for key, measures in vector.items()])
+    _same(record, [f"{_line(key)} => {_line(measures)}".lstrip() for key, measures in vector.items()])
 
 
 def _answer(world: World, made: Plan) -> list[tuple[object, ...]]:
     """The answer stage over the exact measures, as if the noise were zero."""
-    vector = _vector(world, made)
+    vector = {} if made.mechanism is None else _vector(world, made)
     lists = [[Decimal(m) for m in measures] for measures in vector.values()]
-    table = key_table(made.keys).append_column("v", pa.array(lists, pa.list_(pa.decimal128(38, 0))))
     release = Release()
     try:
-        return output.convert(made.outputs, release.answer(made, Released(table, made.loss)))
+        if made.mechanism is None:
+            released = release.keys_only(made)
+        else:
+            column = pa.array(lists, pa.list_(pa.decimal128(38, 0)))
+            released = Released(key_table(made.keys).append_column("v", column), made.loss)
+        return output.convert(made.outputs, release.answer(made, released))
     finally:
         release.close()
 
@@ -133,15 +137,17 @@ def error(world: World, record: Record) -> None:
     told = {"detail": said.detail, "hint": said.hint}
     actual = [f"{said.sqlstate} {said.message}", *(f"{k}: {v}" for k, v in told.items() if v)]
     expected = [record.words, *(f"{k}: {v}" for k, v in record.told.items())]
-    assert actual == expected
-    assert said.position == caret(record), f"it points at {said.position}"
+    if (actual, said.position) != (expected, caret(record)):
+        raise Different((*expected, f"at {caret(record)}"), [*actual, f"at {said.position}"])
     if said.hint:
         check_hint(world, said.hint)
 
 
 def check_hint(world: World, hint: str) -> None:
     """Every statement in a hint passes; those with a <place> to fill are left alone."""
-    for statement in re.findall(r"((?:SELECT|EXPLAIN|SET|ALTER TABLE|GRANT|CREATE PRIVACY)\b[^;:]*);", hint):
+    for statement in re.findall(
+        r"((?:SELECT\b[^;:]* FROM|EXPLAIN|SET|ALTER TABLE|GRANT|CREATE PRIVACY)\b[^;:]*);", hint
+    ):
         if "<" in statement or "..." in statement:
             continue
         if is_privacy_statement(statement):
@@ -174,16 +180,20 @@ def _charged(engine: Engine, record: Record, line: str) -> str:
     try:
         engine.run(caller, engine.prepare(caller, sql, (), settings), (), settings)
     except Refusal as refusal:
-        said = f" {refusal.sqlstate} {refusal.message}"
+        said = f"{refusal.sqlstate} {refusal.message}"
     moved = {name: engine._ledger.spent(account) - before[name] for name, account in accounts.items()}
-    words = [f"{name} {format_epsilon(cost)}" for name, cost in moved.items() if cost]
-    return f"{user}:{said} {', '.join(words) or 'nothing'}"
+    words = [said] if said else []
+    words += [f"{name} {format_epsilon(cost)}" for name, cost in moved.items() if cost]
+    return f"{user}: {', '.join(words) or 'nothing'}"
 
 
 def _accounts(engine: Engine, caller: Caller) -> dict[str, Account]:
     accounts = {"session": Account.session(caller.session)}
     for name in engine.policy.budgets:
-        accounts |= {f"user of {name}": Account.user(name, caller.user), f"budget {name}": Account.budget(name)}
+        accounts |= {
+            f"user of {name}": Account.user(name, caller.user),
+            f"budget {name}": Account.budget(name),
+        }
     ceilings = [n for n, t in engine.policy.tables.items() if t.ceiling is not None]
     return accounts | {f"ceiling {n}": Account.ceiling(n) for n in ceilings}
 

@@ -19,7 +19,8 @@ def boxes(plan: Plan, before: Vector, after: Vector) -> int:
     assert plan.mechanism is not None
     widths = plan.mechanism.widths
     return sum(
-        max(-(-abs(a - b) // w) for a, b, w in zip(before[key], after[key], widths, strict=True)) for key in before
+        max(-(-abs(a - b) // w) for a, b, w in zip(before[key], after[key], widths, strict=True))
+        for key in before
     )
 
 
@@ -42,7 +43,11 @@ def _carriers(world: World, table: str) -> dict[str, int]:
     owner = unit_table(world.policy, table).name
     found = {}
     for name, other in world.policy.tables.items():
-        if other.unit is not None and other.unit.key is not None and unit_table(world.policy, name).name == owner:
+        if (
+            other.unit is not None
+            and other.unit.key is not None
+            and unit_table(world.policy, name).name == owner
+        ):
             names = [c.name for c in world.schema.tables[name]]
             found[name] = names.index(other.unit.key)
     return found

@@ -49,7 +49,11 @@ class Golden:
 def read(path: Path) -> Golden:
     """Parse a golden file."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    starts = [n for n, line in enumerate(lines) if _START.fullmatch(line) and (n == 0 or not lines[n - 1] or lines[n - 1][0] == "#")]
+    starts = [
+        n
+        for n, line in enumerate(lines)
+        if _START.fullmatch(line) and (n == 0 or not lines[n - 1] or lines[n - 1][0] == "#")
+    ]
     head = lines[: starts[0]] if starts else lines
     header = "\n".join(line for line in head if not line.startswith("#"))
     statements = tuple(s.strip() for s in re.split(r";[ \t]*(?:--.*)?(?:\n|$)", header) if s.strip())
@@ -89,7 +93,12 @@ def caret(record: Record) -> int | None:
 def rewrite(path: Path, record: Record, body: list[str]) -> None:
     """Replace the body of one record; the file may have changed above it."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    now = next(r for r in read(path).records if (r.kind, r.words, r.options, r.statement) == (record.kind, record.words, record.options, record.statement))
+    now = next(
+        r
+        for r in read(path).records
+        if (r.kind, r.words, r.options, r.statement)
+        == (record.kind, record.words, record.options, record.statement)
+    )
     divider = [] if lines[now.first - 1] == "----" else ["----"]
     lines[now.first : now.last] = [*divider, *body]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -101,7 +101,9 @@ def parameters(options: dict[str, str]) -> Parameters:
     """``$1=int4:5`` and the like, bound; nothing bound where there are none."""
     given = {int(k[1:]): v.split(":", 1) for k, v in options.items() if k.startswith("$")}
     kinds = {t.name: t for t in TYPES}
-    values = tuple(None if text == "NULL" else _READERS[kind](text) for _, (kind, text) in sorted(given.items()))
+    values = tuple(
+        None if text == "NULL" else _READERS[kind](text) for _, (kind, text) in sorted(given.items())
+    )
     return Parameters({n: kinds[kind] for n, (kind, _) in given.items()}, values)
 
 
@@ -145,7 +147,7 @@ class Tables:
         """The exact stage, completed to every declared key."""
         count = 0 if plan.mechanism is None else len(plan.mechanism.widths)
         if count == 0:
-            return {row: () for row in product(*(k.values for k in plan.keys))}
+            return dict.fromkeys(product(*(k.values for k in plan.keys)), ())
         cursor = self._connection.execute(plan.exact, [secret] if plan.truncated else [])
         size = len(plan.keys)
         found = {row[:size]: tuple(int(m or 0) for m in row[size:]) for row in cursor.fetchall()}

@@ -1,0 +1,231 @@
+"""The words of a refusal: what the construct is called in SQL, and what to write instead."""
+
+import difflib
+import re
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from dpproxy.analysis.position import position
+from dpproxy.errors import UndefinedColumn, UndefinedFunction, Unsupported
+
+_READ_ONLY = (
+    "The data is read-only here. Ask with SELECT; administrators declare policy with SET PRIVACY statements."
+)
+_ONE_TABLE = "Ask over one table, without subqueries."
+_ONE_BY_ONE = "Send the queries one by one."
+_EXTREMES = "Extremes of raw rows are not answered; ask avg(x), or count(*) with a condition on x."
+_AFTER = "Compute it from the released answer."
+_SUMMARIES = "Ask count, sum or avg; a condition goes inside: sum(CASE WHEN condition THEN x END)."
+_PARAMETERS = "Write parameters as $1, $2, ..."
+_COMPARE = "Compare with =, IN or LIKE."
+
+HINTS: dict[type[exp.Expr], str] = {
+    exp.Insert: _READ_ONLY,
+    exp.Update: _READ_ONLY,
+    exp.Delete: _READ_ONLY,
+    exp.Merge: _READ_ONLY,
+    exp.Create: _READ_ONLY,
+    exp.Drop: _READ_ONLY,
+    exp.Alter: _READ_ONLY,
+    exp.TruncateTable: _READ_ONLY,
+    exp.Copy: "Ask with SELECT.",
+    exp.Join: "Ask over one table at a time.",
+    exp.Lateral: "Ask over one table at a time.",
+    exp.Subquery: _ONE_TABLE,
+    exp.Exists: _ONE_TABLE,
+    exp.Any: "Write a list of values: x IN (1, 2, 3).",
+    exp.All: "Write a list of values: x IN (1, 2, 3).",
+    exp.Values: "Ask over a table.",
+    exp.With: "Write the query without WITH.",
+    exp.Union: _ONE_BY_ONE,
+    exp.Except: _ONE_BY_ONE,
+    exp.Intersect: _ONE_BY_ONE,
+    exp.Window: _AFTER,
+    exp.Min: _EXTREMES,
+    exp.Max: _EXTREMES,
+    exp.Filter: "Write the condition inside: sum(CASE WHEN condition THEN x END).",
+    exp.RegexpLike: _COMPARE,
+    exp.RegexpILike: _COMPARE,
+    exp.SimilarTo: _COMPARE,
+    exp.Escape: "Write LIKE with % and _ only.",
+    exp.TryCast: "Write CAST(x AS type) between number types; other casts are not needed over declared domains.",
+    exp.Placeholder: _PARAMETERS,
+    exp.Var: _PARAMETERS,
+    exp.Rollup: "Send one query for each list of keys.",
+    exp.Cube: "Send one query for each list of keys.",
+    exp.GroupingSets: "Send one query for each list of keys.",
+}
+
+CLAUSES: dict[str, str] = {
+    "joins": "JOIN",
+    "laterals": "LATERAL",
+    "with_": "WITH",
+    "qualify": "QUALIFY",
+    "sample": "a sample of rows",
+    "windows": "WINDOW",
+    "locks": "FOR UPDATE",
+    "into": "INTO",
+    "pivots": "PIVOT",
+    "query": "a subquery in IN",
+    "unnest": "UNNEST in IN",
+    "all": "GROUP BY ALL",
+    "rollup": "ROLLUP",
+    "cube": "CUBE",
+    "grouping_sets": "GROUPING SETS",
+    "on": "DISTINCT ON",
+    "only": "ONLY",
+    "catalog": "a database before the schema",
+    "columns": "a list of names after a table's alias",
+    "symmetric": "BETWEEN SYMMETRIC",
+    "kind": "this type",
+}
+"""A clause by the name its tree keeps it under."""
+_NAMED: dict[type[exp.Expr], str] = {
+    exp.Filter: "FILTER",
+    exp.GroupConcat: "string_agg()",
+    exp.Explode: "unnest()",
+    exp.Pow: "the operator ^",
+    exp.Bracket: "an element of a list",
+    exp.Var: "this parameter",
+    exp.Placeholder: "this parameter",
+    exp.TryCast: "TRY_CAST",
+    exp.Exists: "EXISTS",
+    exp.Any: "ANY",
+    exp.All: "ALL",
+    exp.Array: "a list",
+    exp.Struct: "a record",
+    exp.RegexpLike: "the operator ~",
+    exp.RegexpILike: "the operator ~*",
+}
+_STATEMENTS = (exp.Query, exp.DDL, exp.DML, exp.Alter, exp.Drop, exp.TruncateTable, exp.Pivot, exp.Describe,
+               exp.Show, exp.Use, exp.Pragma, exp.Copy, exp.Set, exp.Analyze, exp.Attach, exp.Detach)  # fmt: skip
+FUNCTIONS = ("count", "sum", "avg", "abs", "ceil", "coalesce", "exp", "floor", "greatest", "least", "length", "ln",
+             "lower", "nullif", "round", "sign", "sqrt", "trim", "upper")  # fmt: skip
+"""What can be called, for a hint to a name that is not known."""
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+_KEYWORDS = frozenset(
+    [
+        "all",
+        "and",
+        "any",
+        "as",
+        "asc",
+        "between",
+        "by",
+        "case",
+        "cast",
+        "count",
+        "desc",
+        "distinct",
+        "else",
+        "end",
+        "exists",
+        "false",
+        "from",
+        "group",
+        "having",
+        "in",
+        "into",
+        "is",
+        "join",
+        "like",
+        "limit",
+        "not",
+        "null",
+        "offset",
+        "on",
+        "or",
+        "order",
+        "select",
+        "table",
+        "then",
+        "to",
+        "true",
+        "union",
+        "user",
+        "using",
+        "values",
+        "when",
+        "where",
+        "with",
+    ]
+)
+
+
+def quoted(name: str) -> str:
+    """A name as it has to be written in a statement."""
+    is_plain = _PLAIN.fullmatch(name) and name not in _KEYWORDS
+    return name if is_plain else '"' + name.replace('"', '""') + '"'
+
+
+def similar(name: str, known: Iterable[str]) -> str | None:
+    """The known name nearest to a misspelt one, None where none is near."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return near[0] if near else None
+
+
+def unknown_column(node: exp.Column, table: str, known: Iterable[str]) -> UndefinedColumn:
+    """The same for a missing column and an undeclared one."""
+    names = list(known)
+    listed = ", ".join(quoted(n) for n in names) or "none are declared"
+    near = similar(node.name, names)
+    asked = f"Did you mean {quoted(near)}? " if near else ""
+    hint = f"{asked}Columns of {quoted(table)}: {listed}."
+    return UndefinedColumn(f'column "{node.name}" does not exist', hint=hint, position=position(node))
+
+
+def unknown_function(node: exp.Anonymous) -> UndefinedFunction:
+    """A function that no rule knows."""
+    name = str(node.this).lower()
+    near = similar(name, FUNCTIONS)
+    hint = f"Did you mean {near}()?" if near else f"Functions: {', '.join(FUNCTIONS)}."
+    return UndefinedFunction(
+        f"function {name}() does not exist or is not answered", hint=hint, position=position(node)
+    )
+
+
+def refuse_statement(tree: exp.Expr) -> Unsupported:
+    """Anything but a SELECT."""
+    if isinstance(tree, exp.Command):
+        name = str(tree.this).upper()
+    elif isinstance(tree, _STATEMENTS):
+        name = spaced(tree)
+    else:
+        return Unsupported("only SELECT statements are answered", position=0)
+    return Unsupported(f"{name} statements are not answered", hint=HINTS.get(type(tree)), position=0)
+
+
+def refuse_node(node: exp.Expr) -> Unsupported | UndefinedFunction:
+    """A construct that is not listed."""
+    if isinstance(node, exp.Anonymous):
+        return unknown_function(node)
+    hint = HINTS.get(type(node))
+    if isinstance(node, exp.AggFunc):
+        hint = hint or _SUMMARIES
+    return Unsupported(f"{_named(node)} is not supported", hint=hint, position=position(node))
+
+
+def _named(node: exp.Expr) -> str:
+    if type(node) in _NAMED:
+        return _NAMED[type(node)]
+    is_call = isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Cast)
+    return f"{node.sql_name().lower()}()" if is_call else spaced(node)  # type: ignore[attr-defined]
+
+
+def spaced(node: exp.Expr) -> str:
+    """The node's class in words: GROUPING SETS."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
+
+
+def refuse_clause(node: exp.Expr, name: str, value: object) -> Unsupported:
+    """A clause of a listed construct that is not listed itself."""
+    inner = value[0] if isinstance(value, list) else value
+    inside = inner if isinstance(inner, exp.Expr) else None
+    words = CLAUSES.get(name, f"{spaced(node)} with {name.strip('_').replace('_', ' ')}")
+    if isinstance(node, exp.Count):
+        words = "count of several values"
+    elif isinstance(node, exp.Order):
+        words = "ORDER BY inside an aggregate"
+    hint = HINTS.get(type(inside)) if inside is not None else None
+    return Unsupported(f"{words} is not supported", hint=hint, position=position(inside) or position(node))
