@@ -122,6 +122,7 @@ def spawn(file: Path) -> Proxy:
     line = process.stdout.readline()
     found = re.search(r":(\d+) \(policy", line)
     if found is None:
+        process.kill()
         _, told = process.communicate(timeout=30)
         raise AssertionError(f"did not start: {line}{told}")
     return Proxy(int(found[1]), file.parent, process=process)
