@@ -357,7 +357,7 @@ class Engine:
             raise Cancelled("canceling statement due to user request")
         reservation = self._ledger.reserve(payment.charge(plan, caller))
         parameters = [self._secret.hex()] if plan.truncated else []
-        exact = self._backend.run(plan.exact, parameters, caller.session)
+        exact = self._backend.run(plan.exact, parameters, caller.session, one_row=not plan.keys)
         released = self._release.draw(plan, exact)
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, released.value.schema) as writer:

@@ -48,6 +48,7 @@ _TYPES: dict[str, SqlType] = {
     "DATE": DATE,
     "TIMESTAMP": TIMESTAMP,
 }
+_WHOLE = pa.decimal128(38, 0)
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 
 LOCKED = {
@@ -100,8 +101,13 @@ class DuckDB:
                 tables.setdefault(table, []).append(Column(name, known, not nullable))
         return Schema({name: tuple(columns) for name, columns in tables.items()})
 
-    def run(self, sql: str, parameters: Sequence[object], session: str) -> Exact[pa.Table]:
+    def run(
+        self, sql: str, parameters: Sequence[object], session: str, *, one_row: bool = False
+    ) -> Exact[pa.Table]:
         """Run one statement of ours; a session runs one at a time.
+
+        ``one_row`` for a statement that always has exactly one row, of whole numbers or NULLs: it is fetched in
+        less time.
 
         Errors: ``Cancelled`` after ``interrupt``; ``Internal`` for everything else, without its cause.
         """
@@ -109,6 +115,11 @@ class DuckDB:
         with self._lock:
             self._running[session] = cursor
         try:
+            if one_row:
+                cursor.execute(sql, list(parameters))
+                names = [column[0] for column in cursor.description or ()]
+                rows = zip(*cursor.fetchall(), strict=True)
+                return Exact(pa.table([pa.array(column, _WHOLE) for column in rows], names))
             relation = cursor.sql(sql, params=list(parameters)) if parameters else cursor.sql(sql)
             return Exact(relation.to_arrow_table())
         except duckdb.InterruptException:

@@ -1,9 +1,11 @@
 """The release and answer stages, on an in-memory DuckDB that never sees data: only bounded integers enter.
 
 The release is fetched whole before anything reads it: a relation that drew its noise again at each reading would
-show several draws of one value.
+show several draws of one value. A statement without keys has one row: it passes from stage to stage as bound values,
+since to register an Arrow table takes longer than to answer from it.
 """
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
@@ -43,6 +45,10 @@ class Release:
         """The released relation: ordinal ``o``, keys ``k0...``, and the list ``v`` of released measures."""
         cursor = self._connection.cursor()
         try:
+            if not plan.keys:
+                bound, values = _bound("exact", exact.value.to_pylist()[0])
+                [(ordinal, drawn)] = cursor.execute(f"{bound} {plan.release}", values).fetchall()
+                return Released(_one_row(ordinal, drawn), plan.loss)
             cursor.register("keys", key_table(plan.keys))
             cursor.register("exact", exact.value)
             return Released(_fetch(cursor, f"{plan.release} ORDER BY k.o"), plan.loss)
@@ -64,9 +70,14 @@ class Release:
         """Rows of the answer stage. Raises class 22 for what the analyst's own arithmetic over released values does."""
         cursor = self._connection.cursor()
         try:
-            cursor.register("drawn", released.value)
-            cursor.execute(f"CREATE TEMP VIEW released AS {_unpacked(plan)}")
-            rows: list[tuple[object, ...]] = cursor.execute(plan.answer).fetchall()
+            values: list[object] = []
+            if plan.keys:
+                cursor.register("drawn", released.value)
+                source = f"WITH released AS ({_unpacked(plan)})"
+            else:
+                measures = released.value["v"][0].as_py()
+                source, values = _bound("released", {"o": 0, **{f"m{i}": m for i, m in enumerate(measures)}})
+            rows: list[tuple[object, ...]] = cursor.execute(f"{source} {plan.answer}", values).fetchall()
         except duckdb.Error as error:
             kind, message = next(
                 (found for cls, found in _ERRORS.items() if isinstance(error, cls)),
@@ -88,6 +99,17 @@ def _fetch(cursor: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
     return cursor.sql(sql).to_arrow_table()
 
 
+def _bound(name: str, row: Mapping[str, object]) -> tuple[str, list[object]]:
+    """A relation of one row of whole numbers, as the head of a statement and the values it is run with."""
+    columns = ", ".join(f"CAST(? AS HUGEINT) AS {column}" for column in row)
+    return f"WITH {name} AS (SELECT {columns})", list(row.values())
+
+
+def _one_row(ordinal: int, drawn: Sequence[int]) -> pa.Table:
+    """The released relation of a statement without keys."""
+    return pa.table({"o": pa.array([ordinal], pa.int64()), "v": pa.array([drawn], _MEASURES)})
+
+
 def _unpacked(plan: Plan) -> str:
     keys = "".join(f", k{i}" for i in range(len(plan.keys)))
     count = 0 if plan.mechanism is None else len(plan.mechanism.widths)
@@ -105,6 +127,7 @@ def key_table(keys: tuple[KeyColumn, ...]) -> pa.Table:
     return pa.table(columns)
 
 
+_MEASURES = pa.list_(pa.decimal128(38, 0))
 _ARROW = {
     "bool": pa.bool_(),
     "text": pa.string(),

@@ -1,0 +1,90 @@
+"""The backend: types, one row and many alike, errors without the engine's words."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dpproxy.backends.duckdb import DuckDB, column_type
+from dpproxy.errors import Cancelled, Internal, NumberOutOfRange, StartupError
+from dpproxy.pgtypes import INT4, INT8, NUMERIC, TEXT
+from dpproxy.plan import PublicPlan
+
+
+@pytest.fixture
+def backend(tmp_path: Path) -> Iterator[DuckDB]:
+    path = tmp_path / "data.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE t (a INTEGER NOT NULL, b VARCHAR, c DECIMAL(5, 2), d BLOB)")
+        connection.execute("INSERT INTO t VALUES (1, 'x', 1.5, NULL), (987654, 'y', NULL, NULL)")
+    made = DuckDB(path, threads=1)
+    yield made
+    made.close()
+
+
+def test_columns_of_types_that_are_not_answered_do_not_exist(backend: DuckDB):
+    columns = backend.schema().tables["t"]
+    assert [(c.name, c.type.oid, c.not_null) for c in columns] == [
+        ("a", INT4.oid, True),
+        ("b", TEXT.oid, False),
+        ("c", NUMERIC.oid, False),
+    ]
+    assert column_type("BIGINT") is INT8
+    assert column_type("INTEGER[]") is None
+
+
+@pytest.mark.parametrize("one_row", [True, False])
+def test_one_row_is_the_same_relation_either_way(backend: DuckDB, *, one_row: bool):
+    sql = "SELECT CAST(SUM(a) AS HUGEINT) AS m0, CAST(SUM(a) FILTER (FALSE) AS HUGEINT) AS m1 FROM t"
+    exact = backend.run(sql, [], "s", one_row=one_row)
+    assert exact.value.column_names == ["m0", "m1"]
+    assert exact.value.to_pylist() == [{"m0": 987655, "m1": None}]
+
+
+@pytest.mark.parametrize("one_row", [True, False])
+def test_a_parameter_is_bound(backend: DuckDB, *, one_row: bool):
+    exact = backend.run("SELECT CAST(length($1) AS HUGEINT) AS m0", ["abc"], "s", one_row=one_row)
+    assert exact.value.to_pylist() == [{"m0": 3}]
+
+
+@pytest.mark.parametrize("one_row", [True, False])
+def test_an_error_does_not_quote_a_value(backend: DuckDB, *, one_row: bool):
+    with pytest.raises(Internal) as refusal:
+        backend.run("SELECT CAST(CAST(a AS TINYINT) AS HUGEINT) AS m0 FROM t", [], "s", one_row=one_row)
+    assert "987654" not in str(refusal.value)
+    assert refusal.value.__cause__ is None
+
+
+def test_a_public_table_is_read_as_it_is(backend: DuckDB):
+    assert backend.run_public(PublicPlan("SELECT b FROM t ORDER BY a", ()), "s") == [("x",), ("y",)]
+    with pytest.raises(NumberOutOfRange):
+        backend.run_public(PublicPlan("SELECT CAST(a AS TINYINT) FROM t", ()), "s")
+
+
+def test_nothing_but_the_tables_is_reachable(backend: DuckDB):
+    with pytest.raises(Internal):
+        backend.run("SELECT * FROM read_text('/etc/hostname')", [], "s")
+
+
+def test_an_interrupt_of_an_idle_session_does_nothing(backend: DuckDB):
+    backend.interrupt("s")
+    assert backend.run("SELECT CAST(1 AS HUGEINT) AS m0", [], "s", one_row=True).value.num_rows == 1
+
+
+def test_a_running_statement_is_cancelled(backend: DuckDB):
+    timer = threading.Timer(0.2, backend.interrupt, ["s"])
+    timer.start()
+    with pytest.raises(Cancelled):
+        backend.run(
+            "SELECT CAST(count(*) AS HUGEINT) AS m0 FROM range(10000000000) AS r(i), t", [], "s", one_row=True
+        )
+    timer.join()
+
+
+def test_what_is_no_database_is_refused(tmp_path: Path):
+    path = tmp_path / "no.duckdb"
+    path.write_bytes(b"not a database" * 1000)
+    with pytest.raises(StartupError, match=r"cannot be opened"):
+        DuckDB(path)
