@@ -32,9 +32,11 @@ _ROLE = (
 _TEXT = "'''' || replace(CAST(x AS VARCHAR), '''', '''''') || ''''"
 _FORMAT = (
     "CASE WHEN t IS NULL THEN NULL WHEN t = 1700 AND m > 3 THEN "
-    "'numeric(' || ((m - 4) >> 16) || ',' || ((m - 4) & 65535) || ')' ELSE coalesce((SELECT min(internal_name) FROM "
-    "internal.type_names WHERE internal_shown AND internal_oid = t), '???') END"
+    "'numeric(' || ((m - 4) >> 16) || ',' || ((m - 4) & 65535) || ')' ELSE coalesce((SELECT map(list(internal_oid), "
+    "list(internal_name)) FROM internal.type_names WHERE internal_shown)[t], '???') END"
 )
+"""A lookup in a map, not a correlated subquery: that is run as a join, which puts rows in another order, and clients
+(psql's \\gdesc) rely on the order of a VALUES list."""
 _QUOTE = (
     "CASE WHEN regexp_full_match(CAST(x AS VARCHAR), '[a-z_][a-z0-9_$]*') THEN CAST(x AS VARCHAR) "
     "ELSE '\"' || replace(CAST(x AS VARCHAR), '\"', '\"\"') || '\"' END"

@@ -36,3 +36,12 @@ def test_one_statement_each():
 )
 def test_answers(ask: Callable[..., list[tuple[object, ...]]], sql: str, value: object):
     assert ask(f"SELECT {sql}") == [(value,)]
+
+
+def test_format_type_keeps_the_order_of_rows(ask: Callable[..., list[tuple[object, ...]]]):
+    """As psql's \\gdesc asks: without ORDER BY."""
+    rows = "('town', 25::oid, -1), ('count', 20::oid, -1), "
+    rows += "('sum', 701::oid, -1), ('n', 1::oid, -1), ('avg', 1700::oid, -1)"
+    told = ask(f"SELECT name, pg_catalog.format_type(tp, tpm) FROM (VALUES {rows}) AS s(name, tp, tpm)")
+    assert [name for name, _ in told] == ["town", "count", "sum", "n", "avg"]
+    assert [kind for _, kind in told] == ["text", "bigint", "double precision", "???", "numeric"]
