@@ -1,5 +1,6 @@
 """Data with and without one person, and the policy over it. She is the worst case of every column and table."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.proxies import write_home
@@ -70,7 +71,19 @@ GRANT SELECT ON people TO stranger WITH PRIVACY BUDGET little;
 """
 
 
-def write_twin(folder: Path, *, with_her: bool, **amounts: object) -> Path:
-    """The files of one of two proxies; ``amounts`` are of the policy."""
+def write_twin(
+    folder: Path,
+    *,
+    with_her: bool,
+    ddl: Sequence[str] = (),
+    policy: str = "",
+    more: str = "",
+    **amounts: object,
+) -> Path:
+    """The files of one of two proxies.
+
+    ``ddl`` and ``policy`` come after its own, ``more`` into its section of the server; ``amounts`` are of the policy.
+    """
     given = {"ceiling": 100000, "limit": 100000, "most": 1, "default": "0.1", **amounts}
-    return write_home(folder, [*SCHEMA, *EVERYBODY, *(HER if with_her else ())], POLICY.format(**given))
+    data = [*SCHEMA, *EVERYBODY, *(HER if with_her else ()), *ddl]
+    return write_home(folder, data, POLICY.format(**given) + policy, more=more)

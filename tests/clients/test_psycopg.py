@@ -1,0 +1,184 @@
+"""psycopg 3: text and binary, parameters of every type, prepared, pipelined, cancelled, over TLS."""
+
+import threading
+import time
+from collections.abc import Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from tests.proxies import Proxy
+
+pytestmark = pytest.mark.external
+ALL = "SELECT town, count(*) AS n, sum(age) AS s, avg(age) AS a, sum(income) AS f FROM people GROUP BY town"
+
+
+@pytest.fixture
+def connection(proxy: Proxy) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    with psycopg.connect(proxy.dsn(), autocommit=True) as found:
+        yield found
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_values_in_text_and_binary(connection: psycopg.Connection, *, binary: bool):
+    rows = connection.execute(ALL, binary=binary).fetchall()
+    assert [row[0] for row in rows] == ["north", "south", "west"]
+    assert [type(v) for v in rows[0]] == [str, int, int, Decimal, float]
+    assert connection.execute(ALL, binary=not binary).fetchall() == rows
+
+
+@pytest.mark.parametrize(
+    ("condition", "value"),
+    [
+        ("age > %s", 30), ("age > %s", 2**40), ("income > %s", 30.5), ("income > %s", Decimal("30.50")),
+        ("age > %s", Decimal(30)), ("town = %s", "north"), ("town = %s", "nowhere'; --"), ("code LIKE %s", "1%"),
+        ("born > %s", date(1980, 1, 1)), ("seen > %s", datetime(2019, 1, 1)),  # noqa: DTZ001
+        ("member = %s", True), ("member = %s", None), ("age > %s", None), ("big > %s", -(2**50)),
+        ("age > %s", 32767), ("age > %s", 32768)
+    ],
+)  # fmt: skip
+def test_a_parameter_of_each_type(connection: psycopg.Connection, condition: str, value: object):
+    for binary in (False, True):
+        cursor = connection.execute(f"SELECT count(*) FROM people WHERE {condition}", [value], binary=binary)
+        assert isinstance(cursor.fetchone()[0], int)  # type: ignore[index]
+
+
+def test_the_same_parameter_is_a_replay(connection: psycopg.Connection):
+    ask = "SELECT count(*) FROM people WHERE age > %s AND town = %s"
+    first = connection.execute(ask, [44, "north"]).fetchone()
+    left = connection.execute("SHOW dp.budget_remaining").fetchone()
+    assert connection.execute(ask, [44, "north"], binary=True).fetchone() == first
+    assert (
+        connection.execute("SELECT count(*) FROM people WHERE age > 44 AND town = 'north'").fetchone()
+        == first
+    )
+    assert connection.execute("SHOW dp.budget_remaining").fetchone() == left
+
+
+def test_prepared_on_the_server(connection: psycopg.Connection):
+    for number in range(8):
+        cursor = connection.execute("SELECT count(*) FROM people WHERE age > %s", [number + 50], prepare=True)
+        assert cursor.fetchone() is not None
+    for number in range(8):  # from the sixth on under a name
+        connection.execute("SELECT avg(age) FROM people WHERE age > %s", [number])
+    connection.execute("DEALLOCATE ALL")
+    assert (
+        connection.execute("SELECT count(*) FROM people WHERE age > %s", [50], prepare=True).fetchone()
+        is not None
+    )
+
+
+def test_many_executions_and_rows(connection: psycopg.Connection):
+    with connection.cursor(row_factory=dict_row) as cursor:
+        cursor.executemany(
+            "SELECT count(*) AS n FROM people WHERE age > %s", [(n,) for n in range(5)], returning=True
+        )
+        counts = [cursor.fetchone()]
+        while cursor.nextset():
+            counts.append(cursor.fetchone())
+        assert [set(row or {}) for row in counts] == [{"n"}] * 5
+        cursor.execute("SELECT born, count(*) AS n FROM people GROUP BY born")
+        rows = cursor.fetchall()
+        assert len(rows) == 44195
+        assert rows[0]["born"] == date(1900, 1, 1)
+
+
+def test_a_pipeline_with_an_error_inside(connection: psycopg.Connection):
+    with connection.pipeline():
+        cursors = [connection.execute("SELECT count(*) FROM people WHERE age > %s", [n]) for n in range(10)]
+        assert all(cursor.fetchone() is not None for cursor in cursors)
+    with pytest.raises(psycopg.errors.UndefinedColumn), connection.pipeline() as pipeline:  # noqa: PT012
+        connection.execute("SELECT nothing FROM people")
+        pipeline.sync()
+    assert connection.execute("SELECT count(*) FROM people WHERE age > 9").fetchone() is not None
+
+
+def test_transactions(proxy: Proxy):
+    with psycopg.connect(proxy.dsn()) as connection:
+        connection.execute("SELECT count(*) FROM people")
+        assert connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("SELECT age FROM people")
+        with pytest.raises(psycopg.errors.InFailedSqlTransaction):
+            connection.execute("SELECT count(*) FROM people")
+        connection.rollback()
+        with connection.transaction():
+            connection.execute("SELECT count(*) FROM people")
+
+
+def test_what_is_refused_is_told_in_full(connection: psycopg.Connection):
+    with pytest.raises(psycopg.Error) as caught:
+        connection.execute("SELECT town, count(*) FROM people GROUP BY nothing")
+    assert (caught.value.sqlstate, caught.value.diag.statement_position) == ("42703", "44")
+    assert "Columns of people" in str(caught.value.diag.message_hint)
+    for value, sqlstate in (("thirty", "22P02"), (float("inf"), "22003")):
+        with pytest.raises(psycopg.Error) as caught:
+            connection.execute("SELECT count(*) FROM people WHERE ratio > %s", [value])
+        assert caught.value.sqlstate == sqlstate
+    assert connection.execute("SELECT count(*) FROM people").fetchone() is not None
+
+
+def test_a_cursor_of_the_server_is_refused_in_words(proxy: Proxy):
+    with psycopg.connect(proxy.dsn()) as connection, connection.cursor("c") as cursor:
+        with pytest.raises(psycopg.errors.FeatureNotSupported, match="DECLARE"):
+            cursor.execute("SELECT count(*) FROM people")
+        connection.rollback()
+
+
+def test_settings_at_startup(proxy: Proxy):
+    with psycopg.connect(
+        proxy.dsn(), options="-c dp.epsilon=0.05 -c dp.notices=off", autocommit=True
+    ) as connection:
+        told: list[object] = []
+        connection.add_notice_handler(told.append)
+        connection.execute("SELECT count(*) FROM people WHERE age > 77")
+        assert connection.execute("SHOW dp.last_cost").fetchone() == ("0.05",)
+        assert told == []
+
+
+def test_a_long_question_is_cancelled_and_stays_charged(proxy: Proxy, connection: psycopg.Connection):
+    heavy = "SELECT " + ", ".join(f"sum((x + {n}) * (y - {n}))" for n in range(8)) + " FROM much"
+    caught: list[psycopg.Error] = []
+
+    def ask() -> None:
+        try:
+            connection.execute(heavy)
+        except psycopg.Error as error:
+            caught.append(error)
+
+    with psycopg.connect(proxy.dsn(), autocommit=True) as other:
+        before = remaining(other)
+        thread = threading.Thread(target=ask)
+        thread.start()
+        while remaining(other) == before and thread.is_alive():
+            time.sleep(0.005)
+        connection.cancel_safe(timeout=10)
+        began = time.monotonic()
+        thread.join(20)
+        assert time.monotonic() - began < 3
+        assert [error.sqlstate for error in caught] == ["57014"]
+        assert before - remaining(other) == Decimal("0.1")
+    assert connection.execute("SELECT count(*) FROM people").fetchone() is not None
+
+
+def remaining(connection: psycopg.Connection[tuple[object, ...]]) -> Decimal:
+    row = connection.execute("SHOW dp.budget_remaining").fetchone()
+    assert row is not None
+    return Decimal(str(row[0]))
+
+
+def test_tls(secured: tuple[Proxy, Path]):
+    proxy, certificate = secured
+    dsn = proxy.dsn(sslmode="verify-full", sslrootcert=certificate)
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        assert connection.pgconn.ssl_in_use
+        assert len(connection.execute(ALL, binary=True).fetchall()) == 3
+        assert connection.execute("SELECT born, count(*) FROM people GROUP BY born").fetchall()[-1][
+            0
+        ] == date(2020, 12, 31)
+    with pytest.raises(psycopg.OperationalError, match="certificate"):
+        psycopg.connect(proxy.dsn(sslmode="verify-ca", sslrootcert="/etc/ssl/certs/none.pem"))
