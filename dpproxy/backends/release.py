@@ -20,6 +20,8 @@ from dpproxy.policy.model import Scalar
 from udfs.pool import Pool
 from udfs.privacy import Exact, Released
 
+FEW = 500
+"""Keys up to which rows are fetched in less time than an Arrow table is made."""
 _ERRORS: dict[type[duckdb.Error], tuple[type[Refusal], str]] = {
     duckdb.OutOfRangeException: (NumberOutOfRange, "a number over released values is out of range"),
     duckdb.ConversionException: (NumberOutOfRange, "a number over released values is out of range"),
@@ -51,7 +53,13 @@ class Release:
                 return Released(_one_row(ordinal, drawn), plan.loss)
             cursor.register("keys", key_table(plan.keys))
             cursor.register("exact", exact.value)
-            return Released(_fetch(cursor, f"{plan.release} ORDER BY k.o"), plan.loss)
+            sql = f"{plan.release} ORDER BY k.o"
+            if plan.groups <= FEW:
+                drawn = [row[-1] for row in cursor.execute(sql).fetchall()]
+                return Released(
+                    key_table(plan.keys).append_column("v", pa.array(drawn, _MEASURES)), plan.loss
+                )
+            return Released(_fetch(cursor, sql), plan.loss)
         except (duckdb.Error, RuntimeError):
             raise Internal("the release could not be drawn; it stays charged") from None
         finally:
