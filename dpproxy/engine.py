@@ -347,7 +347,9 @@ class Engine:
             return self._replay(caller, plan, stored)
 
     def _replay(self, caller: Caller, plan: Plan, stored: Stored) -> tuple[Released[pa.Table], int]:
-        reservation = self._releases.adopt(stored, payment.charge(plan, caller))
+        reservation = None
+        if Account.user(plan.payer.budget, caller.user) not in stored.payers:  # who has paid once has paid
+            reservation = self._releases.adopt(stored, payment.charge(plan, caller))
         table = pa.ipc.open_stream(stored.payload).read_all()
         return Released(table, Loss(stored.nano)), 0 if reservation is None else reservation.entry.nano
 
