@@ -91,7 +91,11 @@ def simple(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
             return Typed(sql, _fits(kind, low, high, node, scope), scale, low, high, nullable)
     sql = duck.binary(type(node), as_double(a), as_double(b))
     if kind.oid in INTEGERS:
-        raise NumberOutOfRange(f"{kind.name} out of range", position=position(node))
+        raise NumberOutOfRange(
+            f"{kind.name} could go out of range by the declared bounds",
+            hint="Cast an operand: CAST(... AS numeric).",
+            position=position(node),
+        )
     return inexact(sql, kind, low, high, nullable=nullable)
 
 

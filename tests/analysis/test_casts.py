@@ -1,0 +1,83 @@
+"""CAST: by allow-list, and inside the bounds whatever the row holds."""
+
+# ruff: noqa: E501 - tables of cases
+
+import pytest
+
+from dpproxy.errors import InvalidText, NumberOutOfRange, TooComplex, Unsupported
+from dpproxy.pgtypes import BOOL, DATE, FLOAT8, INT2, INT4, INT8, NUMERIC, SqlType
+from tests.analysis.rows import compiled, connect, values_of
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("age::bigint", INT8), ("tiny::smallint", INT2), ("price::int", INT4), ("real4::int", INT4), ("age::float8", FLOAT8),
+     ("'5'::numeric(4,1)", NUMERIC.with_precision(4, 1)), ("NULL::int", INT4), ("'t'::bool", BOOL), ("'2000-01-01'::date", DATE)],
+)  # fmt: skip
+def test_the_type_is_the_one_named(text: str, kind: SqlType):
+    assert compiled(text).type == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "big::int",
+        "real8::bigint",
+        "huge::bigint",
+        "price::numeric(3,2)",
+        "age::numeric(40,2)",
+        "(1/real8)::int",
+        "'9999999999'::int",
+    ],
+)
+def test_a_cast_that_could_raise_is_refused(text: str):
+    with pytest.raises(NumberOutOfRange):
+        compiled(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "age::text",
+        "name::int",
+        "age::bool",
+        "flag::int",
+        "age::timestamptz",
+        "age::interval",
+        "age::int[]",
+        "'a'::varchar(3)",
+    ],
+)
+def test_other_casts_are_refused(text: str):
+    with pytest.raises(Unsupported):
+        compiled(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["'x'::int", "'1/2'::numeric", "'nan'::float8", "'2000-13-01'::date", "'1_0'::int"]
+)
+def test_a_literal_that_does_not_read_is_refused(text: str):
+    with pytest.raises(InvalidText):
+        compiled(text)
+
+
+def test_nan_stays_inside_the_bounds_of_an_integer():
+    """Outside them, what is computed from it would overflow on that one row."""
+    typed = compiled("CAST(sqrt(small) AS int)")
+    connection = connect()
+    steps = values_of(connection, typed.sql)
+    wide = values_of(connection, compiled("CAST(CAST(sqrt(small) AS int) AS bigint) * 1000000000000").sql)
+    connection.close()
+    assert all(v is None or typed.low <= v <= typed.high for v in steps)
+    assert typed.high in steps
+    assert max(v for v in wide if v is not None) == typed.high * 10**12
+
+
+@pytest.mark.parametrize("deep", [10, 60])
+def test_nested_casts_do_not_grow_without_limit(deep: int):
+    text = "CAST(sqrt(" * deep + "age" + ") AS int)" * deep
+    try:
+        size = len(list(compiled(text).sql.walk()))
+    except TooComplex:
+        size = 0
+    assert size < 5_000

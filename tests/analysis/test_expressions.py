@@ -1,0 +1,98 @@
+"""Random expressions against the engine over extreme rows: never an error, never outside the bounds, one meaning."""
+
+import math
+from fractions import Fraction
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from dpproxy.aggregates.argument import argument
+from dpproxy.analysis.typed import Typed
+from dpproxy.errors import Internal, Refusal
+from tests.analysis import grammar
+from tests.analysis.rows import SIZE, compiled, connect, node_of, value_of, values_of
+
+CHECKS = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    connection = connect()
+    yield connection
+    connection.close()
+
+
+def attempt(text: str) -> Typed | None:
+    try:
+        return compiled(text)
+    except Internal:
+        raise
+    except Refusal:
+        return None
+
+
+def check_steps(rows: duckdb.DuckDBPyConnection, text: str, typed: Typed) -> None:
+    """An aggregate's argument is whole steps inside its own bounds, NULL only where it may be."""
+    try:
+        built = argument(node_of(text), typed)
+    except Refusal:
+        return
+    for steps in values_of(rows, built.sql):
+        assert (steps is None and typed.nullable) or built.low <= steps <= built.high
+    assert all(v is None or abs(v) <= built.centred_width for v in values_of(rows, built.centred))
+
+
+@CHECKS
+@given(drawn=grammar.drawn("n"))
+def test_exact_numbers_mean_what_postgresql_says(rows: duckdb.DuckDBPyConnection, drawn: grammar.Drawn):
+    typed = attempt(drawn.text)
+    if typed is None:
+        return
+    held = values_of(rows, typed.sql)
+    for row in range(SIZE):
+        value = value_of(held[row], typed)
+        if value is None:
+            assert typed.nullable
+        if typed.scale is not None:
+            assert value == drawn.on(row)
+            assert value is None or typed.low is None or typed.low <= value
+            assert value is None or typed.high is None or value <= typed.high
+    check_steps(rows, drawn.text, typed)
+
+
+@CHECKS
+@given(drawn=grammar.drawn("b"))
+def test_conditions_mean_what_postgresql_says(rows: duckdb.DuckDBPyConnection, drawn: grammar.Drawn):
+    typed = attempt(drawn.text)
+    if typed is None:
+        return
+    held = values_of(rows, typed.sql)
+    assert held == [drawn.on(row) for row in range(SIZE)]
+    assert typed.nullable or None not in held
+
+
+@CHECKS
+@given(drawn=grammar.drawn("t"))
+def test_texts_mean_what_postgresql_says(rows: duckdb.DuckDBPyConnection, drawn: grammar.Drawn):
+    typed = attempt(drawn.text)
+    if typed is None:
+        return
+    held = values_of(rows, typed.sql)
+    assert held == [drawn.on(row) for row in range(SIZE)]
+    assert typed.longest is not None
+    assert all(len(v) <= typed.longest for v in held if v is not None)
+
+
+@CHECKS
+@given(drawn=grammar.drawn("f"))
+def test_floats_never_fail_and_their_steps_stay_inside(rows: duckdb.DuckDBPyConnection, drawn: grammar.Drawn):
+    typed = attempt(drawn.text)
+    if typed is None:
+        return
+    for value in values_of(rows, typed.sql):
+        assert value is not None or typed.nullable
+        if typed.scale is None and value is not None and math.isfinite(value) and typed.bounded:
+            slack = max(abs(typed.low or 0), abs(typed.high or 0)) / Fraction(2**40)
+            assert typed.low - slack <= Fraction(value) <= typed.high + slack
+    check_steps(rows, drawn.text, typed)

@@ -1,0 +1,110 @@
+"""Constants and parameters become exact values of a type, or are refused."""
+
+from fractions import Fraction
+
+import pytest
+
+from dpproxy.analysis.literals import from_value
+from dpproxy.analysis.scopes import Parameters
+from dpproxy.errors import InvalidText, NumberOutOfRange, UndefinedParameter
+from dpproxy.pgtypes import BOOL, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, SqlType
+from tests.analysis.rows import compiled, node_of, row_scope
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "kind"),
+    [
+        ("5", 5, INT4),
+        ("3000000000", 3 * 10**9, INT8),
+        ("0.10", Fraction("0.1"), NUMERIC),
+        ("1e3", 1000, INT4),
+        ("-7", -7, INT4),
+    ],
+)
+def test_a_number_is_exact(text: str, value: object, kind: SqlType):
+    typed = compiled(text)
+    assert (typed.constant, typed.type) == (value, kind)
+
+
+@pytest.mark.parametrize("text", ["1e400", "9" * 70, "1e-301"])
+def test_a_number_out_of_every_range_is_refused(text: str):
+    with pytest.raises(NumberOutOfRange):
+        compiled(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (5, INT2),
+        (5, INT8),
+        (5, NUMERIC),
+        (5, FLOAT8),
+        ("x", TEXT),
+        (True, BOOL),
+        (Fraction(5, 2), NUMERIC),
+        (None, INT4),
+    ],
+)
+def test_a_parameter_keeps_its_declared_type(value: object, kind: SqlType):
+    """Else numeric 5 would divide as an integer."""
+    assert from_value(value, kind).type == kind
+
+
+@pytest.mark.parametrize(("value", "kind"), [(2**15, INT2), (2**31, INT4), (-(2**63) - 1, INT8)])
+def test_a_parameter_out_of_its_type_is_refused(value: int, kind: SqlType):
+    with pytest.raises(OverflowError):
+        from_value(value, kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("age > $1", INT4),
+        ("price + $1 > 0", NUMERIC.with_precision(9, 2)),
+        ("name LIKE $1", TEXT),
+        ("$1 IS TRUE", BOOL),
+        ("CAST($1 AS bigint) > 0", INT8),
+    ],
+)
+def test_an_open_parameter_takes_the_type_beside_it(text: str, kind: SqlType):
+    parameters = Parameters()
+    compiled(text, parameters)
+    assert parameters.types[1].is_same(kind)
+
+
+@pytest.mark.parametrize("text", ["$0", "$1001", "$2"])
+def test_a_parameter_that_is_not_there_is_refused(text: str):
+    with pytest.raises(UndefinedParameter):
+        compiled(f"age = {text}", Parameters(values=(1,)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "age = '1.5'",
+        "age = '\u0661'",
+        "price = '1/2'",
+        "price = '1/0'",
+        "real8 = 'inf'",
+        "born = 'today'",
+        "flag = 'maybe'",
+    ],
+)
+def test_a_quoted_literal_that_does_not_read_is_refused(text: str):
+    with pytest.raises(InvalidText):
+        compiled(text)
+
+
+def test_a_nul_character_never_reaches_the_engine():
+    with pytest.raises(NumberOutOfRange):
+        compiled("name = $1", Parameters({1: TEXT}, ("a\x00b",)))
+
+
+def test_a_refusal_says_nothing_of_a_parameters_value():
+    with pytest.raises(NumberOutOfRange) as refused:
+        compiled("age = $1", Parameters({1: INT4}, (123456789012,)))
+    assert "123456789012" not in f"{refused.value.message}{refused.value.hint}{refused.value.detail}"
+
+
+def test_the_scope_of_rows_knows_its_columns():
+    assert row_scope().leaf(node_of("age")) is not None

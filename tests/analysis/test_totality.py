@@ -1,0 +1,162 @@
+"""The last check, and the proof by trial that what it lists neither fails nor is unknown to the engine."""
+
+import itertools
+
+import duckdb
+import pytest
+
+from dpproxy.analysis.totality import CASTS, FUNCTIONS, NODES, check_total
+from dpproxy.backends.duckdb import LOCKED
+from dpproxy.errors import Internal
+
+DOUBLES = [
+    "'nan'",
+    "'inf'",
+    "'-inf'",
+    "0",
+    "-0.0",
+    "5e-324",
+    "-5e-324",
+    "1e308",
+    "-1e308",
+    "-0.5",
+    "1.5",
+    "NULL",
+]
+HUGES = [f"{n}::HUGEINT" for n in (0, 1, -1, 10**37, -(10**37), 2**63)] + ["NULL::HUGEINT"]
+BIGS = [f"({n})::BIGINT" for n in (0, 1, -1, 2**63 - 1, -(2**63))] + ["NULL::BIGINT"]
+TEXTS = ["''", "'ßŉﬃİ'", "' a '", "'\U0001f926\U0001f3fc'", "repeat('x', 10000)", "NULL::VARCHAR"]
+FLOATS = [f"{d}::DOUBLE" for d in DOUBLES]
+NUMBERS = [*HUGES, *FLOATS]
+EVERY = [
+    NUMBERS,
+    BIGS,
+    TEXTS,
+    ["DATE 'infinity'", "NULL::DATE"],
+    ["TIMESTAMP '-infinity'"],
+    ["TRUE", "NULL::BOOL"],
+]
+
+ONE, PAIR = 1, 2
+GRID: dict[str, tuple[int, list[list[str]]]] = {
+    "hash": (PAIR, EVERY),
+    "nullif": (PAIR, EVERY),
+    "coalesce": (PAIR, EVERY),
+    "greatest": (PAIR, EVERY),
+    "least": (PAIR, EVERY),
+    "abs": (ONE, [NUMBERS]),
+    "sign": (ONE, [NUMBERS, BIGS]),
+    **dict.fromkeys(("floor", "ceil", "round", "sqrt", "ln", "exp"), (ONE, [FLOATS])),
+    **dict.fromkeys(("lower", "upper", "trim", "length"), (ONE, [TEXTS])),
+}
+WINDOWS = {"row_number", "dense_rank"}
+SYNTAX = {"coalesce", "nullif"}
+"""The engine reads them as grammar, or as a macro: they are called below all the same."""
+
+
+@pytest.fixture(scope="module")
+def engine():
+    connection = duckdb.connect()
+    yield connection
+    connection.close()
+
+
+def calls(name: str) -> list[str]:
+    size, kinds = GRID[name]
+    lists = [itertools.product(kind, repeat=size) for kind in kinds]
+    return [f"{name}({', '.join(parts)})" for parts in itertools.chain(*lists)]
+
+
+def test_every_listed_function_is_tried():
+    assert set(GRID) | WINDOWS == set(FUNCTIONS)
+
+
+def test_listed_functions_exist_and_are_not_volatile(engine: duckdb.DuckDBPyConnection):
+    rows = engine.execute("SELECT function_name, stability FROM duckdb_functions()").fetchall()
+    stability = {name: kind for name, kind in rows if kind is not None}
+    names = {name for name, _ in rows}
+    assert set(FUNCTIONS) - SYNTAX - WINDOWS <= names
+    assert all(stability.get(n) in (None, "CONSISTENT") for n in FUNCTIONS)
+
+
+@pytest.mark.parametrize("name", sorted(GRID))
+def test_a_listed_function_raises_on_no_extreme(engine: duckdb.DuckDBPyConnection, name: str):
+    tried = calls(name)
+    assert len(engine.execute(f"SELECT {', '.join(tried)}").fetchall()) == 1
+
+
+def test_case_mapping_keeps_the_number_of_characters(engine: duckdb.DuckDBPyConnection):
+    engine.execute(
+        "CREATE OR REPLACE TEMP TABLE letters AS SELECT chr(i::INT) AS c FROM range(1, 1114112) AS r(i) "
+        "WHERE i NOT BETWEEN 55296 AND 57343"
+    )
+    query = "SELECT max(length(upper(c))), max(length(lower(c))), min(length(upper(c))) FROM letters"
+    assert engine.execute(query).fetchone() == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["%_a%_a%_a%_a%c", "%a%a%a%a%a%a%c%", "%a_%a_%_b_%", "%" + "a" * 50 + "b%"]
+)
+@pytest.mark.parametrize("word", ["LIKE", "ILIKE"])
+def test_a_pattern_costs_little_on_the_longest_text(
+    engine: duckdb.DuckDBPyConnection, pattern: str, word: str
+):
+    engine.execute("CREATE OR REPLACE TEMP TABLE long AS SELECT repeat('a', 10000) AS s")
+    before = engine.execute("SELECT epoch_ms(now())").fetchone()
+    assert engine.execute(f"SELECT s {word} '{pattern}' FROM long").fetchone() == (False,)
+    after = engine.execute("SELECT epoch_ms(now())").fetchone()
+    assert before is not None
+    assert after is not None
+    assert after[0] - before[0] < 2_000  # a matcher that goes back would take hours
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT random() FROM t",
+        "SELECT nextval('s') FROM t",
+        "SELECT list(x) FROM t",
+        "SELECT x::INTEGER FROM t",
+        "SELECT TRY_CAST(x AS BIGINT) FROM t",
+        "SELECT CAST(x AS VARCHAR) FROM t",
+        "SELECT x FROM t JOIN u ON TRUE",
+        "SELECT x FROM t UNION SELECT x FROM u",
+        "SELECT x FROM t LIMIT 1",
+        "SELECT first(x) FROM t",
+        "SELECT x FROM t TABLESAMPLE 5 ROWS",
+        "SELECT x FROM read_csv('f')",
+        "SELECT pg_sleep(1) FROM t",
+        "SELECT x[1] FROM t",
+        "SELECT x ^ 2 FROM t",
+        "SELECT x << 2 FROM t",
+        "SELECT regexp_matches(x, 'a') FROM t",
+        "SELECT repeat(x, 9) FROM t",
+        "WITH a AS (SELECT 1) SELECT * FROM a",
+        "DROP TABLE t",
+    ],
+)
+def test_anything_unlisted_is_not_run(sql: str):
+    with pytest.raises(Internal) as refused:
+        check_total(sql)
+    assert "unlisted" in refused.value.message
+
+
+def test_what_the_compiler_writes_passes():
+    check_total(
+        'SELECT "k" AS k0, SUM(CAST(CASE WHEN "x" > 5 THEN 5 ELSE "x" END AS BIGINT)) FROM "t" GROUP BY 1'
+    )
+
+
+def test_each_entry_gives_a_reason():
+    assert all(reason.strip() for reason in (*FUNCTIONS.values(), *CASTS.values()))
+    assert len(NODES) > 20
+
+
+def test_a_plan_does_not_follow_from_what_a_column_holds():
+    """With column statistics the engine cannot bind this total expression where the table holds a NULL or nothing."""
+    query = "SELECT ('a' >= name) AND ('a' <= CASE WHEN 'a' = coalesce('b', name) THEN 'a' END) FROM t"
+    for rows in ("", "INSERT INTO t VALUES ('x')", "INSERT INTO t VALUES (NULL)"):
+        connection = duckdb.connect(config=LOCKED)
+        connection.execute(f"CREATE TABLE t (name VARCHAR); {rows}")
+        assert all(value in (None, False) for (value,) in connection.execute(query).fetchall())
+        connection.close()
