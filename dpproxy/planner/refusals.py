@@ -17,7 +17,7 @@ _ONE_BY_ONE = "Send the queries one by one."
 _EXTREMES = "Extremes of raw rows are not answered; ask avg(x), or count(*) with a condition on x."
 _AFTER = "Compute it from the released answer."
 _SUMMARIES = "Ask count, sum or avg; a condition goes inside: sum(CASE WHEN condition THEN x END)."
-_PARAMETERS = "Write parameters as $1, $2, ..."
+_PARAMETERS = "Write parameters as $1, $2 and so on."
 _COMPARE = "Compare with =, IN or LIKE."
 
 HINTS: dict[type[exp.Expr], str] = {

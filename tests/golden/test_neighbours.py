@@ -105,7 +105,8 @@ def conditions(draw: st.DrawFn) -> str:
     column = draw(st.sampled_from(sorted(literals)))
     literal = draw(literals[column])
     forms = ["{0} = {1}", "NOT ({0} = {1})", "{0} IS NULL", "{0} IS NOT NULL", "coalesce({0}, {1}) = {1}",
-             "{0} IN ({1})", "{0} BETWEEN {1} AND {1}", "{0} IS DISTINCT FROM {1}", "NULLIF({0}, {1}) IS NULL"]  # fmt: skip
+             "{0} IN ({1})", "{0} BETWEEN {1} AND {1}", "{0} IS DISTINCT FROM {1}",
+             "nullif({0}, {1}) IS NULL"]  # fmt: skip
     if column in NUMBERS:
         forms += ["{0} > {1}", "{0} * 2 <= {1}", "abs({0}) < 5", "5 / {0} > 0", "f / {0} < 1", "ln({0}) > 0",
                   "{0} >= f", "sqrt({0}) = {1}", "CAST({0} AS float8) = f"]  # fmt: skip

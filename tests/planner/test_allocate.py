@@ -1,0 +1,104 @@
+"""The loss of a whole unit, by brute force over what its rows can do, from the exact pmf."""
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache, lru_cache
+from itertools import product
+
+import pytest
+
+from dpproxy.errors import InvalidParameter
+from dpproxy.planner.allocate import allocate
+from dpproxy.policy.model import Unit
+from udfs.mechanisms.staircase import Staircase
+from udfs.privacy import Loss
+
+UNITS = [
+    Unit("u"),
+    Unit("u", max_rows=2),
+    Unit("u", max_rows=3),
+    Unit("u", max_rows=3, max_groups=1),
+    Unit("u", max_rows=4, max_groups=2),
+]
+
+
+def distributions(rows: int, groups: int) -> Iterator[tuple[int, ...]]:
+    """How many of a unit's rows stand in each group, at most ``groups`` of them."""
+    for counts in product(range(rows + 1), repeat=groups):
+        if sum(counts) <= rows:
+            yield counts
+
+
+def box(widths: tuple[int, ...], times: int) -> Iterator[tuple[int, ...]]:
+    """Every shift that so many rows can make in one group."""
+    yield from product(*(range(-times * w, times * w + 1) for w in widths))
+
+
+@cache
+def worst_ratio(mechanism: Staircase, widths: tuple[int, ...], rows: int) -> Fraction:
+    """The worst pmf(z) / pmf(z + shift) over shifts of so many rows of one group, and over z."""
+    pmf = lru_cache(maxsize=None)(mechanism.pmf)
+    spans = [r + 2 * w for r, w in zip(mechanism.radii, mechanism.widths, strict=True)]
+    points = list(product(*(range(-s, s + 1) for s in spans)))
+    return max(
+        pmf(z) / pmf(tuple(a + b for a, b in zip(z, shift, strict=True)))
+        for shift in box(widths, rows)
+        if all(s >= 0 for s in shift)  # the pmf is symmetric in every component
+        for z in points
+    )
+
+
+@pytest.mark.parametrize("grouped", [False, True], ids=["whole", "grouped"])
+@pytest.mark.parametrize("widths", [(1,), (2,), (1, 2)], ids=str)
+@pytest.mark.parametrize("nano", [300_000_000, 3_000_000_000])
+@pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.max_rows}-{u.groups}")
+def test_a_unit_loses_no_more_than_the_statement_pays(
+    unit: Unit,
+    nano: int,
+    widths: tuple[int, ...],
+    grouped: bool,  # noqa: FBT001
+):
+    found = allocate(widths, unit, Loss(nano), grouped=grouped)
+    assert found.factor * found.mechanism.nano <= nano
+    reached = 1 if not grouped else unit.max_rows if found.groups is None else found.groups
+    worst = max(
+        math.prod((worst_ratio(found.mechanism, widths, rows) for rows in counts if rows), start=Fraction(1))
+        for counts in distributions(unit.max_rows, reached)
+    )
+    assert worst <= Fraction(math.exp(nano / 1e9)) * (1 + Fraction(1, 10**12))
+    assert worst >= Fraction(math.exp(nano / 1e9)) * Fraction(99, 100)  # and nothing is paid in vain
+
+
+def relative_variance(mechanism: Staircase, widths: tuple[int, ...]) -> float:
+    return sum((sd / w) ** 2 for sd, w in zip(mechanism.noise_sd(), widths, strict=True))
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.max_rows}-{u.groups}")
+@pytest.mark.parametrize("nano", [50_000_000, 1_000_000_000, 20_000_000_000])
+def test_the_form_of_less_error_wins(unit: Unit, nano: int):
+    found = allocate((1, 50), unit, Loss(nano), grouped=True)
+    rows, groups = unit.max_rows, unit.groups
+    together = Staircase.best((rows, 50 * rows), nano // groups)
+    apart = Staircase.best((1, 50), nano // rows)
+    least = min(relative_variance(m, (1, 50)) for m in (together, apart))
+    assert relative_variance(found.mechanism, (1, 50)) == pytest.approx(least)
+
+
+def test_without_groups_rows_share_one_box():
+    found = allocate((1,), Unit("u", max_rows=5), Loss(10**8), grouped=False)
+    assert (found.mechanism.widths, found.factor, found.groups) == ((5,), 1, None)
+
+
+def test_max_groups_cuts_only_where_it_is_less_than_max_rows():
+    assert allocate((1,), Unit("u", max_rows=9, max_groups=1), Loss(10**8), grouped=True).groups == 1
+    assert allocate((1,), Unit("u", max_rows=2, max_groups=9), Loss(10**8), grouped=True).groups is None
+
+
+def test_a_loss_too_small_to_share_is_refused_and_the_hint_says_how_much_is_enough():
+    unit = Unit("u", max_rows=3)
+    with pytest.raises(InvalidParameter, match=r"0\.002 is too small to share among the 3 rows") as error:
+        allocate((1,), unit, Loss(2_000_000), grouped=True)
+    assert error.value.hint == "SET dp.epsilon = 0.003; or ask without GROUP BY."
+    assert allocate((1,), unit, Loss(3_000_000), grouped=True)
+    assert allocate((1,), unit, Loss(2_000_000), grouped=False)

@@ -1,0 +1,89 @@
+import json
+from fractions import Fraction
+
+import pytest
+
+from dpproxy.errors import Unsupported
+from dpproxy.planner.explain import explain_json, explain_text, split_explain
+from tests.golden.world import World, plan_of
+
+CONFIDENCE = Fraction(95, 100)
+
+
+@pytest.mark.parametrize(
+    ("sql", "as_json"),
+    [
+        ("EXPLAIN (PRIVACY) SELECT 1", False),
+        ("explain ( privacy ,format JSON ) SELECT 1", True),
+        ("  EXPLAIN (PRIVACY, FORMAT text)SELECT 1", False),
+    ],
+)
+def test_positions_stay_where_they_were(sql: str, as_json: bool):  # noqa: FBT001
+    found = split_explain(sql)
+    assert found is not None
+    assert found.as_json is as_json
+    assert len(found.sql) == len(sql)
+    assert found.sql.index("SELECT") == sql.index("SELECT")
+    assert not found.sql[: sql.index("SELECT")].strip()
+
+
+def test_other_statements_are_left_alone():
+    assert split_explain("SELECT 'EXPLAIN (PRIVACY)'") is None
+    assert split_explain("EXPLAINER") is None
+
+
+@pytest.mark.parametrize(
+    "sql", ["EXPLAIN SELECT 1", "EXPLAIN ANALYZE SELECT 1", "EXPLAIN (ANALYZE, PRIVACY) SELECT 1", "EXPLAIN"]
+)
+def test_other_explains_are_refused(sql: str):
+    with pytest.raises(Unsupported) as error:
+        split_explain(sql)
+    assert "EXPLAIN (PRIVACY)" in str(error.value.hint)
+
+
+def test_the_text_says_price_unit_noise_and_error(world: World):
+    plan = plan_of(world, "SELECT ward, count(*) AS n, avg(hours) FROM visits GROUP BY ward")
+    lines = explain_text(plan, CONFIDENCE)
+    assert lines[:5] == [
+        "Price: epsilon 0.1",
+        "Privacy unit: one patient of visits, at most 6 rows",
+        "Pays: budget lab, ceiling of people",
+        (
+            "Mechanism: joint staircase, 3 measures in one draw, "
+            "at epsilon 0.016666666 for each of 6 contributions of a unit"
+        ),
+        "Keys: 3 declared, all answered",
+    ]
+    assert lines[5] == "  ward: computed from released values and keys"
+    assert lines[6].startswith("  n: count(*), sensitivity 6, noise sd ")
+    assert ", 95 % half-width " in lines[6]
+    assert lines[7].startswith("  avg: avg(hours), sensitivity (72, 6), 95 % half-width about ")
+    assert lines[8:] == ["Exact stage (stays inside):", f"  {plan.exact}", "Release stage:", f"  {plan.release}",
+                         "Answer stage:", f"  {plan.answer}"]  # fmt: skip
+
+
+def test_what_is_free_says_so(world: World):
+    lines = explain_text(plan_of(world, "SELECT DISTINCT city FROM people"), CONFIDENCE)
+    assert lines[0] == "Price: epsilon 0 (free)"
+    assert lines[3] == "Mechanism: none, the answer follows from the policy"
+
+
+def test_json_holds_the_same(world: World):
+    plan = plan_of(world, "SELECT count(*) AS n, avg(age), count(*) * 2 FROM people", {"dp.epsilon": "0.5"})
+    told = json.loads(explain_json(plan, CONFIDENCE))
+    assert (told["epsilon"], told["free"], told["keys"], told["confidence"]) == (0.5, False, 1, 0.95)
+    assert told["mechanism"] == {
+        "name": "staircase",
+        "widths": ["1", "1", "50"],
+        "epsilon": 0.5,
+        "contributions": 1,
+    }
+    n, mean, twice = told["columns"]
+    assert plan.mechanism is not None
+    assert n["name"] == "n"
+    assert n["noise_sd"] == pytest.approx(plan.mechanism.noise_sd()[0])
+    assert n["half_width"] == plan.mechanism.half_width(CONFIDENCE)[0]
+    assert mean["half_width"] is None
+    assert mean["half_width_formula"].startswith("about ")
+    assert twice == {"name": "?column?", "type": "int8"}
+    assert told["stages"]["exact"] == plan.exact

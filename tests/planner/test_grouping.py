@@ -1,0 +1,57 @@
+import pytest
+
+from dpproxy.errors import BoundsMissing, GroupingError, Refusal, SyntaxRefused, TooComplex, Unsupported
+from dpproxy.planner.accept import accept, parse
+from dpproxy.planner.grouping import aggregate_nodes
+from tests.golden.world import World, build, plan_of
+
+
+def keys(world: World, sql: str) -> list[tuple[object, ...]]:
+    return [key.values for key in plan_of(world, sql).keys]
+
+
+def test_keys_stand_in_the_order_of_group_by_each_once(world: World):
+    cities, wards = ("Oslo", "Rome", None), ("A", "B", "C")
+    assert keys(world, "SELECT count(*) FROM people GROUP BY city, people.city, (city)") == [cities]
+    assert keys(world, "SELECT count(*), ward AS w FROM visits GROUP BY w, hours") == [
+        wards,
+        tuple(range(25)),
+    ]
+    assert keys(world, "SELECT DISTINCT city FROM people") == [cities]
+
+
+@pytest.mark.parametrize(
+    ("sql", "error"),
+    [
+        ("SELECT count(*) FROM people GROUP BY height", BoundsMissing),
+        ("SELECT count(*) FROM people GROUP BY pay", BoundsMissing),
+        ("SELECT count(*) FROM people GROUP BY 'city'", Unsupported),
+        ("SELECT count(*) FROM people GROUP BY 2", SyntaxRefused),
+        ("SELECT count(*) FROM people GROUP BY count(*)", GroupingError),
+        ("SELECT count(*) AS n FROM people GROUP BY n", GroupingError),
+        ("SELECT DISTINCT count(*) FROM people", Unsupported),
+    ],
+)
+def test_refused(world: World, sql: str, error: type[Refusal]):
+    with pytest.raises(error):
+        plan_of(world, sql)
+
+
+def test_too_many_combinations_are_refused():
+    world = build([
+        "CREATE TABLE t (a INTEGER, b INTEGER)", "ALTER TABLE t SET PRIVACY KEY ROW",
+        "ALTER TABLE t ALTER COLUMN a SET PRIVACY DOMAIN BETWEEN 1 AND 400",
+        "ALTER TABLE t ALTER COLUMN b SET PRIVACY DOMAIN BETWEEN 1 AND 251",
+    ])  # fmt: skip
+    with pytest.raises(TooComplex, match="100400 declared keys"):
+        plan_of(world, "SELECT count(*) FROM t GROUP BY a, b")
+
+
+def test_a_call_that_is_written_twice_is_one():
+    select = accept(parse("SELECT count(*), 1 + count(*), sum(x) FROM t HAVING avg(x) > 1 ORDER BY sum(x)"))
+    assert [n.sql() for n in aggregate_nodes(select)] == ["COUNT(*)", "SUM(x)", "AVG(x)"]
+
+
+def test_calls_are_not_nested():
+    with pytest.raises(GroupingError):
+        aggregate_nodes(accept(parse("SELECT sum(1 + count(*)) FROM t")))

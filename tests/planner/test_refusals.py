@@ -1,0 +1,57 @@
+import sqlglot
+from sqlglot import exp
+
+from dpproxy.planner.refusals import (
+    HINTS,
+    quoted,
+    refuse_clause,
+    refuse_node,
+    refuse_statement,
+    similar,
+    spaced,
+    unknown_column,
+    unknown_function,
+)
+
+
+def test_a_name_is_quoted_where_it_has_to_be():
+    assert [quoted(n) for n in ("city", "City", "select", 'a"b', "1st", "a b")] == [
+        "city", '"City"', '"select"', '"a""b"', '"1st"', '"a b"',
+    ]  # fmt: skip
+
+
+def test_the_nearest_name_is_offered():
+    assert similar("ctiy", ["city", "age"]) == "city"
+    assert similar("xyz", ["city", "age"]) is None
+
+
+def test_an_unknown_column_names_the_declared_ones():
+    refusal = unknown_column(exp.column("agee"), "T", ["age", "City"])
+    assert refusal.hint == 'Did you mean age? Columns of "T": age, "City".'
+    assert unknown_column(exp.column("x"), "t", []).hint == "Columns of t: none are declared."
+
+
+def test_an_unknown_function_gets_a_near_name_or_the_list():
+    assert unknown_function(exp.Anonymous(this="cuont")).hint == "Did you mean count()?"
+    assert str(unknown_function(exp.Anonymous(this="zzz")).hint).startswith("Functions: count, sum, avg")
+
+
+def test_statements_are_called_by_their_words():
+    truncate = refuse_statement(sqlglot.parse_one("TRUNCATE t", read="postgres"))
+    assert truncate.message == "TRUNCATE TABLE statements are not answered"
+    assert refuse_statement(exp.column("summarize")).message == "only SELECT statements are answered"
+
+
+def test_constructs_are_called_by_their_words():
+    assert spaced(exp.GroupingSets()) == "GROUPING SETS"
+    assert refuse_node(exp.Median(this=exp.column("x"))).message == "median() is not supported"
+    join = exp.Join(this=exp.to_table("b"))
+    refusal = refuse_clause(exp.Select(), "joins", [join])
+    assert (refusal.message, refusal.hint) == ("JOIN is not supported", HINTS[exp.Join])
+    assert (
+        refuse_clause(exp.Select(), "new_clause_", "x").message == "SELECT with new clause is not supported"
+    )
+
+
+def test_every_hint_is_a_sentence():
+    assert all(hint[0].isupper() and hint[-1] == "." for hint in HINTS.values())
