@@ -2,9 +2,9 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import pyarrow as pa
@@ -205,19 +205,20 @@ class Engine:
 
     def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
         """Answer a prepared statement. Raises a ``Refusal``."""
-        self._session(caller.session).cancelled.clear()
         body = prepared.body
         if not isinstance(body, _Body):
             raise TypeError("a statement of another engine")
-        match body.kind:
-            case "administer":
-                return administration.run(prepared.sql, caller, self._store, self._schema, self._ledger)
-            case "describe":
-                return self._describe(caller, body, values, settings)
-            case "explain":
-                return self._explain(caller, prepared.sql, body, values, settings)
-            case _:
-                return self._query(caller, prepared, body, values, settings)
+        with ExitStack() as end:
+            end.callback(self._session(caller.session).cancelled.clear)
+            match body.kind:
+                case "administer":
+                    return administration.run(prepared.sql, caller, self._store, self._schema, self._ledger)
+                case "describe":
+                    return self._describe(caller, body, values, settings)
+                case "explain":
+                    return self._explain(caller, prepared.sql, body, values, settings)
+                case _:
+                    return self._query(caller, prepared, body, values, settings)
 
     def _query(
         self, caller: Caller, prepared: Prepared, body: _Body, values: Sequence[object], settings: Settings
@@ -315,9 +316,8 @@ class Engine:
             else:
                 released, cost = self._released(caller, plan)
             shown = plan
-            if (
-                not plan.free and released.loss != plan.loss
-            ):  # a more accurate answer was stored: its own error applies
+            # Where a more accurate answer was stored, its own error applies.
+            if not plan.free and released.loss != plan.loss:
                 better = with_loss(released.loss)
                 shown = better if payment.release_key(better) == payment.release_key(plan) else plan
             rows = output.convert(plan.outputs, self._release.answer(shown, released))
@@ -359,7 +359,10 @@ class Engine:
             raise Cancelled("canceling statement due to user request")
         reservation = self._ledger.reserve(payment.charge(plan, caller))
         parameters = [self._secret.hex()] if plan.truncated else []
-        exact = self._backend.run(plan.exact, parameters, caller.session, one_row=not plan.keys)
+        one_row = not plan.keys
+        exact = self._backend.run(
+            plan.exact, parameters, caller.session, one_row=one_row, cancelled=cancelled
+        )
         released = self._release.draw(plan, exact)
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, released.value.schema) as writer:
@@ -378,9 +381,7 @@ class Engine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.shut_down()
 
 

@@ -6,7 +6,7 @@ statement runs on a cursor of it.
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import duckdb
@@ -31,6 +31,8 @@ from dpproxy.pgtypes import (
 from dpproxy.plan import PublicPlan
 from udfs.privacy import Exact
 
+AGAIN = 0.02
+"""Seconds between two interrupts of one statement."""
 _TYPES: dict[str, SqlType] = {
     "BOOLEAN": BOOL,
     "TINYINT": INT2,
@@ -106,12 +108,18 @@ class DuckDB:
         return Schema({name: tuple(columns) for name, columns in tables.items()})
 
     def run(
-        self, sql: str, parameters: Sequence[object], session: str, *, one_row: bool = False
+        self,
+        sql: str,
+        parameters: Sequence[object],
+        session: str,
+        *,
+        one_row: bool = False,
+        cancelled: Callable[[], bool] = lambda: False,
     ) -> Exact[pa.Table]:
         """Run one statement of ours; a session runs one at a time.
 
         ``one_row`` for a statement that always has exactly one row, of whole numbers or NULLs: it is fetched in
-        less time.
+        less time. ``cancelled`` is asked once before it starts: an ``interrupt`` from then on is not lost.
 
         Errors: ``Cancelled`` after ``interrupt``; ``Internal`` for everything else, without its cause.
         """
@@ -119,6 +127,8 @@ class DuckDB:
         with self._lock:
             self._running[session] = cursor
         try:
+            if cancelled():
+                raise Cancelled("canceling statement due to user request")
             if one_row:
                 cursor.execute(sql, list(parameters))
                 names = [column[0] for column in cursor.description or ()]
@@ -154,11 +164,21 @@ class DuckDB:
             cursor.close()
 
     def interrupt(self, session: str) -> None:
-        """Stop what a session runs, from any thread."""
+        """Stop what a session runs, from any thread; does not wait."""
         with self._lock:
             cursor = self._running.get(session)
-            if cursor is not None:
-                cursor.interrupt()
+        if cursor is not None:
+            self._insist(session, cursor)
+
+    def _insist(self, session: str, cursor: duckdb.DuckDBPyConnection) -> None:
+        """Interrupt until it has stopped: an interrupt before the engine has begun is forgotten by the engine."""
+        with self._lock:
+            if self._running.get(session) is not cursor:
+                return
+            cursor.interrupt()
+        again = threading.Timer(AGAIN, self._insist, (session, cursor))
+        again.daemon = True
+        again.start()
 
     def close(self) -> None:
         """Give the file back."""
