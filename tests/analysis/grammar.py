@@ -124,6 +124,10 @@ def unknown(template: str) -> Build:
 LEAVES: dict[str, list[Drawn]] = {
     "i": [*map(column, WHOLE_COLUMNS), *(constant(str(n), Fraction(n)) for n in (0, 1, 3, -7))],
     "n": [*map(column, EXACT_COLUMNS), *map(column, WHOLE_COLUMNS), *map(literal, LITERALS)],
+    "m": [
+        *(column(n) for n in (*WHOLE_COLUMNS, "price", "rate", "grade", "unsigned")),
+        *map(literal, LITERALS),
+    ],
     "t": [column("name"), constant("'ada'", "ada"), constant("'å\"''%'", "å\"'%")],
     "d": [column("born"), constant("'2000-02-29'::date", date(2000, 2, 29)), constant("NULL::date", None)],
     "b": [column("flag"), constant("TRUE", value=True), constant("NULL::bool", None)],
@@ -194,6 +198,15 @@ STEPS: dict[str, list[Production]] = {
         (strict("CAST({} AS numeric(30, 3))", lambda a: half_away(a, 3)), "n"),
         (strict("({})", lambda a: a), "i"),
     ],
+    "m": [
+        *_shared("m"),
+        (strict("(cast({} AS numeric) + {})", lambda a, b: a + b), "mm"),
+        (strict("(cast({} AS numeric) - {})", lambda a, b: a - b), "mm"),
+        (strict("(- {})", lambda a: -a), "m"),
+        (strict("abs({})", abs), "m"),
+        (strict("round({}, 1)", lambda a: half_away(a, 1)), "m"),
+        (strict("floor({})", lambda a: Fraction(math.floor(a))), "m"),
+    ],
     "t": [
         *_shared("t"),
         (strict("({} || {})", lambda a, b: a + b), "tt"),
@@ -203,7 +216,7 @@ STEPS: dict[str, list[Production]] = {
     ],
     "d": _shared("d"),
     "b": [
-        *_shared("b"), *_compared("n"), *_compared("t"), *_compared("d"), *_compared("b"),
+        *_shared("b"), *_compared("m"), *_compared("t"), *_compared("d"), *_compared("b"),
         (strict("(NOT {})", lambda a: not a), "b"),
         (loose("({} AND {})", both), "bb"),
         (loose("({} OR {})", either), "bb"),
@@ -232,7 +245,7 @@ STEPS: dict[str, list[Production]] = {
 
 @st.composite
 def drawn(draw: st.DrawFn, kind: str, depth: int = 4) -> Drawn:
-    """An expression of a kind: i(nteger), n(umber), t(ext), d(ate), b(oolean), f(loat)."""
+    """An expression of a kind: i(nteger), n(umber), m(oderate number), t(ext), d(ate), b(oolean), f(loat)."""
     choices = st.integers(0, 10_000)
 
     def build(kind: str, depth: int) -> Drawn:
