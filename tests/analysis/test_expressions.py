@@ -40,7 +40,7 @@ def check_steps(rows: duckdb.DuckDBPyConnection, text: str, typed: Typed) -> Non
         return
     for steps in values_of(rows, built.sql):
         assert (steps is None and typed.nullable) or built.low <= steps <= built.high
-        assert steps is None or abs(steps - built.centre) <= built.centred_width
+    assert all(v is None or abs(v) <= built.centred_width for v in values_of(rows, built.centred))
 
 
 @CHECKS
