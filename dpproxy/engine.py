@@ -27,7 +27,7 @@ from dpproxy.pgcatalog.catalogue import Catalogue
 from dpproxy.pgcatalog.scopes import own_names
 from dpproxy.pgcatalog.view import CatalogueView, Relation
 from dpproxy.pgtypes import BY_OID, TEXT, Column
-from dpproxy.plan import Answer, Caller, Notice, Plan, Prepared, PublicPlan, Settings
+from dpproxy.plan import Answer, Caller, Plan, Prepared, PublicPlan, Settings
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.explain import explain_json, explain_text, split_explain
@@ -322,9 +322,8 @@ class Engine:
                 shown = better if payment.release_key(better) == payment.release_key(plan) else plan
             rows = output.convert(plan.outputs, self._release.answer(shown, released))
         self._session(caller.session).last_cost = cost
-        notices: tuple[Notice, ...] = ()
-        if session_settings.notices(settings):
-            notices = (payment.notice(cost, plan, caller, self._ledger),)
+        told = session_settings.notices(settings)
+        notices = (payment.notice(cost, plan, caller, self._ledger),) if told else ()
         return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows, notices)
 
     def _released(self, caller: Caller, plan: Plan) -> tuple[Released[pa.Table], int]:

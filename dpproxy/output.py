@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 
 from dpproxy.errors import NumberOutOfRange
 from dpproxy.pgtypes import FLOATS, INT2, INT4, INT8, INTEGERS, NUMERIC
@@ -11,6 +11,8 @@ from dpproxy.plan import Output
 _RANGES = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
 _DIGITS = 15
 """Significant digits of a numeric that was computed as a DOUBLE."""
+_WIDE = Context(prec=400)
+"""Holds every HUGEINT and every DOUBLE at every scale; the default of 28 digits rounds or refuses them."""
 
 
 def convert(outputs: Sequence[Output], rows: Sequence[tuple[object, ...]]) -> list[tuple[object, ...]]:
@@ -44,7 +46,7 @@ def _integer(limit: int, floor: int | None) -> Callable[[object], int]:
 
 
 def _scaled(scale: int) -> Callable[[object], Decimal]:
-    return lambda value: Decimal(str(value)).scaleb(-scale)
+    return lambda value: Decimal(str(value)).scaleb(-scale, _WIDE)
 
 
 def _decimal(scale: int | None) -> Callable[[object], Decimal]:
@@ -52,7 +54,7 @@ def _decimal(scale: int | None) -> Callable[[object], Decimal]:
         number = Decimal(f"{value:.{_DIGITS}g}")
         if not number.is_finite():
             raise NumberOutOfRange("a numeric over released values is not a finite number")
-        plain = number if scale is None else round(number, scale)
+        plain = number if scale is None else number.quantize(Decimal((0, (1,), -scale)), context=_WIDE)
         return Decimal(format(plain, "f"))
 
     return make

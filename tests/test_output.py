@@ -1,0 +1,49 @@
+"""From the engine's values to the client's."""
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+
+from dpproxy.errors import NumberOutOfRange
+from dpproxy.output import convert
+from dpproxy.pgtypes import BOOL, DATE, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, Column, SqlType
+from dpproxy.plan import Output
+
+
+def shown(value: object, kind: SqlType, scale: int | None = None, floor: int | None = None) -> object:
+    ((found,),) = convert([Output(Column("c", kind), scale, floor)], [(value,)])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "found"),
+    [
+        (7, INT8, 7), (-7, INT8, -7), (2**70, INT8, 2**63 - 1), (-(2**70), INT8, -(2**63)),
+        (2**40, INT4, 2**31 - 1), (-(2**40), INT2, -(2**15)), (0.25, FLOAT8, 0.25), (True, BOOL, True),
+        ("a", TEXT, "a"), (date(2020, 1, 2), DATE, date(2020, 1, 2)), (None, INT8, None), (None, NUMERIC, None),
+    ],
+)  # fmt: skip
+def test_values_in_the_type_of_their_column(value: object, kind: SqlType, found: object):
+    assert shown(value, kind) == found
+    assert type(shown(value, kind)) is type(found)
+
+
+def test_a_count_is_kept_at_zero_or_above():
+    assert shown(-3, INT8, floor=0) == 0
+    assert shown(3, INT8, floor=0) == 3
+
+
+def test_numerics_are_exact_where_they_were_integers():
+    assert shown(12345, NUMERIC, scale=2) == Decimal("123.45")
+    assert shown(-(10**37) - 1, NUMERIC, scale=5) == Decimal("-100000000000000000000000000000000.00001")
+    assert str(shown(1e300, NUMERIC.with_precision(38, 10))) == "1" + "0" * 300 + "." + "0" * 10
+    assert str(shown(1e20, NUMERIC)) == "100000000000000000000"
+    assert str(shown(0.1 + 0.2, NUMERIC)) == "0.3"
+    assert str(shown(2.345, NUMERIC.with_precision(10, 1))) == "2.3"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_numeric_that_is_no_number_is_refused(value: float):
+    with pytest.raises(NumberOutOfRange):
+        shown(value, NUMERIC)

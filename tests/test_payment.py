@@ -1,0 +1,95 @@
+"""Who pays what for a plan, and which plans are the same question."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dpproxy import payment
+from dpproxy.accounting.model import NANO
+from dpproxy.analysis.scopes import Parameters
+from dpproxy.engine import Engine
+from dpproxy.plan import Plan
+from dpproxy.planner.accept import accept, parse
+from dpproxy.planner.access import Context
+from dpproxy.planner.select import plan_select
+from dpproxy.settings import DEFAULTS
+from tests.proxies import started, write_home
+from tests.test_engine import ANN, DDL, POLICY
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    folder: Path = tmp_path_factory.mktemp("payment")
+    with started(write_home(folder, DDL, POLICY)) as found:
+        yield found
+
+
+def plan(engine: Engine, sql: str, **settings: str) -> Plan:
+    given = {**DEFAULTS, **{f"dp.{name}": value for name, value in settings.items()}}
+    found = plan_select(
+        accept(parse(sql)), Context(engine.policy, engine._schema, ANN, given), Parameters({})
+    )
+    assert isinstance(found, Plan)
+    return found
+
+
+def test_four_accounts_are_debited(engine: Engine):
+    debits = payment.debits(plan(engine, "SELECT count(*) FROM t").payer, ANN)
+    assert [(d.account.kind.value, d.limit and d.limit / NANO) for d in debits] == [
+        ("session", 1), ("user", 1.5), ("budget", 2), ("ceiling", 3),
+    ]  # fmt: skip
+
+
+SAME = (
+    "SELECT k, count(*) AS n FROM t GROUP BY k",
+    "SELECT count(*), k FROM t GROUP BY 2 HAVING count(*) > 5 ORDER BY 1 DESC LIMIT 1",
+    "SELECT u.k, 2 * count(*) FROM public.t AS u GROUP BY u.k",
+)
+OTHER = (
+    "SELECT count(*) FROM t",
+    "SELECT k, count(*) FROM t WHERE x > 1 GROUP BY k",
+    "SELECT k, sum(x) FROM t GROUP BY k",
+    "SELECT k, count(*), sum(x) FROM t GROUP BY k",
+)
+
+
+def test_the_same_question_has_one_key_and_another_has_another(engine: Engine):
+    assert len({payment.release_key(plan(engine, sql)) for sql in SAME}) == 1
+    assert len({payment.release_key(plan(engine, sql)) for sql in (SAME[0], *OTHER)}) == 1 + len(OTHER)
+    one = plan(engine, SAME[0])
+    assert payment.release_key(one) == payment.release_key(plan(engine, SAME[0], epsilon="0.7"))
+    assert payment.release_key(one) != payment.release_key(replace(one, data_version=2))
+
+
+def test_conditions_in_another_order_are_the_same_question(engine: Engine):
+    keys = {
+        payment.release_key(plan(engine, f"SELECT count(*) FROM t WHERE {where}"))
+        for where in ("x > 3 AND k = 'a'", "k = 'a' AND x > 3", "x > 3 AND k = 'a' AND x > 3")
+    }
+    assert len(keys) == 1
+
+
+def test_a_charge_names_who_what_and_how(engine: Engine):
+    asked = plan(engine, "SELECT k, count(*) FROM t GROUP BY k", epsilon="0.25")
+    charge = payment.charge(asked, ANN)
+    assert (charge.who, charge.nano, charge.policy_version, charge.data_version) == ("ann", NANO // 4, 1, 1)
+    assert charge.mechanism.startswith("staircase widths=(1,) radii=")
+    assert charge.label == "count(*) by k on t"
+    assert charge.release == payment.release_key(asked)
+
+
+def test_what_costs_nothing_is_not_charged(engine: Engine):
+    with pytest.raises(AssertionError):
+        payment.charge(plan(engine, "SELECT DISTINCT k FROM t"), ANN)
+
+
+def test_the_notice_tells_cost_and_what_is_left(engine: Engine):
+    asked = plan(engine, "SELECT k, count(*) FROM t GROUP BY k", epsilon="0.25")
+    told = payment.notice(asked.loss.nano, asked, ANN, engine._ledger)
+    assert told.message == "cost 0.25 epsilon, 1 left in budget b"
+    assert told.detail == "count(*) by k on t; 2 keys answered; unit: one row of t."
+    assert "4 more" in str(told.hint)
+    free = payment.notice(0, asked, ANN, engine._ledger)
+    assert (free.message, free.hint) == ("cost 0, 1 left in budget b", None)
