@@ -17,8 +17,6 @@ from dpproxy.errors import BoundsMissing, TypeMismatch
 
 LATTICE_BITS = 30
 LARGEST_STEPS = 2**61
-_SMALLEST, _LARGEST = Fraction(1, 2**900), Fraction(2**1000)
-"""Bounds whose lattice, and whose steps as DOUBLE, stay far from both ends of the format."""
 LARGEST_REACH = Fraction(2) ** 400
 """A DOUBLE argument reaches no farther: the square of its error is a DOUBLE still."""
 SMALLEST_REACH = -400
@@ -72,13 +70,6 @@ def argument(node: exp.Expr, typed: Typed) -> Argument:
     is_read_clamped = isinstance(node.unnest(), exp.Column)
     if max(abs(typed.low), abs(typed.high)) > LARGEST_REACH:
         raise _too_wide(node)
-    reach = max(abs(typed.low), abs(typed.high), typed.high - typed.low)
-    if typed.scale is None and reach and not _SMALLEST <= reach <= _LARGEST:
-        raise BoundsMissing(
-            "the argument's bounds are at the ends of what a double can hold",
-            hint="Declare another domain, or scale the expression.",
-            position=position(node),
-        )
     built = _decimal(typed) if typed.scale is not None else _double(typed, clamped=is_read_clamped)
     if max(abs(built.low), abs(built.high)) > LARGEST_STEPS:
         raise _too_wide(node)

@@ -42,7 +42,9 @@ def literal(node: exp.Literal) -> Typed:
         return replace(_text(str(node.this), node), type=UNKNOWN)
     text = str(node.this)
     try:
-        return number(_parse_number(text))
+        value = number(_parse_number(text))
+        # 7.0 is a numeric as in PostgreSQL, or 7.0 / 2 would be a whole number.
+        return value if text.isdigit() else replace(value, type=NUMERIC)
     except (ValueError, OverflowError) as error:
         raise NumberOutOfRange("number out of range", position=position(node)) from error
 

@@ -17,7 +17,8 @@ from tests.analysis.rows import compiled, node_of, row_scope
         ("5", 5, INT4),
         ("3000000000", 3 * 10**9, INT8),
         ("0.10", Fraction("0.1"), NUMERIC),
-        ("1e3", 1000, INT4),
+        ("1e3", 1000, NUMERIC),
+        ("7.0", 7, NUMERIC),
         ("-7", -7, INT4),
     ],
 )

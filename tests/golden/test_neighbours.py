@@ -21,12 +21,11 @@ EXAMPLES = settings(
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
 )
-COLUMNS = (
-    "i INTEGER, b BIGINT, d DECIMAL(6,2), w DECIMAL(20,2), f DOUBLE, r REAL, c VARCHAR, t BOOLEAN, y DATE"
-)
+COLUMNS = "i INTEGER, n INTEGER NOT NULL, b BIGINT, d DECIMAL(6,2), w DECIMAL(20,2), f DOUBLE, r REAL, c VARCHAR, t BOOLEAN, y DATE"
 DOMAINS = {
     "i": "BETWEEN -3 AND 4",
-    "b": "BETWEEN 10 AND 1000000 OUTSIDE NULL",
+    "n": "BETWEEN 1000 AND 1010",
+    "b": "BETWEEN 1000000 AND 1000003 OUTSIDE NULL",
     "d": "BETWEEN -0.55 AND 99.99",
     "w": "BETWEEN 0 AND 12345678901234567.89",
     "f": "BETWEEN -1.5 AND 1e3",
@@ -36,7 +35,7 @@ DOMAINS = {
     "y": "BETWEEN DATE '2020-01-01' AND DATE '2020-01-03'",
 }
 KEYS = ("i", "c", "t", "y")
-NUMBERS = ("i", "b", "d", "w", "f", "r")
+NUMBERS = ("i", "n", "b", "d", "w", "f", "r")
 UNITS = (
     "ROW",
     "(u)",
@@ -62,7 +61,8 @@ ids = st.sampled_from([None, 1, 2, 3])
 values = st.tuples(
     ids,
     st.sampled_from([None, -(2**31), -3, 0, 1, 4, 5, 2**31 - 1]),
-    st.sampled_from([None, -(2**63), 0, 10, 77, 1000000, 1000001, 2**63 - 1]),
+    st.sampled_from([-5, 1000, 1004, 1010, 2**31 - 1]),
+    st.sampled_from([None, -(2**63), 0, 1000000, 1000001, 1000003, 2**63 - 1]),
     st.sampled_from(
         [None, Decimal("-9999.99"), Decimal("-0.55"), Decimal("0.10"), Decimal("99.99"), Decimal("9999.99")]
     ),
@@ -89,7 +89,8 @@ def rows(draw: st.DrawFn) -> dict[str, list[Row]]:
 
 literals = {
     "i": st.sampled_from(["0", "3", "-3"]),
-    "b": st.sampled_from(["77", "10"]),
+    "n": st.sampled_from(["1004", "0"]),
+    "b": st.sampled_from(["1000001", "10"]),
     "d": st.sampled_from(["0.10", "50"]),
     "w": st.sampled_from(["0", "12345678901234567.89"]),
     "f": st.sampled_from(["0.1", "0"]),
