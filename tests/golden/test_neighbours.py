@@ -21,7 +21,10 @@ EXAMPLES = settings(
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
 )
-COLUMNS = "i INTEGER, n INTEGER NOT NULL, b BIGINT, d DECIMAL(6,2), w DECIMAL(20,2), f DOUBLE, r REAL, c VARCHAR, t BOOLEAN, y DATE"
+COLUMNS = (
+    "i INTEGER, n INTEGER NOT NULL, b BIGINT, d DECIMAL(6,2), w DECIMAL(20,2), f DOUBLE, r REAL, "
+    "c VARCHAR, t BOOLEAN, y DATE"
+)
 DOMAINS = {
     "i": "BETWEEN -3 AND 4",
     "n": "BETWEEN 1000 AND 1010",
