@@ -17,7 +17,7 @@ ANSWERED = None
 STATEMENTS = (
     ("SELECT sum(CASE WHEN id = 7 THEN 1e12 END) FROM people", ANSWERED),
     ("SELECT sum(CASE WHEN id = 7 THEN 1000000000000 ELSE 0 END) FROM people", ANSWERED),
-    ("SELECT sum(CASE WHEN id = 7 THEN 1e300 END) FROM people", ANSWERED),
+    ("SELECT sum(CASE WHEN id = 7 THEN 1e300 END) FROM people", "PD003"),
     ("SELECT sum(CASE WHEN id = 7 THEN 9223372036854775807 ELSE 0 END) FROM people", "PD003"),
     ("SELECT avg(age), count(age), sum(age) FROM people WHERE id = 7", ANSWERED),
     (
@@ -59,8 +59,7 @@ def test_the_same_through_parameters(twin: Twin):
 
 def test_a_huge_value_is_covered_by_noise_as_large(proxies: tuple[Proxy, Proxy]):
     """False alarm: the noise of a mechanism of epsilon 0.1 is under a millionth of its bound: below 1e-5."""
-    with Raw(proxies[1]) as with_her:
-        told = with_her.value(
-            "SELECT sum(CASE WHEN id = 7 THEN 1000000000000 ELSE 0 END) FROM people WHERE age >= 0"
-        )
-        assert abs(Decimal(told) - 10**12) > 10**6
+    sql = "SELECT sum(CASE WHEN id = 7 THEN 1000000000000 ELSE 0 END) FROM people WHERE age >= 0"
+    with Raw(proxies[0]) as without_her, Raw(proxies[1]) as with_her:
+        assert abs(Decimal(without_her.value(sql))) > 10**6
+        assert abs(Decimal(with_her.value(sql)) - 10**12) > 10**6
