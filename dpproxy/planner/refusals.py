@@ -161,7 +161,7 @@ def quoted(name: str) -> str:
 
 def similar(name: str, known: Iterable[str]) -> str | None:
     """The known name nearest to a misspelt one, None where none is near."""
-    near = difflib.get_close_matches(name, list(known), n=1)
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.65)
     return near[0] if near else None
 
 
