@@ -109,17 +109,12 @@ def _read_value(name: str, words: Words, *, local: bool) -> Command:
     if words.take_one("default") or (name == "timezone" and words.take("local")):
         words.end()
         return _setting(lambda state: state.transaction.reset(name, local=local), local=local)
-    items = [_read_item(words)]
+    items = [words.value()]
     while words.take(","):
-        items.append(_read_item(words))
+        items.append(words.value())
     words.end()
-    return _setting(lambda state: state.transaction.set(name, ", ".join(items), local=local), local=local)
-
-
-def _read_item(words: Words) -> str:
-    sign = words.take_one("+", "-") or ""
-    point = words.take_one(".") or ""
-    return sign + point + words.next().text
+    text = ", ".join(items)
+    return _setting(lambda state: state.transaction.set(name, text, local=local), local=local)
 
 
 def _setting(change: Callable[[State], None], *, local: bool) -> Command:

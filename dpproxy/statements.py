@@ -18,11 +18,16 @@ MOST_STATEMENTS = 1000
 
 _QUOTED = frozenset({
     TokenType.STRING, TokenType.IDENTIFIER, TokenType.HEREDOC_STRING, TokenType.BYTE_STRING,
-    TokenType.UNICODE_STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING, TokenType.HEX_STRING,
-    TokenType.BIT_STRING,
+    TokenType.UNICODE_STRING,
 })  # fmt: skip
+_AS_WRITTEN = frozenset({
+    TokenType.HEX_STRING, TokenType.BIT_STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING,
+})  # fmt: skip
+"""Their text is not the value that they write: 0x10 has the text 10."""
 _IS_OURS = re.compile(r"dp\s*\(", re.IGNORECASE).match
 _PLAIN = re.compile(r"[^\W\d][\w$]*").fullmatch
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII).fullmatch
+_STARTS_A_NUMBER = re.compile(r"[+-]?\.?\d").match
 _EXAMPLE = "write /*+ dp(epsilon=0.2, confidence=0.9) */"
 _LITERALS = _QUOTED - {TokenType.IDENTIFIER}
 
@@ -74,7 +79,7 @@ def split(sql: str) -> tuple[Source, ...]:
     gap = 0
     for run in _runs(_tokens(sql)):
         start, end = run[0].start, run[-1].end + 1
-        words = tuple(_word(token, start) for token in run)
+        words = tuple(_word(token, sql, start) for token in run)
         found.append(Source(sql[start:end], start, words, _hint(sql[gap:start], gap)))
         gap = end
     if len(found) > MOST_STATEMENTS:
@@ -102,9 +107,10 @@ def _runs(tokens: list[Token]) -> list[list[Token]]:
     return [run for run in runs if run]
 
 
-def _word(token: Token, start: int) -> Word:
+def _word(token: Token, sql: str, start: int = 0) -> Word:
     quoted = token.token_type in _QUOTED
-    text = token.text if quoted else token.text.lower()
+    written = sql[token.start : token.end + 1] if token.token_type in _AS_WRITTEN else token.text
+    text = written if quoted else written.lower()
     return Word(text, token.start - start, quoted, token.token_type in _LITERALS)
 
 
@@ -125,25 +131,25 @@ def _assignments(body: str, position: int) -> dict[str, str]:
     """``dp(name=value, ...)`` as settings, each checked."""
     try:
         return _checked(body)
+    except SyntaxRefused:
+        raise SyntaxRefused("a hint that does not read", hint=_EXAMPLE, position=position) from None
     except Refusal as refusal:
         refusal.position = position
         raise
 
 
 def _checked(body: str) -> dict[str, str]:
-    texts = [_word(token, 0).text for token in _tokens(body)]
-    if texts[:2] != ["dp", "("] or texts[-1] != ")":
-        raise SyntaxRefused("a hint that does not read", hint=_EXAMPLE)
+    words = Words(Source(body, 0, tuple(_word(token, body) for token in _tokens(body))))
+    words.expect("dp", "(")
     settings: dict[str, str] = {}
-    inner = texts[2:-1]
-    while inner:
-        end = inner.index(",") if "," in inner else len(inner)
-        match inner[:end]:
-            case [name, "=", *value] if value:
-                settings[f"dp.{name}"] = _checked_value(f"dp.{name}", "".join(value))
-            case _:
-                raise SyntaxRefused("a hint that does not read", hint=_EXAMPLE)
-        inner = inner[end + 1 :]
+    while not words.take(")"):
+        name = f"dp.{words.name()}"
+        words.expect("=")
+        settings[name] = _checked_value(name, words.value())
+        if not words.take(","):
+            words.expect(")")
+            break
+    words.end()
     return settings
 
 
@@ -205,6 +211,28 @@ class Words:
         if not self.rest or self.rest[0].literal or not (self.rest[0].quoted or _PLAIN(self.rest[0].text)):
             self.refuse()
         return self.next().text
+
+    def value(self) -> str:
+        """Take the value of a setting: a string, a name, or a decimal number with or without a sign.
+
+        Errors: ``SyntaxRefused``; ``InvalidParameter`` for a number written in any other way.
+        """
+        if self.rest and (self.rest[0].quoted or _PLAIN(self.rest[0].text)):
+            return self.next().text
+        number = (self.take_one("+", "-") or "") + (self.take_one(".") or "")
+        if not self.rest or not _STARTS_A_NUMBER(number + self.rest[0].text):
+            self.refuse()
+        word = self.next()
+        number += word.text
+        # 1_0 and 0o7 come as two words without a space between them.
+        adjoined = self.rest and self.rest[0].start == word.start + len(word.text)
+        if not _NUMBER(number) or (adjoined and _PLAIN(self.rest[0].text)):
+            raise InvalidParameter(
+                "a number that is not plainly decimal",
+                hint="write it in decimal digits, such as 0.1, or as a string",
+                position=word.start,
+            )
+        return number
 
     def end(self) -> None:
         """Nothing may follow.

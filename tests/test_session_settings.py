@@ -120,6 +120,9 @@ def test_what_does_not_read_is_a_syntax_error(sql: str):
 
 def test_refusals_keep_the_old_value():
     state = fresh()
+    for value in ("0x1", "0b1", "0o1", "1_0", "'0x1'", "'1_0'"):
+        with pytest.raises(InvalidParameter):
+            run(state, f"SET dp.epsilon = {value}")
     with pytest.raises(InvalidParameter):
         run(state, "SET dp.epsilon = 0")
     with pytest.raises(UndefinedObject):

@@ -91,6 +91,12 @@ def test_other_hints_and_comments_are_only_comments(sql: str):
     [
         ("x; /*+ dp(epsilon=0) */ SELECT 1", InvalidParameter),
         ("x; /*+ dp(noise=off) */ SELECT 1", UndefinedObject),
+        ("x; /*+ dp(epsilon=0x1) */ SELECT 1", InvalidParameter),
+        ("x; /*+ dp(epsilon='0x1') */ SELECT 1", InvalidParameter),
+        ("x; /*+ dp(epsilon=1_0) */ SELECT 1", InvalidParameter),
+        ("x; /*+ dp(epsilon=-1) */ SELECT 1", InvalidParameter),
+        ("x; /*+ dp(epsilon=1 0) */ SELECT 1", SyntaxRefused),
+        ("x; /*+ dp(epsilon=1)) */ SELECT 1", SyntaxRefused),
         ("x; /*+ dp(epsilon) */ SELECT 1", SyntaxRefused),
         ("x; /*+ dp(epsilon=0.1 */ SELECT 1", SyntaxRefused),
         ("x; /*+ dp(epsilon=) */ SELECT 1", SyntaxRefused),
@@ -115,7 +121,32 @@ def test_words_are_read_from_the_left():
     assert caught.value.position == len('SAVEPOINT "A b" x')
 
 
-@pytest.mark.parametrize("sql", ["'a'", "1", ";=", "$1"])
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [("0.2", "0.2"), ("- 1", "-1"), ("+.5", "+.5"), ("1.", "1."), ("1E-2", "1e-2"), ("On", "on"), ("'0x1'", "0x1"),
+     ('"A b"', "A b"), ("$$a$$", "a"), ("E'a'", "a")],
+)  # fmt: skip
+def test_a_value_is_a_string_a_name_or_a_decimal_number(written: str, value: str):
+    words = Words(split(written)[0])
+    assert words.value() == value
+    words.end()
+
+
+@pytest.mark.parametrize(
+    "written", ["0x1", "0X1F", "0x1_0", "0b1", "0o7", "1_0", "1.5_0", "5s", "-0x1", ".0x1"]
+)
+def test_a_number_that_is_not_decimal_is_no_value(written: str):
+    with pytest.raises(InvalidParameter):
+        Words(split(written)[0]).value()
+
+
+@pytest.mark.parametrize("written", ["x'1f'", "b'01'", "n'a'", "- 'a'", "$1", "(", "+", ". a"])
+def test_what_else_is_no_value(written: str):
+    with pytest.raises(SyntaxRefused):
+        Words(split(written)[0]).value()
+
+
+@pytest.mark.parametrize("sql", ["'a'", "1", ";=", "$1", "x'ab'", "0xab"])
 def test_a_name_is_neither_literal_nor_number(sql: str):
     with pytest.raises(SyntaxRefused):
         Words(split(f"x {sql}")[0]).end()
