@@ -1,18 +1,24 @@
-"""One client's socket: bytes to messages, work to threads, answers to the padding grid."""
+"""One client's socket: bytes to messages, work to threads, answers to the padding grid.
+
+Charged work always runs to its end: a cancel, or a client that leaves, only makes its outcome 57014, which leaves
+at the first point of the padding grid after the cancel, whether the work had ended by then or not. The session's
+next work, and the return of a left connection's place, wait for the point of the grid after the work's own end;
+uncharged work is interrupted at once.
+"""
 
 import asyncio
 import hmac
 import logging
 import secrets
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NoReturn
 
-from dpproxy.errors import ProtocolViolation, Refusal, ShuttingDown, TooManyConnections
+from dpproxy.errors import Cancelled, ProtocolViolation, Refusal, ShuttingDown, TooManyConnections
 from dpproxy.session import Engine, Session, Users, Work
 from dpproxy.wire import messages as m
 from dpproxy.wire.connection import Connection
@@ -26,6 +32,8 @@ UNWATCHED: Final = 0.05
 """Seconds a statement runs before its client's socket is watched."""
 FAREWELL: Final = 1.0
 """Seconds a client gets to take the last bytes."""
+LOGGING_IN: Final = 4
+"""So many times ``max_connections`` may be in their login at one time."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -70,15 +78,24 @@ class Service:
     tls: ssl.SSLContext | None
     clients: dict[int, "Client"] = field(default_factory=dict)
     admitted: int = 0
-    """Clients past their startup message."""
+    """Clients past their login whose work has not ended."""
+
+    @property
+    def logging_in(self) -> int:
+        """Clients that have not proved who they are, with those that only take their last bytes."""
+        return len(self.clients) - self.admitted
 
     def cancel(self, request: m.CancelRequest) -> None:
-        """Interrupt the session that the request names, if the secret is right."""
+        """Cancel what the session runs that the request names, if the secret is right."""
         client = self.clients.get(request.process)
         expected = client.session.secret if client else secrets.randbits(32)
         same = hmac.compare_digest(_word(request.secret), _word(expected))
         if client is not None and same:
-            client.interrupt()
+            client.cancel()
+
+
+Outcome = tuple[object, Exception | None]
+"""What a call returned, or the exception it raised."""
 
 
 class Client:
@@ -95,23 +112,38 @@ class Client:
         self._writer = writer
         self._connection = Connection()
         self._task = asyncio.current_task()
-        self._deadline = asyncio.timeout(service.options.login_timeout)
+        self._crowded = service.logging_in >= LOGGING_IN * service.options.max_connections
+        self._deadline = asyncio.timeout(FAREWELL if self._crowded else service.options.login_timeout)
         self._out = bytearray()
         self._ahead = bytearray()
-        self._future: asyncio.Future[tuple[object, Exception | None]] | None = None
-        self._admitted = self._reading = self._gone = self._stopping = False
+        self._future: asyncio.Future[Outcome] | None = None
+        """What the session's thread does."""
+        self._padded: asyncio.Task[Outcome] | None = None
+        """Charged work until the grid point of its end, also when nobody waits for its outcome any more."""
+        self._cancelled: asyncio.Future[float] | None = None
+        """Where the moment of a cancel is put, while one counts that interrupts nothing."""
+        self._admitted = self._reading = self._gone = self._stopping = self._leaving = False
 
     # --- from outside
 
-    def interrupt(self) -> None:
-        """Cancel what the session runs."""
+    def cancel(self) -> None:
+        """Cancel what the session runs: charged work ends for its client only."""
+        if self._cancelled is not None:
+            if not self._cancelled.done():
+                self._cancelled.set_result(asyncio.get_running_loop().time())
+        elif self._padded is None:
+            self._interrupt()
+
+    def _interrupt(self) -> None:
         if self._future is not None and self.session.caller is not None:
             self._service.engine.cancel(self.session.caller.session)
 
     def stop(self) -> None:
         """The server stops: an idle client is told at once, a busy one when its statement is interrupted."""
         self._stopping = True
-        self.interrupt()
+        self._interrupt()
+        if self._leaving and self._padded is not None:
+            self._padded.cancel()
         if self._reading and self._task is not None:
             self._task.cancel()
 
@@ -136,13 +168,18 @@ class Client:
             await self._leave()
 
     async def _leave(self) -> None:
-        self._service.admitted -= self._admitted
-        self._connection.close()
-        if self._future is not None:
-            self.interrupt()
-            await asyncio.wait({self._future})
-        if self.session.caller is not None:
-            await self._outside(self.session.close)
+        try:
+            self._leaving = True
+            self._connection.close()
+            if self._padded is None or self._stopping:
+                self._interrupt()
+            if self._padded is not None and self._stopping:
+                self._padded.cancel()
+            await self._settle()
+            if self.session.caller is not None:
+                await self._outside(self.session.close)
+        finally:
+            self._service.admitted -= self._admitted
         self._writer.close()
         with suppress(OSError, TimeoutError):
             async with asyncio.timeout(FAREWELL):
@@ -212,7 +249,8 @@ class Client:
                 self._service.cancel(message)
                 self.session.finished = True
             case m.Startup():
-                self._admit()
+                if self._crowded:
+                    _refuse_connection()
                 await self._drive(message)
             case _:
                 await self._drive(message)
@@ -231,7 +269,7 @@ class Client:
 
     def _admit(self) -> None:
         if self._service.admitted >= self._service.options.max_connections:
-            raise TooManyConnections("too many connections", hint="close one, or raise the server's limit")
+            _refuse_connection()
         self._service.admitted += 1
         self._admitted = True
 
@@ -251,6 +289,8 @@ class Client:
                 await self._tell(step)
 
     async def _tell(self, message: m.Backend) -> None:
+        if isinstance(message, m.AuthenticationOk):
+            self._admit()
         self._say(message)
         if isinstance(message, m.AuthenticationOk):
             self._connection.authenticated()
@@ -262,28 +302,72 @@ class Client:
 
     # --- work
 
-    async def _work(self, work: Work) -> tuple[object, Exception | None]:
+    async def _work(self, work: Work) -> Outcome:
+        if self._padded is not None:
+            if await self._cancelled_before(self._padded) is not None:
+                return None, _cancelled()
+            await self._settle()
+        return await (self._charged(work.call) if work.charged else self._outside(work.call))
+
+    async def _charged(self, call: Callable[[], object]) -> Outcome:
         loop = asyncio.get_running_loop()
         start = loop.time()
-        outcome = await self._outside(work.call)
-        if work.charged:
-            elapsed = loop.time() - start
-            await asyncio.sleep(released_after(elapsed, self._service.options.padding) - elapsed)
-        return outcome
+        self._padded = loop.create_task(self._pad(call, start))
+        moment = await self._cancelled_before(self._padded)
+        if moment is None:
+            outcome = self._padded.result()
+            await self._settle()
+            return outcome
+        due = start + released_after(moment - start, self._service.options.padding)
+        await asyncio.sleep(due - loop.time())
+        return None, _cancelled()
 
-    async def _outside(self, call: Callable[[], object]) -> tuple[object, Exception | None]:
+    async def _pad(self, call: Callable[[], object], start: float) -> Outcome:
+        loop = asyncio.get_running_loop()
+        future = self._begin(call)
+        await asyncio.wait({future})
+        elapsed = loop.time() - start
+        await asyncio.sleep(released_after(elapsed, self._service.options.padding) - elapsed)
+        return future.result()
+
+    async def _settle(self) -> None:
+        """Wait until what was left alone has ended, on the grid: sooner would tell when it did."""
+        if self._padded is not None:
+            await asyncio.wait({self._padded})
+        if self._future is not None:
+            await asyncio.wait({self._future})
+        self._padded = self._future = None
+
+    async def _cancelled_before(self, task: asyncio.Task[Outcome]) -> float | None:
+        """Wait for the task; the moment at which the client cancels or leaves, if that comes first."""
+        self._cancelled = asyncio.get_running_loop().create_future()
+        try:
+            await self._watching((task, self._cancelled))
+            return self._cancelled.result() if self._cancelled.done() else None
+        finally:
+            self._cancelled = None
+
+    async def _outside(self, call: Callable[[], object]) -> Outcome:
         """Make the call in a thread; a client that leaves meanwhile interrupts it."""
+        future = self._begin(call)
+        await self._watching((future,))
+        self._future = None
+        return future.result()
+
+    def _begin(self, call: Callable[[], object]) -> asyncio.Future[Outcome]:
         loop = asyncio.get_running_loop()
         self._future = loop.run_in_executor(self._service.executor, _outcome, call)
-        done, _ = await asyncio.wait({self._future}, timeout=UNWATCHED)
+        return self._future
+
+    async def _watching(self, awaited: Iterable[asyncio.Future[Any]]) -> None:
+        """Wait for one of them, and see the client leave meanwhile."""
+        first = asyncio.FIRST_COMPLETED
+        done, _ = await asyncio.wait(awaited, timeout=UNWATCHED, return_when=first)
         if not done:
             async with asyncio.TaskGroup() as tasks:
                 watch = tasks.create_task(self._watch())
-                await asyncio.wait({self._future})
+                await asyncio.wait(awaited, return_when=first)
                 watch.cancel()
-        outcome = self._future.result()
-        self._future = None
-        return outcome
 
     async def _watch(self) -> None:
         """Read ahead, to see a client leave."""
@@ -296,10 +380,18 @@ class Client:
                 self._ahead += data
             else:
                 self._gone = True
-                self.interrupt()
+                self.cancel()
 
 
-def _outcome(call: Callable[[], object]) -> tuple[object, Exception | None]:
+def _cancelled() -> Cancelled:
+    return Cancelled("canceling statement due to user request")
+
+
+def _refuse_connection() -> NoReturn:
+    raise TooManyConnections("too many connections", hint="close one, or raise the server's limit")
+
+
+def _outcome(call: Callable[[], object]) -> Outcome:
     try:
         return call(), None
     except Exception as error:  # noqa: BLE001 - thrown again where the session waits for it

@@ -14,7 +14,7 @@ from dpproxy import administration, output, payment, relations
 from dpproxy import settings as session_settings
 from dpproxy.accounting.inflight import InFlight
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Account, Stored, format_epsilon, nano_limit
+from dpproxy.accounting.model import Account, format_epsilon, nano_limit
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends.duckdb import DuckDB
@@ -22,10 +22,10 @@ from dpproxy.backends.release import Release
 from dpproxy.backends.secret import load_secret
 from dpproxy.backends.snapshot import snapshot
 from dpproxy.config import Config
-from dpproxy.errors import Cancelled, UndefinedObject, Unsupported
+from dpproxy.errors import BudgetExceeded, Cancelled, UndefinedObject, Unsupported
 from dpproxy.pgcatalog.catalogue import Catalogue
 from dpproxy.pgcatalog.scopes import own_names
-from dpproxy.pgcatalog.view import CatalogueView, Relation
+from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.pgtypes import BY_OID, TEXT, Column
 from dpproxy.plan import Answer, Caller, Plan, Prepared, PublicPlan, Settings
 from dpproxy.planner.accept import accept, parse
@@ -33,15 +33,18 @@ from dpproxy.planner.access import Context
 from dpproxy.planner.explain import explain_json, explain_text, split_explain
 from dpproxy.planner.select import plan_select
 from dpproxy.policy.files import apply_files
-from dpproxy.policy.model import Exposure, Policy
+from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.tokens import is_privacy_statement
 from dpproxy.policy.usable import usable
 from dpproxy.recent import Recent
+from dpproxy.visible import visible
 from udfs.privacy import Loss, Released
 
 PLANS = 512
 """Plans kept for statements seen before."""
+LARGEST_KEPT = 16_000
+"""Characters of a statement and its parameters at most, for its plan to be kept."""
 WAIT = 60.0
 """Seconds to wait for the same question asked by somebody else."""
 
@@ -138,6 +141,7 @@ class Engine:
         if found is not None:
             found.cancelled.set()
         self._backend.interrupt(session)
+        self._release.interrupt(session)
 
     def _session(self, name: str) -> _Session:
         """The session; one that was never opened is remembered by nobody."""
@@ -198,6 +202,8 @@ class Engine:
             columns = tuple(o.column for o in plan.outputs)
             charged = isinstance(plan, Plan) and not plan.free
             prepared = Prepared(sql, kinds, columns, charged=charged, body=_Body("ask", tree, oids))
+        if len(sql) > LARGEST_KEPT:
+            return prepared
         if not kinds:  # the plan is final: nothing is left open for ``run`` to fill in
             self._plans.put((sql, (), (), None, _planned_by(policy, caller, settings)), plan)
         self._statements.put(key, prepared)
@@ -260,7 +266,8 @@ class Engine:
         kinds = {n: BY_OID[oid] for n, oid in enumerate(body.types, 1)}
         context = Context(policy, self._schema, caller, settings, loss)
         plan = plan_select(accept(body.tree), context, Parameters(kinds, tuple(values)))
-        self._plans.put(key, plan)
+        if len(sql) + sum(len(str(v)) for v in values) <= LARGEST_KEPT:
+            self._plans.put(key, plan)
         return plan
 
     def _explain(
@@ -274,27 +281,7 @@ class Engine:
     # --- the catalogue ----------------------------------------------------------------------------
 
     def _view(self, caller: Caller, settings: Settings) -> CatalogueView:
-        policy = self.policy
-        visible = []
-        for name in sorted(policy.tables):
-            table = policy.tables[name]
-            granted = (caller.is_admin or table.exposure is Exposure.PUBLIC) or any(
-                g.table == name and g.role in caller.roles for g in policy.grants
-            )
-            if not granted or table.exposure is Exposure.HIDDEN or name not in self._schema.tables:
-                continue
-            shown = tuple(
-                c
-                for c in self._schema.tables[name]
-                if table.exposure is Exposure.PUBLIC
-                or ((declared := table.columns.get(c.name)) is not None and declared.domain is not None)
-            )
-            visible.append(Relation(name, shown))
-        own = tuple(Relation(name, columns, "v") for name, columns in relations.OWN.items())
-        roles = sorted({"admin", *caller.roles, *(g.role for g in policy.grants if caller.is_admin)})
-        return CatalogueView(
-            self._database, caller.user, tuple(roles), tuple(visible), settings, policy.version, own
-        )
+        return visible(self.policy, self._schema, caller, settings, self._database)
 
     def _describe(self, caller: Caller, body: _Body, values: Sequence[object], settings: Settings) -> Answer:
         if body.tree is None:
@@ -320,7 +307,7 @@ class Engine:
             if not plan.free and released.loss != plan.loss:
                 better = with_loss(released.loss)
                 shown = better if payment.release_key(better) == payment.release_key(plan) else plan
-            rows = output.convert(plan.outputs, self._release.answer(shown, released))
+            rows = output.convert(plan.outputs, self._release.answer(shown, released, caller.session))
         self._session(caller.session).last_cost = cost
         told = session_settings.notices(settings)
         notices = (payment.notice(cost, plan, caller, self._ledger),) if told else ()
@@ -329,34 +316,47 @@ class Engine:
     def _released(self, caller: Caller, plan: Plan) -> tuple[Released[pa.Table], int]:
         """The released relation, from the store or anew, and what it cost this caller in nano-epsilon."""
         key = payment.release_key(plan)
-        own = Account.user(plan.payer.budget, caller.user)
         cancelled = self._session(caller.session).cancelled.is_set
         while True:
-            stored = self._releases.find(key, plan.loss.nano, own)
-            if stored is not None:
-                return self._replay(caller, plan, stored)
+            replayed = self._replay(caller, plan, key)
+            if replayed is not None:
+                return replayed
             with self._flights.claim(key, WAIT, cancelled) as claim:
                 if not claim.owner:
                     continue
-                stored = self._releases.find(key, plan.loss.nano, own)
-                if stored is None:
-                    released = self._release_anew(caller, plan, cancelled)
-                    claim.resolve(b"stored")
-                    return released, plan.loss.nano
-            return self._replay(caller, plan, stored)
+                replayed = self._replay(caller, plan, key)
+                if replayed is not None:
+                    return replayed
+                released = self._release_anew(caller, plan, cancelled)
+                claim.resolve(b"stored")
+                return released, plan.loss.nano
 
-    def _replay(self, caller: Caller, plan: Plan, stored: Stored) -> tuple[Released[pa.Table], int]:
-        reservation = None
-        if Account.user(plan.payer.budget, caller.user) not in stored.payers:  # who has paid once has paid
-            reservation = self._releases.adopt(stored, payment.charge(plan, caller))
+    def _replay(self, caller: Caller, plan: Plan, key: bytes) -> tuple[Released[pa.Table], int] | None:
+        """A stored release of the same question; None where there is none, or only one dearer than they can pay."""
+        own = Account.user(plan.payer.budget, caller.user)
+        stored = self._releases.find(key, plan.loss.nano, own)
+        if stored is None:
+            return None
+        cost = 0
+        if own not in stored.payers:  # who has paid once has paid
+            try:
+                reservation = self._releases.adopt(stored, payment.charge(plan, caller))
+            except BudgetExceeded:
+                if stored.nano == plan.loss.nano:
+                    raise
+                return None
+            cost = 0 if reservation is None else reservation.entry.nano
         table = pa.ipc.open_stream(stored.payload).read_all()
-        return Released(table, Loss(stored.nano)), 0 if reservation is None else reservation.entry.nano
+        return Released(table, Loss(stored.nano)), cost
 
     def _release_anew(self, caller: Caller, plan: Plan, cancelled: Callable[[], bool]) -> Released[pa.Table]:
-        self._release.prepare(plan)
+        charge = payment.charge(plan, caller)
+        left = self._ledger.remaining(*charge.debits)
+        if left is None or left >= charge.nano:  # else ``reserve`` refuses, and drawing would be for nothing
+            self._release.prepare(plan)
         if cancelled():
             raise Cancelled("canceling statement due to user request")
-        reservation = self._ledger.reserve(payment.charge(plan, caller))
+        reservation = self._ledger.reserve(charge)
         parameters = [self._secret.hex()] if plan.truncated else []
         one_row = not plan.keys
         exact = self._backend.run(

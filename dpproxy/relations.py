@@ -57,11 +57,12 @@ def epsilon(nano: int | None) -> Decimal | None:
 
 def _ledger(ledger: Ledger, caller: Caller) -> Rows:
     found: Rows = []
-    for entry in ledger.entries(None if caller.is_admin else caller.user):
+    entries = ledger.entries(None if caller.is_admin else caller.user)
+    for number, entry in enumerate(entries, 1):  # a gap would tell that somebody else asked
         names = {posting.account.kind.value: posting.account.name for posting in entry.postings}
         found.append(
             (
-                entry.sequence,
+                entry.sequence if caller.is_admin else number,
                 datetime.fromtimestamp(entry.at // 1_000_000, UTC).replace(tzinfo=None),
                 entry.who,
                 entry.kind,

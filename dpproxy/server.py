@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from dpproxy.client import Client, Options, Service
+from dpproxy.client import LOGGING_IN, Client, Options, Service
 from dpproxy.errors import StartupError
 from dpproxy.session import Engine, Users
 
@@ -19,13 +19,15 @@ __all__ = ["Options", "Server"]
 
 GRACE: Final = 10.0
 """Seconds that clients get at shutdown."""
+SPARE: Final = 4
+"""Threads for logins, beside one for each session."""
 
 
 class Server:
     """Serves one engine to many clients, until it is stopped."""
 
     def __init__(self, options: Options, engine: Engine, users: Users) -> None:
-        executor = ThreadPoolExecutor(options.max_connections, thread_name_prefix="statement")
+        executor = ThreadPoolExecutor(options.max_connections + SPARE, thread_name_prefix="statement")
         self._service = Service(options, engine, users, executor, _tls_context(options))
         self._last_process = 0
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -84,10 +86,9 @@ class Server:
 
     async def _listen(self, tasks: asyncio.TaskGroup) -> asyncio.Server:
         def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            if (
-                len(self._service.clients) > 2 * self._service.options.max_connections
-                or self._stopping.is_set()
-            ):
+            # Those over the limit of logins are told so; twice as many, and nobody is told anything.
+            most = 2 * LOGGING_IN * self._service.options.max_connections
+            if self._service.logging_in >= most or self._stopping.is_set():
                 writer.transport.abort()
             else:
                 tasks.create_task(self._attend(reader, writer))

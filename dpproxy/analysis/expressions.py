@@ -6,6 +6,7 @@ not chosen here, and so that no row can make one fail.
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from sqlglot import exp
@@ -23,9 +24,14 @@ from dpproxy.pgtypes import BOOL, NUMERIC, TEXT, TEXTS, UNKNOWN
 
 Rule = Callable[[Any, Scope], Typed]
 
+NODE = 10
+"""Work of one node, in characters matched."""
+LONGEST_PATTERN = 100
+MOST_WILDCARDS = 8
+
 LARGEST = 5_000
 """Nodes of one compiled expression at most."""
-LONGEST_TEXT = 10_000
+LONGEST_TEXT = 2_000
 """Characters that texts put together may have: what one row costs is bounded."""
 
 
@@ -42,14 +48,17 @@ def compile_expression(node: exp.Expr, scope: Scope) -> Typed:
             raise UndefinedFunction(f"{name} does not exist or is not answered", position=position(node))
         raise Unsupported(f"{name} is not supported here", position=position(node))
     value = rule(node, scope)
-    if _larger_than(value.sql, LARGEST):
+    # Some rules copy an operand: without a limit, nesting them would double the expression at each level.
+    size = _size(value.sql, LARGEST)
+    if size >= LARGEST:
         raise TooComplex("the expression is too large", position=position(node))
+    scope.parameters.spend(NODE * size, position(node))
     return value
 
 
-def _larger_than(sql: exp.Expr, most: int) -> bool:
-    """Some rules copy an operand: without a limit, nesting them would double the expression at each level."""
-    return any(count >= most for count, _ in enumerate(sql.walk()))
+def _size(sql: exp.Expr, most: int) -> int:
+    """How many nodes, counted up to ``most``."""
+    return sum(1 for _ in islice(sql.walk(), most))
 
 
 def compile_boolean(node: exp.Expr, scope: Scope) -> Typed:
@@ -106,7 +115,7 @@ def _in(node: exp.In, scope: Scope) -> Typed:
     if not node.expressions or node.args.get("query") or node.args.get("unnest"):
         raise Unsupported("IN takes a list of values here", position=position(node))
     value = compile_expression(node.this, scope)
-    if _larger_than(value.sql, LARGEST // len(node.expressions)):
+    if _size(value.sql, LARGEST) * len(node.expressions) > LARGEST:
         raise TooComplex("the IN list is too long for its expression", position=position(node))
     tests = [compare(node, exp.EQ, value, compile_expression(e, scope), scope) for e in node.expressions]
     pairs = [t.sql.unnest() for t in tests]
@@ -214,7 +223,21 @@ def _like(node: exp.Like, scope: Scope) -> Typed:
     is_open = pattern.parameter is not None and not pattern.is_constant
     if not (pattern.is_constant or is_open) or "\\" in str(pattern.constant):
         raise Unsupported("LIKE takes a constant pattern without a backslash", position=position(node))
-    return boolean(type(node)(this=value.sql, expression=pattern.sql), nullable=True)
+    _bound_match(node, value, pattern, scope)
+    match = type(node)(this=value.sql, expression=pattern.sql)
+    return boolean(exp.Not(this=exp.Paren(this=match)) if node.args.get("negate") else match, nullable=True)
+
+
+def _bound_match(node: exp.Like, value: Typed, pattern: Typed, scope: Scope) -> None:
+    """Matching takes up to text times pattern steps: on one row it must not take time that shows."""
+    text = str(pattern.constant or "")
+    if len(text) > LONGEST_PATTERN or text.count("%") > MOST_WILDCARDS:
+        raise TooComplex(
+            f"a LIKE pattern has at most {LONGEST_PATTERN} characters and {MOST_WILDCARDS} percent signs",
+            position=position(node),
+        )
+    longest = LONGEST_TEXT if value.longest is None else value.longest
+    scope.parameters.spend(longest * len(text), position(node))
 
 
 def _negative(node: exp.Neg, scope: Scope) -> Typed:

@@ -28,6 +28,11 @@ class Key:
     raw: exp.Expr
     values: tuple[Scalar | None, ...]
 
+    @property
+    def is_raw(self) -> bool:
+        """Rows are grouped by what the column holds, declared or not."""
+        return type(self.raw) is exp.Column
+
 
 def group_key(column: Column, domain: Domain, at: int | None) -> Key:
     """The key of a declared column. Raises ``BoundsMissing`` where the domain does not enumerate."""
@@ -50,6 +55,13 @@ def _grouped(column: Column, typed: Typed, values: tuple[Scalar | None, ...]) ->
     if column.type.oid in TEXTS or column.type.oid in INTEGERS or None in values:
         return duck.column(column.name)
     return typed.sql
+
+
+def declared(key: Key, name: str, alias: str) -> exp.Expr:
+    """The declared values as a relation ``alias(name)``."""
+    rows = [exp.Tuple(expressions=[duck.constant(v)]) for v in key.values]
+    columns = [exp.to_identifier(name)]
+    return exp.Values(expressions=rows, alias=exp.TableAlias(this=exp.to_identifier(alias), columns=columns))
 
 
 def inside(key: Key) -> exp.Expr:

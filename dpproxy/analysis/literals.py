@@ -12,7 +12,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope, exact
 from dpproxy.analysis.typed import Typed, null, number
-from dpproxy.errors import InvalidText, NumberOutOfRange, UndefinedParameter
+from dpproxy.errors import InvalidText, NumberOutOfRange, TooComplex, UndefinedParameter
 from dpproxy.pgtypes import (
     BOOL,
     DATE,
@@ -30,6 +30,7 @@ from dpproxy.pgtypes import (
 )  # fmt: skip
 
 LONGEST_NUMBER = 60
+LONGEST_LITERAL = 1_000
 LIMITS = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
 """The integer types hold numbers from minus this to below this."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
@@ -63,7 +64,9 @@ def _parse_whole(text: str) -> int:
 
 
 def _text(text: str, node: exp.Expr | None) -> Typed:
-    """A constant text. Raises ``InvalidText`` where the engine could not read it."""
+    """A constant text. Raises ``InvalidText`` where the engine could not read it, ``TooComplex`` for a long one."""
+    if len(text) > LONGEST_LITERAL:
+        raise TooComplex(f"a text has more than {LONGEST_LITERAL} characters", position=position(node))
     try:
         exact(text)
     except ValueError:
@@ -108,7 +111,12 @@ def _typed_number(value: Fraction, kind: SqlType) -> Typed:
 def parameter(node: exp.Parameter, scope: Scope) -> Typed:
     """``$n``: its value once bound; before that an open place whose type the context may infer."""
     this = node.this
-    if not isinstance(this, exp.Literal) or this.is_string or not str(this.this).isdigit():
+    if (
+        not isinstance(this, exp.Literal)
+        or this.is_string
+        or not str(this.this).isdigit()
+        or len(this.this) > 9
+    ):
         raise UndefinedParameter("a parameter is written $1, $2, ...", position=position(node))
     index = int(this.this)
     if not 1 <= index <= 1000:

@@ -11,13 +11,16 @@ from typing import Any
 from sqlglot import exp
 
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import UndefinedParameter
+from dpproxy.errors import TooComplex, UndefinedParameter
 from dpproxy.pgtypes import TEXT, SqlType
 from dpproxy.policy.model import Scalar
 
 MOST_BITS = 1024
 MOST_DIGITS = 400
 """The largest numbers taken as parameters; no DOUBLE is larger."""
+
+
+MOST_WORK = 500_000
 
 
 class Level(Enum):
@@ -36,6 +39,14 @@ class Parameters:
 
     types: dict[int, SqlType] = field(default_factory=dict)
     values: tuple[object, ...] | None = None
+    budget: int = MOST_WORK
+    """What is left of the work that compiling the statement, and running it on one row, may take."""
+
+    def spend(self, work: int, at: int | None) -> None:
+        """Count nodes compiled and characters matched. Raises ``TooComplex``."""
+        self.budget -= work
+        if self.budget < 0:
+            raise TooComplex("the statement is too complex", position=at)
 
     def infer(self, number: int, kind: SqlType) -> None:
         """Note the type the context asks of a parameter, unless one is known."""

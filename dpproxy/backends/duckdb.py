@@ -94,11 +94,18 @@ class DuckDB:
         self._running: dict[str, duckdb.DuckDBPyConnection] = {}
 
     def schema(self) -> Schema:
-        """Tables and columns of the schema ``main``, from the DDL alone."""
+        """Base tables and columns of the schema ``main``, from the DDL alone.
+
+        A view could repeat or reorder rows, and a collation would make two keys one and show either spelling: views,
+        and text columns of a table that declares a collation, do not exist here.
+        """
         rows = self._connection.execute(
-            "SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() "
-            "WHERE schema_name = 'main' AND NOT internal AND database_name = current_database() "
-            "ORDER BY table_name, column_index"
+            "SELECT c.table_name, c.column_name, c.data_type, c.is_nullable "
+            "FROM duckdb_columns() AS c JOIN duckdb_tables() AS t "
+            "ON c.database_name = t.database_name AND c.schema_name = t.schema_name AND c.table_name = t.table_name "
+            "WHERE c.schema_name = 'main' AND NOT c.internal AND c.database_name = current_database() "
+            "AND NOT (c.data_type = 'VARCHAR' AND contains(lower(t.sql), 'collate')) "
+            "ORDER BY c.table_name, c.column_index"
         ).fetchall()
         tables: dict[str, list[Column]] = {}
         for table, name, kind, nullable in rows:

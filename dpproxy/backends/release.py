@@ -5,6 +5,7 @@ show several draws of one value. A statement without keys has one row: it passes
 since to register an Arrow table takes longer than to answer from it.
 """
 
+import threading
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import product
@@ -14,12 +15,14 @@ import pyarrow as pa
 
 import udfs
 from dpproxy.backends.duckdb import LOCKED
-from dpproxy.errors import DivisionByZero, Internal, NumberOutOfRange, Refusal
+from dpproxy.errors import Cancelled, DivisionByZero, Internal, NumberOutOfRange, Refusal
 from dpproxy.plan import KeyColumn, Plan
 from dpproxy.policy.model import Scalar
 from udfs.pool import Pool
 from udfs.privacy import Exact, Released
 
+LONGEST_ANSWER = 10.0
+"""Seconds."""
 FEW = 500
 """Keys up to which rows are fetched in less time than an Arrow table is made."""
 _ERRORS: dict[type[duckdb.Error], tuple[type[Refusal], str]] = {
@@ -34,6 +37,8 @@ class Release:
 
     def __init__(self, *, threads: int = 1) -> None:
         self._pool = Pool()
+        self._lock = threading.Lock()
+        self._running: dict[str, duckdb.DuckDBPyConnection] = {}
         self._connection = duckdb.connect(":memory:", config={**LOCKED, "threads": str(threads)})
         udfs.register(self._connection, self._pool)
         self._connection.execute("SET lock_configuration = true")
@@ -74,9 +79,17 @@ class Release:
         finally:
             cursor.close()
 
-    def answer(self, plan: Plan, released: Released[pa.Table]) -> list[tuple[object, ...]]:
-        """Rows of the answer stage. Raises class 22 for what the analyst's own arithmetic over released values does."""
+    def answer(self, plan: Plan, released: Released[pa.Table], session: str = "") -> list[tuple[object, ...]]:
+        """Rows of the answer stage, within ``LONGEST_ANSWER`` seconds.
+
+        Errors: class 22 for what the analyst's own arithmetic over released values does, ``Cancelled``.
+        """
         cursor = self._connection.cursor()
+        with self._lock:
+            self._running[session] = cursor
+        watch = threading.Timer(LONGEST_ANSWER, cursor.interrupt)
+        if plan.groups > FEW:  # fewer rows cannot take long: each one's work is bounded by the planner
+            watch.start()
         try:
             values: list[object] = []
             if plan.keys:
@@ -86,6 +99,8 @@ class Release:
                 measures = released.value["v"][0].as_py()
                 source, values = _bound("released", {"o": 0, **{f"m{i}": m for i, m in enumerate(measures)}})
             rows: list[tuple[object, ...]] = cursor.execute(f"{source} {plan.answer}", values).fetchall()
+        except duckdb.InterruptException:
+            raise Cancelled("canceling statement: cancelled, or too long over released values") from None
         except duckdb.Error as error:
             kind, message = next(
                 (found for cls, found in _ERRORS.items() if isinstance(error, cls)),
@@ -95,7 +110,17 @@ class Release:
         else:
             return rows
         finally:
+            watch.cancel()
+            with self._lock:
+                self._running.pop(session, None)
             cursor.close()
+
+    def interrupt(self, session: str) -> None:
+        """Stop the answer stage of a session, from any thread."""
+        with self._lock:
+            cursor = self._running.get(session)
+            if cursor is not None:
+                cursor.interrupt()
 
     def close(self) -> None:
         """Drop the draws and the engine."""

@@ -12,6 +12,8 @@ from dpproxy.planner.refusals import HINTS, refuse_clause, refuse_node, refuse_s
 
 LONGEST_STATEMENT = 100_000
 MOST_NODES = 10_000
+MOST_SUBSCRIPTS = 100
+"""The parser takes time that is quadratic in a chain of them."""
 DEEPEST = 150
 """Levels of nesting; what stands below reads the tree by recursion."""
 
@@ -25,6 +27,8 @@ def parse(sql: str) -> exp.Expr:
     """
     if len(sql) > LONGEST_STATEMENT:
         raise TooComplex(f"the statement is longer than {LONGEST_STATEMENT} characters")
+    if sql.count("[") > MOST_SUBSCRIPTS:
+        raise TooComplex(f"the statement has more than {MOST_SUBSCRIPTS} subscripts")
     try:
         trees = [t for t in sqlglot.parse(sql, read="postgres") if t is not None]
     except ParseError as error:
@@ -121,9 +125,11 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Not: _ONE,
     **dict.fromkeys(
         (exp.And, exp.Or, exp.Add, exp.Sub, exp.Mul, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Mod,
-         exp.NullSafeEQ, exp.NullSafeNEQ, exp.Like, exp.ILike, exp.Nullif),
+         exp.NullSafeEQ, exp.NullSafeNEQ, exp.Nullif),
         _PAIR,
     ),
+    exp.Like: _PAIR | {"negate"},
+    exp.ILike: _PAIR | {"negate"},
     exp.Div: _PAIR | {"typed", "safe"},
     exp.DPipe: _PAIR | {"safe"},
     exp.Is: _PAIR | {"negate"},

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from sqlglot import exp
 
@@ -12,10 +13,13 @@ from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import AmbiguousColumn, InvalidParameter, SyntaxRefused, Unsupported
+from dpproxy.errors import AmbiguousColumn, InvalidParameter, SyntaxRefused, TooComplex, Unsupported
 from dpproxy.pgtypes import INT8, TEXT, UNKNOWN, Column
 from dpproxy.plan import ColumnError, Output
 from dpproxy.planner.released import ReleasedScope
+
+LARGEST_ANSWER = 64_000_000
+"""Characters of an answer, counted before it is computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,7 @@ def answer_sql(select: exp.Select, scope: ReleasedScope, *, clamp: bool, interva
     if intervals:
         for item in listed:
             _add_interval(item, scope, values, outputs)
+    _check_size(select, values, scope)
     answer = exp.Select(
         expressions=[exp.alias_(v.sql.copy(), f"c{i}", quoted=True) for i, v in enumerate(values)],
         from_=exp.From(this=exp.Table(this=exp.to_identifier("released"))),
@@ -96,6 +101,18 @@ def answer_sql(select: exp.Select, scope: ReleasedScope, *, clamp: bool, interva
         if clause is not None:
             answer.set(name, type(clause)(expression=duck.integer(row_number(clause, scope.scope()))))
     return AnswerSql(duck.text(answer), tuple(outputs))
+
+
+def _check_size(select: exp.Select, values: Sequence[Typed], scope: ReleasedScope) -> None:
+    """Refuse an answer that would not fit: a free one could be asked for again and again."""
+    groups = prod(len(key.values) for _, key in scope.keys.values())
+    width = sum(32 if value.longest is None else value.longest + 8 for value in values)
+    if groups * width > LARGEST_ANSWER:
+        raise TooComplex(
+            f"the answer would have {groups} rows and more than {LARGEST_ANSWER} characters",
+            hint="Select fewer columns, or group by fewer or coarser ones.",
+            position=position(select),
+        )
 
 
 def _finished(value: Typed, scope: ReleasedScope, node: exp.Expr) -> Typed:
@@ -158,7 +175,7 @@ def _order_key(node: exp.Expr, listed: Sequence[Item], values: Sequence[Typed], 
 def ordinal(node: exp.Literal, size: int, clause: str) -> int:
     """The index a number in GROUP BY or ORDER BY names. Raises ``SyntaxRefused``."""
     text = str(node.this)
-    if not text.isdigit() or not 1 <= int(text) <= size:
+    if not text.isdigit() or len(text) > 9 or not 1 <= int(text) <= size:
         raise SyntaxRefused(f"{clause} position {text[:20]} is not in select list", position=position(node))
     return int(text) - 1
 

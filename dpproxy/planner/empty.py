@@ -1,11 +1,9 @@
 """Statements whose answer is known to be empty, or zero, whatever the data: what clients send to learn columns."""
 
-from fractions import Fraction
-
 from sqlglot import exp
 
 from dpproxy.analysis.expressions import compile_expression
-from dpproxy.analysis.literals import settle
+from dpproxy.analysis.literals import literal, settle
 from dpproxy.analysis.scopes import Scope
 from dpproxy.pgtypes import TEXT, UNKNOWN, Column
 from dpproxy.plan import Output
@@ -35,7 +33,7 @@ def _is_false(node: exp.Expr) -> bool:
         return not node.this
     sides = (node.this, node.expression) if type(node) is exp.EQ else ()
     if len(sides) == 2 and all(isinstance(s, exp.Literal) and not s.is_string for s in sides):
-        return len({Fraction(s.this) for s in sides}) == 2
+        return len({literal(s).constant for s in sides}) == 2
     return False
 
 

@@ -44,10 +44,7 @@ def _resolved(target: exp.Expr, listed: tuple[Item, ...], rows: RowScope) -> exp
     """A place in the SELECT list, a column of the table, or an alias, in this order."""
     if isinstance(target, exp.Literal) and not target.is_string:
         target = listed[ordinal(target, len(listed), "GROUP BY")].node.unnest()
-    elif (
-        type(target) is exp.Column
-        and rows.context.schema.column(rows.source.policy.name, target.name) is None
-    ):
+    elif type(target) is exp.Column and not rows.knows(target.name):
         target = next((i.node.unnest() for i in listed if i.name == target.name), target)
     if isinstance(target, exp.AggFunc):
         raise GroupingError("aggregate functions are not allowed in GROUP BY", position=position(target))

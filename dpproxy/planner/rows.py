@@ -34,6 +34,11 @@ class RowScope:
     source: Source
     context: Context
 
+    def knows(self, name: str) -> bool:
+        """A declared column or the privacy key; what else the table holds is as if it were not there."""
+        unit = self.source.policy.unit
+        return name in self.source.policy.columns or (unit is not None and unit.key == name)
+
     def declared(self, node: exp.Column) -> tuple[Column, Domain]:
         """The column and its domain. Raises 42703 alike for missing and undeclared ones."""
         policy = self.source.policy

@@ -1,6 +1,7 @@
 """A SELECT over one protected table becomes a plan; the order of the rules stands in ``plan_select``."""
 
 from dataclasses import dataclass
+from math import prod
 
 from sqlglot import exp
 
@@ -30,6 +31,9 @@ from udfs.privacy import Loss
 
 MOST_AGGREGATES = 32
 """Aggregates of one statement: beyond, predicting the joint draw's error takes too long."""
+
+MOST_DRAWS = 500_000
+"""Released values of one statement: they are drawn, stored and shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +144,12 @@ def _parts(select: exp.Select, rows: RowScope, parameters: Parameters) -> _Parts
     aggregates = {n: AGGREGATES[type(n)](n, rows.scope(parameters), averaged) for n in nodes}
     if len(aggregates) > MOST_AGGREGATES:
         raise TooComplex(f"the statement has more than {MOST_AGGREGATES} different aggregates")
+    groups = prod(len(k.values) for k in keys.values())
+    if groups * len(aggregates) > MOST_DRAWS:
+        raise TooComplex(
+            f"the statement asks for {groups * len(aggregates)} released values, more than {MOST_DRAWS}",
+            hint="Group by fewer or coarser columns, or ask for fewer aggregates.",
+        )
     measures = sorted({m for a in aggregates.values() for m in a.measures}, key=lambda m: m.sql)
     return _Parts({n: (i, k) for i, (n, k) in enumerate(keys.items())}, aggregates, tuple(measures))
 
