@@ -45,7 +45,8 @@ KNOWN = {
     "SELECT many": Known((Column("i", INT8),), tuple((i,) for i in range(10))),
     "SELECT big": Known((Column("i", INT8), Column("t", TEXT)), tuple((i, "x" * 40) for i in range(30_000))),
     "SELECT $1": Known((Column("a", INT4), Column("b", TEXT)), (), (INT4, TEXT)),
-    "SELECT slow": Known(ONE, ((1,),), charged=True),
+    "SELECT slow": Known(ONE, ((1,),)),
+    "SELECT heavy": Known(ONE, ((1,),), charged=True),
     "SELECT dear": Known(ONE, charged=True),
     "SELECT broken": Known(ONE),
     "SELECT epsilon": Known((Column("epsilon", TEXT),)),
@@ -56,11 +57,12 @@ KNOWN = {
 
 @dataclass
 class FakeEngine:
-    """Knows ``KNOWN``; ``SELECT slow`` runs until it is cancelled."""
+    """Knows ``KNOWN``; ``SELECT slow`` runs until it is cancelled, ``SELECT heavy`` until that or ``finish``."""
 
     log: list[str] = field(default_factory=list)
     started: threading.Event = field(default_factory=threading.Event)
     cancelled: threading.Event = field(default_factory=threading.Event)
+    finish: threading.Event = field(default_factory=threading.Event)
     closed: threading.Event = field(default_factory=threading.Event)
 
     def database_exists(self, name: str) -> bool:
@@ -93,6 +95,7 @@ class FakeEngine:
     def cancel(self, session: str) -> None:
         self.log.append("cancel")
         self.cancelled.set()
+        self.finish.set()
 
     def show(self, caller: Caller, name: str, settings: Settings) -> str:
         return "0.5"
@@ -105,6 +108,18 @@ def _slow(engine: FakeEngine, _values: Sequence[object], _settings: Settings) ->
     raise Cancelled("canceling statement due to user request")
 
 
+def _heavy(
+    engine: FakeEngine, _values: Sequence[object], _settings: Settings
+) -> Sequence[tuple[object, ...]]:
+    engine.started.set()
+    if not engine.finish.wait(10):
+        raise AssertionError("nobody let it finish")
+    if engine.cancelled.is_set():
+        raise Cancelled("canceling statement due to user request")
+    engine.log.append("end SELECT heavy")
+    return KNOWN["SELECT heavy"].rows
+
+
 def _dear(_engine: FakeEngine, _values: Sequence[object], _settings: Settings) -> NoReturn:
     raise BudgetExceeded("budget research is spent", hint="ask for less")
 
@@ -115,6 +130,7 @@ def _broken(_engine: FakeEngine, _values: Sequence[object], _settings: Settings)
 
 SPECIAL = {
     "SELECT slow": _slow,
+    "SELECT heavy": _heavy,
     "SELECT dear": _dear,
     "SELECT broken": _broken,
     "SELECT epsilon": lambda _engine, _values, settings: ((settings["dp.epsilon"],),),

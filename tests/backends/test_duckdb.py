@@ -88,3 +88,17 @@ def test_what_is_no_database_is_refused(tmp_path: Path):
     path.write_bytes(b"not a database" * 1000)
     with pytest.raises(StartupError, match=r"cannot be opened"):
         DuckDB(path)
+
+
+def test_views_and_collated_texts_do_not_exist(tmp_path: Path):
+    file = tmp_path / "x.duckdb"
+    with duckdb.connect(file) as connection:
+        connection.execute("CREATE TABLE plain (name VARCHAR, n INTEGER)")
+        connection.execute("CREATE TABLE folded (name VARCHAR COLLATE NOCASE, n INTEGER)")
+        connection.execute("CREATE VIEW twice AS SELECT * FROM plain UNION ALL SELECT * FROM plain")
+    backend = DuckDB(file)
+    try:
+        tables = {name: [c.name for c in columns] for name, columns in backend.schema().tables.items()}
+    finally:
+        backend.close()
+    assert tables == {"plain": ["name", "n"], "folded": ["n"]}
