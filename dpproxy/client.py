@@ -171,10 +171,7 @@ class Client:
         try:
             self._leaving = True
             self._connection.close()
-            if self._padded is None or self._stopping:
-                self._interrupt()
-            if self._padded is not None and self._stopping:
-                self._padded.cancel()
+            (self.stop if self._stopping else self.cancel)()
             await self._settle()
             if self.session.caller is not None:
                 await self._outside(self.session.close)

@@ -12,6 +12,8 @@ from dpproxy.client import released_after
 from dpproxy.server import Options, Server
 from tests.fake_engine import FakeEngine, FakeUsers, next_result
 
+PADDING = 0.5
+
 
 @pytest.fixture
 def engine() -> FakeEngine:
@@ -97,6 +99,68 @@ def test_a_client_that_leaves_interrupts_its_statement(port: int, engine: FakeEn
     assert engine.cancelled.wait(5)
     assert engine.closed.wait(5)
     assert engine.log[-2:] == ["cancel", "close alice"]
+
+
+def sqlstate_of(connection: psycopg.Connection) -> bytes | None:
+    """Of the next result, which ends its query."""
+    result = next_result(connection.pgconn)
+    assert result is not None
+    assert next_result(connection.pgconn) is None
+    return result.error_field(psycopg.pq.DiagnosticField.SQLSTATE)
+
+
+@pytest.fixture
+def padded(engine: FakeEngine) -> Iterator[psycopg.Connection]:
+    """A client of a server with a padding of ``PADDING``."""
+    options = Options(port=0, padding=PADDING)
+    with Server(options, engine, FakeUsers()).running() as port, connect(port) as connection:
+        yield connection
+
+
+def test_a_cancel_leaves_charged_work_alone_and_the_next_waits_for_it(
+    padded: psycopg.Connection, engine: FakeEngine
+):
+    start = time.monotonic()
+    padded.pgconn.send_query(b"SELECT heavy")
+    assert engine.started.wait(5)
+    padded.cancel_safe()
+    assert sqlstate_of(padded) == b"57014"
+    assert time.monotonic() - start >= PADDING
+    padded.pgconn.send_query(b"SELECT many")
+    padded.cancel_safe()
+    assert sqlstate_of(padded) == b"57014"
+    padded.pgconn.send_query(b"SELECT 1")
+    time.sleep(0.1)
+    assert engine.log == ["open alice", "prepare SELECT heavy", "run SELECT heavy"]
+    engine.finish.set()
+    assert sqlstate_of(padded) is None
+    # The work ended after the first point of its grid: it shows at the second at the soonest.
+    assert time.monotonic() - start >= 2 * PADDING
+    assert engine.log[3:] == ["end SELECT heavy", "prepare SELECT 1", "run SELECT 1"]
+
+
+def test_a_cancel_shows_the_same_of_work_that_has_ended(padded: psycopg.Connection, engine: FakeEngine):
+    start = time.monotonic()
+    engine.finish.set()
+    padded.pgconn.send_query(b"SELECT heavy")
+    while "end SELECT heavy" not in engine.log:
+        time.sleep(0.005)
+    padded.cancel_safe()
+    assert sqlstate_of(padded) == b"57014"
+    assert time.monotonic() - start >= PADDING
+    assert padded.execute("SELECT 1").fetchone() == (1,)
+    assert "cancel" not in engine.log
+
+
+def test_a_client_that_leaves_does_not_interrupt_charged_work(port: int, engine: FakeEngine):
+    connection = connect(port)
+    connection.pgconn.send_query(b"SELECT heavy; SELECT 1")
+    assert engine.started.wait(5)
+    connection.close()
+    assert not engine.closed.wait(0.2)
+    engine.finish.set()
+    assert engine.closed.wait(5)
+    assert engine.log[-3:] == ["run SELECT heavy", "end SELECT heavy", "close alice"]
 
 
 def test_messages_sent_ahead_of_a_long_statement_are_answered_after_it(port: int, engine: FakeEngine):

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import psycopg
@@ -167,6 +168,64 @@ def test_connections_are_limited_and_freed(port: int):
         connection.close()
 
 
+def log_in_when_there_is_room(port: int) -> psycopg.Connection:
+    for _ in range(250):
+        with suppress(psycopg.OperationalError):
+            return psycopg.connect(dsn(port), autocommit=True)
+        time.sleep(0.02)
+    raise AssertionError("no place was given back")
+
+
+def test_clients_in_their_login_take_no_place(engine: FakeEngine, users: FakeUsers):
+    startup = b"\0\0\0\x23\0\x03\0\0user\0alice\0database\0main\0\0"
+    server = Server(Options(port=0, padding=0, max_connections=1), engine, users)
+    with server.running() as port, ExitStack() as stack:
+        raws = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(4)]
+        for raw in raws[:3]:
+            raw.sendall(startup)
+            assert raw.recv(1) == b"R"
+        raws.pop().close()
+        with log_in_when_there_is_room(port):
+            with pytest.raises(psycopg.OperationalError, match="too many connections") as caught:
+                psycopg.connect(dsn(port))
+            assert "password" not in str(caught.value)
+        fourth = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+        fourth.sendall(startup)
+        told = fourth.recv(1)
+        while told != b"R":  # the client that left above may still be leaving
+            fourth = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            fourth.sendall(startup)
+            told = fourth.recv(1)
+        with socket.create_connection(("127.0.0.1", port)) as fifth:
+            fifth.sendall(startup)
+            assert b"C53300" in fifth.recv(1000)
+        with pytest.raises(psycopg.OperationalError, match="too many connections"):
+            psycopg.connect(dsn(port))
+        for raw in (*raws, fourth):
+            raw.close()
+        log_in_when_there_is_room(port).close()
+
+
+def test_a_left_client_keeps_its_place_and_thread_until_its_work_has_ended(
+    engine: FakeEngine, users: FakeUsers
+):
+    with Server(Options(port=0, padding=0, max_connections=1), engine, users).running() as port:
+        connection = psycopg.connect(dsn(port))
+        connection.pgconn.send_query(b"SELECT heavy")
+        assert engine.started.wait(5)
+        connection.close()
+        for _ in range(3):
+            time.sleep(0.05)
+            with pytest.raises(psycopg.OperationalError, match="too many connections"):
+                psycopg.connect(dsn(port), connect_timeout=5)
+        assert not engine.closed.is_set()
+        engine.finish.set()
+        log_in_when_there_is_room(port).close()
+    assert engine.log[:5] == [
+        "open alice", "prepare SELECT heavy", "run SELECT heavy", "end SELECT heavy", "close alice",
+    ]  # fmt: skip
+
+
 def test_cancel_interrupts_the_statement_of_the_right_session(
     connection: psycopg.Connection, engine: FakeEngine, port: int
 ):
@@ -205,7 +264,8 @@ def test_outcomes_of_charged_statements_leave_on_the_grid(engine: FakeEngine, us
         assert PADDING <= timed(b"SELECT region") < 2 * PADDING
         assert PADDING <= timed(b"SELECT dear") < 2 * PADDING
         threading.Timer(1.2 * PADDING, connection.cancel_safe).start()
-        assert 2 * PADDING <= timed(b"SELECT slow") < 4 * PADDING
+        assert 2 * PADDING <= timed(b"SELECT heavy") < 4 * PADDING
+        assert not engine.finish.is_set()
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
@@ -265,11 +325,12 @@ def test_reasons_not_to_start_are_one_line(tmp_path: Path, engine: FakeEngine, u
         assert str(caught.value) == reason
 
 
-def test_a_stopping_server_says_goodbye(engine: FakeEngine, users: FakeUsers):
+@pytest.mark.parametrize("sql", [b"SELECT slow", b"SELECT heavy"])
+def test_a_stopping_server_says_goodbye(engine: FakeEngine, users: FakeUsers, sql: bytes):
     server = Server(Options(port=0, padding=0), engine, users)
     with server.running() as port:
         idle, busy = (psycopg.connect(dsn(port)) for _ in range(2))
-        busy.pgconn.send_query(b"SELECT slow")
+        busy.pgconn.send_query(sql)
         assert engine.started.wait(5)
     with pytest.raises(psycopg.errors.AdminShutdown):
         idle.execute("SELECT 1")
