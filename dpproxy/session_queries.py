@@ -1,8 +1,9 @@
 """Statements and portals of one session: the simple and the extended query protocol."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Final, NoReturn, TypeVar, assert_never
+from typing import Any, Final, NoReturn, assert_never
 
 from dpproxy.errors import (
     DuplicatePortal,
@@ -12,7 +13,6 @@ from dpproxy.errors import (
     ProtocolViolation,
     Refusal,
     SyntaxRefused,
-    TooComplex,
     UnknownPortal,
     UnknownStatement,
     Unsupported,
@@ -27,9 +27,6 @@ from dpproxy.wire import messages as m
 from dpproxy.wire.rows import encode_rows, expand_formats, row_description
 from dpproxy.wire.values import decode
 
-V = TypeVar("V")
-MOST_NAMED: Final = 10_000
-"""Prepared statements, and portals, that a session may hold."""
 ROWS_AT_ONCE: Final = 2000
 
 
@@ -61,6 +58,7 @@ class Queries:
     def _prepare(self, source: Source, types: Sequence[int], transaction: Transaction) -> Statement:
         """Read one statement; called off the event loop."""
         action: Command | EngineShow | Prepared | None = recognise(source)
+        source = replace(source, words=())  # read by now, and far larger than the text
         if action is not None:
             return Statement(source, action)
         if transaction.status is Status.FAILED:
@@ -138,7 +136,7 @@ class Queries:
         if message.name in statements:
             raise DuplicatePreparedStatement(f'prepared statement "{message.name}" already exists')
         statement = yield from work(partial(self._prepare_one, message))
-        _hold(statements, message.name, statement, "prepared statements")
+        self.state.hold_statement(message.name, statement)
         yield m.ParseComplete()
 
     def _prepare_one(self, message: m.Parse) -> Statement:
@@ -166,13 +164,15 @@ class Queries:
         given, wanted = len(message.values), len(statement.parameters)
         if given != wanted:
             raise ProtocolViolation(f"bind message supplies {given} parameters, but {wanted} are needed")
+        size = sum(4 + len(data or b"") for data in message.values)
+        self.state.check_room(message.portal, size)
         formats = expand_formats(message.formats, given)
         values = tuple(
             None if data is None else decode(kind, data, code)
             for kind, data, code in zip(statement.parameters, message.values, formats, strict=True)
         )
         shown = expand_formats(message.result_formats, len(statement.columns or ()))
-        _hold(portals, message.portal, Portal(statement, values, shown), "portals")
+        portals[message.portal] = Portal(statement, values, shown, size=size)
         yield m.BindComplete()
 
     def describe(self, message: m.Describe) -> Steps[None]:
@@ -247,12 +247,6 @@ def _passes(statement: Statement, trial: State) -> bool:
     except Refusal:
         return False
     return True
-
-
-def _hold(named: dict[str, V], name: str, value: V, what: str) -> None:
-    if len(named) >= MOST_NAMED:
-        raise TooComplex(f"more than {MOST_NAMED} {what} in one session", hint="close those no longer needed")
-    named[name] = value
 
 
 def _rows(answer: Answer, formats: Sequence[int], rows: Sequence[tuple[object, ...]]) -> Steps[None]:

@@ -18,7 +18,7 @@ _SHOW_ALL = (Column("name", TEXT), Column("setting", TEXT), Column("description"
 def read_modes(words: Words, prefix: str = "") -> tuple[tuple[str, str], ...]:
     """Transaction modes to the end of the statement, as settings; ``prefix`` goes before their names."""
     modes = []
-    while words.rest:
+    while words.ahead:
         modes.append(_read_mode(words))
         words.take(",")
     return tuple((prefix + name, value) for name, value in modes)
@@ -51,7 +51,7 @@ def read_set(words: Words) -> Command:
         return _read_value("client_encoding", words, local=scope == "local")
     if words.take("schema"):
         return _read_value("search_path", words, local=scope == "local")
-    start = words.rest[0].start if words.rest else None
+    start = words.ahead[0].start if words.ahead else None
     if words.take_one("authorization", "role"):
         raise Unsupported("changing the user of a session", hint="connect as that user", position=start)
     name = _read_name(words)
@@ -77,7 +77,7 @@ def read_show(words: Words) -> Command | EngineShow | None:
     if words.take("all"):
         words.end()
         return Command(_show_all, _SHOW_ALL)
-    start = words.rest[0].start if words.rest else None
+    start = words.ahead[0].start if words.ahead else None
     name = _read_shown(words)
     words.end()
     setting = find(name, position=start)

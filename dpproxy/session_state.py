@@ -2,11 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final, NoReturn
 
+from dpproxy.errors import TooComplex
 from dpproxy.pgtypes import Column, SqlType
 from dpproxy.plan import Answer, Prepared, Settings
 from dpproxy.statements import Source
 from dpproxy.transaction import Transaction
+
+MOST_STATEMENTS: Final = 1000
+"""Prepared statements that a session may hold."""
+MOST_TEXT: Final = 512_000
+"""Bytes of SQL that they may have together, with those that only a portal still holds."""
+MOST_PORTALS: Final = 100
+MOST_VALUES: Final = 4_000_000
+"""Bytes of parameters that the open portals of a session may have together, as they were sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,11 @@ class Statement:
         return None if self.action is None else self.action.columns
 
     @property
+    def size(self) -> int:
+        """Bytes of its text."""
+        return 0 if self.source is None else len(self.source.text.encode())
+
+    @property
     def charged(self) -> bool:
         """True where running it may debit the ledger."""
         return isinstance(self.action, Prepared) and self.action.charged
@@ -65,6 +80,8 @@ class Portal:
     answer: Answer | None = field(default=None, repr=False)
     given: int = 0
     """Rows handed out so far."""
+    size: int = 0
+    """Bytes of its parameters, as they were sent."""
 
     def part(self, limit: int) -> Sequence[tuple[object, ...]]:
         """The next rows of a computed answer, at most ``limit``, all of them for 0."""
@@ -82,6 +99,30 @@ class State:
     transaction: Transaction
     statements: dict[str, Statement] = field(default_factory=dict)
     portals: dict[str, Portal] = field(default_factory=dict)
+
+    def hold_statement(self, name: str, statement: Statement) -> None:
+        """Name a statement.
+
+        Errors: ``TooComplex``.
+        """
+        if len(self.statements) >= MOST_STATEMENTS:
+            _refuse_more(f"{MOST_STATEMENTS} prepared statements", "deallocate")
+        held = {id(s): s for s in self.statements.values()}
+        held |= {id(portal.statement): portal.statement for portal in self.portals.values()}
+        if sum(s.size for s in held.values()) + statement.size > MOST_TEXT:
+            _refuse_more(f"{MOST_TEXT} bytes of SQL in prepared statements", "deallocate")
+        self.statements[name] = statement
+
+    def check_room(self, name: str, size: int) -> None:
+        """Whether a portal with so many bytes of parameters may still be opened, or take the place of its namesake.
+
+        Errors: ``TooComplex``.
+        """
+        others = [portal.size for held, portal in self.portals.items() if held != name]
+        if len(others) >= MOST_PORTALS:
+            _refuse_more(f"{MOST_PORTALS} open portals", "close")
+        if sum(others) + size > MOST_VALUES:
+            _refuse_more(f"{MOST_VALUES} bytes of parameters in open portals", "close")
 
     def copy(self) -> "State":
         """A copy to try statements on."""
@@ -101,3 +142,7 @@ class State:
         """Undo the transaction's settings; portals end with it."""
         self.transaction.rollback()
         self.portals.clear()
+
+
+def _refuse_more(limit: str, verb: str) -> NoReturn:
+    raise TooComplex(f"more than {limit} in one session", hint=f"{verb} those no longer needed")

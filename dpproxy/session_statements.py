@@ -74,7 +74,7 @@ def _read_abort(words: Words) -> Command:
 
 def _read_end(words: Words) -> None:
     words.take_one("work", "transaction")
-    start = words.rest[0].start if words.rest else None
+    start = words.ahead[0].start if words.ahead else None
     if words.take("and", "chain"):
         raise Unsupported("AND CHAIN", hint="begin the next transaction with BEGIN", position=start)
     words.take("and", "no", "chain")

@@ -169,13 +169,13 @@ class Words:
         self._at = 0
 
     @property
-    def rest(self) -> tuple[Word, ...]:
-        """The words not yet taken."""
-        return self._source.words[self._at :]
+    def ahead(self) -> tuple[Word, ...]:
+        """The next word, nothing at the end."""
+        return self._source.words[self._at : self._at + 1]
 
     def take(self, *keywords: str) -> bool:
         """Take these keywords if they come next."""
-        following = self.rest[: len(keywords)]
+        following = self._source.words[self._at : self._at + len(keywords)]
         if tuple(w.text for w in following) != keywords or any(w.quoted for w in following):
             return False
         self._at += len(keywords)
@@ -198,7 +198,7 @@ class Words:
 
         Errors: ``SyntaxRefused`` at the end.
         """
-        if not self.rest:
+        if not self.ahead:
             self.refuse()
         self._at += 1
         return self._source.words[self._at - 1]
@@ -208,7 +208,11 @@ class Words:
 
         Errors: ``SyntaxRefused``.
         """
-        if not self.rest or self.rest[0].literal or not (self.rest[0].quoted or _PLAIN(self.rest[0].text)):
+        if (
+            not self.ahead
+            or self.ahead[0].literal
+            or not (self.ahead[0].quoted or _PLAIN(self.ahead[0].text))
+        ):
             self.refuse()
         return self.next().text
 
@@ -217,16 +221,16 @@ class Words:
 
         Errors: ``SyntaxRefused``; ``InvalidParameter`` for a number written in any other way.
         """
-        if self.rest and (self.rest[0].quoted or _PLAIN(self.rest[0].text)):
+        if self.ahead and (self.ahead[0].quoted or _PLAIN(self.ahead[0].text)):
             return self.next().text
         number = (self.take_one("+", "-") or "") + (self.take_one(".") or "")
-        if not self.rest or not _STARTS_A_NUMBER(number + self.rest[0].text):
+        if not self.ahead or not _STARTS_A_NUMBER(number + self.ahead[0].text):
             self.refuse()
         word = self.next()
         number += word.text
         # 1_0 and 0o7 come as two words without a space between them.
-        adjoined = self.rest and self.rest[0].start == word.start + len(word.text)
-        if not _NUMBER(number) or (adjoined and _PLAIN(self.rest[0].text)):
+        adjoined = self.ahead and self.ahead[0].start == word.start + len(word.text)
+        if not _NUMBER(number) or (adjoined and _PLAIN(self.ahead[0].text)):
             raise InvalidParameter(
                 "a number that is not plainly decimal",
                 hint="write it in decimal digits, such as 0.1, or as a string",
@@ -239,7 +243,7 @@ class Words:
 
         Errors: ``SyntaxRefused``.
         """
-        if self.rest:
+        if self.ahead:
             self.refuse()
 
     def refuse(self) -> NoReturn:
@@ -247,7 +251,7 @@ class Words:
 
         Errors: ``SyntaxRefused``, always.
         """
-        if self.rest:
-            word = self.rest[0]
+        if self.ahead:
+            word = self.ahead[0]
             raise SyntaxRefused(f'syntax error at or near "{word.text}"', position=word.start)
         raise SyntaxRefused("syntax error at end of input", position=len(self._source.text))

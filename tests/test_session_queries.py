@@ -1,6 +1,6 @@
 import pytest
 
-from dpproxy import session_queries
+from dpproxy import session_state
 from dpproxy.pgtypes import Column
 from dpproxy.wire import messages as m
 from dpproxy.wire.rows import encode_rows, row_description
@@ -278,13 +278,70 @@ def test_session_statements_are_prepared_too():
     )
 
 
-def test_names_are_limited(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(session_queries, "MOST_NAMED", 2)
+def told(said: list[m.Backend]) -> str:
+    """ "" where all went well, and else what was refused."""
+    errors = [x for x in said if isinstance(x, m.ErrorResponse)]
+    assert all(x.sqlstate == "54001" for x in errors)
+    return errors[0].message if errors else ""
+
+
+def test_the_number_of_prepared_statements_is_limited(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(session_state, "MOST_STATEMENTS", 2)
     session = logged_in()
-    said = [drive(session, m.Parse(name, "SELECT 1"))[0] for name in "abc"]
-    assert said[:2] == [m.ParseComplete()] * 2
-    assert isinstance(said[2], m.ErrorResponse)
-    assert said[2].sqlstate == "54001"
+    assert [told(drive(session, m.Parse(name, "SELECT 1"))) for name in ("a", "", "")] == [""] * 3
+    assert told(drive(session, m.Parse("c", "SELECT 1"))) == "more than 2 prepared statements in one session"
+    drive(session, m.Sync())
+    drive(session, m.Query("DEALLOCATE a"))
+    assert told(drive(session, m.Parse("c", "SELECT 1"))) == ""
+
+
+def test_the_text_of_prepared_statements_is_limited():
+    session = logged_in()
+    half = f"SET search_path = '{'é' * 125_000}'"
+    for name in ("a", "", ""):
+        assert told(drive(session, m.Parse(name, half))) == ""
+    drive(session, m.Bind("p", "", (), (), ()))
+    limit = "more than 512000 bytes of SQL in prepared statements in one session"
+    # The portal still holds the unnamed statement that this one takes the place of.
+    assert told(drive(session, m.Parse("", "SELECT 1" + " " * 20))) == ""
+    assert told(drive(session, m.Parse("b", half))) == limit
+    drive(session, m.Sync())
+    assert told(drive(session, m.Parse("b", half))) == ""
+    assert told(drive(session, m.Parse("c", half))) == limit
+
+
+def test_a_held_statement_keeps_no_words():
+    session = logged_in()
+    drive(session, m.Parse("a", "SET search_path = a, b"))
+    assert session._queries is not None
+    source = session._queries.state.statements["a"].source
+    assert source is not None
+    assert source.words == ()
+
+
+def test_open_portals_are_limited():
+    session = logged_in()
+    drive(session, m.Parse("", "SELECT 1"))
+    names = ["", "", *(f"p{n}" for n in range(99))]
+    assert {told(drive(session, m.Bind(name, "", (), (), ()))) for name in names} == {""}
+    limit = "more than 100 open portals in one session"
+    assert told(drive(session, m.Bind("more", "", (), (), ()))) == limit
+    drive(session, m.Sync())  # ends the transaction, and the portals with it
+    drive(session, m.Parse("", "SELECT 1"))
+    for name in names:
+        drive(session, m.Bind(name, "", (), (), ()))
+    drive(session, m.Close(b"P", "p1"))
+    assert told(drive(session, m.Bind("more", "", (), (), ()))) == ""
+
+
+def test_the_values_of_open_portals_are_limited():
+    session = logged_in()
+    drive(session, m.Parse("", "SELECT $1"))
+    values = (b"1", b"x" * 1_000_000)
+    for name in ("a", "b", "", ""):
+        assert told(drive(session, m.Bind(name, "", (), values, ()))) == ""
+    limit = "more than 4000000 bytes of parameters in open portals in one session"
+    assert told(drive(session, m.Bind("c", "", (), values, ()))) == limit
 
 
 def test_a_big_answer_comes_in_several_parts():

@@ -49,6 +49,12 @@ def test_set(sql: str, name: str, value: str):
     assert state.transaction.kept[name] == value
 
 
+def test_a_long_list_is_read_in_time_that_grows_with_it_only():
+    recognise(
+        split(f"SET search_path = {', '.join(['a'] * 100_000)}")[0]
+    )  # minutes, if it grew with the square
+
+
 def test_default_and_reset_go_back():
     for sql in ("SET application_name TO DEFAULT", "RESET application_name", "RESET ALL"):
         state = fresh()

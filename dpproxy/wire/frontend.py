@@ -36,7 +36,7 @@ MAX_STARTUP: Final = 10_000
 MAX_SASL: Final = 4 * 1024
 MAX_NAME: Final = 64 * 1024
 MAX_SQL: Final = 1024 * 1024
-MAX_BIND: Final = 16 * 1024 * 1024
+MAX_BIND: Final = 1024 * 1024
 MAX_COPY: Final = 1024 * 1024
 MIN_STARTUP: Final = 4
 
