@@ -17,6 +17,7 @@ from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, format_epsilon, nano_limit
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.analysis.scopes import Parameters
+from dpproxy.backends.columns import FEW
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.release import Release
 from dpproxy.backends.secret import load_secret
@@ -358,10 +359,8 @@ class Engine:
             raise Cancelled("canceling statement due to user request")
         reservation = self._ledger.reserve(charge)
         parameters = [self._secret.hex()] if plan.truncated else []
-        one_row = not plan.keys
-        exact = self._backend.run(
-            plan.exact, parameters, caller.session, one_row=one_row, cancelled=cancelled
-        )
+        few = plan.keys if plan.groups <= FEW else None
+        exact = self._backend.run(plan.exact, parameters, caller.session, few=few, cancelled=cancelled)
         released = self._release.draw(plan, exact)
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, released.value.schema) as writer:

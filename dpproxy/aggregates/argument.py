@@ -32,6 +32,8 @@ class Argument:
     low: int
     high: int
     typed: Typed
+    unrounded: exp.Expr | None = None
+    """Of a DOUBLE argument, the steps before they are rounded."""
 
     @property
     def width(self) -> int:
@@ -45,9 +47,16 @@ class Argument:
 
     @property
     def centred(self) -> exp.Expr:
-        """The row's steps from the centre."""
+        """The row's steps from the centre.
+
+        Of a DOUBLE they are taken before rounding, which is faster and stays inside the same whole steps: the
+        difference is monotone in the row's value, and exact where that is a whole step, so that rounding it cannot
+        pass the centred ends of the range.
+        """
         if self.centre == 0:
             return self.sql
+        if self.unrounded is not None:
+            return _rounded(duck.binary(exp.Sub, self.unrounded, duck.double(float(self.centre))))
         return duck.binary(exp.Sub, self.sql, duck.integer(self.centre))
 
     @property
@@ -100,7 +109,11 @@ def _double(typed: Typed, *, clamped: bool) -> Argument:
     )
     scaled = duck.binary(exp.Mul, inside, duck.double(2.0**-exponent))
     first, last = _outer(typed, unit)
-    return Argument(duck.cast(duck.call("round", scaled), "BIGINT"), unit, first, last, typed)
+    return Argument(_rounded(scaled), unit, first, last, typed, scaled)
+
+
+def _rounded(steps: exp.Expr) -> exp.Expr:
+    return duck.cast(duck.call("round", steps), "BIGINT")
 
 
 def _outer(typed: Typed, unit: Fraction) -> tuple[int, int]:

@@ -57,9 +57,9 @@ class Average:
         squares = duck.binary(
             exp.Add,
             duck.double((noise.sd[0] * unit) ** 2),
-            duck.binary(exp.Mul, from_count, from_count.copy()),
+            duck.binary(exp.Mul, from_count, from_count),
         )
-        return duck.binary(exp.Div, duck.call("sqrt", squares), count.copy())
+        return duck.binary(exp.Div, duck.call("sqrt", squares), count)
 
     def interval(
         self, columns: Sequence[exp.Expr], noise: Noise, confidence: Fraction
@@ -69,16 +69,14 @@ class Average:
         total, count = self._parts(columns)
         reach, slack = duck.double(halves[0] * float(self.argument.unit)), duck.double(float(halves[1]))
         few = duck.call("greatest", duck.binary(exp.Sub, count, slack), duck.double(1.0))
-        many = duck.binary(exp.Add, count.copy(), slack.copy())
-        low, high = duck.binary(exp.Sub, total, reach), duck.binary(exp.Add, total.copy(), reach.copy())
+        many = duck.binary(exp.Add, count, slack)
+        low, high = duck.binary(exp.Sub, total, reach), duck.binary(exp.Add, total, reach)
         zero = duck.double(0.0)
-        low_mean = duck.binary(
-            exp.Div, low, duck.case([(exp.GTE(this=low.copy(), expression=zero), many)], few)
-        )
+        low_mean = duck.binary(exp.Div, low, duck.case([(exp.GTE(this=low, expression=zero), many)], few))
         high_mean = duck.binary(
             exp.Div,
             high,
-            duck.case([(exp.GTE(this=high.copy(), expression=zero.copy()), few.copy())], many.copy()),
+            duck.case([(exp.GTE(this=high, expression=zero), few)], many),
         )
         return self._clamp(low_mean), self._clamp(high_mean)
 

@@ -16,7 +16,7 @@ def count_measure(counted: Typed | None) -> Measure:
     """Rows, or rows where ``counted`` is not NULL; both move by 1 with one row."""
     if counted is None or not counted.nullable:
         return Measure("COUNT(*)", 1)
-    return Measure(duck.text(exp.Count(this=(counted.presence or counted.sql).copy())), 1)
+    return Measure(duck.text(exp.Count(this=(counted.presence or counted.sql))), 1)
 
 
 @dataclass(frozen=True, slots=True)

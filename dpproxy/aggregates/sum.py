@@ -24,7 +24,7 @@ def sum_type(kind: SqlType) -> SqlType:
 
 def centred_measure(argument: Argument) -> Measure:
     """The sum of distances from the middle of the range, in steps."""
-    return Measure(duck.text(exp.Sum(this=argument.centred.copy())), argument.centred_width)
+    return Measure(duck.text(exp.Sum(this=argument.centred)), argument.centred_width)
 
 
 def steps_to_value(steps: exp.Expr, unit: Fraction) -> exp.Expr:
@@ -44,7 +44,7 @@ class Sum:
     def measures(self) -> tuple[Measure, ...]:
         if self.derived:
             return centred_measure(self.argument), count_measure(self.argument.typed)
-        return (Measure(duck.text(exp.Sum(this=self.argument.sql.copy())), self.argument.width),)
+        return (Measure(duck.text(exp.Sum(this=self.argument.sql)), self.argument.width),)
 
     @property
     def type(self) -> SqlType:
@@ -82,7 +82,7 @@ class Sum:
     ) -> tuple[exp.Expr, exp.Expr]:
         value = steps_to_value(self._steps(columns), self.argument.unit)
         half = duck.double(self._half_width(noise, confidence))
-        return duck.binary(exp.Sub, value, half), duck.binary(exp.Add, value.copy(), half.copy())
+        return duck.binary(exp.Sub, value, half), duck.binary(exp.Add, value, half)
 
     def error(self, noise: Noise, confidence: Fraction) -> Error:
         width = self.argument.width * self.argument.unit * noise.rows

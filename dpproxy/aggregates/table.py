@@ -17,8 +17,8 @@ from dpproxy.analysis.scopes import Scope
 from dpproxy.errors import UndefinedFunction, Unsupported
 from dpproxy.pgtypes import NUMERIC
 
-Averaged = frozenset[str]
-"""The arguments that an average of the same statement reads, as text."""
+Averaged = frozenset[exp.Expr]
+"""The arguments that an average of the same statement reads."""
 Builder = Callable[[Any, Scope, Averaged], Aggregate]
 
 
@@ -53,7 +53,7 @@ def _operand(node: exp.Expr, scope: Scope) -> Any:  # noqa: ANN401
 
 
 def _sum(node: exp.Sum, scope: Scope, averaged: Averaged) -> Aggregate:
-    return Sum(_operand(node, scope), node.this.sql() in averaged)
+    return Sum(_operand(node, scope), node.this in averaged)
 
 
 def _average(node: exp.Avg, scope: Scope, _: Averaged) -> Aggregate:
@@ -69,4 +69,4 @@ AGGREGATES: dict[type[exp.Expr], Builder] = {
 
 def averaged_arguments(nodes: list[exp.Expr]) -> Averaged:
     """The arguments of every AVG among the calls."""
-    return frozenset(n.this.sql() for n in nodes if type(n) is exp.Avg)
+    return frozenset(n.this for n in nodes if type(n) is exp.Avg)

@@ -190,9 +190,7 @@ def divided(a: Typed, digits: int, below: int, above: int) -> exp.Expr:
     Division drops what is left towards zero; ``below`` is added first to a number below zero, ``above`` to others.
     """
     zero = duck.integer(0)
-    nudge = duck.case(
-        [(exp.LT(this=a.sql.copy(), expression=zero), duck.integer(below))], duck.integer(above)
-    )
+    nudge = duck.case([(exp.LT(this=a.sql, expression=zero), duck.integer(below))], duck.integer(above))
     moved = duck.binary(exp.Add, duck.cast(a.sql, "HUGEINT"), nudge)
     return duck.binary(exp.IntDiv, moved, duck.integer(10**digits))
 

@@ -40,7 +40,7 @@ def compare(node: exp.Expr, kind: type[exp.Expr], a: Typed, b: Typed, scope: Sco
         )
     null_safe = kind in (exp.NullSafeEQ, exp.NullSafeNEQ)
     return boolean(
-        kind(this=pair[0].copy(), expression=pair[1].copy()),
+        kind(this=pair[0], expression=pair[1]),
         nullable=not null_safe and (a.nullable or b.nullable),
     )
 

@@ -31,8 +31,8 @@ def _between(column: Column, domain: Between) -> Typed:
         mapped = duck.clamp(raw, _constant(column, low), _constant(column, high))
     else:
         inside = exp.And(
-            this=exp.GTE(this=raw.copy(), expression=_constant(column, low)),
-            expression=exp.LTE(this=raw.copy(), expression=_constant(column, high)),
+            this=exp.GTE(this=raw, expression=_constant(column, low)),
+            expression=exp.LTE(this=raw, expression=_constant(column, high)),
         )
         mapped = duck.case([(inside, raw)], None)
     clamped = domain.outside is Outside.CLAMP
@@ -46,7 +46,7 @@ def _members(column: Column, domain: Members) -> Typed:
     values = [_bound(column, v) for v in domain.values if v is not None]
     if not values:
         return null(column.type)
-    test = exp.In(this=raw.copy(), expressions=[_constant(column, v) for v in values])
+    test = exp.In(this=raw, expressions=[_constant(column, v) for v in values])
     typed = _typed(column, duck.case([(test, raw)], None), values, nullable=True)
     if column.type.oid not in TEXTS:
         return typed

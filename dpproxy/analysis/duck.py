@@ -1,12 +1,19 @@
-"""Small pieces of DuckDB syntax trees, so that SQL is built and never pasted."""
+"""Small pieces of DuckDB syntax trees, so that SQL is built and never pasted.
 
+Trees are values here: a piece may stand in several places of several trees, and nobody changes one once it is built.
+"""
+
+import threading
 from collections.abc import Iterable
 from datetime import date, datetime
 from fractions import Fraction
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 
 from dpproxy.policy.model import Scalar
+
+_GENERATORS = threading.local()
 
 
 def column(name: str, table: str | None = None) -> exp.Column:
@@ -80,13 +87,22 @@ def clamp(expression: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
     """Clamp in the CASE form: faster than greatest/least, keeps NULL, and maps NaN to the upper bound."""
     return case(
         [
-            (exp.LT(this=expression.copy(), expression=low.copy()), low),
-            (exp.GT(this=expression.copy(), expression=high.copy()), high),
+            (exp.LT(this=expression, expression=low), low),
+            (exp.GT(this=expression, expression=high), high),
         ],
         expression,
     )
 
 
-def text(expression: exp.Expr) -> str:
-    """The tree as DuckDB SQL."""
-    return expression.sql(dialect="duckdb")
+def named(expression: exp.Expr, name: str) -> exp.Alias:
+    """``expression AS name``."""
+    return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
+
+
+def text(expression: exp.Expr, dialect: str = "duckdb") -> str:
+    """The tree as SQL. It is not copied first, as ``Expr.sql`` does: that takes most of the time of planning."""
+    generator = getattr(_GENERATORS, dialect, None)
+    if generator is None:
+        generator = Dialect.get_or_raise(dialect).generator()
+        setattr(_GENERATORS, dialect, generator)
+    return str(generator.generate(expression, copy=False))

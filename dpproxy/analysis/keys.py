@@ -67,9 +67,9 @@ def declared(key: Key, name: str, alias: str) -> exp.Expr:
 def inside(key: Key) -> exp.Expr:
     """True for rows whose key is a declared value."""
     known = [v for v in key.values if v is not None]
-    test: exp.Expr = exp.In(this=key.raw.copy(), expressions=[duck.constant(v) for v in known])
+    test: exp.Expr = exp.In(this=key.raw, expressions=[duck.constant(v) for v in known])
     if len(known) < len(key.values):
-        test = exp.Or(this=exp.Is(this=key.raw.copy(), expression=exp.Null()), expression=test)
+        test = exp.Or(this=exp.Is(this=key.raw, expression=exp.Null()), expression=test)
     return exp.Paren(this=test)
 
 

@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 
 import udfs
+from dpproxy.backends.columns import FEW, WHOLE, key_type
 from dpproxy.backends.duckdb import LOCKED
 from dpproxy.errors import Cancelled, DivisionByZero, Internal, NumberOutOfRange, Refusal
 from dpproxy.plan import KeyColumn, Plan
@@ -23,8 +24,6 @@ from udfs.privacy import Exact, Released
 
 LONGEST_ANSWER = 10.0
 """Seconds."""
-FEW = 500
-"""Keys up to which rows are fetched in less time than an Arrow table is made."""
 _ERRORS: dict[type[duckdb.Error], tuple[type[Refusal], str]] = {
     duckdb.OutOfRangeException: (NumberOutOfRange, "a number over released values is out of range"),
     duckdb.ConversionException: (NumberOutOfRange, "a number over released values is out of range"),
@@ -156,19 +155,8 @@ def key_table(keys: tuple[KeyColumn, ...]) -> pa.Table:
     rows: list[tuple[Scalar | None, ...]] = list(product(*(k.values for k in keys)))
     columns = {"o": pa.array(range(len(rows)), pa.int64())}
     for index, key in enumerate(keys):
-        columns[f"k{index}"] = pa.array([row[index] for row in rows], _arrow_type(key))
+        columns[f"k{index}"] = pa.array([row[index] for row in rows], key_type(key))
     return pa.table(columns)
 
 
-_MEASURES = pa.list_(pa.decimal128(38, 0))
-_ARROW = {
-    "bool": pa.bool_(),
-    "text": pa.string(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us"),
-    "numeric": pa.decimal128(38, 0),
-}
-
-
-def _arrow_type(key: KeyColumn) -> pa.DataType:
-    return _ARROW.get(key.type.name, pa.int64())
+_MEASURES = pa.list_(WHOLE)

@@ -85,7 +85,7 @@ def answer_sql(select: exp.Select, scope: ReleasedScope, *, clamp: bool, interva
             _add_interval(item, scope, values, outputs)
     _check_size(select, values, scope)
     answer = exp.Select(
-        expressions=[exp.alias_(v.sql.copy(), f"c{i}", quoted=True) for i, v in enumerate(values)],
+        expressions=[duck.named(v.sql, f"c{i}") for i, v in enumerate(values)],
         from_=exp.From(this=exp.Table(this=exp.to_identifier("released"))),
     )
     having = select.args.get("having")
@@ -126,7 +126,7 @@ def _output(item: Item, value: Typed, scope: ReleasedScope, *, clamp: bool) -> O
     if aggregate is not None:
         found = aggregate.error(scope.noise(aggregate), scope.confidence)
         error = ColumnError(
-            item.node.unnest().sql(dialect="postgres").lower(),
+            duck.text(item.node.unnest(), "postgres").lower(),
             found.sensitivity,
             found.noise_sd,
             found.half_width,
@@ -140,7 +140,7 @@ def _add_interval(item: Item, scope: ReleasedScope, values: list[Typed], outputs
     if item.node.unnest() not in scope.aggregates:
         return
     for end in ("ci_low", "ci_high"):
-        call = exp.Anonymous(this=end, expressions=[item.node.unnest().copy()])
+        call = exp.Anonymous(this=end, expressions=[item.node.unnest()])
         value = compile_expression(exp.Dot(this=exp.to_identifier("dp"), expression=call), scope.scope())
         values.append(value)
         outputs.append(Output(Column(f"{item.name}_{end}", value.type), None))
@@ -156,7 +156,7 @@ def ordering(
         descending = bool(entry.args.get("desc"))
         key = _order_key(entry.this, listed, values, scope)
         nulls_first = bool(entry.args.get("nulls_first"))
-        result.append(exp.Ordered(this=key.copy(), desc=descending, nulls_first=nulls_first))
+        result.append(exp.Ordered(this=key, desc=descending, nulls_first=nulls_first))
     return result
 
 

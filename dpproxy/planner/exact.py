@@ -53,7 +53,7 @@ def exact_sql(
         content = [duck.column(c.name) for c in context[1].tables[table.name]]
         source = _limit(limited, "row_number", key, content, unit.max_rows)
         where = []
-    columns = [exp.alias_(k.raw.copy(), f"k{i}") for i, k in enumerate(keys)]
+    columns = [duck.named(k.raw, f"k{i}") for i, k in enumerate(keys)]
     select = exp.Select(expressions=columns, from_=exp.From(this=source))
     for index, measure in enumerate(measures):
         # Our own text, read again with all the rest by the check of totality.
@@ -88,9 +88,9 @@ def _declared_only(groups: exp.Select, keys: Sequence[Key], measures: int) -> ex
 
 
 def _all(conditions: Sequence[exp.Expr]) -> exp.Expr:
-    result = conditions[0].copy()
+    result = conditions[0]
     for condition in conditions[1:]:
-        result = exp.And(this=result, expression=condition.copy())
+        result = exp.And(this=result, expression=condition)
     return result
 
 
@@ -100,7 +100,7 @@ def _present(table: TablePolicy, unit: Unit, policy: Policy, conditions: list[ex
     present: list[exp.Expr] = [exp.Not(this=exp.Is(this=key, expression=exp.Null()))]
     owner = _owner_keys(unit, policy)
     if owner is not None:
-        present.append(exp.In(this=key.copy(), query=exp.Subquery(this=owner)))
+        present.append(exp.In(this=key, query=exp.Subquery(this=owner)))
     return exp.Select(
         expressions=[exp.Star()],
         from_=exp.From(this=exp.Table(this=exp.to_identifier(table.name, quoted=True))),
@@ -114,12 +114,12 @@ def _limit(
     """At most ``most`` rows (row_number) or distinct contents (dense_rank) of each unit, by keyed hash."""
     secret = exp.Parameter(this=exp.Literal.number(1))
     order = [
-        duck.call("hash", secret, key.copy(), *(c.copy() for c in content)),
-        *(c.copy() for c in content),
+        duck.call("hash", secret, key, *(c for c in content)),
+        *(c for c in content),
     ]
     window = exp.Window(
         this=duck.call(rank),
-        partition_by=[key.copy()],
+        partition_by=[key],
         order=exp.Order(expressions=[exp.Ordered(this=o, desc=False, nulls_first=False) for o in order]),
     )
     kept = exp.Qualify(this=exp.LTE(this=window, expression=duck.integer(most)))

@@ -31,7 +31,7 @@ def plan_public(select: exp.Select, source: Source, context: Context, parameters
     scope = Scope(Level.RELEASED, _grouped_leaf(rows, keys), parameters) if grouped else rows
     values = [_finished(compile_expression(i.node, scope), scope, i.node) for i in listed]
     answer = exp.Select(
-        expressions=[exp.alias_(v.sql.copy(), f"c{i}", quoted=True) for i, v in enumerate(values)],
+        expressions=[duck.named(v.sql, f"c{i}") for i, v in enumerate(values)],
         from_=exp.From(this=exp.Table(this=exp.to_identifier(source.policy.name, quoted=True))),
     )
     if select.args.get("where") is not None:

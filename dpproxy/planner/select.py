@@ -8,6 +8,7 @@ from sqlglot import exp
 from dpproxy import settings as session
 from dpproxy.aggregates.model import Aggregate, Measure
 from dpproxy.aggregates.table import AGGREGATES, averaged_arguments
+from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean
 from dpproxy.analysis.keys import Key
 from dpproxy.analysis.position import position
@@ -167,6 +168,6 @@ def _unit_words(unit: Unit, source: Source) -> str:
 
 
 def _label(parts: _Parts, source: Source) -> str:
-    calls = ", ".join(n.sql(dialect="postgres").lower() for n in parts.aggregates)
+    calls = ", ".join(duck.text(n, "postgres").lower() for n in parts.aggregates)
     names = ", ".join(k.column.name for _, k in parts.keys.values())
     return f"{calls or 'keys'}{f' by {names}' if names else ''} on {source.policy.name}"

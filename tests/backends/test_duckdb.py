@@ -10,7 +10,7 @@ import pytest
 from dpproxy.backends.duckdb import DuckDB, column_type
 from dpproxy.errors import Cancelled, Internal, NumberOutOfRange, StartupError
 from dpproxy.pgtypes import INT4, INT8, NUMERIC, TEXT
-from dpproxy.plan import PublicPlan
+from dpproxy.plan import KeyColumn, PublicPlan
 
 
 @pytest.fixture
@@ -35,26 +35,36 @@ def test_columns_of_types_that_are_not_answered_do_not_exist(backend: DuckDB):
     assert column_type("INTEGER[]") is None
 
 
-@pytest.mark.parametrize("one_row", [True, False])
-def test_one_row_is_the_same_relation_either_way(backend: DuckDB, *, one_row: bool):
+@pytest.mark.parametrize("few", [(), None])
+def test_one_row_is_the_same_relation_either_way(backend: DuckDB, few: tuple[()] | None):
     sql = "SELECT CAST(SUM(a) AS HUGEINT) AS m0, CAST(SUM(a) FILTER (FALSE) AS HUGEINT) AS m1 FROM t"
-    exact = backend.run(sql, [], "s", one_row=one_row)
+    exact = backend.run(sql, [], "s", few=few)
     assert exact.value.column_names == ["m0", "m1"]
     assert exact.value.to_pylist() == [{"m0": 987655, "m1": None}]
 
 
-@pytest.mark.parametrize("one_row", [True, False])
-def test_a_parameter_is_bound(backend: DuckDB, *, one_row: bool):
-    exact = backend.run("SELECT CAST(length($1) AS HUGEINT) AS m0", ["abc"], "s", one_row=one_row)
+@pytest.mark.parametrize("few", [(), None])
+def test_a_parameter_is_bound(backend: DuckDB, few: tuple[()] | None):
+    exact = backend.run("SELECT CAST(length($1) AS HUGEINT) AS m0", ["abc"], "s", few=few)
     assert exact.value.to_pylist() == [{"m0": 3}]
 
 
-@pytest.mark.parametrize("one_row", [True, False])
-def test_an_error_does_not_quote_a_value(backend: DuckDB, *, one_row: bool):
+@pytest.mark.parametrize("few", [(), None])
+def test_an_error_does_not_quote_a_value(backend: DuckDB, few: tuple[()] | None):
     with pytest.raises(Internal) as refusal:
-        backend.run("SELECT CAST(CAST(a AS TINYINT) AS HUGEINT) AS m0 FROM t", [], "s", one_row=one_row)
+        backend.run("SELECT CAST(CAST(a AS TINYINT) AS HUGEINT) AS m0 FROM t", [], "s", few=few)
     assert "987654" not in str(refusal.value)
     assert refusal.value.__cause__ is None
+
+
+@pytest.mark.parametrize("few", [(KeyColumn(TEXT, ("x", "y")),), None])
+@pytest.mark.parametrize("condition", ["TRUE", "FALSE"])
+def test_keys_keep_their_types_whatever_the_rows(
+    backend: DuckDB, few: tuple[KeyColumn] | None, condition: str
+):
+    sql = f"SELECT b AS k0, CAST(COUNT(*) AS HUGEINT) AS m0 FROM t WHERE {condition} GROUP BY 1"
+    table = backend.run(sql, [], "s", few=few).value
+    assert [str(kind) for kind in table.schema.types] == ["string", "decimal128(38, 0)"]
 
 
 def test_a_public_table_is_read_as_it_is(backend: DuckDB):
@@ -70,7 +80,7 @@ def test_nothing_but_the_tables_is_reachable(backend: DuckDB):
 
 def test_an_interrupt_of_an_idle_session_does_nothing(backend: DuckDB):
     backend.interrupt("s")
-    assert backend.run("SELECT CAST(1 AS HUGEINT) AS m0", [], "s", one_row=True).value.num_rows == 1
+    assert backend.run("SELECT CAST(1 AS HUGEINT) AS m0", [], "s", few=()).value.num_rows == 1
 
 
 def test_a_running_statement_is_cancelled(backend: DuckDB):
@@ -78,7 +88,7 @@ def test_a_running_statement_is_cancelled(backend: DuckDB):
     timer.start()
     with pytest.raises(Cancelled):
         backend.run(
-            "SELECT CAST(count(*) AS HUGEINT) AS m0 FROM range(10000000000) AS r(i), t", [], "s", one_row=True
+            "SELECT CAST(count(*) AS HUGEINT) AS m0 FROM range(10000000000) AS r(i), t", [], "s", few=()
         )
     timer.join()
 

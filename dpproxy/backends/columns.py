@@ -1,0 +1,22 @@
+"""The Arrow types of what passes between the stages: keys in their physical form, and whole numbers."""
+
+import pyarrow as pa
+
+from dpproxy.plan import KeyColumn
+
+FEW = 500
+"""Keys up to which rows are fetched one by one in less time than an Arrow table is made."""
+WHOLE = pa.decimal128(38, 0)
+"""A measure."""
+_KEYS = {
+    "bool": pa.bool_(),
+    "text": pa.string(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+    "numeric": WHOLE,
+}
+
+
+def key_type(key: KeyColumn) -> pa.DataType:
+    """The type of a key column; integers, and whatever else is held as one, are 64-bit."""
+    return _KEYS.get(key.type.name, pa.int64())

@@ -1,0 +1,23 @@
+import pyarrow as pa
+import pytest
+
+from dpproxy.backends.columns import key_type
+from dpproxy.pgtypes import BOOL, DATE, INT2, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, SqlType
+from dpproxy.plan import KeyColumn
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (BOOL, pa.bool_()),
+        (TEXT, pa.string()),
+        (DATE, pa.date32()),
+        (TIMESTAMP, pa.timestamp("us")),
+        (NUMERIC, pa.decimal128(38, 0)),
+        (INT2, pa.int64()),
+        (INT4, pa.int64()),
+        (INT8, pa.int64()),
+    ],
+)
+def test_a_key_has_the_type_it_is_held_in(kind: SqlType, expected: pa.DataType):
+    assert key_type(KeyColumn(kind, ())) == expected
