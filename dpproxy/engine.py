@@ -1,8 +1,8 @@
 """The only path from a statement to its answer: replay? reserve, run, release, post-process, keep."""
 
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -14,7 +14,7 @@ from dpproxy import administration, output, payment, relations
 from dpproxy import settings as session_settings
 from dpproxy.accounting.inflight import InFlight
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Account, format_epsilon, nano_limit
+from dpproxy.accounting.model import Account, format_epsilon
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends.columns import FEW
@@ -156,29 +156,30 @@ class Engine:
             return "" if cost is None else format_epsilon(cost)
         if name != "dp.budget_remaining":
             raise UndefinedObject(f'unrecognized configuration parameter "{name}"')
-        wanted = session_settings.budget(settings)
-        granted = relations.granted_budgets(self.policy, caller)
-        left = {b.name: self._remaining(b.name, caller) for b in granted if wanted in (None, b.name)}
+        left = relations.remaining(self.policy, self._ledger, caller, session_settings.budget(settings))
         if len(left) == 1:
             return next(iter(left.values()))
         return ", ".join(f"{name}={value}" for name, value in left.items())
-
-    def _remaining(self, name: str, caller: Caller) -> str:
-        budget = self.policy.budgets[name]
-        limits = [
-            (Account.budget(name), budget.limit),
-            (Account.user(name, caller.user), budget.user_limit),
-            (Account.session(caller.session), budget.session_limit),
-        ]
-        left = [
-            nano_limit(limit) - self._ledger.spent(account) for account, limit in limits if limit is not None
-        ]
-        return format_epsilon(max(0, min(left)))
 
     # --- statements -------------------------------------------------------------------------------
 
     def prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
         """Parse and type a statement; nothing is spent. Raises a ``Refusal``."""
+        with self._cancellable(caller):
+            prepared = self._prepare(caller, sql, types, settings)
+            if self._session(caller.session).cancelled.is_set():
+                raise Cancelled("canceling statement due to user request")
+            return prepared
+
+    @contextmanager
+    def _cancellable(self, caller: Caller) -> Iterator[None]:
+        """A cancel that arrives inside is for this statement, and is forgotten afterwards."""
+        try:
+            yield
+        finally:
+            self._session(caller.session).cancelled.clear()
+
+    def _prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
         if is_privacy_statement(sql):
             listed = administration.columns(administration.read(sql, caller), self.policy)
             return Prepared(sql, (), listed, charged=False, body=_Body("administer"))
@@ -215,8 +216,7 @@ class Engine:
         body = prepared.body
         if not isinstance(body, _Body):
             raise TypeError("a statement of another engine")
-        with ExitStack() as end:
-            end.callback(self._session(caller.session).cancelled.clear)
+        with self._cancellable(caller):
             match body.kind:
                 case "administer":
                     return administration.run(prepared.sql, caller, self._store, self._schema, self._ledger)
@@ -232,9 +232,8 @@ class Engine:
     ) -> Answer:
         sql = prepared.sql
         plan = self._plan(caller, sql, body, values, settings, None)
-        if (
-            tuple(o.column for o in plan.outputs) != prepared.columns
-        ):  # dp.intervals or the policy moved meanwhile
+        # dp.intervals or the policy may have moved since it was prepared.
+        if tuple(o.column for o in plan.outputs) != prepared.columns:
             raise Unsupported("cached plan must not change result type", hint="Prepare the statement again.")
         if isinstance(plan, PublicPlan):
             rows = output.convert(plan.outputs, self._backend.run_public(plan, caller.session))
@@ -318,6 +317,8 @@ class Engine:
         """The released relation, from the store or anew, and what it cost this caller in nano-epsilon."""
         key = payment.release_key(plan)
         cancelled = self._session(caller.session).cancelled.is_set
+        if cancelled():
+            raise Cancelled("canceling statement due to user request")
         while True:
             replayed = self._replay(caller, plan, key)
             if replayed is not None:

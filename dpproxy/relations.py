@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import NANO, Account, nano_limit
+from dpproxy.accounting.model import NANO, Account, format_epsilon, nano_limit
 from dpproxy.pgtypes import INT8, NUMERIC, TEXT, TIMESTAMP, Column
 from dpproxy.plan import Caller
 from dpproxy.policy.model import Budget, Policy
@@ -84,6 +84,25 @@ def granted_budgets(policy: Policy, caller: Caller) -> list[Budget]:
     if caller.is_admin:
         names |= set(policy.budgets)
     return [policy.budgets[name] for name in sorted(n for n in names if n is not None)]
+
+
+def remaining(policy: Policy, ledger: Ledger, caller: Caller, wanted: str | None) -> dict[str, str]:
+    """What is left to a caller in each of their budgets, or in the wanted one: of the tightest limit, in epsilon."""
+    return {
+        budget.name: _left(budget, ledger, caller)
+        for budget in granted_budgets(policy, caller)
+        if wanted in (None, budget.name)
+    }
+
+
+def _left(budget: Budget, ledger: Ledger, caller: Caller) -> str:
+    limits = [
+        (Account.budget(budget.name), budget.limit),
+        (Account.user(budget.name, caller.user), budget.user_limit),
+        (Account.session(caller.session), budget.session_limit),
+    ]
+    left = [nano_limit(limit) - ledger.spent(account) for account, limit in limits if limit is not None]
+    return format_epsilon(max(0, min(left)))
 
 
 def _budgets(policy: Policy, ledger: Ledger, caller: Caller) -> Rows:

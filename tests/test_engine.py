@@ -326,3 +326,13 @@ def test_a_refusal_is_no_charge(engine: Engine):
         with pytest.raises(Refusal):
             ask(engine, sql)
     assert engine._ledger.entries() == []
+
+
+def test_a_cancel_while_a_statement_is_prepared_is_for_that_statement(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+):
+    with monkeypatch.context() as patched:
+        patched.setattr(engine, "_prepare", lambda *_: engine.cancel(ANN.session))
+        with pytest.raises(Cancelled, match="due to user request"):
+            ask(engine, COUNT)
+    assert ask(engine, COUNT).rows

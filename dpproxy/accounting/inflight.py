@@ -83,9 +83,7 @@ class InFlight(Generic[T]):
                 while flight.owned and not flight.done:
                     left = POLL if until is None else min(POLL, until - time.monotonic())
                     if left <= 0 or cancelled():
-                        raise Cancelled(
-                            "cancelled while waiting for the same question asked by somebody else"
-                        )
+                        raise Cancelled("canceling statement due to user request")
                     flight.landed.wait(left)
             finally:
                 flight.waiting -= 1
