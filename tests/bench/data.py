@@ -36,6 +36,7 @@ def make(path: Path, sizes: Sizes) -> None:
             connection.execute(f"CREATE TABLE {name} {COLUMNS}")
             connection.execute(f"INSERT INTO {name} {ROWS.format(rows=getattr(sizes, name))}")
         connection.execute(f"CREATE TABLE large_nullable AS {HOLES}")
+        connection.execute("CREATE TABLE large_open AS SELECT region, income, spend FROM large")
         connection.execute(
             f"CREATE TABLE visits AS SELECT CAST(hash(i + 4) % {sizes.visits // 10} AS BIGINT) AS person, "
             f"region, spend FROM ({ROWS.format(rows=sizes.visits).replace(' AS region,', ' AS region, i,', 1)})"
@@ -55,8 +56,10 @@ def policy() -> str:
         "spend": "BETWEEN 0 AND 1000",
         "cell": f"BETWEEN 0 AND {CELLS - 1}",
     }
-    present = {"large_nullable": ("region", "income", "spend"), "visits": ("region", "spend")}
-    for table in ("large", "large_nullable", "middle", "small", "visits"):
+    present = dict.fromkeys(("large_nullable", "large_open"), ("region", "income", "spend")) | {
+        "visits": ("region", "spend")
+    }
+    for table in ("large", "large_open", "large_nullable", "middle", "small", "visits"):
         lines.append(f"ALTER TABLE {table} SET PRIVACY {keys.get(table, 'KEY ROW')}")
         lines.append(f"ALTER TABLE {table} SET PRIVACY CEILING EPSILON {BUDGET}")
         lines += [
