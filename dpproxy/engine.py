@@ -202,8 +202,7 @@ class Engine:
             prepared = Prepared(sql, kinds, (Column("QUERY PLAN", TEXT),), charged=False, body=body)
         else:
             columns = tuple(o.column for o in plan.outputs)
-            charged = isinstance(plan, Plan) and not plan.free
-            prepared = Prepared(sql, kinds, columns, charged=charged, body=_Body("ask", tree, oids))
+            prepared = Prepared(sql, kinds, columns, charged=not plan.free, body=_Body("ask", tree, oids))
         if len(sql) > LARGEST_KEPT:
             return prepared
         if not kinds:  # the plan is final: nothing is left open for ``run`` to fill in
@@ -232,8 +231,9 @@ class Engine:
     ) -> Answer:
         sql = prepared.sql
         plan = self._plan(caller, sql, body, values, settings, None)
-        # dp.intervals or the policy may have moved since it was prepared.
-        if tuple(o.column for o in plan.outputs) != prepared.columns:
+        # dp.intervals or the policy may have moved since; what was not said to be charged is not padded either.
+        is_dearer = not plan.free and not prepared.charged
+        if is_dearer or tuple(o.column for o in plan.outputs) != prepared.columns:
             raise Unsupported("cached plan must not change result type", hint="Prepare the statement again.")
         if isinstance(plan, PublicPlan):
             rows = output.convert(plan.outputs, self._backend.run_public(plan, caller.session))

@@ -123,6 +123,11 @@ class PublicPlan:
     sql: str
     outputs: tuple[Output, ...]
 
+    @property
+    def free(self) -> bool:
+        """Running it debits nothing."""
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:

@@ -19,6 +19,7 @@ from dpproxy.errors import (
     UndefinedColumn,
     UndefinedObject,
     UndefinedTable,
+    Unsupported,
 )
 from dpproxy.plan import Answer, Caller
 from dpproxy.settings import DEFAULTS
@@ -336,3 +337,19 @@ def test_a_cancel_while_a_statement_is_prepared_is_for_that_statement(
         with pytest.raises(Cancelled, match="due to user request"):
             ask(engine, COUNT)
     assert ask(engine, COUNT).rows
+
+
+def test_a_statement_prepared_as_free_is_not_charged_later(engine: Engine):
+    prepared = engine.prepare(ROOT, "ALTER TABLE u SET PRIVACY PUBLIC", (), DEFAULTS)
+    engine.run(ROOT, prepared, (), DEFAULTS)
+    public = engine.prepare(ANN, "SELECT count(*) FROM u", (), DEFAULTS)
+    assert not public.charged
+    for sql in (
+        "ALTER TABLE u SET PRIVACY KEY ROW",
+        "ALTER TABLE u SET PRIVACY CEILING EPSILON 3",
+        "GRANT SELECT ON u TO analyst WITH PRIVACY BUDGET b",
+    ):
+        engine.run(ROOT, engine.prepare(ROOT, sql, (), DEFAULTS), (), DEFAULTS)
+    with pytest.raises(Unsupported):
+        engine.run(ANN, public, (), DEFAULTS)
+    assert engine.prepare(ANN, "SELECT count(*) FROM u", (), DEFAULTS).charged
