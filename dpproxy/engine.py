@@ -23,7 +23,7 @@ from dpproxy.backends.release import Release
 from dpproxy.backends.secret import load_secret
 from dpproxy.backends.snapshot import snapshot
 from dpproxy.config import Config
-from dpproxy.errors import BudgetExceeded, Cancelled, UndefinedObject, Unsupported
+from dpproxy.errors import BudgetExceeded, Cancelled, Refusal, UndefinedObject, Unsupported
 from dpproxy.pgcatalog.catalogue import Catalogue
 from dpproxy.pgcatalog.scopes import own_names
 from dpproxy.pgcatalog.view import CatalogueView
@@ -32,6 +32,7 @@ from dpproxy.plan import Answer, Caller, Plan, Prepared, PublicPlan, Settings
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.explain import explain_json, explain_text, split_explain
+from dpproxy.planner.refusals import GENERAL
 from dpproxy.planner.select import plan_select
 from dpproxy.policy.files import apply_files
 from dpproxy.policy.model import Policy
@@ -173,9 +174,12 @@ class Engine:
 
     @contextmanager
     def _cancellable(self, caller: Caller) -> Iterator[None]:
-        """A cancel that arrives inside is for this statement, and is forgotten afterwards."""
+        """A cancel that arrives inside is for this statement, and is forgotten afterwards; refusals get a hint."""
         try:
             yield
+        except Refusal as refusal:
+            refusal.hint = refusal.hint or GENERAL.get(refusal.sqlstate)
+            raise
         finally:
             self._session(caller.session).cancelled.clear()
 
@@ -392,9 +396,5 @@ PLANNED_BY = (
 
 def _planned_by(policy: Policy, caller: Caller, settings: Settings) -> tuple[object, ...]:
     """Everything beside its text and parameters that a plan depends on."""
-    return (
-        tuple(settings[name] for name in PLANNED_BY),
-        caller.roles,
-        policy.version,
-        policy.data_version,
-    )
+    given = tuple(settings[name] for name in PLANNED_BY)
+    return given, caller.roles, policy.version, policy.data_version

@@ -22,6 +22,7 @@ from dpproxy.errors import (
     Unsupported,
 )
 from dpproxy.plan import Answer, Caller
+from dpproxy.planner.refusals import GENERAL
 from dpproxy.settings import DEFAULTS
 from tests.proxies import started, write_home
 
@@ -353,3 +354,29 @@ def test_a_statement_prepared_as_free_is_not_charged_later(engine: Engine):
     with pytest.raises(Unsupported):
         engine.run(ANN, public, (), DEFAULTS)
     assert engine.prepare(ANN, "SELECT count(*) FROM u", (), DEFAULTS).charged
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM t FOR UPDATE",
+        "SELECT count(*) FROM nope",
+        "SELECT sum(sum(x)) FROM t",
+        "SELECT sum(k) FROM t",
+        "SELECT count(*) FROM t WHERE x = 'y'",
+        "SELECT count(*) FROM t GROUP BY 7",
+        "SELECT count(*) FROM t LIMIT -1",
+        "VACUUM",
+        "SELECT count(*) FROM read_csv('/etc/passwd')",
+    ],
+)
+def test_every_refusal_says_where_and_what_instead(engine: Engine, sql: str):
+    with pytest.raises(Refusal) as caught:
+        engine.prepare(ANN, sql, (), DEFAULTS)
+    assert caught.value.hint
+    assert caught.value.position is not None
+
+
+def test_the_hint_for_a_missing_table_lists_the_tables(engine: Engine):
+    statement = GENERAL["42P01"].split(";")[0]
+    assert ("t",) in ask(engine, statement).rows

@@ -229,3 +229,19 @@ def refuse_clause(node: exp.Expr, name: str, value: object) -> Unsupported:
         words = "ORDER BY inside an aggregate"
     hint = HINTS.get(type(inside)) if inside is not None else None
     return Unsupported(f"{words} is not supported", hint=hint, position=position(inside) or position(node))
+
+
+GENERAL: dict[str, str] = {
+    "0A000": "What is answered: SELECT keys, count, sum, avg FROM one table WHERE ... GROUP BY declared columns "
+    "HAVING ... ORDER BY ... LIMIT n;",
+    "22023": "EXPLAIN (PRIVACY) <query>; shows what a statement would cost and how far off it would be.",
+    "22P02": "Write a literal of that type, or CAST the other side.",
+    "22003": "Use a smaller number, or CAST to numeric or double precision.",
+    "42601": "What is answered: SELECT keys, count, sum, avg FROM one table WHERE ... GROUP BY declared columns;",
+    "42803": "Aggregates stand in the SELECT list, HAVING and ORDER BY, and not inside each other.",
+    "42804": "sum and avg take numbers; count(x) takes any column.",
+    "42P01": "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'; lists the tables to ask.",
+    "42P18": "Write parameters as $1, $2, ... beside something that tells their type, or CAST them.",
+    "54001": "Ask for less in one statement.",
+}
+"""What to do instead, by SQLSTATE, where the place that refused knew nothing better."""
