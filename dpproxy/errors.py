@@ -153,12 +153,6 @@ class UndefinedObject(Refusal):
     sqlstate = "42704"
 
 
-class DuplicateObject(Refusal):
-    """A name that is taken."""
-
-    sqlstate = "42710"
-
-
 class GroupingError(Refusal):
     """A column that is neither grouped nor aggregated, or an aggregate where none may stand."""
 

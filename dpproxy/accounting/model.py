@@ -233,16 +233,6 @@ def format_epsilon(nano: int) -> str:
     return f"{whole}.{rest:09d}".rstrip("0").rstrip(".")
 
 
-def nano_epsilon(epsilon: Fraction) -> int:
-    """A loss in nano-epsilon, rounded up.
-
-    Example:
-        >>> nano_epsilon(Fraction(1, 3))
-        333333334
-    """
-    return -((-epsilon.numerator * NANO) // epsilon.denominator)
-
-
 def nano_limit(epsilon: Fraction) -> int:
     """A limit in nano-epsilon, rounded down and held to what an account can hold."""
     return min(MAX_NANO, epsilon.numerator * NANO // epsilon.denominator)

@@ -1,6 +1,6 @@
 """A compiled expression: DuckDB SQL with its PostgreSQL type, its bounds and whether it can be NULL."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlglot import exp
@@ -66,10 +66,6 @@ class Typed:
     def is_null(self) -> bool:
         """The constant NULL."""
         return self.is_constant and self.constant is None
-
-    def with_bounds(self, low: Fraction | None, high: Fraction | None) -> "Typed":
-        """The same expression, its bounds replaced."""
-        return replace(self, low=low, high=high)
 
 
 def boolean(sql: exp.Expr, *, nullable: bool) -> Typed:

@@ -17,9 +17,9 @@ from dpproxy.accounting.model import (
     account_of,
     format_epsilon,
     key_of,
-    nano_epsilon,
     nano_limit,
 )
+from udfs.privacy import Loss
 
 
 def test_names_cannot_run_into_each_other():
@@ -60,7 +60,7 @@ def test_a_charge_the_ledger_could_not_hold_is_refused(make: Callable[..., Charg
 
 @given(st.fractions(min_value=0, max_value=10**6))
 def test_losses_round_up_and_limits_down(epsilon: Fraction):
-    loss, limit = nano_epsilon(epsilon), nano_limit(epsilon)
+    loss, limit = Loss.of(epsilon).nano, nano_limit(epsilon)
     assert limit <= epsilon * NANO <= loss
     assert loss - limit == (0 if (epsilon * NANO).denominator == 1 else 1)
 

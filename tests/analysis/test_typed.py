@@ -50,4 +50,3 @@ def test_null_has_the_bounds_of_nothing():
 
 def test_a_truth_value_is_no_number():
     assert not boolean(duck.constant(value=True), nullable=False).is_number
-    assert number(Fraction(-3)).with_bounds(Fraction(-4), Fraction(0)).magnitude == 4
