@@ -2,14 +2,15 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import assert_never
 
 from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import WIDEST, Typed, nearest_double, null
-from dpproxy.errors import BoundsMissing
+from dpproxy.errors import BoundsMissing, Unsupported
 from dpproxy.pgtypes import FLOAT4, FLOATS, NUMERIC, TEXTS, Column
-from dpproxy.policy.model import Between, Domain, Members, Outside, Scalar
+from dpproxy.policy.model import Between, Discovered, Domain, Members, Outside, References, Scalar
 
 
 def read_column(column: Column, domain: Domain) -> Typed:
@@ -22,6 +23,13 @@ def read_column(column: Column, domain: Domain) -> Typed:
             return _between(column, domain)
         case Members():
             return _members(column, domain)
+        case References() | Discovered():
+            raise Unsupported(
+                f'column "{column.name}" has a domain that queries do not read yet',
+                hint="An administrator lists its values: SET PRIVACY DOMAIN IN (...).",
+            )
+        case _:
+            assert_never(domain)
 
 
 def _between(column: Column, domain: Between) -> Typed:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import date, timedelta
 from fractions import Fraction
+from typing import assert_never
 
 from sqlglot import exp
 
@@ -11,7 +12,7 @@ from dpproxy.analysis.domains import read_column
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import BoundsMissing, TooComplex
 from dpproxy.pgtypes import DATE, FLOATS, INTEGERS, NUMERIC, TEXTS, Column
-from dpproxy.policy.model import Between, Domain, Members, Scalar
+from dpproxy.policy.model import Between, Discovered, Domain, Members, References, Scalar
 
 MOST_KEYS = 100_000
 
@@ -45,6 +46,10 @@ def group_key(column: Column, domain: Domain, at: int | None) -> Key:
             return Key(column, typed, _grouped(column, typed, values), physical)
         case Between(low, high):
             return Key(column, typed, typed.sql, _enumerate(column, low, high, at))
+        case References() | Discovered():
+            raise _not_enumerable(column, at)
+        case _:
+            assert_never(domain)
 
 
 def _grouped(column: Column, typed: Typed, values: tuple[Scalar | None, ...]) -> exp.Expr:

@@ -7,16 +7,20 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from fractions import Fraction
+from typing import assert_never
 
 from dpproxy.policy.cursor import RESERVED
 from dpproxy.policy.model import (
     Between,
     Budget,
     ColumnPolicy,
+    Discovered,
     Domain,
     Exposure,
     Grant,
+    Members,
     Policy,
+    References,
     Scalar,
     TablePolicy,
     Unit,
@@ -150,9 +154,17 @@ def _column(column: ColumnPolicy) -> Iterator[str]:
 
 
 def _domain(domain: Domain) -> str:
-    if isinstance(domain, Between):
-        return f"BETWEEN {constant(domain.low)} AND {constant(domain.high)} OUTSIDE {domain.outside.value}"
-    return f"IN ({', '.join(map(constant, domain.values))})"
+    match domain:
+        case Between(low, high, outside):
+            return f"BETWEEN {constant(low)} AND {constant(high)} OUTSIDE {outside.value}"
+        case Members(values):
+            return f"IN ({', '.join(map(constant, values))})"
+        case References(table, column):
+            return f"REFERENCES {identifier(table)} ({identifier(column)})"
+        case Discovered():
+            return "DISCOVERED"
+        case _:
+            assert_never(domain)
 
 
 def _grant(grant: Grant) -> str:

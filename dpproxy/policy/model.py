@@ -35,7 +35,33 @@ class Members:
     values: tuple[Scalar | None, ...]
 
 
-Domain = Between | Members
+@dataclass(frozen=True, slots=True)
+class References:
+    """DOMAIN REFERENCES t (c): the values of a column of a public table; NULL is none of them."""
+
+    table: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """DOMAIN DISCOVERED: any value of the type; it bounds nothing, and keys need a threshold and a delta."""
+
+
+Domain = Between | Members | References | Discovered
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """DOMAIN (a, b) REFERENCES t (c, d): together, the columns have the values of a row of a public table.
+
+    ``columns`` and ``referenced`` are of one length, at least 2, in corresponding order. Each of ``columns`` may have a
+    domain of its own besides.
+    """
+
+    columns: tuple[str, ...]
+    table: str
+    referenced: tuple[str, ...]
 
 
 class ColumnClass(Enum):
@@ -97,6 +123,8 @@ class TablePolicy:
     columns: dict[str, ColumnPolicy] = field(default_factory=dict)
     ceiling: Ceiling | None = None
     expected_rows: int | None = None
+    composites: tuple[Composite, ...] = ()
+    """Key sets of several columns together, at most one for a set of columns, sorted by their names."""
 
 
 @dataclass(frozen=True, slots=True)
