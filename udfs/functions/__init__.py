@@ -1,0 +1,1 @@
+"""The functions of SQL, one file per family, listed by hand in ``table``."""

@@ -1,0 +1,22 @@
+"""What a function of SQL is, for its registration and for its place in the list."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function for SQL: its arguments as shown, and the Arrow function or the macro's body behind it.
+
+    ``run`` gets one Arrow column per type of ``types`` and returns a column of ``returns``; without it the
+    function is the macro ``body``, which may use every function listed before it.
+    """
+
+    name: str
+    arguments: str
+    returns: str
+    does: str
+    types: tuple[str, ...] = ()
+    run: Callable[..., Any] | None = None
+    body: str = ""

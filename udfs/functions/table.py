@@ -1,0 +1,28 @@
+"""Every function of SQL: a family is added here, in the order of ``dp_functions()``."""
+
+from collections.abc import Callable
+from typing import Final
+
+from udfs.functions import staircase
+from udfs.functions.model import Function
+from udfs.pool import Pool
+
+FAMILIES: Final[tuple[Callable[[Pool], tuple[Function, ...]], ...]] = (staircase.functions,)
+
+
+def functions(pool: Pool) -> tuple[Function, ...]:
+    """Return every function, the list of them last."""
+    listed = tuple(function for family in FAMILIES for function in family(pool))
+    return (*listed, _catalogue(listed))
+
+
+def _catalogue(listed: tuple[Function, ...]) -> Function:
+    rows = ", ".join(
+        "(" + ", ".join(map(_literal, (f.name, f.arguments, f.returns, f.does))) + ")" for f in listed
+    )
+    body = f'TABLE SELECT * FROM (VALUES {rows}) AS t("function", arguments, returns, description)'  # noqa: S608
+    return Function("dp_functions", "", "TABLE", "this list", body=body)
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
