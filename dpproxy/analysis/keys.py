@@ -11,7 +11,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import BoundsMissing, TooComplex
-from dpproxy.pgtypes import DATE, FLOATS, INTEGERS, NUMERIC, TEXTS, Column
+from dpproxy.pgtypes import DATE, FLOATS, INTEGERS, NUMERIC, TEXTS, Column, SqlType
 from dpproxy.policy.model import Between, Discovered, Domain, Members, References, Scalar
 
 MOST_KEYS = 100_000
@@ -19,15 +19,21 @@ MOST_KEYS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One GROUP BY column: how it is read, and every value it can take, in declared order.
+    """One GROUP BY key: how it is read, and every value it can take, in declared order.
 
-    ``values`` are in the physical form of ``typed`` (whole numbers of the last digit for numeric columns).
+    ``name`` is for people: a column's, or the expression as it was written. ``values`` are in the physical form of
+    ``typed`` (whole numbers of the last digit for numeric keys); rows are grouped by ``raw``.
     """
 
-    column: Column
+    name: str
     typed: Typed
     raw: exp.Expr
     values: tuple[Scalar | None, ...]
+
+    @property
+    def type(self) -> SqlType:
+        """The type a client sees."""
+        return self.typed.type
 
     @property
     def is_raw(self) -> bool:
@@ -43,9 +49,9 @@ def group_key(column: Column, domain: Domain, at: int | None) -> Key:
             if column.type.oid in FLOATS or (column.type.oid == NUMERIC.oid and None in values):
                 raise _not_enumerable(column, at)
             physical = tuple(_physical(v, typed.scale) for v in values)
-            return Key(column, typed, _grouped(column, typed, values), physical)
+            return Key(column.name, typed, _grouped(column, typed, values), physical)
         case Between(low, high):
-            return Key(column, typed, typed.sql, _enumerate(column, low, high, at))
+            return Key(column.name, typed, typed.sql, _enumerate(column, low, high, at))
         case References() | Discovered():
             raise _not_enumerable(column, at)
         case _:

@@ -62,7 +62,7 @@ class ReleasedScope:
     def _leaf(self, node: exp.Expr) -> Typed | None:
         if node in self.keys:
             index, key = self.keys[node]
-            held, kind, longest = duck.column(f"k{index}"), key.column.type, key.typed.longest
+            held, kind, longest = duck.column(f"k{index}"), key.type, key.typed.longest
             return Typed(held, kind, key.typed.scale, nullable=None in key.values, longest=longest)
         aggregate = self.aggregates.get(node)
         if aggregate is not None:

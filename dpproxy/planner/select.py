@@ -89,7 +89,7 @@ def _plan_protected(
         truncated=exact.truncated,
         release=release_sql(len(keys), parts.measures, None if vacuous else allocation),
         answer=answer.sql,
-        keys=tuple(KeyColumn(k.column.type, k.values) for k in keys),
+        keys=tuple(KeyColumn(k.type, k.values) for k in keys),
         mechanism=mechanism,
         loss=loss if mechanism else Loss(0),
         factor=allocation.factor if allocation else 0,
@@ -169,5 +169,5 @@ def _unit_words(unit: Unit, source: Source) -> str:
 
 def _label(parts: _Parts, source: Source) -> str:
     calls = ", ".join(duck.text(n, "postgres").lower() for n in parts.aggregates)
-    names = ", ".join(k.column.name for _, k in parts.keys.values())
+    names = ", ".join(k.name for _, k in parts.keys.values())
     return f"{calls or 'keys'}{f' by {names}' if names else ''} on {source.policy.name}"
