@@ -6,6 +6,7 @@ from typing import assert_never
 from dpproxy.pgtypes import Schema
 from dpproxy.policy.apply_budget import change_budget, change_grant
 from dpproxy.policy.apply_column import change_column
+from dpproxy.policy.apply_reference import change_composite
 from dpproxy.policy.apply_table import change_table
 from dpproxy.policy.model import Policy
 from dpproxy.policy.statements import (
@@ -13,6 +14,7 @@ from dpproxy.policy.statements import (
     BudgetChange,
     Change,
     ColumnChange,
+    CompositeChange,
     GrantChange,
     TableChange,
 )
@@ -34,6 +36,8 @@ def apply(policy: Policy, change: Change, schema: Schema | None) -> Policy:
     """
     if isinstance(change, TableChange):
         return change_table(policy, change, schema)
+    if isinstance(change, CompositeChange):
+        return change_composite(policy, change, schema)
     if isinstance(change, ColumnChange):
         return change_column(policy, change, schema)
     if isinstance(change, BudgetChange):

@@ -4,7 +4,7 @@ The version and the data version are counters of the state, not declarations, an
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import assert_never
@@ -30,16 +30,31 @@ _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 def dump(policy: Policy) -> list[str]:
-    """Statements without semicolons: budgets, then each table with its columns, then grants; by name."""
+    """Statements without semicolons: budgets, then each table with its columns, then grants; by name.
+
+    What refers to a public table stands after the tables, which are public by then.
+    """
+    tables = [policy.tables[name] for name in sorted(policy.tables)]
     return [
         *(_budget(policy.budgets[name]) for name in sorted(policy.budgets)),
-        *(line for name in sorted(policy.tables) for line in _table(policy.tables[name])),
+        *(_alter(table, column, text) for table in tables for column, text in _own(table)),
+        *(statement for table in tables for statement in references(table)),
         *(_grant(grant) for grant in sorted(policy.grants, key=lambda g: (g.table, g.role))),
     ]
 
 
+def references(table: TablePolicy) -> list[str]:
+    """The statements of one table that refer to public tables."""
+    return [_alter(table, column, text) for column, text in _referring(table)]
+
+
 def declarations(table: TablePolicy) -> Iterator[tuple[str | None, str]]:
     """The column (None for the table itself) and what stands after SET PRIVACY, one for each declaration."""
+    yield from _own(table)
+    yield from _referring(table)
+
+
+def _own(table: TablePolicy) -> Iterator[tuple[str | None, str]]:
     yield None, _exposure(table)
     if table.ceiling is not None:
         delta = f" DELTA {decimal(table.ceiling.delta)}" if table.ceiling.delta else ""
@@ -49,6 +64,21 @@ def declarations(table: TablePolicy) -> Iterator[tuple[str | None, str]]:
         yield None, f"EXPECTED ROWS {table.expected_rows}"
     for name in sorted(table.columns):
         yield from ((name, text) for text in _column(table.columns[name]))
+
+
+def _referring(table: TablePolicy) -> Iterator[tuple[str | None, str]]:
+    """What refers to public tables."""
+    for name in sorted(table.columns):
+        domain = table.columns[name].domain
+        if isinstance(domain, References):
+            yield name, f"DOMAIN {_domain(domain)}"
+    for one in table.composites:
+        columns, target = _names(one.columns), identifier(one.table)
+        yield None, f"DOMAIN ({columns}) REFERENCES {target} ({_names(one.referenced)})"
+
+
+def _names(columns: Iterable[str]) -> str:
+    return ", ".join(map(identifier, columns))
 
 
 def identifier(name: str) -> str:
@@ -118,11 +148,9 @@ def _budget(budget: Budget) -> str:
     return f"CREATE PRIVACY BUDGET {identifier(budget.name)} LIMIT EPSILON {limit}{clauses} REFRESH NEVER"
 
 
-def _table(table: TablePolicy) -> Iterator[str]:
-    alter = f"ALTER TABLE {identifier(table.name)}"
-    for column, text in declarations(table):
-        of_column = "" if column is None else f" ALTER COLUMN {identifier(column)}"
-        yield f"{alter}{of_column} SET PRIVACY {text}"
+def _alter(table: TablePolicy, column: str | None, text: str) -> str:
+    of_column = "" if column is None else f" ALTER COLUMN {identifier(column)}"
+    return f"ALTER TABLE {identifier(table.name)}{of_column} SET PRIVACY {text}"
 
 
 def _exposure(table: TablePolicy) -> str:
@@ -147,7 +175,7 @@ def _key(unit: Unit) -> str:
 def _column(column: ColumnPolicy) -> Iterator[str]:
     if column == ColumnPolicy():
         yield "HIDDEN"
-    if column.domain is not None:
+    if column.domain is not None and not isinstance(column.domain, References):
         yield f"DOMAIN {_domain(column.domain)}"
     if column.column_class is not None:
         yield f"CLASS {column.column_class.value}"

@@ -10,20 +10,25 @@ from dpproxy.policy.model import ColumnClass, Exposure, Outside
 from dpproxy.policy.statements import (
     Amount,
     ColumnChange,
+    CompositeChange,
     Name,
     SetBetween,
     SetCeiling,
     SetColumnClass,
     SetColumnHidden,
+    SetComposite,
+    SetCompositeHidden,
+    SetDiscovered,
     SetExpectedRows,
     SetExposure,
     SetKey,
     SetMembers,
+    SetReferences,
     TableChange,
 )
 
 
-def alter_table(cursor: Cursor) -> TableChange | ColumnChange:
+def alter_table(cursor: Cursor) -> TableChange | CompositeChange | ColumnChange:
     """What follows ALTER."""
     cursor.expect("table", after="ALTER")
     table = cursor.table("TABLE")
@@ -66,23 +71,33 @@ def _key(cursor: Cursor, table: Name) -> SetKey:
         )
     if not cursor.accept_symbol("("):
         cursor.refuse([], "KEY")
-    key = _closed_column(cursor)
+    key = _single(cursor, _closed_columns(cursor))
     references = None
     if cursor.accept("references"):
-        target = cursor.table("REFERENCES")
-        cursor.symbol("(", "the referenced table's name")
-        references = (target, _closed_column(cursor))
+        target, columns = _target(cursor)
+        references = (target, _single(cursor, columns))
     limits = clauses(cursor, {("max", "rows"): "max_rows", ("max", "groups"): "max_groups"})
     return SetKey(table, key, references, **limits)
 
 
-def _closed_column(cursor: Cursor) -> Name:
-    """One column and the closing parenthesis."""
-    column = cursor.name("column", '"("')
-    if cursor.accept_symbol(","):
-        cursor.unsupported("a key of several columns", position=column.position)
+def _target(cursor: Cursor) -> tuple[Name, tuple[Name, ...]]:
+    """What follows REFERENCES: a table and columns of it."""
+    table = cursor.table("REFERENCES")
+    cursor.symbol("(", "the referenced table's name")
+    return table, _closed_columns(cursor)
+
+
+def _single(cursor: Cursor, columns: tuple[Name, ...]) -> Name:
+    if len(columns) > 1:
+        cursor.unsupported("a key of several columns", position=columns[0].position)
+    return columns[0]
+
+
+def _closed_columns(cursor: Cursor) -> tuple[Name, ...]:
+    """Columns and the closing parenthesis."""
+    columns = cursor.listed(lambda after: cursor.name("column", after), '"("')
     cursor.symbol(")", "the column's name")
-    return column
+    return columns
 
 
 def _ceiling(cursor: Cursor, table: Name) -> SetCeiling:
@@ -101,15 +116,23 @@ def _expected(cursor: Cursor, table: Name) -> SetExpectedRows:
     return SetExpectedRows(table, amount(cursor, "EXPECTED ROWS"))
 
 
-def _for_columns(word: str) -> Callable[[Cursor, Name], NoReturn]:
-    """A declaration that belongs to a column."""
+def _composite(cursor: Cursor, table: Name) -> CompositeChange:
+    """DOMAIN (a, b) REFERENCES t (c, d): of one column it would be ALTER COLUMN's."""
+    if not cursor.accept_symbol("("):
+        _of_a_column("DOMAIN", cursor.before.position)
+    columns = _closed_columns(cursor)
+    if len(columns) == 1:
+        _of_a_column("DOMAIN", columns[0].position)
+    if cursor.accept("hidden"):
+        return SetCompositeHidden(table, columns)
+    cursor.expect("references", after='")"')
+    return SetComposite(table, columns, *_target(cursor))
 
-    def refuse(cursor: Cursor, _: Name) -> NoReturn:
-        hint = f"Write ALTER TABLE ... ALTER COLUMN ... SET PRIVACY {word} ..."
-        message = f"{word} is declared of a column, not of a table"
-        raise SyntaxRefused(message, hint=hint, position=cursor.before.position)
 
-    return refuse
+def _of_a_column(word: str, position: int | None) -> NoReturn:
+    hint = f"Write ALTER TABLE ... ALTER COLUMN ... SET PRIVACY {word} ..."
+    message = f"{word} is declared of a column, not of a table"
+    raise SyntaxRefused(message, hint=hint, position=position)
 
 
 def _between(cursor: Cursor, table: Name, column: Name) -> SetBetween:
@@ -137,6 +160,17 @@ def _domain(cursor: Cursor, table: Name, column: Name) -> ColumnChange:
     return cursor.choose(_DOMAIN, "DOMAIN", _UNLISTED)(cursor, table, column)
 
 
+def _references(cursor: Cursor, table: Name, column: Name) -> SetReferences:
+    target, columns = _target(cursor)
+    if len(columns) > 1:
+        raise SyntaxRefused(
+            "one column has the values of one column",
+            hint="Of several together: ALTER TABLE ... SET PRIVACY DOMAIN (...) REFERENCES ... (...).",
+            position=columns[1].position,
+        )
+    return SetReferences(table, column, (target, columns[0]))
+
+
 def _class(cursor: Cursor, table: Name, column: Name) -> SetColumnClass:
     column_class = cursor.choose(_CLASSES, "CLASS")
     if column_class is ColumnClass.QUASI_IDENTIFIER:
@@ -144,27 +178,23 @@ def _class(cursor: Cursor, table: Name, column: Name) -> SetColumnClass:
     return SetColumnClass(table, column, column_class)
 
 
-def _later(construct: str, hint: str | None = None) -> Callable[[Cursor, Name, Name], NoReturn]:
-    """A domain that is not there yet."""
-
-    def refuse(cursor: Cursor, _table: Name, _column: Name) -> NoReturn:
-        cursor.unsupported(construct, hint, cursor.before.position)
-
-    return refuse
+def _taxonomy(cursor: Cursor, _table: Name, _column: Name) -> NoReturn:
+    hint = "List the values: DOMAIN IN (...)."
+    cursor.unsupported("DOMAIN TAXONOMY", hint, cursor.before.position)
 
 
 def _blocks(cursor: Cursor, _: Name) -> NoReturn:
     cursor.unsupported("BLOCKS BY", position=cursor.before.position)
 
 
-_TABLE: dict[str, Callable[[Cursor, Name], TableChange]] = {
+_TABLE: dict[str, Callable[[Cursor, Name], TableChange | CompositeChange]] = {
     "key": _key,
     "public": lambda _, table: SetExposure(table, Exposure.PUBLIC),
     "hidden": lambda _, table: SetExposure(table, Exposure.HIDDEN),
     "ceiling": _ceiling,
     "expected": _expected,
-    "domain": _for_columns("DOMAIN"),
-    "class": _for_columns("CLASS"),
+    "domain": _composite,
+    "class": lambda cursor, _: _of_a_column("CLASS", cursor.before.position),
     "blocks": _blocks,
 }
 _COLUMN: dict[str, Callable[[Cursor, Name, Name], ColumnChange]] = {
@@ -172,7 +202,7 @@ _COLUMN: dict[str, Callable[[Cursor, Name, Name], ColumnChange]] = {
     "hidden": lambda _, table, column: SetColumnHidden(table, column),
     "class": _class,
 }
-_UNLISTED = frozenset({"domain", "class", "blocks", "references", "discovered", "taxonomy"})
+_UNLISTED = frozenset({"class", "blocks", "taxonomy"})
 """Known, and refused with a hint: not among what a message offers."""
 
 _CLASSES = {
@@ -180,11 +210,10 @@ _CLASSES = {
     "quasi": ColumnClass.QUASI_IDENTIFIER,
     "sensitive": ColumnClass.SENSITIVE,
 }
-_LISTED = "List the values: DOMAIN IN (...)."
 _DOMAIN: dict[str, Callable[[Cursor, Name, Name], ColumnChange]] = {
     "between": _between,
     "in": _members,
-    "references": _later("DOMAIN REFERENCES", _LISTED),
-    "discovered": _later("DOMAIN DISCOVERED", _LISTED),
-    "taxonomy": _later("DOMAIN TAXONOMY", _LISTED),
+    "references": _references,
+    "discovered": lambda _, table, column: SetDiscovered(table, column),
+    "taxonomy": _taxonomy,
 }

@@ -83,6 +83,24 @@ class SetExpectedRows:
 
 
 @dataclass(frozen=True, slots=True)
+class SetComposite:
+    """ALTER TABLE ... SET PRIVACY DOMAIN (...) REFERENCES target (...)."""
+
+    table: Name
+    columns: tuple[Name, ...]
+    target: Name
+    referenced: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetCompositeHidden:
+    """ALTER TABLE ... SET PRIVACY DOMAIN (...) HIDDEN."""
+
+    table: Name
+    columns: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SetBetween:
     """ALTER COLUMN ... SET PRIVACY DOMAIN BETWEEN."""
 
@@ -101,6 +119,23 @@ class SetMembers:
     column: Name
     values: tuple[Literal, ...]
     position: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SetReferences:
+    """ALTER COLUMN ... SET PRIVACY DOMAIN REFERENCES; ``target`` is (table, column)."""
+
+    table: Name
+    column: Name
+    target: tuple[Name, Name]
+
+
+@dataclass(frozen=True, slots=True)
+class SetDiscovered:
+    """ALTER COLUMN ... SET PRIVACY DOMAIN DISCOVERED."""
+
+    table: Name
+    column: Name
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +217,9 @@ class Show:
 
 
 TableChange = SetKey | SetExposure | SetCeiling | SetExpectedRows
-ColumnChange = SetBetween | SetMembers | SetColumnHidden | SetColumnClass
+CompositeChange = SetComposite | SetCompositeHidden
+ColumnChange = SetBetween | SetMembers | SetReferences | SetDiscovered | SetColumnHidden | SetColumnClass
 BudgetChange = CreateBudget | DropBudget
 GrantChange = GrantSelect | RevokeSelect
-Change = TableChange | ColumnChange | BudgetChange | GrantChange | AdvanceDataVersion
+Change = TableChange | CompositeChange | ColumnChange | BudgetChange | GrantChange | AdvanceDataVersion
 Statement = Change | Show

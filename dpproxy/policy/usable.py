@@ -1,31 +1,96 @@
 """A stored policy held against the data as it is now: what no longer fits is hidden, never guessed at."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from dpproxy.errors import Refusal
 from dpproxy.pgtypes import Schema
 from dpproxy.policy.apply import apply
-from dpproxy.policy.dump import dump
-from dpproxy.policy.model import Policy, TablePolicy
+from dpproxy.policy.dump import dump, references
+from dpproxy.policy.model import ColumnPolicy, Composite, Policy, References, TablePolicy
 from dpproxy.policy.store import change_of
 
 
 def usable(policy: Policy, schema: Schema) -> tuple[Policy, list[str]]:
-    """The policy without the tables whose declarations do not fit the schema, and a line for each of these.
+    """The policy as statements are planned by, and a line for each declaration that does not fit.
 
-    A table dropped or retyped since it was declared is one; the stored policy keeps it.
+    A table dropped or retyped since it was declared is left out; a domain that refers to a table no longer public is
+    left out alone. The columns of a key set of several have, each by itself, the values of the column it refers to,
+    unless they have a domain of their own. The stored policy keeps everything.
     """
-    misfits = {name: _misfit(table, schema) for name, table in policy.tables.items()}
-    kept = {name: table for name, table in policy.tables.items() if misfits[name] is None}
-    lines = [f'table "{name}" stays hidden: {reason}' for name, reason in sorted(misfits.items()) if reason]
+    lines: list[str] = []
+    bare: dict[str, TablePolicy] = {}
+    for name, table in sorted(policy.tables.items()):
+        without = _without_references(table)
+        reason = _misfit(Policy(), dump(Policy(tables={name: without})), schema)
+        if reason is None:
+            bare[name] = without
+        else:
+            lines.append(f'table "{name}" stays hidden: {reason}')
+    kept: dict[str, TablePolicy] = {}
+    for name in bare:
+        kept[name], left_out = _fitting(policy.tables[name], bare, schema)
+        lines += left_out
     return replace(policy, tables=kept), lines
 
 
-def _misfit(table: TablePolicy, schema: Schema) -> str | None:
-    """Why a table's declarations do not fit, None where they do."""
-    policy = Policy()
+def _fitting(
+    table: TablePolicy, bare: Mapping[str, TablePolicy], schema: Schema
+) -> tuple[TablePolicy, list[str]]:
+    """The table with those of its references to public tables that fit, and a line for each other one."""
+    lines: list[str] = []
+    others = Policy(tables=dict(bare))
+    columns = dict(table.columns)
+    for name, column in sorted(table.columns.items()):
+        if not isinstance(column.domain, References):
+            continue
+        reason = _misfit(others, references(TablePolicy(table.name, columns={name: column})), schema)
+        if reason is not None:
+            columns[name] = replace(column, domain=None)
+            lines.append(f'column "{name}" of table "{table.name}" stays hidden: {reason}')
+    composites: list[Composite] = []
+    derived: dict[str, ColumnPolicy] = {}
+    for one in table.composites:
+        alone = TablePolicy(table.name, composites=(one,))
+        reason = _hidden(one, table) or _misfit(others, references(alone), schema)
+        if reason is None:
+            composites.append(one)
+            derived |= {name: c for name, c in _derived(one, table).items() if name not in derived}
+        else:
+            listed = ", ".join(f'"{name}"' for name in one.columns)
+            lines.append(f'the key set of {listed} of table "{table.name}" is not used: {reason}')
+    return replace(table, columns=columns | derived, composites=tuple(composites)), lines
+
+
+def _without_references(table: TablePolicy) -> TablePolicy:
+    """The table without what refers to public tables."""
+    columns = {
+        name: replace(column, domain=None) if isinstance(column.domain, References) else column
+        for name, column in table.columns.items()
+    }
+    return replace(table, columns=columns, composites=())
+
+
+def _hidden(one: Composite, table: TablePolicy) -> str | None:
+    """Why a key set has a column that is declared hidden."""
+    hidden = next((name for name in one.columns if table.columns.get(name) == ColumnPolicy()), None)
+    return None if hidden is None else f'column "{hidden}" is hidden'
+
+
+def _derived(one: Composite, table: TablePolicy) -> dict[str, ColumnPolicy]:
+    """The domains that a key set gives to its columns without a domain of their own."""
+    found = {}
+    for name, referenced in zip(one.columns, one.referenced, strict=True):
+        own = table.columns.get(name, ColumnPolicy())
+        if own.domain is None:
+            found[name] = replace(own, domain=References(one.table, referenced))
+    return found
+
+
+def _misfit(policy: Policy, statements: Iterable[str], schema: Schema) -> str | None:
+    """Why statements do not fit after a policy, None where they do."""
     try:
-        for sql in dump(Policy(tables={table.name: table})):
+        for sql in statements:
             policy = apply(policy, change_of(sql), schema)
     except Refusal as refusal:
         return refusal.message

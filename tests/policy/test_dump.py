@@ -30,12 +30,15 @@ from dpproxy.policy.model import (
     Ceiling,
     ColumnClass,
     ColumnPolicy,
+    Composite,
+    Discovered,
     Domain,
     Exposure,
     Grant,
     Members,
     Outside,
     Policy,
+    References,
     Scalar,
     TablePolicy,
     Unit,
@@ -43,11 +46,14 @@ from dpproxy.policy.model import (
 from dpproxy.policy.store import change_of
 
 TABLES = ["visits", "Patients", "odd name", 'quo"te', "select", "ärzte"]
+PUBLIC = "Codes"
 TYPES: dict[str, SqlType] = {
     "key": INT8, "Cost": NUMERIC, "weight": FLOAT8, "note's": TEXT, "born": DATE, "seen": TIMESTAMP,
     "paid": TIMESTAMPTZ, "smokes": BOOL,
 }  # fmt: skip
-SCHEMA = Schema({table: tuple(Column(name, kind) for name, kind in TYPES.items()) for table in TABLES})
+SCHEMA = Schema(
+    {table: tuple(Column(name, kind) for name, kind in TYPES.items()) for table in [*TABLES, PUBLIC]}
+)
 
 integers = st.integers(-(2**63), 2**63 - 1)
 decimals = st.decimals(-(10**9), 10**9, places=6).map(lambda d: Fraction(str(d)))
@@ -69,9 +75,12 @@ deltas = st.integers(0, 10**12 - 1).map(lambda n: Fraction(n, 10**12))
 
 
 def domains(column: str) -> st.SearchStrategy[Domain]:
-    members = st.lists(st.none() | values[column], min_size=1, max_size=4, unique=True).map(
-        lambda v: Members(tuple(v))
-    )
+    listed = st.lists(st.none() | values[column], min_size=1, max_size=4, unique=True)
+    members: st.SearchStrategy[Domain] = listed.map(lambda v: Members(tuple(v)))
+    if TYPES[column] != FLOAT8:
+        members |= st.just(References(PUBLIC, column))
+    if TYPES[column] in {TEXT, INT8, DATE, TIMESTAMP, TIMESTAMPTZ}:
+        members |= st.just(Discovered())
     if TYPES[column] in {TEXT, BOOL}:
         return members
     bounds = st.tuples(values[column], values[column]).map(sorted)
@@ -85,6 +94,15 @@ def columns(draw: st.DrawFn) -> dict[str, ColumnPolicy]:
     names = draw(st.lists(st.sampled_from(list(TYPES)), unique=True, max_size=3))
     classes = st.none() | st.sampled_from(ColumnClass)
     return {name: ColumnPolicy(draw(st.none() | domains(name)), draw(classes)) for name in names}
+
+
+@st.composite
+def composites(draw: st.DrawFn) -> tuple[Composite, ...]:
+    keys = st.lists(st.sampled_from([n for n in TYPES if n != "weight"]), unique=True, min_size=2, max_size=3)
+    chosen = {frozenset(names): names for names in draw(st.lists(keys, max_size=2))}
+    return tuple(
+        sorted((Composite(tuple(n), PUBLIC, tuple(n)) for n in chosen.values()), key=lambda c: c.columns)
+    )
 
 
 @st.composite
@@ -106,6 +124,7 @@ def tables(draw: st.DrawFn, index: int) -> TablePolicy:
         draw(columns()),
         draw(st.none() | st.builds(Ceiling, epsilons, deltas)) if owner else None,
         draw(st.none() | st.integers(1, 10**15)),
+        draw(composites()),
     )
 
 
@@ -126,6 +145,7 @@ def budgets(draw: st.DrawFn, name: str) -> Budget:
 def policies(draw: st.DrawFn) -> Policy:
     chosen = sorted(draw(st.sets(st.sampled_from(range(len(TABLES))), max_size=4)))
     declared = {TABLES[index]: draw(tables(index)) for index in chosen}
+    declared[PUBLIC] = TablePolicy(PUBLIC, Exposure.PUBLIC)
     names = draw(st.lists(st.sampled_from(["research", "Odd one", "limit"]), unique=True, max_size=3))
     paid = {name: draw(budgets(name)) for name in names}
     grants = []
@@ -170,12 +190,24 @@ def test_what_it_looks_like(applied: Callable[..., Policy]):
         'ALTER TABLE "Odd Name" SET PRIVACY CEILING EPSILON 20 DELTA 1e-5',
         'ALTER TABLE "Odd Name" ALTER COLUMN "select" SET PRIVACY DOMAIN BETWEEN 0 AND 1e2',
     )
+    policy = applied(
+        'ALTER TABLE "Odd Name" ALTER COLUMN "select" SET PRIVACY CLASS SENSITIVE',
+        "ALTER TABLE patients ALTER COLUMN sex SET PRIVACY DOMAIN REFERENCES visits (note)",
+        "ALTER TABLE patients SET PRIVACY DOMAIN (sex, patient_id) REFERENCES visits (note, visit_id)",
+        'ALTER TABLE patients ALTER COLUMN "Zip" SET PRIVACY DOMAIN DISCOVERED',
+        to=policy,
+    )
     assert dump(policy) == [
         "CREATE PRIVACY BUDGET research LIMIT EPSILON 8 DELTA 0.000001 MAX EPSILON 0.5 REFRESH NEVER",
         'ALTER TABLE "Odd Name" SET PRIVACY KEY ("select") MAX ROWS 3 MAX GROUPS 2',
         'ALTER TABLE "Odd Name" SET PRIVACY CEILING EPSILON 20 DELTA 0.00001 ACCOUNTANT BASIC',
         'ALTER TABLE "Odd Name" ALTER COLUMN "select" SET PRIVACY DOMAIN BETWEEN 0 AND 100 OUTSIDE CLAMP',
+        'ALTER TABLE "Odd Name" ALTER COLUMN "select" SET PRIVACY CLASS SENSITIVE',
+        "ALTER TABLE patients SET PRIVACY HIDDEN",
+        'ALTER TABLE patients ALTER COLUMN "Zip" SET PRIVACY DOMAIN DISCOVERED',
         "ALTER TABLE visits SET PRIVACY PUBLIC",
+        "ALTER TABLE patients ALTER COLUMN sex SET PRIVACY DOMAIN REFERENCES visits (note)",
+        "ALTER TABLE patients SET PRIVACY DOMAIN (sex, patient_id) REFERENCES visits (note, visit_id)",
         "GRANT SELECT ON visits TO analysts WITH PRIVACY BUDGET research",
     ]
 

@@ -16,10 +16,14 @@ from dpproxy.policy.statements import (
     SetCeiling,
     SetColumnClass,
     SetColumnHidden,
+    SetComposite,
+    SetCompositeHidden,
+    SetDiscovered,
     SetExpectedRows,
     SetExposure,
     SetKey,
     SetMembers,
+    SetReferences,
     Statement,
 )
 
@@ -61,6 +65,16 @@ def number(value: int | Fraction) -> Literal:
             SetMembers(T, C, (Literal(LiteralKind.TEXT, "f"), Literal(LiteralKind.NULL, None))),
         ),
         (COLUMN + "DOMAIN IN ()", SetMembers(T, C, ())),
+        (
+            COLUMN + "DOMAIN REFERENCES public.wards (ward)",
+            SetReferences(T, C, (Name("wards"), Name("ward"))),
+        ),
+        (COLUMN + "DOMAIN DISCOVERED", SetDiscovered(T, C)),
+        (
+            TABLE + "DOMAIN (c, d) REFERENCES wards (a, b)",
+            SetComposite(T, (C, Name("d")), Name("wards"), (Name("a"), Name("b"))),
+        ),
+        (TABLE + "DOMAIN (c, d) HIDDEN", SetCompositeHidden(T, (C, Name("d")))),
         (COLUMN + "HIDDEN", SetColumnHidden(T, C)),
         ("ALTER TABLE t ALTER c SET PRIVACY HIDDEN", SetColumnHidden(T, C)),
         (COLUMN + "CLASS IDENTIFIER", SetColumnClass(T, C, ColumnClass.IDENTIFIER)),
@@ -90,7 +104,7 @@ def test_names_keep_their_place():
         (
             TABLE + "KYE (c)",
             "KYE",
-            'expected KEY, PUBLIC, HIDDEN, CEILING or EXPECTED after SET PRIVACY, found "kye"',
+            'expected KEY, PUBLIC, HIDDEN, CEILING, EXPECTED or DOMAIN after SET PRIVACY, found "kye"',
             "Did you mean KEY?",
         ),
         (COLUMN + "DOMAIN BETWEEN 1 2", "2", "expected AND after the lower bound, found a number", None),
@@ -115,6 +129,19 @@ def test_names_keep_their_place():
             "A declaration is taken back by SET PRIVACY HIDDEN.",
         ),
         (COLUMN + "DOMAIN IN ('a' 'b')", "'b'", 'expected "," or ")" after a constant, found a text', None),
+        (TABLE + "DOMAIN (c, d) IN", "IN", 'expected HIDDEN or REFERENCES after ")", found "in"', None),
+        (
+            COLUMN + "DOMAIN REFERENCES w",
+            "",
+            'expected "." or "(" after the referenced table\'s name, found end of the statement',
+            None,
+        ),
+        (
+            COLUMN + "DOMAIN REFERENCES w (a, b)",
+            "b)",
+            "one column has the values of one column",
+            "Of several together: ALTER TABLE ... SET PRIVACY DOMAIN (...) REFERENCES ... (...).",
+        ),
         (TABLE + "PUBLIC, HIDDEN", ",", 'expected the end of the statement after "public", found ","', None),
         (TABLE + "CEILING 20", "20", "expected EPSILON after CEILING, found a number", None),
         (COLUMN + "CLASS QUASI", "", "expected IDENTIFIER after QUASI, found end of the statement", None),
@@ -134,19 +161,19 @@ def test_a_row_unit_has_one_row(more: str):
     assert caught.value.position == len(TABLE + "KEY ROW ")
 
 
-@pytest.mark.parametrize("word", ["DOMAIN", "CLASS"])
-def test_what_belongs_to_a_column_is_said(word: str):
+@pytest.mark.parametrize(
+    ("text", "at"), [("DOMAIN IN (1)", 0), ("CLASS SENSITIVE", 0), ("DOMAIN (c) REFERENCES w (a)", 8)]
+)
+def test_what_belongs_to_a_column_is_said(text: str, at: int):
     with pytest.raises(SyntaxRefused, match="of a column, not of a table") as caught:
-        parse(TABLE + word + " IN (1)")
+        parse(TABLE + text)
     assert "ALTER COLUMN" in (caught.value.hint or "")
-    assert caught.value.position == len(TABLE)
+    assert caught.value.position == len(TABLE) + at
 
 
 @pytest.mark.parametrize(
     ("sql", "construct", "at"),
     [
-        (COLUMN + "DOMAIN REFERENCES wards (ward)", "DOMAIN REFERENCES", "REFERENCES"),
-        (COLUMN + "DOMAIN DISCOVERED", "DOMAIN DISCOVERED", "DISCOVERED"),
         (COLUMN + "DOMAIN TAXONOMY icd10", "DOMAIN TAXONOMY", "TAXONOMY"),
         (TABLE + "BLOCKS BY (region)", "BLOCKS BY", "BLOCKS"),
         (TABLE + "CEILING EPSILON 1 ACCOUNTANT ZCDP", "ACCOUNTANT ZCDP", "ZCDP"),

@@ -1,0 +1,121 @@
+"""Domains that refer to a public table, of one column or of several together, and domains nobody can list.
+
+The table has to be public when it is referred to. Where it is public no longer, ``usable`` leaves the domain out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import assert_never
+
+from dpproxy.errors import InvalidParameter, TypeMismatch
+from dpproxy.pgtypes import BOOL, DATE, INTEGERS, NUMERIC, TEXTS, TIMESTAMP, TIMESTAMPTZ, Column, Schema
+from dpproxy.policy.lookup import table_column, table_policy
+from dpproxy.policy.model import Composite, Discovered, Exposure, Policy, References
+from dpproxy.policy.statements import (
+    CompositeChange,
+    Name,
+    SetComposite,
+    SetCompositeHidden,
+    SetDiscovered,
+    SetReferences,
+)
+
+_DISCOVERABLE = INTEGERS | TEXTS | {DATE.oid, TIMESTAMP.oid, TIMESTAMPTZ.oid}
+_KEYS = _DISCOVERABLE | {BOOL.oid, NUMERIC.oid}
+"""Types whose values can be keys: floats cannot, two that print alike may differ."""
+
+
+def column_reference(
+    policy: Policy, change: SetReferences, column: Column | None, schema: Schema | None
+) -> References:
+    """The domain of one column. Raises a ``Refusal`` where table or column referred to do not fit."""
+    target, referenced = change.target
+    _public(policy, target, schema)
+    _identical(change.column, column, table_column(target, referenced, schema))
+    return References(target.text, referenced.text)
+
+
+def discovered(change: SetDiscovered, column: Column | None) -> Discovered:
+    """The domain of a column whose values nobody can list. Raises ``TypeMismatch``."""
+    if column is not None and column.type.oid not in _DISCOVERABLE:
+        raise TypeMismatch(
+            f'column "{column.name}" is of type {column.type.name}: texts, whole numbers, dates and timestamps '
+            "can be discovered",
+            hint="Declare it by DOMAIN IN (...) or DOMAIN BETWEEN ... AND ...",
+            position=change.column.position,
+        )
+    return Discovered()
+
+
+def change_composite(policy: Policy, change: CompositeChange, schema: Schema | None) -> Policy:
+    """The policy with the key set of these columns replaced or taken back; of one set of columns there is one."""
+    table = table_policy(policy, change.table, schema)
+    columns = [table_column(change.table, name, schema) for name in change.columns]
+    _distinct(change.columns)
+    of_these = {name.text for name in change.columns}
+    kept = [one for one in table.composites if set(one.columns) != of_these]
+    match change:
+        case SetComposite():
+            kept.append(_composite(policy, change, columns, schema))
+        case SetCompositeHidden():
+            pass
+        case _:
+            assert_never(change)
+    changed = replace(table, composites=tuple(sorted(kept, key=lambda one: one.columns)))
+    return replace(policy, tables={**policy.tables, table.name: changed})
+
+
+def _composite(
+    policy: Policy, change: SetComposite, columns: Sequence[Column | None], schema: Schema | None
+) -> Composite:
+    _public(policy, change.target, schema)
+    _distinct(change.referenced)
+    if len(change.referenced) != len(change.columns):
+        raise InvalidParameter(
+            f"{len(change.columns)} columns refer to {len(change.referenced)}",
+            hint="As many columns stand after REFERENCES as after DOMAIN, in the same order.",
+            position=change.target.position,
+        )
+    for name, column, referenced in zip(change.columns, columns, change.referenced, strict=True):
+        _identical(name, column, table_column(change.target, referenced, schema))
+    return Composite(
+        tuple(name.text for name in change.columns),
+        change.target.text,
+        tuple(name.text for name in change.referenced),
+    )
+
+
+def _public(policy: Policy, target: Name, schema: Schema | None) -> None:
+    """Refuse a table that is not public; of a stored policy, ``usable`` asks again."""
+    if table_policy(policy, target, schema).exposure is not Exposure.PUBLIC and schema is not None:
+        raise InvalidParameter(
+            f'table "{target.text}" is not public: keys come from public tables only',
+            hint="First ALTER TABLE ... SET PRIVACY PUBLIC, where no row of it is about a person.",
+            position=target.position,
+        )
+
+
+def _identical(name: Name, column: Column | None, referenced: Column | None) -> None:
+    """Refuse columns whose values would have to be converted to be compared, and types that are no keys."""
+    if column is None or referenced is None:
+        return
+    if column.type != referenced.type:
+        raise TypeMismatch(
+            f'column "{column.name}" is of type {column.type.name}, the column it refers to is not',
+            hint="Both have to be of one type, of numerics with the same digits.",
+            position=name.position,
+        )
+    if column.type.oid not in _KEYS:
+        raise TypeMismatch(
+            f'column "{column.name}" is of type {column.type.name}, whose values are no keys',
+            hint="Declare its bounds: DOMAIN BETWEEN ... AND ...",
+            position=name.position,
+        )
+
+
+def _distinct(columns: Sequence[Name]) -> None:
+    seen: set[str] = set()
+    for name in columns:
+        if name.text in seen:
+            raise InvalidParameter(f'column "{name.text}" is named twice', position=name.position)
+        seen.add(name.text)
