@@ -1,0 +1,57 @@
+-- TPC-H: the customers' privacy. Everything of one customer, with all orders and all their lines, is one unit.
+ALTER TABLE customer SET PRIVACY KEY (c_custkey);
+ALTER TABLE customer SET PRIVACY CEILING EPSILON 50 DELTA 1e-5;
+
+-- The chain of references. The bounds are the owner's decision about how much of one customer counts.
+ALTER TABLE orders SET PRIVACY KEY (o_custkey) REFERENCES customer (c_custkey) MAX ROWS 40;
+ALTER TABLE lineitem SET PRIVACY KEY (l_orderkey) REFERENCES orders (o_orderkey) MAX ROWS 160;
+
+-- The catalogue of parts, who supplies them, and where: nobody's privacy.
+ALTER TABLE part SET PRIVACY PUBLIC;
+ALTER TABLE supplier SET PRIVACY PUBLIC;
+ALTER TABLE partsupp SET PRIVACY PUBLIC;
+ALTER TABLE nation SET PRIVACY PUBLIC;
+ALTER TABLE region SET PRIVACY PUBLIC;
+
+-- Names, addresses and remarks are not declared, so they are hidden; a phone number is kept for its country code.
+ALTER TABLE customer ALTER COLUMN c_nationkey  SET PRIVACY DOMAIN REFERENCES nation (n_nationkey);
+ALTER TABLE customer ALTER COLUMN c_mktsegment SET PRIVACY
+  DOMAIN IN ('AUTOMOBILE', 'BUILDING', 'FURNITURE', 'HOUSEHOLD', 'MACHINERY');
+ALTER TABLE customer ALTER COLUMN c_acctbal    SET PRIVACY DOMAIN BETWEEN -999.99 AND 9999.99;
+ALTER TABLE customer ALTER COLUMN c_phone      SET PRIVACY DOMAIN DISCOVERED;
+ALTER TABLE customer SET PRIVACY EXPECTED ROWS 1500;
+
+ALTER TABLE orders ALTER COLUMN o_orderstatus   SET PRIVACY DOMAIN IN ('F', 'O', 'P');
+ALTER TABLE orders ALTER COLUMN o_totalprice    SET PRIVACY DOMAIN BETWEEN 0 AND 600000;
+ALTER TABLE orders ALTER COLUMN o_orderdate     SET PRIVACY
+  DOMAIN BETWEEN DATE '1992-01-01' AND DATE '1998-08-02';
+ALTER TABLE orders ALTER COLUMN o_orderpriority SET PRIVACY
+  DOMAIN IN ('1-URGENT', '2-HIGH', '3-MEDIUM', '4-NOT SPECIFIED', '5-LOW');
+ALTER TABLE orders ALTER COLUMN o_shippriority  SET PRIVACY DOMAIN IN (0);
+ALTER TABLE orders ALTER COLUMN o_comment       SET PRIVACY DOMAIN DISCOVERED;
+ALTER TABLE orders SET PRIVACY EXPECTED ROWS 15000;
+
+ALTER TABLE lineitem ALTER COLUMN l_partkey       SET PRIVACY DOMAIN REFERENCES part (p_partkey);
+ALTER TABLE lineitem ALTER COLUMN l_suppkey       SET PRIVACY DOMAIN REFERENCES supplier (s_suppkey);
+ALTER TABLE lineitem ALTER COLUMN l_linenumber    SET PRIVACY DOMAIN BETWEEN 1 AND 7;
+ALTER TABLE lineitem ALTER COLUMN l_quantity      SET PRIVACY DOMAIN BETWEEN 1 AND 50;
+ALTER TABLE lineitem ALTER COLUMN l_extendedprice SET PRIVACY DOMAIN BETWEEN 0 AND 105000;
+ALTER TABLE lineitem ALTER COLUMN l_discount      SET PRIVACY DOMAIN BETWEEN 0 AND 0.1;
+ALTER TABLE lineitem ALTER COLUMN l_tax           SET PRIVACY DOMAIN BETWEEN 0 AND 0.08;
+ALTER TABLE lineitem ALTER COLUMN l_returnflag    SET PRIVACY DOMAIN IN ('A', 'N', 'R');
+ALTER TABLE lineitem ALTER COLUMN l_linestatus    SET PRIVACY DOMAIN IN ('F', 'O');
+ALTER TABLE lineitem ALTER COLUMN l_shipdate      SET PRIVACY
+  DOMAIN BETWEEN DATE '1992-01-02' AND DATE '1998-12-01';
+ALTER TABLE lineitem ALTER COLUMN l_commitdate    SET PRIVACY
+  DOMAIN BETWEEN DATE '1992-01-31' AND DATE '1998-10-31';
+ALTER TABLE lineitem ALTER COLUMN l_receiptdate   SET PRIVACY
+  DOMAIN BETWEEN DATE '1992-01-03' AND DATE '1998-12-31';
+ALTER TABLE lineitem ALTER COLUMN l_shipinstruct  SET PRIVACY
+  DOMAIN IN ('COLLECT COD', 'DELIVER IN PERSON', 'NONE', 'TAKE BACK RETURN');
+ALTER TABLE lineitem ALTER COLUMN l_shipmode      SET PRIVACY
+  DOMAIN IN ('AIR', 'FOB', 'MAIL', 'RAIL', 'REG AIR', 'SHIP', 'TRUCK');
+ALTER TABLE lineitem SET PRIVACY EXPECTED ROWS 60000;
+
+CREATE PRIVACY BUDGET tpch LIMIT EPSILON 50 DELTA 1e-6 MAX EPSILON 1 DEFAULT EPSILON 1 REFRESH NEVER;
+GRANT SELECT ON customer, orders, lineitem TO analyst WITH PRIVACY BUDGET tpch;
+GRANT SELECT ON part, supplier, partsupp, nation, region TO analyst;

@@ -1,0 +1,24 @@
+"""TPC-H at scale 0.01, and a proxy's engine over it with the example's policy at next to no noise."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dpproxy.engine import Engine
+from examples.tpch.generate import generate
+from tests.proxies import started
+from tests.tpch.questions import write_proxy
+
+
+@pytest.fixture(scope="session")
+def tpch_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tpch") / "data.duckdb"
+    generate(path, 0.01)
+    return path
+
+
+@pytest.fixture(scope="session")
+def tpch_engine(tpch_data: Path) -> Iterator[Engine]:
+    with started(write_proxy(tpch_data.parent)) as engine:
+        yield engine
