@@ -26,7 +26,7 @@ Factor = tuple[int, int]
 
 
 @lru_cache(maxsize=1024)
-def ratio(nano: int) -> int:
+def ratio(nano: int | Fraction) -> int:
     """Return Q = ceil(2**64 * e**-epsilon), epsilon in nano-epsilon (positive).
 
     >>> ratio(10**9) / 2**64
@@ -43,10 +43,10 @@ def ratio(nano: int) -> int:
         precision *= 2
 
 
-def _exp_bounds(nano: int, precision: int) -> tuple[int, int]:
+def _exp_bounds(nano: int | Fraction, precision: int) -> tuple[int, int]:
     """Bound 2**precision * e**-(nano / 10**9): an alternating Taylor series in (0, 1], then a power."""
     pieces = -(-nano // NANO)
-    step = Fraction(nano, NANO * pieces)
+    step = Fraction(nano) / (NANO * pieces)
     guarded = precision + 16
     term, total, index = Fraction(1), Fraction(1), 0
     while (
