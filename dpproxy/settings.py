@@ -64,6 +64,12 @@ def _probability(text: str) -> str:
     return text.strip()
 
 
+def _delta(text: str) -> str:
+    if not _DECIMAL.fullmatch(text.strip()) or not 0 <= decimal(text) < 1:
+        raise ValueError("a decimal number from 0 to below 1, such as 1e-8")
+    return text.strip()
+
+
 def _one_of(*allowed: str) -> Check:
     def check(text: str) -> str:
         if text.strip().lower() not in allowed:
@@ -159,6 +165,7 @@ _ISOLATION = _one_of("serializable", "repeatable read", "read committed", "read 
 _PRIVACY = (
     Setting("dp.budget", "", _budget, "The budget to pay from, where several fit."),
     Setting("dp.epsilon", "", _epsilon, "The total loss of one statement, in nats."),
+    Setting("dp.delta", "", _delta, "The delta of one statement, where keys are discovered."),
     Setting(
         "dp.confidence", "0.95", _probability, "Probability that an error stays within its stated half-width."
     ),
@@ -313,6 +320,11 @@ def kept_low(new: Mapping[str, str], current: Settings) -> dict[str, str]:
 def epsilon(settings: Settings) -> Fraction | None:
     """dp.epsilon, None where not set."""
     return decimal(settings["dp.epsilon"]) if settings["dp.epsilon"] else None
+
+
+def delta(settings: Settings) -> Fraction | None:
+    """dp.delta, None where not set: the budget's DELTA / 100."""
+    return decimal(settings["dp.delta"]) if settings["dp.delta"] else None
 
 
 def session_epsilon(settings: Settings) -> Fraction | None:

@@ -31,6 +31,8 @@ def test_epsilon_refuses_all_else(text: str):
     [
         ("dp.confidence", "0.9", "0.9"),
         ("dp.mechanism", "Staircase", "staircase"),
+        ("dp.delta", " 1e-8 ", "1e-8"),
+        ("dp.delta", "0", "0"),
         ("dp.intervals", "columns", "columns"),
         ("dp.notices", "false", "off"),
         ("DP.CLAMP", "1", "on"),
@@ -55,6 +57,9 @@ def test_a_value_is_kept_as_show_prints_it(name: str, text: str, kept: str):
     ("name", "text", "hint"),
     [
         ("dp.mechanism", "laplace", "'auto' or 'staircase'"),
+        ("dp.delta", "1", "from 0 to below 1"),
+        ("dp.delta", "-1e-9", "from 0 to below 1"),
+        ("dp.delta", "1/1000", "from 0 to below 1"),
         ("dp.confidence", "1", "between 0 and 1"),
         ("dp.confidence", "0", "between 0 and 1"),
         ("dp.notices", "maybe", "'on' or 'off'"),
@@ -111,6 +116,9 @@ def test_what_the_engine_reads():
     assert settings.epsilon(DEFAULTS) is None
     assert settings.session_epsilon(DEFAULTS) is None
     assert settings.session_epsilon({**DEFAULTS, "dp.session_epsilon": "2"}) == 2
+    assert settings.delta(DEFAULTS) is None
+    assert settings.delta({**DEFAULTS, "dp.delta": "1e-8"}) == Fraction(1, 10**8)
+    assert settings.delta({**DEFAULTS, "dp.delta": "0"}) == 0
     assert settings.confidence(DEFAULTS) == Fraction(95, 100)
     assert settings.budget(DEFAULTS) is None
     assert settings.budget({**DEFAULTS, "dp.budget": "b"}) == "b"
@@ -122,6 +130,7 @@ def test_what_the_engine_reads():
 
 def test_no_setting_switches_noise_off():
     assert {name for name in SETTINGS if name.startswith("dp.")} == {
-        "dp.budget", "dp.epsilon", "dp.confidence", "dp.mechanism", "dp.intervals", "dp.notices", "dp.clamp",
+        "dp.budget", "dp.epsilon", "dp.delta", "dp.confidence", "dp.mechanism", "dp.intervals", "dp.notices",
+        "dp.clamp",
         "dp.session_epsilon", "dp.budget_remaining", "dp.last_cost",
     }  # fmt: skip

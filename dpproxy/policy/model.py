@@ -141,6 +141,11 @@ class Budget:
     refresh: str | None = None
     """The interval of REFRESH EVERY, None for NEVER."""
 
+    @property
+    def default_delta(self) -> Fraction:
+        """The delta of a statement that does not set dp.delta: a hundredth of DELTA."""
+        return self.delta / 100
+
 
 @dataclass(frozen=True, slots=True)
 class Grant:

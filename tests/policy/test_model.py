@@ -1,8 +1,10 @@
 """What a policy says when little was declared."""
 
+from fractions import Fraction
+
 import pytest
 
-from dpproxy.policy.model import Exposure, Policy, TablePolicy, Unit
+from dpproxy.policy.model import Budget, Exposure, Policy, TablePolicy, Unit
 
 
 def test_undeclared_is_hidden():
@@ -16,3 +18,8 @@ def test_undeclared_is_hidden():
 )
 def test_groups_are_bounded_by_rows(rows: int, groups: int | None, expected: int):
     assert Unit("id", None, rows, groups).groups == expected
+
+
+def test_a_statement_may_use_a_hundredth_of_delta():
+    assert Budget("b", Fraction(8), Fraction(1, 10**6)).default_delta == Fraction(1, 10**8)
+    assert Budget("b", Fraction(8)).default_delta == 0
