@@ -17,7 +17,6 @@ from dpproxy.config import Config
 from dpproxy.engine import Engine
 from dpproxy.errors import Refusal
 from dpproxy.plan import Caller, Plan
-from dpproxy.planner.accept import parse
 from dpproxy.planner.explain import split_explain
 from dpproxy.policy.store import change_of
 from dpproxy.policy.tokens import is_privacy_statement
@@ -115,9 +114,8 @@ def answer(world: World, record: Record) -> None:
 def neighbours(world: World, record: Record) -> None:
     """No unit moves the exact measures further than the loss pays for; some move as far as the record says."""
     made = plan_of(world, record.statement, record.options)
-    table = parse(record.statement).args["from_"].this.name
     tables = Tables(world)
-    most = furthest(world, made, tables, table)
+    most = furthest(world, made, tables)
     tables.close()
     assert most <= made.factor, f"a unit moves the answer by {most} boxes, {made.factor} are paid"
     assert most == int(record.options["most"]), f"a unit moves the answer by {most} boxes"

@@ -8,6 +8,8 @@ from dpproxy.policy.units import unit_table
 from tests.golden.world import Row, Tables, Vector, World
 
 SHUFFLES = 2
+Owners = dict[str, list[frozenset[object]]]
+"""For each row of each protected table the units it belongs to: none for a row of nobody."""
 
 
 def boxes(plan: Plan, before: Vector, after: Vector) -> int:
@@ -24,37 +26,60 @@ def boxes(plan: Plan, before: Vector, after: Vector) -> int:
     )
 
 
-def without_each_unit(world: World, table: str) -> Iterator[tuple[bool, dict[str, list[Row]]]]:
-    """The rows without one unit, for each; first without the rows of nobody, marked False."""
-    unit = world.policy.tables[table].unit
-    assert unit is not None
-    if unit.key is None:
-        for index in range(len(world.rows[table])):
-            yield True, {**world.rows, table: [*world.rows[table][:index], *world.rows[table][index + 1 :]]}
-        return
-    keyed = _carriers(world, table)
-    yield False, _without(world, keyed, None)
-    for value in sorted({row[i] for t, i in keyed.items() for row in world.rows[t]} - {None}):
-        yield True, _without(world, keyed, value)
+def owners(world: World, owner: str) -> Owners:
+    """Whose each row is, of the tables that carry the unit that ``owner`` owns; references are followed by value.
 
-
-def _carriers(world: World, table: str) -> dict[str, int]:
-    """Every table that carries the unit of ``table``, and the place of its key."""
-    owner = unit_table(world.policy, table).name
-    found = {}
-    for name, other in world.policy.tables.items():
-        if (
-            other.unit is not None
-            and other.unit.key is not None
-            and unit_table(world.policy, name).name == owner
-        ):
-            names = [c.name for c in world.schema.tables[name]]
-            found[name] = names.index(other.unit.key)
+    A reference that matches rows of several owners makes the row theirs, each of them; one that matches none, NULL
+    among them, makes it nobody's.
+    """
+    found: Owners = {}
+    for name, table in world.policy.tables.items():
+        if table.unit is not None and unit_table(world.policy, name).name == owner:
+            _resolve(world, name, found)
     return found
 
 
-def _without(world: World, keyed: dict[str, int], value: object) -> dict[str, list[Row]]:
-    return {n: [r for r in rows if n not in keyed or r[keyed[n]] != value] for n, rows in world.rows.items()}
+def _resolve(world: World, name: str, found: Owners) -> None:
+    if name in found:
+        return
+    unit = world.policy.tables[name].unit
+    assert unit is not None
+    rows = world.rows[name]
+    if unit.key is None:
+        found[name] = [frozenset({index}) for index in range(len(rows))]
+        return
+    keys = [row[world.place(name, unit.key)] for row in rows]
+    if unit.references is None:
+        found[name] = [frozenset() if key is None else frozenset({key}) for key in keys]
+        return
+    target, column = unit.references
+    _resolve(world, target, found)
+    units: dict[object, frozenset[object]] = {}
+    for row, owned in zip(world.rows[target], found[target], strict=True):
+        value = row[world.place(target, column)]
+        units[value] = units.get(value, frozenset()) | owned
+    found[name] = [frozenset() if key is None else units.get(key, frozenset()) for key in keys]
+
+
+def without_each_unit(world: World, owner: str) -> Iterator[tuple[bool, dict[str, list[Row]]]]:
+    """The rows without one unit, for each; first without the rows of nobody, marked False.
+
+    A row that others own too stays: with the rows that made it this unit's gone, it is theirs alone.
+    """
+    owned = owners(world, owner)
+    yield False, _without(world, owned, frozenset())
+    for unit in sorted({u for listed in owned.values() for units in listed for u in units}, key=repr):
+        yield True, _without(world, owned, frozenset({unit}))
+
+
+def _without(world: World, owned: Owners, units: frozenset[object]) -> dict[str, list[Row]]:
+    """The rows that do not belong to exactly these units."""
+    return {
+        name: [row for row, whose in zip(rows, owned[name], strict=True) if whose != units]
+        if name in owned
+        else rows
+        for name, rows in world.rows.items()
+    }
 
 
 def shuffled(rows: dict[str, list[Row]], seed: int) -> dict[str, list[Row]]:
@@ -63,7 +88,7 @@ def shuffled(rows: dict[str, list[Row]], seed: int) -> dict[str, list[Row]]:
     return {name: source.sample(listed, len(listed)) for name, listed in rows.items()}
 
 
-def furthest(world: World, plan: Plan, tables: Tables, table: str) -> int:
+def furthest(world: World, plan: Plan, tables: Tables) -> int:
     """The most boxes that removing one unit takes, over several orders of storage; the order itself moves nothing."""
     tables.fill(world.rows)
     whole = tables.exact(plan)
@@ -71,7 +96,7 @@ def furthest(world: World, plan: Plan, tables: Tables, table: str) -> int:
     for seed in range(SHUFFLES):
         tables.fill(shuffled(world.rows, seed))
         assert tables.exact(plan) == whole, "the order of storage shows"
-        for belongs, rows in without_each_unit(world, table):
+        for belongs, rows in without_each_unit(world, plan.payer.ceiling):
             tables.fill(shuffled(rows, seed + 100))
             moved = boxes(plan, whole, tables.exact(plan))
             assert belongs or moved == 0, "rows of nobody show"

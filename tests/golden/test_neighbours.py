@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpproxy.errors import Refusal
-from tests.golden.neighbours import boxes, furthest
+from tests.golden.neighbours import boxes, furthest, owners, without_each_unit
 from tests.golden.world import Row, Tables, World, build, plan_of
 
 EXAMPLES = settings(
@@ -165,8 +165,45 @@ def test_no_unit_moves_the_answer_further_than_it_pays(
     except Refusal as refusal:
         assert refusal.sqlstate != "XX000", refusal.message  # noqa: PT017 - all others are fine
         return
-    most = furthest(replace(world, rows=data), plan, tables, "t")
+    most = furthest(replace(world, rows=data), plan, tables)
     assert most <= plan.factor, (most, plan.factor, plan.exact)
+
+
+CHAIN = (
+    "CREATE TABLE people (id INTEGER)",
+    "CREATE TABLE visits (no INTEGER, person INTEGER)",
+    "CREATE TABLE items (visit BIGINT, what VARCHAR)",
+    "CREATE TABLE towns (id INTEGER)",
+    "INSERT INTO people VALUES (1), (2), (2), (3), (NULL)",
+    "INSERT INTO visits VALUES (10, 1), (11, 2), (11, 1), (12, 9), (13, NULL), (NULL, 3), (11, 2)",
+    "INSERT INTO items VALUES (10, 'a'), (11, 'b'), (12, 'c'), (13, 'd'), (NULL, 'e'), (14, 'f')",
+    "INSERT INTO towns VALUES (1)",
+    "ALTER TABLE people SET PRIVACY KEY (id)",
+    "ALTER TABLE visits SET PRIVACY KEY (person) REFERENCES people (id) MAX ROWS 9",
+    "ALTER TABLE items SET PRIVACY KEY (visit) REFERENCES visits (no) MAX ROWS 9",
+    "ALTER TABLE towns SET PRIVACY PUBLIC",
+)
+
+
+def test_units_are_found_through_references():
+    found = {name: [set(u) for u in units] for name, units in owners(build(CHAIN), "people").items()}
+    assert found == {
+        "people": [{1}, {2}, {2}, {3}, set()],
+        "visits": [{1}, {2}, {1}, set(), set(), {3}, {2}],
+        "items": [{1}, {1, 2}, set(), set(), set(), set()],
+    }
+
+
+def test_a_row_of_several_owners_stays_with_the_others():
+    nobody, first, second, third = [rows for _, rows in without_each_unit(build(CHAIN), "people")]
+    assert [what for _, what in nobody["items"]] == ["a", "b"]
+    assert len(nobody["people"]) == 4
+    assert [what for _, what in first["items"]] == ["b", "c", "d", "e", "f"]
+    assert first["visits"] == [(11, 2), (12, 9), (13, None), (None, 3), (11, 2)]
+    assert [what for _, what in second["items"]] == ["a", "b", "c", "d", "e", "f"]
+    assert second["people"] == [(1,), (3,), (None,)]
+    assert (None, 3) not in third["visits"]
+    assert all(rows["towns"] == [(1,)] for rows in (nobody, first, second, third))
 
 
 def test_a_shift_is_measured_in_boxes():

@@ -52,6 +52,10 @@ class World:
     policy: Policy
     rows: dict[str, list[Row]] = field(repr=False)
 
+    def place(self, table: str, column: str) -> int:
+        """Where a column stands in a table's rows."""
+        return [c.name for c in self.schema.tables[table]].index(column)
+
 
 def build(statements: Sequence[str]) -> World:
     """Run CREATE and INSERT, apply the privacy statements.
