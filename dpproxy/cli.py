@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpproxy import demo
+from dpproxy import audit, demo
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.arguments import CONFIG, Arguments, Command, build_parser
 from dpproxy.client import Options
@@ -26,7 +26,7 @@ from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore
 from dpproxy.server import Server
 from dpproxy.session import Engine
-from dpproxy.settings import DEFAULTS
+from dpproxy.settings import DEFAULTS, decimal
 from dpproxy.users import UsersFile, add_user, mock_key, read_users
 
 if TYPE_CHECKING:
@@ -239,6 +239,14 @@ def _state(config: Config) -> Path:
     return config.state
 
 
+def _audit(arguments: Arguments) -> int:
+    shown, kept = audit.run(arguments.url, arguments.sql or (), arguments.epsilon, arguments.runs, _tell)
+    _say(shown)
+    if not kept:
+        _tell("a bound exceeds the promise: what is marked BROKEN loses more than it says")
+    return 0 if kept else 1
+
+
 COMMANDS: tuple[Command, ...] = (
     Command(
         "serve",
@@ -338,5 +346,47 @@ COMMANDS: tuple[Command, ...] = (
         "dpproxy ledger verify --config dpproxy.toml",
         (CONFIG,),
         _ledger_verify,
+    ),
+    Command(
+        "audit",
+        "bound epsilon from below by answers of proxies that differ by one person; exit status 1 above the promise",
+        "dpproxy audit --epsilon 1 --runs 200",
+        (
+            (
+                ("url",),
+                {
+                    "metavar": "URL",
+                    "nargs": "*",
+                    "help": "two proxies (default: two of its own over made-up data)",
+                },
+            ),
+            (
+                ("--sql",),
+                {
+                    "metavar": "SQL",
+                    "action": "append",
+                    "help": "what to ask (default: every aggregate; may be given again)",
+                },
+            ),
+            (
+                ("--epsilon",),
+                {
+                    "type": decimal,
+                    "default": "1",
+                    "metavar": "E",
+                    "help": "the promise for one statement (default: 1)",
+                },
+            ),
+            (
+                ("--runs",),
+                {
+                    "type": int,
+                    "default": 200,
+                    "metavar": "N",
+                    "help": "how often to ask each side (default: 200)",
+                },
+            ),
+        ),
+        _audit,
     ),
 )

@@ -4,11 +4,9 @@ Every statement is printed with its answer, what it cost and what is left. A ste
 with a status other than 0.
 """
 
-import os
 import re
 import secrets
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -22,6 +20,7 @@ import psycopg
 
 from dpproxy.display import caret, render, spoken
 from dpproxy.errors import StartupError
+from dpproxy.process import Process, serving
 from dpproxy.users import add_user
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,7 +50,7 @@ class TourFailed(Exception):
 class Running:
     """A server under way: its process and a URL for each user."""
 
-    process: subprocess.Popen[str]
+    process: Process
     urls: dict[str, str]
 
 
@@ -65,34 +64,10 @@ def running(folder: Path, port: int) -> Iterator[Running]:
     passwords = {user: secrets.token_urlsafe(12) for user in ROLES}
     for user, role in ROLES.items():
         add_user(folder / "users.toml", user, [role], passwords[user])
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("DPPROXY_")}
-    process = subprocess.Popen(  # noqa: S603 - this program itself
-        [sys.executable, "-m", "dpproxy", "serve", "--config", str(file)],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,  # an interrupt is for the tour, which then stops the server
-    )
-    try:
-        address = _address(process)
+    with serving(file) as (process, address):
         yield Running(
             process, {user: f"postgresql://{user}:{word}@{address}/main" for user, word in passwords.items()}
         )
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
-        if process.stdout is not None:
-            process.stdout.close()
-
-
-def _address(process: subprocess.Popen[str]) -> str:
-    """Where it listens, from the line it prints when it is ready."""
-    line = "" if process.stdout is None else process.stdout.readline()
-    found = re.search(r"serving main on (\S+)", line)
-    if found is None:
-        raise StartupError("the demo's server did not start; its own line above says why")
-    return found[1]
 
 
 def serve(port: int, out: TextIO = sys.stdout) -> int:
