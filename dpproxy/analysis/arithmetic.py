@@ -171,17 +171,21 @@ def _quotient(a: Typed, b: Typed) -> Interval:
 
 
 def modulo(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
-    """``%`` on integers, sign of the dividend; modulo zero gives NULL."""
+    """``%`` on exact numbers, sign of the dividend; modulo zero gives NULL."""
     require_numbers(node, "%", a, b)
-    if not (a.is_integer and b.is_integer):
-        raise UndefinedFunction("operator % is answered for integers only", position=position(node))
-    width = _division_type(a, b, scope)
-    divisor = duck.call("nullif", duck.cast(b.sql, width), duck.integer(0))
-    reach = b.magnitude if b.magnitude is None or a.magnitude is None else min(a.magnitude, b.magnitude)
+    scale = None if a.scale is None or b.scale is None else max(a.scale, b.scale)
+    sizes = [m * 10 ** (scale or 0) for m in (a.magnitude, b.magnitude) if m is not None]
+    if scale is None or any(o.type.oid in FLOATS for o in (a, b)) or any(s >= WIDEST for s in sizes):
+        raise UndefinedFunction("operator % is answered for exact numbers only", position=position(node))
+    width = "HUGEINT" if scale else _division_type(a, b, scope)
+    divisor = duck.call("nullif", duck.cast(as_scaled(b, scale), width), duck.integer(0))
+    reach = None
+    if a.magnitude is not None and b.magnitude is not None:  # at least one step less than the divisor
+        reach = min(a.magnitude, max(b.magnitude - Fraction(1, 10**scale), Fraction(0)))
     low = None if reach is None else (-reach if a.low is None or a.low < 0 else Fraction(0))
     nullable = a.nullable or b.nullable or not _excludes_zero(b)
-    sql = duck.binary(exp.Mod, duck.cast(a.sql, width), divisor)
-    return Typed(sql, common_type(a.type, b.type), 0, low, reach, nullable)
+    sql = duck.binary(exp.Mod, duck.cast(as_scaled(a, scale), width), divisor)
+    return Typed(sql, common_type(a.type, b.type), scale, low, reach, nullable)
 
 
 def divided(a: Typed, digits: int, below: int, above: int) -> exp.Expr:

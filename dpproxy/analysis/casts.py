@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.arithmetic import rounded
+from dpproxy.analysis.dates import to_date, to_timestamp
 from dpproxy.analysis.literals import LIMITS, read_as, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
@@ -81,7 +82,9 @@ def _convert(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed
     if value.type.oid in TEXTS and kind.oid in TEXTS:
         return replace(value, type=kind)
     if value.type.oid == DATE.oid and kind.oid == TIMESTAMP.oid:
-        return replace(value, sql=duck.cast(value.sql, "TIMESTAMP"), type=kind)
+        return to_timestamp(value)
+    if value.type.oid == TIMESTAMP.oid and kind.oid == DATE.oid:
+        return to_date(value)
     if value.type.oid == kind.oid:
         return value
     raise Unsupported(f"cannot cast type {value.type.name} to {kind.name} here", position=position(node))

@@ -1,17 +1,18 @@
 """Comparisons and the common form of several values; types never mix silently."""
 
 from dataclasses import replace
+from datetime import datetime
 from fractions import Fraction
 
 from sqlglot import exp
 
-from dpproxy.analysis import duck
 from dpproxy.analysis.arithmetic import common_type
+from dpproxy.analysis.dates import to_date, to_timestamp
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
-from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, boolean
-from dpproxy.errors import TypeMismatch, UndefinedFunction
+from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, boolean, midnight
+from dpproxy.errors import TypeMismatch, UndefinedFunction, Unsupported
 from dpproxy.pgtypes import DATE, FLOATS, TEXT, TEXTS, TIMESTAMP, UNKNOWN, SqlType
 
 _SIGNS: dict[type[exp.Expr], str] = {
@@ -31,6 +32,13 @@ def compare(node: exp.Expr, kind: type[exp.Expr], a: Typed, b: Typed, scope: Sco
     if a.type is UNKNOWN and b.type is UNKNOWN:
         a = settle(a, TEXT, scope, node)
     a, b = settle(a, b.type, scope, node), settle(b, a.type, scope, node)
+    for one, other in ((a, b), (b, a)):
+        if one.opaque and not (other.is_constant or other.parameter is not None):
+            raise Unsupported(
+                "a column without listed values is compared with constants only",
+                hint="Write column = 'value', or column IN (...).",
+                position=position(node),
+            )
     pair = _same_form(a, b)
     if pair is None:
         raise UndefinedFunction(
@@ -50,14 +58,26 @@ def _same_form(a: Typed, b: Typed) -> tuple[exp.Expr, exp.Expr] | None:
         return _same_number_form(a, b)
     if a.type.oid in TEXTS and b.type.oid in TEXTS:
         return a.sql, b.sql
-    moments = {DATE.oid, TIMESTAMP.oid}
-    if a.type.oid in moments and b.type.oid in moments and a.type.oid != b.type.oid:
+    if a.is_moment and b.is_moment and a.type.oid != b.type.oid:
+        if _is_midnight(a) or _is_midnight(b):  # days are compared faster than moments
+            return _as_date(a), _as_date(b)
+        if any(v.opaque and v.type.oid == DATE.oid for v in (a, b)):
+            return None  # a day that nothing bounds may be no timestamp
         return _as_timestamp(a), _as_timestamp(b)
     return (a.sql, b.sql) if a.type.oid == b.type.oid else None
 
 
+def _is_midnight(value: Typed) -> bool:
+    held = value.constant
+    return isinstance(held, datetime) and held == midnight(held.date())
+
+
+def _as_date(value: Typed) -> exp.Expr:
+    return value.sql if value.type.oid == DATE.oid else to_date(value).sql
+
+
 def _as_timestamp(value: Typed) -> exp.Expr:
-    return value.sql if value.type.oid == TIMESTAMP.oid else duck.cast(value.sql, "TIMESTAMP")
+    return value.sql if value.type.oid == TIMESTAMP.oid else to_timestamp(value).sql
 
 
 def _same_number_form(a: Typed, b: Typed) -> tuple[exp.Expr, exp.Expr]:
@@ -77,8 +97,8 @@ def unify(node: exp.Expr, values: list[Typed], scope: Scope) -> tuple[list[exp.E
     nullable = any(v.nullable for v in settled)
     first = settled[0]
     if not first.is_number:
-        if kind.oid == TIMESTAMP.oid:
-            return [_as_timestamp(v) for v in settled], Typed(first.sql, kind, nullable=nullable)
+        if kind.oid in (DATE.oid, TIMESTAMP.oid):
+            return _moments(settled, kind, nullable=nullable)
         lengths = [v.longest for v in settled if v.longest is not None]
         longest = max(lengths) if len(lengths) == len(settled) else None
         return [v.sql for v in settled], Typed(first.sql, kind, nullable=nullable, longest=longest)
@@ -92,6 +112,16 @@ def unify(node: exp.Expr, values: list[Typed], scope: Scope) -> tuple[list[exp.E
     if reach * 10**scale >= WIDEST:
         return [as_double(v) for v in settled], shape
     return [as_scaled(v, scale) for v in settled], replace(shape, scale=scale)
+
+
+def _moments(values: list[Typed], kind: SqlType, *, nullable: bool) -> tuple[list[exp.Expr], Typed]:
+    values = [to_timestamp(v) if kind.oid != v.type.oid else v for v in values]
+    known = [v for v in values if not v.is_null] or values
+    firsts, lasts = ([getattr(v, end) for v in known] for end in ("first", "last"))
+    first = None if None in firsts else min(firsts)
+    last = None if None in lasts else max(lasts)
+    shape = Typed(values[0].sql, kind, nullable=nullable, first=first, last=last)
+    return [v.sql for v in values], shape
 
 
 def _hull(bounds: list[Fraction | None], pick: object) -> Fraction | None:

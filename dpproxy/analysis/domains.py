@@ -1,35 +1,72 @@
 """Reading a protected column: every value is mapped into its declared domain where it is read."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
 from fractions import Fraction
 from typing import assert_never
 
 from sqlglot import exp
 
 from dpproxy.analysis import duck
+from dpproxy.analysis.literals import LIMITS
 from dpproxy.analysis.typed import WIDEST, Typed, nearest_double, null
 from dpproxy.errors import BoundsMissing, Unsupported
-from dpproxy.pgtypes import FLOAT4, FLOATS, NUMERIC, TEXTS, Column
+from dpproxy.pgtypes import BOOL, FLOAT4, FLOATS, INTEGERS, NUMERIC, TEXTS, Column
 from dpproxy.policy.model import Between, Discovered, Domain, Members, Outside, References, Scalar
 
+Lookup = Callable[[str, str], tuple[Scalar | None, ...]]
+"""The distinct values of a column of a public table: (table, column)."""
 
-def read_column(column: Column, domain: Domain) -> Typed:
+MOST_LISTED = 1_000
+"""Values up to which a referenced column is compared with each one, row by row."""
+
+
+def read_column(column: Column, domain: Domain, lookup: Lookup | None = None) -> Typed:
     """The column mapped into its domain: clamped or NULL outside BETWEEN, NULL outside IN.
 
-    The CASE form keeps NULL, and NaN, which the engine orders above every number, becomes the upper bound.
+    The CASE form keeps NULL, and NaN, which the engine orders above every number, becomes the upper bound. Values of
+    another table are as those of IN while they are few; beyond, and where none are declared, the column is anything
+    its type holds.
     """
     match domain:
         case Between():
             return _between(column, domain)
         case Members():
             return _members(column, domain)
-        case References() | Discovered():
-            raise Unsupported(
-                f'column "{column.name}" has a domain that queries do not read yet',
-                hint="An administrator lists its values: SET PRIVACY DOMAIN IN (...).",
-            )
+        case References():
+            values = referenced(column, domain, lookup)
+            return _members(column, Members(values)) if len(values) <= MOST_LISTED else _anything(column)
+        case Discovered():
+            return _anything(column)
         case _:
             assert_never(domain)
+
+
+def referenced(column: Column, domain: References, lookup: Lookup | None) -> tuple[Scalar, ...]:
+    """The values of the public column, without NULL. Raises ``Unsupported`` where nothing looks them up."""
+    if lookup is None:
+        raise Unsupported(
+            f'column "{column.name}" has a domain that is not read here',
+            hint="An administrator lists its values: SET PRIVACY DOMAIN IN (...).",
+        )
+    return tuple(v for v in lookup(domain.table, domain.column) if v is not None)
+
+
+def _anything(column: Column) -> Typed:
+    """Every value of the type: numbers are bounded by it, texts and dates by nothing."""
+    kind, raw = column.type, duck.column(column.name)
+    nullable = not column.not_null
+    if kind.oid in INTEGERS:
+        limit = LIMITS[kind.oid]
+        return Typed(raw, kind, 0, Fraction(-limit), Fraction(limit - 1), nullable)
+    if kind.oid in FLOATS:
+        return Typed(_raw(column), kind, None, nullable=nullable)
+    if kind.oid == NUMERIC.oid:
+        reach = Fraction(10) ** ((kind.precision or 0) - (kind.scale or 0))
+        bounded: list[Scalar] = [-reach, reach]
+        return _typed(column, _raw(column), bounded, nullable=nullable)
+    return Typed(raw, kind, nullable=nullable, opaque=kind.oid != BOOL.oid)
 
 
 def _between(column: Column, domain: Between) -> Typed:
@@ -95,6 +132,9 @@ def _too_wide(column: Column) -> BoundsMissing:
 
 def _typed(column: Column, mapped: exp.Expr, bounds: list[Scalar], *, nullable: bool) -> Typed:
     kind = column.type
+    moments = [b for b in bounds if isinstance(b, date)]
+    if moments:
+        return Typed(exp.Paren(this=mapped), kind, nullable=nullable, first=min(moments), last=max(moments))
     numbers = [Fraction(b) for b in bounds if isinstance(b, int | Fraction) and not isinstance(b, bool)]
     if not numbers:
         return Typed(exp.Paren(this=mapped), kind, nullable=nullable)

@@ -11,13 +11,14 @@ from typing import Any
 
 from sqlglot import exp
 
-from dpproxy.analysis import arithmetic, duck
+from dpproxy.analysis import arithmetic, dates, duck
 from dpproxy.analysis.casts import cast
 from dpproxy.analysis.comparison import compare, unify
 from dpproxy.analysis.functions import FUNCTIONS
 from dpproxy.analysis.literals import literal, parameter, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
+from dpproxy.analysis.texts import LONGEST_TEXT, check_length
 from dpproxy.analysis.typed import Typed, boolean
 from dpproxy.errors import TooComplex, TypeMismatch, UndefinedFunction, Unsupported
 from dpproxy.pgtypes import BOOL, NUMERIC, TEXT, TEXTS, UNKNOWN
@@ -31,12 +32,22 @@ MOST_WILDCARDS = 8
 
 LARGEST = 5_000
 """Nodes of one compiled expression at most."""
-LONGEST_TEXT = 2_000
-"""Characters that texts put together may have: what one row costs is bounded."""
 
 
 def compile_expression(node: exp.Expr, scope: Scope) -> Typed:
     """The DuckDB form of ``node``, typed and bounded. Raises a ``Refusal`` for what no rule covers."""
+    value = _operand(node, scope)
+    if value.opaque:
+        raise Unsupported(
+            "a column without listed values is compared with constants only, or grouped by",
+            hint="Write column = 'value', column IN (...) or column IS NULL.",
+            position=position(node),
+        )
+    return value
+
+
+def _operand(node: exp.Expr, scope: Scope) -> Typed:
+    """What may be opaque, where it is compared with a constant."""
     leaf = scope.leaf(node)
     if leaf is not None:
         return leaf
@@ -80,6 +91,20 @@ def _arithmetic(rule: Callable[[Any, Typed, Typed, Scope], Typed]) -> Rule:
     return apply
 
 
+def _sum(node: exp.Binary, scope: Scope) -> Typed:
+    """``+`` and ``-``: of numbers, or of dates, days and intervals."""
+    left, right = node.this.unnest(), node.expression.unnest()
+    if isinstance(right, exp.Interval):
+        return dates.add_interval(node, compile_expression(left, scope), right, scope)
+    if isinstance(left, exp.Interval) and isinstance(node, exp.Add):
+        return dates.add_interval(node, compile_expression(right, scope), left, scope)
+    a, b = compile_expression(left, scope), compile_expression(right, scope)
+    if a.is_moment or b.is_moment:
+        return dates.arithmetic(node, a, b, scope)
+    a, b = _numbers(node, a, b, scope)
+    return arithmetic.simple(node, a, b, scope)
+
+
 def _numbers(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> tuple[Typed, Typed]:
     fallback = NUMERIC
     a_kind = b.type if b.type is not UNKNOWN else fallback
@@ -98,14 +123,14 @@ def _not(node: exp.Not, scope: Scope) -> Typed:
 
 
 def _comparison(node: exp.Binary, scope: Scope) -> Typed:
-    a, b = compile_expression(node.this, scope), compile_expression(node.expression, scope)
+    a, b = _operand(node.this, scope), _operand(node.expression, scope)
     return compare(node, type(node), a, b, scope)
 
 
 def _between(node: exp.Between, scope: Scope) -> Typed:
     if node.args.get("symmetric"):
         raise Unsupported("BETWEEN SYMMETRIC is not supported", position=position(node))
-    parts = [compile_expression(node.args[k], scope) for k in ("this", "low", "high")]
+    parts = [_operand(node.args[k], scope) for k in ("this", "low", "high")]
     above = compare(node, exp.GTE, parts[0], parts[1], scope)
     below = compare(node, exp.LTE, parts[0], parts[2], scope)
     return boolean(exp.And(this=above.sql, expression=below.sql), nullable=above.nullable or below.nullable)
@@ -114,10 +139,10 @@ def _between(node: exp.Between, scope: Scope) -> Typed:
 def _in(node: exp.In, scope: Scope) -> Typed:
     if not node.expressions or node.args.get("query") or node.args.get("unnest"):
         raise Unsupported("IN takes a list of values here", position=position(node))
-    value = compile_expression(node.this, scope)
+    value = _operand(node.this, scope)
     if _size(value.sql, LARGEST) * len(node.expressions) > LARGEST:
         raise TooComplex("the IN list is too long for its expression", position=position(node))
-    tests = [compare(node, exp.EQ, value, compile_expression(e, scope), scope) for e in node.expressions]
+    tests = [compare(node, exp.EQ, value, _operand(e, scope), scope) for e in node.expressions]
     pairs = [t.sql.unnest() for t in tests]
     nullable = any(t.nullable for t in tests)
     if all(pair.this == pairs[0].this for pair in pairs):  # one form for all: one copy of the value
@@ -134,7 +159,7 @@ def _is(node: exp.Is, scope: Scope) -> Typed:
     target = node.expression
     negated = bool(node.args.get("negate"))
     if isinstance(target, exp.Null):
-        value = compile_expression(node.this, scope)
+        value = _operand(node.this, scope)
         sql: exp.Expr = exp.Is(this=value.sql, expression=exp.Null())
     elif isinstance(target, exp.Boolean):
         value = compile_boolean(node.this, scope)
@@ -151,8 +176,8 @@ def _case(node: exp.Case, scope: Scope) -> Typed:
         if node.this is None:
             whens.append(compile_boolean(branch.this, scope))
         else:
-            left = compile_expression(node.this, scope)
-            whens.append(compare(branch, exp.EQ, left, compile_expression(branch.this, scope), scope))
+            left = _operand(node.this, scope)
+            whens.append(compare(branch, exp.EQ, left, _operand(branch.this, scope), scope))
     values = [compile_expression(b.args["true"], scope) for b in node.args["ifs"]]
     default = node.args.get("default")
     if default is not None:
@@ -209,8 +234,7 @@ def _concatenate(node: exp.Expr, scope: Scope) -> Typed:
             f"operator does not exist: {a.type.name} || {b.type.name}", position=position(node)
         )
     longest = None if a.longest is None or b.longest is None else a.longest + b.longest
-    if longest is not None and longest > LONGEST_TEXT:
-        raise TooComplex(f"the text could be longer than {LONGEST_TEXT} characters", position=position(node))
+    check_length(longest, node)
     nullable = a.nullable or b.nullable
     return Typed(duck.binary(exp.DPipe, a.sql, b.sql), TEXT, nullable=nullable, longest=longest)
 
@@ -246,9 +270,8 @@ def _negative(node: exp.Neg, scope: Scope) -> Typed:
 
 
 def _function(node: exp.Expr, scope: Scope) -> Typed:
-    rule = FUNCTIONS[type(node)]
-    arguments = [node.this, *([node.args["decimals"]] if node.args.get("decimals") else [])]
-    return rule(node, [compile_expression(a, scope) for a in arguments], scope)
+    function = FUNCTIONS[type(node)]
+    return function(node, [compile_expression(a, scope) for a in function.arguments(node)], scope)
 
 
 def _cast(node: exp.Cast, scope: Scope) -> Typed:
@@ -264,9 +287,9 @@ RULES: dict[type[exp.Expr], Rule] = {
         is_constant=True,
         constant=node.this,
     ),
-    exp.Paren: lambda node, scope: compile_expression(node.this, scope),
-    exp.Add: _arithmetic(arithmetic.simple),
-    exp.Sub: _arithmetic(arithmetic.simple),
+    exp.Paren: lambda node, scope: _operand(node.this, scope),
+    exp.Add: _sum,
+    exp.Sub: _sum,
     exp.Mul: _arithmetic(arithmetic.simple),
     exp.Div: _arithmetic(arithmetic.divide),
     exp.Mod: _arithmetic(arithmetic.modulo),

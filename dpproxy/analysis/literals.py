@@ -91,7 +91,9 @@ def from_value(value: object, kind: SqlType) -> Typed:
     if isinstance(held, str):
         return replace(_text(held, None), type=kind if kind.oid in TEXTS else TEXT)
     own = TIMESTAMP if isinstance(held, datetime) else DATE
-    return Typed(duck.constant(held), own, nullable=False, is_constant=True, constant=held)
+    return Typed(
+        duck.constant(held), own, nullable=False, is_constant=True, constant=held, first=held, last=held
+    )
 
 
 def _typed_number(value: Fraction, kind: SqlType) -> Typed:
@@ -127,8 +129,10 @@ def parameter(node: exp.Parameter, scope: Scope) -> Typed:
     if known is None:
         return Typed(exp.Null(), UNKNOWN, parameter=index)
     is_number = known.oid in INTEGERS or known.oid in FLOATS or known.oid == NUMERIC.oid
-    bounds = Fraction(1) if is_number else None  # any number: only the type is asked for
-    return Typed(exp.Null(), known, None if known.oid in FLOATS else 0, bounds, bounds, parameter=index)
+    bounds = Fraction(1) if is_number else None  # any value: only the type is asked for
+    moment = null(known).first
+    scale = None if known.oid in FLOATS else 0
+    return Typed(exp.Null(), known, scale, bounds, bounds, parameter=index, first=moment, last=moment)
 
 
 def _bound(value: object, kind: SqlType, node: exp.Expr) -> Typed:

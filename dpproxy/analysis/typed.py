@@ -1,12 +1,13 @@
 """A compiled expression: DuckDB SQL with its PostgreSQL type, its bounds and whether it can be NULL."""
 
 from dataclasses import dataclass
+from datetime import date, datetime
 from fractions import Fraction
 
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.pgtypes import BOOL, FLOATS, INT4, INT8, INTEGERS, NUMERIC, SqlType
+from dpproxy.pgtypes import BOOL, DATE, FLOATS, INT4, INT8, INTEGERS, NUMERIC, TEXT, TIMESTAMP, SqlType
 from dpproxy.policy.model import Scalar
 
 INT64 = 2**63 - 1
@@ -39,6 +40,13 @@ class Typed:
     """Something simpler that is NULL exactly where this is."""
     longest: int | None = None
     """The most characters of a text, None where unknown."""
+    is_unit: bool = False
+    """The column that holds the privacy unit, read as it is. Only of use on a column: rules may copy it along."""
+    first: date | None = None
+    last: date | None = None
+    """Bounds of a date, or of a timestamp as ``datetime``; None where unknown."""
+    opaque: bool = False
+    """Anything its type holds, of any length: it is compared with constants, and nothing else is done with it."""
 
     @property
     def is_number(self) -> bool:
@@ -49,6 +57,11 @@ class Typed:
     def is_integer(self) -> bool:
         """An expression of an integer type."""
         return self.type.oid in INTEGERS
+
+    @property
+    def is_moment(self) -> bool:
+        """A date or a timestamp."""
+        return self.type.oid in (DATE.oid, TIMESTAMP.oid)
 
     @property
     def bounded(self) -> bool:
@@ -73,9 +86,20 @@ def boolean(sql: exp.Expr, *, nullable: bool) -> Typed:
     return Typed(exp.Paren(this=sql), BOOL, nullable=nullable)
 
 
+_NULLS = {DATE.oid: "DATE", TIMESTAMP.oid: "TIMESTAMP", TEXT.oid: "VARCHAR", BOOL.oid: "BOOLEAN"}
+
+
 def null(kind: SqlType) -> Typed:
-    """NULL of a type; a number's bounds hold no other value than 0."""
-    return Typed(exp.Null(), kind, low=Fraction(0), high=Fraction(0), is_constant=True, longest=0)
+    """NULL of a type, which its SQL tells too where it decides what a function does.
+
+    Its bounds hold one value, so that it bounds nothing else.
+    """
+    name = _NULLS.get(kind.oid)
+    day = {DATE.oid: date(2000, 1, 1), TIMESTAMP.oid: midnight(date(2000, 1, 1))}.get(kind.oid)
+    return Typed(
+        exp.Null() if name is None else duck.cast(exp.Null(), name), kind, low=Fraction(0), high=Fraction(0),
+        is_constant=True, longest=0, first=day, last=day,
+    )  # fmt: skip
 
 
 def inexact(
@@ -91,6 +115,13 @@ def inexact(
 def nearest_double(bound: Fraction | None) -> Fraction | None:
     """The bound as a DOUBLE, None where it is none or too large."""
     return None if bound is None or abs(bound) > LARGEST_DOUBLE else Fraction(float(bound))
+
+
+def midnight(day: date) -> datetime:
+    """A day's first moment; a ``datetime`` is one already."""
+    if isinstance(day, datetime):
+        return day
+    return datetime(day.year, day.month, day.day)  # noqa: DTZ001 - the type has no time zone
 
 
 def number(value: Fraction, *, float_type: SqlType | None = None) -> Typed:

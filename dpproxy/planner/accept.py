@@ -41,7 +41,8 @@ def parse(sql: str) -> exp.Expr:
     if len(trees) != 1:
         raise SyntaxRefused("exactly one statement is expected here", position=0)
     tree = trees[0]
-    _fold(tree)
+    _fold(tree, sql)
+    _spell(tree)
     return tree
 
 
@@ -58,8 +59,8 @@ def _syntax_error(sql: str, error: ParseError) -> SyntaxRefused:
     return SyntaxRefused(f'syntax error at or near "{near}"' if near else "syntax error", position=offset)
 
 
-def _fold(tree: exp.Expr) -> None:
-    """Unquoted names to lower case, in place on our own fresh tree."""
+def _fold(tree: exp.Expr, sql: str) -> None:
+    """Unquoted names to lower case, in place on our own fresh tree; aggregates keep the name they were called by."""
     depths: dict[int, int] = {}
     for count, node in enumerate(tree.walk()):
         if count > MOST_NODES:
@@ -69,6 +70,17 @@ def _fold(tree: exp.Expr) -> None:
             raise TooComplex("the statement is nested too deeply", hint="Write long lists with IN.")
         if isinstance(node, exp.Identifier) and not node.args.get("quoted"):
             node.set("this", str(node.this).lower())
+        if isinstance(node, exp.AggFunc) and "start" in node.meta:
+            node.meta["name"] = sql[node.meta["start"] : node.meta["end"] + 1].strip('"').lower()
+
+
+def _spell(tree: exp.Expr) -> None:
+    """EVERY is the standard's word for BOOL_AND; the parser does not know it."""
+    for node in list(tree.find_all(exp.Anonymous)):
+        if str(node.this).lower() == "every" and len(node.expressions) == 1:
+            every = exp.LogicalAnd(this=node.expressions[0])
+            every.meta.update(node.meta, name="every")
+            node.replace(every)
 
 
 def accept(tree: exp.Expr) -> exp.Select:
@@ -80,7 +92,7 @@ def accept(tree: exp.Expr) -> exp.Select:
         raise refuse_statement(tree)
     for node in tree.walk():
         allowed = NODES.get(type(node))
-        if allowed is None or (isinstance(node, exp.Anonymous) and not isinstance(node.parent, exp.Dot)):
+        if allowed is None or _is_misplaced(node):
             if isinstance(node.parent, exp.Table):
                 raise Unsupported(
                     "functions after FROM are not answered",
@@ -92,6 +104,13 @@ def accept(tree: exp.Expr) -> exp.Select:
             if value not in (None, False, []) and name not in allowed:
                 raise refuse_clause(node, name, value)
     return tree
+
+
+def _is_misplaced(node: exp.Expr) -> bool:
+    """Stands where it means something else than what is listed: a function of no schema, a word that is no unit."""
+    if isinstance(node, exp.Anonymous):
+        return not isinstance(node.parent, exp.Dot)
+    return type(node) is exp.Var and not isinstance(node.parent, exp.Extract | exp.TimestampTrunc | exp.Interval)
 
 
 _PAIR = frozenset({"this", "expression"})
@@ -158,8 +177,25 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Exp: _ONE,
     exp.Lower: _ONE,
     exp.Upper: _ONE,
-    exp.Trim: _ONE,
+    exp.Trim: frozenset({"this", "expression", "position"}),
     exp.Length: _ONE,
+    exp.Trunc: frozenset({"this", "decimals"}),
+    exp.Pow: _PAIR,
+    exp.Log: _PAIR,
+    exp.Degrees: _ONE,
+    exp.Radians: _ONE,
+    exp.WidthBucket: frozenset({"this", "min_value", "max_value", "num_buckets"}),
+    exp.Substring: frozenset({"this", "start", "length"}),
+    exp.Left: _PAIR,
+    exp.Right: _PAIR,
+    exp.StrPosition: frozenset({"this", "substr"}),
+    exp.StartsWith: _PAIR,
+    exp.Replace: frozenset({"this", "expression", "replacement"}),
+    exp.Concat: frozenset({"expressions", "safe", "coalesce"}),
+    exp.Extract: _PAIR,
+    exp.TimestampTrunc: frozenset({"this", "unit"}),
+    exp.Interval: frozenset({"this", "unit"}),
+    exp.Var: _ONE,
     exp.Dot: _PAIR,
     exp.Anonymous: frozenset({"this", "expressions"}),
 }  # fmt: skip

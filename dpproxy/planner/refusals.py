@@ -18,6 +18,7 @@ _EXTREMES = "Extremes of raw rows are not answered; ask avg(x), or count(*) with
 _AFTER = "Compute it from the released answer."
 _SUMMARIES = "Ask count, sum or avg; a condition goes inside: sum(CASE WHEN condition THEN x END)."
 _PARAMETERS = "Write parameters as $1, $2 and so on."
+_NOW = "Write the moment as a constant: date '2024-01-31', timestamp '2024-01-31 12:00:00'."
 _COMPARE = "Compare with =, IN or LIKE."
 
 HINTS: dict[type[exp.Expr], str] = {
@@ -48,6 +49,14 @@ HINTS: dict[type[exp.Expr], str] = {
     exp.RegexpLike: _COMPARE,
     exp.RegexpILike: _COMPARE,
     exp.SimilarTo: _COMPARE,
+    exp.CurrentDate: _NOW,
+    exp.CurrentTimestamp: _NOW,
+    exp.Localtimestamp: _NOW,
+    exp.CurrentTime: _NOW,
+    exp.Localtime: _NOW,
+    exp.RegexpReplace: "Use replace(x, 'a', 'b').",
+    exp.TimeToStr: "Use extract(month FROM d) or date_trunc('month', d).",
+    exp.IntDiv: "Write a / b for whole numbers, trunc(a / b) for others.",
     exp.Escape: "Write LIKE with % and _ only.",
     exp.TryCast: "Write CAST(x AS type) between number types; other casts are not needed over declared domains.",
     exp.Placeholder: _PARAMETERS,
@@ -100,8 +109,10 @@ _NAMED: dict[type[exp.Expr], str] = {
 }
 _STATEMENTS = (exp.Query, exp.DDL, exp.DML, exp.Alter, exp.Drop, exp.TruncateTable, exp.Pivot, exp.Describe,
                exp.Show, exp.Use, exp.Pragma, exp.Copy, exp.Set, exp.Analyze, exp.Attach, exp.Detach)  # fmt: skip
-FUNCTIONS = ("count", "sum", "avg", "abs", "ceil", "coalesce", "exp", "floor", "greatest", "least", "length", "ln",
-             "lower", "nullif", "round", "sign", "sqrt", "trim", "upper")  # fmt: skip
+FUNCTIONS = ("count", "sum", "avg", "abs", "ceil", "coalesce", "concat", "date_trunc", "degrees", "exp", "extract", "floor",
+             "greatest", "least", "left", "length", "ln", "log", "lower", "ltrim", "mod", "nullif", "position", "power",
+             "radians", "replace", "right", "round", "rtrim", "sign", "sqrt", "starts_with", "strpos", "substring", "trim",
+             "trunc", "upper", "width_bucket")  # fmt: skip
 """What can be called, for a hint to a name that is not known."""
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _KEYWORDS = frozenset(

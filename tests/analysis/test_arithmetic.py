@@ -22,8 +22,8 @@ def test_the_common_type_is_postgresqls(left: SqlType, right: SqlType, expected:
 
 @pytest.mark.parametrize(
     ("text", "low", "high"),
-    [("age + 1", 1, 111), ("1 - age", -109, 1), ("age * -2", -220, 0), ("-age", -110, 0), ("age % 7", 0, 7),
-     ("(age - 50) % 7", -7, 7), ("age / 3", -110, 110), ("age * 0.5", 0, 55)],
+    [("age + 1", 1, 111), ("1 - age", -109, 1), ("age * -2", -220, 0), ("-age", -110, 0), ("age % 7", 0, 6),
+     ("(age - 50) % 7", -6, 6), ("age / 3", -110, 110), ("age * 0.5", 0, 55)],
 )  # fmt: skip
 def test_bounds_follow_by_interval_arithmetic(text: str, low: int, high: int):
     typed = compiled(text)
@@ -58,7 +58,7 @@ def test_a_divisor_that_may_be_zero_gives_null(text: str):
     assert compiled(text).nullable
 
 
-@pytest.mark.parametrize("text", ["name + 1", "flag * 2", "-born", "born - born", "price % 2"])
+@pytest.mark.parametrize("text", ["name + 1", "flag * 2", "-born", "born * born", "real8 % 2"])
 def test_other_types_have_no_operator(text: str):
     with pytest.raises(UndefinedFunction):
         compiled(text)

@@ -1,0 +1,281 @@
+"""Functions of numbers: exact on exact numbers, DOUBLE otherwise, with bounds.
+
+A DOUBLE function answers NaN or an infinity where PostgreSQL raises; the clamp of an aggregate's argument removes both.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.arithmetic import divided, require_numbers, rounded
+from dpproxy.analysis.literals import settle
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Scope
+from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, inexact
+from dpproxy.errors import NumberOutOfRange, UndefinedFunction, Unsupported
+from dpproxy.pgtypes import FLOAT8, FLOATS, INT4, NUMERIC
+
+Rule = Callable[[Any, list[Typed], Scope], Typed]
+
+MOST_BUCKETS = 100_000
+_SLACK = Fraction(1, 10**9)
+"""Bounds of a DOUBLE function are widened by this part: the engine's last digits may differ from ours."""
+
+
+def _number(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    value = settle(arguments[0], NUMERIC, scope, node)
+    require_numbers(node, type(node).__name__.lower(), value)
+    return value
+
+
+def absolute(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """ABS."""
+    value = _number(node, arguments, scope)
+    high = value.magnitude
+    spans_zero = value.low is None or value.high is None or value.low <= 0 <= value.high
+    low = Fraction(0) if spans_zero else min(abs(value.low or Fraction(0)), abs(value.high or Fraction(0)))
+    operand = value.sql if value.scale is None else duck.cast(value.sql, "HUGEINT")
+    kind = replace(value.type, modifier=-1)
+    return replace(value, sql=duck.call("abs", operand), type=kind, low=low, high=high, is_constant=False)
+
+
+def sign(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """SIGN."""
+    value = _number(node, arguments, scope)
+    sql, low, high = duck.call("sign", value.sql), Fraction(-1), Fraction(1)
+    if value.scale is None:
+        return inexact(duck.cast(sql, "DOUBLE"), FLOAT8, low, high, nullable=value.nullable)
+    return Typed(sql, NUMERIC, 0, low, high, value.nullable)
+
+
+def whole(name: str) -> Rule:
+    """FLOOR or CEIL: of exact numbers by whole numbers, of others by the engine."""
+    pick = math.floor if name == "floor" else math.ceil
+
+    def apply(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+        if len(arguments) > 1:
+            raise UndefinedFunction(f"{name} takes one number", position=position(node))
+        value = _number(node, arguments, scope)
+        if value.scale == 0:
+            return value
+        low, high = (None if b is None else Fraction(pick(b)) for b in (value.low, value.high))
+        if value.scale is None:
+            return inexact(duck.call(name, value.sql), value.type, low, high, nullable=value.nullable)
+        rest = 10**value.scale - 1
+        sql = divided(value, value.scale, *((-rest, 0) if name == "floor" else (0, rest)))
+        return Typed(sql, NUMERIC, 0, low, high, value.nullable, presence=value.presence)
+
+    return apply
+
+
+def rounding(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """ROUND: halves away from zero."""
+    value = _number(node, arguments, scope)
+    digits = _digits(node, "round", arguments[1]) if len(arguments) > 1 else 0
+    if value.scale is not None:
+        return rounded(value, digits, value.type if value.is_integer else NUMERIC)
+    step = Fraction(10) ** -digits
+    low = None if value.low is None else value.low - step
+    high = None if value.high is None else value.high + step
+    sql = duck.call("round", value.sql, duck.integer(digits))
+    return inexact(sql, value.type, low, high, nullable=value.nullable)
+
+
+def _digits(node: exp.Expr, name: str, digits: Typed) -> int:
+    if digits.parameter is not None:  # its value is not known yet
+        return 0
+    if not digits.is_integer or not isinstance(digits.constant, int) or not -15 <= digits.constant <= 15:
+        raise Unsupported(f"{name} takes a constant number of digits, -15 to 15", position=position(node))
+    return digits.constant
+
+
+def root(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """SQRT; NaN below zero."""
+    value = _number(node, arguments, scope)
+    high = None if value.magnitude is None else Fraction(math.isqrt(math.ceil(value.magnitude)) + 1)
+    return inexact(duck.call("sqrt", as_double(value)), FLOAT8, Fraction(0), high, nullable=value.nullable)
+
+
+def logarithm(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """LN; -infinity at zero and NaN below."""
+    value = _number(node, arguments, scope)
+    low = high = None
+    if value.low is not None and value.high is not None and float(value.low) > 0:
+        low, high = Fraction(math.log(value.low)) - 1, Fraction(math.log(value.high)) + 1
+    return inexact(duck.call("ln", as_double(value)), FLOAT8, low, high, nullable=value.nullable)
+
+
+def exponential(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """EXP; infinity where it overflows."""
+    value = _number(node, arguments, scope)
+    low, high = Fraction(0), None
+    if value.high is not None and value.high < 700:
+        high = Fraction(math.exp(value.high)) * Fraction(1001, 1000)
+    return inexact(duck.call("exp", as_double(value)), FLOAT8, low, high, nullable=value.nullable)
+
+
+def truncation(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """TRUNC: towards zero, to a constant number of digits of an exact number."""
+    value = _number(node, arguments, scope)
+    digits = _digits(node, "trunc", arguments[1]) if len(arguments) > 1 else 0
+    if value.scale is None:
+        if digits:
+            raise Unsupported(
+                "trunc takes digits of exact numbers only",
+                hint="CAST to numeric(precision, scale) first, or use round.",
+                position=position(node),
+            )
+        low, high = (None if b is None else Fraction(math.trunc(b)) for b in (value.low, value.high))
+        return inexact(duck.call("trunc", value.sql), value.type, low, high, nullable=value.nullable)
+    kind = value.type if value.is_integer else NUMERIC
+    if value.is_null or digits >= value.scale:
+        return replace(value, type=kind)
+    sql = divided(value, value.scale - digits, 0, 0)
+    if digits < 0:
+        sql = duck.binary(exp.Mul, sql, duck.integer(10**-digits))
+    step = Fraction(10) ** -digits
+    low, high = (None if b is None else math.trunc(b / step) * step for b in (value.low, value.high))
+    return Typed(sql, kind, max(digits, 0), low, high, value.nullable, presence=value.presence)
+
+
+def power(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """POWER(x, constant) and ``x ^ constant``, as DOUBLE."""
+    value = _number(node, arguments, scope)
+    exponent = _constant_number(node, "power", arguments[1], scope)
+    low, high = _power_bounds(value, exponent)
+    sql = duck.call("power", as_double(value), duck.double(float(exponent)))
+    kind = NUMERIC if value.type.oid == NUMERIC.oid else FLOAT8
+    return inexact(sql, kind, low, high, nullable=value.nullable)
+
+
+def _power_bounds(value: Typed, exponent: Fraction) -> tuple[Fraction | None, Fraction | None]:
+    """At the ends, and 0 between them for an even power; none near a pole, or of a negative number's root."""
+    if value.low is None or value.high is None:
+        return None, None
+    if exponent < 0 and value.low <= Fraction(1, 10**9):
+        return None, None
+    if exponent.denominator != 1 and value.low < 0:
+        return None, None
+    try:
+        ends = [Fraction(float(b) ** float(exponent)) for b in (value.low, value.high)]
+    except (OverflowError, ZeroDivisionError):
+        return None, None
+    if exponent % 2 == 0 and value.low < 0 < value.high:
+        ends.append(Fraction(0))
+    return _widened(min(ends), max(ends))
+
+
+def _widened(low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
+    return low - abs(low) * _SLACK, high + abs(high) * _SLACK
+
+
+def _constant_number(node: exp.Expr, name: str, value: Typed, scope: Scope) -> Fraction:
+    value = settle(value, NUMERIC, scope, node)
+    if value.parameter is not None:  # its value is not known yet
+        return Fraction(1)
+    number = value.constant
+    if not value.is_number or isinstance(number, bool) or not isinstance(number, int | Fraction):
+        raise Unsupported(f"{name} takes constant numbers here", position=position(node))
+    return Fraction(number)
+
+
+def common_logarithm(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """LOG and LOG10 of base 10; LOG(constant base, x)."""
+    base = Fraction(10)
+    if len(arguments) > 1:
+        base = _constant_number(node, "log", arguments[0], scope)
+        arguments = arguments[1:]
+    value = _number(node, arguments, scope)
+    if base <= 1:
+        raise Unsupported("log takes a base above 1", position=position(node))
+    low = high = None
+    if value.low is not None and value.high is not None and float(value.low) > 0:
+        low, high = (Fraction(math.log(b, float(base))) for b in (value.low, value.high))
+        low, high = low - _SLACK * (1 + abs(low)), high + _SLACK * (1 + abs(high))
+    sql = duck.call("log", as_double(value))
+    if base != 10:
+        sql = duck.binary(exp.Div, duck.call("ln", as_double(value)), duck.double(math.log(float(base))))
+    return inexact(sql, FLOAT8, low, high, nullable=value.nullable)
+
+
+def scaled_angle(factor: float) -> Rule:
+    """DEGREES and RADIANS."""
+
+    def apply(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+        value = _number(node, arguments, scope)
+        low, high = (None if b is None else b * Fraction(factor) for b in (value.low, value.high))
+        sql = duck.binary(exp.Mul, as_double(value), duck.double(factor))
+        return inexact(sql, FLOAT8, low, high, nullable=value.nullable)
+
+    return apply
+
+
+def width_bucket(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """WIDTH_BUCKET(x, low, high, n): 0 below, n + 1 from ``high`` on and for NaN, else the bucket from 1 on."""
+    value = _number(node, arguments, scope)
+    low, high, count = (_constant_number(node, "width_bucket", a, scope) for a in arguments[1:])
+    if any(a.parameter is not None for a in arguments[1:]):  # their values are not known yet
+        low, high, count = Fraction(0), Fraction(1), Fraction(1)
+    if low >= high or count.denominator != 1 or not 1 <= count <= MOST_BUCKETS:
+        raise NumberOutOfRange(
+            f"width_bucket takes low < high and 1 to {MOST_BUCKETS} buckets", position=position(node)
+        )
+    buckets = int(count)
+    sql = _exact_bucket(value, low, high, buckets) or _double_bucket(value, low, high, buckets)
+    bounds = [
+        Fraction(side) if b is None else Fraction(_bucket(b, low, high, buckets))
+        for b, side in ((value.low, 0), (value.high, buckets + 1))
+    ]
+    if value.scale is None:  # rounding may move a value over the edge of a bucket
+        bounds = [max(bounds[0] - 1, Fraction(0)), Fraction(buckets + 1)]
+    return Typed(sql, INT4, 0, bounds[0], bounds[1], value.nullable, presence=value.presence)
+
+
+def _bucket(value: Fraction, low: Fraction, high: Fraction, count: int) -> int:
+    if value < low:
+        return 0
+    return count + 1 if value >= high else math.floor((value - low) * count / (high - low)) + 1
+
+
+def _exact_bucket(value: Typed, low: Fraction, high: Fraction, count: int) -> exp.Expr | None:
+    """Of an exact number in whole numbers, None where they would not fit 128 bits."""
+    if value.scale is None or value.type.oid in FLOATS:
+        return None
+    digits = [s for s in range(31) if all(10**s % b.denominator == 0 for b in (low, high))]
+    if not digits:
+        return None
+    scale = max(digits[0], value.scale)
+    first, last = int(low * 10**scale), int(high * 10**scale)
+    reach = max(abs(first), abs(last), int((value.magnitude or Fraction(0)) * 10**scale))
+    if value.magnitude is None or reach * 2 * count >= WIDEST:
+        return None
+    steps = duck.cast(as_scaled(value, scale), "HUGEINT")
+    moved = duck.binary(exp.Sub, steps, duck.integer(first))
+    inside = duck.binary(
+        exp.IntDiv, duck.binary(exp.Mul, moved, duck.integer(count)), duck.integer(last - first)
+    )
+    return _buckets(steps, duck.integer(first), duck.integer(last), inside, count)
+
+
+def _double_bucket(value: Typed, low: Fraction, high: Fraction, count: int) -> exp.Expr:
+    """Of a DOUBLE: what is divided is inside [low, high), so that the cast cannot fail; kept below n all the same."""
+    number = as_double(value)
+    moved = duck.binary(exp.Sub, number, duck.double(float(low)))
+    share = duck.binary(exp.Mul, moved, duck.double(float(count / (high - low))))
+    kept = duck.clamp(share, duck.double(0.0), duck.double(float(count - 1)))
+    inside = duck.cast(duck.call("floor", kept), "BIGINT")
+    return _buckets(number, duck.double(float(low)), duck.double(float(high)), inside, count)
+
+
+def _buckets(value: exp.Expr, low: exp.Expr, high: exp.Expr, inside: exp.Expr, count: int) -> exp.Expr:
+    below, above = exp.LT(this=value, expression=low), exp.GTE(this=value, expression=high)
+    missing = exp.Is(this=value, expression=exp.Null())
+    number = duck.binary(exp.Add, inside, duck.integer(1))
+    return duck.case(
+        [(missing, exp.Null()), (below, duck.integer(0)), (above, duck.integer(count + 1))], number
+    )

@@ -1,0 +1,158 @@
+"""Functions of text, in characters: total, and no longer than the declared values let them be."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.literals import settle
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.typed import Typed, boolean
+from dpproxy.errors import NumberOutOfRange, TooComplex, UndefinedFunction, Unsupported
+from dpproxy.pgtypes import INT4, TEXT, TEXTS
+
+Rule = Callable[[Any, list[Typed], Scope], Typed]
+
+LONGEST_TEXT = 2_000
+"""Characters that a text put together may have: what one row costs is bounded."""
+_SIDES = {"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "trim", None: "trim"}
+_UNKNOWN_LENGTH = 2**31 - 1
+
+
+def check_length(longest: int | None, node: exp.Expr) -> None:
+    """Raise ``TooComplex`` for a text that could be too long."""
+    if longest is not None and longest > LONGEST_TEXT:
+        raise TooComplex(f"the text could be longer than {LONGEST_TEXT} characters", position=position(node))
+
+
+def _texts(node: exp.Expr, name: str, arguments: list[Typed], scope: Scope) -> list[Typed]:
+    values = [settle(a, TEXT, scope, node) for a in arguments]
+    if any(v.type.oid not in TEXTS for v in values):
+        kinds = ", ".join(v.type.name for v in values)
+        raise UndefinedFunction(
+            f"function {name}({kinds}) does not exist", hint="It takes text.", position=position(node)
+        )
+    return values
+
+
+def case_mapped(name: str) -> Rule:
+    """LOWER and UPPER: one character for one."""
+
+    def apply(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+        [value] = _texts(node, name, arguments, scope)
+        return Typed(duck.call(name, value.sql), TEXT, nullable=value.nullable, longest=value.longest)
+
+    return apply
+
+
+def trim(node: exp.Trim, arguments: list[Typed], scope: Scope) -> Typed:
+    """TRIM, LTRIM, RTRIM, BTRIM: of spaces, or of the characters of a constant."""
+    name = _SIDES[node.args.get("position")]
+    value, *characters = _texts(node, name, arguments, scope)
+    if characters and not (characters[0].is_constant or characters[0].parameter is not None):
+        raise Unsupported(f"{name} takes constant characters", position=position(node))
+    removed = characters[0] if characters else None
+    _spend(scope, node, value, removed)
+    sql = duck.call(name, value.sql, exp.Literal.string(" ") if removed is None else removed.sql)
+    nullable = value.nullable or (removed is not None and removed.nullable)
+    return Typed(sql, TEXT, nullable=nullable, longest=value.longest)
+
+
+def length(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """LENGTH, in characters."""
+    [value] = _texts(node, "length", arguments, scope)
+    longest = _UNKNOWN_LENGTH if value.longest is None else value.longest
+    return Typed(duck.call("length", value.sql), INT4, 0, Fraction(0), Fraction(longest), value.nullable)
+
+
+def substring(node: exp.Substring, arguments: list[Typed], scope: Scope) -> Typed:
+    """SUBSTRING(x FROM start FOR length): what stands before the first character counts, and is empty."""
+    [value] = _texts(node, "substring", arguments[:1], scope)
+    start, *rest = [_constant(node, "substring", a, scope) for a in arguments[1:]]
+    if rest and rest[0] < 0:
+        raise NumberOutOfRange("negative substring length not allowed", position=position(node))
+    end = _UNKNOWN_LENGTH if not rest else start + rest[0]
+    start = max(start, 1)
+    size = max(end - start, 0)
+    sql = duck.call("substring", value.sql, duck.integer(start), duck.integer(size))
+    return Typed(sql, TEXT, nullable=value.nullable, longest=_at_most(value, size))
+
+
+def end_of(name: str) -> Rule:
+    """LEFT and RIGHT: so many characters, or all but so many."""
+
+    def apply(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+        [value] = _texts(node, name, arguments[:1], scope)
+        count = _constant(node, name, arguments[1], scope)
+        sql = duck.call(name, value.sql, duck.integer(count))
+        longest = _at_most(value, count) if count >= 0 else value.longest
+        return Typed(sql, TEXT, nullable=value.nullable, longest=longest)
+
+    return apply
+
+
+def _at_most(value: Typed, size: int) -> int | None:
+    return None if value.longest is None else min(value.longest, size)
+
+
+def _constant(node: exp.Expr, name: str, value: Typed, scope: Scope) -> int:
+    value = settle(value, INT4, scope, node)
+    if value.parameter is not None:  # its value is not known yet
+        return 1
+    if not value.is_integer or not isinstance(value.constant, int) or abs(value.constant) > 10**6:
+        raise Unsupported(
+            f"{name} takes constant whole numbers, -1000000 to 1000000",
+            hint=f"Write {name}(x, 1).",
+            position=position(node),
+        )
+    return value.constant
+
+
+def find(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """POSITION and STRPOS: the first place, from 1, or 0."""
+    value, part = _texts(node, "strpos", arguments, scope)
+    _spend(scope, node, value, part)
+    longest = _UNKNOWN_LENGTH if value.longest is None else value.longest + 1
+    sql = duck.call("strpos", value.sql, part.sql)
+    return Typed(sql, INT4, 0, Fraction(0), Fraction(longest), value.nullable or part.nullable)
+
+
+def starts_with(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """STARTS_WITH."""
+    value, part = _texts(node, "starts_with", arguments, scope)
+    return boolean(duck.call("starts_with", value.sql, part.sql), nullable=value.nullable or part.nullable)
+
+
+def replaced(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """REPLACE: every part that is found; the result is bounded by the longest replacement of the shortest part."""
+    value, part, new = _texts(node, "replace", arguments, scope)
+    _spend(scope, node, value, part)
+    longest = None
+    if value.longest is not None and new.longest is not None:
+        shortest = max(len(part.constant), 1) if isinstance(part.constant, str) else 1
+        parts, rest = divmod(value.longest, shortest)
+        longest = max(value.longest, parts * new.longest + rest)
+    check_length(longest, node)
+    nullable = value.nullable or part.nullable or new.nullable
+    sql = duck.call("replace", value.sql, part.sql, new.sql)
+    return Typed(sql, TEXT, nullable=nullable, longest=longest)
+
+
+def concatenated(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """CONCAT: NULLs are left out."""
+    values = _texts(node, "concat", arguments, scope)
+    lengths = [v.longest for v in values if v.longest is not None]
+    longest = sum(lengths) if len(lengths) == len(values) else None
+    check_length(longest, node)
+    return Typed(duck.call("concat", *(v.sql for v in values)), TEXT, nullable=False, longest=longest)
+
+
+def _spend(scope: Scope, node: exp.Expr, value: Typed, part: Typed | None) -> None:
+    """Searching takes up to text times part steps: on one row it must not take time that shows."""
+    if part is None or scope.level is Level.RELEASED:
+        return
+    sizes = [LONGEST_TEXT if v.longest is None else v.longest for v in (value, part)]
+    scope.parameters.spend(sizes[0] * sizes[1], position(node))
