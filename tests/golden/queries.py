@@ -1,0 +1,135 @@
+"""Random statements over the tables of ``schemas``: every kind of relation, condition, aggregate and grouping."""
+
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+
+@dataclass(frozen=True)
+class From:
+    """What stands after FROM, and what its columns are good for; ``head`` stands before SELECT."""
+
+    sql: str
+    unit: str
+    numbers: tuple[str, ...]
+    keys: tuple[str, ...]
+    head: str = ""
+    where: str = ""
+
+
+_V = (("v.i", "v.d"), ("v.c", "v.t"))
+_P = (("p.i",), ("p.c", "p.y"))
+_S = "(SELECT person, c, i + 1 AS j, d FROM visits WHERE {c}) AS s"
+_EACH = "(SELECT person, count(*) AS n, sum(i) AS s FROM visits WHERE {c} GROUP BY person) AS e"
+FROMS = (
+    From("people p", "p.id", *_P),
+    From("visits AS v", "v.person", *_V),
+    From("items m", "m.visit", ("m.n", "m.f"), ("m.c",)),
+    From("people p {j} visits v ON p.id = v.person", "p.id", ("v.i", "p.i", "v.d"), ("p.c", "v.t", "v.c")),
+    From("visits v {j} people p ON v.person = p.id AND p.i > 0", "v.person", ("v.d", "p.i"), ("p.c", "p.y", "v.c")),
+    From("visits v {j} items m ON v.no = m.visit", "v.person", ("v.i", "m.n"), ("v.c", "m.c")),
+    From("people p, visits v, items m", "p.id", ("p.i", "v.i", "m.n", "m.f"), ("p.c", "v.t", "m.c"),
+         where="p.id = v.person AND m.visit = v.no"),
+    From("visits v JOIN items m ON v.i = m.n", "v.person", ("v.i", "m.n"), ("v.c",)),
+    From("visits a JOIN visits b ON a.person = b.person", "a.person", ("a.i", "b.i"), ("a.c", "b.t")),
+    From("visits v {j} codes k ON v.c = k.c", "v.person", ("v.i", "k.k"), ("v.c", "k.k", "v.t")),
+    From("codes k {j} visits v ON k.c = v.c", "v.person", ("v.i", "k.k"), ("k.c", "v.t")),
+    From("visits v JOIN codes k USING (c)", "v.person", ("v.i", "k.k"), ("c", "v.t")),
+    From("visits v JOIN codes k ON v.i < k.k", "v.person", ("v.i", "v.d"), ("k.c",)),
+    From("people p CROSS JOIN codes k", "p.id", ("p.i", "k.k"), ("k.c", "p.c")),
+    From("codes", "codes.k", ("k",), ("c",)),
+    From(_S, "s.person", ("s.j", "d"), ("s.c", "j")),
+    From("people p JOIN " + _S + " ON s.person = p.id", "p.id", ("s.j", "p.i"), ("s.c", "p.y")),
+    From(_EACH, "e.person", ("e.n", "e.s"), ("e.n", "e.s")),
+    From("(SELECT person, c, count(*) AS n, sum(d) AS s FROM visits GROUP BY person, c) e", "e.person", ("n", "s"),
+         ("e.c", "n")),
+    From("people p {j} " + _EACH + " ON p.id = e.person", "p.id", ("e.n", "p.i", "e.s"), ("p.c", "e.n")),
+    From("(SELECT p.id, count(v.person) AS n FROM people p LEFT JOIN visits v ON v.person = p.id GROUP BY p.id) e",
+         "e.id", ("e.n",), ("e.n",)),
+    From("(SELECT person AS u, c, i FROM visits WHERE {c} UNION ALL SELECT id, c, i FROM people) q", "q.u", ("q.i",),
+         ("q.c", "q.i")),
+    From("r", "r.u", ("r.i",), ("r.c",), head="WITH r AS (SELECT id AS u, c, i FROM people WHERE {c}) "),
+    From("r AS a JOIN r AS b ON a.u = b.u", "a.u", ("a.i", "b.i"), ("a.c", "b.c"),
+         head="WITH r AS (SELECT person AS u, c, i FROM visits) "),
+    From("(SELECT max(n) AS n, u FROM (SELECT person AS u, c, count(*) AS n FROM visits GROUP BY person, c) a "
+         "GROUP BY u) e", "e.u", ("e.n",), ("e.n",)),
+)  # fmt: skip
+JOINS = ("JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")
+ABOUT = (
+    "i > 0", "i IS NULL", "NOT (i = 1)", "c = 'a'", "c IS NOT NULL", "c IN ('a', 'B')", "c LIKE 'b%'", "i * 2 >= 2",
+    "coalesce(i, 0) < 2", "c < 'b' OR i BETWEEN 0 AND 3",
+)  # fmt: skip
+"""Over columns that all tables have."""
+SEMI = (
+    "{u} IN (SELECT person FROM visits WHERE {c})",
+    "{u} IN (SELECT id FROM people)",
+    "{u} NOT IN (SELECT person FROM visits WHERE {c})",
+    "EXISTS (SELECT 1 FROM visits x WHERE x.person = {u} AND x.t)",
+    "NOT EXISTS (SELECT * FROM visits x WHERE x.person = {u} AND x.c = 'a')",
+    "EXISTS (SELECT 1 FROM visits x JOIN items y ON x.no = y.visit WHERE x.person = {u})",
+    "EXISTS (SELECT 1 FROM codes)",
+    "EXISTS (SELECT 1 FROM codes z WHERE z.k = {n})",
+    "{n} IN (SELECT k FROM codes WHERE {w})",
+    "{n} NOT IN (SELECT k FROM codes)",
+    "{n} > (SELECT avg(i) FROM visits)",
+    "{n} >= (SELECT max(k) FROM codes)",
+    "{n} >= (SELECT avg(x.i) FROM visits x WHERE x.person = {u})",
+    "{n} IN (SELECT i FROM visits)",
+    "(SELECT count(*) FROM people) > 2",
+)
+
+
+@st.composite
+def conditions(draw: st.DrawFn, source: From) -> str:
+    number, key = draw(st.sampled_from(source.numbers)), draw(st.sampled_from(source.keys))
+    if draw(st.integers(0, 2)) == 0:
+        form = draw(st.sampled_from(SEMI))
+        return form.format(u=source.unit, n=number, c=draw(st.sampled_from(ABOUT)), w="w > 1")
+    forms = ("{n} > 1", "{n} IS NULL", "NOT ({n} <= 0)", "{k} IS NOT NULL", "coalesce({n}, 1) = 1", "{k} IS NULL",
+             "{n} BETWEEN 0 AND 2", "CASE WHEN {n} > 0 THEN {k} IS NULL ELSE true END")  # fmt: skip
+    return draw(st.sampled_from(forms)).format(n=number, k=key)
+
+
+@st.composite
+def calls(draw: st.DrawFn, source: From) -> str:
+    number, other = draw(st.sampled_from(source.numbers)), draw(st.sampled_from(source.numbers))
+    key = draw(st.sampled_from(source.keys))
+    forms = ("count(*)", "count(*)", "count({n})", "count({k})", "count(DISTINCT {u})", "count(DISTINCT {k})",
+             "sum({n})", "avg({n})", "sum(CASE WHEN {w} THEN {n} END)", "sum(coalesce({n}, 1))",
+             "sum({n} + {o})", "count(*) FILTER (WHERE {w})", "sum({n}) FILTER (WHERE {w})", "avg({n} * 2)",
+             "count({u})", "stddev_samp({n})", "var_pop({n})", "sum(1)")  # fmt: skip
+    simple = f"{key} IS NULL" if draw(st.booleans()) else f"{other} > 0"
+    return draw(st.sampled_from(forms)).format(n=number, o=other, k=key, u=source.unit, w=simple)
+
+
+@st.composite
+def groupings(draw: st.DrawFn, source: From) -> tuple[list[str], str]:
+    """Keys to show, and the GROUP BY clause."""
+    keys = draw(st.lists(st.sampled_from(source.keys), max_size=2, unique=True))
+    if not keys:
+        return [], ""
+    forms = ["{0}", "{0}", "{0}", "ROLLUP ({0})", "CUBE ({0})", "GROUPING SETS (({0}), ())"]
+    return keys, "GROUP BY " + draw(st.sampled_from(forms)).format(", ".join(keys))
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Shows ``keys`` columns of its grouping, then one for each call."""
+
+    sql: str
+    keys: int
+    calls: tuple[str, ...]
+
+
+@st.composite
+def statements(draw: st.DrawFn) -> Statement:
+    source = draw(st.sampled_from(FROMS))
+    about = draw(st.sampled_from(ABOUT))
+    tables = source.sql.format(j=draw(st.sampled_from(JOINS)), c=about)
+    keys, group = draw(groupings(source))
+    parts = [source.where, *draw(st.lists(conditions(source), max_size=2))]
+    shown = draw(st.lists(calls(source), min_size=1, max_size=3))
+    clause = " AND ".join(f"({p})" for p in parts if p)
+    text = f"{source.head.format(c=about)}SELECT {', '.join([*keys, *shown])} FROM {tables}"
+    sql = " ".join(p for p in (text, f"WHERE {clause}" if clause else "", group) if p)
+    return Statement(sql, len(keys), tuple(shown))
