@@ -4,14 +4,15 @@ from fractions import Fraction
 
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import NANO, Account
-from dpproxy.errors import NotGranted
+from dpproxy.errors import NotGranted, Unsupported
 from dpproxy.pgtypes import Column, Schema
 from dpproxy.plan import Answer, Caller
 from dpproxy.policy.model import Policy
 from dpproxy.policy.parser import parse
 from dpproxy.policy.show import Listed, show_budgets, show_grants, show_policy
-from dpproxy.policy.statements import Listing, Show, Statement
+from dpproxy.policy.statements import Listing, Show, Statement, Suggest
 from dpproxy.policy.store import PolicyStore
+from dpproxy.policy.suggest import SUGGESTED, suggest
 
 
 def read(sql: str, caller: Caller) -> Statement:
@@ -27,14 +28,20 @@ def read(sql: str, caller: Caller) -> Statement:
 
 def columns(statement: Statement, policy: Policy) -> tuple[Column, ...] | None:
     """The answer's columns; None for statements that change the policy."""
-    if not isinstance(statement, Show):
-        return None
-    return _list(statement, policy, {})[0]
+    match statement:
+        case Show():
+            return _list(statement, policy, {})[0]
+        case Suggest():
+            return SUGGESTED
+        case _:
+            return None
 
 
 def run(sql: str, caller: Caller, store: PolicyStore, schema: Schema, ledger: Ledger) -> Answer:
-    """List or change the policy; a change is durable before it is answered."""
+    """List, propose or change the policy; a change is durable before it is answered."""
     statement = read(sql, caller)
+    if isinstance(statement, Suggest):
+        return _suggest(statement, store.current, schema)
     if isinstance(statement, Show):
         policy = store.current
         spent = {name: Fraction(ledger.spent(Account.budget(name)), NANO) for name in policy.budgets}
@@ -42,6 +49,17 @@ def run(sql: str, caller: Caller, store: PolicyStore, schema: Schema, ledger: Le
         return Answer("SHOW", listed, rows)
     store.change([sql], schema, by=caller.user)
     return Answer(_tag(sql))
+
+
+def _suggest(statement: Suggest, policy: Policy, schema: Schema) -> Answer:
+    if statement.epsilon is not None:
+        raise Unsupported(
+            "SUGGEST PRIVACY WITH EPSILON needs released quantiles, which are not there yet",
+            hint="SUGGEST PRIVACY FOR ...; reads no row and costs nothing.",
+            position=statement.epsilon.position,
+        )
+    proposed = suggest(policy, schema, statement.table)
+    return Answer("SUGGEST", SUGGESTED, [(one.statement, one.reason) for one in proposed])
 
 
 def _list(statement: Show, policy: Policy, spent: dict[str, Fraction]) -> Listed:

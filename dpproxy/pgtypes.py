@@ -68,10 +68,42 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class UniqueKey:
+    """PRIMARY KEY or UNIQUE; ``columns`` as declared."""
+
+    table: str
+    columns: tuple[str, ...]
+    primary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """FOREIGN KEY (columns) REFERENCES target (referenced), in corresponding order."""
+
+    table: str
+    columns: tuple[str, ...]
+    target: str
+    referenced: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """CHECK; ``expression`` in the engine's SQL. A row for which it is NULL passes."""
+
+    table: str
+    expression: str
+
+
+Constraint = UniqueKey | ForeignKey | Check
+
+
+@dataclass(frozen=True, slots=True)
 class Schema:
     """Tables of one data source, by name; public facts (DDL), never content."""
 
     tables: dict[str, tuple[Column, ...]]
+    constraints: tuple[Constraint, ...] = ()
+    """As declared: a column of theirs may be of a type that does not exist here."""
 
     def column(self, table: str, name: str) -> Column | None:
         """The column, or None."""

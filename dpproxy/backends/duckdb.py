@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from dpproxy.backends.columns import WHOLE, key_type
+from dpproxy.backends.constraints import constraints
 from dpproxy.errors import Cancelled, Internal, NumberOutOfRange, StartupError
 from dpproxy.pgtypes import (
     BOOL,
@@ -112,7 +113,8 @@ class DuckDB:
             known = column_type(kind)
             if known is not None:
                 tables.setdefault(table, []).append(Column(name, known, not nullable))
-        return Schema({name: tuple(columns) for name, columns in tables.items()})
+        declared = constraints(self._connection)
+        return Schema({name: tuple(columns) for name, columns in tables.items()}, declared)
 
     def run(
         self,

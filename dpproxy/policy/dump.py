@@ -37,7 +37,7 @@ def dump(policy: Policy) -> list[str]:
     tables = [policy.tables[name] for name in sorted(policy.tables)]
     return [
         *(_budget(policy.budgets[name]) for name in sorted(policy.budgets)),
-        *(_alter(table, column, text) for table in tables for column, text in _own(table)),
+        *(alter_table(table.name, column, text) for table in tables for column, text in _own(table)),
         *(statement for table in tables for statement in references(table)),
         *(_grant(grant) for grant in sorted(policy.grants, key=lambda g: (g.table, g.role))),
     ]
@@ -45,7 +45,7 @@ def dump(policy: Policy) -> list[str]:
 
 def references(table: TablePolicy) -> list[str]:
     """The statements of one table that refer to public tables."""
-    return [_alter(table, column, text) for column, text in _referring(table)]
+    return [alter_table(table.name, column, text) for column, text in _referring(table)]
 
 
 def declarations(table: TablePolicy) -> Iterator[tuple[str | None, str]]:
@@ -73,8 +73,13 @@ def _referring(table: TablePolicy) -> Iterator[tuple[str | None, str]]:
         if isinstance(domain, References):
             yield name, f"DOMAIN {_domain(domain)}"
     for one in table.composites:
-        columns, target = _names(one.columns), identifier(one.table)
-        yield None, f"DOMAIN ({columns}) REFERENCES {target} ({_names(one.referenced)})"
+        target = target_of(one.table, one.referenced)
+        yield None, f"DOMAIN ({_names(one.columns)}) {target}"
+
+
+def target_of(table: str, columns: Iterable[str]) -> str:
+    """REFERENCES and what follows it."""
+    return f"REFERENCES {identifier(table)} ({_names(columns)})"
 
 
 def _names(columns: Iterable[str]) -> str:
@@ -148,9 +153,10 @@ def _budget(budget: Budget) -> str:
     return f"CREATE PRIVACY BUDGET {identifier(budget.name)} LIMIT EPSILON {limit}{clauses} REFRESH NEVER"
 
 
-def _alter(table: TablePolicy, column: str | None, text: str) -> str:
+def alter_table(table: str, column: str | None, text: str) -> str:
+    """A declaration as a statement; ``column`` is None for one of the table itself."""
     of_column = "" if column is None else f" ALTER COLUMN {identifier(column)}"
-    return f"ALTER TABLE {identifier(table.name)}{of_column} SET PRIVACY {text}"
+    return f"ALTER TABLE {identifier(table)}{of_column} SET PRIVACY {text}"
 
 
 def _exposure(table: TablePolicy) -> str:
@@ -167,7 +173,7 @@ def _key(unit: Unit) -> str:
     text = f"KEY ({identifier(unit.key or '')})"
     if unit.references is not None:
         target, column = unit.references
-        text += f" REFERENCES {identifier(target)} ({identifier(column)})"
+        text += f" {target_of(target, [column])}"
     text += f" MAX ROWS {unit.max_rows}"
     return text if unit.max_groups is None else f"{text} MAX GROUPS {unit.max_groups}"
 
@@ -188,7 +194,7 @@ def _domain(domain: Domain) -> str:
         case Members(values):
             return f"IN ({', '.join(map(constant, values))})"
         case References(table, column):
-            return f"REFERENCES {identifier(table)} ({identifier(column)})"
+            return target_of(table, [column])
         case Discovered():
             return "DISCOVERED"
         case _:

@@ -1,7 +1,7 @@
 """The parser of privacy statements; what is not recognised here is refused, nothing is passed on.
 
 Grammar, apart from ALTER TABLE (parse_table): CREATE and DROP PRIVACY BUDGET, GRANT and REVOKE SELECT,
-ADVANCE PRIVACY DATA VERSION, SHOW PRIVACY.
+ADVANCE PRIVACY DATA VERSION, SHOW PRIVACY, SUGGEST PRIVACY FOR.
 """
 
 from collections.abc import Callable
@@ -20,6 +20,7 @@ from dpproxy.policy.statements import (
     RevokeSelect,
     Show,
     Statement,
+    Suggest,
 )
 
 
@@ -121,6 +122,16 @@ def _show(cursor: Cursor) -> Show:
     return Show(listing, table, position)
 
 
+def _suggest(cursor: Cursor) -> Suggest:
+    position = cursor.before.position
+    cursor.expect("privacy", "for", after="SUGGEST")
+    table = cursor.table("FOR")
+    if not cursor.accept("with"):
+        return Suggest(table, None, position)
+    cursor.expect("epsilon", after="WITH")
+    return Suggest(table, amount(cursor, "WITH EPSILON"), position)
+
+
 def _no_views(cursor: Cursor, verb: str) -> None:
     """Refuse PROTECTED VIEW."""
     if cursor.at("protected"):
@@ -142,7 +153,7 @@ _LIMITS: dict[tuple[str, ...], str] = {
     ("max", "epsilon"): "max_epsilon",
     ("default", "epsilon"): "default_epsilon",
 }
-_UNLISTED = frozenset({"suggest", "refresh", "verify"})
+_UNLISTED = frozenset({"refresh", "verify"})
 _STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
     "alter": alter_table,
     "create": _create,
@@ -151,7 +162,7 @@ _STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
     "revoke": _revoke,
     "advance": _advance,
     "show": _show,
-    "suggest": _later("SUGGEST PRIVACY"),
+    "suggest": _suggest,
     "refresh": _later("REFRESH PROTECTED VIEW"),
     "verify": _later("VERIFY PROTECTED VIEW"),
 }

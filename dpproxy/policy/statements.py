@@ -216,10 +216,19 @@ class Show:
     position: int | None = field(default=None, compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Suggest:
+    """SUGGEST PRIVACY FOR ... [WITH EPSILON ...]."""
+
+    table: Name
+    epsilon: Amount | None = None
+    position: int | None = field(default=None, compare=False)
+
+
 TableChange = SetKey | SetExposure | SetCeiling | SetExpectedRows
 CompositeChange = SetComposite | SetCompositeHidden
 ColumnChange = SetBetween | SetMembers | SetReferences | SetDiscovered | SetColumnHidden | SetColumnClass
 BudgetChange = CreateBudget | DropBudget
 GrantChange = GrantSelect | RevokeSelect
 Change = TableChange | CompositeChange | ColumnChange | BudgetChange | GrantChange | AdvanceDataVersion
-Statement = Change | Show
+Statement = Change | Show | Suggest

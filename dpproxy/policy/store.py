@@ -19,7 +19,7 @@ from dpproxy.policy.apply import apply
 from dpproxy.policy.dump import dump
 from dpproxy.policy.model import Policy
 from dpproxy.policy.parser import parse
-from dpproxy.policy.statements import Change, Show
+from dpproxy.policy.statements import Change, Show, Suggest
 from dpproxy.policy.tokens import split_statements
 
 FILE = "policy.sqlite"
@@ -56,8 +56,9 @@ def change_of(sql: str) -> Change:
         SyntaxRefused: does not parse, or only shows.
     """
     statement = parse(sql)
-    if isinstance(statement, Show):
-        raise SyntaxRefused("SHOW changes nothing and has no place here", position=statement.position)
+    if isinstance(statement, Show | Suggest):
+        word = "SHOW" if isinstance(statement, Show) else "SUGGEST"
+        raise SyntaxRefused(f"{word} changes nothing and has no place here", position=statement.position)
     return statement
 
 

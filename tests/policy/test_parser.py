@@ -19,6 +19,7 @@ from dpproxy.policy.statements import (
     RevokeSelect,
     Show,
     Statement,
+    Suggest,
 )
 
 B = Name("b")
@@ -53,6 +54,11 @@ B = Name("b")
         ("SHOW PRIVACY GRANTS", Show(Listing.GRANTS)),
         ("SHOW PRIVACY POLICY", Show(Listing.POLICY)),
         ("SHOW PRIVACY POLICY FOR t", Show(Listing.POLICY, Name("t"))),
+        ("SUGGEST PRIVACY FOR public.t;", Suggest(Name("t"))),
+        (
+            "SUGGEST PRIVACY FOR t WITH EPSILON 0.1",
+            Suggest(Name("t"), Amount("WITH EPSILON", Fraction(1, 10))),
+        ),
     ],
 )
 def test_statements(sql: str, statement: Statement):
@@ -96,9 +102,11 @@ def test_statements(sql: str, statement: Statement):
         (
             "SELECT 1",
             "SELECT",
-            'expected ALTER, CREATE, DROP, GRANT, REVOKE, ADVANCE or SHOW, found "select"',
+            'expected ALTER, CREATE, DROP, GRANT, REVOKE, ADVANCE, SHOW or SUGGEST, found "select"',
             None,
         ),
+        ("SUGGEST PRIVACY OF t", "OF", 'expected FOR after PRIVACY, found "of"', None),
+        ("SUGGEST PRIVACY FOR t WITH 1", "1", "expected EPSILON after WITH, found a number", None),
         ("ADVANCE PRIVACY; SELECT 1", ";", 'expected DATA after PRIVACY, found ";"', None),
         (
             "ADVANCE PRIVACY DATA VERSION; SELECT 1",
@@ -129,7 +137,6 @@ def test_a_mistake_is_shown_where_it_stands(sql: str, at: str, message: str, hin
         ("DROP PROTECTED VIEW v", "DROP PROTECTED VIEW", "PROTECTED"),
         ("REFRESH PROTECTED VIEW v", "REFRESH PROTECTED VIEW", "REFRESH"),
         ("VERIFY PROTECTED VIEW v", "VERIFY PROTECTED VIEW", "VERIFY"),
-        ("SUGGEST PRIVACY FOR t", "SUGGEST PRIVACY", "SUGGEST"),
         ("SHOW PRIVACY VIEWS", "SHOW PRIVACY VIEWS", "VIEWS"),
         ("SHOW PRIVACY AUDIT", "SHOW PRIVACY AUDIT", "AUDIT"),
     ],
@@ -142,7 +149,8 @@ def test_what_is_not_there_yet_is_named(sql: str, construct: str, at: str):
 
 
 _WORDS = """ALTER TABLE t SET PRIVACY KEY ( c ) ROW MAX ROWS 1 COLUMN DOMAIN IN 'a' , BETWEEN AND CREATE BUDGET LIMIT
-EPSILON 0.5 DELTA GRANT SELECT ON TO WITH REVOKE FROM SHOW POLICY FOR ; . - CEILING HIDDEN PUBLIC DATE NULL"""
+SUGGEST REFERENCES DISCOVERED EPSILON 0.5 DELTA GRANT SELECT ON TO WITH REVOKE FROM SHOW POLICY FOR ; . - CEILING
+HIDDEN PUBLIC DATE NULL"""
 
 
 def refusal_of(sql: str) -> Refusal | None:

@@ -3,7 +3,7 @@
 from typing import get_args
 
 from dpproxy.policy.parser import parse
-from dpproxy.policy.statements import Change, Literal, LiteralKind, Name, Show, Statement
+from dpproxy.policy.statements import Change, Literal, LiteralKind, Name, Show, Statement, Suggest
 
 
 def test_places_do_not_count():
@@ -16,5 +16,5 @@ def test_a_literal_is_not_repeated_in_a_log():
     assert "Smith" not in repr(Literal(LiteralKind.TEXT, "Smith"))
 
 
-def test_only_show_is_no_change():
-    assert set(get_args(Statement)) - set(get_args(Change)) == {Show}
+def test_only_show_and_suggest_are_no_change():
+    assert set(get_args(Statement)) - set(get_args(Change)) == {Show, Suggest}

@@ -1,0 +1,65 @@
+"""What the names of tables and columns tell, in English: a guess, used only where an administrator reads it."""
+
+import re
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_KEY = re.compile(r"(id|key|uuid|guid|no|nr|num|number|code)$")
+_PEOPLE = frozenset({
+    "account", "applicant", "beneficiary", "child", "citizen", "client", "contact", "cust", "customer", "donor",
+    "driver", "employee", "guest", "holder", "household", "individual", "insured", "learner", "member", "parent",
+    "participant", "passenger", "patient", "people", "person", "player", "provider", "pupil", "resident", "respondent",
+    "staff", "student", "subject", "subscriber", "taxpayer", "tenant", "user", "visitor", "voter", "worker",
+})  # fmt: skip
+_IDENTIFIERS = frozenset({"id", "key", "uuid", "guid"})
+_CONTACTS = frozenset({
+    "address", "email", "firstname", "forename", "iban", "ip", "lastname", "login", "mail", "mobile", "name",
+    "passport", "phone", "ssn", "street", "surname", "telephone", "username",
+})  # fmt: skip
+_FREE_TEXTS = frozenset({
+    "body", "comment", "comments", "description", "details", "memo", "message", "note", "notes", "remark", "remarks",
+    "text",
+})  # fmt: skip
+
+
+def words(name: str) -> list[str]:
+    """The words of a name, in lower case.
+
+    >>> words("l_orderkey"), words("PatientID"), words("zip5")
+    (['l', 'orderkey'], ['patient', 'id'], ['zip', '5'])
+    """
+    return [word.lower() for word in _WORD.findall(name)]
+
+
+def is_person(name: str) -> bool:
+    """Whether a table or a key is named after people.
+
+    >>> [is_person(name) for name in ("patients", "o_custkey", "USER_ID", "orders", "visit_id")]
+    [True, True, True, False, False]
+    """
+    return any(form in _PEOPLE for word in words(name) for form in _forms(word))
+
+
+def is_identifier(name: str) -> bool:
+    """Whether a column is named as what tells rows apart.
+
+    >>> [is_identifier(name) for name in ("visit_id", "l_orderkey", "id", "paid", "monkey_bars")]
+    [True, True, True, False, False]
+    """
+    last = words(name)[-1:]
+    return bool(last) and (last[0] in _IDENTIFIERS or last[0].endswith("key"))
+
+
+def is_contact(name: str) -> bool:
+    """Whether a column is named as what names or finds a person."""
+    return not _CONTACTS.isdisjoint(words(name))
+
+
+def is_free_text(name: str) -> bool:
+    """Whether a column is named as what people wrote."""
+    return not _FREE_TEXTS.isdisjoint(words(name))
+
+
+def _forms(word: str) -> set[str]:
+    """The word, without an ending that says key, and in the singular."""
+    stem = _KEY.sub("", word)
+    return {word, stem, word.removesuffix("s"), stem.removesuffix("s")}

@@ -1,0 +1,79 @@
+"""SUGGEST PRIVACY: a policy for one table, from the schema and from what is declared. No row is read for it."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from dpproxy.errors import Refusal
+from dpproxy.pgtypes import TEXT, Column, ForeignKey, Schema
+from dpproxy.policy.apply import apply
+from dpproxy.policy.dump import alter_table, identifier, target_of
+from dpproxy.policy.lookup import table_policy
+from dpproxy.policy.model import Exposure, Policy, TablePolicy
+from dpproxy.policy.statements import Name
+from dpproxy.policy.store import change_of
+from dpproxy.policy.suggest_column import column_proposals
+from dpproxy.policy.suggest_unit import Proposal, ceiling_proposals, foreign_keys, unit_proposals
+
+SUGGESTED = (Column("statement", TEXT), Column("reason", TEXT))
+
+
+Source = Callable[[Policy], Iterator[Proposal]]
+"""Proposals for one thing, the best first, after the policy with what was proposed before."""
+
+
+def suggest(policy: Policy, schema: Schema, table: Name) -> list[Proposal]:
+    """Statements for what is not declared yet, in an order in which all of them apply; none for a public table.
+
+    Where only a person knows a number, the statement says so in a comment and the reason in words.
+
+    Raises:
+        UndefinedTable: not in the schema.
+        DependentObjects: a grant stands against the table being protected.
+    """
+    declared = table_policy(policy, table, schema)
+    found: list[Proposal] = []
+    if declared.exposure is Exposure.PUBLIC:
+        return found
+    for source in _sources(schema, declared):
+        refused: Refusal | None = None
+        for proposal in source(policy):
+            try:
+                policy = apply(policy, change_of(proposal.statement), schema)
+            except Refusal as refusal:
+                refused = refusal
+            else:
+                found.append(proposal)
+                refused = None
+                break
+        if refused is not None:
+            refused.position = table.position
+            raise refused
+    return found
+
+
+def _sources(schema: Schema, table: TablePolicy) -> Iterator[Source]:
+    name = table.name
+    if table.exposure is not Exposure.PROTECTED:
+        yield lambda policy: unit_proposals(policy, schema, name)
+    yield lambda policy: ceiling_proposals(policy, name)
+    for key in foreign_keys(schema, name):
+        yield partial(_composite, key)
+    for column in schema.tables[name]:
+        yield partial(_undeclared, schema, name, column)
+
+
+def _undeclared(schema: Schema, table: str, column: Column, policy: Policy) -> Iterator[Proposal]:
+    """Proposals for a column without a declaration, of its own or together with others."""
+    found = policy.tables.get(table, TablePolicy(table))
+    if column.name not in {*found.columns, *(name for one in found.composites for name in one.columns)}:
+        yield from column_proposals(policy, schema, table, column)
+
+
+def _composite(key: ForeignKey, policy: Policy) -> Iterator[Proposal]:
+    """A foreign key of several columns to a public table."""
+    target = policy.tables.get(key.target)
+    if target is not None and target.exposure is Exposure.PUBLIC and len(key.columns) > 1:
+        columns = ", ".join(map(identifier, key.columns))
+        text = f"DOMAIN ({columns}) {target_of(key.target, key.referenced)};"
+        reason = f'a foreign key to the public table "{key.target}"'
+        yield Proposal(alter_table(key.table, None, text), reason)

@@ -1,0 +1,142 @@
+"""Whose rows a table's are: proposals for its privacy key and its ceiling, the best first."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dpproxy.pgtypes import ForeignKey, Schema, UniqueKey
+from dpproxy.policy.dump import alter_table, identifier, target_of
+from dpproxy.policy.model import Exposure, Policy
+from dpproxy.policy.names import is_person
+
+FILL_IN = " /* fill in */"
+"""Stands in a statement whose numbers only a person knows."""
+_ROWS = f"MAX ROWS 10{FILL_IN}"
+_KEPT = "how many rows of one person are kept is a person's choice: fill it in"
+_SEVERAL = (
+    "where a person has several rows, name their column; where no row is about a person, declare it PUBLIC"
+)
+
+_ANYWHERE = frozenset({"id", "key", "uuid", "guid"})
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A statement that may be sent as it is, and why."""
+
+    statement: str
+    reason: str
+
+
+def unit_proposals(policy: Policy, schema: Schema, table: str) -> Iterator[Proposal]:
+    """A reference to a table that has a unit, else to one of people, else a person's column, a key, a row."""
+    yield from _references(policy, schema, table)
+    for column in schema.tables[table]:
+        if is_person(column.name) and not is_unique(schema, table, column.name):
+            reason = (
+                f'"{column.name}" names a person by its name, and a person may have several rows; {_KEPT}'
+            )
+            yield _key(table, f"KEY ({identifier(column.name)}) {_ROWS}", reason)
+    for key in _single_keys(schema, table):
+        reason = f'"{key}" is a declared key: one row, one unit; {_SEVERAL}'
+        yield _key(table, f"KEY ({identifier(key)})", reason)
+    yield _key(table, "KEY ROW", f"no key is declared: one row, one unit; {_SEVERAL}")
+
+
+def _references(policy: Policy, schema: Schema, table: str) -> Iterator[Proposal]:
+    foreign = [
+        (k.columns[0], k.target, k.referenced[0]) for k in foreign_keys(schema, table) if len(k.columns) == 1
+    ]
+    for column, target, referenced in foreign:
+        if _is_protected(policy, target):
+            yield _reference(schema, table, column, target, referenced, f'"{target}" has a privacy unit')
+    for column, target in _named_as_keys(policy, schema, table):
+        reason = f'"{column}" is named as a key of "{target}", which has a privacy unit'
+        yield _reference(schema, table, column, target, column, reason)
+    for column, target, referenced in foreign:
+        if target != table and _leads_to_people(schema, target):
+            reason = (
+                f'"{target}" is about people by its name, or leads to a table that is: declare its key, too'
+            )
+            yield _reference(schema, table, column, target, referenced, reason)
+
+
+def ceiling_proposals(policy: Policy, table: str) -> Iterator[Proposal]:
+    """A ceiling for a table that owns its unit and has none."""
+    declared = policy.tables.get(table)
+    if declared is None or declared.unit is None or declared.unit.references or declared.ceiling:
+        return
+    yield Proposal(
+        alter_table(table, None, f"CEILING EPSILON 1{FILL_IN};"),
+        "without a ceiling nothing is answered; what all statements together may learn about one unit is a person's "
+        "choice: fill it in",
+    )
+
+
+def foreign_keys(schema: Schema, table: str) -> list[ForeignKey]:
+    """Those of a table whose columns exist here on both sides."""
+    return [
+        one
+        for one in schema.constraints
+        if isinstance(one, ForeignKey)
+        and one.table == table
+        and all(schema.column(table, name) for name in one.columns)
+        and all(schema.column(one.target, name) for name in one.referenced)
+    ]
+
+
+def is_unique(schema: Schema, table: str, column: str) -> bool:
+    """Whether no two rows have the same value."""
+    return column in _single_keys(schema, table)
+
+
+def _single_keys(schema: Schema, table: str) -> list[str]:
+    """Columns that are keys by themselves, the primary one first."""
+    keys = [
+        one
+        for one in schema.constraints
+        if isinstance(one, UniqueKey) and one.table == table and len(one.columns) == 1
+    ]
+    return [one.columns[0] for one in sorted(keys, key=lambda one: not one.primary)]
+
+
+def _named_as_keys(policy: Policy, schema: Schema, table: str) -> Iterator[tuple[str, str]]:
+    """Columns named as a key of a protected table, and that table; not by names that any table has."""
+    for column in schema.tables[table]:
+        for name, declared in sorted(policy.tables.items()):
+            if declared.unit is None or name == table or column.name.lower() in _ANYWHERE:
+                continue
+            owned = declared.unit.references is None and declared.unit.key == column.name
+            if owned or is_unique(schema, name, column.name):
+                yield column.name, name
+
+
+def _is_protected(policy: Policy, table: str) -> bool:
+    declared = policy.tables.get(table)
+    return declared is not None and declared.exposure is Exposure.PROTECTED
+
+
+def _leads_to_people(schema: Schema, table: str) -> bool:
+    """Whether a table, or one that it refers to, is named after people."""
+    seen: set[str] = set()
+    waiting = [table]
+    while waiting:
+        name = waiting.pop()
+        if is_person(name):
+            return True
+        if name not in seen:
+            seen.add(name)
+            waiting += [key.target for key in foreign_keys(schema, name)]
+    return False
+
+
+def _reference(
+    schema: Schema, table: str, column: str, target: str, referenced: str, reason: str
+) -> Proposal:
+    text = f"KEY ({identifier(column)}) {target_of(target, [referenced])}"
+    if is_unique(schema, table, column):
+        return _key(table, text, f"{reason}; each has one row at most, by a declared key")
+    return _key(table, f"{text} {_ROWS}", f"{reason}; {_KEPT}")
+
+
+def _key(table: str, text: str, reason: str) -> Proposal:
+    return Proposal(alter_table(table, None, f"{text};"), reason)

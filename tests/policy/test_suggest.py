@@ -1,0 +1,117 @@
+"""A policy proposed from what is declared."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dpproxy.backends.duckdb import DuckDB
+from dpproxy.errors import DependentObjects, UndefinedTable
+from dpproxy.pgtypes import TEXT, Column, Schema
+from dpproxy.policy.apply import apply
+from dpproxy.policy.model import Policy
+from dpproxy.policy.statements import Name
+from dpproxy.policy.store import change_of
+from dpproxy.policy.suggest import suggest
+from dpproxy.policy.usable import usable
+
+DDL = """
+CREATE TABLE wards (region VARCHAR, ward INTEGER, PRIMARY KEY (region, ward));
+CREATE TABLE patients (
+  patient_id BIGINT PRIMARY KEY, name VARCHAR, age INTEGER CHECK (age BETWEEN 0 AND 110),
+  sex VARCHAR CHECK (sex IN ('f', 'm')), smokes BOOLEAN, height DOUBLE
+);
+CREATE TABLE visits (
+  visit_id BIGINT PRIMARY KEY, patient_id BIGINT REFERENCES patients (patient_id), region VARCHAR, ward INTEGER,
+  cost DECIMAL(8, 2), FOREIGN KEY (region, ward) REFERENCES wards (region, ward)
+);
+"""
+PUBLIC = "ALTER TABLE wards SET PRIVACY PUBLIC"
+
+
+@pytest.fixture
+def declared(tmp_path: Path) -> Schema:
+    with duckdb.connect(tmp_path / "data.duckdb") as connection:
+        connection.execute(DDL)
+    backend = DuckDB(tmp_path / "data.duckdb")
+    schema = backend.schema()
+    backend.close()
+    return schema
+
+
+def proposed(policy: Policy, schema: Schema, table: str) -> list[str]:
+    return [one.statement for one in suggest(policy, schema, Name(table))]
+
+
+def run(schema: Schema, *statements: str, to: Policy | None = None) -> Policy:
+    policy = to or Policy()
+    for sql in statements:
+        policy = apply(policy, change_of(sql), schema)
+    return policy
+
+
+def test_a_table_of_people(declared: Schema):
+    assert proposed(Policy(), declared, "patients") == [
+        "ALTER TABLE patients SET PRIVACY KEY (patient_id);",
+        "ALTER TABLE patients SET PRIVACY CEILING EPSILON 1 /* fill in */;",
+        "ALTER TABLE patients ALTER COLUMN patient_id SET PRIVACY CLASS IDENTIFIER;",
+        "ALTER TABLE patients ALTER COLUMN name SET PRIVACY CLASS IDENTIFIER;",
+        "ALTER TABLE patients ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 110;",
+        "ALTER TABLE patients ALTER COLUMN sex SET PRIVACY DOMAIN IN ('f', 'm');",
+        "ALTER TABLE patients ALTER COLUMN smokes SET PRIVACY DOMAIN IN (TRUE, FALSE);",
+        "ALTER TABLE patients ALTER COLUMN height SET PRIVACY DOMAIN BETWEEN 0 AND 1000 /* fill in */;",
+    ]
+
+
+def test_a_table_that_refers_to_others(declared: Schema):
+    policy = run(declared, PUBLIC, "ALTER TABLE patients SET PRIVACY KEY (patient_id)")
+    assert proposed(policy, declared, "visits") == [
+        "ALTER TABLE visits SET PRIVACY KEY (patient_id) REFERENCES patients (patient_id) MAX ROWS 10 /* fill in */;",
+        "ALTER TABLE visits SET PRIVACY DOMAIN (region, ward) REFERENCES wards (region, ward);",
+        "ALTER TABLE visits ALTER COLUMN visit_id SET PRIVACY CLASS IDENTIFIER;",
+        "ALTER TABLE visits ALTER COLUMN patient_id SET PRIVACY CLASS IDENTIFIER;",
+        "ALTER TABLE visits ALTER COLUMN cost SET PRIVACY DOMAIN BETWEEN 0 AND 1000 /* fill in */;",
+    ]
+
+
+@pytest.mark.parametrize("table", ["wards", "patients", "visits"])
+def test_all_of_it_applies_and_then_nothing_is_left_to_propose(declared: Schema, table: str):
+    for before in (Policy(), run(declared, "ALTER TABLE patients SET PRIVACY KEY (patient_id)")):
+        after = run(declared, *proposed(before, declared, table), to=before)
+        assert usable(after, declared)[1] == []
+        assert proposed(after, declared, table) == []
+
+
+def test_what_is_declared_stays(declared: Schema):
+    policy = run(
+        declared,
+        "ALTER TABLE patients SET PRIVACY KEY ROW",
+        "ALTER TABLE patients SET PRIVACY CEILING EPSILON 3",
+        "ALTER TABLE patients ALTER COLUMN age SET PRIVACY HIDDEN",
+        "ALTER TABLE patients ALTER COLUMN sex SET PRIVACY CLASS SENSITIVE",
+    )
+    columns = [sql.split()[5] for sql in proposed(policy, declared, "patients")]
+    assert columns == ["patient_id", "name", "smokes", "height"]
+
+
+def test_a_public_table_needs_nothing(declared: Schema):
+    assert proposed(run(declared, PUBLIC), declared, "wards") == []
+
+
+def test_a_missing_table_is_refused(declared: Schema):
+    with pytest.raises(UndefinedTable):
+        proposed(Policy(), declared, "gone")
+
+
+def test_a_grant_without_a_budget_stands_against_it(applied: Callable[..., Policy], schema: Schema):
+    policy = applied("GRANT SELECT ON patients TO analyst")
+    with pytest.raises(DependentObjects) as caught:
+        suggest(policy, schema, Name("patients", 20))
+    assert caught.value.position == 20
+
+
+def test_a_reference_that_does_not_fit_gives_way(applied: Callable[..., Policy], schema: Schema):
+    policy = applied("ALTER TABLE regions SET PRIVACY KEY (size)")
+    other = Schema({**schema.tables, "t": (Column("size", TEXT),)})
+    assert proposed(policy, other, "t")[0] == "ALTER TABLE t SET PRIVACY KEY ROW;"
