@@ -31,12 +31,15 @@ def words(name: str) -> list[str]:
 
 
 def is_person(name: str) -> bool:
-    """Whether a table or a key is named after people.
+    """Whether a table is named after people, or a column as what tells them apart.
 
-    >>> [is_person(name) for name in ("patients", "o_custkey", "USER_ID", "orders", "visit_id")]
+    >>> [is_person(name) for name in ("insured_patients", "o_custkey", "USER_ID", "patient_visits", "user_agent")]
     [True, True, True, False, False]
     """
-    return any(form in _PEOPLE for word in words(name) for form in _forms(word))
+    found = words(name)
+    if len(found) > 1 and _KEY.fullmatch(found[-1]):
+        found.pop()
+    return bool(found) and not _PEOPLE.isdisjoint(_forms(found[-1]))
 
 
 def is_identifier(name: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dpproxy.pgtypes import ForeignKey, Schema, UniqueKey
+from dpproxy.pgtypes import INTEGERS, TEXTS, ForeignKey, Schema, UniqueKey
 from dpproxy.policy.dump import alter_table, identifier, target_of
 from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.names import is_person
@@ -30,12 +30,10 @@ class Proposal:
 def unit_proposals(policy: Policy, schema: Schema, table: str) -> Iterator[Proposal]:
     """A reference to a table that has a unit, else to one of people, else a person's column, a key, a row."""
     yield from _references(policy, schema, table)
-    for column in schema.tables[table]:
-        if is_person(column.name) and not is_unique(schema, table, column.name):
-            reason = (
-                f'"{column.name}" names a person by its name, and a person may have several rows; {_KEPT}'
-            )
-            yield _key(table, f"KEY ({identifier(column.name)}) {_ROWS}", reason)
+    for name in _people(schema, table):
+        if not is_unique(schema, table, name):
+            reason = f'"{name}" tells people apart by its name, and a person may have several rows; {_KEPT}'
+            yield _key(table, f"KEY ({identifier(name)}) {_ROWS}", reason)
     for key in _single_keys(schema, table):
         reason = f'"{key}" is a declared key: one row, one unit; {_SEVERAL}'
         yield _key(table, f"KEY ({identifier(key)})", reason)
@@ -55,7 +53,7 @@ def _references(policy: Policy, schema: Schema, table: str) -> Iterator[Proposal
     for column, target, referenced in foreign:
         if target != table and _leads_to_people(schema, target):
             reason = (
-                f'"{target}" is about people by its name, or leads to a table that is: declare its key, too'
+                f'"{target}" is about people by its names, or leads to a table that is: declare its key, too'
             )
             yield _reference(schema, table, column, target, referenced, reason)
 
@@ -115,13 +113,18 @@ def _is_protected(policy: Policy, table: str) -> bool:
     return declared is not None and declared.exposure is Exposure.PROTECTED
 
 
+def _people(schema: Schema, table: str) -> list[str]:
+    """Columns named as what tells people apart, of a type that can."""
+    return [c.name for c in schema.tables[table] if c.type.oid in INTEGERS | TEXTS and is_person(c.name)]
+
+
 def _leads_to_people(schema: Schema, table: str) -> bool:
-    """Whether a table, or one that it refers to, is named after people."""
+    """Whether a table, or one that it refers to, is named after people or has a column that is."""
     seen: set[str] = set()
     waiting = [table]
     while waiting:
         name = waiting.pop()
-        if is_person(name):
+        if is_person(name) or _people(schema, name):
             return True
         if name not in seen:
             seen.add(name)

@@ -10,9 +10,18 @@ def test_words():
 
 
 def test_people():
-    for name in ("patients", "Customer", "o_custkey", "user_id", "userid", "STUDENT_NO", "account_number"):
+    for name in (
+        "patients",
+        "Customer",
+        "o_custkey",
+        "user_id",
+        "userid",
+        "STUDENT_NO",
+        "account_number",
+        "new_clients",
+    ):
         assert is_person(name), name
-    for name in ("orders", "visit_id", "paid", "usage", "persona_type", "id", "key", "no"):
+    for name in ("orders", "visit_id", "paid", "usage", "user_agent", "patient_visits", "id", "key", ""):
         assert not is_person(name), name
 
 

@@ -5,12 +5,30 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.errors import DependentObjects, UndefinedTable
-from dpproxy.pgtypes import TEXT, Column, Schema
+from dpproxy.pgtypes import (
+    BOOL,
+    BYTEA,
+    DATE,
+    FLOAT8,
+    INT4,
+    NUMERIC,
+    TEXT,
+    TIMESTAMPTZ,
+    Check,
+    Column,
+    Constraint,
+    ForeignKey,
+    Schema,
+    UniqueKey,
+)
 from dpproxy.policy.apply import apply
-from dpproxy.policy.model import Policy
+from dpproxy.policy.dump import identifier
+from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.statements import Name
 from dpproxy.policy.store import change_of
 from dpproxy.policy.suggest import suggest
@@ -115,3 +133,42 @@ def test_a_reference_that_does_not_fit_gives_way(applied: Callable[..., Policy],
     policy = applied("ALTER TABLE regions SET PRIVACY KEY (size)")
     other = Schema({**schema.tables, "t": (Column("size", TEXT),)})
     assert proposed(policy, other, "t")[0] == "ALTER TABLE t SET PRIVACY KEY ROW;"
+
+
+NAMES = ["id", "patient_id", "Name", "age", "note", "town", "user", "born_at", "select", "ward_key", "lat"]
+KINDS = [INT4, TEXT, BOOL, DATE, TIMESTAMPTZ, FLOAT8, NUMERIC, NUMERIC.with_precision(2, 2), BYTEA]
+CHECKS = ["({} > 5)", "({} BETWEEN 0 AND 1)", "({} IN ('a', 'b'))", "({} < '2020-01-01')", "({} = 0.125)"]
+
+
+@st.composite
+def schemas(draw: st.DrawFn) -> Schema:
+    tables = {
+        table: tuple(
+            Column(name, draw(st.sampled_from(KINDS)))
+            for name in draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=5, unique=True))
+        )
+        for table in ("patients", "visits", "codes")
+    }
+    constraints: list[Constraint] = []
+    for table, columns in tables.items():
+        name, other = draw(st.sampled_from(columns)).name, draw(st.sampled_from(columns)).name
+        target = draw(st.sampled_from(list(tables)))
+        referenced = draw(st.sampled_from(tables[target])).name
+        made = [
+            UniqueKey(table, (name,), primary=draw(st.booleans())),
+            ForeignKey(table, (other,), target, (referenced,)),
+            Check(table, draw(st.sampled_from(CHECKS)).format(identifier(name))),
+        ]
+        constraints += draw(st.lists(st.sampled_from(made), unique=True))
+    return Schema(tables, tuple(constraints))
+
+
+@given(schemas(), st.booleans())
+def test_whatever_the_schema_is_all_of_it_applies(schema: Schema, public: bool):  # noqa: FBT001 - drawn
+    policy = run(schema, *(["ALTER TABLE codes SET PRIVACY PUBLIC"] if public else []))
+    for table in schema.tables:
+        policy = run(schema, *proposed(policy, schema, table), to=policy)
+        assert proposed(policy, schema, table) == []
+    exposures = [table.exposure for table in policy.tables.values()]
+    assert exposures.count(Exposure.PROTECTED) == 3 - public
+    assert usable(policy, schema)[1] == []

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dpproxy.pgtypes import INT8, TEXT, Column, ForeignKey, Schema, UniqueKey
+from dpproxy.pgtypes import BOOL, DATE, INT8, TEXT, Column, ForeignKey, Schema, UniqueKey
 from dpproxy.policy.apply import apply
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import change_of
@@ -15,7 +15,10 @@ TABLES = {
     "orders": ("o_orderkey", "o_custkey", "clerk"),
     "lineitem": ("l_orderkey", "l_partkey"),
     "part": ("p_partkey", "maker"),
-    "makers": ("maker", "parent_company"),
+    "makers": ("maker", "owner_no", "user_agent", "account_id"),
+    "wards": ("ward", "head_employee"),
+    "rounds": ("ward", "at"),
+    "flags": ("is_member", "customer"),
     "log": ("seen", "ward"),
     "profiles": ("customer_id", "level"),
 }
@@ -30,8 +33,13 @@ KEYS = (
     ForeignKey("lineitem", ("l_orderkey",), "orders", ("o_orderkey",)),
     ForeignKey("makers", ("maker",), "makers", ("maker",)),
     ForeignKey("part", ("gone",), "makers", ("maker",)),
+    ForeignKey("rounds", ("ward",), "wards", ("ward",)),
+    UniqueKey("wards", ("head_employee",), primary=True),
 )
-SCHEMA = Schema({t: tuple(Column(c, INT8) for c in columns) for t, columns in TABLES.items()}, KEYS)
+NO_KEYS = {"is_member": BOOL, "at": DATE}
+SCHEMA = Schema(
+    {t: tuple(Column(c, NO_KEYS.get(c, INT8)) for c in columns) for t, columns in TABLES.items()}, KEYS
+)
 
 
 def declared(*statements: str) -> Policy:
@@ -54,7 +62,10 @@ def first(policy: Policy, table: str, schema: Schema = SCHEMA) -> str:
         ("orders", "KEY (o_custkey) REFERENCES customer (id) MAX ROWS 10 /* fill in */;"),
         ("lineitem", "KEY (l_orderkey) REFERENCES orders (o_orderkey) MAX ROWS 10 /* fill in */;"),
         ("part", "KEY (maker);"),
-        ("makers", "KEY (parent_company) MAX ROWS 10 /* fill in */;"),
+        ("makers", "KEY (account_id) MAX ROWS 10 /* fill in */;"),
+        ("wards", "KEY (head_employee);"),
+        ("rounds", "KEY (ward) REFERENCES wards (ward) MAX ROWS 10 /* fill in */;"),
+        ("flags", "KEY (customer) MAX ROWS 10 /* fill in */;"),
         ("log", "KEY ROW;"),
         ("profiles", "KEY (customer_id) MAX ROWS 10 /* fill in */;"),
     ],
