@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from udfs.randomness import Integers, Words
 
@@ -12,6 +12,10 @@ T_co = TypeVar("T_co", covariant=True)
 NANO = 10**9
 LEAST_NANO = NANO // 1000
 """The least epsilon of a mechanism, 1/1000, in nano-epsilon."""
+
+
+WIDEST: Final = 10**38 - 1
+"""The largest sensitivity, in lattice steps: the largest NUMERIC(38)."""
 
 
 class InvalidMechanism(ValueError):
@@ -39,6 +43,34 @@ class Loss:
         return Fraction(self.nano, NANO)
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Concentrated:
+    """What a release costs under zero-concentrated privacy: rho in whole nano-rho, rounded up.
+
+    Several releases cost the sum of their rho; ``udfs.conversion`` says what that is in epsilon and delta.
+
+    >>> Concentrated.of_pure(Loss.of(Fraction(1, 10)))
+    Concentrated(nano=5000000)
+    """
+
+    nano: int
+
+    @staticmethod
+    def of(rho: Fraction) -> "Concentrated":
+        """The least loss that is at least ``rho``."""
+        return Concentrated(-(-rho.numerator * NANO // rho.denominator))
+
+    @staticmethod
+    def of_pure(loss: Loss) -> "Concentrated":
+        """What a release of a pure loss costs at most: epsilon**2 / 2."""
+        return Concentrated.of(loss.epsilon**2 / 2)
+
+    @property
+    def rho(self) -> Fraction:
+        """The loss as a number."""
+        return Fraction(self.nano, NANO)
+
+
 @dataclass(frozen=True, slots=True)
 class Exact(Generic[T_co]):
     """A value computed from private data; it may reach a mechanism and nothing else.
@@ -60,11 +92,21 @@ class Released(Generic[T_co]):
     loss: Loss
 
 
+def check_norm(widths: tuple[int, ...], norm: int) -> None:
+    """Refuse sensitivities that are none or out of range, and a norm below 1."""
+    if not widths:
+        raise InvalidMechanism("a mechanism needs one sensitivity per component")
+    if any(not 0 <= width <= WIDEST for width in widths):
+        raise InvalidMechanism("a sensitivity must be a whole number between 0 and 10^38 - 1")
+    if norm < 1:
+        raise InvalidMechanism("the norm of a unit's change must be at least 1")
+
+
 class Mechanism(Protocol):
     """A source of additive integer noise; frozen and hashable, so that its draws can be prepared."""
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> Loss | Concentrated:
         """What one release of the whole vector costs."""
         ...
 

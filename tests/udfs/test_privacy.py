@@ -2,7 +2,9 @@
 
 from fractions import Fraction
 
-from udfs.privacy import Exact, Loss, Released
+import pytest
+
+from udfs.privacy import WIDEST, Concentrated, Exact, InvalidMechanism, Loss, Released, check_norm
 
 
 def test_a_loss_is_rounded_up():
@@ -21,3 +23,20 @@ def test_an_exact_value_does_not_show():
 
 def test_a_released_value_carries_its_loss():
     assert Released(7, Loss(5)).loss == Loss(5)
+
+
+def test_a_concentrated_loss_is_rounded_up():
+    assert Concentrated.of(Fraction(1, 3)) == Concentrated(333_333_334)
+    assert Concentrated(10**8).rho == Fraction(1, 10)
+
+
+def test_a_pure_loss_is_concentrated():
+    assert Concentrated.of_pure(Loss.of(Fraction(1))) == Concentrated(5 * 10**8)
+    assert Concentrated.of_pure(Loss(1)) == Concentrated(1)  # epsilon**2 / 2 is far below
+
+
+@pytest.mark.parametrize(("widths", "norm"), [((), 1), ((-1,), 1), ((WIDEST + 1,), 1), ((1,), 0)])
+def test_sensitivities_out_of_range_are_refused(widths: tuple[int, ...], norm: int):
+    check_norm((0, WIDEST), 1)
+    with pytest.raises(InvalidMechanism):
+        check_norm(widths, norm)
