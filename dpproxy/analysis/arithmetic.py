@@ -208,11 +208,12 @@ def rounded(a: Typed, digits: int, kind: SqlType) -> Typed:
     sql = divided(a, scale - digits, -half, half)
     if digits < 0:
         sql = duck.binary(exp.Mul, sql, duck.integer(10**-digits))
-    bounds = [None if b is None else _round_half_up(b, digits) for b in (a.low, a.high)]
+    bounds = [None if b is None else half_away(b, digits) for b in (a.low, a.high)]
     return Typed(sql, kind, max(digits, 0), bounds[0], bounds[1], a.nullable, presence=a.presence)
 
 
-def _round_half_up(value: Fraction, digits: int) -> Fraction:
+def half_away(value: Fraction, digits: int) -> Fraction:
+    """ROUND of a bound."""
     step = Fraction(10) ** -digits
     whole = int(abs(value) / step + Fraction(1, 2)) * step
     return -whole if value < 0 else whole

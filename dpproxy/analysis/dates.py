@@ -134,6 +134,25 @@ def truncated(moment: datetime, unit: str, node: exp.Expr | None) -> datetime:
     return moment.replace(**parts)  # type: ignore[arg-type]
 
 
+_STEPS = {"DECADE": Interval(120), "YEAR": Interval(12), "QUARTER": Interval(3), "MONTH": Interval(1),
+          "WEEK": Interval(days=7), "DAY": Interval(days=1), "HOUR": Interval(microseconds=3_600_000_000),
+          "MINUTE": Interval(microseconds=60_000_000), "SECOND": Interval(microseconds=1_000_000)}  # fmt: skip
+
+
+def starts(first: datetime, last: datetime, unit: str, most: int) -> list[datetime] | None:
+    """Every start of a unit from one truncated moment to another; None for more than ``most``."""
+    step = _STEPS[unit]
+    longest = timedelta(days=31 * step.months + step.days, microseconds=step.microseconds)
+    if (last - first) / longest > most:
+        return None
+    found = [first]
+    while found[-1] < last:
+        if len(found) == most:
+            return None
+        found.append(moved(found[-1], step))
+    return found
+
+
 def add_interval(node: exp.Binary, value: Typed, by: exp.Interval, scope: Scope) -> Typed:
     """A date or timestamp plus or minus a constant interval, a timestamp."""
     value = _moment(node, "+ interval", value)

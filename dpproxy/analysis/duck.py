@@ -13,6 +13,19 @@ from sqlglot.dialects.dialect import Dialect
 
 from dpproxy.policy.model import Scalar
 
+LOCKED = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "allow_community_extensions": "false",
+    "disabled_optimizers": "statistics_propagation",
+}
+"""What keeps a statement inside the database; set before the configuration is locked.
+
+Plans must not follow from what columns hold: with statistics, one NULL in a table made a total expression fail to bind.
+"""
+
 _GENERATORS = threading.local()
 
 

@@ -1,6 +1,7 @@
 """Group keys: exactly the declared values, never what the data holds."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
 from typing import assert_never
@@ -8,7 +9,7 @@ from typing import assert_never
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.analysis.domains import read_column
+from dpproxy.analysis.domains import MOST_LISTED, Lookup, read_column, referenced
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import BoundsMissing, TooComplex
 from dpproxy.pgtypes import DATE, FLOATS, INTEGERS, NUMERIC, TEXTS, Column, SqlType
@@ -41,19 +42,71 @@ class Key:
         return type(self.raw) is exp.Column
 
 
-def group_key(column: Column, domain: Domain, at: int | None) -> Key:
+def group_key(column: Column, domain: Domain, at: int | None, lookup: Lookup | None = None) -> Key:
     """The key of a declared column. Raises ``BoundsMissing`` where the domain does not enumerate."""
-    typed = read_column(column, domain)
     match domain:
         case Members(values):
+            typed = read_column(column, domain)
             if column.type.oid in FLOATS or (column.type.oid == NUMERIC.oid and None in values):
                 raise _not_enumerable(column, at)
-            physical = tuple(_physical(v, typed.scale) for v in values)
-            return Key(column.name, typed, _grouped(column, typed, values), physical)
+            held = tuple(physical(v, typed.scale) for v in values)
+            return Key(column.name, typed, _grouped(column, typed, values), held)
         case Between(low, high):
+            typed = read_column(column, domain)
             return Key(column.name, typed, typed.sql, _enumerate(column, low, high, at))
-        case References() | Discovered():
+        case References():
+            return _referenced_key(column, domain, at, lookup)
+        case Discovered():
             raise _not_enumerable(column, at)
+        case _:
+            assert_never(domain)
+
+
+def _referenced_key(column: Column, domain: References, at: int | None, lookup: Lookup | None) -> Key:
+    """The values of a public column, by what the column holds: those it does not have drop out by a join."""
+    if column.type.oid in FLOATS:
+        raise _not_enumerable(column, at)
+    values = referenced(column, domain, lookup)
+    check_size(len(values), at)
+    typed = replace(read_column(column, domain, lookup), opaque=False)
+    raw = typed.sql if column.type.oid == NUMERIC.oid else duck.column(column.name)
+    return Key(column.name, typed, raw, tuple(physical(v, typed.scale) for v in values))
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """So many days, from the first one on."""
+
+    first: date
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[date]:
+        return (self.first + timedelta(days=n) for n in range(self.count))
+
+
+def days(first: date, last: date) -> Days:
+    """Every day from one to another."""
+    return Days(first, (last - first).days + 1)
+
+
+def column_values(
+    column: Column, domain: Domain, lookup: Lookup | None
+) -> tuple[Scalar | None, ...] | range | Days | None:
+    """What a column can be where it is read, None where that is not enumerated."""
+    match domain:
+        case Members(values):
+            return values
+        case Between(low, high):
+            enumerated = _enumerated(column, low, high)
+            return None if enumerated is None or _size(enumerated) > MOST_KEYS else enumerated
+        case References():
+            found = referenced(column, domain, lookup)
+            return found if len(found) <= MOST_LISTED else None
+        case Discovered():
+            return None
         case _:
             assert_never(domain)
 
@@ -84,21 +137,32 @@ def inside(key: Key) -> exp.Expr:
     return exp.Paren(this=test)
 
 
-def _physical(value: Scalar | None, scale: int | None) -> Scalar | None:
+def physical(value: Scalar | None, scale: int | None) -> Scalar | None:
+    """A number as the whole number of its last digit; others as they are."""
     if isinstance(value, int | Fraction) and not isinstance(value, bool):
         return int(value * 10 ** (scale or 0))
     return value
 
 
 def _enumerate(column: Column, low: Scalar, high: Scalar, at: int | None) -> tuple[Scalar, ...]:
+    found = _enumerated(column, low, high)
+    if found is None:
+        raise _not_enumerable(column, at)
+    check_size(_size(found), at)
+    return tuple(found)
+
+
+def _size(values: range | Days) -> int:
+    """Of a range that may have more values than ``len`` counts."""
+    return values.stop - values.start if isinstance(values, range) else len(values)
+
+
+def _enumerated(column: Column, low: Scalar, high: Scalar) -> range | Days | None:
     if column.type.oid in INTEGERS and isinstance(low, int) and isinstance(high, int):
-        check_size(high - low + 1, at)
-        return tuple(range(low, high + 1))
+        return range(low, high + 1)
     if column.type.oid == DATE.oid and isinstance(low, date) and isinstance(high, date):
-        days = (high - low).days + 1
-        check_size(days, at)
-        return tuple(low + timedelta(days=n) for n in range(days))
-    raise _not_enumerable(column, at)
+        return days(low, high)
+    return None
 
 
 def _not_enumerable(column: Column, at: int | None) -> BoundsMissing:

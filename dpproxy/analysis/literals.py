@@ -130,9 +130,10 @@ def parameter(node: exp.Parameter, scope: Scope) -> Typed:
         return Typed(exp.Null(), UNKNOWN, parameter=index)
     is_number = known.oid in INTEGERS or known.oid in FLOATS or known.oid == NUMERIC.oid
     bounds = Fraction(1) if is_number else None  # any value: only the type is asked for
-    moment = null(known).first
+    unbound = null(known)
+    moment = unbound.first
     scale = None if known.oid in FLOATS else 0
-    return Typed(exp.Null(), known, scale, bounds, bounds, parameter=index, first=moment, last=moment)
+    return Typed(unbound.sql, known, scale, bounds, bounds, parameter=index, first=moment, last=moment)
 
 
 def _bound(value: object, kind: SqlType, node: exp.Expr) -> Typed:

@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.analysis.arithmetic import divided, require_numbers, rounded
+from dpproxy.analysis.arithmetic import divided, half_away, require_numbers, rounded
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
@@ -79,9 +79,7 @@ def rounding(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     digits = _digits(node, "round", arguments[1]) if len(arguments) > 1 else 0
     if value.scale is not None:
         return rounded(value, digits, value.type if value.is_integer else NUMERIC)
-    step = Fraction(10) ** -digits
-    low = None if value.low is None else value.low - step
-    high = None if value.high is None else value.high + step
+    low, high = (None if b is None else half_away(b, digits) for b in (value.low, value.high))
     sql = duck.call("round", value.sql, duck.integer(digits))
     return inexact(sql, value.type, low, high, nullable=value.nullable)
 

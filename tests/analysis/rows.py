@@ -13,11 +13,11 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
+from dpproxy.analysis.duck import LOCKED
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.totality import check_total
 from dpproxy.analysis.typed import Typed
-from dpproxy.backends.duckdb import LOCKED
 from dpproxy.pgtypes import (
     BOOL,
     DATE,

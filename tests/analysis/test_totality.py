@@ -6,8 +6,8 @@ import duckdb
 import pytest
 
 from dpproxy.analysis.dates import FIELDS, UNITS
+from dpproxy.analysis.duck import LOCKED
 from dpproxy.analysis.totality import CASTS, FUNCTIONS, NODES, check_total
-from dpproxy.backends.duckdb import LOCKED
 from dpproxy.errors import Internal
 
 DOUBLES = [

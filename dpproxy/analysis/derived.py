@@ -1,0 +1,283 @@
+"""Keys that are computed: their values follow from what is declared of the columns they read, never from rows.
+
+An expression is finite where the product of its parts' values is: of columns that enumerate, or, where they do not, of
+the parts of the expression that do (a bounded whole number, a truncated date, a condition). Its keys are its image over
+that product.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.dates import starts, unit_of
+from dpproxy.analysis.domains import Lookup
+from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.image import Value, image, values_of
+from dpproxy.analysis.keys import MOST_KEYS, Days, Key, check_size, column_values, days, physical
+from dpproxy.analysis.literals import settle
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Scope
+from dpproxy.analysis.typed import Typed, as_double, midnight
+from dpproxy.errors import BoundsMissing, Refusal
+from dpproxy.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TEXTS, TIMESTAMP, Column
+from dpproxy.policy.model import Domain
+
+MOST_STEPS = 10**9
+"""Work of all combinations together, in characters matched."""
+MOST_DIGITS = 6
+"""After the point, of a key that is computed as a DOUBLE."""
+
+Declared = Callable[[exp.Column], tuple[Column, Domain] | None]
+"""What is declared of a column that an expression reads, None where nothing is: then only its type's bounds count."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    typed: Typed
+    values: Sequence[Value] | Days
+
+
+_Parts = dict[exp.Expr, _Part]
+
+
+def derived_key(
+    node: exp.Expr, name: str, scope: Scope, declared: Declared, lookup: Lookup | None = None
+) -> Key:
+    """The key of an expression; rows whose value is none of its values drop out.
+
+    NULL is a key where declared values give it: a column's NULL counts only if it is listed.
+
+    Errors: those of compiling; ``BoundsMissing`` (PD003) where the values do not follow from what is declared;
+    ``TooComplex`` for more than ``MOST_KEYS``.
+    """
+    typed = compile_expression(node, scope)
+    finder = _Finder(scope, {})
+    for column in dict.fromkeys(node.find_all(exp.Column)):
+        part = _column(column, scope, declared, lookup)
+        if part is not None:
+            finder.columns[column] = part
+    parts = finder.parts(node)
+    if parts is None:
+        raise _not_enumerable(node)
+    values = _image(node, scope, parts)
+    if values is None:
+        own = finder.own(node)
+        if own is None:
+            raise _not_enumerable(node)
+        values = tuple(own.values)
+    key = _key(name, typed, _sorted(values, typed))
+    if key is None:
+        raise _not_enumerable(node)
+    check_size(len(key.values), position(node))
+    return key
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """Finds the parts of an expression that have few values."""
+
+    scope: Scope
+    columns: _Parts
+    """Those that have few values."""
+
+    def parts(self, node: exp.Expr) -> _Parts | None:
+        """Parts that the expression is computed from, with at most ``MOST_KEYS`` combinations; None for no such."""
+        columns = set(node.find_all(exp.Column))
+        listed = {column: part for column, part in self.columns.items() if column in columns}
+        if len(listed) == len(columns) and _combinations(listed) <= MOST_KEYS:
+            return listed
+        inner = None if isinstance(node, exp.Column) else self._inner(node)
+        if inner is not None and _combinations(inner) <= MOST_KEYS:
+            return inner
+        own = self.own(node)
+        return None if own is None else {node: own}
+
+    def _inner(self, node: exp.Expr) -> _Parts | None:
+        """The parts of the operands; where they have too many combinations, the largest operands count as a whole."""
+        found: dict[exp.Expr, _Parts] = {}
+        for operand in _operands(node):
+            parts = self.parts(operand)
+            if parts is None:
+                return None
+            found[operand] = parts
+        for operand in sorted(found, key=lambda o: -_combinations(found[o])):
+            if _combinations(_merged(found)) <= MOST_KEYS:
+                break
+            own = self.own(operand)
+            if own is not None and len(own.values) < _combinations(found[operand]):
+                found[operand] = {operand: own}
+        return _merged(found)
+
+    def own(self, node: exp.Expr) -> _Part | None:
+        """What the expression can be by its own bounds, without NULL unless it is written; None where unbounded."""
+        try:
+            typed = compile_expression(node, self.scope)
+        except Refusal:  # an operand that stands for itself nowhere
+            return None
+        values = self._own_values(node.unnest(), typed)
+        return None if values is None or len(values) > MOST_KEYS else _Part(typed, values)
+
+    def _own_values(self, node: exp.Expr, typed: Typed) -> Sequence[Value] | Days | None:
+        if typed.type.oid == BOOL.oid:
+            return (True, False)
+        if isinstance(node, exp.Case):
+            constants = self._arms(node, typed)
+            if constants is not None:
+                return constants
+        if isinstance(node, exp.TimestampTrunc) and typed.first is not None and typed.last is not None:
+            return starts(midnight(typed.first), midnight(typed.last), unit_of(node), MOST_KEYS)
+        if typed.type.oid == DATE.oid and typed.first is not None and typed.last is not None:
+            return days(typed.first, typed.last)
+        return _steps(node, typed)
+
+    def _arms(self, node: exp.Case, typed: Typed) -> Sequence[Value] | None:
+        arms = [branch.args["true"] for branch in node.args["ifs"]]
+        default = node.args.get("default")
+        values = [compile_expression(arm, self.scope) for arm in (*arms, *([default] if default else []))]
+        if not all(value.is_constant for value in values):
+            return None
+        settled = [settle(value, typed.type, self.scope, node) for value in values]
+        constants = [_held(value.constant, typed) for value in settled]
+        return list(dict.fromkeys(constants if default else [*constants, None]))
+
+
+def _column(node: exp.Column, scope: Scope, declared: Declared, lookup: Lookup | None) -> _Part | None:
+    typed, known = scope.leaf(node), declared(node)
+    if typed is None:
+        return None
+    values = None if known is None else column_values(*known, lookup)
+    if values is None or len(values) > MOST_KEYS:
+        return None
+    return _Part(typed, tuple(_held(v, typed) for v in values) if isinstance(values, tuple) else values)
+
+
+def _steps(node: exp.Expr, typed: Typed) -> Sequence[Value] | None:
+    """Every multiple of the last digit inside the bounds: of an exact number, or of a DOUBLE that is rounded."""
+    digits = typed.scale if typed.scale is not None else _digits(node)
+    if not typed.is_number or typed.low is None or typed.high is None or digits is None:
+        return None
+    step = Fraction(10) ** digits
+    first, last = math.floor(typed.low * step), math.ceil(typed.high * step)
+    if last - first >= MOST_KEYS:
+        return None
+    steps = range(first, last + 1)
+    if typed.scale is not None:
+        return steps
+    return [float(n / step) for n in steps]
+
+
+def _digits(node: exp.Expr) -> int | None:
+    if not isinstance(node, exp.Floor | exp.Ceil | exp.Round | exp.Trunc):
+        return None
+    digits = node.args.get("decimals")
+    if digits is None:
+        return 0
+    return int(digits.name) if isinstance(digits, exp.Literal) and digits.name in "123456" else None
+
+
+def _operands(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The expressions that an expression is computed from, as far as they read columns."""
+    for child in node.iter_expressions():
+        if isinstance(child, exp.If):
+            yield from _operands(child)
+        elif child.find(exp.Column):
+            yield child
+
+
+def _merged(parts: dict[exp.Expr, _Parts]) -> _Parts:
+    return {node: part for inner in parts.values() for node, part in inner.items()}
+
+
+def _combinations(parts: _Parts) -> int:
+    return math.prod(len(part.values) for part in parts.values())
+
+
+def _held(value: Value, typed: Typed) -> Value:
+    """The value in the form its expression has in the engine."""
+    if isinstance(value, float):
+        return value
+    if typed.type.oid == TIMESTAMP.oid and isinstance(value, date):
+        return midnight(value)
+    if typed.scale is None and isinstance(value, int | Fraction) and not isinstance(value, bool):
+        return float(value)
+    return physical(value, typed.scale)
+
+
+def _image(node: exp.Expr, scope: Scope, parts: _Parts) -> tuple[Value, ...] | None:
+    """The expression over all combinations; None where that is too much work."""
+    inputs = {part: f"b{index}" for index, part in enumerate(parts)}
+
+    def leaf(inner: exp.Expr) -> Typed | None:
+        part = parts.get(inner)
+        if part is None:
+            return scope.leaf(inner)
+        sql: exp.Expr = duck.column(inputs[inner])
+        if part.typed.is_number and part.typed.scale is not None:
+            sql = duck.cast(sql, "HUGEINT")
+        return replace(part.typed, sql=sql, presence=None, opaque=False, nullable=True)
+
+    before = scope.parameters.budget
+    typed = compile_expression(node, replace(scope, leaf=leaf))
+    work = before - scope.parameters.budget
+    if max(work, 1) * _combinations(parts) > MOST_STEPS:
+        return None
+    given = tuple(values_of(part.typed, part.values) for part in parts.values())
+    return image(duck.text(typed.sql), given)
+
+
+def _sorted(values: tuple[Value, ...], typed: Typed) -> tuple[Value, ...]:
+    """Ascending with NULL last; texts stay in the order in which they come."""
+    if typed.type.oid in TEXTS:
+        return values
+    known = sorted(v for v in values if v is not None)
+    return (*known, *([None] if None in values else []))
+
+
+def _key(name: str, typed: Typed, values: tuple[Value, ...]) -> Key | None:
+    """The key in the form it leaves the engine in; None for numbers that are no short decimals."""
+    kind = typed.type
+    if not typed.is_number:
+        scalars = tuple(v for v in values if not isinstance(v, float))
+        shown = replace(typed, type=TEXT) if kind.oid in TEXTS else typed
+        return Key(name, shown, typed.sql, scalars)
+    if typed.scale is None:
+        return _double_key(name, typed, values)
+    raw = duck.cast(typed.sql, "BIGINT" if kind.oid in INTEGERS else "HUGEINT")
+    return Key(name, replace(typed, sql=raw), raw, tuple(None if v is None else int(v) for v in values))  # type: ignore[arg-type]
+
+
+def _double_key(name: str, typed: Typed, values: tuple[Value, ...]) -> Key | None:
+    """A DOUBLE as whole numbers of its last decimal digit: the nearest one, which no other value is near to."""
+    numbers = [v for v in values if isinstance(v, float)]
+    digits = next((d for d in range(MOST_DIGITS + 1) if all(_is_decimal(v, d) for v in numbers)), None)
+    if digits is None:
+        return None
+    steps = [None if v is None else round(float(v) * 10**digits) for v in values]  # type: ignore[arg-type]
+    edge = duck.double(float(2**62))
+    scaled = duck.binary(exp.Mul, as_double(typed), duck.double(float(10**digits)))
+    kept = duck.clamp(scaled, duck.double(-float(2**62)), edge)
+    kind = NUMERIC if digits and typed.type.oid in FLOATS else typed.type
+    raw = duck.cast(duck.call("round", kept), "HUGEINT" if kind.oid == NUMERIC.oid else "BIGINT")
+    held = Typed(raw, kind, digits, typed.low, typed.high, typed.nullable)
+    return Key(name, held, raw, tuple(dict.fromkeys(steps)))
+
+
+def _is_decimal(value: float, digits: int) -> bool:
+    scaled = abs(value) * 10**digits
+    return bool(scaled < 2**50) and abs(scaled - round(scaled)) <= 1e-9 * max(1.0, scaled)
+
+
+def _not_enumerable(node: exp.Expr) -> BoundsMissing:
+    return BoundsMissing(
+        "the keys do not follow from the declared domains",
+        detail="Every key is answered, also one without rows: the expression must have at most "
+        f"{MOST_KEYS} values, known from the declared domains of its columns.",
+        hint="Group by width_bucket(x, 0, 100, 10), floor(x / 10), extract(year FROM d), date_trunc('month', d), or "
+        "CASE ... END with constants.",
+        position=position(node),
+    )
