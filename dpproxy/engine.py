@@ -7,23 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-import pyarrow as pa
 from sqlglot import exp
 
 from dpproxy import administration, output, payment, relations
 from dpproxy import settings as session_settings
-from dpproxy.accounting.inflight import InFlight
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Account, format_epsilon
-from dpproxy.accounting.releases import ReleaseStore
+from dpproxy.accounting.model import format_epsilon
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.backends.columns import FEW
+from dpproxy.answers import Answers, Asking
 from dpproxy.backends.duckdb import DuckDB
-from dpproxy.backends.release import Release
+from dpproxy.backends.facts import Facts
 from dpproxy.backends.secret import load_secret
 from dpproxy.backends.snapshot import snapshot
 from dpproxy.config import Config
-from dpproxy.errors import BudgetExceeded, Cancelled, Refusal, UndefinedObject, Unsupported
+from dpproxy.errors import Cancelled, Refusal, UndefinedObject, Unsupported
 from dpproxy.pgcatalog.catalogue import Catalogue
 from dpproxy.pgcatalog.scopes import own_names
 from dpproxy.pgcatalog.view import CatalogueView
@@ -32,8 +29,8 @@ from dpproxy.plan import Answer, Caller, Plan, Prepared, PublicPlan, Settings
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.explain import explain_json, explain_text, split_explain
+from dpproxy.planner.query import plan_query
 from dpproxy.planner.refusals import GENERAL
-from dpproxy.planner.select import plan_select
 from dpproxy.policy.files import apply_files
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore
@@ -41,14 +38,12 @@ from dpproxy.policy.tokens import is_privacy_statement
 from dpproxy.policy.usable import usable
 from dpproxy.recent import Recent
 from dpproxy.visible import visible
-from udfs.privacy import Loss, Released
+from udfs.privacy import Loss
 
 PLANS = 512
 """Plans kept for statements seen before."""
 LARGEST_KEPT = 16_000
 """Characters of a statement and its parameters at most, for its plan to be kept."""
-WAIT = 60.0
-"""Seconds to wait for the same question asked by somebody else."""
 
 
 @dataclass(slots=True)
@@ -80,11 +75,9 @@ class Engine:
         self._schema = backend.schema()
         self._store = store
         self._ledger = ledger
-        self._releases = ReleaseStore(ledger)
-        self._flights = InFlight[bytes]()
-        self._release = Release()
+        self._answers = Answers(backend, ledger, secret)
+        self._facts = Facts(backend)
         self._catalogue = Catalogue()
-        self._secret = secret
         self._sessions: dict[str, _Session] = {}
         self._plans = Recent[Plan | PublicPlan](PLANS)
         self._statements = Recent[Prepared](PLANS)
@@ -142,8 +135,7 @@ class Engine:
             found = self._sessions.get(session)
         if found is not None:
             found.cancelled.set()
-        self._backend.interrupt(session)
-        self._release.interrupt(session)
+        self._answers.interrupt(session)
 
     def _session(self, name: str) -> _Session:
         """The session; one that was never opened is remembered by nobody."""
@@ -198,7 +190,7 @@ class Engine:
             kinds, columns = self._catalogue.prepare(self._view(caller, settings), tree, types)
             return Prepared(sql, kinds, columns, charged=False, body=_Body("describe", tree))
         parameters = Parameters({n: BY_OID[oid] for n, oid in enumerate(types, 1) if oid in BY_OID})
-        plan = plan_select(accept(tree), Context(policy, self._schema, caller, settings), parameters)
+        plan = plan_query(accept(tree), self._context(policy, caller, settings, None), parameters)
         kinds = parameters.all_types()
         oids = tuple(k.oid for k in kinds)
         if explain is not None:
@@ -243,11 +235,15 @@ class Engine:
             rows = output.convert(plan.outputs, self._backend.run_public(plan, caller.session))
             return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows)
 
-        def with_loss(loss: Loss) -> Plan:
-            again = self._plan(caller, sql, body, values, settings, loss)
+        def replan(losses: tuple[Loss, ...]) -> Plan:
+            again = self._plan(caller, sql, body, values, settings, losses)
             return again if isinstance(again, Plan) else plan
 
-        return self._ask(caller, plan, with_loss, settings)
+        session = self._session(caller.session)
+        rows, session.last_cost = self._answers.rows(Asking(caller, plan, session.cancelled.is_set), replan)
+        told = session_settings.notices(settings)
+        notices = (payment.notice(session.last_cost, plan, caller, self._ledger),) if told else ()
+        return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows, notices)
 
     def _plan(
         self,
@@ -256,23 +252,28 @@ class Engine:
         body: _Body,
         values: Sequence[object],
         settings: Settings,
-        loss: Loss | None,
+        losses: tuple[Loss, ...] | None,
     ) -> Plan | PublicPlan:
         """The plan with the parameters' values in place, kept for the next time."""
         policy = self.policy
         bound = tuple((type(v), v) for v in values)
-        key = (sql, body.types, bound, loss, _planned_by(policy, caller, settings))
+        key = (sql, body.types, bound, losses, _planned_by(policy, caller, settings))
         kept = self._plans.get(key)
         if kept is not None:
             return kept
         if body.tree is None:
             raise AssertionError("a query has a tree")
         kinds = {n: BY_OID[oid] for n, oid in enumerate(body.types, 1)}
-        context = Context(policy, self._schema, caller, settings, loss)
-        plan = plan_select(accept(body.tree), context, Parameters(kinds, tuple(values)))
+        context = self._context(policy, caller, settings, losses)
+        plan = plan_query(accept(body.tree), context, Parameters(kinds, tuple(values)))
         if len(sql) + sum(len(str(v)) for v in values) <= LARGEST_KEPT:
             self._plans.put(key, plan)
         return plan
+
+    def _context(
+        self, policy: Policy, caller: Caller, settings: Settings, losses: tuple[Loss, ...] | None
+    ) -> Context:
+        return Context(policy, self._schema, caller, settings, losses, self._facts)
 
     def _explain(
         self, caller: Caller, sql: str, body: _Body, values: Sequence[object], settings: Settings
@@ -294,89 +295,10 @@ class Engine:
         fresh = {name: (columns, rows[name]) for name, columns in relations.OWN.items()}
         return self._catalogue.run(self._view(caller, settings), body.tree, values, fresh)
 
-    # --- answers ----------------------------------------------------------------------------------
-
-    def _ask(
-        self, caller: Caller, plan: Plan, with_loss: Callable[[Loss], Plan], settings: Settings
-    ) -> Answer:
-        cost = 0
-        rows: list[tuple[object, ...]] = []
-        if not plan.empty:
-            if plan.free:
-                released = self._release.keys_only(plan)
-            else:
-                released, cost = self._released(caller, plan)
-            shown = plan
-            # Where a more accurate answer was stored, its own error applies.
-            if not plan.free and released.loss != plan.loss:
-                better = with_loss(released.loss)
-                shown = better if payment.release_key(better) == payment.release_key(plan) else plan
-            rows = output.convert(plan.outputs, self._release.answer(shown, released, caller.session))
-        self._session(caller.session).last_cost = cost
-        told = session_settings.notices(settings)
-        notices = (payment.notice(cost, plan, caller, self._ledger),) if told else ()
-        return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows, notices)
-
-    def _released(self, caller: Caller, plan: Plan) -> tuple[Released[pa.Table], int]:
-        """The released relation, from the store or anew, and what it cost this caller in nano-epsilon."""
-        key = payment.release_key(plan)
-        cancelled = self._session(caller.session).cancelled.is_set
-        if cancelled():
-            raise Cancelled("canceling statement due to user request")
-        while True:
-            replayed = self._replay(caller, plan, key)
-            if replayed is not None:
-                return replayed
-            with self._flights.claim(key, WAIT, cancelled) as claim:
-                if not claim.owner:
-                    continue
-                replayed = self._replay(caller, plan, key)
-                if replayed is not None:
-                    return replayed
-                released = self._release_anew(caller, plan, cancelled)
-                claim.resolve(b"stored")
-                return released, plan.loss.nano
-
-    def _replay(self, caller: Caller, plan: Plan, key: bytes) -> tuple[Released[pa.Table], int] | None:
-        """A stored release of the same question; None where there is none, or only one dearer than they can pay."""
-        own = Account.user(plan.payer.budget, caller.user)
-        stored = self._releases.find(key, plan.loss.nano, own)
-        if stored is None:
-            return None
-        cost = 0
-        if own not in stored.payers:  # who has paid once has paid
-            try:
-                reservation = self._releases.adopt(stored, payment.charge(plan, caller))
-            except BudgetExceeded:
-                if stored.nano == plan.loss.nano:
-                    raise
-                return None
-            cost = 0 if reservation is None else reservation.entry.nano
-        table = pa.ipc.open_stream(stored.payload).read_all()
-        return Released(table, Loss(stored.nano)), cost
-
-    def _release_anew(self, caller: Caller, plan: Plan, cancelled: Callable[[], bool]) -> Released[pa.Table]:
-        charge = payment.charge(plan, caller)
-        left = self._ledger.remaining(*charge.debits)
-        if left is None or left >= charge.nano:  # else ``reserve`` refuses, and drawing would be for nothing
-            self._release.prepare(plan)
-        if cancelled():
-            raise Cancelled("canceling statement due to user request")
-        reservation = self._ledger.reserve(charge)
-        parameters = [self._secret.hex()] if plan.truncated else []
-        few = plan.keys if plan.groups <= FEW else None
-        exact = self._backend.run(plan.exact, parameters, caller.session, few=few, cancelled=cancelled)
-        released = self._release.draw(plan, exact)
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, released.value.schema) as writer:
-            writer.write_table(released.value)
-        self._releases.store(reservation, sink.getvalue().to_pybytes())
-        return released
-
     def shut_down(self) -> None:
         """Close everything; what waits to be written is written."""
         self._catalogue.close()
-        self._release.close()
+        self._answers.close()
         self._ledger.close()
         self._store.close()
         self._backend.close()

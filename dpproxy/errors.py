@@ -171,6 +171,12 @@ class UndefinedFunction(Refusal):
     sqlstate = "42883"
 
 
+class DuplicateAlias(Refusal):
+    """One name for two entries of FROM."""
+
+    sqlstate = "42712"
+
+
 class UndefinedTable(Refusal):
     """No such table, or a hidden one: the two are not told apart."""
 

@@ -1,9 +1,11 @@
 """What a plan debits: the four accounts, the charge, and the key its released answer is found by."""
 
+from collections.abc import Sequence
+
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, Charge, Debit, format_epsilon, nano_limit
-from dpproxy.plan import Caller, Notice, Payer, Plan
+from dpproxy.plan import Caller, Notice, Part, Payer, Plan
 
 
 def debits(payer: Payer, caller: Caller) -> tuple[Debit, ...]:
@@ -18,33 +20,25 @@ def debits(payer: Payer, caller: Caller) -> tuple[Debit, ...]:
     )
 
 
-def release_key(plan: Plan) -> bytes:
-    """Equal for plans whose released values can stand for each other, whatever was written around them.
+def release_key(part: Part, values: Sequence[object], data_version: int) -> bytes:
+    """Equal for parts whose released values can stand for each other, whatever was written around them.
 
-    The exact stage, its keys, the boxes the noise was drawn for and the data version; not the epsilon: a more
-    accurate release answers a less accurate request.
+    The exact stage with the values it takes, its keys, the boxes the noise was drawn for and the data version; not the
+    epsilon: a more accurate release answers a less accurate request.
     """
-    keys = repr([(k.type.name, k.values) for k in plan.keys])
-    widths = repr(plan.mechanism.widths if plan.mechanism else ())
-    return digest("release", 1, plan.exact, keys, widths, plan.factor, plan.data_version)
+    keys = repr([(tuple(t.name for t in k.types), k.rows) for k in part.keys])
+    return digest("release", 2, part.exact, repr(tuple(values)), keys, part.box, part.factor, data_version)
 
 
-def charge(plan: Plan, caller: Caller) -> Charge:
-    """The ledger's entry for a plan."""
-    mechanism = plan.mechanism
-    if mechanism is None:
-        raise AssertionError("a free plan is not charged")
-    words = (
-        f"staircase widths={mechanism.widths} radii={mechanism.radii} nano={mechanism.nano} x{plan.factor}"
-    )
-    key = release_key(plan)
+def charge(caller: Caller, plan: Plan, part: Part, key: bytes) -> Charge:
+    """The ledger's entry for one part of a plan."""
     return Charge(
         who=caller.user,
         statement=digest("statement", 1, key, plan.answer),
         policy_version=plan.policy_version,
         data_version=plan.data_version,
-        mechanism=words,
-        nano=plan.loss.nano,
+        mechanism=f"{part.noise} x{part.factor}",
+        nano=part.loss.nano,
         debits=debits(plan.payer, caller),
         release=key,
         label=plan.label,

@@ -72,11 +72,11 @@ Settings = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class KeyColumn:
-    """One GROUP BY column of the released relation and every value it can take, in declared order."""
+class KeySet:
+    """Group columns that vary together, and every tuple of values they can take, in declared order."""
 
-    type: SqlType
-    values: tuple[Scalar | None, ...]
+    types: tuple[SqlType, ...]
+    rows: tuple[tuple[Scalar | None, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,41 +130,80 @@ class PublicPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """A statement over protected data, planned from the policy alone; nothing was read or spent.
+class Part:
+    """One release of a statement: what is computed exactly, and the draw that turns it into the relation ``r<n>``.
 
-    In the engine it becomes three statements: ``exact`` (bounded integers, by the backend; one parameter, the
-    truncation secret, where ``truncated``), ``release`` (one joint draw for each key, on an engine without data)
-    and ``answer`` (everything the analyst wrote over released values).
+    ``exact`` is run by the backend. It takes the truncation secret as its first parameter where ``truncated``, then
+    the values of ``inputs``: statements of one value over the relations of earlier parts. ``release`` is run over the
+    relations ``keys`` and ``exact`` by an engine without data; its columns are the ordinal ``o``, the keys ``k0...``
+    and the list ``v`` of ``measures`` released integers.
     """
 
     exact: str
     truncated: bool
     release: str
-    answer: str
-    keys: tuple[KeyColumn, ...]
-    mechanism: Staircase | None
-    """None where nothing is released: the answer follows from the policy alone and is free."""
+    keys: tuple[KeySet, ...]
+    measures: int
+    box: str
+    """The sensitivities and what is done about them: equal boxes may stand for each other at another loss."""
+    noise: str
+    """The mechanism in words, for the ledger."""
     loss: Loss
-    factor: int
-    """The statement's loss over the mechanism's: the most rows of one unit, where each pays by itself."""
+    factor: int = 1
+    """The part's loss over the mechanism's: how often one unit pays."""
+    mechanism: Staircase | None = None
+    """The source of additive noise, None where there is another or none."""
+    inputs: tuple[str, ...] = ()
+    vacuous: bool = False
+    """True where nothing is released: the measures are 0 whatever the data, or there are none."""
+
+    @property
+    def groups(self) -> int:
+        """How many declared keys are answered."""
+        return prod(len(k.rows) for k in self.keys)
+
+    @property
+    def key_types(self) -> tuple[SqlType, ...]:
+        """The types of the group columns."""
+        return tuple(t for k in self.keys for t in k.types)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A statement over protected data, planned from the policy alone; nothing was read or spent.
+
+    ``answer`` is everything the analyst wrote over released values: one statement over the relations of the parts.
+    ``publics`` are exact statements over public tables, whose rows are the relations ``p0...``.
+    """
+
+    parts: tuple[Part, ...]
+    answer: str
     unit: str
     outputs: tuple[Output, ...]
     payer: Payer
     label: str
     policy_version: int
     data_version: int
+    publics: tuple[str, ...] = ()
     empty: bool = False
     """True for LIMIT 0: the answer has no rows and is free."""
-    vacuous: bool = False
-    """True for a condition that never holds: every measure is 0 whatever the data, and the answer is free."""
+
+    @property
+    def charged(self) -> tuple[Part, ...]:
+        """The parts that draw noise."""
+        return () if self.empty else tuple(p for p in self.parts if not p.vacuous)
 
     @property
     def free(self) -> bool:
         """Running it debits nothing."""
-        return self.mechanism is None or self.empty or self.vacuous
+        return not self.charged
+
+    @property
+    def loss(self) -> Loss:
+        """What the statement costs at most: the sum over its parts."""
+        return Loss(sum(p.loss.nano for p in self.charged))
 
     @property
     def groups(self) -> int:
-        """How many keys are answered."""
-        return prod(len(k.values) for k in self.keys)
+        """How many keys are answered, over all parts."""
+        return max((p.groups for p in self.parts), default=0)

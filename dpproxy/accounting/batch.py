@@ -78,7 +78,7 @@ class Batch:
         spent = tuple((debit, book.read_spent(self.connection, debit.account) + nano) for debit in debits)
         for debit, total in spent:
             if total > (MAX_NANO if debit.limit is None else debit.limit):
-                raise _exceeded(debit, total - nano, nano)
+                raise exceeded(debit, total - nano, nano)
         entry = Entry(
             sequence=self.head.sequence + 1,
             kind=kind.value,
@@ -103,7 +103,8 @@ class Batch:
         return Reservation(entry, spent)
 
 
-def _exceeded(debit: Debit, spent: int, asked: int) -> Refusal:
+def exceeded(debit: Debit, spent: int, asked: int) -> Refusal:
+    """The refusal that names a limit, what is left of it and what was asked."""
     limit = MAX_NANO if debit.limit is None else debit.limit
     left = max(0, limit - spent)
     return BudgetExceeded(

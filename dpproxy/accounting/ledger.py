@@ -5,13 +5,14 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
 from dpproxy.accounting import book, files, schema
+from dpproxy.accounting.batch import exceeded
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.database import Database
 from dpproxy.accounting.model import Account, Charge, Debit, Entry, Reservation
@@ -92,6 +93,13 @@ class Ledger:
             max(0, debit.limit - self.spent(debit.account)) for debit in debits if debit.limit is not None
         ]
         return min(left, default=None)
+
+    def check(self, debits: Sequence[Debit], nano: int) -> None:
+        """Raise ``BudgetExceeded`` where these accounts could not pay ``nano`` now; nothing is debited."""
+        for debit in debits:
+            spent = self.spent(debit.account)
+            if debit.limit is not None and spent + nano > debit.limit:
+                raise exceeded(debit, spent, nano)
 
     def entries(self, who: str | None = None) -> list[Entry]:
         """The ledger in order, of one user or of all."""

@@ -45,6 +45,8 @@ FUNCTIONS: dict[str, str] = {
     "to_months": "a constant number",
     "to_days": "a number inside its bounds, which keep the date in the years 1 to 9999",
     "to_microseconds": "a constant number",
+    "bool_and": "total on truth values",
+    "bool_or": "total on truth values",
     "row_number": "window rank",
     "dense_rank": "window rank",
 }
@@ -65,7 +67,8 @@ NODES: frozenset[type[exp.Expr]] = frozenset(
         exp.Null, exp.Placeholder, exp.Paren, exp.Neg, exp.Not, exp.And, exp.Or, exp.Add, exp.Sub, exp.Mul, exp.Div,
         exp.IntDiv, exp.Mod, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ,
         exp.Like, exp.ILike, exp.Is, exp.In, exp.Case, exp.If, exp.DPipe, exp.Count, exp.Sum, exp.DataType,
-        exp.DataTypeParam, exp.WindowSpec, exp.Join, exp.Values, exp.Tuple, exp.Distinct,
+        exp.DataTypeParam, exp.WindowSpec, exp.Join, exp.Values, exp.Tuple, exp.Distinct, exp.Union, exp.Exists, exp.Min,
+        exp.Max,
     }
 )  # fmt: skip
 
@@ -86,8 +89,8 @@ def check_total(sql: str) -> None:
     """
     tree = sqlglot.parse_one(sql, read="duckdb")
     for node in tree.walk():
-        if type(node) in NODES and (type(node) is not exp.Join or isinstance(node.this, exp.Values)):
-            continue  # joined are declared values only
+        if type(node) in NODES:
+            continue
         if type(node) is exp.Cast and (node.to.this.value in CASTS or type(node.this) is exp.Null):
             continue
         if type(node) is exp.Var and type(node.parent) is exp.TimestampTrunc:

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from dpproxy.plan import KeyColumn
+from dpproxy.pgtypes import SqlType
 
 FEW = 500
 """Keys up to which rows are fetched one by one in less time than an Arrow table is made."""
@@ -17,6 +17,6 @@ _KEYS = {
 }
 
 
-def key_type(key: KeyColumn) -> pa.DataType:
+def key_type(kind: SqlType) -> pa.DataType:
     """The type of a key column; integers, and whatever else is held as one, are 64-bit."""
-    return _KEYS.get(key.type.name, pa.int64())
+    return _KEYS.get(kind.name, pa.int64())

@@ -8,10 +8,12 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
 
+from dpproxy.analysis.duck import LOCKED
 from dpproxy.backends.columns import WHOLE, key_type
 from dpproxy.backends.constraints import constraints
 from dpproxy.errors import Cancelled, Internal, NumberOutOfRange, StartupError
@@ -30,8 +32,10 @@ from dpproxy.pgtypes import (
     Schema,
     SqlType,
 )
-from dpproxy.plan import KeyColumn, PublicPlan
+from dpproxy.plan import PublicPlan
 from udfs.privacy import Exact
+
+T = TypeVar("T")
 
 AGAIN = 0.02
 """Seconds between two interrupts of one statement."""
@@ -53,19 +57,6 @@ _TYPES: dict[str, SqlType] = {
     "TIMESTAMP": TIMESTAMP,
 }
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
-
-LOCKED = {
-    "enable_external_access": "false",
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "python_enable_replacements": "false",
-    "allow_community_extensions": "false",
-    "disabled_optimizers": "statistics_propagation",
-}
-"""What keeps a statement inside the database; set before the configuration is locked.
-
-Plans must not follow from what columns hold: with statistics, one NULL in a table made a total expression fail to bind.
-"""
 
 
 def column_type(name: str) -> SqlType | None:
@@ -122,7 +113,7 @@ class DuckDB:
         parameters: Sequence[object],
         session: str,
         *,
-        few: Sequence[KeyColumn] | None = None,
+        few: Sequence[SqlType] | None = None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Exact[pa.Table]:
         """Run one statement of ours; a session runs one at a time.
@@ -153,18 +144,23 @@ class DuckDB:
             cursor.close()
 
     def run_public(self, plan: PublicPlan, session: str) -> list[tuple[object, ...]]:
-        """Rows of a public table. Raises class 22 for what the analyst's own arithmetic does to them."""
+        """Rows of a statement over public tables. Raises class 22 for what the analyst's own arithmetic does."""
+        return self._public(plan.sql, session, lambda cursor: cursor.fetchall())
+
+    def run_open(self, sql: str, session: str) -> pa.Table:
+        """A statement over public tables as a table, to be joined with what was released."""
+        return self._public(sql, session, lambda cursor: cursor.to_arrow_table())
+
+    def _public(self, sql: str, session: str, fetch: Callable[[Any], T]) -> T:
         cursor = self._connection.cursor()
         with self._lock:
             self._running[session] = cursor
         try:
-            rows: list[tuple[object, ...]] = cursor.execute(plan.sql).fetchall()
+            return fetch(cursor.execute(sql))
         except duckdb.InterruptException:
             raise Cancelled("canceling statement due to user request") from None
         except duckdb.Error:
             raise NumberOutOfRange("a number is out of range, or a function is not defined there") from None
-        else:
-            return rows
         finally:
             with self._lock:
                 self._running.pop(session, None)
@@ -192,7 +188,7 @@ class DuckDB:
         self._connection.close()
 
 
-def _table(cursor: duckdb.DuckDBPyConnection, keys: Sequence[KeyColumn]) -> pa.Table:
+def _table(cursor: duckdb.DuckDBPyConnection, keys: Sequence[SqlType]) -> pa.Table:
     """The rows of a statement as a table of declared types: keys first, then measures."""
     names = [column[0] for column in cursor.description or ()]
     columns = list(zip(*cursor.fetchall(), strict=True)) or [()] * len(names)

@@ -14,13 +14,15 @@ import duckdb
 import pyarrow as pa
 
 import udfs
+from dpproxy.analysis.duck import LOCKED
 from dpproxy.backends.columns import FEW, WHOLE, key_type
-from dpproxy.backends.duckdb import LOCKED
 from dpproxy.errors import Cancelled, DivisionByZero, Internal, NumberOutOfRange, Refusal
-from dpproxy.plan import KeyColumn, Plan
-from dpproxy.policy.model import Scalar
+from dpproxy.plan import KeySet, Part, Plan
 from udfs.pool import Pool
 from udfs.privacy import Exact, Released
+
+Relations = list[tuple[Part, Released[pa.Table]]]
+"""The parts of a plan that were released so far."""
 
 LONGEST_ANSWER = 10.0
 """Seconds."""
@@ -42,62 +44,72 @@ class Release:
         udfs.register(self._connection, self._pool)
         self._connection.execute("SET lock_configuration = true")
 
-    def prepare(self, plan: Plan) -> None:
+    def prepare(self, part: Part) -> None:
         """Have the draws ready before data is touched, so that their cost cannot depend on it."""
-        if plan.mechanism is not None:
-            self._pool.prepare(plan.mechanism, plan.groups)
+        if part.mechanism is not None:
+            self._pool.prepare(part.mechanism, part.groups)
 
-    def draw(self, plan: Plan, exact: Exact[pa.Table]) -> Released[pa.Table]:
+    def draw(self, part: Part, exact: Exact[pa.Table]) -> Released[pa.Table]:
         """The released relation: ordinal ``o``, keys ``k0...``, and the list ``v`` of released measures."""
         cursor = self._connection.cursor()
         try:
-            if not plan.keys:
+            if not part.keys and part.mechanism is not None:
                 bound, values = _bound("exact", exact.value.to_pylist()[0])
-                [(ordinal, drawn)] = cursor.execute(f"{bound} {plan.release}", values).fetchall()
-                return Released(_one_row(ordinal, drawn), plan.loss)
-            cursor.register("keys", key_table(plan.keys))
+                [(ordinal, drawn)] = cursor.execute(f"{bound} {part.release}", values).fetchall()
+                return Released(_one_row(ordinal, drawn), part.loss)
+            cursor.register("keys", key_table(part.keys))
             cursor.register("exact", exact.value)
-            sql = f"{plan.release} ORDER BY k.o"
-            if plan.groups <= FEW:
+            sql = f"{part.release} ORDER BY o"
+            if part.groups <= FEW:
                 drawn = [row[-1] for row in cursor.execute(sql).fetchall()]
-                return Released(
-                    key_table(plan.keys).append_column("v", pa.array(drawn, _MEASURES)), plan.loss
-                )
-            return Released(_fetch(cursor, sql), plan.loss)
+                table = key_table(part.keys).append_column("v", pa.array(drawn, _MEASURES))
+                return Released(table, part.loss)
+            return Released(_fetch(cursor, sql), part.loss)
         except (duckdb.Error, RuntimeError):
             raise Internal("the release could not be drawn; it stays charged") from None
         finally:
             cursor.close()
 
-    def keys_only(self, plan: Plan) -> Released[pa.Table]:
-        """The declared keys of a plan that releases nothing."""
+    def zeros(self, part: Part) -> Released[pa.Table]:
+        """The declared keys of a part that releases nothing."""
         cursor = self._connection.cursor()
         try:
-            cursor.register("keys", key_table(plan.keys))
-            return Released(_fetch(cursor, f"{plan.release} ORDER BY k.o"), plan.loss)
+            cursor.register("keys", key_table(part.keys))
+            return Released(_fetch(cursor, f"{part.release} ORDER BY o"), part.loss)
         finally:
             cursor.close()
 
-    def answer(self, plan: Plan, released: Released[pa.Table], session: str = "") -> list[tuple[object, ...]]:
+    def value(self, sql: str, relations: Relations) -> object:
+        """The one value of a statement over released relations. Raises as ``answer`` does."""
+        [[value]] = self._answer(sql, relations, [], "", watched=True)
+        return value
+
+    def answer(
+        self, plan: Plan, relations: Relations, publics: Sequence[pa.Table] = (), session: str = ""
+    ) -> list[tuple[object, ...]]:
         """Rows of the answer stage, within ``LONGEST_ANSWER`` seconds.
 
         Errors: class 22 for what the analyst's own arithmetic over released values does, ``Cancelled``.
         """
+        # A few rows of one relation cannot take long: each one's work is bounded by the planner.
+        watched = plan.groups > FEW or len(relations) > 1 or bool(publics)
+        return self._answer(plan.answer, relations, publics, session, watched=watched)
+
+    def _answer(
+        self, sql: str, relations: Relations, publics: Sequence[pa.Table], session: str, *, watched: bool
+    ) -> list[tuple[object, ...]]:
         cursor = self._connection.cursor()
         with self._lock:
             self._running[session] = cursor
         watch = threading.Timer(LONGEST_ANSWER, cursor.interrupt)
-        if plan.groups > FEW:  # fewer rows cannot take long: each one's work is bounded by the planner
+        if watched:
             watch.start()
         try:
-            values: list[object] = []
-            if plan.keys:
-                cursor.register("drawn", released.value)
-                source = f"WITH released AS ({_unpacked(plan)})"
-            else:
-                measures = released.value["v"][0].as_py()
-                source, values = _bound("released", {"o": 0, **{f"m{i}": m for i, m in enumerate(measures)}})
-            rows: list[tuple[object, ...]] = cursor.execute(f"{source} {plan.answer}", values).fetchall()
+            for index, table in enumerate(publics):
+                cursor.register(f"p{index}", table)
+            heads, values = _relations(cursor, relations)
+            with_ = f"WITH {', '.join(heads)} " if heads else ""
+            rows: list[tuple[object, ...]] = cursor.execute(f"{with_}{sql}", values).fetchall()
         except duckdb.InterruptException:
             raise Cancelled("canceling statement: cancelled, or too long over released values") from None
         except duckdb.Error as error:
@@ -131,6 +143,22 @@ def _fetch(cursor: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
     return cursor.sql(sql).to_arrow_table()
 
 
+def _relations(cursor: duckdb.DuckDBPyConnection, relations: Relations) -> tuple[list[str], list[object]]:
+    """The relations ``r0...`` as heads of a statement, and the values it is run with."""
+    heads: list[str] = []
+    values: list[object] = []
+    for index, (part, released) in enumerate(relations):
+        if part.keys:
+            cursor.register(f"drawn{index}", released.value)
+            heads.append(f"r{index} AS ({_unpacked(part, index)})")
+            continue
+        measures = released.value["v"][0].as_py()
+        bound, given = _bound(f"r{index}", {"o": 0, **{f"m{i}": m for i, m in enumerate(measures)}})
+        heads.append(bound.removeprefix("WITH "))
+        values += given
+    return heads, values
+
+
 def _bound(name: str, row: Mapping[str, object]) -> tuple[str, list[object]]:
     """A relation of one row of whole numbers, as the head of a statement and the values it is run with."""
     columns = ", ".join(f"CAST(? AS HUGEINT) AS {column}" for column in row)
@@ -142,20 +170,19 @@ def _one_row(ordinal: int, drawn: Sequence[int]) -> pa.Table:
     return pa.table({"o": pa.array([ordinal], pa.int64()), "v": pa.array([drawn], _MEASURES)})
 
 
-def _unpacked(plan: Plan) -> str:
-    keys = "".join(f", k{i}" for i in range(len(plan.keys)))
-    count = 0 if plan.mechanism is None else len(plan.mechanism.widths)
-    measures = "".join(f", CAST(v[{i + 1}] AS HUGEINT) AS m{i}" for i in range(count))
-    return f"SELECT o{keys}{measures} FROM drawn"  # noqa: S608 - numbers only
+def _unpacked(part: Part, index: int) -> str:
+    keys = "".join(f", k{i}" for i in range(len(part.key_types)))
+    measures = "".join(f", CAST(v[{i + 1}] AS HUGEINT) AS m{i}" for i in range(part.measures))
+    return f"SELECT o{keys}{measures} FROM drawn{index}"  # noqa: S608 - numbers only
 
 
 @lru_cache(maxsize=64)
-def key_table(keys: tuple[KeyColumn, ...]) -> pa.Table:
+def key_table(keys: tuple[KeySet, ...]) -> pa.Table:
     """Every combination of declared key values, in declared order, numbered by ``o``."""
-    rows: list[tuple[Scalar | None, ...]] = list(product(*(k.values for k in keys)))
+    rows = [tuple(v for part in parts for v in part) for parts in product(*(k.rows for k in keys))]
     columns = {"o": pa.array(range(len(rows)), pa.int64())}
-    for index, key in enumerate(keys):
-        columns[f"k{index}"] = pa.array([row[index] for row in rows], key_type(key))
+    for index, kind in enumerate(t for k in keys for t in k.types):
+        columns[f"k{index}"] = pa.array([row[index] for row in rows], key_type(kind))
     return pa.table(columns)
 
 

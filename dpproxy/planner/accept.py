@@ -83,12 +83,12 @@ def _spell(tree: exp.Expr) -> None:
             node.replace(every)
 
 
-def accept(tree: exp.Expr) -> exp.Select:
-    """The tree, if it is a SELECT and every node and argument in it is listed.
+def accept(tree: exp.Expr) -> exp.Expr:
+    """The tree, if it is a query and every node and argument in it is listed.
 
     Errors: ``Unsupported`` (0A000), ``UndefinedFunction`` (42883).
     """
-    if type(tree) is not exp.Select:
+    if type(tree) not in QUERIES:
         raise refuse_statement(tree)
     for node in tree.walk():
         allowed = NODES.get(type(node))
@@ -116,16 +116,31 @@ def _is_misplaced(node: exp.Expr) -> bool:
 _PAIR = frozenset({"this", "expression"})
 _ONE = frozenset({"this"})
 
+QUERIES: frozenset[type[exp.Expr]] = frozenset({exp.Select, exp.Union, exp.Except, exp.Intersect, exp.Subquery})
+"""What a statement can be."""
+
+_QUERY = frozenset({"with_", "order", "limit", "offset"})
+
 NODES: dict[type[exp.Expr], frozenset[str]] = {
-    exp.Select: frozenset(
-        {"expressions", "from_", "where", "group", "having", "order", "limit", "offset", "distinct"}
-    ),
-    exp.Distinct: frozenset({"expressions"}),
+    exp.Select: _QUERY | {"expressions", "from_", "joins", "where", "group", "having", "distinct"},
+    **dict.fromkeys((exp.Union, exp.Except, exp.Intersect), _QUERY | {"this", "expression", "distinct"}),
+    exp.Subquery: _QUERY | {"this", "alias"},
+    exp.With: frozenset({"expressions", "recursive"}),
+    exp.CTE: frozenset({"this", "alias"}),
+    exp.Join: frozenset({"this", "side", "kind", "on", "using", "method"}),
+    exp.Exists: _ONE,
+    exp.Tuple: frozenset({"expressions"}),
+    exp.Rollup: frozenset({"expressions"}),
+    exp.Cube: frozenset({"expressions"}),
+    exp.GroupingSets: frozenset({"expressions"}),
+    exp.Grouping: frozenset({"expressions"}),
+    exp.Distinct: frozenset({"expressions", "on"}),
     exp.From: _ONE,
     exp.Table: frozenset({"this", "db", "alias"}),
-    exp.TableAlias: _ONE,
+    exp.TableAlias: frozenset({"this", "columns"}),
     exp.Where: _ONE,
     exp.Group: frozenset({"expressions"}),
+    exp.Window: frozenset({"this", "partition_by", "order", "spec", "over"}),
     exp.Having: _ONE,
     exp.Order: frozenset({"expressions"}),
     exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
@@ -153,7 +168,7 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.DPipe: _PAIR | {"safe"},
     exp.Is: _PAIR | {"negate"},
     exp.Between: frozenset({"this", "low", "high"}),
-    exp.In: frozenset({"this", "expressions"}),
+    exp.In: frozenset({"this", "expressions", "query"}),
     exp.Case: frozenset({"this", "ifs", "default"}),
     exp.If: frozenset({"this", "true"}),
     exp.Coalesce: frozenset({"this", "expressions"}),
@@ -167,6 +182,10 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Min: _ONE,
     exp.Max: _ONE,
     exp.Avg: _ONE,
+    **dict.fromkeys((exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.LogicalAnd,
+                     exp.LogicalOr, exp.CountIf), _ONE),
+    **dict.fromkeys((exp.CovarPop, exp.CovarSamp, exp.Corr, exp.RegrSlope, exp.RegrIntercept, exp.RegrR2,
+                     exp.RegrCount, exp.RegrAvgx, exp.RegrAvgy, exp.Filter), _PAIR),
     exp.Abs: _ONE,
     exp.Sign: _ONE,
     exp.Floor: _ONE,

@@ -1,5 +1,6 @@
 """Who may ask what of which table, and which budget pays."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,16 +14,24 @@ from dpproxy.errors import (
     NotGranted,
     UndefinedObject,
     UndefinedTable,
-    Unsupported,
+    UnitLost,
 )
 from dpproxy.pgtypes import Schema
 from dpproxy.plan import Caller, Payer, Settings
 from dpproxy.planner.refusals import quoted
-from dpproxy.policy.model import Budget, Exposure, Policy, TablePolicy
+from dpproxy.policy.model import Budget, Exposure, Policy, Scalar, TablePolicy
 from dpproxy.policy.units import unit_table
 from udfs.privacy import Loss
 
 DEFAULT_EPSILON = Fraction(1, 10)
+
+
+Facts = Callable[[str], tuple[tuple[Scalar | None, ...], ...]]
+"""Answers a statement over public tables."""
+
+
+def _no_facts(_: str) -> tuple[tuple[Scalar | None, ...], ...]:
+    raise AssertionError("this planner has no public tables")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +42,13 @@ class Context:
     schema: Schema
     caller: Caller
     settings: Settings
-    loss: Loss | None = None
-    """The loss of a stored release that the plan shall fit, instead of the statement's own."""
+    losses: tuple[Loss, ...] | None = None
+    """The losses of stored releases that the plan's parts shall fit, instead of the statement's own."""
+    facts: Facts = _no_facts
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The one table of a statement, as the caller may use it; ``alias`` is the name its columns are qualified by."""
-
-    policy: TablePolicy
-    alias: str
-    node: exp.Table
-
-
-def find_source(select: exp.Select, context: Context) -> Source:
-    """The statement's table. Raises ``UndefinedTable`` alike for a missing, hidden and not granted one."""
-    clause = select.args.get("from_")
-    if clause is None or type(clause.this) is not exp.Table:
-        raise Unsupported("SELECT needs FROM one table here", position=position(select))
-    table: exp.Table = clause.this
+def find_table(table: exp.Table, context: Context) -> TablePolicy:
+    """A table as the caller may use it. Raises ``UndefinedTable`` alike for a missing, hidden and not granted one."""
     name, schema = table.name, table.db or "public"
     found = context.policy.tables.get(name) if schema in ("public", "main") else None
     granted = any(g.table == name and g.role in context.caller.roles for g in context.policy.grants)
@@ -63,8 +60,7 @@ def find_source(select: exp.Select, context: Context) -> Source:
             hint=f"GRANT SELECT ON {quoted(name)} TO <role> WITH PRIVACY BUDGET <budget>;",
             position=position(table),
         )
-    alias = table.args.get("alias")
-    return Source(found, alias.name if alias else name, table)
+    return found
 
 
 def _visible(table: TablePolicy, context: Context, *, granted: bool) -> bool:
@@ -74,17 +70,28 @@ def _visible(table: TablePolicy, context: Context, *, granted: bool) -> bool:
     return granted or table.exposure is Exposure.PUBLIC or context.caller.is_admin
 
 
-def find_payer(source: Source, context: Context) -> tuple[Payer, Budget]:
-    """The accounts that pay. Raises PD003 without a ceiling, 22023 where several budgets fit."""
-    at = position(source.node)
-    owner = unit_table(context.policy, source.policy.name)
+def find_payer(tables: Sequence[exp.Table], context: Context) -> tuple[Payer, Budget]:
+    """The accounts that pay for protected tables of one unit.
+
+    Errors: PD003 without a ceiling, PD002 for people of two kinds, 22023 where several budgets fit.
+    """
+    owners = {unit_table(context.policy, t.name).name: t for t in tables}
+    at = position(tables[0])
+    if len(owners) > 1:
+        first, second, *_ = owners
+        raise UnitLost(
+            f'the statement is about two kinds of privacy unit, of "{first}" and of "{second}"',
+            hint="Ask about the tables of one privacy unit at a time.",
+            position=position(owners[second]),
+        )
+    owner = unit_table(context.policy, tables[0].name)
     if owner.ceiling is None:
         raise BoundsMissing(
             f'table "{owner.name}" has no privacy ceiling: it cannot be asked',
             hint=f"An administrator declares one: ALTER TABLE {quoted(owner.name)} SET PRIVACY CEILING EPSILON 10;",
             position=at,
         )
-    budget = _choose_budget(source, context, at)
+    budget = _choose_budget(tables, context, at)
     own_limit = session.session_epsilon(context.settings)
     limits = [limit for limit in (budget.session_limit, own_limit) if limit is not None]
     payer = Payer(
@@ -98,39 +105,49 @@ def find_payer(source: Source, context: Context) -> tuple[Payer, Budget]:
     return payer, budget
 
 
-def _choose_budget(source: Source, context: Context, at: int | None) -> Budget:
-    names = sorted(
-        {
-            g.budget
-            for g in context.policy.grants
-            if g.table == source.policy.name and g.role in context.caller.roles and g.budget is not None
-        }
-    )
+def _choose_budget(tables: Sequence[exp.Table], context: Context, at: int | None) -> Budget:
+    """The budget that pays for all of the tables."""
+    each = [_budgets(t.name, context) for t in tables]
+    without = next((t.name for t, found in zip(tables, each, strict=True) if not found), None)
+    if without is not None:
+        raise BoundsMissing(
+            f'table "{without}" is granted to you without a privacy budget',
+            hint="An administrator grants one: GRANT SELECT ON <table> TO <role> WITH PRIVACY BUDGET <budget>;",
+            position=at,
+        )
+    names = sorted(set.intersection(*each))
+    listed = " and ".join(f'"{name}"' for name in dict.fromkeys(t.name for t in tables))
     if not names:
         raise BoundsMissing(
-            f'table "{source.policy.name}" is granted to you without a privacy budget',
-            hint="An administrator grants one: GRANT SELECT ON <table> TO <role> WITH PRIVACY BUDGET <budget>;",
+            f"no single budget pays for tables {listed}",
+            hint="An administrator grants them with one budget: GRANT SELECT ON ... WITH PRIVACY BUDGET ...",
             position=at,
         )
     wanted = session.budget(context.settings)
     if wanted is not None and wanted not in names:
         raise UndefinedObject(
-            f'dp.budget "{wanted}" does not pay for table "{source.policy.name}"',
+            f'dp.budget "{wanted}" does not pay for table {listed}',
             hint=f"Budgets granted to you for it: {', '.join(names)}.",
         )
     if wanted is None and len(names) != 1:
         raise InvalidParameter(
-            f'several budgets pay for table "{source.policy.name}": {", ".join(names)}',
+            f"several budgets pay for table {listed}: {', '.join(names)}",
             hint=f"Choose one: SET dp.budget = '{names[0]}';",
             position=at,
         )
     return context.policy.budgets[wanted or names[0]]
 
 
+def _budgets(table: str, context: Context) -> set[str]:
+    return {
+        g.budget
+        for g in context.policy.grants
+        if g.table == table and g.role in context.caller.roles and g.budget is not None
+    }
+
+
 def statement_loss(budget: Budget, context: Context) -> Loss:
     """The statement's total loss: dp.epsilon, else the budget's DEFAULT, else 0.1 or the MAX if that is less."""
-    if context.loss is not None:
-        return context.loss
     asked = session.epsilon(context.settings)
     if asked is None:
         asked = budget.default_epsilon

@@ -8,10 +8,11 @@ GROUP BY, MAX GROUPS enforced by suppression otherwise), its rows in a group sta
 paid L times. Both hold; the smaller error wins.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dpproxy.aggregates.model import Measure
 from dpproxy.errors import InvalidParameter
-from dpproxy.policy.model import Unit
 from udfs.mechanisms.staircase import Staircase
 from udfs.privacy import LEAST_NANO, NANO, Loss
 
@@ -25,23 +26,25 @@ class Allocation:
     groups: int | None = None
 
 
-def allocate(widths: tuple[int, ...], unit: Unit, loss: Loss, *, grouped: bool) -> Allocation:
-    """The allocation of least total relative variance.
+def allocate(measures: Sequence[Measure], most: int, groups: int, loss: Loss) -> Allocation:
+    """The allocation of least total relative variance, for units of at most ``most`` rows.
+
+    ``groups`` is the most groups a unit may be cut to: 1 where there is only one.
 
     Errors: ``InvalidParameter`` (22023) where the loss is too small to share among a unit's rows.
     """
-    rows, groups = unit.max_rows, unit.groups if grouped else 1
+    widths = tuple(m.width for m in measures)
     candidates = []
     if loss.nano // groups >= LEAST_NANO:
-        together = tuple(rows * w for w in widths)
-        cut = groups if grouped and groups < rows else None
+        together = tuple(min(most * m.width, m.unit_width or most * m.width) for m in measures)
+        cut = groups if 1 < groups < most else None
         candidates.append(Allocation(Staircase.best(together, loss.nano // groups), groups, cut))
-    if rows > 1 and loss.nano // rows >= LEAST_NANO:
-        candidates.append(Allocation(Staircase.best(widths, loss.nano // rows), rows))
+    if most > 1 and loss.nano // most >= LEAST_NANO:
+        candidates.append(Allocation(Staircase.best(widths, loss.nano // most), most))
     if not candidates:
-        least = rows * LEAST_NANO / NANO
+        least = min(most, groups) * LEAST_NANO / NANO
         raise InvalidParameter(
-            f"epsilon {float(loss.epsilon):g} is too small to share among the {rows} rows of one privacy unit",
+            f"epsilon {float(loss.epsilon):g} is too small to share among the {most} rows of one privacy unit",
             hint=f"SET dp.epsilon = {least:g}; or ask without GROUP BY.",
         )
     return min(candidates, key=lambda c: _relative_variance(c.mechanism, widths))

@@ -1,12 +1,12 @@
 """The answer stage: everything the analyst wrote over released values, as one SELECT on the released relation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import prod
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from dpproxy.aggregates.count import Count
+from dpproxy.aggregates.operands import name_of
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
@@ -14,8 +14,9 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import AmbiguousColumn, InvalidParameter, SyntaxRefused, TooComplex, Unsupported
-from dpproxy.pgtypes import INT8, TEXT, UNKNOWN, Column
-from dpproxy.plan import ColumnError, Output
+from dpproxy.pgtypes import INT8, TEXT, UNKNOWN
+from dpproxy.plan import ColumnError
+from dpproxy.planner.open import OpenColumn
 from dpproxy.planner.released import ReleasedScope
 
 LARGEST_ANSWER = 64_000_000
@@ -42,8 +43,10 @@ def output_name(node: exp.Expr) -> str:
             return str(node.expression.this).lower()
         case exp.Case():
             return "case"
-        case exp.Ceil():
-            return "ceil"
+        case exp.Filter():
+            return output_name(node.this)
+        case exp.AggFunc():
+            return name_of(node)
         case exp.Func() if not isinstance(node, exp.Connector):
             return type(node).__name__.lower()
         case _:
@@ -68,44 +71,41 @@ def items(select: exp.Select) -> tuple[Item, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerSql:
-    """The statement over the relation ``released`` and its columns."""
+class Answer:
+    """A SELECT over released relations: columns ``c0...``, then what it is ordered by."""
 
-    sql: str
-    outputs: tuple[Output, ...]
+    columns: tuple[OpenColumn, ...]
+    values: tuple[Typed, ...]
+    order: tuple[exp.Ordered, ...]
+    having: exp.Expr | None
 
 
-def answer_sql(select: exp.Select, scope: ReleasedScope, *, clamp: bool, intervals: bool) -> AnswerSql:
-    """Compile SELECT list, HAVING, ORDER BY, LIMIT and OFFSET over released values."""
+def answer(select: exp.Select, scope: ReleasedScope, *, clamp: bool, intervals: bool) -> Answer:
+    """Compile SELECT list, HAVING and ORDER BY over released values."""
     listed = items(select)
     values = [_finished(compile_expression(i.node, scope.scope()), scope, i.node) for i in listed]
-    outputs = [_output(i, v, scope, clamp=clamp) for i, v in zip(listed, values, strict=True)]
+    columns = [_column(n, i, v, scope, clamp=clamp) for n, (i, v) in enumerate(zip(listed, values, strict=True))]
     if intervals:
         for item in listed:
-            _add_interval(item, scope, values, outputs)
+            _add_interval(item, scope, values, columns)
     _check_size(select, values, scope)
-    answer = exp.Select(
-        expressions=[duck.named(v.sql, f"c{i}") for i, v in enumerate(values)],
-        from_=exp.From(this=exp.Table(this=exp.to_identifier("released"))),
-    )
     having = select.args.get("having")
-    if having is not None:
-        answer.set("where", exp.Where(this=compile_boolean(having.this, scope.scope()).sql))
+    condition = compile_boolean(having.this, scope.scope()).sql if having is not None else None
     order = ordering(select, listed, values, scope.scope())
-    order.append(
-        exp.Ordered(this=duck.column("o"), desc=False, nulls_first=False)
-    )  # ties: the declared order
-    answer.set("order", exp.Order(expressions=order))
+    return Answer(tuple(columns), tuple(values), tuple(order), condition)
+
+
+def limits(select: exp.Select, query: exp.Query, scope: Scope) -> None:
+    """Put LIMIT and OFFSET, as whole numbers, on a query of our own."""
     for name in ("limit", "offset"):
         clause = select.args.get(name)
         if clause is not None:
-            answer.set(name, type(clause)(expression=duck.integer(row_number(clause, scope.scope()))))
-    return AnswerSql(duck.text(answer), tuple(outputs))
+            query.set(name, type(clause)(expression=duck.integer(row_number(clause, scope))))
 
 
 def _check_size(select: exp.Select, values: Sequence[Typed], scope: ReleasedScope) -> None:
     """Refuse an answer that would not fit: a free one could be asked for again and again."""
-    groups = prod(len(key.values) for _, key in scope.keys.values())
+    groups = scope.groups
     width = sum(32 if value.longest is None else value.longest + 8 for value in values)
     if groups * width > LARGEST_ANSWER:
         raise TooComplex(
@@ -119,12 +119,12 @@ def _finished(value: Typed, scope: ReleasedScope, node: exp.Expr) -> Typed:
     return settle(value, TEXT, scope.scope(), node) if value.type is UNKNOWN else value
 
 
-def _output(item: Item, value: Typed, scope: ReleasedScope, *, clamp: bool) -> Output:
-    aggregate = scope.aggregates.get(item.node.unnest())
-    floor = 0 if clamp and isinstance(aggregate, Count) else None
+def _column(index: int, item: Item, value: Typed, scope: ReleasedScope, *, clamp: bool) -> OpenColumn:
+    call = scope.calls.get(item.node.unnest())
+    floor = 0 if clamp and call is not None and isinstance(call.aggregate, Count) else None
     error = None
-    if aggregate is not None:
-        found = aggregate.error(scope.noise(aggregate), scope.confidence)
+    if call is not None:
+        found = call.aggregate.error(call.noise, scope.confidence)
         error = ColumnError(
             duck.text(item.node.unnest(), "postgres").lower(),
             found.sensitivity,
@@ -132,26 +132,26 @@ def _output(item: Item, value: Typed, scope: ReleasedScope, *, clamp: bool) -> O
             found.half_width,
             found.formula,
         )
-    scale = value.scale if value.is_number else None
-    return Output(Column(item.name, value.type), scale, floor, error)
+    return OpenColumn(item.name, replace(value, sql=duck.column(f"c{index}")), floor, error)
 
 
-def _add_interval(item: Item, scope: ReleasedScope, values: list[Typed], outputs: list[Output]) -> None:
-    if item.node.unnest() not in scope.aggregates:
+def _add_interval(item: Item, scope: ReleasedScope, values: list[Typed], columns: list[OpenColumn]) -> None:
+    if item.node.unnest() not in scope.calls:
         return
     for end in ("ci_low", "ci_high"):
         call = exp.Anonymous(this=end, expressions=[item.node.unnest()])
         value = compile_expression(exp.Dot(this=exp.to_identifier("dp"), expression=call), scope.scope())
+        held = replace(value, sql=duck.column(f"c{len(values)}"))
         values.append(value)
-        outputs.append(Output(Column(f"{item.name}_{end}", value.type), None))
+        columns.append(OpenColumn(f"{item.name}_{end}", held))
 
 
 def ordering(
     select: exp.Select, listed: Sequence[Item], values: Sequence[Typed], scope: Scope
-) -> list[exp.Expr]:
+) -> list[exp.Ordered]:
     """ORDER BY as PostgreSQL reads it: ordinals, names of the SELECT list, expressions."""
     order = select.args.get("order")
-    result: list[exp.Expr] = []
+    result: list[exp.Ordered] = []
     for entry in order.expressions if order is not None else ():
         descending = bool(entry.args.get("desc"))
         key = _order_key(entry.this, listed, values, scope)

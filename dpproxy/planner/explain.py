@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpproxy.errors import Unsupported
-from dpproxy.plan import Output, Plan, PublicPlan
+from dpproxy.plan import Output, Part, Plan, PublicPlan
 
 _EXPLAIN = re.compile(r"\s*EXPLAIN\b", re.IGNORECASE)
 _PRIVACY = re.compile(
@@ -45,27 +45,37 @@ def explain_text(plan: Plan | PublicPlan, confidence: Fraction) -> list[str]:
         f"Price: epsilon {_epsilon(plan)}{' (free)' if plan.free else ''}",
         f"Privacy unit: {plan.unit}",
         f"Pays: budget {plan.payer.budget}, ceiling of {plan.payer.ceiling}",
-        f"Mechanism: {_mechanism(plan)}",
-        f"Keys: {plan.groups} declared, all answered",
     ]
+    for title, part in _titled(plan):
+        lines.append(f"Mechanism{title}: {_mechanism(part)}")
+        lines.append(f"Keys{title}: {part.groups} declared, all answered")
     lines += [f"  {output.column.name}: {_error(output, confidence)}" for output in plan.outputs]
-    lines += ["Exact stage (stays inside):", f"  {plan.exact}"]
-    lines += ["Release stage:", f"  {plan.release}", "Answer stage:", f"  {plan.answer}"]
-    return lines
+    for title, part in _titled(plan):
+        lines += [f"Exact stage{title} (stays inside):", f"  {part.exact}"]
+        lines += [f"Release stage{title}:", f"  {part.release}"]
+    return [*lines, "Answer stage:", f"  {plan.answer}"]
+
+
+def _titled(plan: Plan) -> list[tuple[str, Part]]:
+    """The parts, numbered where there are several, as their relations are in the answer stage."""
+    if len(plan.parts) == 1:
+        return [("", plan.parts[0])]
+    return [(f" r{index}", part) for index, part in enumerate(plan.parts)]
 
 
 def _epsilon(plan: Plan) -> str:
     return "0" if plan.free else f"{float(plan.loss.epsilon):.9g}"
 
 
-def _mechanism(plan: Plan) -> str:
-    if plan.mechanism is None:
+def _mechanism(part: Part) -> str:
+    if part.vacuous:
         return "none, the answer follows from the policy"
-    count = len(plan.mechanism.widths)
-    words = f"joint staircase, {count} measures in one draw" if count > 1 else "staircase"
-    if plan.factor > 1:
+    if part.mechanism is None:
+        return f"{part.noise}, at epsilon {float(part.loss.epsilon):.9g}"
+    words = f"joint staircase, {part.measures} measures in one draw" if part.measures > 1 else "staircase"
+    if part.factor > 1:
         words += (
-            f", at epsilon {plan.mechanism.nano / 1e9:.9g} for each of {plan.factor} contributions of a unit"
+            f", at epsilon {part.mechanism.nano / 1e9:.9g} for each of {part.factor} contributions of a unit"
         )
     return words
 
@@ -93,18 +103,26 @@ def explain_json(plan: Plan | PublicPlan, confidence: Fraction) -> str:
         "unit": plan.unit,
         "budget": plan.payer.budget,
         "ceiling": plan.payer.ceiling,
-        "mechanism": {
-            "name": "none" if plan.mechanism is None else "staircase",
-            "widths": [] if plan.mechanism is None else [str(w) for w in plan.mechanism.widths],
-            "epsilon": 0.0 if plan.mechanism is None else plan.mechanism.nano / 1e9,
-            "contributions": plan.factor,
-        },
         "keys": plan.groups,
         "confidence": float(confidence),
         "columns": [_column(o) for o in plan.outputs],
-        "stages": {"exact": plan.exact, "release": plan.release, "answer": plan.answer},
+        "parts": [_part(p) for p in plan.parts],
+        "answer": plan.answer,
     }
     return json.dumps(document, indent=2)
+
+
+def _part(part: Part) -> dict[str, object]:
+    mechanism = part.mechanism
+    return {
+        "mechanism": "none" if part.vacuous else part.noise.split(" ")[0],
+        "widths": [] if mechanism is None else [str(w) for w in mechanism.widths],
+        "epsilon": 0.0 if part.vacuous else float(part.loss.epsilon) / part.factor,
+        "contributions": part.factor,
+        "keys": part.groups,
+        "exact": part.exact,
+        "release": part.release,
+    }
 
 
 def _column(output: Output) -> dict[str, object]:

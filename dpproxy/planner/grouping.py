@@ -1,60 +1,136 @@
 """What a SELECT groups by, and which aggregates it calls."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
 from math import prod
 
 from sqlglot import exp
 
-from dpproxy.aggregates.table import AGGREGATES
-from dpproxy.analysis.keys import Key, check_size, group_key
+from dpproxy.aggregates.table import calls, is_call
+from dpproxy.analysis.keys import Key, check_size
 from dpproxy.analysis.position import position
-from dpproxy.errors import GroupingError, Unsupported
-from dpproxy.planner.answer import Item, items, ordinal
-from dpproxy.planner.rows import RowScope
+from dpproxy.errors import GroupingError, TooComplex, Unsupported
+from dpproxy.plan import KeySet
+from dpproxy.planner.answer import Item, is_star, items, ordinal
+from dpproxy.planner.derived import key_of
+from dpproxy.planner.keysets import key_sets
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.relation import Rows, own_nodes
+
+MOST_SETS = 64
+"""Grouping sets of one SELECT."""
 
 
-def group_keys(select: exp.Select, rows: RowScope) -> dict[exp.Expr, Key]:
-    """The key columns, each once, with their declared values; those of SELECT DISTINCT are its list.
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of one grouping set, in the order of their columns ``k0...``, and the sets they vary in."""
 
-    Errors: 42803, 0A000, PD003 (not enumerable), 54001 (too many combinations).
+    by_node: dict[exp.Expr, tuple[int, Key]]
+    sets: tuple[KeySet, ...]
+
+    @property
+    def listed(self) -> list[Key]:
+        """In column order."""
+        return [key for _, key in sorted(self.by_node.values(), key=lambda pair: pair[0])]
+
+
+def grouping_sets(select: exp.Select, rows: Rows) -> list[list[exp.Expr]]:
+    """The expressions of each grouping set: one set for plain keys, several for ROLLUP, CUBE and GROUPING SETS.
+
+    Errors: 42803, 54001.
     """
     listed = items(select)
-    keys: dict[exp.Expr, Key] = {}
-    for node in _named(select, listed):
-        target = _resolved(node.unnest(), listed, rows)
-        column, domain = rows.declared(target)
-        keys[target] = group_key(column, domain, position(target))
-    check_size(prod(len(key.values) for key in keys.values()), None)
-    return keys
-
-
-def _named(select: exp.Select, listed: tuple[Item, ...]) -> list[exp.Expr]:
     group, distinct = select.args.get("group"), select.args.get("distinct")
-    if distinct is None:
-        return group.expressions if group is not None else []
-    if group is not None or distinct.expressions or aggregate_nodes(select):
+    if distinct is not None:
+        return [_distinct(select, listed)]
+    if group is None:
+        return [[]]
+    parts = [_sets(node, listed, rows) for node in group.expressions]
+    if prod(len(p) for p in parts) > MOST_SETS:
+        raise TooComplex(f"more than {MOST_SETS} grouping sets", position=position(group.expressions[0]))
+    combined = [[node for part in chosen for node in part] for chosen in product(*parts)]
+    return [list(dict.fromkeys(nodes)) for nodes in combined]
+
+
+def _distinct(select: exp.Select, listed: Sequence[Item]) -> list[exp.Expr]:
+    distinct = select.args["distinct"]
+    stars = any(is_star(i.node) for i in listed)
+    if select.args.get("group") is not None or distinct.args.get("on") is not None or aggregate_nodes(select) or stars:
         raise Unsupported(
             "DISTINCT is answered for a list of declared columns only",
             hint="Leave DISTINCT out: GROUP BY answers every declared key once.",
             position=position(select),
         )
-    return [item.node for item in listed]
+    return list(dict.fromkeys(item.node.unnest() for item in listed))
 
 
-def _resolved(target: exp.Expr, listed: tuple[Item, ...], rows: RowScope) -> exp.Column:
-    """A place in the SELECT list, a column of the table, or an alias, in this order."""
+def _sets(node: exp.Expr, listed: Sequence[Item], rows: Rows) -> list[list[exp.Expr]]:
+    """One entry of GROUP BY as the sets it stands for."""
+    match node:
+        case exp.Rollup():
+            entries = [_members(e, listed, rows) for e in node.expressions]
+            return [[n for e in entries[:count] for n in e] for count in range(len(entries), -1, -1)]
+        case exp.Cube():
+            entries = [_members(e, listed, rows) for e in node.expressions]
+            if len(entries) > 6:
+                raise TooComplex(f"more than {MOST_SETS} grouping sets", position=position(node))
+            chosen = product((True, False), repeat=len(entries))
+            return [[n for e, taken in zip(entries, c, strict=True) if taken for n in e] for c in chosen]
+        case exp.GroupingSets():
+            return [s for e in node.expressions for s in _nested(e, listed, rows)]
+        case _:
+            return [_members(node, listed, rows)]
+
+
+def _nested(node: exp.Expr, listed: Sequence[Item], rows: Rows) -> list[list[exp.Expr]]:
+    if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
+        return _sets(node, listed, rows)
+    return [_members(node, listed, rows)]
+
+
+def _members(node: exp.Expr, listed: Sequence[Item], rows: Rows) -> list[exp.Expr]:
+    nodes = node.expressions if isinstance(node, exp.Tuple) else [node]
+    return [resolved(n, listed, rows) for n in nodes]
+
+
+def resolved(node: exp.Expr, listed: Sequence[Item], rows: Rows) -> exp.Expr:
+    """A place in the SELECT list, a column, or an alias, in this order; an expression is itself. Raises 42803."""
+    target = node.unnest()
     if isinstance(target, exp.Literal) and not target.is_string:
         target = listed[ordinal(target, len(listed), "GROUP BY")].node.unnest()
-    elif type(target) is exp.Column and not rows.knows(target.name):
+    elif type(target) is exp.Column and not target.table and not rows.knows(target.name):
         target = next((i.node.unnest() for i in listed if i.name == target.name), target)
-    if isinstance(target, exp.AggFunc):
+    if target.find(exp.AggFunc) is not None:
         raise GroupingError("aggregate functions are not allowed in GROUP BY", position=position(target))
-    if type(target) is not exp.Column:
-        raise Unsupported(
-            "GROUP BY takes declared columns",
-            hint="Group by the column itself and compute from it in the SELECT list.",
-            position=position(target),
-        )
     return target
+
+
+def key_columns(nodes: Sequence[exp.Expr], rows: Rows) -> bool:
+    """Whether one of the nodes is a key column of protected rows: each group then has rows of one unit only."""
+    for node in nodes:
+        if type(node) is exp.Column:
+            found = list(rows.candidates(node))
+            if len(found) == 1 and found[0][1].link is not None and found[0][0].unit is not None:
+                return True
+    return False
+
+
+def group_keys(nodes: Sequence[exp.Expr], rows: Rows, planning: Planning) -> Keys:
+    """The declared values of each key, or tuples of values where columns vary together.
+
+    Errors: 0A000, PD003 (not enumerable), 54001 (too many combinations).
+    """
+    found = {node: key_of(node, rows, planning, position(node)) for node in nodes}
+    by_node, sets = key_sets(found, rows, planning)
+    check_size(prod(len(s.rows) for s in sets), position(nodes[0]) if nodes else None)
+    return Keys(by_node, sets)
+
+
+def has_aggregates(select: exp.Select) -> bool:
+    """Whether an aggregate, answered or not, makes one row of many."""
+    places = [*select.expressions, *(select.args[a] for a in ("having", "order") if select.args.get(a))]
+    return any(isinstance(n, exp.AggFunc) and not _is_window(n) for p in places for n in own_nodes(p))
 
 
 def aggregate_nodes(select: exp.Select) -> list[exp.Expr]:
@@ -62,8 +138,22 @@ def aggregate_nodes(select: exp.Select) -> list[exp.Expr]:
     found: dict[exp.Expr, None] = {}
     places = [*select.expressions, *(select.args[a] for a in ("having", "order") if select.args.get(a))]
     for place in places:
-        for node in place.find_all(*AGGREGATES):
-            if node.find_ancestor(*AGGREGATES) is not None:
+        own = {id(n) for n in own_nodes(place)}
+        for node in calls(place):
+            if id(node) not in own or _is_window(node):
+                continue
+            if any(is_call(above) for above in _above(node)):
                 raise GroupingError("aggregate function calls cannot be nested", position=position(node))
             found[node] = None
     return list(found)
+
+
+def _is_window(node: exp.Expr) -> bool:
+    return isinstance(node.parent, exp.Window) and node.arg_key == "this"
+
+
+def _above(node: exp.Expr) -> Iterator[exp.Expr]:
+    while node.parent is not None and not isinstance(node.parent, exp.Query):
+        node = node.parent
+        if not isinstance(node.parent, exp.Window):
+            yield node

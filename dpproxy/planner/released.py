@@ -1,74 +1,60 @@
 """The scope of released values: group keys, aggregates, and the dp functions over aggregates."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlglot import exp
 
-from dpproxy.aggregates.model import Aggregate, Measure, Noise
-from dpproxy.analysis import duck
-from dpproxy.analysis.keys import Key, group_key
+from dpproxy.aggregates.model import Aggregate, Noise
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Parameters, Scope
-from dpproxy.analysis.typed import Typed
-from dpproxy.errors import NotGranted, Refusal, UndefinedFunction, Unsupported
-from dpproxy.pgtypes import FLOAT8, FLOATS, INTEGERS, NUMERIC, Column
+from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.typed import Typed, number
+from dpproxy.errors import GroupingError, NotGranted, Refusal, UndefinedFunction, Unsupported
+from dpproxy.pgtypes import FLOAT8, FLOATS, INTEGERS, NUMERIC
+from dpproxy.planner.fields import Identifier
+from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import HINTS, quoted
-from dpproxy.policy.model import Domain
-from udfs.mechanisms.staircase import Staircase
+from dpproxy.planner.relation import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An aggregate call with its released measures, as columns of a released relation, and their error."""
+
+    aggregate: Aggregate
+    columns: tuple[exp.Expr, ...]
+    noise: Noise
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedScope:
     """Resolves the parts of the SELECT list, HAVING and ORDER BY once the mechanism is chosen."""
 
-    keys: dict[exp.Expr, tuple[int, Key]]
-    aggregates: dict[exp.Expr, Aggregate]
-    measures: tuple[Measure, ...]
-    mechanism: Staircase | None
+    keys: Mapping[exp.Expr, Typed]
+    """The group columns of the released relation; of a key that a grouping set leaves out, NULL."""
+    calls: Mapping[exp.Expr, Call]
+    groups: int
     confidence: Fraction
-    table: str
-    rows: int
-    parameters: Parameters
-    declared: Callable[[exp.Column], tuple[Column, Domain]] = field(repr=False)
-    """Finds a column or refuses, to tell a wrong name from an unaggregated one."""
+    rows: Rows
+    planning: Planning
+    present: frozenset[exp.Expr]
+    """The keys of this grouping set."""
 
     def scope(self) -> Scope:
         """The leaves for the expression compiler."""
-        return Scope(Level.RELEASED, self._leaf, self.parameters)
-
-    def columns(self, aggregate: Aggregate) -> Sequence[exp.Expr]:
-        """The released measures of a call, as columns of the released relation."""
-        return [duck.column(f"m{i}") for i in self._indexes(aggregate)]
-
-    def noise(self, aggregate: Aggregate) -> Noise:
-        """The error of a call's measures under the chosen mechanism."""
-        indexes = self._indexes(aggregate)
-        if self.mechanism is None:
-            raise AssertionError("an aggregate always has a mechanism")
-        mechanism = self.mechanism
-        sds = mechanism.noise_sd()
-
-        def half_width(confidence: Fraction) -> tuple[int, ...]:
-            halves = mechanism.half_width(confidence)
-            return tuple(halves[i] for i in indexes)
-
-        return Noise(tuple(sds[i] for i in indexes), half_width, self.rows)
-
-    def _indexes(self, aggregate: Aggregate) -> list[int]:
-        return [self.measures.index(m) for m in aggregate.measures]
+        return Scope(Level.RELEASED, self._leaf, self.planning.parameters)
 
     def _leaf(self, node: exp.Expr) -> Typed | None:
         if node in self.keys:
-            index, key = self.keys[node]
-            held, kind, longest = duck.column(f"k{index}"), key.type, key.typed.longest
-            return Typed(held, kind, key.typed.scale, nullable=None in key.values, longest=longest)
-        aggregate = self.aggregates.get(node)
-        if aggregate is not None:
-            return aggregate.value(self.columns(aggregate))
+            return self.keys[node]
+        call = self.calls.get(node)
+        if call is not None:
+            return call.aggregate.value(call.columns)
         if type(node) is exp.Dot:
             return self._dp_function(node)
+        if type(node) is exp.Grouping:
+            return self._grouping(node)
         if isinstance(node, exp.AggFunc):
             name = type(node).__name__.lower()
             raise Unsupported(
@@ -78,16 +64,33 @@ class ReleasedScope:
             raise self._unaggregated(node)
         return None
 
+    def _grouping(self, node: exp.Grouping) -> Typed:
+        """A bit for each argument, 1 where the grouping set leaves it out."""
+        bits = 0
+        for argument in node.expressions:
+            if argument.unnest() not in self.keys:
+                raise GroupingError(
+                    "arguments to GROUPING must be grouping expressions of the associated query level",
+                    position=position(argument),
+                )
+            bits = bits * 2 + (argument.unnest() not in self.present)
+        return number(Fraction(bits))
+
     def _unaggregated(self, node: exp.Column) -> NotGranted:
         """The hint is a statement that passes: grouped where the domain lists keys, else averaged or counted."""
-        column, domain = self.declared(node)
-        name, table = quoted(column.name), quoted(self.table)
+        field = self.rows.field(node)
+        name = quoted(node.name) if not node.table else f"{quoted(node.table)}.{quoted(node.name)}"
+        table = quoted(self.rows.scans[0].table)
         try:
-            group_key(column, domain, None)
+            field.key(None)
             hint = f"SELECT {name}, count(*) FROM {table} GROUP BY {name};"  # noqa: S608 - a hint
         except Refusal:
-            is_number = column.type.oid in {*INTEGERS, *FLOATS, NUMERIC.oid}
+            is_number = field.column.type.oid in {*INTEGERS, *FLOATS, NUMERIC.oid}
             hint = f"SELECT {'avg' if is_number else 'count'}({name}) FROM {table};"  # noqa: S608 - a hint
+        if isinstance(field, Identifier):
+            field.read(node)
+        if len(self.rows.scans) > 1:
+            hint = hint.split(" FROM ")[0] + " FROM ..."
         return NotGranted(
             f'column "{node.name}" is used outside an aggregate: rows are not shown',
             hint=hint,
@@ -104,29 +107,29 @@ class ReleasedScope:
                 position=position(node),
             )
         arguments = call.expressions
-        aggregate = self.aggregates.get(arguments[0]) if len(arguments) == 1 else None
-        if aggregate is None:
+        found = self.calls.get(arguments[0]) if len(arguments) == 1 else None
+        if found is None:
             raise UndefinedFunction(
                 f"dp.{name} takes one aggregate call of this statement, such as dp.{name}(count(*))",
                 position=position(node),
             )
-        sql = DP_FUNCTIONS[name](aggregate, self)
-        return Typed(sql, FLOAT8, None, nullable=False)
+        return Typed(DP_FUNCTIONS[name](found, self.confidence), FLOAT8, None, nullable=False)
 
 
-def _low(aggregate: Aggregate, scope: ReleasedScope) -> exp.Expr:
-    return aggregate.interval(scope.columns(aggregate), scope.noise(aggregate), scope.confidence)[0]
+def _low(call: Call, confidence: Fraction) -> exp.Expr:
+    return call.aggregate.interval(call.columns, call.noise, confidence)[0]
 
 
-def _high(aggregate: Aggregate, scope: ReleasedScope) -> exp.Expr:
-    return aggregate.interval(scope.columns(aggregate), scope.noise(aggregate), scope.confidence)[1]
+def _high(call: Call, confidence: Fraction) -> exp.Expr:
+    return call.aggregate.interval(call.columns, call.noise, confidence)[1]
 
 
-def _sd(aggregate: Aggregate, scope: ReleasedScope) -> exp.Expr:
-    return aggregate.noise_sd(scope.columns(aggregate), scope.noise(aggregate))
+def _sd(call: Call, confidence: Fraction) -> exp.Expr:
+    del confidence
+    return call.aggregate.noise_sd(call.columns, call.noise)
 
 
-DP_FUNCTIONS: dict[str, Callable[[Aggregate, ReleasedScope], exp.Expr]] = {
+DP_FUNCTIONS: dict[str, Callable[[Call, Fraction], exp.Expr]] = {
     "ci_low": _low,
     "ci_high": _high,
     "noise_sd": _sd,

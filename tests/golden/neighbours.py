@@ -3,7 +3,8 @@
 import random
 from collections.abc import Iterator
 
-from dpproxy.plan import Plan
+from dpproxy.backends.release import Relations, Release
+from dpproxy.plan import Part, Plan
 from dpproxy.policy.units import unit_table
 from tests.golden.world import Row, Tables, Vector, World
 
@@ -12,14 +13,14 @@ Owners = dict[str, list[frozenset[object]]]
 """For each row of each protected table the units it belongs to: none for a row of nobody."""
 
 
-def boxes(plan: Plan, before: Vector, after: Vector) -> int:
+def boxes(part: Part, before: Vector, after: Vector) -> int:
     """How many boxes of half-widths ``widths`` the shift takes, over all groups.
 
     The noise of one group is e-DP for a shift inside one box, so k*e for one inside k boxes, and the losses of
-    groups add up: the statement keeps its promise if this is at most ``plan.factor``.
+    groups add up: the statement keeps its promise if this is at most ``part.factor``.
     """
-    assert plan.mechanism is not None
-    widths = plan.mechanism.widths
+    assert part.mechanism is not None
+    widths = part.mechanism.widths
     return sum(
         max(-(-abs(a - b) // w) for a, b, w in zip(before[key], after[key], widths, strict=True))
         for key in before
@@ -88,17 +89,36 @@ def shuffled(rows: dict[str, list[Row]], seed: int) -> dict[str, list[Row]]:
     return {name: source.sample(listed, len(listed)) for name, listed in rows.items()}
 
 
-def furthest(world: World, plan: Plan, tables: Tables) -> int:
-    """The most boxes that removing one unit takes, over several orders of storage; the order itself moves nothing."""
+def furthest(world: World, plan: Plan, tables: Tables) -> list[int]:
+    """For each part the most boxes that removing one unit takes, over several orders of storage.
+
+    The order itself moves nothing. What a part takes from earlier ones is held: it was released.
+    """
     tables.fill(world.rows)
-    whole = tables.exact(plan)
-    most = 0
+    relations = tables.relations(plan)
+    held = [[_value(sql, relations) for sql in part.inputs] for part in plan.parts]
+    whole = [tables.exact(p, v) for p, v in zip(plan.parts, held, strict=True)]
+    most = [0] * len(plan.parts)
     for seed in range(SHUFFLES):
         tables.fill(shuffled(world.rows, seed))
-        assert tables.exact(plan) == whole, "the order of storage shows"
+        again = [tables.exact(p, v) for p, v in zip(plan.parts, held, strict=True)]
+        assert again == whole, "the order of storage shows"
         for belongs, rows in without_each_unit(world, plan.payer.ceiling):
             tables.fill(shuffled(rows, seed + 100))
-            moved = boxes(plan, whole, tables.exact(plan))
-            assert belongs or moved == 0, "rows of nobody show"
-            most = max(most, moved)
+            for index, part in enumerate(plan.parts):
+                if part.vacuous:
+                    continue
+                moved = boxes(part, whole[index], tables.exact(part, held[index]))
+                assert belongs or moved == 0, "rows of nobody show"
+                most[index] = max(most[index], moved)
+    for part, moved in zip(plan.parts, most, strict=True):
+        assert moved <= part.factor, f"a unit moves the answer by {moved} boxes, {part.factor} are paid: {part.exact}"
     return most
+
+
+def _value(sql: str, relations: Relations) -> object:
+    release = Release()
+    try:
+        return release.value(sql, relations)
+    finally:
+        release.close()

@@ -5,23 +5,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
-from itertools import product
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.release import Relations, Release, key_table
 from dpproxy.pgtypes import TYPES, Schema
-from dpproxy.plan import Caller, Plan, PublicPlan
+from dpproxy.plan import Caller, Part, Plan, PublicPlan
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
-from dpproxy.planner.select import plan_select
+from dpproxy.planner.query import plan_query
 from dpproxy.policy.apply import apply
 from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.store import change_of
 from dpproxy.policy.tokens import is_privacy_statement
 from dpproxy.settings import DEFAULTS
+from udfs.privacy import Released
 
 Row = tuple[object, ...]
 Vector = dict[Row, tuple[int, ...]]
@@ -51,6 +53,17 @@ class World:
     schema: Schema
     policy: Policy
     rows: dict[str, list[Row]] = field(repr=False)
+
+    def facts(self, sql: str) -> tuple[Row, ...]:
+        """What the planner may read: public tables alone are there."""
+        with duckdb.connect(":memory:") as connection:
+            for statement in self.ddl:
+                connection.execute(statement)
+            for name, rows in self.rows.items():
+                if name in self.policy.tables and self.policy.tables[name].exposure is Exposure.PUBLIC:
+                    for row in rows:
+                        connection.execute(f'INSERT INTO "{name}" VALUES ({", ".join("?" for _ in row)})', row)
+            return tuple(connection.execute(sql).fetchall())
 
     def place(self, table: str, column: str) -> int:
         """Where a column stands in a table's rows."""
@@ -118,8 +131,8 @@ def plan_any(world: World, sql: str, options: dict[str, str] | None = None) -> P
     caller = ANALYST
     if "as" in options:
         caller = replace(caller, roles=frozenset(options["as"].split(",")))
-    context = Context(world.policy, world.schema, caller, settings)
-    return plan_select(accept(parse(sql)), context, parameters(options))
+    context = Context(world.policy, world.schema, caller, settings, facts=world.facts)
+    return plan_query(accept(parse(sql)), context, parameters(options))
 
 
 def plan_of(world: World, sql: str, options: dict[str, str] | None = None) -> Plan:
@@ -147,15 +160,34 @@ class Tables:
                 values = [value for row in listed for value in row]
                 self._connection.execute(f'INSERT INTO "{name}" VALUES {places}', values)
 
-    def exact(self, plan: Plan, secret: str = SECRET) -> Vector:
-        """The exact stage, completed to every declared key."""
-        count = 0 if plan.mechanism is None else len(plan.mechanism.widths)
-        if count == 0:
-            return dict.fromkeys(product(*(k.values for k in plan.keys)), ())
-        cursor = self._connection.execute(plan.exact, [secret] if plan.truncated else [])
-        size = len(plan.keys)
+    def exact(self, part: Part, values: Sequence[object] = (), secret: str = SECRET) -> Vector:
+        """The exact stage of one part, completed to every declared key; ``values`` are those of its inputs."""
+        declared = key_table(part.keys).drop_columns(["o"]).to_pylist()
+        every = [tuple(row.values()) for row in declared] if part.keys else [()]
+        if part.vacuous:
+            return dict.fromkeys(every, (0,) * part.measures)
+        cursor = self._connection.execute(part.exact, [*([secret] if part.truncated else []), *values])
+        size = len(part.key_types)
         found = {row[:size]: tuple(int(m or 0) for m in row[size:]) for row in cursor.fetchall()}
-        return {key: found.get(key, (0,) * count) for key in product(*(k.values for k in plan.keys))}
+        return {key: found.get(key, (0,) * part.measures) for key in every}
+
+    def relations(self, plan: Plan) -> Relations:
+        """Every part as it would be released without noise."""
+        found: Relations = []
+        release = Release()
+        try:
+            for part in plan.parts:
+                values = [release.value(sql, found) for sql in part.inputs]
+                lists = [[Decimal(m) for m in measures] for measures in self.exact(part, values).values()]
+                column = pa.array(lists, pa.list_(pa.decimal128(38, 0)))
+                found.append((part, Released(key_table(part.keys).append_column("v", column), part.loss)))
+        finally:
+            release.close()
+        return found
+
+    def table(self, sql: str) -> pa.Table:
+        """A public query's rows."""
+        return self._connection.execute(sql).to_arrow_table()
 
     def close(self) -> None:
         self._connection.close()

@@ -1,0 +1,247 @@
+"""A SELECT that groups protected rows: what is released of them, and what is made of that."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from sqlglot import exp
+
+from dpproxy import settings as session
+from dpproxy.aggregates.model import Aggregate, Measure, Noise
+from dpproxy.aggregates.table import AGGREGATES, averaged_arguments
+from dpproxy.analysis import duck
+from dpproxy.analysis.keys import Key
+from dpproxy.analysis.position import position
+from dpproxy.analysis.totality import check_total
+from dpproxy.analysis.typed import Typed, null
+from dpproxy.errors import NotGranted, TooComplex
+from dpproxy.plan import Part
+from dpproxy.planner.allocate import Allocation, allocate
+from dpproxy.planner.answer import Answer, answer, is_star, limits
+from dpproxy.planner.empty import has_no_rows, never_holds
+from dpproxy.planner.exact import exact_sql, measured
+from dpproxy.planner.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
+from dpproxy.planner.open import Open
+from dpproxy.planner.padding import check_padded
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.refusals import quoted
+from dpproxy.planner.relation import Rows
+from dpproxy.planner.release import release_sql
+from dpproxy.planner.released import Call, ReleasedScope
+
+MOST_AGGREGATES = 32
+"""Aggregates of one statement: beyond, predicting the joint draw's error takes too long."""
+
+MOST_DRAWS = 500_000
+"""Released values of one statement: they are drawn, stored and shown."""
+
+
+def charged(rows: Rows, select: exp.Select, planning: Planning) -> Open:
+    """The released relation of a SELECT over rows. Raises a ``Refusal``; nothing is read or spent."""
+    _refuse_stars(select, rows)
+    sets = grouping_sets(select, rows)
+    nodes = aggregate_nodes(select)
+    aggregates = _aggregates(nodes, rows, planning)
+    check_padded(nodes, rows)
+    every = list(dict.fromkeys(n for s in sets for n in s))
+    block = _Block(rows, select, planning, aggregates, every)
+    branches = [block.branch(nodes) for nodes in sets]
+    if len(branches) == 1:
+        query = _ordered(branches[0].query, branches[0].answer.order, branches[0].tie)
+    else:
+        query = _union(branches)
+    limits(select, query, branches[0].scope.scope())
+    return Open(query, branches[0].answer.columns, released=True, empty=has_no_rows(select))
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """One grouping set."""
+
+    query: exp.Select
+    answer: Answer
+    tie: exp.Expr
+    scope: ReleasedScope
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """What the grouping sets of one SELECT share."""
+
+    rows: Rows
+    select: exp.Select
+    planning: Planning
+    aggregates: Mapping[exp.Expr, Aggregate]
+    every: Sequence[exp.Expr]
+    """The keys of all grouping sets."""
+
+    def branch(self, nodes: Sequence[exp.Expr]) -> _Branch:
+        """Release one grouping set and compile the SELECT over it."""
+        keys = group_keys(nodes, self.rows, self.planning)
+        groups = prod(len(s.rows) for s in keys.sets)
+        if groups * len(self.aggregates) > MOST_DRAWS:
+            raise TooComplex(
+                f"the statement asks for {groups * len(self.aggregates)} released values, more than {MOST_DRAWS}",
+                hint="Group by fewer or coarser columns, or ask for fewer aggregates.",
+            )
+        calls, numbers = self._release(keys)
+        first = numbers[0]
+        held = {n: _key_column(index, key, first) for n, (index, key) in keys.by_node.items()}
+        held |= {n: null(self._shape(n).type) for n in self.every if n not in held}
+        settings = self.planning.context.settings
+        scope = ReleasedScope(
+            held, calls, groups, session.confidence(settings), self.rows, self.planning, frozenset(nodes)
+        )
+        found = answer(
+            self.select, scope, clamp=session.clamp(settings), intervals=session.intervals(settings)
+        )
+        query = exp.Select(
+            expressions=[duck.named(v.sql, f"c{i}") for i, v in enumerate(found.values)],
+            from_=exp.From(this=_relation(first)),
+            joins=[exp.Join(this=_relation(n), on=_same_ordinal(first, n)) for n in numbers[1:]],
+            where=exp.Where(this=found.having) if found.having is not None else None,
+        )
+        return _Branch(query, found, duck.column("o", f"r{first}"), scope)
+
+    def _shape(self, node: exp.Expr) -> Typed:
+        return group_keys([node], self.rows, self.planning).listed[0].typed
+
+    def _release(self, keys: Keys) -> tuple[dict[exp.Expr, Call], list[int]]:
+        """The parts of one grouping set: the calls with their columns, and the numbers of the parts."""
+        measures = tuple(sorted({m for a in self.aggregates.values() for m in a.measures}, key=lambda m: m.sql))
+        allocation = self._allocation(measures, grouped=bool(keys.sets))
+        number = self.planning.add(self._part(keys, measures, allocation))
+        self.planning.describe(_label(self.aggregates, keys, self.rows), _unit_words(self.rows, self.planning))
+        calls = {}
+        for node, aggregate in self.aggregates.items():
+            if allocation is None:
+                raise AssertionError("an aggregate has measures")
+            indexes = [measures.index(m) for m in aggregate.measures]
+            columns = tuple(duck.column(f"m{i}", f"r{number}") for i in indexes)
+            calls[node] = Call(aggregate, columns, _noise(allocation, indexes, self.rows.most))
+        return calls, [number]
+
+    def _allocation(self, measures: Sequence[Measure], *, grouped: bool) -> Allocation | None:
+        if not measures:
+            return None
+        groups = self.rows.groups if grouped else 1
+        return allocate(measures, self.rows.most, groups, self.planning.share())
+
+    def _part(self, keys: Keys, measures: Sequence[Measure], allocation: Allocation | None) -> Part:
+        vacuous = never_holds(self.select) or allocation is None
+        exact = exact_sql(
+            self.rows, keys.listed, measured([m.sql for m in measures]), allocation.groups if allocation else None,
+            self.planning.inputs,
+        )  # fmt: skip
+        check_total(exact.sql)
+        mechanism = allocation.mechanism if allocation else None
+        return Part(
+            exact=exact.sql,
+            truncated=exact.truncated,
+            release=release_sql(len(keys.by_node), measures, None if vacuous else allocation),
+            keys=keys.sets,
+            measures=len(measures),
+            box=f"staircase {mechanism.widths}" if mechanism else "",
+            noise=f"staircase widths={mechanism.widths} radii={mechanism.radii} nano={mechanism.nano}"
+            if mechanism
+            else "",
+            loss=self.planning.share(),
+            factor=allocation.factor if allocation else 1,
+            mechanism=mechanism,
+            inputs=tuple(self.planning.input_queries),
+            vacuous=vacuous,
+        )
+
+
+def _key_column(index: int, key: Key, relation: int) -> Typed:
+    held = duck.column(f"k{index}", f"r{relation}")
+    return Typed(
+        held, key.type, key.typed.scale, nullable=None in key.values, longest=key.typed.longest
+    )
+
+
+def _noise(allocation: Allocation, indexes: Sequence[int], rows: int) -> Noise:
+    mechanism = allocation.mechanism
+    sds = mechanism.noise_sd()
+    return Noise(
+        tuple(sds[i] for i in indexes),
+        lambda confidence: tuple(mechanism.half_width(confidence)[i] for i in indexes),
+        rows,
+    )
+
+
+def _relation(number: int) -> exp.Table:
+    return exp.Table(this=exp.to_identifier(f"r{number}"))
+
+
+def _same_ordinal(first: int, other: int) -> exp.Expr:
+    return exp.EQ(this=duck.column("o", f"r{first}"), expression=duck.column("o", f"r{other}"))
+
+
+def _ordered(query: exp.Select, order: Sequence[exp.Ordered], tie: exp.Expr) -> exp.Select:
+    """Ties keep the declared order."""
+    last = exp.Ordered(this=tie, desc=False, nulls_first=False)
+    query.set("order", exp.Order(expressions=[*order, last]))
+    return query
+
+
+def _union(branches: Sequence[_Branch]) -> exp.Select:
+    """The grouping sets one after the other, ordered as a whole."""
+    parts: list[exp.Expr] = []
+    count = len(branches[0].answer.order)
+    for place, branch in enumerate(branches):
+        for index, entry in enumerate(branch.answer.order):
+            branch.query.append("expressions", duck.named(entry.this, f"s{index}"))
+        branch.query.append("expressions", duck.named(duck.integer(place), f"s{count}"))
+        branch.query.append("expressions", duck.named(branch.tie, f"s{count + 1}"))
+        parts.append(branch.query)
+    union: exp.Expr = parts[0]
+    for part in parts[1:]:
+        union = exp.Union(this=union, expression=part, distinct=False)
+    names = [duck.column(f"c{i}") for i in range(len(branches[0].answer.columns))]
+    entries = [
+        exp.Ordered(this=duck.column(f"s{i}"), desc=e.args["desc"], nulls_first=e.args["nulls_first"])
+        for i, e in enumerate(branches[0].answer.order)
+    ]
+    entries += [
+        exp.Ordered(this=duck.column(f"s{i}"), desc=False, nulls_first=False) for i in (count, count + 1)
+    ]
+    alias = exp.TableAlias(this=exp.to_identifier("sets"))
+    return exp.Select(
+        expressions=names,
+        from_=exp.From(this=exp.Subquery(this=union, alias=alias)),
+        order=exp.Order(expressions=entries),
+    )
+
+
+def _refuse_stars(select: exp.Select, rows: Rows) -> None:
+    for item in select.expressions:
+        if is_star(item):
+            raise NotGranted(
+                "rows of a protected table are not shown",
+                hint=f"SELECT count(*) FROM {quoted(rows.scans[0].table)};",  # noqa: S608 - a hint
+                position=position(item) or position(select.args["from_"].this),
+            )
+
+
+def _aggregates(nodes: list[exp.Expr], rows: Rows, planning: Planning) -> dict[exp.Expr, Aggregate]:
+    if len(nodes) > MOST_AGGREGATES:
+        raise TooComplex(f"the statement has more than {MOST_AGGREGATES} different aggregates")
+    averaged = averaged_arguments(nodes)
+    return {n: AGGREGATES[type(n)](n, rows.scope(planning.parameters), averaged) for n in nodes}
+
+
+def _unit_words(rows: Rows, planning: Planning) -> str:
+    if rows.unit is None:
+        return f"one row of {rows.owner}" + (f", at most {rows.most} times" if rows.most > 1 else "")
+    if rows.present and isinstance(rows.unit, exp.Column):
+        return f"one {rows.unit.name} of {rows.tables}, at most {rows.most} rows"
+    owner = planning.context.policy.tables[rows.owner].unit
+    key = owner.key if owner is not None else ""
+    return f"one {key} of {rows.owner}, at most {rows.most} rows of {rows.tables}"
+
+
+def _label(aggregates: Mapping[exp.Expr, Aggregate], keys: Keys, rows: Rows) -> str:
+    calls = ", ".join(duck.text(n, "postgres").lower() for n in aggregates)
+    names = ", ".join(k.name for k in keys.listed)
+    return f"{calls or 'keys'}{f' by {names}' if names else ''} on {rows.tables}"

@@ -1,0 +1,68 @@
+"""Conditions over rows: their conjuncts, and the equalities of key columns that keep two people's rows apart."""
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.planner.fields import Field, Identifier
+from dpproxy.planner.relation import Rows, Scan
+
+
+def conjuncts(where: exp.Expr | None) -> list[exp.Expr]:
+    """The parts of WHERE that must all hold."""
+    if where is None:
+        return []
+    condition = where.this.unnest()
+    return list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Two key columns of different items that identify the same thing, said to be equal."""
+
+    left: tuple[Scan, Field]
+    right: tuple[Scan, Field]
+
+    @property
+    def aliases(self) -> frozenset[str]:
+        """The two items."""
+        return frozenset({self.left[0].alias, self.right[0].alias})
+
+    def other(self, alias: str) -> Scan:
+        """The item that is not ``alias``."""
+        return self.left[0] if self.right[0].alias == alias else self.right[0]
+
+
+def edge_of(node: exp.Expr, rows: Rows) -> Edge | None:
+    """The equality of two key columns, None for any other condition."""
+    node = node.unnest()
+    if type(node) is not exp.EQ:
+        return None
+    sides = [_key_column(side.unnest(), rows) for side in (node.this, node.expression)]
+    left, right = sides
+    if left is None or right is None or left[1].link != right[1].link:
+        return None
+    return None if left[0] is right[0] else Edge(left, right)
+
+
+def _key_column(node: exp.Expr, rows: Rows | None) -> tuple[Scan, Field] | None:
+    """A key column of a protected item of this relation, or of one around it."""
+    if type(node) is not exp.Column or rows is None:
+        return None
+    found = list(rows.candidates(node))
+    if len(found) == 1:
+        scan, field = found[0]
+        return (scan, field) if field.link is not None and scan.unit is not None else None
+    return None if found else _key_column(node, rows.outer)
+
+
+def equated(edge: Edge) -> list[exp.Expr]:
+    """The condition for the engine: the columns are equal, and so are the units that they lead to."""
+    (left, a), (right, b) = edge.left, edge.right
+    found: list[exp.Expr] = []
+    if not (isinstance(a, Identifier) and a.is_unit):
+        found.append(exp.EQ(this=duck.column(a.column.name), expression=duck.column(b.column.name)))
+    if left.unit is not None and right.unit is not None:
+        found.append(exp.EQ(this=left.unit, expression=right.unit))
+    return found

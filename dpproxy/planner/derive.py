@@ -1,0 +1,155 @@
+"""A subquery over protected rows as an item of FROM: its rows are still people's, and nothing was released."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.keys import check_size
+from dpproxy.analysis.literals import settle
+from dpproxy.analysis.position import position
+from dpproxy.analysis.typed import Typed
+from dpproxy.errors import UnitLost, Unsupported
+from dpproxy.pgtypes import BOOL, TEXT, UNKNOWN, Column
+from dpproxy.planner.answer import Item, is_star, items
+from dpproxy.planner.derived import key_of
+from dpproxy.planner.empty import has_no_rows, never_holds
+from dpproxy.planner.exact import ordered
+from dpproxy.planner.fields import Computed, Field, no_keys
+from dpproxy.planner.owners import all_of
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.relation import Rows, Scan
+from dpproxy.policy.model import Scalar
+
+Values = Callable[[int | None], tuple[Scalar | None, ...]]
+
+
+def rows_select(rows: Rows, expressions: Sequence[exp.Expr]) -> exp.Select:
+    """SELECT expressions over the rows, before any is cut."""
+    select = exp.Select(
+        expressions=list(expressions), from_=exp.From(this=rows.scans[0].item), joins=list(rows.joins)
+    )
+    conditions = [*rows.present, *ordered(rows.conditions)]
+    if conditions:
+        select.set("where", exp.Where(this=all_of(conditions)))
+    return select
+
+
+def derive(rows: Rows, select: exp.Select, alias: str, planning: Planning) -> Scan:
+    """The rows under the columns of a SELECT list without aggregates."""
+    refuse_cut(select)
+    expressions: list[exp.Expr] = []
+    fields: list[Field] = []
+    for item in expanded(select, rows):
+        held, field = derived_field(item, rows, planning)
+        expressions.append(duck.named(held, field.column.name))
+        fields.append(field)
+    scan = derived_scan(rows, rows_select(rows, expressions), fields, alias, planning)
+    return replace(scan, is_empty=has_no_rows(select) or never_holds(select))
+
+
+def derived_scan(
+    rows: Rows, select: exp.Select, fields: Sequence[Field], alias: str, planning: Planning
+) -> Scan:
+    """An item of FROM for a SELECT to which the unit is still to be added."""
+    unit = None
+    if rows.unit is not None:
+        unit = duck.column(planning.reserve("unit"))
+        select.append("expressions", duck.named(rows.unit, unit.name))
+    return Scan(
+        alias,
+        exp.Subquery(
+            this=select, alias=exp.TableAlias(this=exp.to_identifier(planning.reserve("t"), quoted=True))
+        ),
+        tuple(fields),
+        rows.tables,
+        unit,
+        rows.owner,
+        rows.most,
+        rows.groups,
+        held=rows.held,
+        content=tuple(duck.column(f.column.name) for f in fields),
+    )
+
+
+def derived_field(item: Item, rows: Rows, planning: Planning) -> tuple[exp.Expr, Field]:
+    """One entry of the SELECT list: what holds it, and the column it becomes."""
+    node = item.node.unnest()
+    if type(node) is exp.Column:
+        field = rows.field(node)
+        kept = Column(planning.reserve(item.name), field.column.type, field.column.not_null)
+        return duck.column(field.column.name), field.moved(item.name, kept)
+    scope = rows.scope(planning.parameters)
+    typed = compile_expression(item.node, scope)
+    typed = settle(typed, TEXT, scope, item.node) if typed.type is UNKNOWN else typed
+    name = planning.reserve(item.name if item.name != "?column?" else "column")
+    column = Column(name, typed.type, not typed.nullable)
+
+    def values(at: int | None) -> tuple[Scalar | None, ...]:
+        return key_of(node, rows, planning, at).values
+
+    return typed.sql, Computed(item.name, column, typed, values)
+
+
+def computed(name: str, typed: Typed, held: str) -> Computed:
+    """A column whose values follow from its type and bounds alone."""
+    return Computed(name, Column(held, typed.type, not typed.nullable), typed, enumerated(name, typed))
+
+
+def enumerated(name: str, typed: Typed) -> Values:
+    """Every whole number within the bounds, or both truth values; a refusal for other types."""
+
+    def values(at: int | None) -> tuple[Scalar | None, ...]:
+        null = (None,) if typed.nullable else ()
+        if typed.type.oid == BOOL.oid:
+            return (False, True, *null)
+        if typed.is_integer and typed.scale == 0 and typed.low is not None and typed.high is not None:
+            check_size(int(typed.high - typed.low) + 1, at)
+            return (*range(int(typed.low), int(typed.high) + 1), *null)
+        return no_keys(name)(at)
+
+    return values
+
+
+def expanded(select: exp.Select, rows: Rows) -> list[Item]:
+    """The SELECT list with its stars written out."""
+    found: list[Item] = []
+    for item in items(select):
+        if not is_star(item.node):
+            found.append(item)
+            continue
+        table = item.node.table if isinstance(item.node, exp.Column) else ""
+        for scan in rows.scans:
+            if table and scan.alias != table:
+                continue
+            qualifier = scan.alias if len(rows.scans) > 1 else None
+            found += [
+                Item(duck.column(f.name, qualifier), f.name)
+                for f in scan.fields
+                if table or (scan.alias, f.name) not in rows.hidden
+            ]
+    return found
+
+
+def refuse_cut(select: exp.Select) -> None:
+    """LIMIT and OFFSET over rows would let one row decide about others."""
+    for name in ("limit", "offset"):
+        clause = select.args.get(name)
+        if clause is not None:
+            raise UnitLost(
+                f"{name.upper()} of protected rows would let one row decide about others",
+                hint=f"Leave out {name.upper()} in the subquery.",
+                position=position(clause.expression) or position(select),
+            )
+    if select.args.get("having") is not None and select.args.get("group") is None:
+        raise Unsupported("HAVING needs GROUP BY here", position=position(select.args["having"].this))
+
+
+def renamed(scan: Scan, names: Sequence[str]) -> Scan:
+    """The columns under the names of ``AS t (a, b)``."""
+    fields = [
+        f.moved(names[i], f.column) if i < len(names) else f for i, f in enumerate(scan.fields)
+    ]
+    return replace(scan, fields=tuple(fields))

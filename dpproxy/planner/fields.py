@@ -1,0 +1,188 @@
+"""The columns a relation shows to what stands above it: how each is read as a value, and as a group key."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.domains import read_column
+from dpproxy.analysis.keys import Key, group_key
+from dpproxy.analysis.position import position
+from dpproxy.analysis.typed import Typed
+from dpproxy.errors import BoundsMissing, NotGranted
+from dpproxy.pgtypes import FLOATS, Column
+from dpproxy.planner.refusals import quoted
+from dpproxy.policy.model import Domain, Scalar
+
+Link = tuple[str, str]
+"""What a key column identifies: the table and the column that its values are the keys of."""
+
+
+class Field(Protocol):
+    """A column of a relation; ``column`` is the physical one that holds it."""
+
+    @property
+    def name(self) -> str:
+        """What the statement calls it."""
+        ...
+
+    @property
+    def column(self) -> Column:
+        """Its name and type in the engine."""
+        ...
+
+    @property
+    def link(self) -> Link | None:
+        """What its values identify, where it is a key column."""
+        ...
+
+    def read(self, node: exp.Column) -> Typed:
+        """The column as a value. Raises a ``Refusal``."""
+        ...
+
+    def key(self, at: int | None) -> Key:
+        """The column as a group key. Raises a ``Refusal``."""
+        ...
+
+    def moved(self, name: str, column: Column) -> "Field":
+        """The same column under another name, held by another physical column."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A column of a protected table, mapped into its declared domain wherever it is read."""
+
+    name: str
+    column: Column
+    domain: Domain
+    link: Link | None = None
+
+    def read(self, node: exp.Column) -> Typed:
+        """The value inside the domain."""
+        del node
+        return read_column(self.column, self.domain)
+
+    def key(self, at: int | None) -> Key:
+        """Exactly the declared values."""
+        return replace(group_key(self.column, self.domain, at), name=self.name)
+
+    def moved(self, name: str, column: Column) -> Field:
+        """The same domain on another column."""
+        return replace(self, name=name, column=column)
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """A privacy key, a reference, or a column that is referred to: it tells people apart and is no value.
+
+    It may be counted and compared with its like; ``is_unit`` where equal values are one privacy unit.
+    """
+
+    name: str
+    column: Column
+    link: Link
+    table: str
+    is_unit: bool
+
+    def read(self, node: exp.Column) -> Typed:
+        """Presence for COUNT; nothing else."""
+        if isinstance(node.parent, exp.Count) or (
+            isinstance(node.parent, exp.Distinct) and isinstance(node.parent.parent, exp.Count)
+        ):
+            kind, nullable = self.column.type, not self.column.not_null
+            return Typed(duck.column(self.column.name), kind, nullable=nullable, is_unit=self.is_unit)
+        raise NotGranted(
+            f'the privacy key "{self.name}" tells people apart and is not answered',
+            hint=f"SELECT count(*) FROM {quoted(self.table)};",  # noqa: S608 - a hint
+            position=position(node),
+        )
+
+    def key(self, at: int | None) -> Key:
+        """Refused: people are no groups."""
+        raise NotGranted(
+            f'the privacy key "{self.name}" tells people apart and is not answered',
+            hint=f"SELECT count(*) FROM {quoted(self.table)};",  # noqa: S608 - a hint
+            position=at,
+        )
+
+    def moved(self, name: str, column: Column) -> Field:
+        """The same key in another column."""
+        return replace(self, name=name, column=column)
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A column that a subquery computed from protected rows, inside the bounds that follow from the domains."""
+
+    name: str
+    column: Column
+    shape: Typed
+    keys: Callable[[int | None], tuple[Scalar | None, ...]]
+    """The values it can take, or a refusal."""
+    link: Link | None = None
+
+    def read(self, node: exp.Column) -> Typed:
+        """The computed value; a DOUBLE is put inside its bounds again."""
+        del node
+        held: exp.Expr = duck.column(self.column.name)
+        shape = self.shape
+        if shape.scale is None and shape.type.oid in FLOATS and shape.low is not None and shape.high is not None:
+            held = exp.Paren(
+                this=duck.clamp(held, duck.double(float(shape.low)), duck.double(float(shape.high)))
+            )
+        return replace(shape, sql=held, presence=duck.column(self.column.name), is_constant=False)
+
+    def key(self, at: int | None) -> Key:
+        """The values that follow from the declared ones."""
+        typed = replace(self.shape, sql=duck.column(self.column.name), presence=None, is_constant=False)
+        return Key(self.name, typed, typed.sql, self.keys(at))
+
+    def moved(self, name: str, column: Column) -> Field:
+        """The same values in another column."""
+        return replace(self, name=name, column=column)
+
+
+@dataclass(frozen=True, slots=True)
+class Public:
+    """A column of a public relation: its values are facts, and so are its bounds and its key set."""
+
+    name: str
+    column: Column
+    shape: Callable[[str], Typed]
+    """The value of the column that is held under a name."""
+    keys: Callable[[int | None], tuple[Scalar | None, ...]]
+    source: str
+    """The relation as SQL: its columns vary together."""
+    origin: str
+    """The column's name there."""
+    link: Link | None = None
+
+    def read(self, node: exp.Column) -> Typed:
+        """The value as it is."""
+        del node
+        return self.shape(self.column.name)
+
+    def key(self, at: int | None) -> Key:
+        """The values the column has."""
+        typed = self.shape(self.column.name)
+        return Key(self.name, typed, typed.sql, self.keys(at))
+
+    def moved(self, name: str, column: Column) -> Field:
+        """The same values in another column."""
+        return replace(self, name=name, column=column)
+
+
+def no_keys(name: str) -> Callable[[int | None], tuple[Scalar | None, ...]]:
+    """For a computed column whose values are not enumerated."""
+
+    def refuse(at: int | None) -> tuple[Scalar | None, ...]:
+        raise BoundsMissing(
+            f'column "{name}" has no declared set of keys',
+            hint="Group by a column whose domain is declared by IN, or by BETWEEN over whole numbers or days.",
+            position=at,
+        )
+
+    return refuse

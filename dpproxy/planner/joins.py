@@ -1,0 +1,302 @@
+"""FROM over protected rows: which joins keep the privacy unit, and how many rows one unit then has."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.expressions import compile_boolean
+from dpproxy.analysis.position import position
+from dpproxy.errors import TooComplex, UndefinedColumn, UnitLost, Unsupported
+from dpproxy.planner.conditions import Edge, conjuncts, edge_of, equated
+from dpproxy.planner.fanout import fan_out
+from dpproxy.planner.owners import all_of
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.relation import Inner, Rows, Scan, normal
+from dpproxy.planner.truncation import truncated
+
+MOST_ROWS = 1_000_000
+"""Rows of one unit after joins: what one person's rows can cost is bounded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One entry of FROM, and how it is joined to those before it: INNER, LEFT, RIGHT or FULL."""
+
+    scan: Scan
+    side: str
+    on: exp.Expr | None
+    using: tuple[str, ...]
+    node: exp.Expr
+
+    @property
+    def is_protected(self) -> bool:
+        """Its rows are somebody's."""
+        return self.scan.owner is not None
+
+
+def item_of(scan: Scan, node: exp.Expr, join: exp.Join | None) -> Item:
+    """An entry of FROM, with the JOIN it came with. Raises ``Unsupported``."""
+    if join is None:
+        return Item(scan, "INNER", None, (), node)
+    if join.args.get("method"):
+        raise Unsupported(
+            f"{join.args['method']} JOIN is not answered",
+            hint="Write the condition: JOIN ... ON a.x = b.x.",
+            position=position(node),
+        )
+    using = tuple(i.name for i in join.args.get("using") or ())
+    return Item(scan, join.side or "INNER", join.args.get("on"), using, node)
+
+
+def join_rows(
+    items: Sequence[Item], select: exp.Select, planning: Planning, inner: Inner, outer: Rows | None
+) -> tuple[Rows, exp.Select]:
+    """The rows of FROM and WHERE, and the SELECT with its columns written one way.
+
+    Errors: PD002 where the unit would be lost, 0A000 for joins that are not followed, 54001 for too many rows a unit.
+    """
+    items, padded = _ordered(items)
+    if sum(1 for i in items if i.is_protected) > 1:
+        items = [replace(i, scan=_held(i.scan, planning)) for i in items]
+    items = _nullable(items)
+    hidden = frozenset((i.scan.alias, name) for i in items for name in i.using)
+    first = items[0].scan
+    rows = Rows(
+        tuple(i.scan for i in items), first.unit, first.owner or "", first.most, first.groups, first.held,
+        tuple(c for i in items for c in i.scan.content), present=first.present, padded=padded,
+        hidden=hidden, inner=inner, outer=outer,
+    )  # fmt: skip
+    select = normal(select, rows)
+    joiner = _Joiner(rows, planning, items, conjuncts(select.args.get("where")))
+    for index, item in enumerate(items):
+        joiner.place(index, item)
+    return joiner.finish(), select
+
+
+def _ordered(items: Sequence[Item]) -> tuple[list[Item], frozenset[str]]:
+    """RIGHT and FULL joins turned into what is computed; the aliases of protected sides that are padded with NULL.
+
+    A public table that is preserved only adds rows that count for nobody: its keys are all answered anyway.
+    """
+    found, padded = list(items), set()
+    for index, item in enumerate(found):
+        if item.side not in ("RIGHT", "FULL"):
+            continue
+        if index != 1 or (item.side == "FULL" and len(found) > 2):
+            raise Unsupported(
+                f"{item.side} JOIN is answered between the first two tables only",
+                hint="Write it as a LEFT JOIN, with the other table first.",
+                position=position(item.node),
+            )
+        before = found[0]
+        if item.side == "FULL" and before.is_protected == item.is_protected:
+            continue
+        if item.side == "RIGHT" or not before.is_protected:  # the second becomes the first
+            if item.side == "FULL":
+                padded.add(item.scan.alias)
+            found[0] = Item(item.scan, "INNER", None, (), item.node)
+            found[1] = Item(before.scan, "LEFT", item.on, item.using, before.node)
+        else:
+            padded.add(before.scan.alias)
+            found[1] = replace(item, side="LEFT")
+    for index, item in enumerate(found):
+        if item.side == "LEFT" and item.is_protected and not any(i.is_protected for i in found[:index]):
+            padded.add(item.scan.alias)
+            found[index] = replace(item, side="INNER")
+    return found, frozenset(padded)
+
+
+def _held(scan: Scan, planning: Planning) -> Scan:
+    """At most ``most`` rows of each unit, before they meet other rows of the same unit."""
+    if scan.held or scan.unit is None:
+        return scan
+    select = truncated(
+        exp.Select(expressions=[exp.Star()], from_=exp.From(this=scan.item)), scan.unit, scan.content, scan.most
+    )
+    alias = exp.TableAlias(this=exp.to_identifier(planning.reserve("t"), quoted=True))
+    return replace(scan, item=exp.Subquery(this=select, alias=alias), held=True)
+
+
+def _nullable(items: Sequence[Item]) -> list[Item]:
+    """The columns that an outer join may fill with NULL."""
+    full = any(i.side == "FULL" for i in items)
+    return [replace(i, scan=_may_miss(i.scan)) if full or i.side == "LEFT" else i for i in items]
+
+
+def _may_miss(scan: Scan) -> Scan:
+    return replace(
+        scan, fields=tuple(f.moved(f.name, replace(f.column, not_null=False)) for f in scan.fields)
+    )
+
+
+class _Joiner:
+    """Places the items one after the other; inner joins leave their conditions in one pool with WHERE."""
+
+    def __init__(self, rows: Rows, planning: Planning, items: Sequence[Item], where: list[exp.Expr]) -> None:
+        self.rows = rows
+        self.planning = planning
+        self.items = items
+        self.pool = where
+        self.joins: list[exp.Join] = []
+        self.placed: list[Item] = []
+        self.unit: exp.Expr | None = None
+        self.owner = ""
+        self.most = self.groups = 1
+        self.held = True
+        self.public: list[Item] = []
+        """Items whose fan-out follows from the pool."""
+        self.linked: list[Scan] = []
+        """Protected items of inner joins."""
+
+    def place(self, index: int, item: Item) -> None:
+        """Join one more item."""
+        on = self._on(index, item)
+        match item.side:
+            case "INNER":
+                if index:
+                    self.joins.append(exp.Join(this=item.scan.item, kind="CROSS"))
+                self.pool += on
+                self._inner(item)
+            case "LEFT":
+                self._outer(item, on, "LEFT")
+            case _:
+                self._outer(item, on, "FULL")
+        self.placed.append(item)
+
+    def _on(self, index: int, item: Item) -> list[exp.Expr]:
+        found = conjuncts_of(normal_on(item.on, self.rows))
+        for name in item.using:
+            left = next(
+                (i.scan for i in self.items[:index] if i.scan.find(name) and (i.scan.alias, name) not in self.rows.hidden),
+                None,
+            )
+            if left is None or item.scan.find(name) is None:
+                raise UndefinedColumn(
+                    f'column "{name}" of USING does not exist on both sides', position=position(item.node)
+                )
+            found.append(exp.EQ(this=duck.column(name, left.alias), expression=duck.column(name, item.scan.alias)))
+        return found
+
+    def _inner(self, item: Item) -> None:
+        scan = item.scan
+        if not item.is_protected:
+            self.public.append(item)
+            return
+        self._same_owner(item)
+        if not self.linked:
+            self.unit, self.owner, self.held = scan.unit, scan.owner or "", scan.held
+        self.linked.append(scan)
+        self.most *= scan.most
+        self.groups *= scan.groups
+
+    def _same_owner(self, item: Item) -> None:
+        owners = {i.scan.owner for i in self.placed if i.is_protected}
+        if owners - {item.scan.owner}:
+            raise UnitLost(
+                f'"{item.scan.table}" is about another kind of privacy unit',
+                hint="Ask about the tables of one privacy unit at a time.",
+                position=position(item.node),
+            )
+        if owners and item.scan.unit is None:
+            raise UnitLost(
+                f'rows of "{item.scan.table}" are privacy units themselves: joined, they lose it',
+                hint="Join it with public tables only.",
+                position=position(item.node),
+            )
+
+    def _outer(self, item: Item, on: list[exp.Expr], side: str) -> None:
+        """LEFT or FULL JOIN of one more item with all before."""
+        scan = item.scan
+        if not item.is_protected:
+            self.most *= fan_out([scan], self._compiled_all(on), [i.scan for i in self.placed], self.planning)
+            self.joins.append(self._join(scan, on, [], side))
+            return
+        self._same_owner(item)
+        edges = [e for e in map(self._edge, on) if e is not None]
+        edge = next((e for e in edges if scan.alias in e.aliases), None)
+        if edge is None:
+            raise self._lost(item)
+        other = edge.other(scan.alias)
+        rest = [c for c in on if self._edge(c) is None]
+        equations = [e for found in edges for e in equated(found)]
+        self.joins.append(self._join(scan, rest, equations, side))
+        if side == "FULL":
+            self.unit = duck.call("coalesce", other.unit or exp.Null(), scan.unit or exp.Null())
+            self.most = max(self.most * scan.most, self.most + scan.most)
+        else:
+            self.most *= max(1, scan.most)
+        self.groups = max(self.groups * scan.groups, self.groups + (scan.groups if side == "FULL" else 0))
+        self.held = self.held and scan.held
+
+    def _join(self, scan: Scan, on: list[exp.Expr], equations: list[exp.Expr], side: str) -> exp.Join:
+        conditions = [*equations, *self._compiled_all(on)] or [exp.true()]
+        return exp.Join(this=scan.item, side=side, on=all_of(conditions))
+
+    def _edge(self, node: exp.Expr) -> Edge | None:
+        return edge_of(node, self.rows)
+
+    def _lost(self, item: Item) -> UnitLost:
+        names = ", ".join(sorted({f.name for f in item.scan.fields if f.link is not None}))
+        return UnitLost(
+            f'the join of "{item.scan.table}" does not follow the privacy unit',
+            hint=f"Join it on its privacy key or a declared reference: ON ... = {item.scan.alias}.{names}."
+            if names
+            else "Join it on its privacy key or a declared reference.",
+            position=position(item.node),
+        )
+
+    def _compiled_all(self, conditions: Sequence[exp.Expr]) -> list[exp.Expr]:
+        scope = self.rows.scope(self.planning.parameters)
+        return [compile_boolean(c, scope).sql for c in conditions]
+
+    def finish(self) -> Rows:
+        """Equate the units of inner joins, and count what public tables multiply."""
+        edges = [e for e in map(self._edge, self.pool) if e is not None]
+        self._check_linked(edges)
+        rest = self._compiled_all([c for c in self.pool if self._edge(c) is None])
+        placed = [i.scan for i in self.placed if i not in self.public]
+        grown = fan_out([i.scan for i in self.public], rest, placed, self.planning)
+        most = self.most * grown
+        if most > MOST_ROWS:
+            raise TooComplex(
+                f"one privacy unit may have {most} rows in this join, more than {MOST_ROWS}",
+                hint="Join public tables on a column that is unique in them.",
+                position=position(self.items[-1].node),
+            )
+        return replace(
+            self.rows, unit=self.unit, owner=self.owner, most=most, groups=min(most, self.groups * grown),
+            held=self.held, joins=tuple(self.joins),
+            conditions=(*[e for found in edges for e in equated(found)], *rest),
+        )  # fmt: skip
+
+    def _check_linked(self, edges: Sequence[Edge]) -> None:
+        """Every protected item of an inner join is reached from the first one by equal keys."""
+        reached = {s.alias for s in self.linked[:1]} | {i.scan.alias for i in self.placed if i.side != "INNER"}
+        grew = True
+        while grew:
+            grew = False
+            for edge in edges:
+                if len(edge.aliases & reached) == 1:
+                    reached |= edge.aliases
+                    grew = True
+        lost = next((i for i in self.placed if i.is_protected and i.scan.alias not in reached), None)
+        if lost is not None:
+            raise self._lost(lost)
+
+
+def conjuncts_of(node: exp.Expr | None) -> list[exp.Expr]:
+    """The conditions that must all hold."""
+    return [] if node is None else conjuncts(exp.Where(this=node))
+
+
+def normal_on(node: exp.Expr | None, rows: Rows) -> exp.Expr | None:
+    """An ON condition with its columns written one way."""
+    if node is None:
+        return None
+    holder = exp.Select(expressions=[node])
+    first: exp.Expr = normal(holder, rows).expressions[0]
+    return first
+
+

@@ -1,0 +1,69 @@
+"""One pass over one statement: what was found so far, and names that are used once."""
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from dpproxy.analysis.scopes import Parameters
+from dpproxy.plan import Part
+from dpproxy.planner.access import Context
+from udfs.privacy import Loss
+
+
+@dataclass(slots=True)
+class Planning:
+    """Collects the parts of a plan.
+
+    ``shares`` is in how many equal shares the statement's loss is split; it is known after a first pass.
+    """
+
+    context: Context
+    parameters: Parameters
+    loss: Loss
+    shares: int = 1
+    parts: list[Part] = field(default_factory=list)
+    publics: list[str] = field(default_factory=list)
+    tables: list[exp.Table] = field(default_factory=list)
+    """The protected tables of the statement, as they were named."""
+    units: list[str] = field(default_factory=list)
+    """The privacy units of the parts, for people."""
+    labels: list[str] = field(default_factory=list)
+    inputs: list[exp.Parameter] = field(default_factory=list)
+    """The parameters of the rows being planned that stand for released values, and the queries these come from."""
+    input_queries: list[str] = field(default_factory=list)
+    _names: set[str] = field(default_factory=set)
+
+    def share(self) -> Loss:
+        """The loss of the next part."""
+        losses = self.context.losses
+        if losses is not None and len(self.parts) < len(losses):
+            return losses[len(self.parts)]
+        return Loss(self.loss.nano // self.shares)
+
+    def add(self, part: Part) -> int:
+        """The number of a part; two that are computed and released alike are one."""
+        for index, known in enumerate(self.parts):
+            if (known.exact, known.box, known.keys, known.inputs, known.vacuous) == (
+                part.exact, part.box, part.keys, part.inputs, part.vacuous,
+            ):  # fmt: skip
+                return index
+        self.parts.append(part)
+        return len(self.parts) - 1
+
+    def describe(self, label: str, unit: str) -> None:
+        """Say what was released, and about whom."""
+        self.labels += [label] if label not in self.labels else []
+        self.units += [unit] if unit not in self.units else []
+
+    def charged(self) -> int:
+        """How many parts draw noise."""
+        return sum(1 for p in self.parts if not p.vacuous)
+
+    def reserve(self, name: str) -> str:
+        """A name that no other physical column or relation of the statement has: itself where it is free."""
+        found, number = name, 0
+        while found in self._names:
+            number += 1
+            found = f"{name}_{number}"
+        self._names.add(found)
+        return found

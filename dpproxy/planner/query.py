@@ -1,0 +1,189 @@
+"""From an accepted statement to its plan: one pass finds the parts, a second one shares the loss among them."""
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Parameters
+from dpproxy.errors import NotGranted, Refusal, TooComplex, UnitLost
+from dpproxy.plan import Output, Part, Payer, Plan, PublicPlan
+from dpproxy.planner.access import Context, find_payer, find_table, statement_loss
+from dpproxy.planner.block import charged
+from dpproxy.planner.derive import derive, renamed
+from dpproxy.planner.empty import has_no_rows, never_holds
+from dpproxy.planner.grouping import grouping_sets, has_aggregates, key_columns
+from dpproxy.planner.joins import item_of, join_rows
+from dpproxy.planner.open import Open, OpenColumn
+from dpproxy.planner.open_select import open_scan, open_select
+from dpproxy.planner.people import people
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.predicates import inner_of
+from dpproxy.planner.refusals import quoted
+from dpproxy.planner.relation import Rows, Scan
+from dpproxy.planner.scans import is_public, protected_scan, public_scan
+from dpproxy.planner.sources import Entry, Env, Relation, entries, with_ctes
+from dpproxy.planner.unions import set_operation
+from dpproxy.policy.model import TablePolicy
+from udfs.privacy import NANO, Loss
+
+PASSES = 4
+"""Parts and tables are known after one pass; another one uses them."""
+
+
+def plan_query(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan | PublicPlan:
+    """Plan one accepted statement. Raises a ``Refusal``; nothing is read or spent."""
+    work = parameters.budget
+    tables, shares = _guess(tree, context), 1
+    for _ in range(PASSES):
+        parameters.budget = work
+        payer, loss = None, Loss(NANO)
+        if tables:
+            payer, budget = find_payer(tables, context)
+            loss = statement_loss(budget, context)
+        planning = Planning(context, parameters, loss, shares)
+        found = _top(tree, planning)
+        if payer is None and not planning.tables:
+            return _public(found)
+        count = max(1, planning.charged())
+        if payer is not None and shares == count and {t.name for t in planning.tables} == {t.name for t in tables}:
+            return _plan(found, planning, payer)
+        tables, shares = planning.tables, count
+    raise TooComplex("the statement has too many parts that depend on each other")
+
+
+def _guess(tree: exp.Expr, context: Context) -> list[exp.Table]:
+    """The protected tables a statement seems to name: right for all but names that WITH hides."""
+    hidden = {c.alias for c in tree.find_all(exp.CTE)}
+    found = []
+    for table in tree.find_all(exp.Table):
+        if table.db or table.name not in hidden:
+            try:
+                is_protected = not is_public(find_table(table, context))
+            except Refusal:  # said with its place by the pass itself
+                continue
+            found += [table] if is_protected else []
+    return found
+
+
+def _top(tree: exp.Expr, planning: Planning) -> Relation:
+    env = Env(plan=_relation)
+    if type(tree) is exp.Select:
+        return _select(tree, "", planning, with_ctes(tree, env), top=True)
+    return _relation(tree, "", planning, env)
+
+
+def _relation(query: exp.Expr, alias: str, planning: Planning, env: Env) -> Relation:
+    """A query that stands where a relation can: a subquery, a name of WITH, a set operation, a SELECT."""
+    match query:
+        case exp.CTE() | exp.Subquery():
+            found = _relation(query.this, alias, planning, env)
+            names = [c.name for c in query.args["alias"].columns] if query.args.get("alias") else []
+            return _renamed(found, names)
+        case exp.SetOperation():
+            return set_operation(query, alias, planning, with_ctes(query, env))
+        case exp.Select():
+            return _select(query, alias, planning, with_ctes(query, env), top=False)
+        case _:
+            raise AssertionError("a query that was not accepted")
+
+
+def _renamed(found: Relation, names: list[str]) -> Relation:
+    if not names:
+        return found
+    if isinstance(found, Scan):
+        return renamed(found, names)
+    columns = [replace(c, name=n) for c, n in zip(found.columns, names, strict=False)]
+    return replace(found, columns=(*columns, *found.columns[len(columns) :]))
+
+
+def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top: bool) -> Relation:
+    found = entries(select, planning, env)
+    if not any(e.is_protected for e in found):
+        return open_select(select, found, planning, env)
+    rows, select = rows_of(select, found, planning, env)
+    is_grouped = bool(select.args.get("group") or select.args.get("distinct")) or has_aggregates(select)
+    if is_grouped and key_columns([n for s in grouping_sets(select, rows) for n in s], rows):
+        return people(rows, select, alias, planning)
+    if is_grouped or (top and not has_no_rows(select) and not never_holds(select)):
+        return charged(rows, select, planning)
+    if top:  # the columns of rows that are not there
+        for name in ("limit", "offset", "order"):
+            select.set(name, None)
+        return replace(derive(rows, select, alias, planning), is_empty=True)
+    return derive(rows, select, alias, planning)
+
+
+def rows_of(
+    select: exp.Select, found: list[Entry], planning: Planning, env: Env
+) -> tuple[Rows, exp.Select]:
+    """FROM and WHERE over protected rows, and public ones beside them."""
+    lone = len(found) == 1 and env.outer is None
+    items = [item_of(_scan(e, planning, lone=lone), e.node, e.join) for e in found]
+    return join_rows(items, select, planning, inner_of(planning, env), env.outer)
+
+
+def _scan(entry: Entry, planning: Planning, *, lone: bool) -> Scan:
+    relation = entry.relation
+    match relation:
+        case TablePolicy():
+            scan = (
+                public_scan(relation, entry.alias, planning)
+                if is_public(relation)
+                else protected_scan(relation, entry.alias, planning, lone=lone)
+            )
+            return renamed(scan, entry.names)
+        case Open():
+            if relation.released:
+                raise UnitLost(
+                    "released values are not joined with protected rows",
+                    hint="Compare with one released value: WHERE x > (SELECT avg(x) FROM ...).",
+                    position=position(entry.node),
+                )
+            return open_scan(relation, entry.alias, planning)
+        case Scan():
+            return replace(relation, alias=entry.alias)
+
+
+def _public(found: Relation) -> PublicPlan:
+    if isinstance(found, Scan):
+        raise AssertionError("rows of somebody come from a protected table")
+    return PublicPlan(duck.text(found.query), tuple(_output(c) for c in found.columns))
+
+
+def _output(column: OpenColumn) -> Output:
+    scale = column.typed.scale if column.typed.is_number else None
+    return Output(column.column, scale, column.floor, column.error)
+
+
+def _plan(found: Relation, planning: Planning, payer: Payer) -> Plan:
+    policy = planning.context.policy
+    if isinstance(found, Scan):
+        outputs, answer, label = _columns_of(found), "", f"no rows of {found.table}"
+        parts: tuple[Part, ...] = ()
+    else:
+        outputs = tuple(_output(c) for c in found.columns)
+        answer, label, parts = duck.text(found.query), "; ".join(planning.labels), tuple(planning.parts)
+    return Plan(
+        parts=parts,
+        answer=answer,
+        unit="; ".join(planning.units),
+        outputs=outputs,
+        payer=payer,
+        label=label,
+        policy_version=policy.version,
+        data_version=policy.data_version,
+        publics=tuple(planning.publics),
+        empty=isinstance(found, Scan) or found.empty,
+    )
+
+
+def _columns_of(scan: Scan) -> tuple[Output, ...]:
+    """The columns that rows would have; only a statement without rows is told them."""
+    if not scan.is_empty:
+        raise NotGranted(
+            "rows of a protected table are not shown",
+            hint=f"SELECT count(*) FROM {quoted(scan.table)};",  # noqa: S608 - a hint
+        )
+    return tuple(Output(replace(f.column, name=f.name, not_null=False), None) for f in scan.fields)

@@ -1,0 +1,205 @@
+"""Tables as items of FROM: protected ones with their unit resolved, public ones as they are."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.keys import check_size
+from dpproxy.analysis.typed import Typed
+from dpproxy.errors import BoundsMissing
+from dpproxy.pgtypes import FLOATS, NUMERIC, TEXTS, Column
+from dpproxy.planner.fields import Declared, Field, Identifier, Public
+from dpproxy.planner.owners import is_direct, owned, owner_link, present, unit_link
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.relation import Scan
+from dpproxy.policy.model import Domain, Exposure, Members, References, Scalar, TablePolicy
+from dpproxy.policy.units import unit_table
+
+MOST_PUBLIC_KEYS = 100_001
+
+
+def protected_scan(table: TablePolicy, alias: str, planning: Planning, *, lone: bool) -> Scan:
+    """A protected table.
+
+    ``lone`` where nothing else stands in FROM and the table can be read bare.
+    """
+    unit = table.unit
+    if unit is None:
+        raise AssertionError("a protected table has a unit")
+    policy = planning.context.policy
+    owner = unit_table(policy, table.name)
+    columns = planning.context.schema.tables[table.name]
+    direct = unit.key is None or is_direct(policy, unit)
+    groups = unit.groups
+    if lone and direct:
+        for column in columns:
+            planning.reserve(column.name)
+        return Scan(
+            alias,
+            exp.Table(this=exp.to_identifier(table.name, quoted=True)),
+            _fields(table, owner, columns, planning, {}),
+            table.name,
+            None if unit.key is None else duck.column(unit.key),
+            owner.name,
+            unit.max_rows,
+            groups,
+            present=() if unit.key is None else present(policy, unit),
+            content=tuple(duck.column(c.name) for c in columns),
+        )
+    names = {c.name: planning.reserve(c.name) for c in columns}
+    content = tuple(duck.column(name) for name in names.values())
+    if unit.key is None:
+        renamed = [duck.named(duck.column(c), name) for c, name in names.items()]
+        base = exp.Table(this=exp.to_identifier(table.name, quoted=True))
+        select, resolved = exp.Select(expressions=renamed, from_=exp.From(this=base)), None
+    else:
+        resolved = duck.column(planning.reserve("unit"))
+        select = owned(policy, table, unit, names, resolved.name)
+    return Scan(
+        alias,
+        _subquery(select, planning.reserve("t")),
+        _fields(table, owner, columns, planning, names),
+        table.name,
+        resolved,
+        owner.name,
+        unit.max_rows,
+        groups,
+        held=unit.key is None,
+        content=content,
+    )
+
+
+def _subquery(select: exp.Select, alias: str) -> exp.Subquery:
+    return exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+
+
+def _fields(
+    table: TablePolicy, owner: TablePolicy, columns: tuple[Column, ...], planning: Planning, names: dict[str, str]
+) -> tuple[Field, ...]:
+    """The declared columns, the key, and what other tables refer to; what else the table holds is as if not there."""
+    policy = planning.context.policy
+    referred = {t.unit.references for t in policy.tables.values() if t.unit is not None}
+    found: list[Field] = []
+    together = {c: References(k.table, r) for k in table.composites for c, r in zip(k.columns, k.referenced, strict=True)}
+    for column in columns:
+        held = Column(names.get(column.name, column.name), column.type, column.not_null)
+        own = table.unit is not None and table.unit.key == column.name
+        link = unit_link(policy, table.name, column.name) if own or (table.name, column.name) in referred else None
+        declared = table.columns.get(column.name)
+        domain = declared.domain if declared is not None else None
+        domain = domain or together.get(column.name)
+        if domain is not None:
+            found.append(Declared(column.name, held, domain_of(domain, planning), link))
+        elif link is not None:
+            found.append(Identifier(column.name, held, link, table.name, link == owner_link(policy, owner)))
+    return tuple(found)
+
+
+def domain_of(domain: Domain, planning: Planning) -> Domain:
+    """The domain with its values in place, where these come from a public table."""
+    if not isinstance(domain, References):
+        return domain
+    values = _distinct(planning, duck.text(exp.Table(this=exp.to_identifier(domain.table, quoted=True))), domain.column)
+    return Members(tuple(v for v in values if v is not None))
+
+
+def public_scan(table: TablePolicy, alias: str, planning: Planning) -> Scan:
+    """A public table under names of its own."""
+    columns = planning.context.schema.tables[table.name]
+    base = exp.Table(this=exp.to_identifier(table.name, quoted=True))
+    names = {c.name: planning.reserve(c.name) for c in columns}
+    select = exp.Select(
+        expressions=[duck.named(duck.column(c.name), names[c.name]) for c in columns], from_=exp.From(this=base)
+    )
+    source = duck.text(base)
+    fields = tuple(
+        Public(
+            c.name,
+            Column(names[c.name], c.type, c.not_null),
+            _shape(planning, source, c),
+            _keys(planning, source, c),
+            source,
+            c.name,
+        )
+        for c in columns
+    )
+    content = tuple(duck.column(names[c.name]) for c in columns)
+    return Scan(alias, _subquery(select, planning.reserve("t")), fields, table.name, content=content, held=True)
+
+
+def is_public(table: TablePolicy) -> bool:
+    """Whether a table is nobody's."""
+    return table.exposure is Exposure.PUBLIC
+
+
+def public_value(column: Column, name: str) -> Typed:
+    """A public column in the form expressions take."""
+    raw: exp.Expr = duck.column(name)
+    kind = column.type
+    if kind.oid in FLOATS:
+        return Typed(duck.cast(raw, "DOUBLE"), kind, None)
+    if kind.oid == NUMERIC.oid and kind.scale:
+        wide = duck.binary(exp.Mul, duck.cast(raw, f"DECIMAL(38, {kind.scale})"), duck.integer(10**kind.scale))
+        return Typed(duck.cast(wide, "HUGEINT"), kind, kind.scale)
+    return Typed(raw, kind, 0)
+
+
+def _shape(planning: Planning, source: str, column: Column) -> Callable[[str], Typed]:
+    """The column's value with bounds that are facts: its least and greatest value, its longest text."""
+    kind = column.type
+
+    def shape(name: str) -> Typed:
+        typed = public_value(column, name)
+        quoted = duck.text(duck.column(column.name))
+        if typed.is_number:
+            [[low, high]] = planning.context.facts(
+                f"SELECT min({quoted}), max({quoted}) FROM {source}"  # noqa: S608 - quoted names
+            )
+            if isinstance(low, bool) or not _finite(low) or not _finite(high):
+                return typed
+            return Typed(typed.sql, kind, typed.scale, Fraction(low), Fraction(high))  # type: ignore[arg-type]
+        if kind.oid in TEXTS:
+            [[longest]] = planning.context.facts(
+                f"SELECT max(length({quoted})) FROM {source}"  # noqa: S608 - quoted names
+            )
+            return Typed(typed.sql, kind, longest=longest if isinstance(longest, int) else 0)
+        return typed
+
+    return shape
+
+
+def _finite(value: object) -> bool:
+    try:
+        Fraction(str(value))
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _keys(planning: Planning, source: str, column: Column) -> Callable[[int | None], tuple[Scalar | None, ...]]:
+    def keys(at: int | None) -> tuple[Scalar | None, ...]:
+        if column.type.oid in FLOATS:
+            raise BoundsMissing(
+                f'column "{column.name}" has no declared set of keys', hint="Group by a text or a whole number.",
+                position=at,
+            )  # fmt: skip
+        values = _distinct(planning, source, column.name)
+        check_size(len(values), at)
+        scale = column.type.scale or 0
+        if scale:
+            return tuple(None if v is None else int(Fraction(v) * 10**scale) for v in values)  # type: ignore[arg-type]
+        return values
+
+    return keys
+
+
+def _distinct(planning: Planning, source: str, column: str) -> tuple[Scalar | None, ...]:
+    name = duck.text(duck.column(column))
+    rows = planning.context.facts(
+        f"SELECT DISTINCT {name} FROM {source} ORDER BY 1 NULLS LAST LIMIT {MOST_PUBLIC_KEYS}"  # noqa: S608 - quoted
+    )
+    return tuple(row[0] for row in rows)
+
+

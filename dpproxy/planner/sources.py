@@ -1,0 +1,106 @@
+"""The entries of FROM: names looked up, subqueries planned."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from dpproxy.analysis.position import position
+from dpproxy.errors import DuplicateAlias, SyntaxRefused, Unsupported
+from dpproxy.planner.access import find_table
+from dpproxy.planner.open import Open
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.refusals import HINTS
+from dpproxy.planner.relation import Rows, Scan
+from dpproxy.planner.scans import is_public
+from dpproxy.policy.model import TablePolicy
+
+Relation = Scan | Open
+"""What a subquery is: rows of people still, or open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Env:
+    """The names of WITH, each with what its query can see, and how a subquery is planned."""
+
+    plan: "Callable[[exp.Expr, str, Planning, Env], Relation]"
+    ctes: "Mapping[str, tuple[exp.CTE, Env]]" = field(default_factory=dict)
+    outer: Rows | None = None
+    """The rows around a correlated subquery."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of FROM, under its alias; a table's policy, or what a subquery became."""
+
+    node: exp.Expr
+    alias: str
+    relation: TablePolicy | Relation
+    join: exp.Join | None
+
+    @property
+    def is_protected(self) -> bool:
+        """Its rows are somebody's."""
+        return isinstance(self.relation, Scan) or (
+            isinstance(self.relation, TablePolicy) and not is_public(self.relation)
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of ``AS t (a, b)``."""
+        alias = self.node.args.get("alias")
+        return tuple(c.name for c in alias.columns) if isinstance(alias, exp.TableAlias) else ()
+
+
+def with_ctes(query: exp.Expr, env: Env) -> Env:
+    """What the body of a query sees: each name of WITH sees those before it. Raises ``Unsupported``."""
+    clause = query.args.get("with_")
+    if clause is None:
+        return env
+    if clause.args.get("recursive"):
+        raise Unsupported(
+            "WITH RECURSIVE is not answered", hint="Write the query without recursion.", position=position(clause)
+        )
+    for cte in clause.expressions:
+        env = replace(env, ctes={**env.ctes, cte.alias: (cte, env)})
+    return env
+
+
+def entries(select: exp.Select, planning: Planning, env: Env) -> list[Entry]:
+    """The entries of FROM in order. Raises 0A000 without FROM and for functions, 42712 for a name used twice."""
+    clause = select.args.get("from_")
+    if clause is None:
+        raise Unsupported("SELECT needs FROM a table here", position=position(select))
+    nodes = [(clause.this, None), *((j.this, j) for j in select.args.get("joins") or ())]
+    found = [_entry(node, join, planning, env) for node, join in nodes]
+    seen: set[str] = set()
+    for entry in found:
+        if entry.alias in seen:
+            raise DuplicateAlias(
+                f'table name "{entry.alias}" specified more than once', position=position(entry.node)
+            )
+        seen.add(entry.alias)
+    return found
+
+
+def _entry(node: exp.Expr, join: exp.Join | None, planning: Planning, env: Env) -> Entry:
+    alias = node.args.get("alias")
+    if type(node) is exp.Table:
+        name = alias.name if alias is not None and alias.name else node.name
+        cte = env.ctes.get(node.name) if not node.db else None
+        if cte is not None:
+            definition, inside = cte
+            relation = env.plan(definition, name, planning, replace(inside, outer=None))
+            return Entry(node, name, relation, join)
+        policy = find_table(node, planning.context)
+        if not is_public(policy):
+            planning.tables.append(node)
+        return Entry(node, name, policy, join)
+    if type(node) is exp.Subquery:
+        if alias is None or not alias.name:
+            raise SyntaxRefused(
+                "subquery in FROM must have an alias", hint="FROM (SELECT ...) AS x", position=position(node)
+            )
+        inside = replace(env, outer=None)
+        return Entry(node, alias.name, env.plan(node, alias.name, planning, inside), join)
+    raise Unsupported("SELECT needs FROM a table or a subquery here", hint=HINTS.get(type(node)), position=position(node))
