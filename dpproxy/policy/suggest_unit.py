@@ -45,13 +45,13 @@ def _references(policy: Policy, schema: Schema, table: str) -> Iterator[Proposal
         (k.columns[0], k.target, k.referenced[0]) for k in foreign_keys(schema, table) if len(k.columns) == 1
     ]
     for column, target, referenced in foreign:
-        if _is_protected(policy, target):
+        if _has_key(policy, target):
             yield _reference(schema, table, column, target, referenced, f'"{target}" has a privacy unit')
     for column, target in _named_as_keys(policy, schema, table):
         reason = f'"{column}" is named as a key of "{target}", which has a privacy unit'
         yield _reference(schema, table, column, target, column, reason)
     for column, target, referenced in foreign:
-        if target != table and _leads_to_people(schema, target):
+        if target != table and not _is_declared(policy, target) and _leads_to_people(schema, target):
             reason = (
                 f'"{target}" is about people by its names, or leads to a table that is: declare its key, too'
             )
@@ -101,16 +101,23 @@ def _named_as_keys(policy: Policy, schema: Schema, table: str) -> Iterator[tuple
     """Columns named as a key of a protected table, and that table; not by names that any table has."""
     for column in schema.tables[table]:
         for name, declared in sorted(policy.tables.items()):
-            if declared.unit is None or name == table or column.name.lower() in _ANYWHERE:
+            unit = declared.unit
+            if unit is None or unit.key is None or name == table or column.name.lower() in _ANYWHERE:
                 continue
-            owned = declared.unit.references is None and declared.unit.key == column.name
+            owned = unit.references is None and unit.key == column.name
             if owned or is_unique(schema, name, column.name):
                 yield column.name, name
 
 
-def _is_protected(policy: Policy, table: str) -> bool:
+def _has_key(policy: Policy, table: str) -> bool:
+    """Whether a table has a unit that can be referred to: a row cannot."""
     declared = policy.tables.get(table)
-    return declared is not None and declared.exposure is Exposure.PROTECTED
+    return declared is not None and declared.unit is not None and declared.unit.key is not None
+
+
+def _is_declared(policy: Policy, table: str) -> bool:
+    declared = policy.tables.get(table)
+    return declared is not None and declared.exposure is not Exposure.HIDDEN
 
 
 def _people(schema: Schema, table: str) -> list[str]:

@@ -25,7 +25,8 @@ def unit_table(policy: Policy, table: str) -> TablePolicy:
     """The table that owns the privacy unit of ``table``: itself, or the end of its references; its ceiling counts.
 
     Raises:
-        BoundsMissing: a table on the way has no privacy key (it may be declared later than the reference).
+        BoundsMissing: a table on the way has no privacy key (it may be declared later than the reference), or the last
+            one has its rows for units, and none of its columns says which.
         InvalidParameter: the references form a cycle.
     """
     *_, (owner, _) = _followed(policy, table)
@@ -58,6 +59,11 @@ def _followed(policy: Policy, table: str) -> Iterator[tuple[TablePolicy, Unit]]:
             )
         if name in seen:
             raise InvalidParameter(f'the references of table "{table}" form a cycle')
+        if found.unit.key is None and seen:
+            raise BoundsMissing(
+                f'the privacy unit of table "{table}" is a row of another table, and no key tells which',
+                hint="An administrator declares the key of the table it refers to: SET PRIVACY KEY (...);",
+            )
         seen.add(name)
         yield found, found.unit
         name = None if found.unit.references is None else found.unit.references[0]

@@ -85,6 +85,14 @@ def test_what_has_a_unit_comes_first():
     assert first(unnamed, "t", anywhere) == "KEY ROW;"
 
 
+@pytest.mark.parametrize("exposure", ["KEY ROW", "PUBLIC"])
+def test_what_has_no_key_is_not_referred_to(exposure: str):
+    policy = declared(f"customer SET PRIVACY {exposure}")
+    assert first(policy, "orders") == "KEY (o_custkey) MAX ROWS 10 /* fill in */;"
+    owned = declared("orders SET PRIVACY KEY ROW")
+    assert first(owned, "lineitem") == "KEY ROW;"
+
+
 def test_a_reference_from_a_key_has_one_row():
     schema = Schema(SCHEMA.tables, (*KEYS, UniqueKey("orders", ("o_custkey",))))
     proposal = next(unit_proposals(Policy(), schema, "orders"))

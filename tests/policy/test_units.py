@@ -46,6 +46,17 @@ def test_a_unit_whose_owner_is_not_protected_is_lost(applied: Callable[..., Poli
     assert "patients" not in f"{caught.value.message} {caught.value.hint}"
 
 
+def test_a_row_is_referred_to_by_nobody(applied: Callable[..., Policy]):
+    policy = applied(
+        "ALTER TABLE visits SET PRIVACY KEY (patient_id) REFERENCES patients (patient_id)",
+        "ALTER TABLE patients SET PRIVACY KEY ROW",
+    )
+    assert unit_table(policy, "patients").name == "patients"
+    for followed in (unit_table, reference_chain):
+        with pytest.raises(BoundsMissing, match="a row of another table"):
+            followed(policy, "visits")
+
+
 def test_an_undeclared_table_has_no_unit():
     with pytest.raises(BoundsMissing):
         unit_table(Policy(), "visits")
