@@ -8,46 +8,41 @@ that product.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from fractions import Fraction
 
 from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.dates import starts, unit_of
-from dpproxy.analysis.domains import Lookup
 from dpproxy.analysis.expressions import compile_expression
-from dpproxy.analysis.image import Value, image, values_of
-from dpproxy.analysis.keys import MOST_KEYS, Days, Key, check_size, column_values, days, physical
+from dpproxy.analysis.image import image, input_of
+from dpproxy.analysis.keys import MOST_KEYS, Key, Value, Values, check_size, days, held
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, as_double, midnight
 from dpproxy.errors import BoundsMissing, Refusal
-from dpproxy.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TEXTS, TIMESTAMP, Column
-from dpproxy.policy.model import Domain
+from dpproxy.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TEXTS
 
 MOST_STEPS = 10**9
 """Work of all combinations together, in characters matched."""
 MOST_DIGITS = 6
 """After the point, of a key that is computed as a DOUBLE."""
 
-Declared = Callable[[exp.Column], tuple[Column, Domain] | None]
-"""What is declared of a column that an expression reads, None where nothing is: then only its type's bounds count."""
+ColumnValues = Callable[[exp.Column], Values | None]
+"""What a column that an expression reads can be, in the form it is read in; None where that is not listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
     typed: Typed
-    values: Sequence[Value] | Days
+    values: Values
 
 
 _Parts = dict[exp.Expr, _Part]
 
 
-def derived_key(
-    node: exp.Expr, name: str, scope: Scope, declared: Declared, lookup: Lookup | None = None
-) -> Key:
+def derived_key(node: exp.Expr, name: str, scope: Scope, column_values: ColumnValues) -> Key:
     """The key of an expression; rows whose value is none of its values drop out.
 
     NULL is a key where declared values give it: a column's NULL counts only if it is listed.
@@ -58,19 +53,19 @@ def derived_key(
     typed = compile_expression(node, scope)
     finder = _Finder(scope, {})
     for column in dict.fromkeys(node.find_all(exp.Column)):
-        part = _column(column, scope, declared, lookup)
-        if part is not None:
-            finder.columns[column] = part
+        column_typed, values = scope.leaf(column), column_values(column)
+        if column_typed is not None and values is not None and len(values) <= MOST_KEYS:
+            finder.columns[column] = _Part(column_typed, values)
     parts = finder.parts(node)
     if parts is None:
         raise _not_enumerable(node)
-    values = _image(node, scope, parts)
-    if values is None:
+    found = _image(node, scope, parts)
+    if found is None:
         own = finder.own(node)
         if own is None:
             raise _not_enumerable(node)
-        values = tuple(own.values)
-    key = _key(name, typed, _sorted(values, typed))
+        found = tuple(own.values)
+    key = _key(name, typed, _sorted(found, typed))
     if key is None:
         raise _not_enumerable(node)
     check_size(len(key.values), position(node))
@@ -122,7 +117,7 @@ class _Finder:
         values = self._own_values(node.unnest(), typed)
         return None if values is None or len(values) > MOST_KEYS else _Part(typed, values)
 
-    def _own_values(self, node: exp.Expr, typed: Typed) -> Sequence[Value] | Days | None:
+    def _own_values(self, node: exp.Expr, typed: Typed) -> Values | None:
         if typed.type.oid == BOOL.oid:
             return (True, False)
         if isinstance(node, exp.Case):
@@ -142,18 +137,8 @@ class _Finder:
         if not all(value.is_constant for value in values):
             return None
         settled = [settle(value, typed.type, self.scope, node) for value in values]
-        constants = [_held(value.constant, typed) for value in settled]
+        constants = [held(value.constant, typed) for value in settled]
         return list(dict.fromkeys(constants if default else [*constants, None]))
-
-
-def _column(node: exp.Column, scope: Scope, declared: Declared, lookup: Lookup | None) -> _Part | None:
-    typed, known = scope.leaf(node), declared(node)
-    if typed is None:
-        return None
-    values = None if known is None else column_values(*known, lookup)
-    if values is None or len(values) > MOST_KEYS:
-        return None
-    return _Part(typed, tuple(_held(v, typed) for v in values) if isinstance(values, tuple) else values)
 
 
 def _steps(node: exp.Expr, typed: Typed) -> Sequence[Value] | None:
@@ -197,17 +182,6 @@ def _combinations(parts: _Parts) -> int:
     return math.prod(len(part.values) for part in parts.values())
 
 
-def _held(value: Value, typed: Typed) -> Value:
-    """The value in the form its expression has in the engine."""
-    if isinstance(value, float):
-        return value
-    if typed.type.oid == TIMESTAMP.oid and isinstance(value, date):
-        return midnight(value)
-    if typed.scale is None and isinstance(value, int | Fraction) and not isinstance(value, bool):
-        return float(value)
-    return physical(value, typed.scale)
-
-
 def _image(node: exp.Expr, scope: Scope, parts: _Parts) -> tuple[Value, ...] | None:
     """The expression over all combinations; None where that is too much work."""
     inputs = {part: f"b{index}" for index, part in enumerate(parts)}
@@ -226,7 +200,7 @@ def _image(node: exp.Expr, scope: Scope, parts: _Parts) -> tuple[Value, ...] | N
     work = before - scope.parameters.budget
     if max(work, 1) * _combinations(parts) > MOST_STEPS:
         return None
-    given = tuple(values_of(part.typed, part.values) for part in parts.values())
+    given = tuple(input_of(part.typed, part.values) for part in parts.values())
     return image(duck.text(typed.sql), given)
 
 

@@ -1,7 +1,6 @@
 """Expressions over declared values, on an engine that holds no data: what goes in and what comes out is public."""
 
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -9,13 +8,11 @@ import duckdb
 import pyarrow as pa
 
 from dpproxy.analysis.duck import LOCKED
-from dpproxy.analysis.keys import Days
+from dpproxy.analysis.keys import Days, Value, Values
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import Internal
 from dpproxy.pgtypes import BOOL, DATE, TEXTS, TIMESTAMP
-from dpproxy.policy.model import Scalar
 
-Value = Scalar | float | None
 _LOCK = threading.Lock()
 _WHOLE = pa.decimal128(38, 0)
 _TYPES = {
@@ -27,23 +24,23 @@ _TYPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class Input:
     """What an expression can be, in its physical form and in order: whole numbers of the last digit, or floats."""
 
     kind: pa.DataType
     values: tuple[Value, ...] | range | Days
 
 
-def values_of(typed: Typed, values: Sequence[Value] | Days) -> Values:
+def input_of(typed: Typed, values: Values) -> Input:
     """Values of a compiled expression."""
     kind = _TYPES.get(typed.type.oid)
     if kind is None:
         kind = pa.float64() if typed.scale is None else _WHOLE
-    return Values(kind, values if isinstance(values, range | Days) else tuple(values))
+    return Input(kind, values if isinstance(values, range | Days) else tuple(values))
 
 
 @lru_cache(maxsize=256)
-def image(sql: str, inputs: tuple[Values, ...]) -> tuple[Value, ...]:
+def image(sql: str, inputs: tuple[Input, ...]) -> tuple[Value, ...]:
     """Every value of ``sql`` over all combinations of its columns ``b0``, ``b1``, ... in order of first appearance.
 
     Errors: ``Internal`` where the engine fails: what is compiled is total.
@@ -75,7 +72,7 @@ def _source(index: int, values: tuple[Value, ...] | range | Days) -> str:
     return f"(SELECT i AS o{index}, {made} AS b{index} FROM range({len(values)}) AS r(i)) AS {name}"  # noqa: S608
 
 
-def _run(query: str, inputs: tuple[Values, ...]) -> tuple[Value, ...]:
+def _run(query: str, inputs: tuple[Input, ...]) -> tuple[Value, ...]:
     cursor = _engine().cursor()
     try:
         for index, given in enumerate(inputs):

@@ -1,21 +1,22 @@
 """Group keys: exactly the declared values, never what the data holds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from fractions import Fraction
 from typing import assert_never
 
 from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import MOST_LISTED, Lookup, read_column, referenced
-from dpproxy.analysis.typed import Typed
+from dpproxy.analysis.typed import Typed, midnight
 from dpproxy.errors import BoundsMissing, TooComplex
-from dpproxy.pgtypes import DATE, FLOATS, INTEGERS, NUMERIC, TEXTS, Column, SqlType
+from dpproxy.pgtypes import DATE, FLOATS, INTEGERS, NUMERIC, TEXTS, TIMESTAMP, Column, SqlType
 from dpproxy.policy.model import Between, Discovered, Domain, Members, References, Scalar
 
 MOST_KEYS = 100_000
+Value = Scalar | float | None
+"""One value in the form its expression has in the engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,7 @@ def group_key(column: Column, domain: Domain, at: int | None, lookup: Lookup | N
             typed = read_column(column, domain)
             if column.type.oid in FLOATS or (column.type.oid == NUMERIC.oid and None in values):
                 raise _not_enumerable(column, at)
-            held = tuple(physical(v, typed.scale) for v in values)
-            return Key(column.name, typed, _grouped(column, typed, values), held)
+            return Key(column.name, typed, _grouped(column, typed, values), _exact(values, typed))
         case Between(low, high):
             typed = read_column(column, domain)
             return Key(column.name, typed, typed.sql, _enumerate(column, low, high, at))
@@ -70,7 +70,7 @@ def _referenced_key(column: Column, domain: References, at: int | None, lookup: 
     check_size(len(values), at)
     typed = replace(read_column(column, domain, lookup), opaque=False)
     raw = typed.sql if column.type.oid == NUMERIC.oid else duck.column(column.name)
-    return Key(column.name, typed, raw, tuple(physical(v, typed.scale) for v in values))
+    return Key(column.name, typed, raw, _exact(values, typed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,28 +87,46 @@ class Days:
         return (self.first + timedelta(days=n) for n in range(self.count))
 
 
+Values = Sequence[Value] | Days
+"""What an expression can be, in order; what is regular is not written out."""
+
+
 def days(first: date, last: date) -> Days:
     """Every day from one to another."""
     return Days(first, (last - first).days + 1)
 
 
-def column_values(
-    column: Column, domain: Domain, lookup: Lookup | None
-) -> tuple[Scalar | None, ...] | range | Days | None:
-    """What a column can be where it is read, None where that is not enumerated."""
+def column_values(column: Column, domain: Domain, lookup: Lookup | None = None) -> Values | None:
+    """What a column can be where it is read, in the form it is read in; None where that is not enumerated."""
     match domain:
         case Members(values):
-            return values
+            typed = read_column(column, domain)
+            return tuple(held(v, typed) for v in values)
         case Between(low, high):
             enumerated = _enumerated(column, low, high)
             return None if enumerated is None or _size(enumerated) > MOST_KEYS else enumerated
         case References():
             found = referenced(column, domain, lookup)
-            return found if len(found) <= MOST_LISTED else None
+            typed = read_column(column, domain, lookup)
+            return tuple(held(v, typed) for v in found) if len(found) <= MOST_LISTED else None
         case Discovered():
             return None
         case _:
             assert_never(domain)
+
+
+def held(value: Value, typed: Typed) -> Value:
+    """A value in the form its expression has in the engine: whole numbers of the last digit, or a DOUBLE."""
+    if isinstance(value, bool | float | str) or value is None:
+        return value
+    if isinstance(value, date):
+        return midnight(value) if typed.type.oid == TIMESTAMP.oid else value
+    return float(value) if typed.scale is None else int(value * 10**typed.scale)
+
+
+def _exact(values: Sequence[Scalar | None], typed: Typed) -> tuple[Scalar | None, ...]:
+    forms = (held(v, typed) for v in values)
+    return tuple(form for form in forms if not isinstance(form, float))
 
 
 def _grouped(column: Column, typed: Typed, values: tuple[Scalar | None, ...]) -> exp.Expr:
@@ -135,13 +153,6 @@ def inside(key: Key) -> exp.Expr:
     if len(known) < len(key.values):
         test = exp.Or(this=exp.Is(this=key.raw, expression=exp.Null()), expression=test)
     return exp.Paren(this=test)
-
-
-def physical(value: Scalar | None, scale: int | None) -> Scalar | None:
-    """A number as the whole number of its last digit; others as they are."""
-    if isinstance(value, int | Fraction) and not isinstance(value, bool):
-        return int(value * 10 ** (scale or 0))
-    return value
 
 
 def _enumerate(column: Column, low: Scalar, high: Scalar, at: int | None) -> tuple[Scalar, ...]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from dpproxy.analysis.derived import derived_key
-from dpproxy.analysis.keys import MOST_KEYS, Key
+from dpproxy.analysis.keys import MOST_KEYS, Key, Values, column_values
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import BoundsMissing, Internal, Refusal, TooComplex
@@ -25,8 +25,8 @@ from tests.analysis.rows import COLUMNS, columns, connect, node_of, row_scope, v
 CHECKS = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
-def declared(node: exp.Column) -> tuple[Column, Domain]:
-    return columns()[node.name], COLUMNS[node.name].domain
+def declared(node: exp.Column) -> Values | None:
+    return column_values(columns()[node.name], COLUMNS[node.name].domain)
 
 
 def key(text: str, parameters: Parameters | None = None) -> Key:
@@ -108,12 +108,10 @@ def one_column(column: Column, domain: Domain | None, typed: Typed) -> Key:
     def leaf(node: exp.Expr) -> Typed | None:
         return typed if type(node) is exp.Column else None
 
-    def known(_: exp.Column) -> tuple[Column, Domain] | None:
-        return None if domain is None else (column, domain)
+    def known(_: exp.Column) -> Values | None:
+        return None if domain is None else column_values(column, domain, lambda *_: (7, None, 9))
 
-    return derived_key(
-        node_of("age + 1"), "age + 1", Scope(Level.ROW, leaf, Parameters()), known, lambda *_: (7, None, 9)
-    )
+    return derived_key(node_of("age + 1"), "age + 1", Scope(Level.ROW, leaf, Parameters()), known)
 
 
 def test_a_column_without_a_domain_has_the_numbers_between_its_bounds():

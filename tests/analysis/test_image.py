@@ -13,12 +13,12 @@ from dpproxy.pgtypes import DATE, TEXT
 
 
 def test_values_come_in_order_of_first_appearance():
-    texts = image.values_of(null(TEXT), ("b", "a", None, "b"))
+    texts = image.input_of(null(TEXT), ("b", "a", None, "b"))
     assert image.image("b0", (texts,)) == ("b", "a", None)
 
 
 def test_combinations_walk_the_last_column_first():
-    letters, numbers = image.values_of(null(TEXT), ("x", "y")), image.values_of(number(1), range(2))  # type: ignore[arg-type]
+    letters, numbers = image.input_of(null(TEXT), ("x", "y")), image.input_of(number(1), range(2))  # type: ignore[arg-type]
     assert image.image("b0 || CASE WHEN b1 = 0 THEN 'a' ELSE 'b' END", (letters, numbers)) == (
         "xa",
         "xb",
@@ -28,7 +28,7 @@ def test_combinations_walk_the_last_column_first():
 
 
 def test_days_are_counted_by_the_engine():
-    days = image.values_of(null(DATE), Days(date(2000, 2, 28), 3))
+    days = image.input_of(null(DATE), Days(date(2000, 2, 28), 3))
     assert image.image("b0", (days,)) == (date(2000, 2, 28), date(2000, 2, 29), date(2000, 3, 1))
 
 
