@@ -41,21 +41,21 @@ def unit_proposals(policy: Policy, schema: Schema, table: str) -> Iterator[Propo
 
 
 def _references(policy: Policy, schema: Schema, table: str) -> Iterator[Proposal]:
-    foreign = [
-        (k.columns[0], k.target, k.referenced[0]) for k in foreign_keys(schema, table) if len(k.columns) == 1
-    ]
-    for column, target, referenced in foreign:
-        if _has_key(policy, target):
-            yield _reference(schema, table, column, target, referenced, f'"{target}" has a privacy unit')
-    for column, target in _named_as_keys(policy, schema, table):
-        reason = f'"{column}" is named as a key of "{target}", which has a privacy unit'
-        yield _reference(schema, table, column, target, column, reason)
-    for column, target, referenced in foreign:
-        if target != table and not _is_declared(policy, target) and _leads_to_people(schema, target):
-            reason = (
-                f'"{target}" is about people by its names, or leads to a table that is: declare its key, too'
-            )
-            yield _reference(schema, table, column, target, referenced, reason)
+    foreign = [key for key in foreign_keys(schema, table) if len(key.columns) == 1]
+    for key in foreign:
+        if _has_key(policy, key.target):
+            yield _reference(policy, schema, key, f'"{key.target}" has a privacy unit')
+    for key in _named_as_keys(policy, schema, table):
+        reason = f'"{key.columns[0]}" is named as a key of "{key.target}", which has a privacy unit'
+        yield _reference(policy, schema, key, reason)
+    for key in foreign:
+        if (
+            key.target != table
+            and not _is_declared(policy, key.target)
+            and _leads_to_people(schema, key.target)
+        ):
+            people = f'"{key.target}" is about people by its names, or leads to a table that is'
+            yield _reference(policy, schema, key, f"{people}: declare its key, too")
 
 
 def ceiling_proposals(policy: Policy, table: str) -> Iterator[Proposal]:
@@ -97,22 +97,28 @@ def _single_keys(schema: Schema, table: str) -> list[str]:
     return [one.columns[0] for one in sorted(keys, key=lambda one: not one.primary)]
 
 
-def _named_as_keys(policy: Policy, schema: Schema, table: str) -> Iterator[tuple[str, str]]:
-    """Columns named as a key of a protected table, and that table; not by names that any table has."""
+def _named_as_keys(policy: Policy, schema: Schema, table: str) -> Iterator[ForeignKey]:
+    """References by columns named as a key of a protected table; not by names that any table has."""
     for column in schema.tables[table]:
         for name, declared in sorted(policy.tables.items()):
             unit = declared.unit
             if unit is None or unit.key is None or name == table or column.name.lower() in _ANYWHERE:
                 continue
-            owned = unit.references is None and unit.key == column.name
-            if owned or is_unique(schema, name, column.name):
-                yield column.name, name
+            if _owns(policy, name, column.name) or is_unique(schema, name, column.name):
+                yield ForeignKey(table, (column.name,), name, (column.name,))
 
 
 def _has_key(policy: Policy, table: str) -> bool:
     """Whether a table has a unit that can be referred to: a row cannot."""
     declared = policy.tables.get(table)
     return declared is not None and declared.unit is not None and declared.unit.key is not None
+
+
+def _owns(policy: Policy, table: str, column: str) -> bool:
+    """Whether a table owns its unit, by this key."""
+    declared = policy.tables.get(table)
+    unit = None if declared is None else declared.unit
+    return unit is not None and unit.references is None and unit.key == column
 
 
 def _is_declared(policy: Policy, table: str) -> bool:
@@ -139,13 +145,13 @@ def _leads_to_people(schema: Schema, table: str) -> bool:
     return False
 
 
-def _reference(
-    schema: Schema, table: str, column: str, target: str, referenced: str, reason: str
-) -> Proposal:
-    text = f"KEY ({identifier(column)}) {target_of(target, [referenced])}"
-    if is_unique(schema, table, column):
-        return _key(table, text, f"{reason}; each has one row at most, by a declared key")
-    return _key(table, f"{text} {_ROWS}", f"{reason}; {_KEPT}")
+def _reference(policy: Policy, schema: Schema, key: ForeignKey, reason: str) -> Proposal:
+    """One row of each person where both columns tell people apart, else as many as are filled in."""
+    column, referenced = key.columns[0], key.referenced[0]
+    text = f"KEY ({identifier(column)}) {target_of(key.target, [referenced])}"
+    if is_unique(schema, key.table, column) and _owns(policy, key.target, referenced):
+        return _key(key.table, text, f"{reason}; each has one row at most, by a declared key")
+    return _key(key.table, f"{text} {_ROWS}", f"{reason}; {_KEPT}")
 
 
 def _key(table: str, text: str, reason: str) -> Proposal:

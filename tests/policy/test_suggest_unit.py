@@ -95,9 +95,12 @@ def test_what_has_no_key_is_not_referred_to(exposure: str):
 
 def test_a_reference_from_a_key_has_one_row():
     schema = Schema(SCHEMA.tables, (*KEYS, UniqueKey("orders", ("o_custkey",))))
-    proposal = next(unit_proposals(Policy(), schema, "orders"))
+    proposal = next(unit_proposals(declared("customer SET PRIVACY KEY (id)"), schema, "orders"))
     assert proposal.statement.endswith("REFERENCES customer (id);")
     assert "fill" not in proposal.reason
+    # Of another unit, each customer may be one of several, and so may its rows.
+    for policy in (Policy(), declared("customer SET PRIVACY KEY (town)")):
+        assert "REFERENCES customer (id) MAX ROWS 10" in first(policy, "orders", schema)
 
 
 def test_a_key_of_a_protected_table_that_refers_itself_is_found_by_its_name():
