@@ -26,23 +26,24 @@ class Allocation:
     groups: int | None = None
 
 
-def allocate(measures: Sequence[Measure], most: int, groups: int, loss: Loss) -> Allocation:
+def allocate(measures: Sequence[Measure], most: int, groups: int | None, loss: Loss) -> Allocation:
     """The allocation of least total relative variance, for units of at most ``most`` rows.
 
-    ``groups`` is the most groups a unit may be cut to: 1 where there is only one.
+    ``groups`` is the most groups a unit may be cut to; None where there is one group only.
 
     Errors: ``InvalidParameter`` (22023) where the loss is too small to share among a unit's rows.
     """
     widths = tuple(m.width for m in measures)
     candidates = []
-    if loss.nano // groups >= LEAST_NANO:
+    touched = groups or 1
+    if loss.nano // touched >= LEAST_NANO:
         together = tuple(min(most * m.width, m.unit_width or most * m.width) for m in measures)
-        cut = groups if 1 < groups < most else None
-        candidates.append(Allocation(Staircase.best(together, loss.nano // groups), groups, cut))
+        cut = groups if groups is not None and groups < most else None
+        candidates.append(Allocation(Staircase.best(together, loss.nano // touched), touched, cut))
     if most > 1 and loss.nano // most >= LEAST_NANO:
         candidates.append(Allocation(Staircase.best(widths, loss.nano // most), most))
     if not candidates:
-        least = min(most, groups) * LEAST_NANO / NANO
+        least = min(most, touched) * LEAST_NANO / NANO
         raise InvalidParameter(
             f"epsilon {float(loss.epsilon):g} is too small to share among the {most} rows of one privacy unit",
             hint=f"SET dp.epsilon = {least:g}; or ask without GROUP BY.",

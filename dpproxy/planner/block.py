@@ -124,7 +124,7 @@ class _Block:
     def _allocation(self, measures: Sequence[Measure], *, grouped: bool) -> Allocation | None:
         if not measures:
             return None
-        groups = self.rows.groups if grouped else 1
+        groups = self.rows.groups if grouped else None
         return allocate(measures, self.rows.most, groups, self.planning.share())
 
     def _part(self, keys: Keys, measures: Sequence[Measure], allocation: Allocation | None) -> Part:

@@ -2,7 +2,10 @@
 
 from sqlglot import exp
 
-from dpproxy.analysis.keys import Key
+from dpproxy.analysis import duck
+from dpproxy.analysis.derived import derived_key
+from dpproxy.analysis.keys import Key, Values
+from dpproxy.errors import Refusal
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows
 
@@ -11,4 +14,11 @@ def key_of(node: exp.Expr, rows: Rows, planning: Planning, at: int | None) -> Ke
     """The key of a column or of an expression over columns. Raises PD003 where its values cannot be listed."""
     if type(node) is exp.Column:
         return rows.field(node).key(at)
-    raise NotImplementedError(planning)
+
+    def values(column: exp.Column) -> Values | None:
+        try:
+            return rows.field(column).key(None).values
+        except Refusal:
+            return None
+
+    return derived_key(node, duck.text(node, "postgres").lower(), rows.scope(planning.parameters), values)

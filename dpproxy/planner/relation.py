@@ -9,7 +9,7 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import AmbiguousColumn, GroupingError, UndefinedTable
-from dpproxy.planner.fields import Field
+from dpproxy.planner.fields import Field, Identifier
 from dpproxy.planner.refusals import unknown_column
 
 Inner = Callable[[exp.Expr, "Rows"], Typed | None]
@@ -103,7 +103,7 @@ class Rows:
                 f'missing FROM-clause entry for table "{node.table}"', position=position(node)
             )
         scans = [s for s in self.scans if not node.table or s.alias == node.table]
-        names = (f.name for s in scans for f in s.fields)
+        names = (f.name for s in scans for f in s.fields if not isinstance(f, Identifier))
         raise unknown_column(node, scans[0].table, names)
 
     def candidates(self, node: exp.Column) -> Iterator[tuple[Scan, Field]]:
