@@ -60,17 +60,81 @@ CASTS: dict[str, str] = {
     "DATE": "of a TIMESTAMP inside its declared bounds, or a literal of ours",
 }
 
-NODES: frozenset[type[exp.Expr]] = frozenset(
-    {
-        exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Where, exp.Group, exp.Qualify, exp.Subquery, exp.Star,
-        exp.Window, exp.Order, exp.Ordered, exp.Identifier, exp.Column, exp.Alias, exp.Literal, exp.Boolean,
-        exp.Null, exp.Placeholder, exp.Paren, exp.Neg, exp.Not, exp.And, exp.Or, exp.Add, exp.Sub, exp.Mul, exp.Div,
-        exp.IntDiv, exp.Mod, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ,
-        exp.Like, exp.ILike, exp.Is, exp.In, exp.Case, exp.If, exp.DPipe, exp.Count, exp.Sum, exp.DataType,
-        exp.DataTypeParam, exp.WindowSpec, exp.Join, exp.Values, exp.Tuple, exp.Distinct, exp.Union, exp.Exists, exp.Min,
-        exp.Max,
-    }
-)  # fmt: skip
+NODES: dict[type[exp.Expr], str] = {
+    **dict.fromkeys(
+        (
+            exp.Select,
+            exp.From,
+            exp.Table,
+            exp.TableAlias,
+            exp.Where,
+            exp.Group,
+            exp.Qualify,
+            exp.Subquery,
+            exp.Star,
+            exp.Join,
+            exp.Values,
+            exp.Tuple,
+            exp.Distinct,
+            exp.Union,
+            exp.Exists,
+        ),
+        "a shape of a query",
+    ),
+    **dict.fromkeys(
+        (
+            exp.Identifier,
+            exp.Column,
+            exp.Alias,
+            exp.Literal,
+            exp.Boolean,
+            exp.Null,
+            exp.Placeholder,
+            exp.Paren,
+            exp.DataType,
+            exp.DataTypeParam,
+        ),
+        "a name or a literal",
+    ),
+    **dict.fromkeys((exp.Window, exp.WindowSpec, exp.Order, exp.Ordered), "a rank in a window"),
+    **dict.fromkeys((exp.Not, exp.And, exp.Or, exp.Is, exp.Case, exp.If), "three-valued logic"),
+    **dict.fromkeys(
+        (
+            exp.EQ,
+            exp.NEQ,
+            exp.LT,
+            exp.LTE,
+            exp.GT,
+            exp.GTE,
+            exp.NullSafeEQ,
+            exp.NullSafeNEQ,
+            exp.In,
+            exp.Min,
+            exp.Max,
+        ),
+        "values of one type always compare",
+    ),
+    **dict.fromkeys((exp.Like, exp.ILike), "total on text; the pattern is a short constant"),
+    **dict.fromkeys(
+        (exp.Neg, exp.Add, exp.Sub, exp.Mul),
+        "whole numbers inside their bounds, or DOUBLE; dates inside theirs",
+    ),
+    **dict.fromkeys(
+        (exp.Div, exp.IntDiv, exp.Mod), "of DOUBLE, or by a divisor that is NULL where it would be 0"
+    ),
+    exp.DPipe: "total on text; its length is bounded by the declared values",
+    **dict.fromkeys((exp.Count, exp.Sum), "sums of 128 bits have room for every row, by the declared bounds"),
+}
+
+OPERATORS: dict[str, str] = {
+    **dict.fromkeys(("+", "-", "*"), "whole numbers inside their bounds, or DOUBLE; dates inside theirs"),
+    **dict.fromkeys(("/", "//", "%"), "of DOUBLE, or by a divisor that is NULL where it would be 0"),
+    **dict.fromkeys(("~~", "!~~", "~~*", "!~~*"), "total on text; the pattern is a short constant"),
+    "||": "total on text; its length is bounded by the declared values",
+    **dict.fromkeys(("sum", "count"), "sums of 128 bits have room for every row, by the declared bounds"),
+    **dict.fromkeys(("min", "max"), "values of one type always compare"),
+}
+"""What the engine calls for the nodes above, by its own names."""
 
 
 _ENGINE_NAMES = {"str_position": "strpos", "timestamp_trunc": "date_trunc"}

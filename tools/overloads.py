@@ -1,0 +1,31 @@
+"""Write down the overloads that the installed DuckDB has of every function the exact stage may call.
+
+A new version that adds one is seen by a test, which compares; whoever runs this script has looked at what is new:
+``python -m tools.overloads``.
+"""
+
+from pathlib import Path
+
+import duckdb
+
+from dpproxy.analysis.totality import FUNCTIONS, OPERATORS
+
+PINNED = Path(__file__).parent.parent / "tests" / "analysis" / "overloads.txt"
+_QUERY = """
+    SELECT DISTINCT format('{}({}{}) -> {} {}', function_name, array_to_string(parameter_types, ', '),
+        coalesce(', ' || varargs || '...', ''), coalesce(return_type, '?'), lower(coalesce(stability, function_type)))
+    FROM duckdb_functions()
+    WHERE function_name IN (SELECT unnest($1))
+    ORDER BY ALL
+"""
+
+
+def overloads() -> str:
+    """One line for each overload: name, parameters, result, stability."""
+    with duckdb.connect() as connection:
+        rows = connection.execute(_QUERY, [[*FUNCTIONS, *OPERATORS]]).fetchall()
+    return "".join(f"{line}\n" for (line,) in rows)
+
+
+if __name__ == "__main__":
+    PINNED.write_text(overloads())
