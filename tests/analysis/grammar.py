@@ -1,9 +1,12 @@
 """Random row-level expressions, each with what PostgreSQL says its value is: exact numbers, three-valued logic."""
 
+# ruff: noqa: DTZ001, E501 - the type has no time zone, tables of cases
+
 import math
+from calendar import monthrange
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -101,6 +104,32 @@ def like(pattern: str, *, fold: bool) -> Callable[[str], bool]:
     return lambda text: match(text.lower(), pattern.lower()) if fold else match(text, pattern)
 
 
+def month_later(moment: datetime) -> datetime:
+    year, month = divmod(moment.year * 12 + moment.month, 12)
+    day = min(moment.day, monthrange(year, month + 1)[1])
+    return moment.replace(year=year, month=month + 1, day=day)
+
+
+def month_start(moment: date) -> datetime:
+    return datetime(moment.year, moment.month, 1)
+
+
+def bucket(value: Fraction) -> Fraction:
+    """WIDTH_BUCKET(value, -1, 50.5, 7)."""
+    if value < -1:
+        return Fraction(0)
+    return Fraction(8 if value >= Fraction("50.5") else math.floor((value + 1) * 7 / Fraction("51.5")) + 1)
+
+
+def part_of(text: str, start: int, size: int) -> str:
+    return text[max(start - 1, 0) : max(start - 1 + size, 0)]
+
+
+FIELDS: dict[str, Callable[[date], int]] = {
+    "year": lambda d: d.year, "month": lambda d: d.month, "quarter": lambda d: (d.month + 2) // 3,
+    "dow": lambda d: d.isoweekday() % 7, "doy": lambda d: d.timetuple().tm_yday, "week": lambda d: d.isocalendar().week,
+    "century": lambda d: (d.year + 99) // 100, "isoyear": lambda d: d.isocalendar().year,
+}  # fmt: skip
 LITERALS = ["0", "1", "-2", "0.25", "1.5", "99999", "1e3", "NULL"]
 
 
@@ -130,6 +159,10 @@ LEAVES: dict[str, list[Drawn]] = {
     ],
     "t": [column("name"), constant("'ada'", "ada"), constant("'å\"''%'", "å\"'%")],
     "d": [column("born"), constant("'2000-02-29'::date", date(2000, 2, 29)), constant("NULL::date", None)],
+    "s": [
+        column("seen"),
+        constant("timestamp '2000-02-29 12:30:00.5'", datetime(2000, 2, 29, 12, 30, 0, 500_000)),
+    ],
     "b": [column("flag"), constant("TRUE", value=True), constant("NULL::bool", None)],
     "f": [Drawn(n, lambda _: None) for n in (*FLOAT_COLUMNS, "0.0::float8", "1e-300::float8")],
 }
@@ -181,6 +214,10 @@ STEPS: dict[str, list[Production]] = {
         (strict("length({})", lambda a: Fraction(len(a))), "t"),
         (strict("CAST({} AS bigint)", lambda a: half_away(a, 0)), "n"),
         (strict("(CAST({} AS bigint) + {})", lambda a, b: a + b), "ii"),
+        (strict("mod({}, {})", remainder), "ii"),
+        (strict("({} - {})", lambda a, b: Fraction((a - b).days)), "dd"),
+        (strict("strpos({}, {})", lambda a, b: Fraction(a.find(b) + 1)), "tt"),
+        (strict("width_bucket({}, -1, 50.5, 7)", bucket), "m"),
     ],
     "n": [
         *_shared("n"),
@@ -205,6 +242,15 @@ STEPS: dict[str, list[Production]] = {
         (strict("(- {})", lambda a: -a), "m"),
         (strict("abs({})", abs), "m"),
         (strict("round({}, 1)", lambda a: half_away(a, 1)), "m"),
+        (strict("trunc({})", lambda a: Fraction(math.trunc(a))), "m"),
+        (strict("trunc({}, 1)", lambda a: Fraction(math.trunc(a * 10), 10)), "m"),
+        (strict("({} % {})", remainder), "mm"),
+        *(
+            (strict(f"extract({name} FROM {{}})", lambda a, of=of: Fraction(of(a))), kind)
+            for name, of in FIELDS.items() for kind in "ds"
+        ),
+        (strict("extract(second FROM {})", lambda a: a.second + Fraction(a.microsecond, 10**6)), "s"),
+        (strict("extract(epoch FROM {})", lambda a: Fraction((a - datetime(1970, 1, 1)) // timedelta(microseconds=1), 10**6)), "s"),
         (strict("floor({})", lambda a: Fraction(math.floor(a))), "m"),
     ],
     "t": [
@@ -213,10 +259,35 @@ STEPS: dict[str, list[Production]] = {
         (strict("lower({})", str.lower), "t"),
         (strict("upper({})", str.upper), "t"),
         (strict("trim({})", lambda a: a.strip(" ")), "t"),
+        (strict("ltrim({}, 'aÅ')", lambda a: a.lstrip("aÅ")), "t"),
+        (strict("substring({} FROM 2 FOR 3)", lambda a: part_of(a, 2, 3)), "t"),
+        (strict("substring({}, -1, 3)", lambda a: part_of(a, -1, 3)), "t"),
+        (strict("left({}, 2)", lambda a: a[:2]), "t"),
+        (strict("left({}, -1)", lambda a: a[:-1]), "t"),
+        (strict("right({}, 2)", lambda a: a[-2:]), "t"),
+        (strict("right({}, -1)", lambda a: a[1:]), "t"),
+        (strict("replace({}, 'd', 'xy')", lambda a: a.replace("d", "xy")), "t"),
+        (strict("replace({}, {}, '%')", lambda a, b: a.replace(b, "%") if b else a), "tt"),
+        (loose("concat({}, NULL, {})", lambda a, b: (a or "") + (b or "")), "tt"),
     ],
-    "d": _shared("d"),
+    "d": [
+        *_shared("d"),
+        (strict("({} + 30)", lambda a: a + timedelta(days=30)), "d"),
+        (lambda a: strict("({} - {})", lambda x, y: x - timedelta(days=int(y)))(a, column("odd")), "d"),
+        (strict("CAST({} AS date)", lambda a: a.date()), "s"),
+    ],
+    "s": [
+        *_shared("s"),
+        (strict("CAST({} AS timestamp)", lambda a: datetime(a.year, a.month, a.day)), "d"),
+        (strict("({} + interval '1 month')", month_later), "s"),
+        (strict("({} - interval '40 days 1 hour')", lambda a: a - timedelta(days=40, hours=1)), "s"),
+        (strict("date_trunc('month', {})", month_start), "s"),
+        (strict("date_trunc('month', {})", month_start), "d"),
+        (strict("date_trunc('day', {})", lambda a: datetime(a.year, a.month, a.day)), "s"),
+    ],
     "b": [
-        *_shared("b"), *_compared("m"), *_compared("t"), *_compared("d"), *_compared("b"),
+        *_shared("b"), *_compared("m"), *_compared("t"), *_compared("d"), *_compared("s"), *_compared("b"),
+        (strict("starts_with({}, {})", str.startswith), "tt"),
         (strict("(NOT {})", lambda a: not a), "b"),
         (loose("({} AND {})", both), "bb"),
         (loose("({} OR {})", either), "bb"),
@@ -229,8 +300,11 @@ STEPS: dict[str, list[Production]] = {
     ],
     "f": [
         *((unknown(f"({{}} {s} {{}})"), parts) for s in "+-*/" for parts in ("ff", "fn", "nf")),
-        *((unknown(f"{f}({{}})"), "f") for f in ("sqrt", "ln", "exp", "abs", "sign", "floor", "round")),
+        *((unknown(f"{f}({{}})"), "f") for f in ("sqrt", "ln", "exp", "abs", "sign", "floor", "round", "trunc", "log", "degrees")),
         (unknown("round({}, 2)"), "f"),
+        *((unknown(f"power({{}}, {n})"), "f") for n in ("2", "3", "0.5", "-1", "0")),
+        (unknown("log(2, {})"), "f"),
+        (unknown("(width_bucket({}, -1, 2.5, 4) * 0.5)"), "f"),
         (unknown("(- {})"), "f"),
         (unknown("CAST({} AS float8)"), "n"),
         (unknown("CAST(CAST(least(greatest({}, -99), 1e6) AS int) AS float8)"), "f"),
@@ -245,7 +319,8 @@ STEPS: dict[str, list[Production]] = {
 
 @st.composite
 def drawn(draw: st.DrawFn, kind: str, depth: int = 4) -> Drawn:
-    """An expression of a kind: i(nteger), n(umber), m(oderate number), t(ext), d(ate), b(oolean), f(loat)."""
+    """An expression of a kind: i(nteger), n(umber), m(oderate number), t(ext), d(ate), (time)s(tamp),
+    b(oolean), f(loat)."""
     choices = st.integers(0, 10_000)
 
     def build(kind: str, depth: int) -> Drawn:

@@ -142,7 +142,7 @@ def test_the_name_and_types_are_the_expressions():
     assert key("born + 1").type == DATE
 
 
-KINDS = st.sampled_from(["i", "n", "m", "t", "d", "b", "f"])
+KINDS = st.sampled_from(["i", "n", "m", "t", "d", "s", "b", "f"])
 
 
 @pytest.fixture(scope="module")

@@ -85,6 +85,30 @@ def test_texts_mean_what_postgresql_says(rows: duckdb.DuckDBPyConnection, drawn:
 
 
 @CHECKS
+@given(drawn=grammar.drawn("d") | grammar.drawn("s"))
+def test_dates_mean_what_postgresql_says(rows: duckdb.DuckDBPyConnection, drawn: grammar.Drawn):
+    typed = attempt(drawn.text)
+    if typed is None:
+        return
+    held = values_of(rows, typed.sql)
+    assert held == [drawn.on(row) for row in range(SIZE)]
+    assert typed.nullable or None not in held
+    assert all(typed.first <= v <= typed.last for v in held if v is not None)
+
+
+@CHECKS
+@given(drawn=grammar.drawn("i") | grammar.drawn("m"))
+def test_moderate_numbers_mean_what_postgresql_says(rows: duckdb.DuckDBPyConnection, drawn: grammar.Drawn):
+    typed = attempt(drawn.text)
+    if typed is None or typed.scale is None:
+        return
+    held = [value_of(v, typed) for v in values_of(rows, typed.sql)]
+    assert held == [drawn.on(row) for row in range(SIZE)]
+    assert typed.nullable or None not in held
+    assert all(typed.low <= v <= typed.high for v in held if v is not None and typed.bounded)
+
+
+@CHECKS
 @given(drawn=grammar.drawn("f"))
 def test_floats_never_fail_and_their_steps_stay_inside(rows: duckdb.DuckDBPyConnection, drawn: grammar.Drawn):
     typed = attempt(drawn.text)
