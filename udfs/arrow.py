@@ -1,9 +1,11 @@
-"""HUGEINT lists between Arrow and numpy, without a Python step per row.
+"""Lists of numbers between Arrow and numpy, without a Python step per row.
 
 DuckDB hands HUGEINT[] over as list<decimal128(38, 0)>, whose buffer holds each value as two 64-bit words, low
-word first, in two's complement. All of HUGEINT arrives so, also beyond 38 digits.
+word first, in two's complement. All of HUGEINT arrives so, also beyond 38 digits. A DOUBLE is put in the low word,
+bit for bit, with a high word of 0.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -73,19 +75,23 @@ def present(array: Any) -> NDArray[np.bool_]:  # noqa: ANN401
 
 
 def pairs(array: Any) -> Pairs:  # noqa: ANN401
-    """Return a decimal128 array as pairs, zero where it is NULL."""
+    """Return a decimal128 or double array as pairs, zero where it is NULL."""
+    if pa.types.is_float64(array.type):
+        result = np.zeros((len(array), 2), dtype=np.uint64)
+        result[:, 0] = array.fill_null(0.0).to_numpy(zero_copy_only=False).view(np.uint64)
+        return result
     buffer = array.buffers()[1]
     if buffer is None or not len(array):
         return np.zeros((len(array), 2), dtype=np.uint64)
     words = np.frombuffer(buffer, dtype=np.uint64, count=2 * (array.offset + len(array)))
-    result: Pairs = words.reshape(-1, 2)[array.offset :]
+    result = words.reshape(-1, 2)[array.offset :]
     if array.null_count:
         result = np.where(present(array)[:, None], result, np.uint64(0))
     return result
 
 
 def read(column: Any) -> Lists:  # noqa: ANN401
-    """Return a HUGEINT[] column; a NULL element reads as 0."""
+    """Return a HUGEINT[] or DOUBLE[] column; a NULL element reads as 0."""
     array = single(column)
     offsets = array.offsets.to_numpy()
     starts, lengths, child = offsets[:-1], offsets[1:] - offsets[:-1], array.values
@@ -94,16 +100,21 @@ def read(column: Any) -> Lists:  # noqa: ANN401
     return Lists(pairs(child), starts, lengths, present(array), length, child.null_count > 0)
 
 
-def write(flat: Pairs, lengths: Offsets) -> Any:  # noqa: ANN401
-    """Return a HUGEINT[] column of the given lengths from its elements in order."""
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int32)
-    np.cumsum(lengths, out=offsets[1:])
-    return pa.ListArray.from_arrays(pa.array(offsets), numbers(flat.reshape(-1, 2)))
-
-
 def numbers(flat: Pairs) -> Any:  # noqa: ANN401
     """Return a HUGEINT column from pairs."""
     return pa.Array.from_buffers(_HUGEINT, len(flat), [None, pa.py_buffer(np.ascontiguousarray(flat))])
+
+
+def doubles(flat: Pairs) -> Any:  # noqa: ANN401
+    """Return a DOUBLE column from pairs."""
+    return pa.array(np.ascontiguousarray(flat[:, 0]).view(np.float64))
+
+
+def write(flat: Pairs, lengths: Offsets, column: Callable[[Pairs], Any] = numbers) -> Any:  # noqa: ANN401
+    """Return a column of lists of the given lengths from its elements in order."""
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    return pa.ListArray.from_arrays(pa.array(offsets), column(flat.reshape(-1, 2)))
 
 
 def integers(values: Pairs) -> list[int]:

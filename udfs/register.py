@@ -10,7 +10,7 @@ from typing import Any, Final
 import duckdb
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
-from udfs.functions.model import Function
+from udfs.functions.model import SYSTEM, Function
 from udfs.functions.table import functions
 from udfs.pool import Pool
 
@@ -28,12 +28,25 @@ def register(connection: duckdb.DuckDBPyConnection, pool: Pool | None = None) ->
     ...     connection.sql("SELECT count(*) > 4 FROM dp_functions()").fetchall()
     [(True,)]
     """
+    known: dict[str, list[Function]] = {}
     for function in functions(pool or _DEFAULT):
-        if function.run is None:
-            head = f"{function.name}({function.arguments})"
-            connection.execute(f"CREATE OR REPLACE TEMP MACRO {head} AS {function.body}")
-        else:
+        known.setdefault(function.name, []).append(function)
+        if function.run is not None:
             _create(connection, function, function.run)
+    for overloads in known.values():
+        if any(function.run is None for function in overloads):
+            connection.execute(_macro(overloads))
+
+
+def _macro(overloads: list[Function]) -> str:
+    bodies = ", ".join(f"({f.arguments}) AS {f.body or _call(f)}" for f in overloads)
+    return f"CREATE OR REPLACE TEMP MACRO {overloads[0].name}{bodies}"
+
+
+def _call(function: Function) -> str:
+    """The Arrow function of the macro's own name."""
+    names = ", ".join(argument.split()[0] for argument in function.arguments.split(", "))
+    return f"{SYSTEM}{function.name}({names})"
 
 
 def _create(connection: duckdb.DuckDBPyConnection, function: Function, run: Callable[..., Any]) -> None:

@@ -82,3 +82,12 @@ def test_chunks_are_joined_and_empty_columns_pass():
 def test_write():
     flat = arrow.from_integers([1, 2, 3])
     assert rows(arrow.write(flat, np.array([1, 0, 2]))) == [[1], [], [2, 3]]
+
+
+def test_lists_of_doubles_round_trip():
+    lists = arrow.read(pa.array([[1.5, None], [], None, [-0.0]], pa.list_(pa.float64())))
+    assert lists.holes
+    assert lists.lengths.tolist() == [2, 0, 0, 1]
+    flat = np.concatenate([lists.gather(np.array([i]), n)[0] for i, n in [(0, 2), (3, 1)]])
+    written = arrow.write(flat, np.array([2, 0, 1]), arrow.doubles)
+    assert written.to_pylist() == [[1.5, 0.0], [], [-0.0]]

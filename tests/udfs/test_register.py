@@ -45,6 +45,11 @@ def one(connection: duckdb.DuckDBPyConnection, sql: str) -> object:
         (f"dp_release([{2**127 - 1}::HUGEINT], [1], {SURE})", [TOP]),
         (f"dp_release([4, 5], [0, 1], {SURE})", [0, 5]),
         (f"dp_sum({2**90}::HUGEINT, 5, {SURE})", 2**90),
+        (f"dp_laplace(-7, 1000, {SURE})", -7),
+        (f"dp_laplace([4, NULL, 6], [0, 1, 2], {SURE})", [0, 0, 6]),
+        (f"dp_gaussian(-7, 1, {SURE})", -7),
+        (f"dp_gaussian([4, NULL, 6], [0, 1, 2], {SURE})", [0, 0, 6]),
+        (f"dp_interval(100, 10, {SURE}, 0.95)", {"low": 100, "high": 100}),
     ],
 )
 def test_answers(connection: duckdb.DuckDBPyConnection, call: str, answer: object):
@@ -59,12 +64,21 @@ def test_answers(connection: duckdb.DuckDBPyConnection, call: str, answer: objec
         ("dp_count(77123, 0.000999999)", "epsilon must be at least 0.001"),
         ("dp_count(77123, NULL)", "epsilon must be at least 0.001"),
         ("dp_sum(77123, -1, 1)", "a sensitivity must be a whole number"),
-        ("dp_sum(77123, NULL, 1)", "needs a list of sensitivities"),
-        ("dp_release([77123], NULL, 1)", "needs a list of sensitivities"),
-        ("dp_release([77123], [], 1)", "needs a list of sensitivities"),
+        ("dp_sum(77123, NULL, 1)", "every row needs a list of sensitivities"),
+        ("dp_release([77123], NULL, 1)", "every row needs a list of sensitivities"),
+        ("dp_release([77123], [], 1)", "every row needs a list of sensitivities"),
         ("dp_release([77123], [1, 2], 1)", "as many values as sensitivities"),
         ("dp_release([77123], [170141183460469231731687303715884105727], 1)", "a sensitivity must be"),
         ("dp_noise_sd(NULL, 1)", "a sensitivity must be"),
+        ("dp_laplace(77123, 1, 0)", "epsilon must be at least 0.001"),
+        ("dp_laplace(77123, -1, 1)", "a sensitivity must be a whole number"),
+        ("dp_gaussian(77123, 1, 0)", "rho must be at least 0.000000001"),
+        ("dp_gaussian(77123, NULL, 1)", "every row needs a list of sensitivities"),
+        ("dp_gaussian([77123], [1, 2], 1)", "as many values as sensitivities"),
+        ("dp_sum(77123.5, -1.5, 1)", "a sensitivity must be a finite number"),
+        ("dp_sum(77123.5, 'nan'::DOUBLE, 1)", "a sensitivity must be a finite number"),
+        ("dp_laplace(77123.5, 'inf'::DOUBLE, 1)", "a sensitivity must be a finite number"),
+        ("dp_release([77123.5], NULL, 1)", "every row needs a list of sensitivities"),
         ("dp_half_width(1, 1, 1.5)", "confidence must be between 0 and 1"),
         ("dp_half_width(1, 1, NULL)", "confidence must be between 0 and 1"),
     ],
@@ -78,7 +92,7 @@ def test_wrong_parameters_say_so_without_a_value(
 
 
 @pytest.mark.parametrize(
-    "call", ["dp_sum(3, 1.5, 1.0)", "dp_sum(3.5, 1, 1.0)", "dp_count(3, 1e0)", "dp_sum('3', 1, 1)"]
+    "call", ["dp_count(3.5, 1.0)", "dp_count(3, 1e0)", "dp_sum('3', 1, 1)", "dp_gaussian(true, 1, 1)"]
 )
 def test_nothing_is_rounded_in_silence(connection: duckdb.DuckDBPyConnection, call: str):
     with pytest.raises(duckdb.BinderException):
@@ -103,11 +117,61 @@ def test_planning_functions(connection: duckdb.DuckDBPyConnection):
     assert one(connection, f"SELECT dp_half_width({TOP}::HUGEINT, 0.001, 0.95)") == TOP
 
 
+@pytest.mark.parametrize(
+    ("call", "answer"),
+    [
+        ("dp_sum(5.25, 2, {})", 5.25),
+        ("dp_sum(NULL::DOUBLE, 2, {})", 0.0),
+        ("dp_sum('nan'::DOUBLE, 2, {})", 0.0),
+        ("dp_release([1.5, -7.25, 3], [2.5, 0.001, 0], {})", [1.5, -7.25, 0.0]),
+        ("dp_release(NULL::DOUBLE[], [1.5, 2], {})", [0.0, 0.0]),
+        ("dp_laplace(1e15, 2e13, {})", 1e15),
+        ("dp_laplace([1e-9, 3], [2.5e-10, 1], {})", [1e-9, 3]),
+        ("dp_gaussian(-3.75, 1e-3, {})", -3.75),
+    ],
+)
+def test_doubles_are_answered_on_a_lattice(connection: duckdb.DuckDBPyConnection, call: str, answer: object):
+    """Noise at this loss stays within 1e-4 of the sensitivity, at most 3: false alarm below 1e-15."""
+    assert one(connection, f"SELECT {call.format(SURE)}") == pytest.approx(answer, rel=2e-5, abs=3e-4)
+
+
+def test_a_released_double_is_a_multiple_of_the_lattice_step(connection: duckdb.DuckDBPyConnection):
+    """For a sensitivity of 1 the step is 2**-30, whatever the digits of the number."""
+    sql = "SELECT dp_sum(k / 3.0::DOUBLE, 1.0::DOUBLE, 0.5) FROM range(1000) t(k)"
+    for (released,) in connection.execute(sql).fetchall():
+        assert (released * 2**30).is_integer()
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("call", "sd"),
+    [
+        ("dp_laplace(0, 1000, 1)", 1414.2),
+        ("dp_laplace(0.0, 1000, 1)", 1414.2),
+        ("dp_laplace([0, 0], [1, 1000], 1)[2]", 2828.4),
+        ("dp_gaussian(0, 1000, 0.5)", 1000.0),
+        ("dp_gaussian(0.0, 1000, 0.5)", 1000.0),
+        ("dp_gaussian([0, 0], [1, 1000], 0.5)[2]", 1414.2),
+        ("dp_sum(0.0, 1000, 1)", 1385.0),
+    ],
+)
+def test_noise_is_of_the_right_size(connection: duckdb.DuckDBPyConnection, call: str, sd: float):
+    """20,000 draws: their variance is within 0.1 of itself but for a probability below 1e-6 (kurtosis at most 6)."""
+    variance = one(connection, f"SELECT var_pop(({call})::DOUBLE) FROM range(20000)")
+    assert variance == pytest.approx(sd**2, rel=0.1)
+
+
 def test_registering_again_and_from_a_cursor(connection: duckdb.DuckDBPyConnection):
     udfs.register(connection)
     with connection.cursor() as cursor:
         udfs.register(cursor)
         assert one(cursor, f"SELECT dp_count(5, {SURE})") == 5
+
+
+def test_a_cursor_has_the_functions_over_whole_numbers(connection: duckdb.DuckDBPyConnection):
+    with connection.cursor() as cursor:
+        for name in ("dp_release", "dp_laplace", "dp_gaussian"):
+            assert one(cursor, f"SELECT {name}([4, -5], [1, 1], {SURE})") == [4, -5]
 
 
 def test_a_pool_of_ones_own():

@@ -2,7 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+SYSTEM: Final = "system.main."
+"""Where Arrow functions are: a macro of the same name, which comes before, reaches one so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,7 +13,9 @@ class Function:
     """A function for SQL: its arguments as shown, and the Arrow function or the macro's body behind it.
 
     ``run`` gets one Arrow column per type of ``types`` and returns a column of ``returns``; without it the
-    function is the macro ``body``, which may use every function listed before it.
+    function is the macro ``body``, which may use every Arrow function and the macros listed before it. Macros of
+    one name are one macro with an overload for each, and one for the Arrow function of that name, if there is one.
+    What begins with ``_`` is not listed.
     """
 
     name: str

@@ -1,5 +1,6 @@
 """The public parameters of a function as values; what is wrong is refused before any data is read."""
 
+from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
@@ -12,12 +13,12 @@ EPSILON: Final = "DECIMAL(18,9)"
 """The type of a loss: it holds whole nano-epsilon."""
 
 
-def nano(epsilon: Any) -> NDArray[np.uint64]:  # noqa: ANN401 - pyarrow has no types
-    """Return epsilon in nano-epsilon, which is how DECIMAL(18,9) holds it; shape (rows,)."""
-    array = arrow.single(epsilon)
+def nano(loss: Any, least: str = "epsilon must be at least 0.001") -> NDArray[np.uint64]:  # noqa: ANN401 - pyarrow has no types
+    """Return a loss in nano-epsilon or nano-rho, which is how DECIMAL(18,9) holds it; shape (rows,)."""
+    array = arrow.single(loss)
     pairs = arrow.pairs(array)
     if array.null_count or pairs[:, 1].any():
-        raise InvalidMechanism("epsilon must be at least 0.001")
+        raise InvalidMechanism(least)
     return pairs[:, 0]
 
 
@@ -27,3 +28,11 @@ def sensitivities(column: Any) -> list[int]:  # noqa: ANN401
     if array.null_count:
         raise InvalidMechanism("a sensitivity must be a whole number between 0 and 10^38 - 1")
     return arrow.integers(arrow.pairs(array))
+
+
+def confidences(column: Any) -> list[Fraction]:  # noqa: ANN401
+    """Return the rows of a DOUBLE column, each as the decimal it prints as."""
+    levels = arrow.single(column).to_pylist()
+    if any(level is None or not 0 < level < 1 for level in levels):
+        raise InvalidMechanism("confidence must be between 0 and 1, both excluded")
+    return [Fraction(str(level)) for level in levels]

@@ -3,11 +3,15 @@
 from collections.abc import Callable
 from typing import Final
 
-from udfs.functions import staircase
+from udfs.functions import gaussian, laplace, staircase
 from udfs.functions.model import Function
 from udfs.pool import Pool
 
-FAMILIES: Final[tuple[Callable[[Pool], tuple[Function, ...]], ...]] = (staircase.functions,)
+FAMILIES: Final[tuple[Callable[[Pool], tuple[Function, ...]], ...]] = (
+    staircase.functions,
+    laplace.functions,
+    gaussian.functions,
+)
 
 
 def functions(pool: Pool) -> tuple[Function, ...]:
@@ -18,7 +22,9 @@ def functions(pool: Pool) -> tuple[Function, ...]:
 
 def _catalogue(listed: tuple[Function, ...]) -> Function:
     rows = ", ".join(
-        "(" + ", ".join(map(_literal, (f.name, f.arguments, f.returns, f.does))) + ")" for f in listed
+        "(" + ", ".join(map(_literal, (f.name, f.arguments, f.returns, f.does))) + ")"
+        for f in listed
+        if not f.name.startswith("_")
     )
     body = f'TABLE SELECT * FROM (VALUES {rows}) AS t("function", arguments, returns, description)'  # noqa: S608
     return Function("dp_functions", "", "TABLE", "this list", body=body)

@@ -1,6 +1,7 @@
 """Parameters as DuckDB hands them over, and the refusal of what is missing."""
 
 from decimal import Decimal
+from fractions import Fraction
 
 import pyarrow as pa
 import pytest
@@ -31,3 +32,13 @@ def test_sensitivities_are_there():
     assert parameters.sensitivities(whole(3, 2**80)) == [3, 2**80]
     with pytest.raises(InvalidMechanism, match="sensitivity"):
         parameters.sensitivities(whole(3, None))
+
+
+def test_confidences_are_decimals():
+    assert parameters.confidences(pa.array([0.95, 0.5])) == [Fraction(19, 20), Fraction(1, 2)]
+
+
+@pytest.mark.parametrize("wrong", [None, 0.0, 1.0, -1.0, 1.5, float("nan")])
+def test_confidence_is_a_probability(wrong: float | None):
+    with pytest.raises(InvalidMechanism, match="confidence"):
+        parameters.confidences(pa.array([0.5, wrong]))

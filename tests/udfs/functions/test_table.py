@@ -13,8 +13,9 @@ def test_functions_are_listed():
         relation = connection.sql("FROM dp_functions()")
         assert relation.columns == ["function", "arguments", "returns", "description"]
         listed = relation.fetchall()
-    assert listed == [(f.name, f.arguments, f.returns, f.does) for f in functions(Pool())[:-1]]
-    assert len({row[0] for row in listed}) == len(listed)
+    shown = [f for f in functions(Pool())[:-1] if not f.name.startswith("_")]
+    assert listed == [(f.name, f.arguments, f.returns, f.does) for f in shown]
+    assert len({row[:2] for row in listed}) == len(listed)
 
 
 def test_every_function_is_there_and_says_what_it_does():
@@ -23,5 +24,6 @@ def test_every_function_is_there_and_says_what_it_does():
         found = connection.execute(
             "SELECT function_name FROM duckdb_functions() WHERE function_name LIKE 'dp\\_%' ESCAPE '\\'"
         ).fetchall()
-    assert {row[0] for row in found} == {f.name for f in functions(Pool())}
-    assert all(f.does and (f.run is None) == bool(f.body) for f in functions(Pool()))
+    shown = [f for f in functions(Pool()) if not f.name.startswith("_")]
+    assert {row[0] for row in found} == {f.name for f in shown}
+    assert all(f.does and (f.run is None) == bool(f.body) for f in shown)

@@ -1,0 +1,40 @@
+"""The Arrow function behind every release where DuckDB does not lead: chunks without rows, and DOUBLE."""
+
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from udfs.functions.joint import lists, release, singles
+from udfs.functions.lattice import DOUBLES, INTEGERS, Lattice
+from udfs.functions.staircase import KIND
+from udfs.pool import Pool
+
+EPSILON = pa.decimal128(18, 9)
+
+
+@pytest.mark.parametrize(("lattice", "element"), [(INTEGERS, pa.decimal128(38, 0)), (DOUBLES, pa.float64())])
+def test_no_rows(lattice: Lattice, element: pa.DataType):
+    empty = pa.chunked_array([], pa.list_(element))
+    assert len(release(Pool(), KIND, lattice, empty, empty, pa.chunked_array([], EPSILON))) == 0
+
+
+def test_rows_of_many_parameters():
+    """Lengths, sensitivities and losses mixed within one chunk of DOUBLE, a NULL list among them."""
+    column = pa.list_(pa.float64())
+    values = pa.array([[1.5], [2.5, -3.0], None, [4.0], [None]], column)
+    widths = pa.array([[1e-6], [1e-6, 1e-6], [1e-6], [0.0], [2e-6]], column)
+    losses = pa.array([Decimal(10**6 + (i == 2)) for i in range(5)], EPSILON)
+    released = release(Pool(), KIND, DOUBLES, values, widths, losses).to_pylist()
+    for row, exact in zip(released, [[1.5], [2.5, -3.0], [0.0], [0.0], [0.0]], strict=True):
+        assert row == pytest.approx(exact, abs=1e-5)  # a false alarm has a probability below 1e-15
+
+
+def test_the_overloads_of_a_name():
+    found = lists(Pool(), KIND, "dp_x", "epsilon", "noise")
+    assert [(f.name, f.returns, f.run is None) for f in found] == [
+        ("dp_x", "HUGEINT[]", False),
+        ("_dp_x_doubles", "DOUBLE[]", False),
+        ("dp_x", "DOUBLE[]", True),
+    ]
+    assert [f.returns for f in singles("dp_x", "dp_x", "epsilon", "noise")] == ["HUGEINT", "DOUBLE"]

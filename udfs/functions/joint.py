@@ -1,0 +1,139 @@
+"""Lists of numbers released with one joint draw of noise a row, whatever the mechanism."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from udfs import arrow
+from udfs.functions import parameters
+from udfs.functions.lattice import DOUBLES, INTEGERS, Lattice
+from udfs.functions.model import SYSTEM, Function
+from udfs.pool import Pool
+from udfs.privacy import InvalidMechanism, Mechanism
+from udfs.randomness import Integers
+
+
+class Joint(Mechanism, Protocol):
+    """A mechanism that knows by how much one unit can move each component, in lattice steps."""
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The sensitivities."""
+        ...
+
+
+Best = Callable[[tuple[int, ...], int], Joint]
+"""From sensitivities in lattice steps and a loss in nano to a mechanism."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How a family finds its mechanism, and what it says of a loss that is none."""
+
+    best: Best
+    least: str = "epsilon must be at least 0.001"
+
+
+Group = tuple[Joint, arrow.Pairs, NDArray[np.int64]]
+"""A mechanism, the sensitivities as given, and the rows of a chunk that it answers."""
+
+
+def release(
+    pool: Pool,
+    kind: Kind,
+    lattice: Lattice,
+    values: Any,  # noqa: ANN401 - pyarrow has no types
+    widths: Any,  # noqa: ANN401
+    loss: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
+    """Add a joint draw to each row's list; parameters are checked and noise drawn before values are read."""
+    sensitivities = arrow.read(widths)
+    lengths = sensitivities.lengths
+    if sensitivities.holes or (sensitivities.length < 1 and not (sensitivities.valid & (lengths > 0)).all()):
+        raise InvalidMechanism("every row needs a list of sensitivities, none of them NULL")
+    if not len(lengths):
+        return values
+    groups = list(_groups(sensitivities, parameters.nano(loss, kind.least), kind.best, lattice))
+    noise = [pool.take(mechanism, len(rows)) for mechanism, _, rows in groups]
+    lists = arrow.read(values)
+    alike = lists.length == sensitivities.length > 0
+    if not alike and not (lists.lengths == lengths)[lists.valid].all():
+        raise InvalidMechanism("every row needs as many values as sensitivities")
+    if len(groups) == 1:
+        mechanism, key, _ = groups[0]
+        whole = _noisy(lists.whole(len(mechanism.widths)), mechanism, key, noise[0], lattice)
+        return arrow.write(whole, lengths, lattice.column)
+    starts = np.cumsum(lengths) - lengths
+    result = np.empty((int(lengths.sum()), 2), dtype=np.uint64)
+    for (mechanism, key, rows), drawn in zip(groups, noise, strict=True):
+        places = starts[rows][:, None] + np.arange(len(mechanism.widths))
+        chosen = lists.gather(rows, len(mechanism.widths))
+        result[places] = _noisy(chosen, mechanism, key, drawn, lattice)
+    return arrow.write(result, lengths, lattice.column)
+
+
+def _noisy(
+    values: arrow.Pairs, mechanism: Joint, key: arrow.Pairs, noise: Integers, lattice: Lattice
+) -> arrow.Pairs:
+    result = arrow.add(lattice.steps(values, key), noise)
+    if 0 in mechanism.widths:
+        # What nobody can move is the sum of no rows, whatever was passed: no way around the noise.
+        result[:, [width == 0 for width in mechanism.widths]] = 0
+    return lattice.numbers(result, key)
+
+
+def _groups(widths: arrow.Lists, nano: NDArray[np.uint64], best: Best, lattice: Lattice) -> Iterator[Group]:
+    """Group the rows by (sensitivities, loss)."""
+    rows = np.arange(len(nano))
+    for length in [widths.length] if widths.length > 0 else np.unique(widths.lengths).tolist():
+        chosen = rows if widths.length > 0 else rows[widths.lengths == length]
+        keys = widths.whole(length) if widths.length > 0 else widths.gather(chosen, length)
+        if (keys == keys[:1]).all() and (nano[chosen] == nano[chosen[:1]]).all():
+            yield best(lattice.widths(keys[0]), int(nano[chosen[0]])), keys[0], chosen
+            continue
+        table = np.column_stack([keys.reshape(len(chosen), -1), nano[chosen]])
+        different, which = np.unique(table, axis=0, return_inverse=True)
+        for index, row in enumerate(different):
+            key = row[:-1].reshape(-1, 2)
+            yield best(lattice.widths(key), int(row[-1])), key, chosen[which.ravel() == index]
+
+
+def lists(pool: Pool, kind: Kind, name: str, loss: str, does: str) -> tuple[Function, ...]:
+    """Return ``name`` over lists of whole numbers and over lists of DOUBLE; ``loss`` names its parameter."""
+    arguments = f"numbers HUGEINT[], sensitivities HUGEINT[], {loss} {parameters.EPSILON}"
+    rule = "NULL counts as 0, the sum of no rows, and so does a number of sensitivity 0"
+    return (
+        _arrow(pool, kind, INTEGERS, name, arguments, f"{does}; {rule}"),
+        _arrow(pool, kind, DOUBLES, f"_{name}_doubles", "", ""),
+        Function(
+            name,
+            arguments.replace("HUGEINT", "DOUBLE"),
+            "DOUBLE[]",
+            f"{does}, on a lattice of at least 2^30 steps per sensitivity; {rule}, and so does NaN",
+            body=f"_{name}_doubles(numbers, sensitivities, {loss})",
+        ),
+    )
+
+
+def singles(name: str, lists: str, loss: str, does: str) -> tuple[Function, ...]:
+    """Return ``name`` over one whole number and over one DOUBLE, by way of the functions over ``lists``."""
+    return tuple(
+        Function(
+            name,
+            f"number {lattice.type}, sensitivity {lattice.type}, {loss} {parameters.EPSILON}",
+            lattice.type,
+            does,
+            body=f"{function}([number], [sensitivity], {loss})[1]",
+        )
+        for lattice, function in ((INTEGERS, f"{SYSTEM}{lists}"), (DOUBLES, f"_{lists}_doubles"))
+    )
+
+
+def _arrow(pool: Pool, kind: Kind, lattice: Lattice, name: str, arguments: str, does: str) -> Function:
+    column = f"{lattice.type}[]"
+    run = partial(release, pool, kind, lattice)
+    return Function(name, arguments, column, does, (column, column, parameters.EPSILON), run)
