@@ -1,6 +1,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
-.PHONY: env demo test check bench serve audit clean
+.PHONY: env demo test check bench bench-peers serve audit clean
 
 env: .venv/ready
 .venv/ready: pyproject.toml
@@ -24,11 +24,20 @@ check: env         ## format, lint, types, import contracts, docs
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q tests/test_docs.py tests/test_layout.py tests/test_proofs.py tests/test_taint.py
 
-bench: env         ## ratios against bare DuckDB, side by side
+bench: env         ## ratios against bare DuckDB, side by side; noise values per second
 	$(BIN)/python -m tests.bench
+
+bench-peers: .venv-peers/ready env  ## errors and speed beside OpenDP and diffprivlib, in an environment of their own
+	$(BIN)/python -m tests.bench.utility --peers .venv-peers/bin/python
+	$(BIN)/python -m tests.bench --peers .venv-peers/bin/python
+
+.venv-peers/ready:
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/pip install --quiet --disable-pip-version-check 'opendp==0.16.*' 'diffprivlib==0.6.*' 'scikit-learn<1.8'
+	@touch $@
 
 audit: env         ## sampled privacy tests
 	$(BIN)/pytest -q -m statistical
 
 clean:
-	rm -rf .venv build dist *.egg-info
+	rm -rf .venv .venv-peers build dist *.egg-info

@@ -1,4 +1,7 @@
-"""``python -m tests.bench [--small] [--json FILE]``: the proxy beside bare DuckDB, in one run."""
+"""``python -m tests.bench [--small] [--peers PYTHON] [--json FILE]``: the proxy beside DuckDB, then the mechanisms.
+
+``--peers`` names an interpreter that has OpenDP and diffprivlib; they then do the mechanisms' work as well.
+"""
 
 import argparse
 import json
@@ -11,27 +14,33 @@ from pathlib import Path
 
 import duckdb
 
+from tests.bench import mechanisms
 from tests.bench.cases import CASES, Bench
 from tests.bench.data import FULL, QUICK, make
 from tests.bench.proxy import serving
-from tests.bench.report import Line, as_json, table
+from tests.bench.report import Line, as_json, markdown, table
 from tests.bench.timing import fsync_time
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and end with status 1 where a target is missed."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__.splitlines()[0])
     parser.add_argument(
         "--small", action="store_true", help="few rows and runs: shows that it works, not how fast"
     )
+    parser.add_argument("--peers", type=Path, metavar="PYTHON", help="measure OpenDP and diffprivlib with it")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers here as well")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="dpproxy-bench-") as folder:
         lines = measure(Path(folder), small=options.small)
-    sys.stdout.write(table(lines) + "\n")
+    say("the mechanisms")
+    drawn = list(mechanisms.measure(options.peers, small=options.small))
+    sys.stdout.write(f"{table(lines)}\n\n{markdown(mechanisms.rows(drawn))}\n")
     if options.json is not None:
-        options.json.write_text(json.dumps(as_json(lines), indent=2) + "\n", encoding="utf-8")
-    return 1 if not options.small and any(line.verdict == "MISSED" for line in lines) else 0
+        numbers = as_json(lines) + mechanisms.as_json(drawn)
+        options.json.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+    missed = any(line.verdict == "MISSED" for line in lines) or not all(line.met for line in drawn)
+    return 1 if missed and not options.small else 0
 
 
 def measure(folder: Path, *, small: bool) -> list[Line]:

@@ -57,8 +57,12 @@ def number(value: float) -> str:
 
 def table(lines: Sequence[Line]) -> str:
     """A Markdown table."""
-    rows = [list(COLUMNS), *([show(line) for show in COLUMNS.values()] for line in lines)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(COLUMNS))]
+    return markdown([list(COLUMNS), *([show(line) for show in COLUMNS.values()] for line in lines)])
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of cells, the head first."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     texts = [
         "| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |" for row in rows
     ]

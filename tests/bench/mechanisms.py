@@ -1,0 +1,180 @@
+"""The mechanisms of ``udfs``: noise values per second from SQL, single releases from Python, other libraries beside."""
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+from scipy.stats import spearmanr
+
+import udfs
+from tests.bench.report import number
+from tests.bench.timing import timed
+from udfs.mechanisms import Staircase
+from udfs.pool import Pool
+from udfs.privacy import NANO
+
+LEAST_RATE = 1e6
+MOST_MICROSECONDS = 100.0
+PEERS = ("OpenDP", "diffprivlib")
+COUNT, THREE = Staircase.best((1,), NANO), Staircase.best((1, 10, 100), NANO)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A mechanism at epsilon 1: its name, what it is among the peers', and how it is asked for."""
+
+    name: str
+    key: str
+    sql: str
+    """Takes ``{rows}``."""
+    values: int
+    """Drawn for each row."""
+    call: Callable[[], object]
+    """One release, nothing drawn ahead."""
+
+
+WORKS = (
+    Work(
+        "staircase, one value",
+        "one",
+        "SELECT sum(dp_release([i], [1], 1)[1]) FROM range({rows}) AS t(i)",
+        1,
+        lambda: COUNT.draw(1),
+    ),
+    Work(
+        "staircase, three jointly",
+        "three",
+        "SELECT sum(dp_release([i, i, i], [1, 10, 100], 1)[1]) FROM range({rows}) AS t(i)",
+        3,
+        lambda: THREE.draw(1),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One measurement of all libraries; None where a library has no such thing or was not asked."""
+
+    what: str
+    unit: str
+    ours: float
+    peers: tuple[float | None, ...]
+    target: str = ""
+    met: bool = True
+
+
+def rates(peers: dict[str, dict[str, float]], *, small: bool) -> Iterator[Measured]:
+    """The fastest of some runs: other work on the machine only ever makes one slower."""
+    rows = 20_000 if small else 1_000_000
+    with duckdb.connect() as connection:
+        udfs.register(connection, Pool())
+        for work in WORKS:
+            sql = work.sql.format(rows=rows // work.values)
+            fastest = min(
+                timed(lambda sql=sql: connection.sql(sql).fetchall()) for _ in range(2 if small else 5)
+            )
+            rate = rows // work.values * work.values / fastest * 1000
+            others = tuple(peers.get(work.key, {}).get(name) for name in PEERS)
+            met = rate >= LEAST_RATE
+            yield Measured(f"{work.name}, from SQL", "values/s", rate, others, f">= {LEAST_RATE:g}", met)
+
+
+def singles(peers: dict[str, dict[str, float]], *, small: bool) -> Iterator[Measured]:
+    """Medians of single releases in Python."""
+    for work in WORKS:
+        yield single(f"{work.name}, one release", work.call, peers.get(work.key, {}), small=small)
+    pool = Pool()
+    yield single("staircase, one value, drawn ahead", lambda: pool.take(COUNT, 1), {}, small=small)
+    pool.close()
+
+
+def single(what: str, call: Callable[[], object], peers: dict[str, float], *, small: bool) -> Measured:
+    call()
+    median = float(np.median([timed(call) for _ in range(100 if small else 5000)])) * 1000
+    others = tuple(peers.get(name) for name in PEERS)
+    return Measured(what, "us", median, others, f"<= {MOST_MICROSECONDS:g}", median <= MOST_MICROSECONDS)
+
+
+def correlation(draw: Callable[[], object], calls: int) -> float:
+    """Spearman's rank correlation of the time of a draw and the size of its noise."""
+    times, sizes = [], []
+    for _ in range(calls):
+        begun = time.perf_counter()
+        drawn = draw()
+        times.append(time.perf_counter() - begun)
+        sizes.append(abs(int(np.asarray(drawn).ravel()[0])))
+    return float(spearmanr(times, sizes).statistic)
+
+
+def correlations(peers: dict[str, float], *, small: bool) -> Iterator[Measured]:
+    """Noise of scale 1000; no correlation at all stays within 5 / sqrt(calls) but for 1 run in 1.7 million."""
+    mechanism, pool = Staircase.best((1000,), NANO), Pool()
+    calls = 500 if small else 20_000
+    others = tuple(peers.get(name) for name in PEERS)
+    most = 5 / calls**0.5
+    for what, beside, draw in (
+        ("one release", others, lambda: mechanism.draw(1)),
+        ("drawn ahead", (None,) * len(PEERS), lambda: pool.take(mechanism, 1)),
+    ):
+        found = correlation(draw, calls)
+        name = f"time and size of the noise, {what}"
+        yield Measured(name, "Spearman", found, beside, f"within {most:.3f}", abs(found) <= most)
+    pool.close()
+
+
+def asked(python: Path | None, request: dict[str, object]) -> dict[str, dict[str, dict[str, float]]]:
+    """What the peers answer; nothing where there is no environment with them."""
+    if python is None:
+        return {}
+    script = Path(__file__).with_name("peers.py")
+    done = subprocess.run(
+        [str(python), str(script)], input=json.dumps(request), capture_output=True, text=True, check=True
+    )
+    answer: dict[str, dict[str, dict[str, float]]] = json.loads(done.stdout)
+    return answer
+
+
+def measure(python: Path | None, *, small: bool) -> Iterator[Measured]:
+    """Every line of the section."""
+    size = {"count": 2000, "calls": 100} if small else {"count": 200_000, "calls": 5000}
+    peers = asked(python, {"speed": size})
+    yield from rates(peers.get("rates", {}), small=small)
+    yield from singles(peers.get("microseconds", {}), small=small)
+    yield from correlations(peers.get("spearman", {}), small=small)
+
+
+def rows(measured: Sequence[Measured]) -> list[list[str]]:
+    """Cells of a table, its head first."""
+    head = ["", "udfs", *PEERS, "target", "verdict"]
+    return [
+        head,
+        *([m.what, *(shown(x, m.unit) for x in (m.ours, *m.peers)), m.target, verdict(m)] for m in measured),
+    ]
+
+
+def shown(value: float | None, unit: str) -> str:
+    """With its unit; rates in thousands."""
+    if value is None:
+        return ""
+    match unit:
+        case "values/s":
+            return f"{value / 1000:,.0f} k/s"
+        case "Spearman":
+            return f"{value:+.3f}"
+        case _:
+            return f"{number(value)} {unit}"
+
+
+def verdict(measured: Measured) -> str:
+    """``met`` or ``MISSED``."""
+    return "met" if measured.met else "MISSED"
+
+
+def as_json(measured: Sequence[Measured]) -> list[dict[str, object]]:
+    """For a file that later runs are compared with."""
+    return [asdict(m) for m in measured]
