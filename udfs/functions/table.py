@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from udfs.functions import gaussian, laplace, staircase
+from udfs.functions import gaussian, laplace, refinement, staircase
 from udfs.functions.model import Function
 from udfs.pool import Pool
 
@@ -11,6 +11,7 @@ FAMILIES: Final[tuple[Callable[[Pool], tuple[Function, ...]], ...]] = (
     staircase.functions,
     laplace.functions,
     gaussian.functions,
+    refinement.functions,
 )
 
 

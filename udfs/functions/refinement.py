@@ -1,0 +1,141 @@
+"""Knowledge refinement: one draw from a prior written as text, moved towards the truth."""
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from udfs import arrow
+from udfs.functions import parameters
+from udfs.functions.model import Function
+from udfs.mechanisms.refinement import Refinement
+from udfs.pool import Pool
+from udfs.prior_notation import parse
+from udfs.privacy import InvalidMechanism
+
+Group = tuple[Refinement, NDArray[np.int64]]
+"""A refinement, and the rows of a chunk that it answers."""
+
+KINDS: Final[dict[str, Callable[..., Refinement]]] = {
+    "statistical": Refinement.statistical,
+    "individual": Refinement.individual,
+}
+_PARAMETERS: Final = ("VARCHAR", parameters.EPSILON, "VARCHAR", "DOUBLE")
+_SHOWN: Final = "prior VARCHAR, epsilon DECIMAL(18,9), kind VARCHAR, delta DOUBLE"
+
+
+def numbers(truths: Any, prior: Any, epsilon: Any, kind: Any, delta: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
+    """Answer for truths that are numbers; parameters are checked before any of them is read."""
+    groups = list(_groups(prior, epsilon, kind, delta))
+    if any(refinement.prior.labelled for refinement, _ in groups):
+        raise InvalidMechanism("this prior is over text, and the truth is a number")
+    array = arrow.single(truths)
+    values = array.to_numpy(zero_copy_only=False).astype(np.float64)  # NULL becomes NaN
+    result = np.empty(len(values))
+    for refinement, rows in groups:
+        if refinement.prior.distance == "absolute":
+            result[rows] = refinement.release_numbers(values[rows])
+        else:
+            result[rows] = refinement.release_all(values[rows].tolist())
+    return pa.array(result)
+
+
+def texts(truths: Any, prior: Any, epsilon: Any, kind: Any, delta: Any) -> Any:  # noqa: ANN401
+    """Answer for truths that are text; parameters are checked before any of them is read."""
+    groups = list(_groups(prior, epsilon, kind, delta))
+    if not all(refinement.prior.labelled for refinement, _ in groups):
+        raise InvalidMechanism("this prior is over numbers, and the truth is text")
+    array = arrow.single(truths)
+    values = np.array([*array.to_pylist(), None], dtype=object)[:-1]
+    result = np.empty(len(values), dtype=object)
+    for refinement, rows in groups:
+        result[rows] = refinement.release_all(values[rows].tolist())
+    return pa.array(result, type=pa.string())
+
+
+def error(prior: Any, epsilon: Any, kind: Any, delta: Any) -> Any:  # noqa: ANN401
+    """Return the expected distance of the answer from the truth, where the truth is drawn from the prior."""
+    result = np.empty(len(arrow.single(prior)))
+    for refinement, rows in _groups(prior, epsilon, kind, delta):
+        result[rows] = refinement.expected_distance
+    return pa.array(result)
+
+
+def _groups(prior: Any, epsilon: Any, kind: Any, delta: Any) -> Iterator[Group]:  # noqa: ANN401
+    """Group the rows by their parameters."""
+    texts_, kinds = (arrow.single(column).dictionary_encode() for column in (prior, kind))
+    deltas = arrow.single(delta).dictionary_encode()
+    for column, name in ((texts_, "a prior"), (kinds, "a kind"), (deltas, "a delta")):
+        if column.null_count:
+            raise InvalidMechanism(f"a refinement needs {name} on every row")
+    codes = [column.indices.to_numpy().astype(np.uint64) for column in (texts_, kinds, deltas)]
+    keys = np.column_stack([parameters.nano(epsilon), *codes])
+    if (keys == keys[:1]).all():
+        different, which = keys[:1], np.zeros(len(keys), dtype=np.int64)
+    else:
+        different, which = np.unique(keys, axis=0, return_inverse=True)
+    named = [column.dictionary.to_pylist() for column in (texts_, kinds, deltas)]
+    for index, (nano, *places) in enumerate(different.tolist()):
+        written = [names[place] for names, place in zip(named, places, strict=True)]
+        yield _refinement(nano, *written), np.flatnonzero(which.ravel() == index)
+
+
+@lru_cache(maxsize=256)
+def _refinement(nano: int, prior: str, kind: str, delta: float) -> Refinement:
+    if kind not in KINDS:
+        raise InvalidMechanism(f"the kind of a refinement is {' or '.join(KINDS)}")
+    if not 0 <= delta < 1:
+        raise InvalidMechanism("delta must be at least 0 and below 1")
+    return KINDS[kind](parse(prior), nano, Fraction(repr(delta)))
+
+
+def functions(_: Pool) -> tuple[Function, ...]:
+    """Return the functions of this family."""
+    return (
+        Function(
+            "dp_prior",
+            'family, "values", masses, distances := NULL',
+            "VARCHAR",
+            "a prior as text from lists: of the family table, nominal, ordinal, histogram or custom",
+            body="family || '(' || to_json(\"values\") || ', ' || to_json(masses) "
+            "|| CASE WHEN distances IS NULL THEN '' ELSE ', ' || to_json(distances) END || ')'",
+        ),
+        Function(
+            "dp_refine_number",
+            f"truth DOUBLE, {_SHOWN}",
+            "DOUBLE",
+            "dp_refine of a number; NULL, and what the prior cannot place, is answered by a draw from the prior",
+            ("DOUBLE", *_PARAMETERS),
+            numbers,
+        ),
+        Function(
+            "dp_refine_text",
+            f"truth VARCHAR, {_SHOWN}",
+            "VARCHAR",
+            "dp_refine of a text; NULL, and what the prior does not name, is answered by a draw from the prior",
+            ("VARCHAR", *_PARAMETERS),
+            texts,
+        ),
+        Function(
+            "dp_refine",
+            "truth DOUBLE, prior, epsilon, kind, delta := 0",
+            "DOUBLE, or VARCHAR where the truth is",
+            "one value of the prior, moved towards the truth: kind statistical for a query over many units, "
+            "individual for the value of one unit, NULL if it is absent",
+            body="dp_refine_number(truth, prior, epsilon, kind, delta), "
+            "(truth VARCHAR, prior, epsilon, kind, delta := 0) AS "
+            "dp_refine_text(truth, prior, epsilon, kind, delta)",
+        ),
+        Function(
+            "dp_refine_error",
+            _SHOWN,
+            "DOUBLE",
+            "the expected distance of the answer of dp_refine from the truth, where the prior is right",
+            _PARAMETERS,
+            error,
+        ),
+    )
