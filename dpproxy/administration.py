@@ -1,18 +1,31 @@
 """Privacy statements over the wire: who may send them, and what they answer."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import NANO, Account
-from dpproxy.errors import NotGranted, Unsupported
+from dpproxy.accounting.model import NANO, Account, Debit, format_epsilon, nano_limit
+from dpproxy.errors import BoundsMissing, InvalidParameter, NotGranted
 from dpproxy.pgtypes import Column, Schema
-from dpproxy.plan import Answer, Caller
-from dpproxy.policy.model import Policy
+from dpproxy.plan import Answer, Caller, Notice
+from dpproxy.policy import amounts
+from dpproxy.policy.dump import alter_table
+from dpproxy.policy.model import Policy, Scalar, TablePolicy
 from dpproxy.policy.parser import parse
 from dpproxy.policy.show import Listed, show_budgets, show_grants, show_policy
-from dpproxy.policy.statements import Listing, Show, Statement, Suggest
+from dpproxy.policy.statements import Amount, Listing, Name, Show, Statement, Suggest
 from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.suggest import SUGGESTED, suggest
+from dpproxy.policy.suggest_column import between
+from dpproxy.policy.suggest_probe import CONFIDENCE, Probe, asked, probe
+from dpproxy.policy.suggest_unit import Proposal
+from dpproxy.policy.units import unit_table
+from dpproxy.policy.usable import usable
+
+Rows = list[tuple[object, ...]]
+Ask = Callable[[Policy, str, Mapping[str, str]], tuple[Rows, int]]
+"""Asks a charged statement under a policy and settings; its rows, and what they cost in nano-epsilon."""
 
 
 def read(sql: str, caller: Caller) -> Statement:
@@ -41,7 +54,7 @@ def run(sql: str, caller: Caller, store: PolicyStore, schema: Schema, ledger: Le
     """List, propose or change the policy; a change is durable before it is answered."""
     statement = read(sql, caller)
     if isinstance(statement, Suggest):
-        return _suggest(statement, store.current, schema)
+        return _proposed(suggest(store.current, schema, statement.table))
     if isinstance(statement, Show):
         policy = store.current
         spent = {name: Fraction(ledger.spent(Account.budget(name)), NANO) for name in policy.budgets}
@@ -51,15 +64,88 @@ def run(sql: str, caller: Caller, store: PolicyStore, schema: Schema, ledger: Le
     return Answer(_tag(sql))
 
 
-def _suggest(statement: Suggest, policy: Policy, schema: Schema) -> Answer:
-    if statement.epsilon is not None:
-        raise Unsupported(
-            "SUGGEST PRIVACY WITH EPSILON needs released quantiles, which are not there yet",
-            hint="SUGGEST PRIVACY FOR ...; reads no row and costs nothing.",
-            position=statement.epsilon.position,
-        )
+def is_probe(statement: Statement) -> bool:
+    """Whether a statement reads rows, and is charged for it."""
+    return isinstance(statement, Suggest) and statement.epsilon is not None
+
+
+def run_probe(statement: Statement, policy: Policy, schema: Schema, ledger: Ledger, ask: Ask) -> Answer:
+    """Propose bounds, too, from counts that are released at the statement's epsilon.
+
+    The columns share the epsilon; the ceiling has to have all of it before the first of them is asked.
+
+    Raises:
+        BoundsMissing: the table has no unit or no ceiling yet.
+        BudgetExceeded: the ceiling has less left.
+    """
+    if not isinstance(statement, Suggest) or statement.epsilon is None:
+        raise AssertionError("no probe")
+    table = statement.table.text
     proposed = suggest(policy, schema, statement.table)
-    return Answer("SUGGEST", SUGGESTED, [(one.statement, one.reason) for one in proposed])
+    probes = {one.unbounded: _probe(schema, table, one) for one in proposed}
+    found = {name: one for name, one in probes.items() if one is not None}
+    if not found:
+        return _proposed(proposed)
+    fitting, _ = usable(policy, schema)
+    owner = _owner(fitting, statement.table)
+    share = _share(statement.epsilon, len(found))
+    limit = None if owner.ceiling is None else nano_limit(owner.ceiling.epsilon)
+    ledger.check([Debit(Account.ceiling(owner.name), limit)], share * len(found))
+    wide = asked(fitting, table, found.values())
+    given = {"dp.epsilon": format_epsilon(share), "dp.confidence": CONFIDENCE}
+    cost = 0
+    for index, one in enumerate(proposed):
+        if one.unbounded in found:
+            rows, paid = ask(wide, found[one.unbounded].sql(table), given)
+            proposed[index] = _bounded(table, one, found[one.unbounded].bounds(rows), format_epsilon(share))
+            cost += paid
+    notice = Notice(f'cost {format_epsilon(cost)} epsilon of the ceiling of table "{owner.name}"')
+    return replace(_proposed(proposed), notices=(notice,))
+
+
+def _proposed(found: list[Proposal]) -> Answer:
+    return Answer("SUGGEST", SUGGESTED, [(one.statement, one.reason) for one in found])
+
+
+def _probe(schema: Schema, table: str, proposal: Proposal) -> Probe | None:
+    column = None if proposal.unbounded is None else schema.column(table, proposal.unbounded)
+    return None if column is None else probe(column)
+
+
+def _owner(policy: Policy, table: Name) -> TablePolicy:
+    """The table whose ceiling pays."""
+    declared = policy.tables.get(table.text)
+    owner = None if declared is None or declared.unit is None else unit_table(policy, table.text)
+    if owner is None or owner.ceiling is None:
+        raise BoundsMissing(
+            f'table "{table.text}" has no privacy unit with a ceiling that could pay',
+            hint="First declare the key and the ceiling that SUGGEST PRIVACY FOR ...; proposes.",
+            position=table.position,
+        )
+    return owner
+
+
+def _share(amount: Amount, columns: int) -> int:
+    """The loss of one column, in nano-epsilon."""
+    share = nano_limit(amounts.epsilon(amount)) // columns
+    if share < amounts.LEAST_EPSILON * NANO:
+        raise InvalidParameter(
+            f"{amount.clause} is too little for {columns} columns",
+            hint="Each takes 0.001 at least.",
+            position=amount.position,
+        )
+    return share
+
+
+def _bounded(table: str, proposal: Proposal, bounds: tuple[Scalar, Scalar] | None, epsilon: str) -> Proposal:
+    if bounds is None:
+        return replace(
+            proposal, reason=f"{proposal.reason}; counts released at epsilon {epsilon} show no bounds"
+        )
+    reason = (
+        f"counts released at epsilon {epsilon} show rows from mark to mark; what is outside is moved to them"
+    )
+    return Proposal(alter_table(table, proposal.unbounded, f"{between(*bounds)};"), reason)
 
 
 def _list(statement: Show, policy: Policy, spent: dict[str, Fraction]) -> Listed:

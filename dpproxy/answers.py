@@ -86,7 +86,7 @@ class Answers:
     def _part(self, asking: Asking, part: Part, earlier: Relations) -> tuple[Released[pa.Table], int]:
         if part.vacuous:
             return self._release.zeros(part), 0
-        values = tuple(self._release.value(sql, earlier) for sql in part.inputs)
+        values = tuple(self._release.value(sql, earlier) for _, sql in part.inputs)
         question = Question(part, values, payment.release_key(part, values, asking.plan.data_version))
         if not earlier and len(asking.plan.charged) > 1:
             self._check_affordable(asking, question)
@@ -152,7 +152,9 @@ class Answers:
             self._release.prepare(part)
         asking.check()
         reservation = self._ledger.reserve(charge)
-        parameters = [*([self._secret.hex()] if part.truncated else []), *question.values]
+        parameters = {str(n): v for (n, _), v in zip(part.inputs, question.values, strict=True)}
+        if part.truncated:
+            parameters["1"] = self._secret.hex()
         few = part.key_types if part.mechanism is not None and part.groups <= FEW else None
         session = asking.caller.session
         exact = self._backend.run(part.exact, parameters, session, few=few, cancelled=asking.cancelled)

@@ -177,8 +177,10 @@ class Engine:
 
     def _prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
         if is_privacy_statement(sql):
-            listed = administration.columns(administration.read(sql, caller), self.policy)
-            return Prepared(sql, (), listed, charged=False, body=_Body("administer"))
+            statement = administration.read(sql, caller)
+            listed = administration.columns(statement, self.policy)
+            is_probe = administration.is_probe(statement)
+            return Prepared(sql, (), listed, is_probe, _Body("probe" if is_probe else "administer"))
         policy = self.policy
         key = (sql, tuple(types), _planned_by(policy, caller, settings))
         kept = self._statements.get(key)
@@ -215,12 +217,31 @@ class Engine:
             match body.kind:
                 case "administer":
                     return administration.run(prepared.sql, caller, self._store, self._schema, self._ledger)
+                case "probe":
+                    return self._probe(caller, prepared.sql, settings)
                 case "describe":
                     return self._describe(caller, body, values, settings)
                 case "explain":
                     return self._explain(caller, prepared.sql, body, values, settings)
                 case _:
                     return self._query(caller, prepared, body, values, settings)
+
+    def _probe(self, caller: Caller, sql: str, settings: Settings) -> Answer:
+        session = self._session(caller.session)
+        own = {"dp.session_epsilon": settings["dp.session_epsilon"]}
+
+        def ask(policy: Policy, sql: str, given: Settings) -> tuple[list[tuple[object, ...]], int]:
+            def planned(losses: tuple[Loss, ...] | None) -> Plan:
+                context = self._context(policy, caller, {**session_settings.DEFAULTS, **own, **given}, losses)
+                plan = plan_query(accept(parse(sql)), context, Parameters())
+                if not isinstance(plan, Plan):
+                    raise TypeError("a probe reads protected rows")
+                return plan
+
+            return self._answers.rows(Asking(caller, planned(None), session.cancelled.is_set), planned)
+
+        statement = administration.read(sql, caller)
+        return administration.run_probe(statement, self._store.current, self._schema, self._ledger, ask)
 
     def _query(
         self, caller: Caller, prepared: Prepared, body: _Body, values: Sequence[object], settings: Settings

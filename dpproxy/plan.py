@@ -133,8 +133,8 @@ class PublicPlan:
 class Part:
     """One release of a statement: what is computed exactly, and the draw that turns it into the relation ``r<n>``.
 
-    ``exact`` is run by the backend. It takes the truncation secret as its first parameter where ``truncated``, then
-    the values of ``inputs``: statements of one value over the relations of earlier parts. ``release`` is run over the
+    ``exact`` is run by the backend. It takes the truncation secret as parameter 1 where ``truncated``, and the values of
+    ``inputs``, which are computed over the relations of earlier parts. ``release`` is run over the
     relations ``keys`` and ``exact`` by an engine without data; its columns are the ordinal ``o``, the keys ``k0...``
     and the list ``v`` of ``measures`` released integers.
     """
@@ -153,7 +153,8 @@ class Part:
     """The part's loss over the mechanism's: how often one unit pays."""
     mechanism: Staircase | None = None
     """The source of additive noise, None where there is another or none."""
-    inputs: tuple[str, ...] = ()
+    inputs: tuple[tuple[int, str], ...] = ()
+    """Numbers of parameters, and the statements of one value that give them."""
     vacuous: bool = False
     """True where nothing is released: the measures are 0 whatever the data, or there are none."""
 

@@ -34,6 +34,8 @@ class Argument:
     typed: Typed
     unrounded: exp.Expr | None = None
     """Of a DOUBLE argument, the steps before they are rounded."""
+    distinct: bool = False
+    """Each value counts once, whatever the number of rows that hold it."""
 
     @property
     def width(self) -> int:
@@ -64,9 +66,19 @@ class Argument:
         """The most one row moves a sum of centred values, in steps; at least 1."""
         return max(self.high - self.centre, self.centre - self.low, 1)
 
+    def each(self, sql: exp.Expr) -> exp.Expr:
+        """What SUM or COUNT takes: the steps of every row, or each value once.
+
+        One row more or less adds or takes one value or none, so the widths hold either way.
+        """
+        return exp.Distinct(expressions=[sql]) if self.distinct else sql
+
 
 def argument(node: exp.Expr, typed: Typed) -> Argument:
-    """Put a compiled argument on its lattice. Raises ``TypeMismatch`` or ``BoundsMissing`` (PD003)."""
+    """Put a compiled argument on its lattice. Raises ``TypeMismatch`` or ``BoundsMissing`` (PD003).
+
+    A ``node`` that is a column by itself has been read inside its bounds; everything else is clamped again.
+    """
     if not typed.is_number:
         raise TypeMismatch(f"an aggregate of type {typed.type.name} is not answered", position=position(node))
     if typed.low is None or typed.high is None:

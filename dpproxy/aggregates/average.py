@@ -7,27 +7,32 @@ from fractions import Fraction
 from sqlglot import exp
 
 from dpproxy.aggregates.argument import Argument
-from dpproxy.aggregates.count import count_measure
 from dpproxy.aggregates.model import Error, Measure, Noise
-from dpproxy.aggregates.sum import centred_measure, steps_to_value
+from dpproxy.aggregates.sum import centred_measure, number_measure, steps_to_value
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.pgtypes import FLOAT8, FLOATS, NUMERIC, SqlType
 
 
+def mean_type(kind: SqlType) -> SqlType:
+    """PostgreSQL's type of avg(kind), and of what is computed from averages."""
+    return FLOAT8 if kind.oid in FLOATS else NUMERIC
+
+
 @dataclass(frozen=True, slots=True)
 class Average:
-    """An average."""
+    """An average; ``is_double`` where the result is double precision whatever the argument."""
 
     argument: Argument
+    is_double: bool = False
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        return centred_measure(self.argument), count_measure(self.argument.typed)
+        return centred_measure(self.argument), number_measure(self.argument)
 
     @property
     def type(self) -> SqlType:
-        return FLOAT8 if self.argument.typed.type.oid in FLOATS else NUMERIC
+        return FLOAT8 if self.is_double else mean_type(self.argument.typed.type)
 
     @property
     def _middle(self) -> float:

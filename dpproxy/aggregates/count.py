@@ -1,4 +1,4 @@
-"""COUNT(*) and COUNT(x)."""
+"""COUNT(*), COUNT(x), COUNT(DISTINCT x) and COUNT_IF(condition)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,15 +19,26 @@ def count_measure(counted: Typed | None) -> Measure:
     return Measure(duck.text(exp.Count(this=(counted.presence or counted.sql))), 1)
 
 
+def distinct_measure(counted: Typed, *, is_unit: bool) -> Measure:
+    """The different values of each group.
+
+    A row less takes one value away or none, in its own group, so the width is 1, and the rows of a unit move all
+    groups together by at most their number. Of the key that tells units apart (``is_unit``) all rows of a unit hold
+    one value: they move each group by at most 1 together.
+    """
+    distinct = exp.Count(this=exp.Distinct(expressions=[counted.sql]))
+    return Measure(duck.text(distinct), 1, 1 if is_unit else None)
+
+
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A number of rows."""
+    """A number of rows, or of something else that no row moves by more than ``measure.width``."""
 
-    counted: Typed | None
+    measure: Measure
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        return (count_measure(self.counted),)
+        return (self.measure,)
 
     @property
     def type(self) -> SqlType:

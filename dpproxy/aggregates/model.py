@@ -16,10 +16,13 @@ class Measure:
     """One exact integer column: the backend's aggregate over whole lattice steps.
 
     ``width`` is what one row can move it by, in steps; it holds because every row's contribution is clamped.
+    ``unit_width`` is what all rows of one unit together can move it by in one group, where that is known to be
+    less than their number times ``width``.
     """
 
     sql: str
     width: int
+    unit_width: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,14 @@ def sum_type(kind: SqlType) -> SqlType:
 
 def centred_measure(argument: Argument) -> Measure:
     """The sum of distances from the middle of the range, in steps."""
-    return Measure(duck.text(exp.Sum(this=argument.centred)), argument.centred_width)
+    return Measure(duck.text(exp.Sum(this=argument.each(argument.centred))), argument.centred_width)
+
+
+def number_measure(argument: Argument) -> Measure:
+    """How many values a centred sum adds up."""
+    if argument.distinct:
+        return Measure(duck.text(exp.Count(this=argument.each(argument.centred))), 1)
+    return count_measure(argument.typed)
 
 
 def steps_to_value(steps: exp.Expr, unit: Fraction) -> exp.Expr:
@@ -43,8 +50,9 @@ class Sum:
     @property
     def measures(self) -> tuple[Measure, ...]:
         if self.derived:
-            return centred_measure(self.argument), count_measure(self.argument.typed)
-        return (Measure(duck.text(exp.Sum(this=self.argument.sql)), self.argument.width),)
+            return centred_measure(self.argument), number_measure(self.argument)
+        total = exp.Sum(this=self.argument.each(self.argument.sql))
+        return (Measure(duck.text(total), self.argument.width),)
 
     @property
     def type(self) -> SqlType:

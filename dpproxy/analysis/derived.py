@@ -109,13 +109,23 @@ class _Finder:
         return _merged(found)
 
     def own(self, node: exp.Expr) -> _Part | None:
-        """What the expression can be by its own bounds, without NULL unless it is written; None where unbounded."""
+        """What the expression can be by its own bounds, NULL too where declared values may give it; None if unknown."""
         try:
-            typed = compile_expression(node, self.scope)
+            typed = compile_expression(node, replace(self.scope, leaf=self._leaf))
         except Refusal:  # an operand that stands for itself nowhere
             return None
         values = self._own_values(node.unnest(), typed)
-        return None if values is None or len(values) > MOST_KEYS else _Part(typed, values)
+        if values is None or len(values) > MOST_KEYS:
+            return None
+        return _Part(typed, (*values, None) if typed.nullable and None not in values else values)
+
+    def _leaf(self, node: exp.Expr) -> Typed | None:
+        """A column without the NULLs that are not listed: they are no declared values."""
+        typed = self.scope.leaf(node)
+        if typed is None or not isinstance(node, exp.Column):
+            return typed
+        part = self.columns.get(node)
+        return replace(typed, nullable=part is not None and None in part.values)
 
     def _own_values(self, node: exp.Expr, typed: Typed) -> Values | None:
         if typed.type.oid == BOOL.oid:

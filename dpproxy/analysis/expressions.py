@@ -249,7 +249,8 @@ def _like(node: exp.Like, scope: Scope) -> Typed:
         raise Unsupported("LIKE takes a constant pattern without a backslash", position=position(node))
     _bound_match(node, value, pattern, scope)
     match = type(node)(this=value.sql, expression=pattern.sql)
-    return boolean(exp.Not(this=exp.Paren(this=match)) if node.args.get("negate") else match, nullable=True)
+    sql: exp.Expr = exp.Not(this=exp.Paren(this=match)) if node.args.get("negate") else match
+    return boolean(sql, nullable=value.nullable or pattern.nullable)
 
 
 def _bound_match(node: exp.Like, value: Typed, pattern: Typed, scope: Scope) -> None:

@@ -146,8 +146,8 @@ def _name(node: exp.Func) -> str:
     return _ENGINE_NAMES.get(name, name)
 
 
-def check_total(sql: str) -> None:
-    """Read the exact stage again and refuse it unless everything in it is listed.
+def check_total(sql: str) -> frozenset[int]:
+    """Read the exact stage again and refuse it unless everything in it is listed; the numbers of its parameters.
 
     Errors: ``Internal``: the compiler broke its promise; the statement is not run.
     """
@@ -162,3 +162,4 @@ def check_total(sql: str) -> None:
         if isinstance(node, exp.Func) and _name(node) in FUNCTIONS and not isinstance(node, exp.Cast):
             continue
         raise Internal("a statement was planned with an unlisted construct and is not run")
+    return frozenset(int(str(p.this)) for p in tree.find_all(exp.Placeholder))

@@ -6,7 +6,7 @@ statement runs on a cursor of it.
 
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -110,7 +110,7 @@ class DuckDB:
     def run(
         self,
         sql: str,
-        parameters: Sequence[object],
+        parameters: Mapping[str, object],
         session: str,
         *,
         few: Sequence[SqlType] | None = None,
@@ -131,8 +131,8 @@ class DuckDB:
             if cancelled():
                 raise Cancelled("canceling statement due to user request")
             if few is not None:
-                return Exact(_table(cursor.execute(sql, list(parameters)), few))
-            relation = cursor.sql(sql, params=list(parameters)) if parameters else cursor.sql(sql)
+                return Exact(_table(cursor.execute(sql, dict(parameters)), few))
+            relation = cursor.sql(sql, params=dict(parameters)) if parameters else cursor.sql(sql)
             return Exact(relation.to_arrow_table())
         except duckdb.InterruptException:
             raise Cancelled("canceling statement due to user request") from None

@@ -12,13 +12,12 @@ from dpproxy.aggregates.table import AGGREGATES, averaged_arguments
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Key
 from dpproxy.analysis.position import position
-from dpproxy.analysis.totality import check_total
 from dpproxy.analysis.typed import Typed, null
 from dpproxy.errors import NotGranted, TooComplex
 from dpproxy.plan import Part
 from dpproxy.planner.allocate import Allocation, allocate
 from dpproxy.planner.answer import Answer, answer, is_star, limits
-from dpproxy.planner.empty import has_no_rows, never_holds
+from dpproxy.planner.empty import has_no_rows, has_one_row, never_holds
 from dpproxy.planner.exact import exact_sql, measured
 from dpproxy.planner.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
 from dpproxy.planner.open import Open
@@ -51,7 +50,8 @@ def charged(rows: Rows, select: exp.Select, planning: Planning) -> Open:
     else:
         query = _union(branches)
     limits(select, query, branches[0].scope.scope())
-    return Open(query, branches[0].answer.columns, released=True, empty=has_no_rows(select))
+    is_single = sets == [[]] or has_one_row(select)
+    return Open(query, branches[0].answer.columns, released=True, empty=has_no_rows(select), single=is_single)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +131,11 @@ class _Block:
         vacuous = never_holds(self.select) or allocation is None
         exact = exact_sql(
             self.rows, keys.listed, measured([m.sql for m in measures]), allocation.groups if allocation else None,
-            self.planning.inputs,
         )  # fmt: skip
-        check_total(exact.sql)
         mechanism = allocation.mechanism if allocation else None
         return Part(
             exact=exact.sql,
-            truncated=exact.truncated,
+            truncated=1 in exact.parameters,
             release=release_sql(len(keys.by_node), measures, None if vacuous else allocation),
             keys=keys.sets,
             measures=len(measures),
@@ -148,7 +146,7 @@ class _Block:
             loss=self.planning.share(),
             factor=allocation.factor if allocation else 1,
             mechanism=mechanism,
-            inputs=tuple(self.planning.input_queries),
+            inputs=tuple((n, self.planning.inputs[n - 2]) for n in sorted(exact.parameters - {1})),
             vacuous=vacuous,
         )
 

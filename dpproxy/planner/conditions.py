@@ -39,14 +39,14 @@ def edge_of(node: exp.Expr, rows: Rows) -> Edge | None:
     node = node.unnest()
     if type(node) is not exp.EQ:
         return None
-    sides = [_key_column(side.unnest(), rows) for side in (node.this, node.expression)]
+    sides = [key_column(side.unnest(), rows) for side in (node.this, node.expression)]
     left, right = sides
     if left is None or right is None or left[1].link != right[1].link:
         return None
     return None if left[0] is right[0] else Edge(left, right)
 
 
-def _key_column(node: exp.Expr, rows: Rows | None) -> tuple[Scan, Field] | None:
+def key_column(node: exp.Expr, rows: Rows | None) -> tuple[Scan, Field] | None:
     """A key column of a protected item of this relation, or of one around it."""
     if type(node) is not exp.Column or rows is None:
         return None
@@ -54,7 +54,7 @@ def _key_column(node: exp.Expr, rows: Rows | None) -> tuple[Scan, Field] | None:
     if len(found) == 1:
         scan, field = found[0]
         return (scan, field) if field.link is not None and scan.unit is not None else None
-    return None if found else _key_column(node, rows.outer)
+    return None if found else key_column(node, rows.outer)
 
 
 def equated(edge: Edge) -> list[exp.Expr]:

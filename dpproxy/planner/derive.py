@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
-from dpproxy.analysis.keys import check_size
+from dpproxy.analysis.keys import Values, check_size
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
@@ -21,9 +21,6 @@ from dpproxy.planner.fields import Computed, Field, no_keys
 from dpproxy.planner.owners import all_of
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, Scan
-from dpproxy.policy.model import Scalar
-
-Values = Callable[[int | None], tuple[Scalar | None, ...]]
 
 
 def rows_select(rows: Rows, expressions: Sequence[exp.Expr]) -> exp.Select:
@@ -87,7 +84,7 @@ def derived_field(item: Item, rows: Rows, planning: Planning) -> tuple[exp.Expr,
     name = planning.reserve(item.name if item.name != "?column?" else "column")
     column = Column(name, typed.type, not typed.nullable)
 
-    def values(at: int | None) -> tuple[Scalar | None, ...]:
+    def values(at: int | None) -> Values:
         return key_of(node, rows, planning, at).values
 
     return typed.sql, Computed(item.name, column, typed, values)
@@ -98,10 +95,10 @@ def computed(name: str, typed: Typed, held: str) -> Computed:
     return Computed(name, Column(held, typed.type, not typed.nullable), typed, enumerated(name, typed))
 
 
-def enumerated(name: str, typed: Typed) -> Values:
+def enumerated(name: str, typed: Typed) -> Callable[[int | None], Values]:
     """Every whole number within the bounds, or both truth values; a refusal for other types."""
 
-    def values(at: int | None) -> tuple[Scalar | None, ...]:
+    def values(at: int | None) -> Values:
         null = (None,) if typed.nullable else ()
         if typed.type.oid == BOOL.oid:
             return (False, True, *null)
@@ -133,7 +130,7 @@ def expanded(select: exp.Select, rows: Rows) -> list[Item]:
     return found
 
 
-def refuse_cut(select: exp.Select) -> None:
+def refuse_cut(select: exp.Query) -> None:
     """LIMIT and OFFSET over rows would let one row decide about others."""
     for name in ("limit", "offset"):
         clause = select.args.get(name)

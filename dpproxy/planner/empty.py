@@ -11,6 +11,12 @@ def has_no_rows(select: exp.Expr) -> bool:
     return limit is not None and isinstance(limit.expression, exp.Literal) and limit.expression.this == "0"
 
 
+def has_one_row(select: exp.Expr) -> bool:
+    """LIMIT 1."""
+    limit = select.args.get("limit")
+    return limit is not None and isinstance(limit.expression, exp.Literal) and limit.expression.this == "1"
+
+
 def never_holds(select: exp.Expr) -> bool:
     """A WHERE that is false as it is written: FALSE, or two different numbers said to be equal."""
     where = select.args.get("where")

@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Key, declared, inside
+from dpproxy.analysis.totality import check_total
 from dpproxy.planner.owners import all_of
 from dpproxy.planner.relation import Rows
 from dpproxy.planner.truncation import bounded, truncated
@@ -14,10 +15,10 @@ from dpproxy.planner.truncation import bounded, truncated
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """The statement; ``truncated`` where it takes the truncation secret as its first parameter."""
+    """The statement and the numbers of its parameters: 1 is the truncation secret, others are released values."""
 
     sql: str
-    truncated: bool
+    parameters: frozenset[int]
 
 
 def ordered(conditions: Sequence[exp.Expr]) -> list[exp.Expr]:
@@ -36,15 +37,14 @@ def source_of(rows: Rows, further: Sequence[exp.Expr] = ()) -> exp.Select:
 
 
 def exact_sql(
-    rows: Rows, keys: Sequence[Key], columns: Sequence[str], groups: int | None, inputs: Sequence[exp.Parameter] = ()
+    rows: Rows, keys: Sequence[Key], columns: Sequence[str], groups: int | None
 ) -> Exact:
     """SELECT keys, measures FROM the bounded rows GROUP BY keys.
 
     ``columns`` are the measures with their names, as our own text. ``groups`` is the most groups a unit may touch, None
-    for any. ``inputs`` are the parameters that stand for released values, in order.
+    for any.
     """
-    select, cut = _bounded(rows, keys, groups)
-    is_filtered = cut and (groups is not None or not rows.held)
+    select, filtered = _bounded(rows, keys, groups)
     for index, key in enumerate(keys):
         select.append("expressions", duck.named(key.raw, f"k{index}"))
     for column in columns:
@@ -53,11 +53,10 @@ def exact_sql(
     if keys:
         numbers: list[exp.Expr] = [exp.Literal.number(i + 1) for i in range(len(keys))]
         select.set("group", exp.Group(expressions=numbers))
-    if not is_filtered and any(k.is_raw for k in keys):
+    if not filtered and any(k.is_raw for k in keys):
         select = _declared_only(select, keys, len(columns))
-    for number, parameter in enumerate(inputs, 2 if cut else 1):
-        parameter.set("this", exp.Literal.number(number))
-    return Exact(duck.text(select), cut)
+    sql = duck.text(select)
+    return Exact(sql, check_total(sql))
 
 
 def measured(measures: Sequence[str]) -> list[str]:
@@ -66,9 +65,9 @@ def measured(measures: Sequence[str]) -> list[str]:
 
 
 def _bounded(rows: Rows, keys: Sequence[Key], groups: int | None) -> tuple[exp.Select, bool]:
-    """The rows of which no unit has more than it may; and whether any were cut, which takes the secret."""
+    """The rows of which no unit has more than it may; and whether only declared keys are left."""
     if rows.unit is None or (rows.held and groups is None):
-        return source_of(rows), _mentions_secret(rows)
+        return source_of(rows), False
     limited: exp.Select = source_of(rows, [inside(k) for k in keys])
     limited.append("expressions", exp.Star())
     if groups is not None:
@@ -78,13 +77,6 @@ def _bounded(rows: Rows, keys: Sequence[Key], groups: int | None) -> tuple[exp.S
             limited if groups is None else bounded(limited), rows.unit, rows.content, rows.most
         )
     return exp.Select(from_=exp.From(this=bounded(limited))), True
-
-
-def _mentions_secret(rows: Rows) -> bool:
-    items = [s.item for s in rows.scans]
-    return any(i.find(exp.Qualify) is not None for i in items) or any(
-        c.find(exp.Qualify) is not None for c in rows.conditions
-    )
 
 
 def _declared_only(groups: exp.Select, keys: Sequence[Key], measures: int) -> exp.Select:

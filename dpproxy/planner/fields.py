@@ -7,8 +7,8 @@ from typing import Protocol
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.analysis.domains import read_column
-from dpproxy.analysis.keys import Key, group_key
+from dpproxy.analysis.domains import Lookup, read_column
+from dpproxy.analysis.keys import Key, Values, group_key
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import BoundsMissing, NotGranted
@@ -59,15 +59,17 @@ class Declared:
     column: Column
     domain: Domain
     link: Link | None = None
+    lookup: Lookup | None = None
+    """Finds the values of a public column that the domain names."""
 
     def read(self, node: exp.Column) -> Typed:
         """The value inside the domain."""
         del node
-        return read_column(self.column, self.domain)
+        return read_column(self.column, self.domain, self.lookup)
 
     def key(self, at: int | None) -> Key:
         """Exactly the declared values."""
-        return replace(group_key(self.column, self.domain, at), name=self.name)
+        return replace(group_key(self.column, self.domain, at, self.lookup), name=self.name)
 
     def moved(self, name: str, column: Column) -> Field:
         """The same domain on another column."""
@@ -88,10 +90,8 @@ class Identifier:
     is_unit: bool
 
     def read(self, node: exp.Column) -> Typed:
-        """Presence for COUNT; nothing else."""
-        if isinstance(node.parent, exp.Count) or (
-            isinstance(node.parent, exp.Distinct) and isinstance(node.parent.parent, exp.Count)
-        ):
+        """Presence, for COUNT and IS NULL; nothing else."""
+        if _is_presence(node):
             kind, nullable = self.column.type, not self.column.not_null
             return Typed(duck.column(self.column.name), kind, nullable=nullable, is_unit=self.is_unit)
         raise NotGranted(
@@ -113,6 +113,19 @@ class Identifier:
         return replace(self, name=name, column=column)
 
 
+def _is_presence(node: exp.Expr) -> bool:
+    """COUNT(key), COUNT(DISTINCT key), key IS NULL."""
+    match node.parent:
+        case exp.Count():
+            return True
+        case exp.Distinct():
+            return isinstance(node.parent.parent, exp.Count)
+        case exp.Is():
+            return isinstance(node.parent.expression, exp.Null)
+        case _:
+            return False
+
+
 @dataclass(frozen=True, slots=True)
 class Computed:
     """A column that a subquery computed from protected rows, inside the bounds that follow from the domains."""
@@ -120,7 +133,7 @@ class Computed:
     name: str
     column: Column
     shape: Typed
-    keys: Callable[[int | None], tuple[Scalar | None, ...]]
+    keys: Callable[[int | None], Values]
     """The values it can take, or a refusal."""
     link: Link | None = None
 
@@ -138,7 +151,7 @@ class Computed:
     def key(self, at: int | None) -> Key:
         """The values that follow from the declared ones."""
         typed = replace(self.shape, sql=duck.column(self.column.name), presence=None, is_constant=False)
-        return Key(self.name, typed, typed.sql, self.keys(at))
+        return Key(self.name, typed, typed.sql, _exact(self.keys(at)))
 
     def moved(self, name: str, column: Column) -> Field:
         """The same values in another column."""
@@ -153,7 +166,7 @@ class Public:
     column: Column
     shape: Callable[[str], Typed]
     """The value of the column that is held under a name."""
-    keys: Callable[[int | None], tuple[Scalar | None, ...]]
+    keys: Callable[[int | None], Values]
     source: str
     """The relation as SQL: its columns vary together."""
     origin: str
@@ -168,17 +181,21 @@ class Public:
     def key(self, at: int | None) -> Key:
         """The values the column has."""
         typed = self.shape(self.column.name)
-        return Key(self.name, typed, typed.sql, self.keys(at))
+        return Key(self.name, typed, typed.sql, _exact(self.keys(at)))
 
     def moved(self, name: str, column: Column) -> Field:
         """The same values in another column."""
         return replace(self, name=name, column=column)
 
 
-def no_keys(name: str) -> Callable[[int | None], tuple[Scalar | None, ...]]:
+def _exact(values: Values) -> tuple[Scalar | None, ...]:
+    return tuple(v for v in values if not isinstance(v, float))
+
+
+def no_keys(name: str) -> Callable[[int | None], Values]:
     """For a computed column whose values are not enumerated."""
 
-    def refuse(at: int | None) -> tuple[Scalar | None, ...]:
+    def refuse(at: int | None) -> Values:
         raise BoundsMissing(
             f'column "{name}" has no declared set of keys',
             hint="Group by a column whose domain is declared by IN, or by BETWEEN over whole numbers or days.",

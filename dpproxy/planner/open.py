@@ -37,3 +37,5 @@ class Open:
     released: bool
     empty: bool = False
     """Has no rows, whatever it reads."""
+    single: bool = False
+    """Has one row at most."""

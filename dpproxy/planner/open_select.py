@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
+from dpproxy.analysis.keys import Values
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
@@ -14,7 +15,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.errors import AmbiguousColumn, GroupingError, UndefinedColumn, UndefinedTable, Unsupported
 from dpproxy.pgtypes import FLOATS, INTEGERS, NUMERIC, TEXT, UNKNOWN, Column
 from dpproxy.planner.answer import Item, is_star, items, limits, ordering, ordinal
-from dpproxy.planner.empty import has_no_rows
+from dpproxy.planner.empty import has_no_rows, has_one_row
 from dpproxy.planner.fields import Public, no_keys
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.open_aggregates import AGGREGATES, aggregate
@@ -22,7 +23,7 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan, own_nodes
 from dpproxy.planner.scans import public_value
 from dpproxy.planner.sources import Entry, Env
-from dpproxy.policy.model import Scalar, TablePolicy
+from dpproxy.policy.model import TablePolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,8 @@ def open_select(select: exp.Select, found: Sequence[Entry], planning: Planning, 
         query.set("order", exp.Order(expressions=ordering(select, listed, values, inside)))
     limits(select, query, inside)
     columns = tuple(_column(n, i, v, rows) for n, (i, v) in enumerate(zip(listed, values, strict=True)))
-    return Open(query, columns, released, has_no_rows(select))
+    is_single = (grouped and not keys) or has_one_row(select)
+    return Open(query, columns, released, has_no_rows(select), is_single)
 
 
 def _column(index: int, item: Item, value: Typed, rows: OpenRows) -> OpenColumn:
@@ -282,13 +284,13 @@ def _shape(typed: Typed) -> Callable[[str], Typed]:
 
 def _keys(
     planning: Planning, source: str, name: str, column: OpenColumn
-) -> Callable[[int | None], tuple[Scalar | None, ...]]:
+) -> Callable[[int | None], Values]:
     """The values the column has; those of exact numbers are whole steps already."""
     kind = column.typed.type
     if kind.oid in FLOATS or (kind.oid == NUMERIC.oid and column.typed.scale is None):
         return no_keys(column.name)
 
-    def keys(at: int | None) -> tuple[Scalar | None, ...]:
+    def keys(at: int | None) -> Values:
         del at
         sql = f'SELECT DISTINCT "{name}" FROM {source} ORDER BY 1 NULLS LAST LIMIT 100001'  # noqa: S608 - our text
         values = tuple(row[0] for row in planning.context.facts(sql))

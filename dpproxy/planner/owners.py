@@ -18,7 +18,7 @@ def unit_link(policy: Policy, table: str, column: str) -> Link:
         table, column = found.unit.references
 
 
-def owner_link(policy: Policy, owner: TablePolicy) -> Link | None:
+def owner_link(owner: TablePolicy) -> Link | None:
     """What the resolved unit identifies; None where a row is the unit."""
     return None if owner.unit is None or owner.unit.key is None else (owner.name, owner.unit.key)
 
@@ -32,7 +32,7 @@ def is_direct(policy: Policy, unit: Unit) -> bool:
     return owner is not None and owner.key == column and owner.references is None
 
 
-def present(policy: Policy, unit: Unit) -> tuple[exp.Expr, ...]:
+def present(unit: Unit) -> tuple[exp.Expr, ...]:
     """What holds of the rows of somebody, where the key itself is the unit: others are dropped."""
     key = duck.column(unit.key or "")
     found: list[exp.Expr] = [exp.Not(this=exp.Is(this=key, expression=exp.Null()))]
@@ -53,7 +53,7 @@ def owned(policy: Policy, table: TablePolicy, unit: Unit, names: Mapping[str, st
         return exp.Select(
             expressions=[*columns, duck.named(duck.column(unit.key or ""), resolved)],
             from_=exp.From(this=_table(table.name)),
-            where=exp.Where(this=all_of(present(policy, unit))),
+            where=exp.Where(this=all_of(present(unit))),
         )
     name, column = unit.references or ("", "")
     owners = exp.Subquery(this=_pairs(policy, name, column), alias=exp.TableAlias(this=exp.to_identifier("o")))

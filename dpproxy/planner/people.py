@@ -90,6 +90,28 @@ def people(rows: Rows, select: exp.Select, alias: str, planning: Planning) -> Sc
     return derived_scan(alone, outer, [field for _, field in listed], alias, planning)
 
 
+def one_person(rows: Rows, select: exp.Select, planning: Planning) -> Typed:
+    """The value of a subquery over the rows of one unit, which its conditions equate with a row around it."""
+    refuse_cut(select)
+    listed = items(select)
+    if len(listed) != 1 or select.args.get("group") is not None:
+        raise Unsupported(
+            "a subquery about one person needs one aggregate, without GROUP BY", position=position(select)
+        )
+    calls = _Calls(rows, planning, {})
+    typed = compile_expression(listed[0].node, calls.scope())
+    if not calls.expressions:
+        raise Unsupported(
+            "a subquery for one value needs an aggregate",
+            hint="Write max(x) instead of x.",
+            position=position(listed[0].node),
+        )
+    alias = exp.TableAlias(this=exp.to_identifier(planning.reserve("t"), quoted=True))
+    inner = exp.Subquery(this=rows_select(rows, calls.expressions), alias=alias)
+    outer = exp.Select(expressions=[typed.sql], from_=exp.From(this=inner))
+    return replace(typed, sql=exp.Subquery(this=outer), nullable=True, presence=None, is_constant=False)
+
+
 def _is_unit(field: Field) -> bool:
     return bool(getattr(field, "is_unit", False))
 

@@ -28,9 +28,8 @@ class Planning:
     units: list[str] = field(default_factory=list)
     """The privacy units of the parts, for people."""
     labels: list[str] = field(default_factory=list)
-    inputs: list[exp.Parameter] = field(default_factory=list)
-    """The parameters of the rows being planned that stand for released values, and the queries these come from."""
-    input_queries: list[str] = field(default_factory=list)
+    inputs: list[str] = field(default_factory=list)
+    """Queries of one value over released relations; the parameters of exact stages from $2 on stand for them."""
     _names: set[str] = field(default_factory=set)
 
     def share(self) -> Loss:
@@ -49,6 +48,12 @@ class Planning:
                 return index
         self.parts.append(part)
         return len(self.parts) - 1
+
+    def take(self, query: str) -> int:
+        """The number of the parameter that stands for a released value."""
+        if query not in self.inputs:
+            self.inputs.append(query)
+        return self.inputs.index(query) + 2
 
     def describe(self, label: str, unit: str) -> None:
         """Say what was released, and about whom."""

@@ -1,21 +1,222 @@
-"""Subqueries inside expressions over rows: IN, EXISTS and single values."""
+"""Subqueries inside expressions over rows: IN, EXISTS and single values.
+
+A subquery over public tables is a fact. One over protected rows may decide about a row of the same privacy unit only:
+their units are equated. A single value over protected rows is one person's, where the units are equated, and otherwise
+is released first and then a constant.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
 
 from sqlglot import exp
 
+from dpproxy.analysis import duck
+from dpproxy.analysis.comparison import compare
+from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.literals import from_value
 from dpproxy.analysis.position import position
-from dpproxy.analysis.typed import Typed
-from dpproxy.errors import Unsupported
+from dpproxy.analysis.typed import Typed, as_double, boolean, null
+from dpproxy.errors import InvalidParameter, SyntaxRefused, TypeMismatch, UnitLost, Unsupported
+from dpproxy.pgtypes import DATE, FLOAT8, TIMESTAMP
+from dpproxy.planner.answer import items
+from dpproxy.planner.conditions import Edge, conjuncts, edge_of, equated, key_column
+from dpproxy.planner.from_rows import rows_of
+from dpproxy.planner.grouping import has_aggregates
+from dpproxy.planner.open import Open
+from dpproxy.planner.open_select import open_scan
+from dpproxy.planner.owners import all_of
+from dpproxy.planner.people import one_person
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.relation import Inner, Rows
-from dpproxy.planner.sources import Env
+from dpproxy.planner.refusals import HINTS
+from dpproxy.planner.relation import Inner, Rows, Scan
+from dpproxy.planner.sources import Env, entries, with_ctes
+
+_FOLLOW = "Compare the privacy keys: ... WHERE inner.key = outer.key, or key IN (SELECT key FROM ...)."
 
 
 def inner_of(planning: Planning, env: Env) -> Inner:
     """Compiles the subqueries of expressions over rows."""
+    return _Predicates(planning, env)
 
-    def inner(node: exp.Expr, rows: Rows) -> Typed | None:
-        if isinstance(node, exp.Exists | exp.Subquery) or (isinstance(node, exp.In) and node.args.get("query")):
-            raise Unsupported("subqueries are not supported yet", position=position(node))
+
+class _Predicates:
+    def __init__(self, planning: Planning, env: Env) -> None:
+        self._planning = planning
+        self._env = env
+
+    def __call__(self, node: exp.Expr, rows: Rows) -> Typed | None:
+        match node:
+            case exp.Exists():
+                return self._exists(node, rows)
+            case exp.In() if node.args.get("query") is not None:
+                return self._in(node, rows)
+            case exp.Subquery():
+                return self._single(node, rows)
+            case exp.Window():
+                raise Unsupported(
+                    "window functions over rows are not answered", hint=HINTS[exp.Window], position=position(node)
+                )
+            case _:
+                return None
+
+    def _inside(self, select: exp.Select, rows: Rows) -> tuple[Rows, exp.Select]:
+        """The rows of a subquery, which sees the columns around it."""
+        env = with_ctes(select, replace(self._env, outer=rows))
+        found = entries(select, self._planning, env)
+        return rows_of(select, found, self._planning, env, inner_of(self._planning, env))
+
+    def _exists(self, node: exp.Exists, rows: Rows) -> Typed:
+        select = node.this
+        if not _is_plain(select):
+            raise Unsupported(
+                "EXISTS takes a plain SELECT here", hint="Leave out GROUP BY and LIMIT.", position=position(node)
+            )
+        inside, select = self._inside(select, rows)
+        if inside.owner and not self._follows(inside, select, rows):
+            raise self._lost("EXISTS", node)
+        return _exists(inside, [])
+
+    def _follows(self, inside: Rows, select: exp.Select, rows: Rows) -> bool:
+        """Whether a condition equates a key of the subquery with one around it."""
+        edges = [edge_of(c, inside) for c in conjuncts(select.args.get("where"))]
+        return inside.owner == rows.owner and any(
+            (e.left[0] in rows.scans) != (e.right[0] in rows.scans) for e in edges if e is not None
+        )
+
+    def _lost(self, what: str, node: exp.Expr) -> UnitLost:
+        return UnitLost(
+            f"{what} over protected rows must follow the privacy unit", hint=_FOLLOW, position=position(node)
+        )
+
+    def _in(self, node: exp.In, rows: Rows) -> Typed:
+        """As EXISTS with an equality: a NULL on either side is no match, under NOT too."""
+        query = node.args["query"].this
+        wanted = [w.unnest() for w in (node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this])]
+        if isinstance(query, exp.Select) and _is_plain(query):
+            inside, select = self._inside(query, rows)
+            shown = [item.node.unnest() for item in items(select)]
+        else:
+            inside, shown = self._related(query, node)
+        if len(shown) != len(wanted):
+            raise SyntaxRefused("subquery has too many or too few columns", position=position(node))
+        pairs = list(zip(wanted, shown, strict=True))
+        edges = [_edge(a, rows, b, inside) for a, b in pairs]
+        is_linked = inside.owner == rows.owner and any(edges)
+        if inside.owner and not is_linked and not self._follows_where(query, inside, rows):
+            raise self._lost("IN", node)
+        conditions = [c for e in edges if e is not None for c in equated(e)]
+        scope, around = inside.scope(self._planning.parameters), rows.scope(self._planning.parameters)
+        for (a, b), edge in zip(pairs, edges, strict=True):
+            if edge is None:
+                left, right = compile_expression(a, around), compile_expression(b, scope)
+                conditions.append(compare(node, exp.EQ, left, right, around).sql)
+        return _exists(inside, conditions)
+
+    def _follows_where(self, query: exp.Expr, inside: Rows, rows: Rows) -> bool:
+        return isinstance(query, exp.Select) and self._follows(inside, query, rows)
+
+    def _related(self, query: exp.Expr, node: exp.Expr) -> tuple[Rows, list[exp.Expr]]:
+        """A grouped or combined subquery as one item."""
+        relation = self._env.plan(query, "in", self._planning, replace(self._env, outer=None))
+        if isinstance(relation, Open):
+            if relation.released:
+                raise UnitLost(
+                    "IN over released values is not answered over rows",
+                    hint="Compare with one released value: x > (SELECT avg(x) FROM ...).",
+                    position=position(node),
+                )
+            relation = open_scan(relation, "in", self._planning)
+        return _alone(relation), [exp.column(f.name, "in") for f in relation.fields]
+
+    def _single(self, node: exp.Subquery, rows: Rows) -> Typed:
+        select = node.this
+        env = with_ctes(select, replace(self._env, outer=rows))
+        if isinstance(select, exp.Select):
+            found = entries(select, self._planning, env)
+            if any(e.is_protected for e in found):
+                inside, normal = rows_of(select, found, self._planning, env, inner_of(self._planning, env))
+                if self._follows(inside, normal, rows):
+                    return one_person(inside, normal, self._planning)
+        relation = self._env.plan(select, "", self._planning, replace(self._env, outer=None))
+        if not isinstance(relation, Open):
+            raise self._lost("a subquery for one value", node)
+        if len(relation.columns) != 1:
+            raise SyntaxRefused("subquery must return only one column", position=position(node))
+        return self._released(relation, node) if relation.released else self._fact(relation, node)
+
+    def _fact(self, relation: Open, node: exp.Expr) -> Typed:
+        """A value of public tables: a constant."""
+        typed = relation.columns[0].typed
+        sql = f"SELECT * FROM ({duck.text(relation.query)}) LIMIT 2"  # noqa: S608 - our own text
+        rows = self._planning.context.facts(sql)
+        if len(rows) > 1:
+            raise InvalidParameter(
+                "more than one row returned by a subquery used as an expression",
+                hint="Take one value: SELECT max(x) FROM ...",
+                position=position(node),
+            )
+        value: object = rows[0][0] if rows else None
+        if value is None:
+            return null(typed.type)
+        if typed.is_number and typed.scale:
+            value = _fraction(value, typed.scale)
+        return from_value(value, typed.type)
+
+    def _released(self, relation: Open, node: exp.Expr) -> Typed:
+        """A value that is released first: a parameter of what is computed next."""
+        if not relation.single:
+            raise Unsupported(
+                "a subquery for one value needs an aggregate without GROUP BY",
+                hint="Write (SELECT avg(x) FROM ...), or ... ORDER BY 1 LIMIT 1.",
+                position=position(node),
+            )
+        typed = relation.columns[0].typed
+        if not (typed.is_number or typed.type.oid in (DATE.oid, TIMESTAMP.oid)):
+            raise TypeMismatch(
+                f"a released value of type {typed.type.name} is not compared with rows", position=position(node)
+            )
+        held = as_double(typed) if typed.is_number else typed.sql
+        alias = exp.TableAlias(this=exp.to_identifier("s"))
+        query = exp.Select(
+            expressions=[held], from_=exp.From(this=exp.Subquery(this=relation.query, alias=alias))
+        )
+        kind = "DOUBLE" if typed.is_number else duck.text(exp.DataType.build(typed.type.name.upper()))
+        place = exp.Parameter(this=exp.Literal.number(self._planning.take(duck.text(query))))
+        if not typed.is_number:
+            return Typed(duck.cast(place, kind), typed.type)
+        return Typed(duck.cast(place, kind), FLOAT8 if typed.scale is None else typed.type, None)
+
+
+def _fraction(value: object, scale: int) -> object:
+    return Fraction(int(str(value)), 10**scale)
+
+
+def _is_plain(select: exp.Expr) -> bool:
+    return isinstance(select, exp.Select) and not (
+        any(select.args.get(a) for a in ("group", "having", "limit", "offset", "distinct")) or has_aggregates(select)
+    )
+
+
+def _edge(a: exp.Expr, around: Rows, b: exp.Expr, inside: Rows) -> Edge | None:
+    left, right = key_column(a, around), key_column(b, replace(inside, outer=None))
+    if left is None or right is None or left[1].link != right[1].link:
         return None
+    return Edge(left, right)
 
-    return inner
+
+def _alone(scan: Scan) -> Rows:
+    return Rows(
+        (scan,), scan.unit, scan.owner or "", scan.most, scan.groups, scan.held, scan.content, present=scan.present
+    )
+
+
+def _exists(inside: Rows, further: Sequence[exp.Expr]) -> Typed:
+    select = exp.Select(
+        expressions=[duck.integer(1)], from_=exp.From(this=inside.scans[0].item), joins=list(inside.joins)
+    )
+    conditions = [*inside.present, *inside.conditions, *further]
+    if conditions:
+        select.set("where", exp.Where(this=all_of(conditions)))
+    return boolean(exp.Exists(this=select), nullable=False)
+

@@ -5,27 +5,25 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.errors import NotGranted, Refusal, TooComplex, UnitLost
+from dpproxy.errors import NotGranted, Refusal, TooComplex
 from dpproxy.plan import Output, Part, Payer, Plan, PublicPlan
 from dpproxy.planner.access import Context, find_payer, find_table, statement_loss
 from dpproxy.planner.block import charged
 from dpproxy.planner.derive import derive, renamed
 from dpproxy.planner.empty import has_no_rows, never_holds
+from dpproxy.planner.from_rows import rows_of
 from dpproxy.planner.grouping import grouping_sets, has_aggregates, key_columns
-from dpproxy.planner.joins import item_of, join_rows
-from dpproxy.planner.open import Open, OpenColumn
-from dpproxy.planner.open_select import open_scan, open_select
+from dpproxy.planner.open import OpenColumn
+from dpproxy.planner.open_select import open_select
 from dpproxy.planner.people import people
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.predicates import inner_of
 from dpproxy.planner.refusals import quoted
-from dpproxy.planner.relation import Rows, Scan
-from dpproxy.planner.scans import is_public, protected_scan, public_scan
-from dpproxy.planner.sources import Entry, Env, Relation, entries, with_ctes
+from dpproxy.planner.relation import Scan
+from dpproxy.planner.scans import is_public
+from dpproxy.planner.sources import Env, Relation, entries, with_ctes
 from dpproxy.planner.unions import set_operation
-from dpproxy.policy.model import TablePolicy
 from udfs.privacy import NANO, Loss
 
 PASSES = 4
@@ -102,7 +100,7 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
     found = entries(select, planning, env)
     if not any(e.is_protected for e in found):
         return open_select(select, found, planning, env)
-    rows, select = rows_of(select, found, planning, env)
+    rows, select = rows_of(select, found, planning, env, inner_of(planning, env))
     is_grouped = bool(select.args.get("group") or select.args.get("distinct")) or has_aggregates(select)
     if is_grouped and not top and key_columns([n for s in grouping_sets(select, rows) for n in s], rows):
         return people(rows, select, alias, planning)
@@ -113,37 +111,6 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
             select.set(name, None)
         return replace(derive(rows, select, alias, planning), is_empty=True)
     return derive(rows, select, alias, planning)
-
-
-def rows_of(
-    select: exp.Select, found: list[Entry], planning: Planning, env: Env
-) -> tuple[Rows, exp.Select]:
-    """FROM and WHERE over protected rows, and public ones beside them."""
-    lone = len(found) == 1 and env.outer is None
-    items = [item_of(_scan(e, planning, lone=lone), e.node, e.join) for e in found]
-    return join_rows(items, select, planning, inner_of(planning, env), env.outer)
-
-
-def _scan(entry: Entry, planning: Planning, *, lone: bool) -> Scan:
-    relation = entry.relation
-    match relation:
-        case TablePolicy():
-            scan = (
-                public_scan(relation, entry.alias, planning)
-                if is_public(relation)
-                else protected_scan(relation, entry.alias, planning, lone=lone)
-            )
-            return renamed(scan, entry.names)
-        case Open():
-            if relation.released:
-                raise UnitLost(
-                    "released values are not joined with protected rows",
-                    hint="Compare with one released value: WHERE x > (SELECT avg(x) FROM ...).",
-                    position=position(entry.node),
-                )
-            return open_scan(relation, entry.alias, planning)
-        case Scan():
-            return replace(relation, alias=entry.alias)
 
 
 def _public(found: Relation) -> PublicPlan:

@@ -6,7 +6,8 @@ from fractions import Fraction
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.analysis.keys import check_size
+from dpproxy.analysis.domains import Lookup
+from dpproxy.analysis.keys import Values, check_size
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import BoundsMissing
 from dpproxy.pgtypes import FLOATS, NUMERIC, TEXTS, Column
@@ -14,7 +15,7 @@ from dpproxy.planner.fields import Declared, Field, Identifier, Public
 from dpproxy.planner.owners import is_direct, owned, owner_link, present, unit_link
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan
-from dpproxy.policy.model import Domain, Exposure, Members, References, Scalar, TablePolicy
+from dpproxy.policy.model import Exposure, References, Scalar, TablePolicy
 from dpproxy.policy.units import unit_table
 
 MOST_PUBLIC_KEYS = 100_001
@@ -45,7 +46,7 @@ def protected_scan(table: TablePolicy, alias: str, planning: Planning, *, lone: 
             owner.name,
             unit.max_rows,
             groups,
-            present=() if unit.key is None else present(policy, unit),
+            present=() if unit.key is None else present(unit),
             content=tuple(duck.column(c.name) for c in columns),
         )
     names = {c.name: planning.reserve(c.name) for c in columns}
@@ -82,7 +83,9 @@ def _fields(
     policy = planning.context.policy
     referred = {t.unit.references for t in policy.tables.values() if t.unit is not None}
     found: list[Field] = []
-    together = {c: References(k.table, r) for k in table.composites for c, r in zip(k.columns, k.referenced, strict=True)}
+    together = {
+        c: References(k.table, r) for k in table.composites for c, r in zip(k.columns, k.referenced, strict=True)
+    }
     for column in columns:
         held = Column(names.get(column.name, column.name), column.type, column.not_null)
         own = table.unit is not None and table.unit.key == column.name
@@ -91,18 +94,20 @@ def _fields(
         domain = declared.domain if declared is not None else None
         domain = domain or together.get(column.name)
         if domain is not None:
-            found.append(Declared(column.name, held, domain_of(domain, planning), link))
+            found.append(Declared(column.name, held, domain, link, _lookup(planning)))
         elif link is not None:
-            found.append(Identifier(column.name, held, link, table.name, link == owner_link(policy, owner)))
+            found.append(Identifier(column.name, held, link, table.name, link == owner_link(owner)))
     return tuple(found)
 
 
-def domain_of(domain: Domain, planning: Planning) -> Domain:
-    """The domain with its values in place, where these come from a public table."""
-    if not isinstance(domain, References):
-        return domain
-    values = _distinct(planning, duck.text(exp.Table(this=exp.to_identifier(domain.table, quoted=True))), domain.column)
-    return Members(tuple(v for v in values if v is not None))
+def _lookup(planning: Planning) -> Lookup:
+    """The values of a public column."""
+
+    def lookup(table: str, column: str) -> tuple[Scalar | None, ...]:
+        values = _distinct(planning, duck.text(exp.Table(this=exp.to_identifier(table, quoted=True))), column)
+        return tuple(v for v in values if v is not None)
+
+    return lookup
 
 
 def public_scan(table: TablePolicy, alias: str, planning: Planning) -> Scan:
@@ -178,8 +183,8 @@ def _finite(value: object) -> bool:
     return True
 
 
-def _keys(planning: Planning, source: str, column: Column) -> Callable[[int | None], tuple[Scalar | None, ...]]:
-    def keys(at: int | None) -> tuple[Scalar | None, ...]:
+def _keys(planning: Planning, source: str, column: Column) -> Callable[[int | None], Values]:
+    def keys(at: int | None) -> Values:
         if column.type.oid in FLOATS:
             raise BoundsMissing(
                 f'column "{column.name}" has no declared set of keys', hint="Group by a text or a whole number.",

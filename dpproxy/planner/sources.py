@@ -103,4 +103,6 @@ def _entry(node: exp.Expr, join: exp.Join | None, planning: Planning, env: Env) 
             )
         inside = replace(env, outer=None)
         return Entry(node, alias.name, env.plan(node, alias.name, planning, inside), join)
-    raise Unsupported("SELECT needs FROM a table or a subquery here", hint=HINTS.get(type(node)), position=position(node))
+    raise Unsupported(
+        "SELECT needs FROM a table or a subquery here", hint=HINTS.get(type(node)), position=position(node)
+    )

@@ -1,6 +1,7 @@
 """What a column may show: proposals for its domain, the best first, the last one always HIDDEN."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 from dpproxy.pgtypes import (
@@ -82,12 +83,12 @@ def _checked(schema: Schema, table: str, column: Column, propose: _Propose) -> I
             listed = ", ".join(constant(value) for value in dict.fromkeys(values))
             yield propose(f"DOMAIN IN ({listed})", "a CHECK constraint lists them")
         case Limits(low, high) if low is not None and high is not None:
-            yield propose(_between(low, high), "a CHECK constraint bounds it")
+            yield propose(between(low, high), "a CHECK constraint bounds it")
         case Limits(low, high) if low is not None or high is not None:
             usual = _usual(column)
             low, high = (usual[0] if low is None else low), (usual[1] if high is None else high)
             reason = "a CHECK constraint gives one bound; the other only a person knows: fill it in"
-            yield propose(_between(low, high) + FILL_IN, reason)
+            yield replace(propose(between(low, high) + FILL_IN, reason), unbounded=column.name)
         case _:
             pass
 
@@ -115,7 +116,7 @@ def _by_type(column: Column, propose: _Propose) -> Iterator[Proposal]:
         )
     elif kind in INTEGERS | FLOATS | {NUMERIC.oid, DATE.oid, TIMESTAMP.oid, TIMESTAMPTZ.oid}:
         reason = "its bounds follow from no declaration, and what is outside is moved to them: fill them in"
-        yield propose(_between(*_usual(column)) + FILL_IN, reason)
+        yield replace(propose(between(*_usual(column)) + FILL_IN, reason), unbounded=column.name)
 
 
 def _usual(column: Column) -> tuple[Scalar, Scalar]:
@@ -132,5 +133,6 @@ def _usual(column: Column) -> tuple[Scalar, Scalar]:
     return max(Fraction(low), -largest), min(Fraction(high), largest)
 
 
-def _between(low: Scalar, high: Scalar) -> str:
+def between(low: Scalar, high: Scalar) -> str:
+    """The domain."""
     return f"DOMAIN BETWEEN {constant(low)} AND {constant(high)}"

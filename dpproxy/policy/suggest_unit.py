@@ -21,10 +21,11 @@ _ANYWHERE = frozenset({"id", "key", "uuid", "guid"})
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A statement that may be sent as it is, and why."""
+    """A statement that may be sent as it is, and why; ``unbounded`` is the column whose bounds nothing declares."""
 
     statement: str
     reason: str
+    unbounded: str | None = None
 
 
 def unit_proposals(policy: Policy, schema: Schema, table: str) -> Iterator[Proposal]:

@@ -67,7 +67,7 @@ def plan(world: World, record: Record) -> None:
 
 
 def _part(index: int, part: Part) -> list[str]:
-    inputs = [f"input   {sql}" for sql in part.inputs]
+    inputs = [f"${number}      {sql}" for number, sql in part.inputs]
     noise = part.mechanism
     words = "none" if part.vacuous else part.noise
     if noise is not None and not part.vacuous:

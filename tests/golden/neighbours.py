@@ -96,7 +96,7 @@ def furthest(world: World, plan: Plan, tables: Tables) -> list[int]:
     """
     tables.fill(world.rows)
     relations = tables.relations(plan)
-    held = [[_value(sql, relations) for sql in part.inputs] for part in plan.parts]
+    held = [[_value(sql, relations) for _, sql in part.inputs] for part in plan.parts]
     whole = [tables.exact(p, v) for p, v in zip(plan.parts, held, strict=True)]
     most = [0] * len(plan.parts)
     for seed in range(SHUFFLES):

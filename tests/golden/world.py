@@ -166,7 +166,8 @@ class Tables:
         every = [tuple(row.values()) for row in declared] if part.keys else [()]
         if part.vacuous:
             return dict.fromkeys(every, (0,) * part.measures)
-        cursor = self._connection.execute(part.exact, [*([secret] if part.truncated else []), *values])
+        given = {str(n): v for (n, _), v in zip(part.inputs, values, strict=True)}
+        cursor = self._connection.execute(part.exact, {**given, **({"1": secret} if part.truncated else {})})
         size = len(part.key_types)
         found = {row[:size]: tuple(int(m or 0) for m in row[size:]) for row in cursor.fetchall()}
         return {key: found.get(key, (0,) * part.measures) for key in every}
@@ -177,7 +178,7 @@ class Tables:
         release = Release()
         try:
             for part in plan.parts:
-                values = [release.value(sql, found) for sql in part.inputs]
+                values = [release.value(sql, found) for _, sql in part.inputs]
                 lists = [[Decimal(m) for m in measures] for measures in self.exact(part, values).values()]
                 column = pa.array(lists, pa.list_(pa.decimal128(38, 0)))
                 found.append((part, Released(key_table(part.keys).append_column("v", column), part.loss)))
