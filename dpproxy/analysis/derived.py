@@ -125,7 +125,8 @@ class _Finder:
         if typed is None or not isinstance(node, exp.Column):
             return typed
         part = self.columns.get(node)
-        return replace(typed, nullable=part is not None and None in part.values)
+        listed = part is not None and isinstance(part.values, tuple) and None in part.values
+        return replace(typed, nullable=listed)
 
     def _own_values(self, node: exp.Expr, typed: Typed) -> Values | None:
         if typed.type.oid == BOOL.oid:
