@@ -1,0 +1,79 @@
+"""The mechanism of least expected error, from public facts alone: sensitivities and what may be spent."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import isqrt
+from typing import assert_never
+
+from udfs.conversion import within
+from udfs.mechanisms import Gaussian, Laplace, Staircase
+from udfs.mechanisms.radii import cost
+from udfs.privacy import LEAST_NANO, NANO, Concentrated, InvalidMechanism, Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A mechanism, and its expected error: the sum over components of variance / sensitivity**2."""
+
+    mechanism: Staircase | Laplace | Gaussian
+    error: float
+
+
+def choose(widths: tuple[int, ...], limit: Loss | Concentrated, delta: Fraction = Fraction(0)) -> Choice:
+    """Return the best mechanism for one joint release; the first of equals in the order of ``candidates``.
+
+    Errors: InvalidMechanism where none fits.
+
+    >>> choose((1,), Loss(10**9)).mechanism
+    Staircase(widths=(1,), nano=1000000000, radii=(0,))
+    """
+    return candidates(widths, limit, delta)[0]
+
+
+@lru_cache(maxsize=4096)
+def candidates(
+    widths: tuple[int, ...], limit: Loss | Concentrated, delta: Fraction = Fraction(0)
+) -> tuple[Choice, ...]:
+    """Return what fits the limit, the least error first: staircase, Laplace and Gaussian where they are equal.
+
+    Args:
+        widths: the most that one unit moves each component, all at once.
+        limit: pure epsilon, where a positive ``delta`` also allows what is (epsilon, delta) by itself; or rho, where a
+            pure mechanism counts as epsilon**2 / 2.
+        delta: allowed beside a pure limit; without meaning beside rho, whose delta belongs to the whole account.
+
+    Errors: InvalidMechanism where none fits.
+    """
+    match limit:
+        case Loss(pure):
+            rho = within(limit, delta).nano if delta > 0 else 0
+        case Concentrated(rho):
+            pure = isqrt(2 * NANO * rho)
+        case _:
+            assert_never(limit)
+    found = []
+    if pure >= LEAST_NANO:
+        staircase = Staircase.best(widths, pure)
+        laplace = Laplace.best(widths, pure)
+        found += [Choice(staircase, _staircase_error(staircase)), Choice(laplace, _error(laplace))]
+    if rho:
+        gaussian = Gaussian.best(widths, rho)
+        found.append(Choice(gaussian, _error(gaussian)))
+    if not found:
+        raise InvalidMechanism("no mechanism fits so small a loss")
+    return tuple(sorted(found, key=lambda choice: round(choice.error, 9)))
+
+
+def _error(mechanism: Laplace | Gaussian) -> float:
+    sds = zip(mechanism.noise_sd(), mechanism.widths, strict=True)
+    return sum((sd / width) ** 2 for sd, width in sds if width)
+
+
+def _staircase_error(mechanism: Staircase) -> float:
+    """In floats, since the exact variance of very many components takes long."""
+    moving = [(w, r) for w, r in zip(mechanism.widths, mechanism.radii, strict=True) if w]
+    if not moving:
+        return 0.0
+    widths, radii = zip(*moving, strict=True)
+    return cost(widths, radii, mechanism.ratio / 2**64)

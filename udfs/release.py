@@ -1,0 +1,36 @@
+"""A release by a Python call, without SQL: numbers and a mechanism in, noisy numbers out."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from udfs.functions.joint import Joint
+from udfs.pool import Pool
+from udfs.privacy import WIDEST, InvalidMechanism
+
+_POOL: Final = Pool()
+
+
+def release(numbers: Sequence[int | None], mechanism: Joint, pool: Pool | None = None) -> list[int]:
+    """Return the numbers with one joint draw, which costs ``mechanism.loss``; saturated at 38 digits.
+
+    None counts as 0, the sum of no rows, and so does a number of sensitivity 0.
+
+    Args:
+        numbers: as many as the mechanism has sensitivities.
+        mechanism: what draws the noise.
+        pool: draws to take from; the process's own unless given.
+
+    Errors: InvalidMechanism.
+
+    >>> from udfs.mechanisms import Staircase
+    >>> len(release([120, 4500], Staircase.best((1, 100), 10**9)))
+    2
+    """
+    # Noise is taken before a number is looked at, so that its time cannot depend on one.
+    noise: list[Any] = (pool or _POOL).take(mechanism, 1)[0].tolist()
+    if len(numbers) != len(noise):
+        raise InvalidMechanism("a release needs as many numbers as sensitivities")
+    return [
+        max(-WIDEST, min((number or 0) + extra, WIDEST)) if width else 0
+        for number, extra, width in zip(numbers, noise, mechanism.widths, strict=True)
+    ]
