@@ -332,7 +332,8 @@ class Engine:
 
 
 PLANNED_BY = (
-    "dp.budget", "dp.epsilon", "dp.confidence", "dp.mechanism", "dp.intervals", "dp.clamp", "dp.session_epsilon",
+    "dp.budget", "dp.epsilon", "dp.delta", "dp.confidence", "dp.mechanism", "dp.intervals", "dp.clamp",
+    "dp.session_epsilon",
 )  # fmt: skip
 """The settings a plan depends on."""
 

@@ -1,11 +1,14 @@
 """Privacy statements over the wire."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from dpproxy import administration
-from dpproxy.errors import NotGranted, Refusal, Unsupported
+from dpproxy.engine import Engine
+from dpproxy.errors import BoundsMissing, BudgetExceeded, InvalidParameter, NotGranted, Refusal
+from dpproxy.settings import DEFAULTS
 from tests.proxies import started, write_home
 from tests.test_engine import ANN, COUNT, DDL, POLICY, ROOT, ask
 
@@ -78,8 +81,79 @@ def test_only_an_administrator_is_told(tmp_path: Path):
         ask(engine, "SUGGEST PRIVACY FOR t", ANN)
 
 
-def test_a_probe_of_the_rows_is_refused(tmp_path: Path):
-    with started(write_home(tmp_path, DDL, POLICY)) as engine:
-        with pytest.raises(Unsupported, match="needs") as caught:
-            ask(engine, "SUGGEST PRIVACY FOR t WITH EPSILON 0.1", ROOT)
-        assert (caught.value.sqlstate, caught.value.position) == ("0A000", 35)
+PEOPLE = (
+    "CREATE TABLE people (id INTEGER PRIMARY KEY, income INTEGER, born DATE, height DOUBLE, empty INTEGER)",
+    "INSERT INTO people SELECT i, 30000 + i, DATE '1951-01-01' + i::INTEGER, 1.6, NULL FROM range(10000) AS r (i)",
+    "INSERT INTO people VALUES (20000, 2000000000, DATE '2150-01-01', 1e300, NULL)",
+)
+KEY = ("ALTER TABLE people SET PRIVACY KEY (id)", "ALTER TABLE people SET PRIVACY CEILING EPSILON 10")
+PROBE = "SUGGEST PRIVACY FOR people WITH EPSILON 4"
+
+
+def spent(engine: Engine) -> Fraction:
+    """What the people's ceiling has paid."""
+    rows = ask(engine, "SELECT sum(epsilon) FROM dp.ledger WHERE ceiling = 'people'", ROOT).rows
+    return Fraction(str(rows[0][0] or 0))
+
+
+@pytest.mark.statistical
+def test_bounds_are_released_from_counts_that_are_paid_for(tmp_path: Path):
+    """The row far out is not found, the others are.
+
+    False alarm: of four columns' 250 intervals without rows, one is found with probability 10**-9 at most, so 1 in
+    4 million runs; that an interval of 600 rows or more is not, at epsilon 1, is less likely by far.
+    """
+    with started(write_home(tmp_path, (*DDL, *PEOPLE), POLICY)) as engine:
+        for sql in KEY:
+            ask(engine, sql, ROOT)
+        answer = ask(engine, PROBE, ROOT)
+        found = {str(s).split()[5]: str(s).split("PRIVACY ")[1] for s, _ in answer.rows}
+        assert found["income"] == "DOMAIN BETWEEN 20000 AND 50000;"
+        assert found["born"] == "DOMAIN BETWEEN DATE '1950-01-01' AND DATE '1980-01-01';"
+        assert found["height"] == "DOMAIN BETWEEN 1 AND 2;"
+        assert found["empty"] == "DOMAIN BETWEEN 0 AND 1000 /* fill in */;"
+        assert spent(engine) == 4
+        assert "cost 4 epsilon" in answer.notices[0].message
+        for statement, _ in answer.rows:
+            ask(engine, str(statement), ROOT)
+        assert ask(engine, PROBE, ROOT).rows == []
+        assert spent(engine) == 4
+
+
+def test_the_same_probe_is_answered_from_what_was_paid(tmp_path: Path):
+    with started(write_home(tmp_path, (*DDL, *PEOPLE), POLICY)) as engine:
+        for sql in KEY:
+            ask(engine, sql, ROOT)
+        first, second = ask(engine, PROBE, ROOT), ask(engine, PROBE, ROOT)
+        assert first.rows == second.rows
+        assert spent(engine) == 4
+
+
+@pytest.mark.parametrize(
+    ("before", "sql", "error", "text"),
+    [
+        ((), PROBE, BoundsMissing, "no privacy unit with a ceiling"),
+        (KEY[:1], PROBE, BoundsMissing, "no privacy unit with a ceiling"),
+        (KEY, PROBE.replace("4", "10.1"), BudgetExceeded, "people"),
+        (KEY, PROBE.replace("4", "0.003"), InvalidParameter, "too little for 4 columns"),
+        (KEY, PROBE.replace("4", "0"), InvalidParameter, "WITH EPSILON must be between"),
+    ],
+)
+def test_a_probe_that_cannot_be_paid_reads_nothing(
+    tmp_path: Path, before: tuple[str, ...], sql: str, error: type[Refusal], text: str
+):
+    with started(write_home(tmp_path, (*DDL, *PEOPLE), POLICY)) as engine:
+        for statement in before:
+            ask(engine, statement, ROOT)
+        with pytest.raises(error) as caught:
+            ask(engine, sql, ROOT)
+        assert text in caught.value.message
+        assert spent(engine) == 0
+
+
+def test_a_probe_is_for_administrators_and_charged(tmp_path: Path):
+    with started(write_home(tmp_path, (*DDL, *PEOPLE), POLICY)) as engine:
+        with pytest.raises(NotGranted):
+            ask(engine, PROBE, ANN)
+        for sql, charged in ((PROBE, True), ("SUGGEST PRIVACY FOR people", False)):
+            assert engine.prepare(ROOT, sql, (), DEFAULTS).charged is charged

@@ -37,7 +37,7 @@ def texts(name: str, kind: SqlType, *constraints: Constraint, public: bool = Fal
     found = list(column_proposals(policy, schema, "t", schema.tables["t"][0]))
     for one in found:
         assert one.reason
-        assert ("/* fill in */" in one.statement) == ("fill" in one.reason)
+        assert ("/* fill in */" in one.statement) == ("fill" in one.reason) == (one.unbounded == name)
     prefix = f"ALTER TABLE t ALTER COLUMN {name} SET PRIVACY "
     return [one.statement.removeprefix(prefix) for one in found]
 

@@ -1,0 +1,91 @@
+"""Bounds from a release: how many rows lie between public marks, by noisy counts that are paid for.
+
+The counts are asked as any other statement is, of the policy with the widest domain the marks allow; what is read off
+them is free. A column is bounded by the outermost marks between which there are rows for sure, so that a few rows far
+out do not count, as with a quantile.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from fractions import Fraction
+
+from dpproxy.pgtypes import DATE, FLOATS, INTEGERS, NUMERIC, TIMESTAMP, Column, SqlType
+from dpproxy.policy.dump import constant, identifier
+from dpproxy.policy.model import Between, Budget, ColumnPolicy, Grant, Policy, Scalar
+
+PAYER = ""
+"""Beside the ceiling a probe is booked on a budget of this name, which no statement can declare."""
+CONFIDENCE = "0.999999999"
+"""That an interval with rows in it, by its count, has some."""
+_FARTHEST = 10**12
+_FINEST = 3
+"""Digits after the point of the smallest mark."""
+_DEEPEST = 12
+"""Digits after the point of the columns that are probed: more leave no room for exact arithmetic."""
+_YEARS = (1800, *range(1900, 2101, 5), 2200)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One column, and the marks between which its rows are counted, in ascending order."""
+
+    column: str
+    marks: tuple[Scalar, ...]
+
+    def sql(self, table: str) -> str:
+        """Each interval by its number, and how many rows it has for sure: more than 0, or there may be none."""
+        name = identifier(self.column)
+        inner = enumerate(self.marks[1:-1])
+        cases = " ".join(f"WHEN {name} < {constant(mark)} THEN {number}" for number, mark in inner)
+        return (
+            f"SELECT CASE {cases} ELSE {len(self.marks) - 2} END AS interval_number, dp.ci_low(count(*)) "  # noqa: S608 - quoted names
+            f"FROM {identifier(table)} WHERE {name} IS NOT NULL GROUP BY 1"
+        )
+
+    def bounds(self, rows: Iterable[Sequence[object]]) -> tuple[Scalar, Scalar] | None:
+        """The outermost marks around rows; None where nothing stands out of the noise."""
+        found = [
+            number for number, low in rows if isinstance(number, int) and isinstance(low, float) and low > 0
+        ]
+        return (self.marks[min(found)], self.marks[max(found) + 1]) if found else None
+
+
+def probe(column: Column) -> Probe | None:
+    """How a column is probed, None for types that are not."""
+    kind = column.type
+    if kind.oid in {DATE.oid, TIMESTAMP.oid}:
+        return Probe(column.name, tuple(date(year, 1, 1) for year in _YEARS))
+    if kind.oid in INTEGERS:
+        return Probe(column.name, _numbers(Fraction(2 ** (8 * kind.size - 1) - 1), 0))
+    if kind.oid in FLOATS:
+        return Probe(column.name, _numbers(Fraction(_FARTHEST), _FINEST))
+    if kind.oid == NUMERIC.oid and kind.scale is not None and kind.scale <= _DEEPEST:
+        return Probe(column.name, _numbers(_largest(kind), min(kind.scale, _FINEST)))
+    return None
+
+
+def asked(policy: Policy, table: str, probed: Iterable[Probe]) -> Policy:
+    """The policy under which an administrator asks: the columns as wide as their marks, paid by ``PAYER``."""
+    declared = policy.tables[table]
+    wide = {one.column: ColumnPolicy(Between(one.marks[0], one.marks[-1])) for one in probed}
+    budget = Budget(PAYER, Fraction(10**9))
+    return replace(
+        policy,
+        tables={**policy.tables, table: replace(declared, columns={**declared.columns, **wide})},
+        budgets={PAYER: budget},
+        grants=(Grant(table, "admin", PAYER),),
+    )
+
+
+def _numbers(largest: Fraction, digits: int) -> tuple[Scalar, ...]:
+    """0, and to both sides 1, 2 and 5 times the powers of ten, up to the largest value or far enough."""
+    top = min(largest, Fraction(_FARTHEST))
+    powers = (Fraction(10) ** exponent for exponent in range(-digits, 13))
+    sizes = [size * power for power in powers for size in (1, 2, 5) if size * power < top]
+    ascending = [-top, *(-size for size in reversed(sizes)), Fraction(0), *sizes, top]
+    return tuple(int(mark) if mark.denominator == 1 else mark for mark in ascending)
+
+
+def _largest(kind: SqlType) -> Fraction:
+    return Fraction(10 ** (kind.precision or 0) - 1, 10 ** (kind.scale or 0))
