@@ -145,18 +145,18 @@ class DuckDB:
 
     def run_public(self, plan: PublicPlan, session: str) -> list[tuple[object, ...]]:
         """Rows of a statement over public tables. Raises class 22 for what the analyst's own arithmetic does."""
-        return self._public(plan.sql, session, lambda cursor: cursor.fetchall())
+        return self._public(session, lambda cursor: cursor.execute(plan.sql).fetchall())
 
     def run_open(self, sql: str, session: str) -> pa.Table:
         """A statement over public tables as a table, to be joined with what was released."""
-        return self._public(sql, session, lambda cursor: cursor.to_arrow_table())
+        return self._public(session, lambda cursor: cursor.sql(sql).to_arrow_table())
 
-    def _public(self, sql: str, session: str, fetch: Callable[[Any], T]) -> T:
+    def _public(self, session: str, fetch: Callable[[Any], T]) -> T:
         cursor = self._connection.cursor()
         with self._lock:
             self._running[session] = cursor
         try:
-            return fetch(cursor.execute(sql))
+            return fetch(cursor)
         except duckdb.InterruptException:
             raise Cancelled("canceling statement due to user request") from None
         except duckdb.Error:

@@ -43,12 +43,16 @@ def allocate(measures: Sequence[Measure], most: int, groups: int | None, loss: L
     if most > 1 and loss.nano // most >= LEAST_NANO:
         candidates.append(Allocation(Staircase.best(widths, loss.nano // most), most))
     if not candidates:
-        least = min(most, touched) * LEAST_NANO / NANO
-        raise InvalidParameter(
-            f"epsilon {float(loss.epsilon):g} is too small to share among the {most} rows of one privacy unit",
-            hint=f"SET dp.epsilon = {least:g}; or ask without GROUP BY.",
-        )
+        raise too_small(loss, most, min(most, touched))
     return min(candidates, key=lambda c: _relative_variance(c.mechanism, widths))
+
+
+def too_small(loss: Loss, most: int, shares: int) -> InvalidParameter:
+    """The refusal of a loss that cannot be shared."""
+    return InvalidParameter(
+        f"epsilon {float(loss.epsilon):g} is too small to share among the {most} rows of one privacy unit",
+        hint=f"SET dp.epsilon = {shares * LEAST_NANO / NANO:g}; or ask without GROUP BY.",
+    )
 
 
 def _relative_variance(mechanism: Staircase, widths: tuple[int, ...]) -> float:

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from dpproxy import settings as session
 from dpproxy.aggregates.model import Aggregate, Measure, Noise
+from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.table import AGGREGATES, averaged_arguments
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Key
@@ -15,18 +16,20 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed, null
 from dpproxy.errors import NotGranted, TooComplex
 from dpproxy.plan import Part
-from dpproxy.planner.allocate import Allocation, allocate
+from dpproxy.planner.allocate import Allocation, allocate, too_small
 from dpproxy.planner.answer import Answer, answer, is_star, limits
 from dpproxy.planner.empty import has_no_rows, has_one_row, never_holds
-from dpproxy.planner.exact import exact_sql, measured
+from dpproxy.planner.exact import Exact, exact_sql, measured
 from dpproxy.planner.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
 from dpproxy.planner.open import Open
 from dpproxy.planner.padding import check_padded
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import quoted
 from dpproxy.planner.relation import Rows
-from dpproxy.planner.release import release_sql
+from dpproxy.planner.release import quantile_sql, release_sql
 from dpproxy.planner.released import Call, ReleasedScope
+from udfs.mechanisms.quantile import Quantile
+from udfs.privacy import LEAST_NANO
 
 MOST_AGGREGATES = 32
 """Aggregates of one statement: beyond, predicting the joint draw's error takes too long."""
@@ -108,18 +111,55 @@ class _Block:
 
     def _release(self, keys: Keys) -> tuple[dict[exp.Expr, Call], list[int]]:
         """The parts of one grouping set: the calls with their columns, and the numbers of the parts."""
-        measures = tuple(sorted({m for a in self.aggregates.values() for m in a.measures}, key=lambda m: m.sql))
-        allocation = self._allocation(measures, grouped=bool(keys.sets))
-        number = self.planning.add(self._part(keys, measures, allocation))
         self.planning.describe(_label(self.aggregates, keys, self.rows), _unit_words(self.rows, self.planning))
-        calls = {}
-        for node, aggregate in self.aggregates.items():
-            if allocation is None:
-                raise AssertionError("an aggregate has measures")
-            indexes = [measures.index(m) for m in aggregate.measures]
-            columns = tuple(duck.column(f"m{i}", f"r{number}") for i in indexes)
-            calls[node] = Call(aggregate, columns, _noise(allocation, indexes, self.rows.most))
-        return calls, [number]
+        ordered = {n: a for n, a in self.aggregates.items() if isinstance(a, OrderStatistic)}
+        sums = {n: a for n, a in self.aggregates.items() if n not in ordered}
+        numbers, calls = [], {}
+        if sums or not ordered:
+            measures = tuple(sorted({m for a in sums.values() for m in a.measures}, key=lambda m: m.sql))
+            allocation = self._allocation(measures, grouped=bool(keys.sets))
+            number = self.planning.add(self._part(keys, measures, allocation))
+            numbers.append(number)
+            for node, aggregate in sums.items():
+                if allocation is None:
+                    raise AssertionError("an aggregate has measures")
+                indexes = [measures.index(m) for m in aggregate.measures]
+                columns = tuple(duck.column(f"m{i}", f"r{number}") for i in indexes)
+                calls[node] = Call(aggregate, columns, _noise(allocation, indexes, self.rows.most))
+        for node, statistic in ordered.items():
+            part, mechanism = self._order(keys, statistic)
+            number = self.planning.add(part)
+            numbers += [number] if number not in numbers else []
+            calls[node] = Call(statistic, (duck.column("m0", f"r{number}"),), _rank(mechanism, self.rows.most))
+        return calls, numbers
+
+    def _order(self, keys: Keys, statistic: OrderStatistic) -> tuple[Part, Quantile]:
+        """One row moves a rank by one, so the rows of a unit pay one by one, in whatever groups they are."""
+        loss, most = self.planning.share(), self.rows.most
+        if loss.nano // most < LEAST_NANO:
+            raise too_small(loss, most, most)
+        mechanism = statistic.mechanism(loss.nano // most)
+        cells = [f"CAST({duck.text(statistic.cell)} AS INT128) AS m0", "CAST(COUNT(*) AS INT128) AS m1"]
+        exact = exact_sql(self.rows, keys.listed, cells, None, statistic.cell)
+        vacuous = never_holds(self.select)
+        part = Part(
+            exact=exact.sql,
+            truncated=1 in exact.parameters,
+            release=quantile_sql(len(keys.by_node), mechanism, vacuous=vacuous),
+            keys=keys.sets,
+            measures=1,
+            box=f"quantile {mechanism.numerator}/{mechanism.denominator} of 0..{mechanism.high}",
+            noise=f"exponential quantile={mechanism.numerator}/{mechanism.denominator} cells={mechanism.high + 1} "
+            f"nano={mechanism.nano}",
+            loss=loss,
+            factor=most,
+            inputs=self._inputs(exact),
+            vacuous=vacuous,
+        )
+        return part, mechanism
+
+    def _inputs(self, exact: Exact) -> tuple[tuple[int, str], ...]:
+        return tuple((n, self.planning.inputs[n - 2]) for n in sorted(exact.parameters - {1}))
 
     def _allocation(self, measures: Sequence[Measure], *, grouped: bool) -> Allocation | None:
         if not measures:
@@ -146,7 +186,7 @@ class _Block:
             loss=self.planning.share(),
             factor=allocation.factor if allocation else 1,
             mechanism=mechanism,
-            inputs=tuple((n, self.planning.inputs[n - 2]) for n in sorted(exact.parameters - {1})),
+            inputs=self._inputs(exact),
             vacuous=vacuous,
         )
 
@@ -166,6 +206,10 @@ def _noise(allocation: Allocation, indexes: Sequence[int], rows: int) -> Noise:
         lambda confidence: tuple(mechanism.half_width(confidence)[i] for i in indexes),
         rows,
     )
+
+
+def _rank(mechanism: Quantile, rows: int) -> Noise:
+    return Noise((), lambda confidence: (mechanism.rank_error(confidence),), rows)
 
 
 def _relation(number: int) -> exp.Table:

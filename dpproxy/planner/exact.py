@@ -37,21 +37,23 @@ def source_of(rows: Rows, further: Sequence[exp.Expr] = ()) -> exp.Select:
 
 
 def exact_sql(
-    rows: Rows, keys: Sequence[Key], columns: Sequence[str], groups: int | None
+    rows: Rows, keys: Sequence[Key], columns: Sequence[str], groups: int | None, cell: exp.Expr | None = None
 ) -> Exact:
     """SELECT keys, measures FROM the bounded rows GROUP BY keys.
 
     ``columns`` are the measures with their names, as our own text. ``groups`` is the most groups a unit may touch, None
-    for any.
+    for any. A ``cell`` is grouped by besides, and is the first of the columns.
     """
+    if cell is not None:
+        rows = rows.where([exp.Not(this=exp.Is(this=cell, expression=exp.Null()))])
     select, filtered = _bounded(rows, keys, groups)
     for index, key in enumerate(keys):
         select.append("expressions", duck.named(key.raw, f"k{index}"))
     for column in columns:
         # Our own text, read again with all the rest by the check of totality.
         select.append("expressions", exp.Var(this=column))
-    if keys:
-        numbers: list[exp.Expr] = [exp.Literal.number(i + 1) for i in range(len(keys))]
+    numbers: list[exp.Expr] = [exp.Literal.number(i + 1) for i in range(len(keys) + (cell is not None))]
+    if numbers:
         select.set("group", exp.Group(expressions=numbers))
     if not filtered and any(k.is_raw for k in keys):
         select = _declared_only(select, keys, len(columns))

@@ -4,7 +4,27 @@ from collections.abc import Sequence
 
 from dpproxy.aggregates.model import Measure
 from dpproxy.planner.allocate import Allocation
+from udfs.mechanisms.quantile import Quantile
 from udfs.privacy import NANO
+
+
+def quantile_sql(keys: int, mechanism: Quantile, *, vacuous: bool) -> str:
+    """The release stage of an order statistic: one draw for each declared key, from the histogram of its cells."""
+    names = "".join(f", k.k{i}" for i in range(keys))
+    if vacuous:
+        return f"SELECT k.o{names}, CAST([0] AS HUGEINT[]) AS v FROM keys AS k"  # noqa: S608 - numbers only
+    match = " AND ".join(f"k.k{i} IS NOT DISTINCT FROM e.k{i}" for i in range(keys)) or "TRUE"
+    lists = [
+        f"coalesce(list(CAST(e.m{i} AS HUGEINT) ORDER BY e.m0) FILTER (WHERE e.m0 IS NOT NULL), [])" for i in (0, 1)
+    ]
+    bounds = f"{mechanism.low}, {mechanism.high}, {mechanism.numerator}, {mechanism.denominator}, {mechanism.rows}"
+    drawn = f"dp_quantile({lists[0]}, {lists[1]}, {bounds}, {_epsilon(mechanism.nano)})"
+    source = f"FROM keys AS k LEFT JOIN exact AS e ON {match} GROUP BY k.o{names}"
+    return f"SELECT k.o{names}, [{drawn}] AS v {source}"
+
+
+def _epsilon(nano: int) -> str:
+    return f"CAST({nano // NANO}.{nano % NANO:09d} AS DECIMAL(18,9))"
 
 
 def release_sql(keys: int, measures: Sequence[Measure], allocation: Allocation | None) -> str:
@@ -19,10 +39,7 @@ def release_sql(keys: int, measures: Sequence[Measure], allocation: Allocation |
     sums = ", ".join(f"CAST(coalesce(e.m{i}, 0) AS HUGEINT)" for i in range(len(measures)))
     widths = ", ".join(f"CAST({w} AS HUGEINT)" for w in allocation.mechanism.widths)
     match = " AND ".join(f"k.k{i} IS NOT DISTINCT FROM e.k{i}" for i in range(keys))
-    epsilon = (
-        f"CAST({allocation.mechanism.nano // NANO}.{allocation.mechanism.nano % NANO:09d} AS DECIMAL(18,9))"
-    )
-    drawn = f"dp_release([{sums}], [{widths}], {epsilon}) AS v"
+    drawn = f"dp_release([{sums}], [{widths}], {_epsilon(allocation.mechanism.nano)}) AS v"
     if not keys:  # aggregates without GROUP BY are one row, over no rows too
         return f"SELECT 0 AS o, {drawn} FROM exact AS e"  # noqa: S608 - numbers only
     return f"SELECT k.o{names}, {drawn} FROM keys AS k LEFT JOIN exact AS e ON {match}"  # noqa: S608 - numbers only

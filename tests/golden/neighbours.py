@@ -19,11 +19,15 @@ def boxes(part: Part, before: Vector, after: Vector) -> int:
     The noise of one group is e-DP for a shift inside one box, so k*e for one inside k boxes, and the losses of
     groups add up: the statement keeps its promise if this is at most ``part.factor``.
     """
-    assert part.mechanism is not None
-    widths = part.mechanism.widths
+    widths = (1,) if part.mechanism is None else part.mechanism.widths
+    keys = before.keys() | after.keys()
+    nothing = (0,) * len(widths)
     return sum(
-        max(-(-abs(a - b) // w) for a, b, w in zip(before[key], after[key], widths, strict=True))
-        for key in before
+        max(
+            -(-abs(a - b) // w)
+            for a, b, w in zip(before.get(key, nothing), after.get(key, nothing), widths, strict=True)
+        )
+        for key in keys
     )
 
 

@@ -1,5 +1,6 @@
 """A small database with its policy: planned by the real planner, computed by a real engine, without noise."""
 
+import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +24,7 @@ from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.store import change_of
 from dpproxy.policy.tokens import is_privacy_statement
 from dpproxy.settings import DEFAULTS
-from udfs.privacy import Released
+from udfs.privacy import Exact, Released
 
 Row = tuple[object, ...]
 Vector = dict[Row, tuple[int, ...]]
@@ -169,6 +170,8 @@ class Tables:
         given = {str(n): v for (n, _), v in zip(part.inputs, values, strict=True)}
         cursor = self._connection.execute(part.exact, {**given, **({"1": secret} if part.truncated else {})})
         size = len(part.key_types)
+        if part.mechanism is None:  # a histogram: its cells are keys too
+            return {row[: size + 1]: (int(row[size + 1]),) for row in cursor.fetchall()}
         found = {row[:size]: tuple(int(m or 0) for m in row[size:]) for row in cursor.fetchall()}
         return {key: found.get(key, (0,) * part.measures) for key in every}
 
@@ -179,6 +182,9 @@ class Tables:
         try:
             for part in plan.parts:
                 values = [release.value(sql, found) for _, sql in part.inputs]
+                if part.mechanism is None and not part.vacuous:
+                    found.append((part, self._sharpest(release, part, values)))
+                    continue
                 lists = [[Decimal(m) for m in measures] for measures in self.exact(part, values).values()]
                 column = pa.array(lists, pa.list_(pa.decimal128(38, 0)))
                 found.append((part, Released(key_table(part.keys).append_column("v", column), part.loss)))
@@ -186,9 +192,17 @@ class Tables:
             release.close()
         return found
 
+    def _sharpest(self, release: Release, part: Part, values: Sequence[object]) -> Released[pa.Table]:
+        """An order statistic at an epsilon at which only the nearest cell is drawn."""
+        sharp = re.sub(r"CAST\([0-9.]+ AS DECIMAL\(18,9\)\)", "CAST(999999999 AS DECIMAL(18,9))", part.release)
+        given = {str(n): v for (n, _), v in zip(part.inputs, values, strict=True)}
+        secret = {"1": SECRET} if part.truncated else {}
+        table = self._connection.sql(part.exact, params={**given, **secret}).to_arrow_table()
+        return release.draw(replace(part, release=sharp), Exact(table))
+
     def table(self, sql: str) -> pa.Table:
         """A public query's rows."""
-        return self._connection.execute(sql).to_arrow_table()
+        return self._connection.sql(sql).to_arrow_table()
 
     def close(self) -> None:
         self._connection.close()

@@ -1,0 +1,159 @@
+"""MIN, MAX, MEDIAN and PERCENTILE: one draw of the exponential mechanism from the histogram of the argument.
+
+The argument is put on a lattice of at most 2^16 cells over its declared bounds: a wider one loses the last digits. The
+error is one of rank: how many rows stand between what is released and the quantile asked for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+
+from dpproxy.aggregates.argument import Argument, argument
+from dpproxy.aggregates.filter import kept
+from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.aggregates.operands import Condition, compiled, name_of, number, plain_operand
+from dpproxy.analysis import duck
+from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Scope
+from dpproxy.analysis.typed import Typed
+from dpproxy.errors import TypeMismatch, UndefinedFunction, Unsupported
+from dpproxy.pgtypes import DATE, FLOAT8, TIMESTAMP, SqlType
+from udfs.mechanisms.quantile import Quantile
+
+CELL_BITS = 16
+LARGEST_DENOMINATOR = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class OrderStatistic:
+    """The quantile ``numerator / denominator`` of an argument; ``is_double`` where it is shown as a DOUBLE."""
+
+    name: str
+    argument: Argument
+    numerator: int
+    denominator: int
+    is_double: bool
+
+    @property
+    def shift(self) -> int:
+        """A cell is 2^shift steps wide."""
+        return max(0, (self.argument.high - self.argument.low).bit_length() - CELL_BITS)
+
+    @property
+    def last(self) -> int:
+        """The number of the last cell; the first is 0."""
+        return (self.argument.high - self.argument.low) >> self.shift
+
+    @property
+    def cell(self) -> exp.Expr:
+        """The row's cell, NULL where the argument is NULL."""
+        steps = duck.binary(exp.Sub, self.argument.sql, duck.integer(self.argument.low))
+        return steps if not self.shift else duck.binary(exp.IntDiv, steps, duck.integer(1 << self.shift))
+
+    def mechanism(self, nano: int) -> Quantile:
+        """The choice among cells, for one row."""
+        if self.numerator in (0, self.denominator):
+            return Quantile.inner(0, self.last, self.numerator // self.denominator, 1, nano)
+        return Quantile(0, self.last, self.numerator, self.denominator, 1, nano)
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        return ()
+
+    @property
+    def type(self) -> SqlType:
+        return FLOAT8 if self.is_double else self.argument.typed.type
+
+    def value(self, columns: Sequence[exp.Expr]) -> Typed:
+        steps = duck.cast(columns[0], "HUGEINT")
+        if self.shift:  # the middle of the cell
+            steps = duck.binary(exp.Mul, steps, duck.integer(1 << self.shift))
+            steps = duck.binary(exp.Add, steps, duck.integer(1 << (self.shift - 1)))
+        steps = duck.binary(exp.Add, steps, duck.integer(self.argument.low))
+        top = duck.integer(self.argument.high)
+        inside = duck.cast(duck.call("least", steps, duck.cast(top, "HUGEINT")), "HUGEINT")
+        scale = self.argument.typed.scale
+        if not self.is_double and scale is not None:
+            return Typed(inside, self.type, scale, nullable=False)
+        unit = duck.double(float(self.argument.unit))
+        value = duck.binary(exp.Mul, duck.cast(inside, "DOUBLE"), unit)
+        return Typed(value, self.type, None, nullable=False)
+
+    def noise_sd(self, columns: Sequence[exp.Expr], noise: Noise) -> exp.Expr:
+        del columns, noise
+        raise self._rank("noise_sd")
+
+    def interval(
+        self, columns: Sequence[exp.Expr], noise: Noise, confidence: Fraction
+    ) -> tuple[exp.Expr, exp.Expr]:
+        del columns, noise, confidence
+        raise self._rank("ci_low")
+
+    def _rank(self, function: str) -> Unsupported:
+        return Unsupported(
+            f"dp.{function} of {self.name}() is not answered: its error is one of rank",
+            hint="EXPLAIN (PRIVACY) tells within how many rows of the quantile the answer is.",
+        )
+
+    def error(self, noise: Noise, confidence: Fraction) -> Error:
+        [rows] = noise.half_width(confidence)
+        return Error("1 row of rank", None, None, f"{rows} rows of rank")
+
+
+def _fraction(node: exp.Expr, scope: Scope) -> Fraction:
+    value = compile_expression(node, scope)
+    if value.parameter is not None:
+        return Fraction(1, 2)
+    if not isinstance(value.constant, int | Fraction) or isinstance(value.constant, bool):
+        raise Unsupported("a percentile is a constant between 0 and 1", position=position(node))
+    fraction = Fraction(value.constant)
+    if not 0 <= fraction <= 1 or fraction.denominator > LARGEST_DENOMINATOR:
+        raise Unsupported("a percentile is a constant between 0 and 1, as in 0.25", position=position(node))
+    return fraction
+
+
+def _statistic(
+    node: exp.Expr, operand: exp.Expr, fraction: Fraction, scope: Scope, condition: Condition | None
+) -> tuple[Argument, Fraction]:
+    typed = number(plain_operand(node, operand), scope)
+    if typed.type.oid in (DATE.oid, TIMESTAMP.oid):
+        raise TypeMismatch(
+            f"{name_of(node)} of a {typed.type.name} is not answered",
+            hint="Ask it of a number: extract(year from x).",
+            position=position(node),
+        )
+    return argument(operand, kept(typed, compiled(condition))), fraction
+
+
+def extreme(node: Any, scope: Scope, _: object, condition: Condition | None = None) -> OrderStatistic:  # noqa: ANN401
+    """MIN and MAX."""
+    top = type(node) is exp.Max
+    found, fraction = _statistic(node, node.this, Fraction(int(top)), scope, condition)
+    return OrderStatistic(name_of(node), found, fraction.numerator, 1, found.typed.scale is None)
+
+
+def median(node: Any, scope: Scope, _: object, condition: Condition | None = None) -> OrderStatistic:  # noqa: ANN401
+    """MEDIAN."""
+    found, _half = _statistic(node, node.this, Fraction(1, 2), scope, condition)
+    return OrderStatistic("median", found, 1, 2, is_double=True)
+
+
+def percentile(node: Any, scope: Scope, _: object, condition: Condition | None = None) -> OrderStatistic:  # noqa: ANN401
+    """PERCENTILE_CONT and PERCENTILE_DISC (fraction) WITHIN GROUP (ORDER BY x)."""
+    call, order = node.this, node.expression
+    if type(call) not in (exp.PercentileCont, exp.PercentileDisc) or len(order.expressions) != 1:
+        raise UndefinedFunction(
+            "WITHIN GROUP stands after percentile_cont or percentile_disc, with one ORDER BY expression",
+            position=position(node),
+        )
+    ordered = order.expressions[0]
+    fraction = _fraction(call.this, scope)
+    if ordered.args.get("desc"):
+        fraction = 1 - fraction
+    found, fraction = _statistic(call, ordered.this, fraction, scope, condition)
+    is_double = type(call) is exp.PercentileCont or found.typed.scale is None
+    return OrderStatistic(name_of(call), found, fraction.numerator, fraction.denominator, is_double)
