@@ -244,7 +244,9 @@ def _double_key(name: str, typed: Typed, values: tuple[Value, ...]) -> Key | Non
         return None
     steps = [None if v is None else round(float(v) * 10**digits) for v in values]  # type: ignore[arg-type]
     edge = duck.double(float(2**62))
-    scaled = duck.binary(exp.Mul, as_double(typed), duck.double(float(10**digits)))
+    scaled = as_double(typed)
+    if digits:
+        scaled = duck.binary(exp.Mul, scaled, duck.double(float(10**digits)))
     kept = duck.clamp(scaled, duck.double(-float(2**62)), edge)
     kind = NUMERIC if digits and typed.type.oid in FLOATS else typed.type
     raw = duck.cast(duck.call("round", kept), "HUGEINT" if kind.oid == NUMERIC.oid else "BIGINT")
