@@ -38,10 +38,9 @@ class Probe:
         name = identifier(self.column)
         inner = enumerate(self.marks[1:-1])
         cases = " ".join(f"WHEN {name} < {constant(mark)} THEN {number}" for number, mark in inner)
-        return (
-            f"SELECT CASE {cases} ELSE {len(self.marks) - 2} END AS interval_number, dp.ci_low(count(*)) "  # noqa: S608 - quoted names
-            f"FROM {identifier(table)} WHERE {name} IS NOT NULL GROUP BY 1"
-        )
+        numbered = f"CASE {cases} ELSE {len(self.marks) - 2} END AS {name}"
+        rows = f"SELECT {numbered} FROM {identifier(table)} WHERE {name} IS NOT NULL"  # noqa: S608 - quoted names
+        return f"SELECT {name}, dp.ci_low(count(*)) FROM ({rows}) AS marked GROUP BY 1"  # noqa: S608
 
     def bounds(self, rows: Iterable[Sequence[object]]) -> tuple[Scalar, Scalar] | None:
         """The outermost marks around rows; None where nothing stands out of the noise."""

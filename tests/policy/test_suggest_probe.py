@@ -65,8 +65,9 @@ def test_other_types_are_not_probed(kind: SqlType):
 
 def test_the_statement_counts_each_interval():
     assert Probe("Cost", (-9, Fraction(-1, 2), 0, 9)).sql("odd name") == (
-        'SELECT CASE WHEN "Cost" < -0.5 THEN 0 WHEN "Cost" < 0 THEN 1 ELSE 2 END AS interval_number, '
-        'dp.ci_low(count(*)) FROM "odd name" WHERE "Cost" IS NOT NULL GROUP BY 1'
+        'SELECT "Cost", dp.ci_low(count(*)) FROM '
+        '(SELECT CASE WHEN "Cost" < -0.5 THEN 0 WHEN "Cost" < 0 THEN 1 ELSE 2 END AS "Cost" FROM "odd name" '
+        'WHERE "Cost" IS NOT NULL) AS marked GROUP BY 1'
     )
 
 
