@@ -21,18 +21,18 @@ def mean_type(kind: SqlType) -> SqlType:
 
 @dataclass(frozen=True, slots=True)
 class Average:
-    """An average; ``is_double`` where the result is double precision whatever the argument."""
+    """An average; of one side of a pair with the pair's own ``count``, and in double precision."""
 
     argument: Argument
-    is_double: bool = False
+    count: Measure | None = None
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        return centred_measure(self.argument), number_measure(self.argument)
+        return centred_measure(self.argument), self.count or number_measure(self.argument)
 
     @property
     def type(self) -> SqlType:
-        return FLOAT8 if self.is_double else mean_type(self.argument.typed.type)
+        return FLOAT8 if self.count else mean_type(self.argument.typed.type)
 
     @property
     def _middle(self) -> float:

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from sqlglot import exp
 
-from dpproxy.aggregates import covariance, variance
+from dpproxy.aggregates import covariance, order, variance
 from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.count import Count, count_measure, distinct_measure
 from dpproxy.aggregates.filter import kept, rows_where
@@ -113,7 +113,7 @@ def _pair_count(node: Any, scope: Scope, _: Averaged, condition: Condition | Non
 def _pair_average(side: str) -> Builder:
     def build(node: Any, scope: Scope, _: Averaged, condition: Condition | None = None) -> Aggregate:  # noqa: ANN401
         found = pair(node, scope, condition)
-        return Average(found.x if side == X else found.y, is_double=True)
+        return Average(found.x if side == X else found.y, found.count)
 
     return build
 
@@ -164,6 +164,10 @@ AGGREGATES: dict[type[exp.Expr], Builder] = {
     exp.LogicalAnd: _decided(is_all=True),
     exp.LogicalOr: _decided(is_all=False),
     exp.CountIf: _count_if,
+    exp.Min: order.extreme,
+    exp.Max: order.extreme,
+    exp.Median: order.median,
+    exp.WithinGroup: order.percentile,
     exp.Filter: _filter,
 }
 _AVERAGES = (exp.Avg, exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevSamp, exp.StddevPop)

@@ -1,10 +1,14 @@
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import Any
 
+import duckdb
 import pytest
 from sqlglot import exp
 
-from dpproxy.aggregates.model import Aggregate
+from dpproxy.aggregates.model import Aggregate, Measure
 from dpproxy.aggregates.table import AGGREGATES, averaged_arguments
+from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
@@ -23,7 +27,12 @@ COLUMNS: dict[str, tuple[Column, Domain]] = {
     "city": (Column("city", TEXT), Members(("a", "b"))),
     "smokes": (Column("smokes", BOOL), Members((True, False))),
 }
+DDL = (
+    "CREATE TABLE t (small SMALLINT NOT NULL, age INTEGER, big BIGINT, pay DECIMAL(8,2), height DOUBLE, odd REAL, "
+    "grade INTEGER, city VARCHAR, smokes BOOLEAN)"
+)
 Calls = Callable[[str], list[Aggregate]]
+Row = tuple[object, ...]
 
 
 def _leaf(node: exp.Expr) -> Typed | None:
@@ -41,3 +50,50 @@ def calls() -> Calls:
         return [AGGREGATES[type(n)](n, scope, averaged) for n in nodes]
 
     return compiled
+
+
+def rows_of(**values: Sequence[object]) -> list[Row]:
+    """All combinations of the named columns' values; the others hold one value each."""
+    plain: dict[str, Sequence[object]] = dict.fromkeys(COLUMNS, (None,)) | {"small": (0,)}
+    return list(product(*(plain | values).values()))
+
+
+def filled(rows: Sequence[Row]) -> duckdb.DuckDBPyConnection:
+    """A database with these rows in ``t``; ``rowid`` tells them apart."""
+    connection = duckdb.connect()
+    connection.execute(DDL)
+    if rows:
+        marks = ", ".join(f"({', '.join('?' * len(COLUMNS))})" for _ in rows)
+        connection.execute(f"INSERT INTO t VALUES {marks}", [v for row in rows for v in row])
+    return connection
+
+
+def measured(
+    connection: duckdb.DuckDBPyConnection, measures: Sequence[Measure], where: str = "TRUE", by: str = ""
+) -> list[tuple[int, ...]]:
+    """The exact measures, for each group where ``by`` names one; 0 over no rows."""
+    parts = ", ".join(f"CAST({m.sql} AS HUGEINT)" for m in measures)
+    group = f"GROUP BY {by}" if by else ""
+    rows = connection.execute(f"SELECT {parts} FROM t WHERE {where} {group}").fetchall()
+    return [tuple(int(m or 0) for m in row) for row in rows]
+
+
+def evaluated(expressions: Sequence[exp.Expr], rows: Sequence[Mapping[str, float]]) -> list[tuple[Any, ...]]:
+    """What SQL over released measures gives, for rows of them."""
+    kinds = ", ".join(f"{n} {'HUGEINT' if isinstance(v, int) else 'DOUBLE'}" for n, v in rows[0].items())
+    marks = ", ".join(f"({', '.join('?' * len(row))})" for row in rows)
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.execute(f"CREATE TABLE r ({kinds})")
+        connection.execute(f"INSERT INTO r VALUES {marks}", [v for row in rows for v in row.values()])
+        listed = ", ".join(map(duck.text, expressions))
+        return connection.execute(f"SELECT {listed} FROM r ORDER BY rowid").fetchall()
+
+
+def evaluate(expressions: Sequence[exp.Expr], row: Mapping[str, float]) -> tuple[Any, ...]:
+    """The same for one row."""
+    return evaluated(expressions, [row])[0]
+
+
+def names(aggregate: Aggregate) -> list[exp.Expr]:
+    """Columns named after the place of their measure."""
+    return [duck.column(f"m{i}") for i in range(len(aggregate.measures))]

@@ -1,9 +1,15 @@
 from fractions import Fraction
 
+from sqlglot import exp
+
 from dpproxy.aggregates.model import Noise
+from dpproxy.aggregates.table import AGGREGATES
 from dpproxy.analysis import duck
-from dpproxy.pgtypes import INT8
-from tests.aggregates.conftest import Calls
+from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.analysis.typed import Typed
+from dpproxy.pgtypes import INT4, INT8
+from dpproxy.planner.accept import parse
+from tests.aggregates.conftest import Calls, filled, measured, rows_of
 
 NOISE = Noise((2.5,), lambda confidence: (3 if confidence < 1 else 9,), rows=4)
 
@@ -24,6 +30,50 @@ def test_a_clamped_column_is_counted_raw_a_mapped_one_is_not(calls: Calls):
     assert clamped.measures[0].sql == 'COUNT("age")'
     assert "CASE" in mapped.measures[0].sql
     assert "CASE" in member.measures[0].sql
+
+
+def test_distinct_values_move_by_1_with_a_row(calls: Calls):
+    measures = [
+        call.measures[0]
+        for call in calls("count(DISTINCT age), count(DISTINCT city), count(DISTINCT smokes)")
+    ]
+    rows = rows_of(age=(None, 3, 200), city=(None, "a", "x"), smokes=(True, None))
+    with filled([*rows, *rows]) as connection:
+        before = measured(connection, measures)[0]
+        assert before == (2, 1, 1)
+        for row in range(len(rows)):
+            assert measured(connection, measures, f"rowid <> {row}")[0] == before
+    with filled(rows_of(age=(1, 2), city=("a",), smokes=(True,))) as connection:
+        moved = zip(
+            measured(connection, measures)[0], measured(connection, measures, "rowid = 0")[0], strict=True
+        )
+        assert [a - b for a, b in moved] == [1, 0, 0]
+
+
+def test_only_the_key_itself_moves_by_1_with_a_unit():
+    """What rules make of the key may copy the mark along; it is read off a column that stands by itself."""
+    key = Typed(duck.column("id"), INT4, nullable=False, is_unit=True)
+    other = Typed(duck.column("x"), INT4)
+
+    def leaf(node: exp.Expr) -> Typed | None:
+        return {"id": key, "x": other}.get(node.name) if type(node) is exp.Column else None
+
+    def width(text: str) -> int | None:
+        (node,) = parse(f"SELECT {text}").expressions
+        scope = Scope(Level.ROW, leaf, Parameters())
+        return AGGREGATES[type(node)](node, scope, frozenset()).measures[0].unit_width
+
+    assert width("count(DISTINCT id)") == width("count(DISTINCT (id))") == 1
+    assert width("count(DISTINCT id) FILTER (WHERE x > 3)") == 1
+    for text in ("count(DISTINCT x)", "count(DISTINCT coalesce(x, id))", "count(DISTINCT nullif(id, x))", "count(id)",
+                 "count(DISTINCT CASE WHEN x > 1 THEN id ELSE x END)"):  # fmt: skip
+        assert width(text) is None
+
+
+def test_conditions_are_counted_where_they_are_true(calls: Calls):
+    (found,) = calls("count_if(age > 3)")
+    with filled(rows_of(age=(None, 3, 4, 5))) as connection:
+        assert measured(connection, found.measures) == [(2,)]
 
 
 def test_value_noise_and_interval(calls: Calls):

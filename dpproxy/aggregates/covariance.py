@@ -1,0 +1,184 @@
+"""COVAR_POP, COVAR_SAMP, CORR and the REGR_ functions: over the rows where neither argument is NULL.
+
+PostgreSQL's order: the first argument is y, the second x. A correlation without spread is 0, a slope over equal x is
+held at its limit. |slope| <= 2 r / u, r half the range of y and u the step of x: a slope is the mean of the slopes
+between two points with different x, weighted by their squared distance, and each of those keeps that bound.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.aggregates import formulas as f
+from dpproxy.aggregates.moments import COUNT, XX, XY, YY, Moments, X, Y
+from dpproxy.aggregates.statistic import Function, Sides
+from dpproxy.analysis import duck
+
+_PARTS = (COUNT, X, Y, XY)
+
+
+def _most(sides: Sides) -> float:
+    return sides[X].radius * sides[Y].radius
+
+
+def _both_units(sides: Sides) -> Fraction:
+    return sides[X].unit * sides[Y].unit
+
+
+def _about(errors: Mapping[str, float]) -> str:
+    return f"about {errors[XY]:.6g} / count"
+
+
+COVAR_POP = Function(
+    _PARTS, Moments.covariance, Moments.covariances, lambda _: {XY: duck.double(1.0)},
+    lambda s: (-_most(s), _most(s)), _both_units, _about,
+)  # fmt: skip
+COVAR_SAMP = Function(
+    _PARTS,
+    lambda m: f.times(m.covariance(), m.correction),
+    lambda m: f.multiple(m.covariances(), m.corrections),
+    lambda m: {XY: m.correction},
+    lambda s: (-2 * _most(s), 2 * _most(s)),
+    _both_units,
+    _about,
+)
+
+
+def _spread(moments: Moments) -> exp.Expr:
+    """The product of both standard deviations."""
+    return f.times(f.root(moments.variance(X)), f.root(moments.variance(Y)))
+
+
+def _correlation(moments: Moments) -> exp.Expr:
+    return f.inside(f.over(moments.covariance(), f.positive(_spread(moments))), -1.0, 1.0)
+
+
+def _correlations(moments: Moments) -> f.Interval:
+    spreads = f.multiple(f.roots(moments.variances(X)), f.roots(moments.variances(Y)))
+    low, high = spreads
+    return f.clipped(f.quotient(moments.covariances(), (f.positive(low), f.positive(high))), -1.0, 1.0)
+
+
+def _correlation_weights(moments: Moments) -> dict[str, exp.Expr]:
+    """Of r = c / (s t): dc / (s t) - r dv / (2 v) - r dw / (2 w)."""
+    half = f.times(duck.double(-0.5), _correlation(moments))
+    return {
+        XY: f.over(duck.double(1.0), _divisor(_spread(moments))),
+        XX: f.over(half, _divisor(moments.variance(X))),
+        YY: f.over(half, _divisor(moments.variance(Y))),
+    }
+
+
+def _divisor(a: exp.Expr) -> exp.Expr:
+    """In steps, less than any variance of fewer than 2^60 rows that is not zero; its inverse is no infinity."""
+    return f.greatest(a, duck.double(2.0**-62))
+
+
+def _twice(moments: Moments) -> dict[str, exp.Expr]:
+    """Of a square: 2 r times the weights of r."""
+    double = f.times(duck.double(2.0), _correlation(moments))
+    return {name: f.times(double, weight) for name, weight in _correlation_weights(moments).items()}
+
+
+def _correlation_words(errors: Mapping[str, float]) -> str:
+    own, x, y = errors[XY], errors[XX], errors[YY]
+    return (
+        f"about ({own:.6g} / (sx * sy) + {x:.6g} / (2 * sx^2) + {y:.6g} / (2 * sy^2)) / count, "
+        "sx and sy the standard deviations"
+    )
+
+
+CORR = Function(
+    (*_PARTS, XX, YY), _correlation, _correlations, _correlation_weights,
+    lambda _: (-1.0, 1.0), lambda _: Fraction(1), _correlation_words,
+)  # fmt: skip
+REGR_R2 = Function(
+    (*_PARTS, XX, YY),
+    lambda m: f.square(_correlation(m)),
+    lambda m: f.squares(_correlations(m)),
+    _twice,
+    lambda _: (0.0, 1.0),
+    lambda _: Fraction(1),
+    lambda errors: f"{_correlation_words(errors)}, times 2",
+)
+
+
+def _steepest(sides: Sides) -> float:
+    """2 r / u above, in steps."""
+    return 2 * sides[Y].radius
+
+
+def _slope(moments: Moments) -> exp.Expr:
+    most = _steepest(moments.sides)
+    return f.inside(f.over(moments.covariance(), f.positive(moments.variance(X))), -most, most)
+
+
+def _slopes(moments: Moments) -> f.Interval:
+    most = _steepest(moments.sides)
+    low, high = moments.variances(X)
+    return f.clipped(f.quotient(moments.covariances(), (f.positive(low), f.positive(high))), -most, most)
+
+
+def _slope_weights(moments: Moments) -> dict[str, exp.Expr]:
+    """Of b = c / v: (dc - b dv) / v."""
+    divisor = _divisor(moments.variance(X))
+    return {
+        XY: f.over(duck.double(1.0), divisor),
+        XX: f.over(f.times(duck.double(-1.0), _slope(moments)), divisor),
+    }
+
+
+def _slope_words(errors: Mapping[str, float]) -> str:
+    return (
+        f"about ({errors[XY]:.6g} + |slope| * {errors[XX]:.6g}) / (sx^2 * count), sx the standard deviation"
+    )
+
+
+REGR_SLOPE = Function(
+    (*_PARTS, XX), _slope, _slopes, _slope_weights, lambda s: (-_steepest(s), _steepest(s)),
+    lambda s: s[Y].unit / s[X].unit, _slope_words,
+)  # fmt: skip
+
+
+def _at(moments: Moments, side: str) -> exp.Expr:
+    """The mean itself, in steps from zero."""
+    return f.plus(duck.double(moments.sides[side].centre), moments.mean(side))
+
+
+def _ats(moments: Moments, side: str) -> f.Interval:
+    centre = duck.double(moments.sides[side].centre)
+    low, high = moments.means(side)
+    return f.plus(centre, low), f.plus(centre, high)
+
+
+def _intercept_weights(moments: Moments) -> dict[str, exp.Expr]:
+    """Of a = my - b mx: dmy - b dmx - mx db."""
+    minus_x = f.times(duck.double(-1.0), _at(moments, X))
+    found = {name: f.times(minus_x, weight) for name, weight in _slope_weights(moments).items()}
+    return found | {X: f.times(duck.double(-1.0), _slope(moments)), Y: duck.double(1.0)}
+
+
+def _intercept_limits(sides: Sides) -> tuple[float, float]:
+    reach = {name: abs(side.centre) + side.reach for name, side in sides.items()}
+    most = reach[Y] + _steepest(sides) * reach[X]
+    return -most, most
+
+
+def _intercept_words(errors: Mapping[str, float]) -> str:
+    slope = f"({errors[XY]:.6g} + |slope| * {errors[XX]:.6g}) / sx^2"
+    return (
+        f"about ({errors[Y]:.6g} + |slope| * {errors[X]:.6g} + |mean x| * {slope}) / count, "
+        "sx the standard deviation"
+    )
+
+
+REGR_INTERCEPT = Function(
+    (*_PARTS, XX),
+    lambda m: f.minus(_at(m, Y), f.times(_slope(m), _at(m, X))),
+    lambda m: f.difference(_ats(m, Y), f.product(_slopes(m), _ats(m, X))),
+    _intercept_weights,
+    _intercept_limits,
+    lambda s: s[Y].unit,
+    _intercept_words,
+)

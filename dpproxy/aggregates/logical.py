@@ -1,0 +1,67 @@
+"""BOOL_AND, BOOL_OR and EVERY: read off the number of rows that decide them.
+
+One false row makes BOOL_AND false, one true row BOOL_OR true. Their released number decides: 1 or more is taken as
+some, 0 or less as none, the likelier of the two. A few rows may so go unseen, and a few may be seen that are not
+there, which is what hides a single one. Never NULL: over no rows BOOL_AND is true and BOOL_OR false, before noise.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.aggregates import formulas as f
+from dpproxy.aggregates.count import count_measure
+from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.analysis import duck
+from dpproxy.analysis.typed import Typed, boolean
+from dpproxy.pgtypes import BOOL, SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """True where ``deciding`` rows (each present once) are there or, ``is_all``, are not."""
+
+    deciding: Typed
+    is_all: bool
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        return (count_measure(self.deciding),)
+
+    @property
+    def type(self) -> SqlType:
+        return BOOL
+
+    def value(self, columns: Sequence[exp.Expr]) -> Typed:
+        kind = exp.LT if self.is_all else exp.GTE
+        return boolean(kind(this=columns[0], expression=duck.integer(1)), nullable=False)
+
+    def noise_sd(self, columns: Sequence[exp.Expr], noise: Noise) -> exp.Expr:  # noqa: ARG002
+        """Of the number of rows, which is what noise was added to."""
+        return duck.double(noise.sd[0])
+
+    def interval(
+        self, columns: Sequence[exp.Expr], noise: Noise, confidence: Fraction
+    ) -> tuple[exp.Expr, exp.Expr]:
+        """0 is false and 1 true: both ends the same where the number's interval lies on one side of 1."""
+        count = duck.cast(columns[0], "DOUBLE")
+        half = duck.double(float(noise.half_width(confidence)[0]))
+        some = (
+            self._holds(f.minus(count, half)),  # surely some
+            self._holds(f.plus(count, half)),  # perhaps some
+        )
+        return (self._none(some[1]), self._none(some[0])) if self.is_all else some
+
+    def _holds(self, number: exp.Expr) -> exp.Expr:
+        found = exp.GTE(this=number, expression=duck.double(1.0))
+        return duck.case([(found, duck.double(1.0))], duck.double(0.0))
+
+    def _none(self, some: exp.Expr) -> exp.Expr:
+        return f.minus(duck.double(1.0), some)
+
+    def error(self, noise: Noise, confidence: Fraction) -> Error:
+        kind = "false" if self.is_all else "true"
+        half = noise.half_width(confidence)[0]
+        return Error(f"{noise.rows}", None, None, f"{half} of the {kind} rows that decide it")

@@ -1,0 +1,96 @@
+"""One argument of a variance or a covariance: its centred steps, small enough to multiply, and what they sum up to.
+
+Let d be a row's distance from the centre in steps, abs(d) <= W. Where W is 2^30 or more the steps are first put on a
+coarser power-of-two lattice, e = floor((d + 2^(k-1)) / 2^k), so that abs(e) <= E = floor((W + 2^(k-1)) / 2^k) <=
+2^30: products of two such steps fit 64 bits, and no sum of them passes 128 bits. Widths are of what is summed, that
+is of e itself, so the rounding is inside them. Sums and squares are of the same e: a variance is their difference,
+and what rounding adds to one alone would not cancel.
+
+One row adds e^2, which lies in [0, E^2], to a sum of squares. With H = floor(E^2 / 2) subtracted it lies in
+[-H, E^2 - H]: half the width, and dividing by the count adds H back without noise.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.aggregates.argument import Argument
+from dpproxy.aggregates.model import Measure
+from dpproxy.aggregates.sum import centred_measure
+from dpproxy.analysis import duck
+
+ROOT_BITS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """``argument`` in steps of 2^``shift`` lattice steps; all numbers of a side are in these steps."""
+
+    argument: Argument
+
+    @property
+    def shift(self) -> int:
+        """The k above."""
+        return max(self.argument.centred_width.bit_length() - ROOT_BITS, 0)
+
+    @property
+    def reach(self) -> int:
+        """The E above."""
+        return self.argument.centred_width + self._half >> self.shift
+
+    @property
+    def _half(self) -> int:
+        return 1 << self.shift - 1 if self.shift else 0
+
+    @property
+    def middle(self) -> int:
+        """The H above."""
+        return self.reach**2 // 2
+
+    @property
+    def steps(self) -> exp.Expr:
+        """A row's e, a BIGINT. What is divided is not negative, so that dropping the rest is rounding down."""
+        if self.shift == 0:
+            return self.argument.centred
+        lift = self.reach + 1
+        moved = duck.binary(exp.Add, self.argument.centred, duck.integer((lift << self.shift) + self._half))
+        divided = duck.binary(exp.IntDiv, moved, duck.integer(1 << self.shift))
+        return duck.binary(exp.Sub, divided, duck.integer(lift))
+
+    @property
+    def total(self) -> Measure:
+        """The sum of e; on the argument's own lattice it is the one that an average of it needs too."""
+        if self.shift == 0:
+            return centred_measure(self.argument)
+        return Measure(duck.text(exp.Sum(this=self.steps)), max(self.reach, 1))
+
+    @property
+    def squares(self) -> Measure:
+        """The sum of e^2 - H."""
+        centred = duck.binary(
+            exp.Sub, duck.binary(exp.Mul, self.steps, self.steps), duck.integer(self.middle)
+        )
+        return Measure(duck.text(exp.Sum(this=centred)), max(self.reach**2 - self.middle, 1))
+
+    @property
+    def unit(self) -> Fraction:
+        """One step as a value."""
+        return self.argument.unit * (1 << self.shift)
+
+    @property
+    def radius(self) -> float:
+        """Half the declared range: no standard deviation is larger (Popoviciu's inequality)."""
+        typed = self.argument.typed
+        return float(((typed.high or Fraction(0)) - (typed.low or Fraction(0))) / 2 / self.unit)
+
+    @property
+    def centre(self) -> float:
+        """What the steps count from."""
+        return float(Fraction(self.argument.centre, 2**self.shift))
+
+
+def products(a: Side, b: Side) -> Measure:
+    """The sum of products of two sides' steps, symmetric about 0 already."""
+    product = exp.Sum(this=duck.binary(exp.Mul, a.steps, b.steps))
+    return Measure(duck.text(product), max(a.reach * b.reach, 1))

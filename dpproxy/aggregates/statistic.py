@@ -1,0 +1,118 @@
+"""A function of means, variances and a covariance as an aggregate: one joint release of the sums that it needs.
+
+Never NULL, as the NULL pattern must not follow from the rows: a count below what PostgreSQL answers NULL for is taken
+as the least count with a value, a variance of zero divides as the smallest number above it. The value, the ends of
+its interval and so every answer stay inside the function's own range.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.aggregates import formulas as f
+from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.aggregates.moments import COUNT, Moments
+from dpproxy.aggregates.side import Side
+from dpproxy.analysis import duck
+from dpproxy.analysis.typed import Typed
+from dpproxy.pgtypes import SqlType
+
+Sides = Mapping[str, Side]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of moments, in steps of the sides.
+
+    ``weights`` are its derivatives: what it changes by with the mean (X, Y), the variance (XX, YY) and the
+    covariance (XY). ``limits`` hold every value, ``unit`` is what a step of the result is worth. ``formula`` takes
+    first-order half-widths of the moments times the count, as values, and says that of the result.
+    """
+
+    parts: tuple[str, ...]
+    value: Callable[[Moments], exp.Expr]
+    interval: Callable[[Moments], f.Interval]
+    weights: Callable[[Moments], Mapping[str, exp.Expr]]
+    limits: Callable[[Sides], tuple[float, float]]
+    unit: Callable[[Sides], Fraction]
+    formula: Callable[[Mapping[str, float]], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """A call. ``named`` are its measures under the names of the sums."""
+
+    function: Function
+    sides: Sides
+    named: Mapping[str, Measure]
+    type: SqlType
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        return tuple(self.named[part] for part in self.function.parts)
+
+    def _moments(self, columns: Sequence[exp.Expr], halves: Sequence[int] = ()) -> Moments:
+        parts = self.function.parts
+        return Moments(
+            dict(zip(parts, columns, strict=True)), self.sides, dict(zip(parts, halves, strict=False))
+        )
+
+    def _shown(self, value: exp.Expr) -> exp.Expr:
+        limited = f.inside(value, *self.function.limits(self.sides))
+        return f.scaled(limited, float(self.function.unit(self.sides)))
+
+    def value(self, columns: Sequence[exp.Expr]) -> Typed:
+        return Typed(
+            self._shown(self.function.value(self._moments(columns))), self.type, None, nullable=False
+        )
+
+    def noise_sd(self, columns: Sequence[exp.Expr], noise: Noise) -> exp.Expr:
+        """To first order; at most half the range, which no variable on it passes."""
+        moments = self._moments(columns)
+        sd = dict(zip(self.function.parts, noise.sd, strict=True))
+        low, high = self.function.limits(self.sides)
+        found = moments.deviation(self.function.weights(moments), sd)
+        limited = f.least(found, duck.double((high - low) / 2))
+        return f.scaled(limited, float(self.function.unit(self.sides)))
+
+    def _halves(self, noise: Noise, confidence: Fraction) -> tuple[int, ...]:
+        """Half-widths that hold together, by the union bound."""
+        return noise.half_width(1 - (1 - confidence) / len(self.function.parts))
+
+    def interval(
+        self, columns: Sequence[exp.Expr], noise: Noise, confidence: Fraction
+    ) -> tuple[exp.Expr, exp.Expr]:
+        """All sums lie in their intervals together; interval arithmetic holds every value they can make."""
+        low, high = self.function.interval(self._moments(columns, self._halves(noise, confidence)))
+        return self._shown(low), self._shown(high)
+
+    def error(self, noise: Noise, confidence: Fraction) -> Error:
+        widths = [self.named[p].width * self._worth(p) * noise.rows for p in self.function.parts]
+        halves = dict(zip(self.function.parts, self._halves(noise, confidence), strict=True))
+        words = self.function.formula(self._first_order(halves))
+        return Error(f"({', '.join(f'{width:.15g}' for width in widths)})", None, None, words)
+
+    def _worth(self, part: str) -> float:
+        """One step of a sum, as a value."""
+        if part in self.sides:
+            return float(self.sides[part].unit)
+        if part == COUNT:
+            return 1.0
+        return float(self.sides[part[0]].unit * self.sides[part[1]].unit)
+
+    def _first_order(self, halves: Mapping[str, int]) -> dict[str, float]:
+        """The most each moment's error can be, to first order, times the count: every mean at its farthest."""
+        found = {}
+        count = halves[COUNT]
+        own = {s: halves[s] * self._worth(s) for s in self.sides}
+        far = {s: float(side.reach * side.unit) for s, side in self.sides.items()}
+        for part in self.function.parts:
+            if part in self.sides:
+                found[part] = own[part] + far[part] * count
+            elif part != COUNT:
+                a, b = part[0], part[1]
+                spread = far[b] * own[a] + far[a] * own[b]
+                found[part] = halves[part] * self._worth(part) + spread + 2 * far[a] * far[b] * count
+        return found
