@@ -16,6 +16,7 @@ _ONE_TABLE = "Ask over one table, without subqueries."
 _ONE_BY_ONE = "Send the queries one by one."
 _EXTREMES = "Extremes of raw rows are not answered; ask avg(x), or count(*) with a condition on x."
 _AFTER = "Compute it from the released answer."
+_LISTS = "Rows are not shown; their values are counted: SELECT <x>, count(*) FROM <table> GROUP BY <x>."
 _SUMMARIES = "Ask count, sum or avg; a condition goes inside: sum(CASE WHEN condition THEN x END)."
 _PARAMETERS = "Write parameters as $1, $2 and so on."
 _NOW = "Write the moment as a constant: date '2024-01-31', timestamp '2024-01-31 12:00:00'."
@@ -45,7 +46,8 @@ HINTS: dict[type[exp.Expr], str] = {
     exp.Window: _AFTER,
     exp.Min: _EXTREMES,
     exp.Max: _EXTREMES,
-    exp.Filter: "Write the condition inside: sum(CASE WHEN condition THEN x END).",
+    exp.Mode: "The most frequent: SELECT <x>, count(*) FROM <table> GROUP BY <x> ORDER BY 2 DESC LIMIT 1.",
+    **dict.fromkeys((exp.ArrayAgg, exp.GroupConcat, exp.AnyValue, exp.First), _LISTS),
     exp.RegexpLike: _COMPARE,
     exp.RegexpILike: _COMPARE,
     exp.SimilarTo: _COMPARE,
@@ -91,7 +93,6 @@ CLAUSES: dict[str, str] = {
 }
 """A clause by the name its tree keeps it under."""
 _NAMED: dict[type[exp.Expr], str] = {
-    exp.Filter: "FILTER",
     exp.GroupConcat: "string_agg()",
     exp.Explode: "unnest()",
     exp.Pow: "the operator ^",

@@ -38,6 +38,17 @@ DOMAINS = {
     "y": "BETWEEN DATE '2020-01-01' AND DATE '2020-01-03'",
 }
 KEYS = ("i", "c", "t", "y")
+SPREADS = ("variance", "var_pop", "stddev", "stddev_pop")
+PAIRS = (
+    "covar_samp",
+    "corr",
+    "regr_slope",
+    "regr_intercept",
+    "regr_r2",
+    "regr_count",
+    "regr_avgx",
+    "regr_avgy",
+)
 NUMBERS = ("i", "n", "b", "d", "w", "f", "r")
 UNITS = (
     "ROW",
@@ -138,7 +149,16 @@ def statements(draw: st.DrawFn) -> str:
         st.sampled_from([*NUMBERS, *KEYS]).map(lambda c: f"count({c})"),
         arguments().map(lambda a: f"sum({a})"),
         arguments().map(lambda a: f"avg({a})"),
+        st.tuples(st.sampled_from(SPREADS), arguments()).map("{0[0]}({0[1]})".format),
+        st.tuples(st.sampled_from(PAIRS), arguments(), arguments()).map("{0[0]}({0[1]}, {0[2]})".format),
+        st.tuples(st.sampled_from(("bool_and", "bool_or", "every", "count_if")), conditions()).map(
+            "{0[0]}({0[1]})".format
+        ),
+        st.tuples(st.sampled_from(("count", "sum", "avg")), arguments()).map(
+            "{0[0]}(DISTINCT {0[1]})".format
+        ),
     )
+    calls = st.one_of(calls, st.tuples(calls, conditions()).map("{0[0]} FILTER (WHERE {0[1]})".format))
     keys = draw(st.lists(st.sampled_from(KEYS), max_size=3, unique=True))
     listed = [*keys, *draw(st.lists(calls, min_size=1, max_size=4))]
     where = " AND ".join(draw(st.lists(conditions(), max_size=2)))

@@ -37,7 +37,7 @@ NOT_YET: dict[str, str] = {
     **dict.fromkeys(("union all", "in subquery", "not exists"), "set operations and semi-joins"),
     **dict.fromkeys(("rollup", "grouping sets", "moving average"), "several releases in one statement"),
     **dict.fromkeys(
-        ("filter clause", "distinct values", "median and percentile", "extremes", "spread", "correlation"),
+        ("median and percentile", "extremes"),
         "aggregates",
     ),
     "undeclared key": "keys that nobody declared",
