@@ -1,8 +1,9 @@
 """A release by a Python call, without SQL: numbers and a mechanism in, noisy numbers out."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
+from udfs import arrow
 from udfs.functions.joint import Joint
 from udfs.pool import Pool
 from udfs.privacy import WIDEST, InvalidMechanism
@@ -26,11 +27,11 @@ def release(numbers: Sequence[int | None], mechanism: Joint, pool: Pool | None =
     >>> len(release([120, 4500], Staircase.best((1, 100), 10**9)))
     2
     """
-    # Noise is taken before a number is looked at, so that its time cannot depend on one.
-    noise: list[Any] = (pool or _POOL).take(mechanism, 1)[0].tolist()
+    # Noise is taken before a number is looked at, and added in words of fixed size: Python's own integers take
+    # longer the larger they are.
+    noise = (pool or _POOL).take(mechanism, 1)[0]
     if len(numbers) != len(noise):
         raise InvalidMechanism("a release needs as many numbers as sensitivities")
-    return [
-        max(-WIDEST, min((number or 0) + extra, WIDEST)) if width else 0
-        for number, extra, width in zip(numbers, noise, mechanism.widths, strict=True)
-    ]
+    exact = [max(-WIDEST, min(number or 0, WIDEST)) for number in numbers]
+    released = arrow.integers(arrow.add(arrow.from_integers(exact), noise))
+    return [number if width else 0 for number, width in zip(released, mechanism.widths, strict=True)]
