@@ -2,11 +2,14 @@
 
 import threading
 from collections import OrderedDict
+from itertools import count
 
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.plan import PublicPlan
 from dpproxy.policy.model import Scalar
 
+LONGEST = 10.0
+"""Seconds of one statement."""
 KEPT = 256
 """Answers kept: the file behind them does not change while it is open."""
 
@@ -20,6 +23,7 @@ class Facts:
         self._backend = backend
         self._kept: OrderedDict[str, Rows] = OrderedDict()
         self._lock = threading.Lock()
+        self._numbers = count()
 
     def __call__(self, sql: str) -> Rows:
         """The rows of one statement."""
@@ -27,7 +31,13 @@ class Facts:
             kept = self._kept.get(sql)
         if kept is not None:
             return kept
-        rows: Rows = tuple(self._backend.run_public(PublicPlan(sql, ()), "planner"))  # type: ignore[arg-type]
+        session = f"planner {next(self._numbers)}"
+        watch = threading.Timer(LONGEST, self._backend.interrupt, (session,))
+        watch.start()
+        try:
+            rows: Rows = tuple(self._backend.run_public(PublicPlan(sql, ()), session))  # type: ignore[arg-type]
+        finally:
+            watch.cancel()
         with self._lock:
             self._kept[sql] = rows
             while len(self._kept) > KEPT:

@@ -25,13 +25,13 @@ class Edge:
     right: tuple[Scan, Field]
 
     @property
-    def aliases(self) -> frozenset[str]:
-        """The two items."""
-        return frozenset({self.left[0].alias, self.right[0].alias})
+    def names(self) -> frozenset[str]:
+        """The two items, by what tells them apart."""
+        return frozenset({self.left[0].name, self.right[0].name})
 
-    def other(self, alias: str) -> Scan:
-        """The item that is not ``alias``."""
-        return self.left[0] if self.right[0].alias == alias else self.right[0]
+    def other(self, scan: Scan) -> Scan:
+        """The item that is not ``scan``."""
+        return self.left[0] if self.right[0].name == scan.name else self.right[0]
 
 
 def edge_of(node: exp.Expr, rows: Rows) -> Edge | None:

@@ -68,6 +68,8 @@ def measured(measures: Sequence[str]) -> list[str]:
 
 def _bounded(rows: Rows, keys: Sequence[Key], groups: int | None) -> tuple[exp.Select, bool]:
     """The rows of which no unit has more than it may; and whether only declared keys are left."""
+    if rows.unit is None and groups is not None:
+        raise AssertionError("without a key nothing is cut")
     if rows.unit is None or (rows.held and groups is None):
         return source_of(rows), False
     limited: exp.Select = source_of(rows, [inside(k) for k in keys])

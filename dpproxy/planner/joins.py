@@ -210,15 +210,18 @@ class _Joiner:
         """LEFT or FULL JOIN of one more item with all before."""
         scan = item.scan
         if not item.is_protected:
-            self.most *= fan_out([scan], self._compiled_all(on), [i.scan for i in self.placed], self.planning)
+            grown = fan_out([scan], self._compiled_all(on), [i.scan for i in self.placed], self.planning)
+            self.most, self.groups = self.most * grown, self.groups * grown
             self.joins.append(self._join(scan, on, [], side))
             return
         self._same_owner(item)
         edges = [e for e in map(self._edge, on) if e is not None]
-        edge = next((e for e in edges if scan.alias in e.aliases), None)
+        # A key around the subquery would say nothing about the items that are joined here.
+        here = {i.scan.name for i in self.placed if i.is_protected}
+        edge = next((e for e in edges if scan.name in e.names and e.other(scan).name in here), None)
         if edge is None:
             raise self._lost(item)
-        other = edge.other(scan.alias)
+        other = edge.other(scan)
         rest = [c for c in on if self._edge(c) is None]
         equations = [e for found in edges for e in equated(found)]
         self.joins.append(self._join(scan, rest, equations, side))
@@ -273,15 +276,12 @@ class _Joiner:
 
     def _check_linked(self, edges: Sequence[Edge]) -> None:
         """Every protected item of an inner join is reached from the first one by equal keys."""
-        reached = {s.alias for s in self.linked[:1]} | {i.scan.alias for i in self.placed if i.side != "INNER"}
-        grew = True
-        while grew:
-            grew = False
-            for edge in edges:
-                if len(edge.aliases & reached) == 1:
-                    reached |= edge.aliases
-                    grew = True
-        lost = next((i for i in self.placed if i.is_protected and i.scan.alias not in reached), None)
+        reached = {s.name for s in self.linked[:1]} | {i.scan.name for i in self.placed if i.side != "INNER"}
+        left = list(edges)
+        while crossing := [e for e in left if e.names & reached]:
+            left = [e for e in left if e not in crossing]
+            reached |= {name for e in crossing for name in e.names}
+        lost = next((i for i in self.placed if i.is_protected and i.scan.name not in reached), None)
         if lost is not None:
             raise self._lost(lost)
 

@@ -262,6 +262,13 @@ def _grouped_leaf(rows: OpenRows, scope: Scope, keys: list[exp.Expr]) -> Callabl
 
 def open_scan(relation: Open, alias: str, planning: Planning) -> Scan:
     """A public subquery beside protected rows."""
+    cut = relation.query.find(exp.Limit, exp.Offset, exp.Window)
+    if cut is not None:
+        raise Unsupported(
+            "a public subquery beside protected rows is taken whole",
+            hint="Leave out LIMIT, OFFSET and window functions: how often a row meets a person's is counted before.",
+            position=position(cut),
+        )
     source = f"({duck.text(relation.query)})"
     names = [planning.reserve(c.name) for c in relation.columns]
     inner = exp.Subquery(this=relation.query, alias=exp.TableAlias(this=exp.to_identifier("s")))
@@ -275,7 +282,12 @@ def open_scan(relation: Open, alias: str, planning: Planning) -> Scan:
     item = exp.Subquery(
         this=select, alias=exp.TableAlias(this=exp.to_identifier(planning.reserve("t"), quoted=True))
     )
-    return Scan(alias, item, fields, alias, content=tuple(duck.column(n) for n in names), held=True)
+    summed = relation.query.find(exp.AggFunc) is not None
+    unstable = frozenset(
+        n for n, c in zip(names, relation.columns, strict=True) if summed and c.typed.scale is None
+    )
+    content = tuple(duck.column(n) for n in names)
+    return Scan(alias, item, fields, alias, content=content, held=True, unstable=unstable)
 
 
 def _shape(typed: Typed) -> Callable[[str], Typed]:

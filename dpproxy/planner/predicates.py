@@ -81,7 +81,7 @@ class _Predicates:
         """Whether a condition equates a key of the subquery with one around it."""
         edges = [edge_of(c, inside) for c in conjuncts(select.args.get("where"))]
         return inside.owner == rows.owner and any(
-            (e.left[0] in rows.scans) != (e.right[0] in rows.scans) for e in edges if e is not None
+            len(e.names & {s.name for s in rows.scans}) == 1 for e in edges if e is not None
         )
 
     def _lost(self, what: str, node: exp.Expr) -> UnitLost:

@@ -38,8 +38,16 @@ class Scan:
     """What must hold of a row that belongs to somebody, where the item does not ask for it itself."""
     content: tuple[exp.Expr, ...] = ()
     """The columns that make up the row."""
+    unstable: frozenset[str] = frozenset()
+    """Physical columns that the engine may compute otherwise the next time, in their last digits."""
     is_empty: bool = False
     """Known to have no rows, whatever the data."""
+
+    @property
+    def name(self) -> str:
+        """What tells the item apart from all others of the statement, those around a subquery too."""
+        first = self.content[0]
+        return first.name
 
     def find(self, name: str) -> Field | None:
         """The field of a name."""
