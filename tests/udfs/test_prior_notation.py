@@ -1,5 +1,8 @@
 """Priors as text."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from udfs import priors
@@ -71,3 +74,9 @@ def test_every_family_says_its_arguments():
         with pytest.raises(InvalidMechanism) as caught:
             parse(f"{name}(1, 2, 3, 4, 5, 6)")
         assert str(caught.value) == f"the prior {name} is written {name}({shown})"
+
+
+def test_every_family_is_documented_and_no_other():
+    page = Path(__file__).parents[2].joinpath("docs", "refinement.md").read_text(encoding="utf-8")
+    written = re.findall(r"^\| `([a-z_]+\(.*?\))` \|", page, re.MULTILINE)
+    assert written == [f"{name}({shown})" for name, (shown, _) in FAMILIES.items()]

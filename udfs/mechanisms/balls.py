@@ -42,7 +42,7 @@ class Space:
     @property
     def on_line(self) -> bool:
         """Whether one order serves every truth and balls move along it."""
-        return self.prior.distance in {"absolute", "rank"}
+        return self.prior.distance in ("absolute", "rank")  # no set: hashing a matrix takes long
 
     @cached_property
     def orders(self) -> Cells:
@@ -50,6 +50,18 @@ class Space:
         if isinstance(self.prior.distance, tuple):
             return np.argsort(np.array(self.prior.distance), axis=1, kind="stable")
         return np.arange(len(self.prior.values))[None, :]
+
+    @cached_property
+    def _rings(self) -> Floats:
+        """The prior's own distances in the orders they give, shape (n, n)."""
+        distances = np.array(self.prior.distance, dtype=np.float64)
+        return np.take_along_axis(distances, self.orders, axis=1)
+
+    @cached_property
+    def _moments(self) -> Floats:
+        """Sums of weight * distance in the same orders, shape (n, n + 1)."""
+        moments = np.cumsum(self._rings * np.array(self.prior.weights)[self.orders], axis=1)
+        return np.concatenate([np.zeros((len(moments), 1)), moments], axis=1)
 
     @cached_property
     def sums(self) -> Cells:
@@ -112,7 +124,7 @@ class Space:
         if not isinstance(self.prior.distance, tuple):
             small = self.prior.weights[index] <= mass
             return (index, index + 1, 0, count) if small else (index, index, index, index + 1)
-        distances = np.array(self.prior.distance[index])[self.orders[index]]
+        distances = self._rings[index]
         sums = self.sums[index] - index * _ROW
         # Where rings end: 0, and after each last value of one distance.
         ends = np.flatnonzero(np.diff(distances, prepend=-1.0, append=np.inf))
@@ -128,10 +140,7 @@ class Space:
         if self.prior.distance == "discrete":
             radius, total = (b > a).astype(np.float64), np.zeros(count)
         elif isinstance(self.prior.distance, tuple):
-            sorted_ = np.take_along_axis(np.array(self.prior.distance), self.orders, axis=1)
-            moments = np.cumsum(sorted_ * np.array(self.prior.weights)[self.orders], axis=1)
-            moments = np.concatenate([np.zeros((count, 1)), moments], axis=1)
-            radius, total = sorted_[row, d - 1], moments[row, b]
+            radius, total = self._rings[row, d - 1], self._moments[row, b]
         else:
             radius, total = self._on_line(a, b, c, d)
         return total + (balls.mass - inside) * radius, radius
