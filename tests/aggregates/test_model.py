@@ -52,9 +52,10 @@ def answers(world: World, call: str, confidence: str, rows: int) -> list[tuple[f
     plan = plan_of(
         world, f"SELECT {listed}{more} FROM people", {"dp.epsilon": "0.5", "dp.confidence": confidence}
     )
-    assert plan.mechanism is not None
-    exact = [rows if w == 1 else w * rows // 3 for w in plan.mechanism.widths]
-    drawn = plan.mechanism.draw(DRAWS)
+    (part,) = plan.parts
+    assert part.mechanism is not None
+    exact = [rows if w == 1 else w * rows // 3 for w in part.mechanism.widths]
+    drawn = part.mechanism.draw(DRAWS)
     names = [f"m{i}" for i in range(len(exact))]
     with duckdb.connect() as connection:
         for table, lists in (("noisy", drawn.tolist()), ("still", [[0] * len(exact)])):
@@ -65,7 +66,7 @@ def answers(world: World, call: str, confidence: str, rows: int) -> list[tuple[f
         wide = ", ".join(f"{n}::HUGEINT AS {n}" for n in names)
         found = []
         for table in ("still", "noisy"):
-            connection.execute(f"CREATE OR REPLACE TEMP TABLE released AS SELECT o, {wide} FROM {table}")
+            connection.execute(f"CREATE OR REPLACE TEMP TABLE r0 AS SELECT o, {wide} FROM {table}")
             found += [tuple(map(float, row[:4])) for row in connection.execute(plan.answer).fetchall()]
     return found
 

@@ -21,7 +21,8 @@ def test_every_aggregate_is_accepted_by_the_planner():
 def test_every_aggregate_is_tried_below():
     tried = [f"{n}(x)" for n in ONE + LOGICAL] + [f"{n}(y, x)" for n in TWO]
     nodes = parse(f"SELECT {', '.join(tried)}").expressions
-    assert {type(n) for n in nodes} == set(AGGREGATES) - {exp.Filter}
+    chosen = {exp.Min, exp.Max, exp.Median, exp.WithinGroup}  # they have no sums
+    assert {type(n) for n in nodes} == set(AGGREGATES) - chosen - {exp.Filter}
 
 
 WIDTHS = [
