@@ -1,5 +1,6 @@
 """Conditions over rows: their conjuncts, and the equalities of key columns that keep two people's rows apart."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -55,6 +56,26 @@ def key_column(node: exp.Expr, rows: Rows | None) -> tuple[Scan, Field] | None:
         scan, field = found[0]
         return (scan, field) if field.link is not None and scan.unit is not None else None
     return None if found else key_column(node, rows.outer)
+
+
+def _references(edge: Edge) -> list[tuple[Scan, tuple[Scan, Field]]]:
+    """Which side refers, and the side with the column that is referred to; the item's own privacy key is none."""
+    found = []
+    for (scan, field), (child, other) in ((edge.left, edge.right), (edge.right, edge.left)):
+        own = isinstance(field, Identifier) and field.is_unit
+        if field.link == (scan.table, field.name) and not own and field.name != other.name:
+            found.append((child, (scan, field)))
+    return found
+
+
+def referred(edges: Sequence[Edge]) -> dict[str, str]:
+    """By item, the physical column that rows of other items refer to along an edge."""
+    return {scan.name: field.column.name for e in edges for _, (scan, field) in _references(e)}
+
+
+def references(edges: Sequence[Edge]) -> set[tuple[str, str]]:
+    """The names of items that refer, each with the item that it refers to."""
+    return {(child.name, scan.name) for e in edges for child, (scan, _) in _references(e)}
 
 
 def equated(edge: Edge) -> list[exp.Expr]:

@@ -9,8 +9,9 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean
 from dpproxy.analysis.position import position
 from dpproxy.errors import TooComplex, UndefinedColumn, UnitLost, Unsupported
-from dpproxy.planner.conditions import Edge, conjuncts, edge_of, equated
+from dpproxy.planner.conditions import Edge, conjuncts, edge_of, equated, referred, references
 from dpproxy.planner.fanout import fan_out
+from dpproxy.planner.multiplicity import beside, preserved, together
 from dpproxy.planner.owners import all_of
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Inner, Rows, Scan, normal
@@ -58,21 +59,50 @@ def join_rows(
     Errors: PD002 where the unit would be lost, 0A000 for joins that are not followed, 54001 for too many rows a unit.
     """
     items, padded = _ordered(items)
-    if sum(1 for i in items if i.is_protected) > 1:
-        items = [replace(i, scan=_held(i.scan, planning)) for i in items]
-    items = _nullable(items)
     hidden = frozenset((i.scan.alias, name) for i in items for name in i.using)
+    items = _nullable(items)
+    named = _together(items, padded, hidden, inner, outer)
+    select = normal(select, named)
+    where = conjuncts(select.args.get("where"))
+    on = [_on(index, items, named) for index in range(len(items))]
+    if sum(1 for i in items if i.is_protected) > 1:
+        edges = [e for c in (*where, *(c for each in on for c in each)) if (e := edge_of(c, named)) is not None]
+        parents = referred(edges)
+        items = [replace(i, scan=_held(i.scan, parents.get(i.scan.name), planning)) for i in items]
+    rows = _together(items, padded, hidden, inner, outer)
+    joiner = _Joiner(rows, planning, items, where)
+    for index, item in enumerate(items):
+        joiner.place(index, item, on[index])
+    return joiner.finish(), select
+
+
+def _together(
+    items: Sequence[Item], padded: frozenset[str], hidden: frozenset[tuple[str, str]], inner: Inner, outer: Rows | None
+) -> Rows:
+    """The items side by side, for names to be found in."""
     first = items[0].scan
-    rows = Rows(
+    return Rows(
         tuple(i.scan for i in items), first.unit, first.owner or "", first.most, first.groups, first.held,
         tuple(c for i in items for c in i.scan.content), present=first.present, padded=padded,
         hidden=hidden, inner=inner, outer=outer,
     )  # fmt: skip
-    select = normal(select, rows)
-    joiner = _Joiner(rows, planning, items, conjuncts(select.args.get("where")))
-    for index, item in enumerate(items):
-        joiner.place(index, item)
-    return joiner.finish(), select
+
+
+def _on(index: int, items: Sequence[Item], rows: Rows) -> list[exp.Expr]:
+    """The conditions of one JOIN, USING written out."""
+    item = items[index]
+    found = conjuncts_of(normal_on(item.on, rows))
+    for name in item.using:
+        before = (i.scan for i in items[:index] if i.scan.find(name) and (i.scan.alias, name) not in rows.hidden)
+        left = next(before, None)
+        if left is None or item.scan.find(name) is None:
+            raise UndefinedColumn(
+                f'column "{name}" of USING does not exist on both sides', position=position(item.node)
+            )
+        found.append(
+            exp.EQ(this=duck.column(name, left.alias), expression=duck.column(name, item.scan.alias))
+        )
+    return found
 
 
 def _ordered(items: Sequence[Item]) -> tuple[list[Item], frozenset[str]]:
@@ -108,15 +138,23 @@ def _ordered(items: Sequence[Item]) -> tuple[list[Item], frozenset[str]]:
     return found, frozenset(padded)
 
 
-def _held(scan: Scan, planning: Planning) -> Scan:
-    """At most ``most`` rows of each unit, before they meet other rows of the same unit."""
-    if scan.held or scan.unit is None:
+def _held(scan: Scan, referred_to: str | None, planning: Planning) -> Scan:
+    """At most ``most`` rows of each unit, before they meet other rows of the same unit.
+
+    Where rows refer to a column of it, there is one row for each value of a unit: the join adds none.
+    """
+    if scan.unit is None or (scan.held and referred_to is None):
         return scan
-    select = truncated(
-        exp.Select(expressions=[exp.Star()], from_=exp.From(this=scan.item)), scan.unit, scan.content, scan.most
-    )
+    select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=scan.item))
+    if referred_to is not None:
+        within = [duck.column(referred_to)]
+        select = truncated(select, scan.unit, scan.content, 1, within=within)
+    if not scan.held:
+        select = truncated(select, scan.unit, scan.content, scan.most)
     alias = exp.TableAlias(this=exp.to_identifier(planning.reserve("t"), quoted=True))
-    return replace(scan, item=exp.Subquery(this=select, alias=alias), held=True)
+    return replace(
+        scan, item=exp.Subquery(this=select, alias=alias), held=True, referred=referred_to is not None
+    )
 
 
 def _nullable(items: Sequence[Item]) -> list[Item]:
@@ -144,15 +182,20 @@ class _Joiner:
         self.unit: exp.Expr | None = None
         self.owner = ""
         self.most = self.groups = 1
+        """By how much outer joins multiply rows and groups."""
+        self.padded = 0
+        """Rows that only the second side of a FULL JOIN has."""
+        self.preserved_times = 1
+        self.preserved: int | None = None
+        """The most rows of the first two items, where that is known better than by multiplying."""
         self.held = True
         self.public: list[Item] = []
         """Items whose fan-out follows from the pool."""
         self.linked: list[Scan] = []
         """Protected items of inner joins."""
 
-    def place(self, index: int, item: Item) -> None:
+    def place(self, index: int, item: Item, on: list[exp.Expr]) -> None:
         """Join one more item."""
-        on = self._on(index, item)
         match item.side:
             case "INNER":
                 if index:
@@ -165,20 +208,6 @@ class _Joiner:
                 self._outer(item, on, "FULL")
         self.placed.append(item)
 
-    def _on(self, index: int, item: Item) -> list[exp.Expr]:
-        found = conjuncts_of(normal_on(item.on, self.rows))
-        for name in item.using:
-            left = next(
-                (i.scan for i in self.items[:index] if i.scan.find(name) and (i.scan.alias, name) not in self.rows.hidden),
-                None,
-            )
-            if left is None or item.scan.find(name) is None:
-                raise UndefinedColumn(
-                    f'column "{name}" of USING does not exist on both sides', position=position(item.node)
-                )
-            found.append(exp.EQ(this=duck.column(name, left.alias), expression=duck.column(name, item.scan.alias)))
-        return found
-
     def _inner(self, item: Item) -> None:
         scan = item.scan
         if not item.is_protected:
@@ -188,8 +217,6 @@ class _Joiner:
         if not self.linked:
             self.unit, self.owner, self.held = scan.unit, scan.owner or "", scan.held
         self.linked.append(scan)
-        self.most *= scan.most
-        self.groups *= scan.groups
 
     def _same_owner(self, item: Item) -> None:
         owners = {i.scan.owner for i in self.placed if i.is_protected}
@@ -225,12 +252,17 @@ class _Joiner:
         rest = [c for c in on if self._edge(c) is None]
         equations = [e for found in edges for e in equated(found)]
         self.joins.append(self._join(scan, rest, equations, side))
+        followed = references(edges)
+        before = [i.scan for i in self.placed if i.is_protected]
+        times, groups = beside(scan, before, followed)
         if side == "FULL":
             self.unit = duck.call("coalesce", other.unit or exp.Null(), scan.unit or exp.Null())
-            self.most = max(self.most * scan.most, self.most + scan.most)
-        else:
-            self.most *= max(1, scan.most)
-        self.groups = max(self.groups * scan.groups, self.groups + (scan.groups if side == "FULL" else 0))
+            self.padded = scan.most
+        elif len(self.placed) == 1:
+            self.preserved = preserved(before[0], scan, followed)
+            if self.preserved is not None:  # counted with the first item, as long as no inner join follows
+                self.preserved_times, times = times, 1
+        self.most, self.groups = self.most * times, self.groups * groups
         self.held = self.held and scan.held
 
     def _join(self, scan: Scan, on: list[exp.Expr], equations: list[exp.Expr], side: str) -> exp.Join:
@@ -261,7 +293,13 @@ class _Joiner:
         rest = self._compiled_all([c for c in self.pool if self._edge(c) is None])
         placed = [i.scan for i in self.placed if i not in self.public]
         grown = fan_out([i.scan for i in self.public], rest, placed, self.planning)
-        most = self.most * grown
+        most, groups = together(self.linked, references(edges))
+        if self.preserved is not None:
+            most = self.preserved if len(self.linked) == 1 else most * self.preserved_times
+        most, groups = most * self.most, groups * self.groups
+        if self.padded:  # rows with a partner, or without one on either side
+            most, groups = max(most, self.linked[0].most + self.padded), groups + self.padded
+        most *= grown
         if most > MOST_ROWS:
             raise TooComplex(
                 f"one privacy unit may have {most} rows in this join, more than {MOST_ROWS}",
@@ -269,7 +307,7 @@ class _Joiner:
                 position=position(self.items[-1].node),
             )
         return replace(
-            self.rows, unit=self.unit, owner=self.owner, most=most, groups=min(most, self.groups * grown),
+            self.rows, unit=self.unit, owner=self.owner, most=most, groups=min(most, groups * grown),
             held=self.held, joins=tuple(self.joins),
             conditions=(*[e for found in edges for e in equated(found)], *rest),
         )  # fmt: skip

@@ -38,6 +38,9 @@ class Scan:
     """What must hold of a row that belongs to somebody, where the item does not ask for it itself."""
     content: tuple[exp.Expr, ...] = ()
     """The columns that make up the row."""
+    referred: bool = False
+    """At most one row of a unit for each value of the column that others refer to: joined along the reference, it adds
+    no rows."""
     unstable: frozenset[str] = frozenset()
     """Physical columns that the engine may compute otherwise the next time, in their last digits."""
     is_empty: bool = False

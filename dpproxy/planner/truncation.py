@@ -17,16 +17,18 @@ def truncated(
     content: Sequence[exp.Expr],
     most: int,
     rank: str = "row_number",
+    within: Sequence[exp.Expr] = (),
 ) -> exp.Select:
     """At most ``most`` rows (row_number) or distinct contents (dense_rank) of each unit.
 
-    The truncation secret is the statement's first parameter.
+    With ``within``, of each unit and each value of these columns. The truncation secret is the statement's first
+    parameter.
     """
     secret = exp.Parameter(this=exp.Literal.number(1))
     order = [duck.call("hash", secret, unit, *content), *content]
     window = exp.Window(
         this=duck.call(rank),
-        partition_by=[unit],
+        partition_by=[unit, *within],
         order=exp.Order(expressions=[exp.Ordered(this=o, desc=False, nulls_first=False) for o in order]),
     )
     if isinstance(source, exp.Select) and _is_plain(source):
