@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterable
 from datetime import date, datetime
 from fractions import Fraction
+from functools import cache
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
@@ -49,7 +50,12 @@ def double(value: float) -> exp.Expr:
 
 def cast(expression: exp.Expr, to: str) -> exp.Expr:
     """CAST to a DuckDB type by name."""
-    return exp.Cast(this=expression, to=exp.DataType.build(to, dialect="duckdb"))
+    return exp.Cast(this=expression, to=_type(to))
+
+
+@cache
+def _type(name: str) -> exp.DataType:
+    return exp.DataType.build(name, dialect="duckdb")
 
 
 def constant(value: Scalar | None) -> exp.Expr:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import assert_never
 
 from sqlglot import exp
@@ -15,6 +15,8 @@ from dpproxy.pgtypes import DATE, FLOATS, INTEGERS, NUMERIC, TEXTS, TIMESTAMP, C
 from dpproxy.policy.model import Between, Discovered, Domain, Members, References, Scalar
 
 MOST_KEYS = 100_000
+LONGEST_LIST = 100
+"""Keys that a row is compared with one by one."""
 Value = Scalar | float | None
 """One value in the form its expression has in the engine."""
 
@@ -149,10 +151,35 @@ def declared(key: Key, name: str, alias: str) -> exp.Expr:
 def inside(key: Key) -> exp.Expr:
     """True for rows whose key is a declared value."""
     known = [v for v in key.values if v is not None]
-    test: exp.Expr = exp.In(this=key.raw, expressions=[duck.constant(v) for v in known])
+    ends = _ends(known) if len(known) > LONGEST_LIST else None
+    if ends is None:
+        test: exp.Expr = exp.In(this=key.raw, expressions=[duck.constant(v) for v in known])
+    else:  # a list of every day of a century takes seconds to plan
+        test = exp.And(
+            this=exp.GTE(this=key.raw, expression=duck.constant(ends[0])),
+            expression=exp.LTE(this=key.raw, expression=duck.constant(ends[1])),
+        )
+        test = exp.Paren(this=test)
     if len(known) < len(key.values):
         test = exp.Or(this=exp.Is(this=key.raw, expression=exp.Null()), expression=test)
     return exp.Paren(this=test)
+
+
+def _ends(values: Sequence[Scalar]) -> tuple[Scalar, Scalar] | None:
+    """The first and the last of whole numbers or days without a gap, None for others."""
+    numbers = [_place(v) for v in values]
+    whole = [n for n in numbers if n is not None]
+    if not whole or len(whole) < len(numbers) or len({type(v) for v in values}) > 1:
+        return None
+    if max(whole) - min(whole) + 1 != len(set(whole)):
+        return None
+    return values[whole.index(min(whole))], values[whole.index(max(whole))]
+
+
+def _place(value: Scalar) -> int | None:
+    if isinstance(value, bool | datetime):
+        return None
+    return value.toordinal() if isinstance(value, date) else value if isinstance(value, int) else None
 
 
 def _enumerate(column: Column, low: Scalar, high: Scalar, at: int | None) -> tuple[Scalar, ...]:

@@ -3,12 +3,16 @@
 from fractions import Fraction
 
 import pytest
+from sqlglot import exp
 
-from dpproxy.analysis.domains import read_column
-from dpproxy.errors import BoundsMissing
+from dpproxy.analysis.domains import MOST_LISTED, read_column
+from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.analysis.typed import Typed
+from dpproxy.errors import BoundsMissing, Refusal, Unsupported
 from dpproxy.pgtypes import FLOAT8, INT4, NUMERIC, TEXT, Column
-from dpproxy.policy.model import Between, Members, Outside
-from tests.analysis.rows import COLUMNS, SIZE, columns, connect, mapped, value_of, values_of
+from dpproxy.policy.model import Between, Discovered, Members, Outside, References
+from tests.analysis.rows import COLUMNS, SIZE, columns, connect, mapped, node_of, value_of, values_of
 
 
 def test_each_type_of_column_is_read_inside_its_domain():
@@ -66,3 +70,90 @@ def test_not_null_holds_only_where_the_domain_makes_no_null():
 
 def test_a_float_bound_is_the_nearest_double():
     assert read_column(Column("x", FLOAT8), Between(Fraction("0.1"), 1)).low == Fraction(0.1)
+
+
+WORDS = ("a", "Bob's", None)
+
+
+def lookup(table: str, column: str) -> tuple[str | None, ...]:
+    assert (table, column) == ("u", "c")
+    return WORDS
+
+
+def test_few_values_of_another_table_are_as_those_of_in():
+    typed = read_column(Column("x", TEXT), References("u", "c"), lookup)
+    assert typed == read_column(Column("x", TEXT), Members(("a", "Bob's")))
+    with pytest.raises(Unsupported):
+        read_column(Column("x", TEXT), References("u", "c"))
+
+
+def test_many_values_of_another_table_are_anything():
+    many = tuple(str(n) for n in range(MOST_LISTED + 1))
+    assert read_column(Column("x", TEXT), References("u", "c"), lambda *_: many).opaque
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_discovered_column_is_anything_its_type_holds(name: str):
+    column = columns()[name]
+    try:
+        typed = read_column(column, Discovered())
+    except BoundsMissing:
+        assert name in ("huge", "wide", "rate", "unsigned")
+        return
+    assert typed.opaque is (name in ("name", "born", "seen"))
+    connection = connect()
+    held = [value_of(v, typed) for v in values_of(connection, typed.sql)] if not typed.opaque else []
+    connection.close()
+    if typed.scale is not None and typed.is_number:
+        assert all(v is None or typed.low <= v <= typed.high for v in held)
+
+
+def discovered_scope() -> Scope:
+    def leaf(node: exp.Expr) -> Typed | None:
+        return read_column(columns()[node.name], Discovered()) if type(node) is exp.Column else None
+
+    return Scope(Level.ROW, leaf, Parameters())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name = 'ada'",
+        "(name) <> 'ada'",
+        "name IN ('ada', 'x')",
+        "name IS NULL",
+        "name BETWEEN 'a' AND 'b'",
+        "CASE name WHEN 'ada' THEN 1 END",
+        "born < '2000-01-01'",
+        "seen >= date '2000-01-01'",
+        "born = date '2000-05-29' - interval '90' day",
+    ],
+)
+def test_what_nobody_listed_is_compared_with_constants(text: str):
+    typed = compile_expression(node_of(text), discovered_scope())
+    connection = connect()
+    assert len(values_of(connection, typed.sql)) == SIZE
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name = name",
+        "lower(name) = 'a'",
+        "name LIKE 'a%'",
+        "name || 'x'",
+        "coalesce(name, 'x')",
+        "length(name)",
+        "CASE WHEN flag THEN name END",
+        "born + 1",
+        "extract(year FROM seen)",
+        "seen::date",
+        "name",
+        "born = timestamp '2000-01-01 12:00:00'",
+    ],
+)
+def test_nothing_else_is_done_with_it(text: str):
+    with pytest.raises(Refusal) as refused:
+        compile_expression(node_of(text), discovered_scope())
+    assert refused.value.hint

@@ -8,10 +8,10 @@ from fractions import Fraction
 import pytest
 
 from dpproxy.analysis import duck
-from dpproxy.analysis.keys import MOST_KEYS, check_size, group_key, inside
+from dpproxy.analysis.keys import MOST_KEYS, check_size, column_values, group_key, inside
 from dpproxy.errors import BoundsMissing, TooComplex
 from dpproxy.pgtypes import DATE, FLOAT8, INT4, NUMERIC, TEXT, Column
-from dpproxy.policy.model import Between, Domain, Members
+from dpproxy.policy.model import Between, Discovered, Domain, Members, References
 from tests.analysis.rows import COLUMNS, columns, connect, values_of
 
 
@@ -64,3 +64,54 @@ def test_only_declared_values_come_inside(name: str):
 def test_null_is_a_key_only_where_it_is_listed():
     assert "IS NULL" in duck.text(inside(group_key(Column("x", TEXT), Members(("a", None)), None)))
     assert "IS NULL" not in duck.text(inside(group_key(Column("x", TEXT), Members(("a",)), None)))
+
+
+def test_the_keys_of_another_table_are_its_values_but_null():
+    key = group_key(Column("x", TEXT), References("u", "c"), None, lambda *_: ("b", None, "a"))
+    assert key.values == ("b", "a")
+    assert key.is_raw
+    price = group_key(
+        Column("x", NUMERIC.with_precision(9, 2)), References("u", "c"), None, lambda *_: (Fraction("1.5"), 2)
+    )
+    assert price.values == (150, 200)
+    with pytest.raises(BoundsMissing):
+        group_key(Column("x", FLOAT8), References("u", "c"), 3, lambda *_: (1,))
+
+
+@pytest.mark.parametrize(
+    ("column", "domain", "values"),
+    [
+        (Column("x", INT4), Between(2, 4), [2, 3, 4]),
+        (Column("x", FLOAT8), Members((Fraction("0.5"), None)), [0.5, None]),
+        (Column("x", NUMERIC.with_precision(4, 1)), Members((Fraction("1.5"),)), [15]),
+        (
+            Column("x", DATE),
+            Between(date(2000, 2, 28), date(2000, 2, 29)),
+            [date(2000, 2, 28), date(2000, 2, 29)],
+        ),
+        (Column("x", INT4), References("u", "c"), [7]),
+        (Column("x", INT4), Between(0, 10**9), None),
+        (Column("x", FLOAT8), Between(0, 1), None),
+        (Column("x", TEXT), Discovered(), None),
+    ],
+)
+def test_the_values_a_column_is_read_as(column: Column, domain: Domain, values: list[object] | None):
+    found = column_values(column, domain, lambda *_: (7, None))
+    assert (None if found is None else list(found)) == values
+
+
+EVEN, ALL = tuple(range(0, 500, 2)), (*range(200, 400), None, *range(200))
+
+
+@pytest.mark.parametrize(
+    ("domain", "is_list"),
+    [(Between(0, 500), False), (Members(ALL), False), (Members(EVEN), True), (Members((1, 2, 3)), True)],
+)
+def test_many_keys_without_a_gap_are_told_by_their_ends(domain: Domain, *, is_list: bool):
+    key = group_key(Column("age", INT4), domain, None)
+    assert (" IN (" in duck.text(inside(key)).replace(duck.text(key.typed.sql), "x")) is is_list
+
+
+def test_the_days_of_a_century_are_told_by_their_ends():
+    key = group_key(columns()["born"], COLUMNS["born"].domain, None)
+    assert len(duck.text(inside(key))) < 1_000

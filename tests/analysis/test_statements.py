@@ -16,7 +16,7 @@ from dpproxy.pgtypes import BOOL, DATE, FLOAT8, INT4, INT8, NUMERIC, TEXT, TIMES
 from dpproxy.plan import Caller
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
-from dpproxy.planner.select import plan_select
+from dpproxy.planner.query import plan_query
 from dpproxy.policy.model import Budget, Ceiling, ColumnPolicy, Exposure, Grant, Policy, TablePolicy, Unit
 from dpproxy.settings import DEFAULTS
 from tests.analysis import grammar
@@ -41,7 +41,7 @@ def plan(sql: str, parameters: Parameters | None = None) -> object:
     """The plan or the refusal; any other exception is a fault of ours, and so is ``Internal``."""
     refusal: Refusal
     try:
-        return plan_select(accept(parse(sql)), CONTEXT, parameters or Parameters())
+        return plan_query(accept(parse(sql)), CONTEXT, parameters or Parameters())
     except Internal:
         raise
     except Refusal as error:
@@ -57,7 +57,7 @@ def statements(draw: st.DrawFn) -> str:
         f"{draw(st.sampled_from(['sum', 'avg', 'count']))}({draw(grammar.drawn(draw(st.sampled_from('infbt')), 3)).text})"
         for _ in range(draw(st.integers(1, 2)))
     ]
-    key = draw(st.sampled_from(["", "odd", "flag", "grade", "name", "age"]))
+    key = draw(st.sampled_from(KEYS) | grammar.drawn(draw(st.sampled_from("ibtd")), 2).map(repr))
     parts = [f"SELECT {', '.join([key, *calls] if key else calls)} FROM t"]
     if draw(st.booleans()):
         parts.append(f"WHERE {draw(grammar.drawn('b', 3)).text}")
@@ -68,6 +68,17 @@ def statements(draw: st.DrawFn) -> str:
     return " ".join(parts)
 
 
+KEYS = [
+    "",
+    "odd",
+    "flag",
+    "grade",
+    "name",
+    "age",
+    "age / 10",
+    "date_trunc('year', seen)",
+    "floor(real4 / 100)",
+]
 WORDS = [
     "NULL", "(", ")", ",", "'", "''", "'x'", "$1", "$99", "-", "*", "||", "::int", "::numeric(40,2)", "1e999", "1e400",
     "-" * 40, "CASE", "END", "WHEN", "THEN", "IN", "LIKE", "'%\\_'", "BETWEEN", "count(*)", "sum(", "avg(DISTINCT age)",
