@@ -25,14 +25,13 @@ KINDS: Final[dict[str, Callable[..., Refinement]]] = {
     "individual": Refinement.individual,
 }
 _PARAMETERS: Final = ("VARCHAR", parameters.EPSILON, "VARCHAR", "DOUBLE")
-_SHOWN: Final = "prior VARCHAR, epsilon DECIMAL(18,9), kind VARCHAR, delta DOUBLE"
 
 
 def numbers(truths: Any, prior: Any, epsilon: Any, kind: Any, delta: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
     """Answer for truths that are numbers; parameters are checked before any of them is read."""
     groups = list(_groups(prior, epsilon, kind, delta))
     if any(refinement.prior.labelled for refinement, _ in groups):
-        raise InvalidMechanism("this prior is over text, and the truth is a number")
+        raise InvalidMechanism("this prior is over text: dp_refine_label takes it")
     array = arrow.single(truths)
     values = array.to_numpy(zero_copy_only=False).astype(np.float64)  # NULL becomes NaN
     result = np.empty(len(values))
@@ -48,7 +47,7 @@ def texts(truths: Any, prior: Any, epsilon: Any, kind: Any, delta: Any) -> Any: 
     """Answer for truths that are text; parameters are checked before any of them is read."""
     groups = list(_groups(prior, epsilon, kind, delta))
     if not all(refinement.prior.labelled for refinement, _ in groups):
-        raise InvalidMechanism("this prior is over numbers, and the truth is text")
+        raise InvalidMechanism("this prior is over numbers: dp_refine takes it")
     array = arrow.single(truths)
     values = np.array([*array.to_pylist(), None], dtype=object)[:-1]
     result = np.empty(len(values), dtype=object)
@@ -104,38 +103,29 @@ def functions(_: Pool) -> tuple[Function, ...]:
             body="family || '(' || to_json(\"values\") || ', ' || to_json(masses) "
             "|| CASE WHEN distances IS NULL THEN '' ELSE ', ' || to_json(distances) END || ')'",
         ),
-        Function(
-            "dp_refine_number",
-            f"truth DOUBLE, {_SHOWN}",
-            "DOUBLE",
-            "dp_refine of a number; NULL, and what the prior cannot place, is answered by a draw from the prior",
-            ("DOUBLE", *_PARAMETERS),
-            numbers,
-        ),
-        Function(
-            "dp_refine_text",
-            f"truth VARCHAR, {_SHOWN}",
-            "VARCHAR",
-            "dp_refine of a text; NULL, and what the prior does not name, is answered by a draw from the prior",
-            ("VARCHAR", *_PARAMETERS),
-            texts,
-        ),
+        Function("_dp_refine_error", "", "DOUBLE", "dp_refine_error", _PARAMETERS, error),
+        Function("_dp_refine", "", "DOUBLE", "dp_refine", ("DOUBLE", *_PARAMETERS), numbers),
+        Function("_dp_refine_label", "", "VARCHAR", "dp_refine_label", ("VARCHAR", *_PARAMETERS), texts),
         Function(
             "dp_refine",
-            "truth DOUBLE, prior, epsilon, kind, delta := 0",
-            "DOUBLE, or VARCHAR where the truth is",
-            "one value of the prior, moved towards the truth: kind statistical for a query over many units, "
-            "individual for the value of one unit, NULL if it is absent",
-            body="dp_refine_number(truth, prior, epsilon, kind, delta), "
-            "(truth VARCHAR, prior, epsilon, kind, delta := 0) AS "
-            "dp_refine_text(truth, prior, epsilon, kind, delta)",
+            "truth, prior, epsilon, kind, delta := 0",
+            "DOUBLE",
+            "one value of a prior over numbers, moved towards the truth: kind statistical for a query over many "
+            "units, individual for the value of one unit, NULL if it is absent",
+            body="_dp_refine(truth, prior, epsilon, kind, delta)",
+        ),
+        Function(
+            "dp_refine_label",
+            "truth, prior, epsilon, kind, delta := 0",
+            "VARCHAR",
+            "the same for a prior over text",
+            body="_dp_refine_label(truth, prior, epsilon, kind, delta)",
         ),
         Function(
             "dp_refine_error",
-            _SHOWN,
+            "prior, epsilon, kind, delta := 0",
             "DOUBLE",
-            "the expected distance of the answer of dp_refine from the truth, where the prior is right",
-            _PARAMETERS,
-            error,
+            "the expected distance of the answer of a refinement from the truth, where the prior is right",
+            body="_dp_refine_error(prior, epsilon, kind, delta)",
         ),
     )

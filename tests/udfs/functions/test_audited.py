@@ -54,8 +54,7 @@ CASES = (
     Case(
         "dp_refine({truth}, 'uniform(0, 1)', {loss}, 'individual', delta := 0.01)", "NULL::DOUBLE", "1", DELTA
     ),
-    Case("dp_refine_number({truth}, 'uniform(0, 1)', {loss}, 'individual', 0)", "NULL", "0.5"),
-    Case(f"dp_refine_text({{truth}}, {LABELS}, {{loss}}, 'individual', 0) = 'yes'", "NULL", "'yes'"),
+    Case(f"dp_refine_label({{truth}}, {LABELS}, {{loss}}, 'individual') = 'yes'", "NULL", "'yes'"),
 )
 DRAW_NOTHING = {"dp_functions", "dp_noise_sd", "dp_half_width", "dp_interval", "dp_prior", "dp_refine_error"}
 """Functions of their parameters alone."""
