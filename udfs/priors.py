@@ -75,6 +75,8 @@ class Prior:
             raise InvalidMechanism("the values of this prior must be numbers in increasing order")
         if max(map(abs, self.places)) > _FARTHEST:
             raise InvalidMechanism("the numbers of a prior must be multiples of one step, 2**51 at most")
+        if not 1e-100 <= self.unit <= 1e100:  # so that no product of a place and a weight leaves the floats
+            raise InvalidMechanism("the numbers of a prior must have a step between 1e-100 and 1e100")
 
     @property
     def labelled(self) -> bool:
@@ -104,8 +106,8 @@ def _check_distances(distances: Matrix, count: int) -> None:
         raise InvalidMechanism(f"a prior with its own distances has {MOST_DISTANCES} values at most")
     if len(distances) != count or any(len(row) != count for row in distances):
         raise InvalidMechanism("distances need one row per value with one number per value")
-    if not all(isfinite(entry) and entry >= 0 for row in distances for entry in row):
-        raise InvalidMechanism("a distance must be a number, 0 or more")
+    if not all(0 <= entry <= 1e100 for row in distances for entry in row):
+        raise InvalidMechanism("a distance must be between 0 and 1e100")
 
 
 def uniform(low: Number, high: Number) -> Prior:
@@ -146,8 +148,8 @@ def lognormal(mu: Number, sigma: Number) -> Prior:
     Above a ``sigma`` of 0.4 the steps between its values are 1 to 2.5 percent of them.
     """
     center, scale = _location(mu, sigma)
-    if scale > _MOST_SIGMA or abs(center) > 300:
-        raise InvalidMechanism(f"lognormal needs mu between -300 and 300 and sigma of {_MOST_SIGMA} at most")
+    if scale > _MOST_SIGMA or abs(center) > 200:
+        raise InvalidMechanism(f"lognormal needs mu between -200 and 200 and sigma of {_MOST_SIGMA} at most")
 
     def below(x: _Floats) -> _Floats:
         share: _Floats = special.ndtr((np.log(x) - center) / scale)

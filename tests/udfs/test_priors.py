@@ -71,7 +71,7 @@ def test_a_lattice_has_round_steps_inside_the_range():
 
 
 @pytest.mark.parametrize("sigma", [0.01, 0.3, 1, 2.5, 4])
-@pytest.mark.parametrize("mu", [-100, 0, 6])
+@pytest.mark.parametrize("mu", [-200, 0, 6, 200])
 def test_a_lognormal_has_steps_of_a_few_percent(mu: float, sigma: float):
     prior = priors.lognormal(mu, sigma)
     middle = [v for v in prior.values if math.exp(mu - sigma) <= v <= math.exp(mu + sigma)]
@@ -138,7 +138,7 @@ INF = float("inf")
         lambda: priors.truncated_normal(0, 1, 8, 9),
         lambda: priors.truncated_normal(0, 1, 1, 0),
         lambda: priors.lognormal(0, 4.1),
-        lambda: priors.lognormal(1000, 1),
+        lambda: priors.lognormal(201, 1),
         lambda: priors.triangular(0, 11, 10),
         lambda: priors.beta(0, 1),
         lambda: priors.beta(1, 1e9),
@@ -153,6 +153,9 @@ INF = float("inf")
         lambda: priors.table([1, 2], [1, INF]),
         lambda: priors.table(["a"], [1]),
         lambda: priors.table([1e-300, 1e300], [1, 1]),
+        lambda: priors.table([0, 5e-324], [1, 1]),
+        lambda: priors.point(1e308),
+        lambda: priors.uniform(0, 1e-99),
         lambda: priors.table(list(range(10_001)), [1] * 10_001),
         lambda: priors.nominal(["a", "a"], [1, 1]),
         lambda: priors.nominal(["a", 1], [1, 1]),
@@ -160,6 +163,7 @@ INF = float("inf")
         lambda: priors.custom(["a", "b"], [1, 1], [[0, 1]]),
         lambda: priors.custom(["a", "b"], [1, 1], [[0, 1], [1]]),
         lambda: priors.custom(["a", "b"], [1, 1], [[0, -1], [1, 0]]),
+        lambda: priors.custom(["a", "b"], [1, 1], [[0, 1e308], [1, 0]]),
         lambda: priors.custom(list(range(1001)), [1] * 1001, [[0] * 1001] * 1001),
         lambda: priors.mixture([]),
         lambda: priors.mixture([(1, priors.nominal([1], [1]))]),

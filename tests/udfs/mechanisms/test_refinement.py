@@ -274,6 +274,29 @@ def test_a_lattice_is_private_between_its_ends_and_its_middle(text: str):
             assert excess(prior_law(prior), individual.pmf(one), exp_below(NANO)) <= delta
 
 
+@pytest.mark.parametrize(
+    "prior",
+    [
+        priors.lognormal(200, 4),
+        priors.lognormal(-200, 0.01),
+        priors.table([-1e99, 1e100, 2e100], [1, 1, 1]),
+        priors.table([0, 1e-99], [1, 1]),
+        priors.custom([1, 2], [1, 1], [[0, 1e100], [1e-300, 0]]),
+    ],
+    ids=lambda prior: str(prior.values[-1]),
+)
+def test_the_largest_and_smallest_numbers_are_answered(prior: Prior):
+    for make in (Refinement.statistical, Refinement.individual):
+        refinement = make(prior, NANO, Fraction(1, 1000))
+        assert math.isfinite(refinement.expected_distance)
+        for truth in [0, 1, -1, 5e-324, 1.7e308, -1.7e308, math.inf, -math.inf, math.nan, 10**400, None]:
+            assert refinement.release(truth) in prior.values
+            assert refinement.release_all([truth])[0] in prior.values
+        if prior.distance == "absolute":
+            found = refinement.release_numbers(np.array([0.0, 5e-324, 1.7e308, -np.inf, np.nan]))
+            assert set(found.tolist()) <= set(prior.values)
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10)])
 @pytest.mark.parametrize("make", [Refinement.statistical, Refinement.individual])
