@@ -1,0 +1,77 @@
+"""Which groups may be shown where their keys are not public."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from udfs import arrow
+from udfs.functions import columns, parameters
+from udfs.functions.model import Function
+from udfs.mechanisms import Selection
+from udfs.pool import Pool
+from udfs.privacy import InvalidMechanism
+
+
+def select(counts: Any, groups: Any, epsilon: Any, delta: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
+    """Decide for each row; parameters are checked before counts are read."""
+    made = _mechanisms(groups, epsilon, delta)
+    numbers = columns.whole(arrow.pairs(arrow.single(counts)))
+    result = np.empty(numbers.size, dtype=np.bool_)
+    for mechanism, rows in made:
+        result[rows] = mechanism.keep(numbers[rows])
+    return pa.array(result)
+
+
+def threshold(groups: Any, epsilon: Any, delta: Any) -> Any:  # noqa: ANN401
+    """Return the least count that is kept at least half of the time."""
+    made = _mechanisms(groups, epsilon, delta)
+    result = np.empty(sum(rows.size for _, rows in made), dtype=np.int64)
+    for mechanism, rows in made:
+        result[rows] = mechanism.threshold
+    return pa.array(result)
+
+
+def _mechanisms(groups: Any, epsilon: Any, delta: Any) -> list[tuple[Selection, columns.Int64]]:  # noqa: ANN401
+    """Group the rows by their parameters."""
+    array = arrow.single(delta)
+    words = array.to_numpy(zero_copy_only=False).astype(np.float64)  # NULL becomes NaN
+    if not ((words > 0) & (words < 1)).all():
+        raise InvalidMechanism("delta must be between 0 and 1, both excluded")
+    most = columns.parameters(groups, "a selection needs the most groups of one unit on every row")
+    return [
+        (_selection(key), rows)
+        for key, rows in columns.alike(most, parameters.nano(epsilon), words.view(np.uint64))
+    ]
+
+
+def _selection(key: arrow.Pairs) -> Selection:
+    """A float counts as the decimal it prints as."""
+    [groups] = arrow.integers(key[None, :2])
+    return Selection(groups, int(key[2]), Fraction(str(key[3:].view(np.float64)[0])))
+
+
+def functions(_: Pool) -> tuple[Function, ...]:
+    """Return the functions of this family."""
+    public = f"groups HUGEINT, epsilon {parameters.EPSILON}, delta DOUBLE"
+    types = ("HUGEINT", parameters.EPSILON, "DOUBLE")
+    return (
+        Function(
+            "dp_select",
+            f"n HUGEINT, {public}",
+            "BOOLEAN",
+            "whether a group of n distinct units may be shown, where one unit is in at most so many groups and keys "
+            "are not public; epsilon and delta are for all groups together; NULL counts as 0, which never may",
+            ("HUGEINT", *types),
+            select,
+        ),
+        Function(
+            "dp_threshold",
+            public,
+            "BIGINT",
+            "the least number of units with which dp_select shows a group at least half of the time",
+            types,
+            threshold,
+        ),
+    )
