@@ -64,7 +64,7 @@ def _operand(node: exp.Expr, scope: Scope) -> Typed:
     if size >= LARGEST:
         raise TooComplex("the expression is too large", position=position(node))
     scope.parameters.spend(NODE * size, position(node))
-    return value
+    return value if isinstance(node, exp.Paren) else replace(value, is_unit=False)
 
 
 def _size(sql: exp.Expr, most: int) -> int:

@@ -41,7 +41,7 @@ class Typed:
     longest: int | None = None
     """The most characters of a text, None where unknown."""
     is_unit: bool = False
-    """The column that holds the privacy unit, read as it is. Only of use on a column: rules may copy it along."""
+    """The column that holds the privacy unit, read as it is: no rule passes it on."""
     first: date | None = None
     last: date | None = None
     """Bounds of a date, or of a timestamp as ``datetime``; None where unknown."""

@@ -5,6 +5,7 @@ from sqlglot import exp
 from dpproxy.aggregates.model import Noise
 from dpproxy.aggregates.table import AGGREGATES
 from dpproxy.analysis import duck
+from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.pgtypes import INT4, INT8
@@ -51,7 +52,7 @@ def test_distinct_values_move_by_1_with_a_row(calls: Calls):
 
 
 def test_only_the_key_itself_moves_by_1_with_a_unit():
-    """What rules make of the key may copy the mark along; it is read off a column that stands by itself."""
+    """What is computed from it may hold several values of one unit."""
     key = Typed(duck.column("id"), INT4, nullable=False, is_unit=True)
     other = Typed(duck.column("x"), INT4)
 
@@ -86,3 +87,23 @@ def test_value_noise_and_interval(calls: Calls):
     assert duck.text(high) == 'GREATEST((CAST("m0" AS DOUBLE) + 3.0e0), 0.0e0)'
     error = count.error(NOISE, Fraction(1, 2))
     assert (error.sensitivity, error.noise_sd, error.half_width, error.formula) == ("4", 2.5, 3.0, None)
+
+
+def test_a_key_passes_no_rule_as_a_key():
+    key = Typed(duck.column("id"), INT4, nullable=False, is_unit=True)
+    scope = Scope(Level.ROW, lambda node: key if type(node) is exp.Column else None, Parameters())
+
+    def compiled(text: str) -> Typed:
+        return compile_expression(parse(f"SELECT {text}").expressions[0], scope)
+
+    assert compiled("id").is_unit
+    assert compiled("((id))").is_unit
+    for text in (
+        "coalesce(id, 3)",
+        "nullif(id, 3)",
+        "-id",
+        "abs(id)",
+        "CASE WHEN id > 3 THEN id END",
+        "greatest(id, 4)",
+    ):
+        assert not compiled(text).is_unit
