@@ -164,11 +164,17 @@ def _climb(q: int, exponent: int) -> tuple[int, int]:
     return low, high
 
 
+def held(values: Int64, low: int, high: int) -> Int64:
+    """Return int64 values, those outside [low, high] as the nearer end; for few of them faster than np.clip."""
+    result: Int64 = np.minimum(np.maximum(values, low), high)
+    return result
+
+
 def whole(values: Sequence[int] | Int64, low: int, high: int) -> Int64:
     """Return integers as an array, those outside [low, high] as the nearer end. Errors: TypeError for floats."""
     array = np.asarray(values)
     if array.dtype.kind == "i":
-        return np.clip(array.astype(np.int64, copy=False), low, high)
+        return held(array.astype(np.int64, copy=False), low, high)
     # Not from the array: numpy holds a list of both signs and beyond 64 bits as floats.
     listed = values.tolist() if isinstance(values, np.ndarray) else values
     return np.array([max(low, min(index(value), high)) for value in listed], dtype=np.int64)

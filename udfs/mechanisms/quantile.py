@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from udfs.mechanisms.exponential import WIDEST_SPREAD, Exponential, Int64, Lists, whole
+from udfs.mechanisms.exponential import WIDEST_SPREAD, Exponential, Int64, Lists, held, whole
 from udfs.privacy import LEAST_NANO, InvalidMechanism, Loss
 from udfs.randomness import Words
 
@@ -114,9 +114,9 @@ class Quantile:
 
         Values may come in any order, more than once, or not at all: then every point is as likely.
         """
-        held = whole(values, self.low, self.high)
-        lengths = np.array([held.size], dtype=np.int64)
-        return int(self.release_each(held, whole(counts, 0, _MOST), lengths, words)[0])
+        points = whole(values, self.low, self.high)
+        lengths = np.array([points.size], dtype=np.int64)
+        return int(self.release_each(points, whole(counts, 0, _MOST), lengths, words)[0])
 
     def release_each(self, values: Int64, counts: Int64, lengths: Int64, words: Words = os.urandom) -> Int64:
         """Draw once from each of several histograms laid end to end."""
@@ -128,9 +128,9 @@ class Quantile:
 
     def pmf(self, values: Sequence[int], counts: Sequence[int], point: int) -> Fraction:
         """Return the exact probability that ``point`` is released; for few rows."""
-        held = whole(values, self.low, self.high)
-        lengths = np.array([held.size], dtype=np.int64)
-        cells = self._cells(held, whole(counts, 0, _MOST), lengths)
+        points = whole(values, self.low, self.high)
+        lengths = np.array([points.size], dtype=np.int64)
+        cells = self._cells(points, whole(counts, 0, _MOST), lengths)
         scores, weights = cells.scores.tolist(), cells.weights.tolist()
         inside = (cells.starts <= point) & (point < cells.starts + cells.weights)
         if not inside.any():
@@ -143,7 +143,7 @@ class Quantile:
         if values.size != counts.size or values.size != lengths.sum():
             raise InvalidMechanism("a histogram needs as many values as counts")
         values, counts, lengths = _ordered(
-            np.clip(values, self.low, self.high), _exact(np.clip(counts, 0, _MOST)), lengths
+            held(values, self.low, self.high), _exact(held(counts, 0, _MOST)), lengths
         )
         before, after, gap, value = _places(lengths)
         edges, last = lengths + 1, np.cumsum(lengths + 1) - 1
