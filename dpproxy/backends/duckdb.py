@@ -75,15 +75,29 @@ class DuckDB:
 
     def __init__(self, path: Path, *, threads: int | None = None, memory: str | None = None) -> None:
         options = {k: str(v) for k, v in (("threads", threads), ("memory_limit", memory)) if v is not None}
+        self._path, self._config = path, {**LOCKED, **options}
         try:
-            self._connection = duckdb.connect(str(path), read_only=True, config={**LOCKED, **options})
-            self._connection.execute("SET lock_configuration = true")
+            self._connection = self._connect()
         except duckdb.Error as error:
             used = isinstance(error, duckdb.IOException) and "lock" in str(error)
             cause = "in use by another process" if used else "damaged, or of another version of DuckDB"
             raise StartupError(f"data source {path} cannot be opened: {cause}") from error
         self._lock = threading.Lock()
         self._running: dict[str, duckdb.DuckDBPyConnection] = {}
+
+    def _connect(self) -> duckdb.DuckDBPyConnection:
+        connection = duckdb.connect(str(self._path), read_only=True, config=self._config)
+        connection.execute("SET lock_configuration = true")
+        return connection
+
+    def _again(self) -> None:
+        """Open the file anew: after a failure of its own the engine refuses every further statement."""
+        with self._lock:
+            try:
+                self._connection.execute("SELECT 1")
+            except duckdb.Error:
+                self._connection.close()
+                self._connection = self._connect()
 
     def schema(self) -> Schema:
         """Base tables and columns of the schema ``main``, from the DDL alone.
@@ -136,7 +150,9 @@ class DuckDB:
             return Exact(relation.to_arrow_table())
         except duckdb.InterruptException:
             raise Cancelled("canceling statement due to user request") from None
-        except (duckdb.Error, RuntimeError):
+        except (duckdb.Error, RuntimeError) as error:
+            if isinstance(error, duckdb.FatalException | duckdb.InternalException):
+                self._again()
             raise Internal("the statement could not be computed; it stays charged") from None
         finally:
             with self._lock:
@@ -159,7 +175,9 @@ class DuckDB:
             return fetch(cursor)
         except duckdb.InterruptException:
             raise Cancelled("canceling statement due to user request") from None
-        except duckdb.Error:
+        except duckdb.Error as error:
+            if isinstance(error, duckdb.FatalException | duckdb.InternalException):
+                self._again()
             raise NumberOutOfRange("a number is out of range, or a function is not defined there") from None
         finally:
             with self._lock:
