@@ -75,7 +75,8 @@ class DuckDB:
 
     def __init__(self, path: Path, *, threads: int | None = None, memory: str | None = None) -> None:
         options = {k: str(v) for k, v in (("threads", threads), ("memory_limit", memory)) if v is not None}
-        self._path, self._config = path, {**LOCKED, **options}
+        self._path = path
+        self._config: dict[str, Any] = {**LOCKED, **options}
         try:
             self._connection = self._connect()
         except duckdb.Error as error:

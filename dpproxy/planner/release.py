@@ -17,8 +17,10 @@ def quantile_sql(keys: int, mechanism: Quantile, *, vacuous: bool) -> str:
     lists = [
         f"coalesce(list(CAST(e.m{i} AS HUGEINT) ORDER BY e.m0) FILTER (WHERE e.m0 IS NOT NULL), [])" for i in (0, 1)
     ]
-    bounds = f"{mechanism.low}, {mechanism.high}, {mechanism.numerator}, {mechanism.denominator}, {mechanism.rows}"
-    drawn = f"dp_quantile({lists[0]}, {lists[1]}, {bounds}, {_epsilon(mechanism.nano)})"
+    of = f"{mechanism.numerator}" if mechanism.inside else f"{mechanism.numerator}, {mechanism.denominator}"
+    called = "dp_extreme" if mechanism.inside else "dp_quantile"
+    bounds = f"{mechanism.low}, {mechanism.high}, {of}, {mechanism.rows}"
+    drawn = f"{called}({lists[0]}, {lists[1]}, {bounds}, {_epsilon(mechanism.nano)})"
     source = f"FROM keys AS k LEFT JOIN exact AS e ON {match} GROUP BY k.o{names}"
     return f"SELECT k.o{names}, [{drawn}] AS v {source}"
 
