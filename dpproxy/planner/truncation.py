@@ -41,8 +41,9 @@ def truncated(
 
 
 def _is_plain(select: exp.Select) -> bool:
-    """Shows its columns as they are, so that a window can stand in the same SELECT."""
-    return len(select.expressions) == 1 and isinstance(select.expressions[0], exp.Star)
+    """Shows its columns as they are and cuts nothing yet, so that a window can stand in the same SELECT."""
+    shows_all = len(select.expressions) == 1 and isinstance(select.expressions[0], exp.Star)
+    return shows_all and select.args.get("qualify") is None
 
 
 def bounded(select: exp.Select) -> exp.Subquery:
