@@ -5,6 +5,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -16,7 +17,9 @@ from tests.bench.report import number
 from tests.bench.timing import timed
 from udfs.functions.joint import Joint
 from udfs.mechanisms import Gaussian, Laplace, Staircase
+from udfs.mechanisms.exponential import Exponential
 from udfs.mechanisms.refinement import Refinement
+from udfs.mechanisms.selection import Selection
 from udfs.pool import Pool
 from udfs.priors import uniform
 from udfs.privacy import NANO
@@ -43,7 +46,7 @@ class Work:
 
     def sql(self, rows: int) -> str:
         """Draw for so many rows, and look at every draw."""
-        return f"SELECT count(a) FROM (SELECT {self.call} AS a FROM range({rows}) AS t(i)) WHERE a <> 12345"
+        return f"SELECT count(a) FROM (SELECT {self.call} AS a FROM range({rows}) AS t(i)) WHERE hash(a) <> 0"
 
 
 def released(mechanism: Joint) -> Callable[[], object]:
@@ -52,6 +55,8 @@ def released(mechanism: Joint) -> Callable[[], object]:
 
 
 TEN = (1,) * 10
+SCORES = list(range(10))
+CHOICE, SELECTION = Exponential.of(1, NANO), Selection(1, NANO, Fraction(1, 10**6))
 PRIOR = Refinement.statistical(uniform(0, 1), NANO)
 WORKS = (
     Work("staircase, one number", "one", "dp_sum(i, 1, 1)", 1, released(COUNT)),
@@ -72,6 +77,16 @@ WORKS = (
         "dp_refine(i / 1e6, 'uniform(0, 1)', 1, 'statistical')",
         1,
         lambda: PRIOR.release(0.5),
+    ),
+    Work(
+        "exponential, one of 10",
+        "exponential",
+        "dp_choose([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 10, 1, 1)",
+        1,
+        lambda: CHOICE.choose(SCORES),
+    ),
+    Work(
+        "selection of a group", "selection", "dp_select(i % 40, 1, 1, 1e-6)", 1, lambda: SELECTION.keep([20])
     ),
 )
 
