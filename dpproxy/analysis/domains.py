@@ -153,6 +153,10 @@ def _decimal(column: Column, mapped: exp.Expr, low: Fraction, high: Fraction, *,
     scale = column.type.scale or 0
     if max(abs(low), abs(high)) * 10 ** (2 * scale) >= WIDEST:
         raise _too_wide(column)
+    narrow = (column.type.precision or 38) <= 18 and max(abs(low), abs(high)) * 10 ** (2 * scale) < 10**18
+    if narrow:  # the same in 64 bits, in a tenth of the time
+        held = duck.binary(exp.Mul, duck.cast(mapped, f"DECIMAL(18, {scale})"), duck.integer(10**scale))
+        return Typed(duck.cast(held, "BIGINT"), column.type, scale, low, high, nullable)
     wide = duck.cast(mapped, f"DECIMAL(38, {scale})")
     steps = duck.cast(duck.binary(exp.Mul, wide, duck.integer(10**scale)), "HUGEINT")
     return Typed(steps, column.type, scale, low, high, nullable)

@@ -179,9 +179,10 @@ class Tables:
         """Every part as it would be released without noise."""
         found: Relations = []
         release = Release()
+        publics = [self.table(sql) for sql in plan.publics]
         try:
             for part in plan.parts:
-                values = [release.value(sql, found) for _, sql in part.inputs]
+                values = [release.value(sql, found, publics) for _, sql in part.inputs]
                 if part.mechanism is None and not part.vacuous:
                     found.append((part, self._sharpest(release, part, values)))
                     continue
