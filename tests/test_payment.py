@@ -13,7 +13,7 @@ from dpproxy.engine import Engine
 from dpproxy.plan import Plan
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
-from dpproxy.planner.select import plan_select
+from dpproxy.planner.query import plan_query
 from dpproxy.settings import DEFAULTS
 from tests.proxies import started, write_home
 from tests.test_engine import ANN, DDL, POLICY
@@ -28,11 +28,15 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 def plan(engine: Engine, sql: str, **settings: str) -> Plan:
     given = {**DEFAULTS, **{f"dp.{name}": value for name, value in settings.items()}}
-    found = plan_select(
-        accept(parse(sql)), Context(engine.policy, engine._schema, ANN, given), Parameters({})
-    )
+    context = Context(engine.policy, engine._schema, ANN, given, facts=engine._facts)
+    found = plan_query(accept(parse(sql)), context, Parameters({}))
     assert isinstance(found, Plan)
     return found
+
+
+def release_key(plan: Plan) -> bytes:
+    [part] = plan.parts
+    return payment.release_key(part, (), plan.data_version)
 
 
 def test_four_accounts_are_debited(engine: Engine):
@@ -56,16 +60,24 @@ OTHER = (
 
 
 def test_the_same_question_has_one_key_and_another_has_another(engine: Engine):
-    assert len({payment.release_key(plan(engine, sql)) for sql in SAME}) == 1
-    assert len({payment.release_key(plan(engine, sql)) for sql in (SAME[0], *OTHER)}) == 1 + len(OTHER)
+    assert len({release_key(plan(engine, sql)) for sql in SAME}) == 1
+    assert len({release_key(plan(engine, sql)) for sql in (SAME[0], *OTHER)}) == 1 + len(OTHER)
     one = plan(engine, SAME[0])
-    assert payment.release_key(one) == payment.release_key(plan(engine, SAME[0], epsilon="0.7"))
-    assert payment.release_key(one) != payment.release_key(replace(one, data_version=2))
+    assert release_key(one) == release_key(plan(engine, SAME[0], epsilon="0.7"))
+    assert release_key(one) != release_key(replace(one, data_version=2))
+
+
+def test_a_part_has_the_same_key_in_every_statement_and_another_for_other_values(engine: Engine):
+    two = plan(engine, "SELECT count(*) FROM t WHERE x > (SELECT avg(x) FROM t)")
+    first, second = two.parts
+    assert payment.release_key(first, (), 1) == release_key(plan(engine, "SELECT avg(x) FROM t"))
+    assert second.inputs
+    assert payment.release_key(second, (1.5,), 1) != payment.release_key(second, (2.5,), 1)
 
 
 def test_conditions_in_another_order_are_the_same_question(engine: Engine):
     keys = {
-        payment.release_key(plan(engine, f"SELECT count(*) FROM t WHERE {where}"))
+        release_key(plan(engine, f"SELECT count(*) FROM t WHERE {where}"))
         for where in ("x > 3 AND k = 'a'", "k = 'a' AND x > 3", "x > 3 AND k = 'a' AND x > 3")
     }
     assert len(keys) == 1
@@ -73,16 +85,11 @@ def test_conditions_in_another_order_are_the_same_question(engine: Engine):
 
 def test_a_charge_names_who_what_and_how(engine: Engine):
     asked = plan(engine, "SELECT k, count(*) FROM t GROUP BY k", epsilon="0.25")
-    charge = payment.charge(asked, ANN)
+    charge = payment.charge(ANN, asked, asked.parts[0], release_key(asked))
     assert (charge.who, charge.nano, charge.policy_version, charge.data_version) == ("ann", NANO // 4, 1, 1)
     assert charge.mechanism.startswith("staircase widths=(1,) radii=")
     assert charge.label == "count(*) by k on t"
-    assert charge.release == payment.release_key(asked)
-
-
-def test_what_costs_nothing_is_not_charged(engine: Engine):
-    with pytest.raises(AssertionError):
-        payment.charge(plan(engine, "SELECT DISTINCT k FROM t"), ANN)
+    assert charge.release == release_key(asked)
 
 
 def test_the_notice_tells_cost_and_what_is_left(engine: Engine):

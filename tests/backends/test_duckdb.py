@@ -9,8 +9,8 @@ import pytest
 
 from dpproxy.backends.duckdb import DuckDB, column_type
 from dpproxy.errors import Cancelled, Internal, NumberOutOfRange, StartupError
-from dpproxy.pgtypes import INT4, INT8, NUMERIC, TEXT
-from dpproxy.plan import KeyColumn, PublicPlan
+from dpproxy.pgtypes import INT4, INT8, NUMERIC, TEXT, SqlType
+from dpproxy.plan import PublicPlan
 
 
 @pytest.fixture
@@ -38,32 +38,30 @@ def test_columns_of_types_that_are_not_answered_do_not_exist(backend: DuckDB):
 @pytest.mark.parametrize("few", [(), None])
 def test_one_row_is_the_same_relation_either_way(backend: DuckDB, few: tuple[()] | None):
     sql = "SELECT CAST(SUM(a) AS HUGEINT) AS m0, CAST(SUM(a) FILTER (FALSE) AS HUGEINT) AS m1 FROM t"
-    exact = backend.run(sql, [], "s", few=few)
+    exact = backend.run(sql, {}, "s", few=few)
     assert exact.value.column_names == ["m0", "m1"]
     assert exact.value.to_pylist() == [{"m0": 987655, "m1": None}]
 
 
 @pytest.mark.parametrize("few", [(), None])
 def test_a_parameter_is_bound(backend: DuckDB, few: tuple[()] | None):
-    exact = backend.run("SELECT CAST(length($1) AS HUGEINT) AS m0", ["abc"], "s", few=few)
+    exact = backend.run("SELECT CAST(length($1) AS HUGEINT) AS m0", {"1": "abc"}, "s", few=few)
     assert exact.value.to_pylist() == [{"m0": 3}]
 
 
 @pytest.mark.parametrize("few", [(), None])
 def test_an_error_does_not_quote_a_value(backend: DuckDB, few: tuple[()] | None):
     with pytest.raises(Internal) as refusal:
-        backend.run("SELECT CAST(CAST(a AS TINYINT) AS HUGEINT) AS m0 FROM t", [], "s", few=few)
+        backend.run("SELECT CAST(CAST(a AS TINYINT) AS HUGEINT) AS m0 FROM t", {}, "s", few=few)
     assert "987654" not in str(refusal.value)
     assert refusal.value.__cause__ is None
 
 
-@pytest.mark.parametrize("few", [(KeyColumn(TEXT, ("x", "y")),), None])
+@pytest.mark.parametrize("few", [(TEXT,), None])
 @pytest.mark.parametrize("condition", ["TRUE", "FALSE"])
-def test_keys_keep_their_types_whatever_the_rows(
-    backend: DuckDB, few: tuple[KeyColumn] | None, condition: str
-):
+def test_keys_keep_their_types_whatever_the_rows(backend: DuckDB, few: tuple[SqlType] | None, condition: str):
     sql = f"SELECT b AS k0, CAST(COUNT(*) AS HUGEINT) AS m0 FROM t WHERE {condition} GROUP BY 1"
-    table = backend.run(sql, [], "s", few=few).value
+    table = backend.run(sql, {}, "s", few=few).value
     assert [str(kind) for kind in table.schema.types] == ["string", "decimal128(38, 0)"]
 
 
@@ -71,16 +69,17 @@ def test_a_public_table_is_read_as_it_is(backend: DuckDB):
     assert backend.run_public(PublicPlan("SELECT b FROM t ORDER BY a", ()), "s") == [("x",), ("y",)]
     with pytest.raises(NumberOutOfRange):
         backend.run_public(PublicPlan("SELECT CAST(a AS TINYINT) FROM t", ()), "s")
+    assert backend.run_open("SELECT a AS c0 FROM t ORDER BY a", "s").to_pydict() == {"c0": [1, 987654]}
 
 
 def test_nothing_but_the_tables_is_reachable(backend: DuckDB):
     with pytest.raises(Internal):
-        backend.run("SELECT * FROM read_text('/etc/hostname')", [], "s")
+        backend.run("SELECT * FROM read_text('/etc/hostname')", {}, "s")
 
 
 def test_an_interrupt_of_an_idle_session_does_nothing(backend: DuckDB):
     backend.interrupt("s")
-    assert backend.run("SELECT CAST(1 AS HUGEINT) AS m0", [], "s", few=()).value.num_rows == 1
+    assert backend.run("SELECT CAST(1 AS HUGEINT) AS m0", {}, "s", few=()).value.num_rows == 1
 
 
 def test_a_running_statement_is_cancelled(backend: DuckDB):
@@ -88,7 +87,7 @@ def test_a_running_statement_is_cancelled(backend: DuckDB):
     timer.start()
     with pytest.raises(Cancelled):
         backend.run(
-            "SELECT CAST(count(*) AS HUGEINT) AS m0 FROM range(10000000000) AS r(i), t", [], "s", few=()
+            "SELECT CAST(count(*) AS HUGEINT) AS m0 FROM range(10000000000) AS r(i), t", {}, "s", few=()
         )
     timer.join()
 

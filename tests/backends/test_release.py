@@ -7,13 +7,14 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
-from dpproxy.backends.release import Release, key_table
+from dpproxy.backends.release import Relations, Release, key_table
 from dpproxy.errors import DivisionByZero, Internal, NumberOutOfRange
-from dpproxy.pgtypes import BOOL, INT8, TEXT, Column
-from dpproxy.plan import KeyColumn, Output, Payer, Plan
+from dpproxy.pgtypes import BOOL, INT8, TEXT, Column, SqlType
+from dpproxy.plan import KeySet, Output, Part, Payer, Plan
 from dpproxy.planner.release import release_sql
+from dpproxy.policy.model import Scalar
 from udfs.mechanisms import Staircase
-from udfs.privacy import Exact, Loss, Released
+from udfs.privacy import Exact, Loss
 
 NANO = 5 * 10**9
 """An epsilon at which a draw is 0 in most cases."""
@@ -26,20 +27,37 @@ def release() -> Iterator[Release]:
     made.close()
 
 
-def plan(answer: str, *, keys: tuple[KeyColumn, ...] = (), widths: tuple[int, ...] = (1,)) -> Plan:
+def part_of(keys: tuple[KeySet, ...] = (), widths: tuple[int, ...] = (1,)) -> Part:
     mechanism = Staircase.best(widths, NANO)
-    match = " AND ".join(f"k.k{i} IS NOT DISTINCT FROM e.k{i}" for i in range(len(keys)))
+    count = sum(len(k.types) for k in keys)
+    match = " AND ".join(f"k.k{i} IS NOT DISTINCT FROM e.k{i}" for i in range(count))
     sums = ", ".join(f"CAST(coalesce(e.m{i}, 0) AS HUGEINT)" for i in range(len(widths)))
     boxes = ", ".join(f"CAST({w} AS HUGEINT)" for w in widths)
     drawn = f"dp_release([{sums}], [{boxes}], CAST(5 AS DECIMAL(18,9))) AS v"
-    names = "".join(f", k.k{i}" for i in range(len(keys)))
+    names = "".join(f", k.k{i}" for i in range(count))
     source = f"SELECT k.o{names}, {drawn} FROM keys AS k LEFT JOIN exact AS e ON {match}"
+    return Part(
+        exact="", truncated=False, release=source if keys else f"SELECT 0 AS o, {drawn} FROM exact AS e", keys=keys,
+        measures=len(widths), box="", noise="", loss=Loss(NANO), mechanism=mechanism,
+    )  # fmt: skip
+
+
+def plan(answer: str, *parts: Part) -> Plan:
     return Plan(
-        exact="", truncated=False, release=source if keys else f"SELECT 0 AS o, {drawn} FROM exact AS e",
-        answer=answer, keys=keys, mechanism=mechanism, loss=Loss(NANO), factor=1, unit="one row",
-        outputs=(Output(Column("n", INT8), 0),),
+        parts=parts, answer=answer, unit="one row", outputs=(Output(Column("n", INT8), 0),),
         payer=Payer("t", Fraction(1), "b", Fraction(1), None, None), label="", policy_version=1, data_version=1,
     )  # fmt: skip
+
+
+TRUTH = KeySet((BOOL,), ((True,), (False,)))
+
+
+def one_set(kind: SqlType, *values: Scalar | None) -> KeySet:
+    return KeySet((kind,), tuple((v,) for v in values))
+
+
+def drawn_from(release: Release, part: Part, **columns: list[object]) -> Relations:
+    return [(part, release.draw(part, exact(**columns)))]
 
 
 def exact(**columns: list[object]) -> Exact[pa.Table]:
@@ -54,42 +72,44 @@ def exact(**columns: list[object]) -> Exact[pa.Table]:
 
 
 def test_one_row_is_drawn_and_answered_without_keys(release: Release):
-    asked = plan("SELECT m0 - 1000 AS c0, m1 AS c1 FROM released ORDER BY o", widths=(1, 0))
-    release.prepare(asked)
-    drawn = release.draw(asked, exact(m0=[1000], m1=[7]))
+    part = part_of(widths=(1, 0))
+    release.prepare(part)
+    drawn = release.draw(part, exact(m0=[1000], m1=[7]))
     assert drawn.loss == Loss(NANO)
     assert drawn.value.column_names == ["o", "v"]
-    [(noise, nothing)] = release.answer(asked, drawn)
+    asked = plan("SELECT m0 - 1000 AS c0, m1 AS c1 FROM r0 ORDER BY o", part)
+    [(noise, nothing)] = release.answer(asked, [(part, drawn)])
     assert abs(int(str(noise))) < 100
     assert nothing == 0  # what nobody can move is the sum of no rows
 
 
 def test_what_was_drawn_is_not_drawn_again_by_reading_it(release: Release):
-    asked = plan("SELECT m0 AS c0, m0 AS c1 FROM released")
-    drawn = release.draw(asked, exact(m0=[10**6]))
+    part = part_of()
+    drawn = drawn_from(release, part, m0=[10**6])
+    asked = plan("SELECT m0 AS c0, m0 AS c1 FROM r0", part)
     rows = {row for _ in range(20) for row in release.answer(asked, drawn)}
     assert len(rows) == 1
     assert all(a == b for a, b in rows)
 
 
 def test_the_sum_of_no_rows_is_0(release: Release):
-    asked = plan("SELECT m0 FROM released")
-    [(value,)] = release.answer(asked, release.draw(asked, exact(m0=[None])))
+    part = part_of()
+    [(value,)] = release.answer(plan("SELECT m0 FROM r0", part), drawn_from(release, part, m0=[None]))
     assert abs(int(str(value))) < 100
 
 
 def test_the_widest_values_pass(release: Release):
     widest = 10**38 - 1
-    asked = plan("SELECT m0 FROM released")
-    stored = Released(release.draw(asked, exact(m0=[widest])).value, Loss(NANO))
-    [(value,)] = release.answer(asked, stored)
+    part = part_of()
+    [(value,)] = release.answer(plan("SELECT m0 FROM r0", part), drawn_from(release, part, m0=[widest]))
     assert widest - 100 < int(str(value)) <= widest
 
 
 def test_every_declared_key_is_drawn_for_and_no_other(release: Release):
-    keys = (KeyColumn(TEXT, ("a", None)), KeyColumn(BOOL, (True, False)))
-    asked = plan("SELECT k0, k1, m0 > 500 FROM released ORDER BY o", keys=keys)
-    drawn = release.draw(asked, exact(k0=["a", "z", None], k1=[False, True, True], m0=[1000, 1000, 1000]))
+    keys = (one_set(TEXT, "a", None), TRUTH)
+    part = part_of(keys)
+    asked = plan("SELECT k0, k1, m0 > 500 FROM r0 ORDER BY o", part)
+    drawn = drawn_from(release, part, k0=["a", "z", None], k1=[False, True, True], m0=[1000, 1000, 1000])
     assert release.answer(asked, drawn) == [
         ("a", True, False),
         ("a", False, True),
@@ -99,7 +119,37 @@ def test_every_declared_key_is_drawn_for_and_no_other(release: Release):
     assert key_table(keys).num_rows == 4
 
 
-@pytest.mark.parametrize("keys", [(), (KeyColumn(TEXT, ("a",)),)], ids=["one row", "keys"])
+def test_keys_that_vary_together_are_no_product(release: Release):
+    keys = (KeySet((TEXT, INT8), (("a", 1), ("b", 1))), TRUTH)
+    assert key_table(keys).to_pydict() == {
+        "o": [0, 1, 2, 3],
+        "k0": ["a", "a", "b", "b"],
+        "k1": [1, 1, 1, 1],
+        "k2": [True, False, True, False],
+    }
+    part = part_of(keys)
+    drawn = drawn_from(release, part, k0=["a", "a"], k1=[1, 2], k2=[True, True], m0=[1000, 1000])
+    asked = plan("SELECT k0, k1, k2 FROM r0 WHERE m0 > 500", part)
+    assert release.answer(asked, drawn) == [("a", 1, True)]
+
+
+def test_parts_and_public_rows_are_relations_of_one_answer(release: Release):
+    whole, by_key = part_of(), part_of((one_set(TEXT, "a", "b"),))
+    relations = [*drawn_from(release, whole, m0=[1000]), *drawn_from(release, by_key, k0=["a"], m0=[5000])]
+    sql = "SELECT k0, x, r0.m0 > 500, r1.m0 > 4500 FROM r1, r0, p0 WHERE k0 = y ORDER BY k0"
+    public = pa.table({"x": pa.array([7, 8]), "y": pa.array(["a", "b"])})
+    assert release.answer(plan(sql, whole, by_key), relations, [public]) == [
+        ("a", 7, True, True),
+        ("b", 8, True, False),
+    ]
+
+
+def test_one_value_of_what_was_released_so_far(release: Release):
+    drawn = drawn_from(release, part_of(), m0=[1000])
+    assert 900 < int(str(release.value("SELECT m0 FROM r0", drawn))) < 1100
+
+
+@pytest.mark.parametrize("keys", [(), (one_set(TEXT, "a"),)], ids=["one row", "keys"])
 @pytest.mark.parametrize(
     ("expression", "error"),
     [
@@ -109,28 +159,29 @@ def test_every_declared_key_is_drawn_for_and_no_other(release: Release):
     ],
 )
 def test_what_the_analyst_computes_may_fail(
-    release: Release, keys: tuple[KeyColumn, ...], expression: str, error: type[Exception]
+    release: Release, keys: tuple[KeySet, ...], expression: str, error: type[Exception]
 ):
-    asked = plan(f"SELECT {expression} FROM released", keys=keys)
-    values = exact(k0=["a"], m0=[100_000]) if keys else exact(m0=[100_000])
-    drawn = release.draw(asked, values)
+    part = part_of(keys)
+    drawn = drawn_from(release, part, **({"k0": ["a"]} if keys else {}), m0=[100_000])
     with pytest.raises(error) as refusal:
-        release.answer(asked, drawn)
+        release.answer(plan(f"SELECT {expression} FROM r0", part), drawn)
     assert "100" not in str(refusal.value)
 
 
 def test_a_draw_that_fails_says_nothing_of_the_value(release: Release):
-    asked = replace(plan("SELECT m0 FROM released"), release="SELECT 0 AS o, nothing FROM exact AS e")
+    part = replace(part_of(), release="SELECT 0 AS o, nothing FROM exact AS e")
     with pytest.raises(Internal) as refusal:
-        release.draw(asked, exact(m0=[123456]))
+        release.draw(part, exact(m0=[123456]))
     assert "123456" not in str(refusal.value)
 
 
 def test_keys_alone_need_no_draw(release: Release):
-    keys = (KeyColumn(INT8, (3, 1)),)
-    asked = replace(
-        plan("SELECT k0 FROM released ORDER BY o", keys=keys),
+    part = replace(
+        part_of((one_set(INT8, 3, 1),)),
         mechanism=None,
+        measures=0,
+        vacuous=True,
         release=release_sql(1, (), None),
     )
-    assert release.answer(asked, release.keys_only(asked)) == [(3,), (1,)]
+    asked = plan("SELECT k0 FROM r0 ORDER BY o", part)
+    assert release.answer(asked, [(part, release.zeros(part))]) == [(3,), (1,)]

@@ -2,12 +2,20 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from sqlglot import exp
 
-from dpproxy.errors import BoundsMissing, InvalidParameter, NotGranted, UndefinedTable
+from dpproxy.errors import (
+    BoundsMissing,
+    InvalidParameter,
+    NotGranted,
+    UndefinedObject,
+    UndefinedTable,
+    UnitLost,
+)
 from dpproxy.plan import Caller
 from dpproxy.planner.accept import accept, parse
-from dpproxy.planner.access import DEFAULT_EPSILON, Context, find_payer, find_source, statement_loss
-from dpproxy.policy.model import Budget, Exposure, Grant
+from dpproxy.planner.access import DEFAULT_EPSILON, Context, find_payer, find_table, statement_loss
+from dpproxy.policy.model import Budget, Exposure, Grant, TablePolicy, Unit
 from dpproxy.settings import DEFAULTS
 from tests.golden.world import ANALYST, World
 from udfs.privacy import Loss
@@ -18,19 +26,22 @@ def context(world: World, caller: Caller = ANALYST, **settings: str) -> Context:
     return Context(world.policy, world.schema, caller, {**DEFAULTS, **given})
 
 
-def source(world: World, table: str, caller: Caller = ANALYST):
-    return find_source(accept(parse(f"SELECT count(*) FROM {table}")), context(world, caller))
+def tables(*names: str) -> list[exp.Table]:
+    return list(accept(parse(f"SELECT count(*) FROM {', '.join(names)}")).find_all(exp.Table))
 
 
-def test_the_table_and_the_name_its_columns_go_by(world: World):
-    assert source(world, "people").alias == "people"
-    assert source(world, "public.people AS p").alias == "p"
+def found(world: World, table: str, caller: Caller = ANALYST) -> TablePolicy:
+    return find_table(tables(table)[0], context(world, caller))
+
+
+def test_a_table_goes_by_either_schema(world: World):
+    assert {found(world, name).name for name in ("people", "public.people AS p", "main.people")} == {"people"}
 
 
 @pytest.mark.parametrize("name", ["nothing", "secret.people", '"People"', "pg_catalog.people"])
 def test_a_table_that_is_not_there_does_not_exist(world: World, name: str):
     with pytest.raises(UndefinedTable, match="does not exist"):
-        source(world, name)
+        found(world, name)
 
 
 def test_hidden_missing_and_not_granted_are_told_alike(world: World):
@@ -40,23 +51,23 @@ def test_hidden_missing_and_not_granted_are_told_alike(world: World):
     told = set()
     for where, caller in ((world, nobody), (replace(world, policy=policy), ANALYST)):
         with pytest.raises(UndefinedTable) as error:
-            source(where, "people", caller)
+            found(where, "people", caller)
         told.add((error.value.message, error.value.hint, error.value.position))
     assert told == {('relation "people" does not exist', None, 21)}
 
 
 def test_an_administrator_is_told_what_is_missing(world: World):
     with pytest.raises(NotGranted) as error:
-        source(world, "people", Caller("root", frozenset({"admin"}), "s"))
+        found(world, "people", Caller("root", frozenset({"admin"}), "s"))
     assert error.value.hint == "GRANT SELECT ON people TO <role> WITH PRIVACY BUDGET <budget>;"
 
 
 def test_a_public_table_is_for_everybody(world: World):
-    assert source(world, "cities", replace(ANALYST, roles=frozenset())).policy.name == "cities"
+    assert found(world, "cities", replace(ANALYST, roles=frozenset())).name == "cities"
 
 
 def test_the_owner_of_the_unit_pays(world: World):
-    payer, budget = find_payer(source(world, "visits"), context(world))
+    payer, budget = find_payer(tables("visits"), context(world))
     assert (payer.ceiling, payer.budget, budget.name) == ("people", "lab", "lab")
     assert payer.session_limit is None
 
@@ -64,10 +75,10 @@ def test_the_owner_of_the_unit_pays(world: World):
 def test_the_tighter_session_limit_holds(world: World):
     lab = replace(world.policy.budgets["lab"], session_limit=Fraction(3))
     where = replace(world, policy=replace(world.policy, budgets={"lab": lab}))
-    found = source(where, "people")
-    assert find_payer(found, context(where))[0].session_limit == 3
-    assert find_payer(found, context(where, session_epsilon="2"))[0].session_limit == 2
-    assert find_payer(found, context(where, session_epsilon="4"))[0].session_limit == 3
+    people = tables("people")
+    assert find_payer(people, context(where))[0].session_limit == 3
+    assert find_payer(people, context(where, session_epsilon="2"))[0].session_limit == 2
+    assert find_payer(people, context(where, session_epsilon="4"))[0].session_limit == 3
 
 
 def test_a_unit_without_a_ceiling_gets_no_answers(world: World):
@@ -75,7 +86,7 @@ def test_a_unit_without_a_ceiling_gets_no_answers(world: World):
     policy = replace(world.policy, tables={**world.policy.tables, "people": bare})
     where = replace(world, policy=policy)
     with pytest.raises(BoundsMissing, match="no privacy ceiling"):
-        find_payer(source(where, "visits"), context(where))
+        find_payer(tables("visits"), context(where))
 
 
 def test_of_several_budgets_one_is_chosen(world: World):
@@ -86,10 +97,32 @@ def test_of_several_budgets_one_is_chosen(world: World):
     )
     where = replace(world, policy=policy)
     both = replace(ANALYST, roles=frozenset({"analyst", "clerk"}))
-    found = source(where, "people", both)
+    people = tables("people")
     with pytest.raises(InvalidParameter, match="several budgets"):
-        find_payer(found, context(where, both))
-    assert find_payer(found, context(where, both, budget="spare"))[1].name == "spare"
+        find_payer(people, context(where, both))
+    assert find_payer(people, context(where, both, budget="spare"))[1].name == "spare"
+    with pytest.raises(UndefinedObject, match="does not pay"):
+        find_payer(people, context(where, both, budget="nothing"))
+
+
+def test_one_budget_pays_for_all_tables_of_a_statement(world: World):
+    grants = tuple(g for g in world.policy.grants if g.table != "visits")
+    spare = {**world.policy.budgets, "spare": Budget("spare", Fraction(1))}
+    apart = replace(world.policy, budgets=spare, grants=(*grants, Grant("visits", "analyst", "spare")))
+    both = tables("people", "visits")
+    assert find_payer(both, context(world))[1].name == "lab"
+    with pytest.raises(BoundsMissing, match='no single budget pays for tables "people" and "visits"'):
+        find_payer(both, context(replace(world, policy=apart)))
+    with pytest.raises(BoundsMissing, match='"visits" is granted to you without a privacy budget'):
+        find_payer(both, context(replace(world, policy=replace(world.policy, grants=grants))))
+
+
+def test_a_statement_is_about_one_kind_of_unit(world: World):
+    unit = Unit("size", None, 1, 1)
+    cities = replace(world.policy.tables["cities"], unit=unit, exposure=Exposure.PROTECTED)
+    policy = replace(world.policy, tables={**world.policy.tables, "cities": cities})
+    with pytest.raises(UnitLost, match='of "people" and of "cities"'):
+        find_payer(tables("people", "visits", "cities"), context(replace(world, policy=policy)))
 
 
 @pytest.mark.parametrize(
@@ -113,8 +146,3 @@ def test_more_than_the_most_is_refused(world: World):
     with pytest.raises(InvalidParameter) as error:
         statement_loss(budget, context(world, epsilon="0.6"))
     assert error.value.hint == "SET dp.epsilon = 0.5;"
-
-
-def test_a_stored_release_is_planned_at_its_own_loss(world: World):
-    budget = Budget("b", Fraction(9), max_epsilon=Fraction(1, 2))
-    assert statement_loss(budget, replace(context(world), loss=Loss(7))) == Loss(7)
