@@ -173,9 +173,9 @@ def _varies(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np
 
 
 def _number(value: object) -> float:
-    """NaN for NULL and for what is no number."""
+    """NaN for NULL and for what is no number; 0 and 1 for false and true."""
     try:
-        return float(str(value))
+        return float(value if isinstance(value, bool) else str(value))
     except ValueError:
         return float("nan")
 

@@ -350,7 +350,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "audit",
         "bound epsilon from below by answers of proxies that differ by one person; exit status 1 above the promise",
-        "dpproxy audit --epsilon 1 --runs 200",
+        "dpproxy audit --epsilon 1 --runs 100",
         (
             (
                 ("url",),
@@ -381,9 +381,9 @@ COMMANDS: tuple[Command, ...] = (
                 ("--runs",),
                 {
                     "type": int,
-                    "default": 200,
+                    "default": 100,
                     "metavar": "N",
-                    "help": "how often to ask each side (default: 200)",
+                    "help": "how often to ask each side (default: 100)",
                 },
             ),
         ),

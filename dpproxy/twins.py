@@ -18,28 +18,50 @@ from dpproxy.users import add_user
 
 GROUPS: Final = 200
 ROWS: Final = 40
-STATEMENTS: Final = tuple(
-    f"SELECT {aggregates} FROM t GROUP BY k ORDER BY k"  # noqa: S608 - constants
-    for aggregates in (
-        "count(*)",
-        "sum(x)",
-        "sum(y)",
-        "sum(money)",
-        "avg(x)",
-        "avg(y)",
-        "count(*), sum(x)",
-        "count(*), sum(y), avg(x)",
-    )
+_OF_ROWS: Final = (
+    "count(*)",
+    "sum(x)",
+    "sum(y)",
+    "sum(money)",
+    "avg(x)",
+    "avg(y)",
+    "count(*), sum(x)",
+    "count(*), sum(y), avg(x)",
+    "count(*), count_if(x > 75), sum(y) FILTER (WHERE x > 75)",
+    "bool_and(x < 75), bool_or(x > 75)",
+    "count(DISTINCT x)",
+    "stddev(x), stddev_samp(x), stddev_pop(x)",
+    "variance(y), var_pop(y)",
+    "covar_pop(x, y), covar_samp(x, y), corr(x, y)",
+    "regr_slope(y, money), regr_intercept(y, money), regr_r2(y, money)",
+    "regr_count(x, money), regr_avgx(x, money), regr_avgy(x, money)",
+    "min(x)",
+    "max(y)",
+    "median(x)",
+    "percentile_cont(0.9) WITHIN GROUP (ORDER BY y)",
 )
-"""Every aggregate, alone and with others."""
+_OF_PEOPLE: Final = ("count(*)", "count(*), sum(x)", "max(x)")
+STATEMENTS: Final = tuple(
+    f"SELECT {aggregates} FROM {table} GROUP BY k ORDER BY k"  # noqa: S608 - constants
+    for table, asked in (("t", _OF_ROWS), ("visits", _OF_PEOPLE))
+    for aggregates in asked
+)
+"""Every aggregate, alone and with others; and some of people who have more rows than are kept of each."""
 MECHANISMS: Final = ("staircase",)
 """Every value of dp.mechanism but auto."""
 
-_TABLE = "CREATE TABLE t (k INTEGER, x INTEGER, y DOUBLE, money DECIMAL(8,2))"
-_EVERYBODY = (
-    "INSERT INTO t SELECT 2 * (1 + i % ($groups // 2)), 50, 0.5, 5 FROM range($groups // 2 * $rows) AS r(i)"
+_TABLES = (
+    "CREATE TABLE t (k INTEGER, x INTEGER, y DOUBLE, money DECIMAL(8,2))",
+    "CREATE TABLE visits (person INTEGER, k INTEGER, x INTEGER)",
 )
-_ONE_MORE = "INSERT INTO t SELECT 1 + i, 100, 1, 10 FROM range($groups) AS r(i)"
+_EVERYBODY = (
+    "INSERT INTO t SELECT 2 * (1 + i % ($groups // 2)), 50, 0.5, 5 FROM range($groups // 2 * $rows) AS r(i)",
+    "INSERT INTO visits SELECT i, k, x FROM (SELECT row_number() OVER () AS i, k, x FROM t), range(2)",
+)
+_ONE_MORE = (
+    "INSERT INTO t SELECT 1 + i, 100, 1, 10 FROM range($groups) AS r(i)",
+    "INSERT INTO visits SELECT -1 - i, 1 + i, 100 FROM range($groups) AS r(i), range(5)",
+)
 _POLICY = f"""\
 ALTER TABLE t SET PRIVACY KEY ROW;
 ALTER TABLE t SET PRIVACY CEILING EPSILON 1000000;
@@ -47,8 +69,12 @@ ALTER TABLE t ALTER COLUMN k SET PRIVACY DOMAIN BETWEEN 1 AND {GROUPS};
 ALTER TABLE t ALTER COLUMN x SET PRIVACY DOMAIN BETWEEN 0 AND 100;
 ALTER TABLE t ALTER COLUMN y SET PRIVACY DOMAIN BETWEEN 0 AND 1;
 ALTER TABLE t ALTER COLUMN money SET PRIVACY DOMAIN BETWEEN 0 AND 10;
+ALTER TABLE visits SET PRIVACY KEY (person) MAX ROWS 3;
+ALTER TABLE visits SET PRIVACY CEILING EPSILON 1000000;
+ALTER TABLE visits ALTER COLUMN k SET PRIVACY DOMAIN BETWEEN 1 AND {GROUPS};
+ALTER TABLE visits ALTER COLUMN x SET PRIVACY DOMAIN BETWEEN 0 AND 100;
 CREATE PRIVACY BUDGET audit LIMIT EPSILON 1000000 DEFAULT EPSILON 1;
-GRANT SELECT ON t TO analyst WITH PRIVACY BUDGET audit;
+GRANT SELECT ON t, visits TO analyst WITH PRIVACY BUDGET audit;
 """
 _CONFIG = """\
 [server]
@@ -69,8 +95,8 @@ def twins() -> Iterator[tuple[str, str]]:
     """Start both; the URL of an analyst of each. They and their files are gone in the end."""
     with (
         tempfile.TemporaryDirectory(prefix="dpproxy-audit-") as folder,
-        _one(Path(folder) / "left", (_EVERYBODY,)) as left,
-        _one(Path(folder) / "right", (_EVERYBODY, _ONE_MORE)) as right,
+        _one(Path(folder) / "left", _EVERYBODY) as left,
+        _one(Path(folder) / "right", _EVERYBODY + _ONE_MORE) as right,
     ):
         yield left, right
 
@@ -79,8 +105,7 @@ def twins() -> Iterator[tuple[str, str]]:
 def _one(folder: Path, data: tuple[str, ...]) -> Iterator[str]:
     folder.mkdir()
     with duckdb.connect(str(folder / "data.duckdb")) as connection:
-        connection.execute(_TABLE)
-        for statement in data:
+        for statement in _TABLES + data:
             connection.execute(statement.replace("$groups", str(GROUPS)).replace("$rows", str(ROWS)))
     (folder / "policy.sql").write_text(_POLICY, encoding="utf-8")
     (folder / "dpproxy.toml").write_text(_CONFIG, encoding="utf-8")
