@@ -18,6 +18,8 @@ from dpproxy.policy.model import Between, Discovered, Domain, Members, Outside, 
 Lookup = Callable[[str, str], tuple[Scalar | None, ...]]
 """The distinct values of a column of a public table: (table, column)."""
 
+LONGEST_READ = 1_000
+"""Characters of a text without listed values; what follows is as if it were not there."""
 MOST_LISTED = 1_000
 """Values up to which a referenced column is compared with each one, row by row."""
 
@@ -66,6 +68,9 @@ def _anything(column: Column) -> Typed:
         reach = Fraction(10) ** ((kind.precision or 0) - (kind.scale or 0))
         bounded: list[Scalar] = [-reach, reach]
         return _typed(column, _raw(column), bounded, nullable=nullable)
+    if kind.oid in TEXTS:  # as far as it is read: what one row costs is bounded
+        first = duck.call("left", raw, duck.integer(LONGEST_READ))
+        return Typed(first, kind, nullable=nullable, longest=LONGEST_READ, presence=raw)
     return Typed(raw, kind, nullable=nullable, opaque=kind.oid != BOOL.oid)
 
 

@@ -143,6 +143,9 @@ def _grouped(column: Column, typed: Typed, values: tuple[Scalar | None, ...]) ->
 
 def declared(key: Key, name: str, alias: str) -> exp.Expr:
     """The declared values as a relation ``alias(name)``."""
+    if not key.values:
+        none = exp.Select(expressions=[duck.named(exp.Null(), name)], where=exp.Where(this=exp.false()))
+        return exp.Subquery(this=none, alias=exp.TableAlias(this=exp.to_identifier(alias)))
     rows = [exp.Tuple(expressions=[duck.constant(v)]) for v in key.values]
     columns = [exp.to_identifier(name)]
     return exp.Values(expressions=rows, alias=exp.TableAlias(this=exp.to_identifier(alias), columns=columns))
@@ -150,6 +153,8 @@ def declared(key: Key, name: str, alias: str) -> exp.Expr:
 
 def inside(key: Key) -> exp.Expr:
     """True for rows whose key is a declared value."""
+    if not key.values:
+        return exp.false()
     known = [v for v in key.values if v is not None]
     ends = _ends(known) if len(known) > LONGEST_LIST else None
     if ends is None:

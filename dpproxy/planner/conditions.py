@@ -14,8 +14,14 @@ def conjuncts(where: exp.Expr | None) -> list[exp.Expr]:
     """The parts of WHERE that must all hold."""
     if where is None:
         return []
-    condition = where.this.unnest()
-    return list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
+    left, found = [where.this], []
+    while left:
+        condition = left.pop(0).unnest()
+        if isinstance(condition, exp.And):
+            left = [condition.this, condition.expression, *left]
+        else:
+            found.append(condition)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

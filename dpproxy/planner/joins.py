@@ -80,10 +80,10 @@ def _together(
     items: Sequence[Item], padded: frozenset[str], hidden: frozenset[tuple[str, str]], inner: Inner, outer: Rows | None
 ) -> Rows:
     """The items side by side, for names to be found in."""
-    first = items[0].scan
+    first = next((i.scan for i in items if i.is_protected), items[0].scan)
     return Rows(
         tuple(i.scan for i in items), first.unit, first.owner or "", first.most, first.groups, first.held,
-        tuple(c for i in items for c in i.scan.content), present=first.present, padded=padded,
+        tuple(c for i in items for c in i.scan.content), present=items[0].scan.present, padded=padded,
         hidden=hidden, inner=inner, outer=outer,
     )  # fmt: skip
 
@@ -143,7 +143,7 @@ def _held(scan: Scan, referred_to: str | None, planning: Planning) -> Scan:
 
     Where rows refer to a column of it, there is one row for each value of a unit: the join adds none.
     """
-    if scan.unit is None or (scan.held and referred_to is None):
+    if scan.unit is None or (scan.held and (referred_to is None or scan.referred)):
         return scan
     select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=scan.item))
     if referred_to is not None:
