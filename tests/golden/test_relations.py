@@ -1,0 +1,103 @@
+"""Random schemas, rows and statements over several tables.
+
+No unit moves any part of a plan further than its loss pays for, whatever the rows, and nothing fails; and where no
+bound of the policy cuts anything, the answer without noise is the one the engine gives for the statement itself.
+"""
+
+import math
+import os
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dpproxy import output
+from dpproxy.backends.release import Release
+from dpproxy.errors import Refusal
+from dpproxy.plan import Plan
+from tests.golden.neighbours import furthest
+from tests.golden.queries import Statement, statements
+from tests.golden.schemas import clean_worlds, worlds
+from tests.golden.world import Row, Tables, World, plan_any
+
+EXAMPLES = settings(
+    max_examples=int(os.environ.get("EXAMPLES", "25")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    print_blob=True,
+)
+
+
+def planned(world: World, sql: str, epsilon: str) -> Plan | None:
+    """The plan over protected rows, None where the statement is refused or public."""
+    try:
+        plan = plan_any(world, sql, {"dp.epsilon": epsilon})
+    except Refusal as refusal:
+        assert refusal.sqlstate != "XX000", refusal.message  # noqa: PT017 - all others are fine
+        return None
+    return plan if isinstance(plan, Plan) else None
+
+
+def answered(plan: Plan, tables: Tables) -> list[Row]:
+    """The answer as if the noise were zero."""
+    release = Release()
+    try:
+        publics = [tables.table(sql) for sql in plan.publics]
+        return output.convert(plan.outputs, release.answer(plan, tables.relations(plan), publics))
+    finally:
+        release.close()
+
+
+@EXAMPLES
+@given(world=worlds(), statement=statements(), epsilon=st.sampled_from(["0.1", "3", "50"]))
+def test_no_unit_moves_an_answer_further_than_it_pays(world: World, statement: Statement, epsilon: str):
+    plan = planned(world, statement.sql, epsilon)
+    if plan is None:
+        return
+    tables = Tables(world)
+    try:
+        furthest(world, plan, tables)
+        tables.fill(world.rows)
+        answered(plan, tables)
+    finally:
+        tables.close()
+
+
+def is_same(call: str, ours: object, theirs: object) -> bool:
+    """Where no row counts, sums are 0 instead of NULL, and means are the middle of their bounds."""
+    if theirs is None:
+        return ours == 0 or ours is None or not call.startswith("sum")
+    return ours is not None and math.isclose(float(ours), float(theirs), rel_tol=1e-6, abs_tol=1e-6)  # type: ignore[arg-type]
+
+
+def assert_same(statement: Statement, ours: list[Row], theirs: list[Row]) -> None:
+    """Groups of undeclared keys, NULL here, are left out; those that nobody is in are shown."""
+    size = statement.keys
+    named = {row[:size]: row[size:] for row in theirs}
+    if len(named) != len(theirs) or len({row[:size] for row in ours}) != len(ours):
+        return  # NULL is the key of rows, and of a total too
+    for row in ours:
+        found = named.pop(row[:size], None)
+        for call, value, other in zip(statement.calls, row[size:], found or row[size:], strict=True):
+            assert is_same(call, value, other), (call, ours, theirs)
+            assert found is not None or not call.startswith("count") or value == 0, (call, ours, theirs)
+    assert all(None in key for key in named), (named, ours)
+
+
+def rows_of(tables: Tables, sql: str) -> list[Row]:
+    """The engine's own answer."""
+    table = tables.table(sql)
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+@EXAMPLES
+@given(world=clean_worlds(), statement=statements())
+def test_an_answer_without_noise_is_that_of_the_rows(world: World, statement: Statement):
+    plan = planned(world, statement.sql, "50")
+    if plan is None:
+        return
+    tables = Tables(world)
+    try:
+        tables.fill(world.rows)
+        assert_same(statement, answered(plan, tables), rows_of(tables, statement.sql))
+    finally:
+        tables.close()
