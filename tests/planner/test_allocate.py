@@ -8,8 +8,9 @@ from itertools import product
 
 import pytest
 
+from dpproxy.aggregates.model import Measure
 from dpproxy.errors import InvalidParameter
-from dpproxy.planner.allocate import allocate
+from dpproxy.planner.allocate import Allocation, allocate
 from dpproxy.policy.model import Unit
 from udfs.mechanisms.staircase import Staircase
 from udfs.privacy import Loss
@@ -21,6 +22,11 @@ UNITS = [
     Unit("u", max_rows=3, max_groups=1),
     Unit("u", max_rows=4, max_groups=2),
 ]
+
+
+def allocated(widths: tuple[int, ...], unit: Unit, nano: int, *, grouped: bool) -> Allocation:
+    measures = [Measure(f"m{i}", w) for i, w in enumerate(widths)]
+    return allocate(measures, unit.max_rows, unit.groups if grouped else None, Loss(nano))
 
 
 def distributions(rows: int, groups: int) -> Iterator[tuple[int, ...]]:
@@ -59,7 +65,7 @@ def test_a_unit_loses_no_more_than_the_statement_pays(
     widths: tuple[int, ...],
     grouped: bool,  # noqa: FBT001
 ):
-    found = allocate(widths, unit, Loss(nano), grouped=grouped)
+    found = allocated(widths, unit, nano, grouped=grouped)
     assert found.factor * found.mechanism.nano <= nano
     reached = 1 if not grouped else unit.max_rows if found.groups is None else found.groups
     worst = max(
@@ -77,7 +83,7 @@ def relative_variance(mechanism: Staircase, widths: tuple[int, ...]) -> float:
 @pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.max_rows}-{u.groups}")
 @pytest.mark.parametrize("nano", [50_000_000, 1_000_000_000, 20_000_000_000])
 def test_the_form_of_less_error_wins(unit: Unit, nano: int):
-    found = allocate((1, 50), unit, Loss(nano), grouped=True)
+    found = allocated((1, 50), unit, nano, grouped=True)
     rows, groups = unit.max_rows, unit.groups
     together = Staircase.best((rows, 50 * rows), nano // groups)
     apart = Staircase.best((1, 50), nano // rows)
@@ -86,19 +92,26 @@ def test_the_form_of_less_error_wins(unit: Unit, nano: int):
 
 
 def test_without_groups_rows_share_one_box():
-    found = allocate((1,), Unit("u", max_rows=5), Loss(10**8), grouped=False)
+    found = allocated((1,), Unit("u", max_rows=5), 10**8, grouped=False)
     assert (found.mechanism.widths, found.factor, found.groups) == ((5,), 1, None)
 
 
+def test_what_all_rows_of_a_unit_can_do_together_may_be_less_than_each_by_itself():
+    found = allocate([Measure("m", 1, unit_width=1)], 5, None, Loss(10**8))
+    assert (found.mechanism.widths, found.factor) == ((1,), 1)
+    wide = allocate([Measure("m", 1, unit_width=9)], 5, None, Loss(10**8))
+    assert wide.mechanism.widths == (5,)  # never more than the rows allow
+
+
 def test_max_groups_cuts_only_where_it_is_less_than_max_rows():
-    assert allocate((1,), Unit("u", max_rows=9, max_groups=1), Loss(10**8), grouped=True).groups == 1
-    assert allocate((1,), Unit("u", max_rows=2, max_groups=9), Loss(10**8), grouped=True).groups is None
+    assert allocated((1,), Unit("u", max_rows=9, max_groups=1), 10**8, grouped=True).groups == 1
+    assert allocated((1,), Unit("u", max_rows=2, max_groups=9), 10**8, grouped=True).groups is None
 
 
 def test_a_loss_too_small_to_share_is_refused_and_the_hint_says_how_much_is_enough():
     unit = Unit("u", max_rows=3)
     with pytest.raises(InvalidParameter, match=r"0\.002 is too small to share among the 3 rows") as error:
-        allocate((1,), unit, Loss(2_000_000), grouped=True)
+        allocated((1,), unit, 2_000_000, grouped=True)
     assert error.value.hint == "SET dp.epsilon = 0.003; or ask without GROUP BY."
-    assert allocate((1,), unit, Loss(3_000_000), grouped=True)
-    assert allocate((1,), unit, Loss(2_000_000), grouped=False)
+    assert allocated((1,), unit, 3_000_000, grouped=True)
+    assert allocated((1,), unit, 2_000_000, grouped=False)

@@ -51,17 +51,17 @@ def answer(world: World, sql: str, **options: str) -> str:
 
 def test_ties_keep_the_declared_order(world: World):
     sql = answer(world, "SELECT city, count(*) FROM people GROUP BY city ORDER BY 2 DESC")
-    assert sql.endswith('ORDER BY "m0" DESC NULLS FIRST, "o" ASC')
+    assert sql.endswith('ORDER BY "r0"."m0" DESC NULLS FIRST, "r0"."o" ASC')
 
 
 @pytest.mark.parametrize(
     ("sql", "end"),
     [
-        ("ORDER BY n", 'ORDER BY "m0" ASC, "o" ASC'),
-        ("ORDER BY count(*) + 1 NULLS FIRST", 'NULLS FIRST, "o" ASC'),
-        ("ORDER BY city DESC NULLS LAST", 'ORDER BY "k0" DESC, "o" ASC'),
+        ("ORDER BY n", 'ORDER BY "r0"."m0" ASC, "r0"."o" ASC'),
+        ("ORDER BY count(*) + 1 NULLS FIRST", 'NULLS FIRST, "r0"."o" ASC'),
+        ("ORDER BY city DESC NULLS LAST", 'ORDER BY "r0"."k0" DESC, "r0"."o" ASC'),
         ("LIMIT 5 OFFSET 2", "LIMIT 5 OFFSET 2"),
-        ("HAVING count(*) > 3", 'WHERE ("m0" > 3) ORDER BY "o" ASC'),
+        ("HAVING count(*) > 3", 'WHERE ("r0"."m0" > 3) ORDER BY "r0"."o" ASC'),
     ],
 )
 def test_clauses_over_released_values(world: World, sql: str, end: str):

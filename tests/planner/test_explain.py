@@ -43,6 +43,7 @@ def test_other_explains_are_refused(sql: str):
 
 def test_the_text_says_price_unit_noise_and_error(world: World):
     plan = plan_of(world, "SELECT ward, count(*) AS n, avg(hours) FROM visits GROUP BY ward")
+    [part] = plan.parts
     lines = explain_text(plan, CONFIDENCE)
     assert lines[:5] == [
         "Price: epsilon 0.1",
@@ -58,7 +59,7 @@ def test_the_text_says_price_unit_noise_and_error(world: World):
     assert lines[6].startswith("  n: count(*), sensitivity 6, noise sd ")
     assert ", 95 % half-width " in lines[6]
     assert lines[7].startswith("  avg: avg(hours), sensitivity (72, 6), 95 % half-width about ")
-    assert lines[8:] == ["Exact stage (stays inside):", f"  {plan.exact}", "Release stage:", f"  {plan.release}",
+    assert lines[8:] == ["Exact stage (stays inside):", f"  {part.exact}", "Release stage:", f"  {part.release}",
                          "Answer stage:", f"  {plan.answer}"]  # fmt: skip
 
 
@@ -72,18 +73,29 @@ def test_json_holds_the_same(world: World):
     plan = plan_of(world, "SELECT count(*) AS n, avg(age), count(*) * 2 FROM people", {"dp.epsilon": "0.5"})
     told = json.loads(explain_json(plan, CONFIDENCE))
     assert (told["epsilon"], told["free"], told["keys"], told["confidence"]) == (0.5, False, 1, 0.95)
-    assert told["mechanism"] == {
-        "name": "staircase",
-        "widths": ["1", "1", "50"],
-        "epsilon": 0.5,
-        "contributions": 1,
-    }
+    [part], [one] = plan.parts, told["parts"]
+    assert part.mechanism is not None
+    assert (one["mechanism"], one["widths"], one["epsilon"]) == ("staircase", ["1", "1", "50"], 0.5)
+    assert (one["contributions"], one["keys"]) == (1, 1)
+    assert (one["exact"], one["release"]) == (part.exact, part.release)
     n, mean, twice = told["columns"]
-    assert plan.mechanism is not None
     assert n["name"] == "n"
-    assert n["noise_sd"] == pytest.approx(plan.mechanism.noise_sd()[0])
-    assert n["half_width"] == plan.mechanism.half_width(CONFIDENCE)[0]
+    assert n["noise_sd"] == pytest.approx(part.mechanism.noise_sd()[0])
+    assert n["half_width"] == part.mechanism.half_width(CONFIDENCE)[0]
     assert mean["half_width"] is None
     assert mean["half_width_formula"].startswith("about ")
     assert twice == {"name": "?column?", "type": "int8"}
-    assert told["stages"]["exact"] == plan.exact
+    assert told["answer"] == plan.answer
+
+
+def test_several_parts_are_told_one_by_one(world: World):
+    plan = plan_of(world, "SELECT ward, max(hours), count(*) FROM visits GROUP BY ward", {"dp.epsilon": "2"})
+    lines = explain_text(plan, CONFIDENCE)
+    assert [line for line in lines if line.startswith(("Price", "Mechanism", "Keys"))] == [
+        "Price: epsilon 2",
+        "Mechanism r0: staircase, at epsilon 0.166666666 for each of 6 contributions of a unit",
+        "Keys r0: 3 declared, all answered",
+        "Mechanism r1: exponential quantile=1/1 cells=25 nano=166666666, at epsilon 1",
+        "Keys r1: 3 declared, all answered",
+    ]
+    assert [p["epsilon"] for p in json.loads(explain_json(plan, CONFIDENCE))["parts"]] == [1 / 6, 1 / 6]
