@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 
 from dpproxy import output, payment
 from dpproxy.accounting.inflight import InFlight
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Account
+from dpproxy.accounting.model import Account, Cost
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.backends.columns import FEW
 from dpproxy.backends.duckdb import DuckDB
@@ -58,19 +59,20 @@ class Answers:
         self._flights = InFlight[bytes]()
         self._release = Release()
 
-    def rows(self, asking: Asking, replan: Replan) -> tuple[list[tuple[object, ...]], int]:
-        """The rows of the answer, and what they cost this caller in nano-epsilon. Raises a ``Refusal``."""
+    def rows(self, asking: Asking, replan: Replan) -> tuple[list[tuple[object, ...]], Cost]:
+        """The rows of the answer, and what they cost this caller. Raises a ``Refusal``."""
         plan = asking.plan
+        cost = Cost()
         if plan.empty:
-            return [], 0
+            return [], cost
+        # First what costs nothing: a public table that is too large is refused before anything is paid.
+        publics = [self._backend.run_open(sql, asking.caller.session) for sql in plan.publics]
         relations: Relations = []
-        cost = 0
         for part in plan.parts:
-            released, paid = self._part(asking, part, relations)
+            released, paid = self._part(asking, part, relations, publics)
             relations.append((part, released))
             cost += paid
         shown = _as_released(plan, [released.loss for _, released in relations], replan)
-        publics = [self._backend.run_open(sql, asking.caller.session) for sql in plan.publics]
         rows = self._release.answer(shown, relations, publics, asking.caller.session)
         return output.convert(plan.outputs, rows), cost
 
@@ -83,10 +85,12 @@ class Answers:
         """Drop the draws."""
         self._release.close()
 
-    def _part(self, asking: Asking, part: Part, earlier: Relations) -> tuple[Released[pa.Table], int]:
+    def _part(
+        self, asking: Asking, part: Part, earlier: Relations, publics: Sequence[pa.Table]
+    ) -> tuple[Released[pa.Table], Cost]:
         if part.vacuous:
-            return self._release.zeros(part), 0
-        values = tuple(self._release.value(sql, earlier) for _, sql in part.inputs)
+            return self._release.zeros(part), Cost()
+        values = tuple(self._release.value(sql, earlier, publics) for _, sql in part.inputs)
         question = Question(part, values, payment.release_key(part, values, asking.plan.data_version))
         if not earlier and len(asking.plan.charged) > 1:
             self._check_affordable(asking, question)
@@ -99,15 +103,17 @@ class Answers:
         """
         plan = asking.plan
         own = Account.user(plan.payer.budget, asking.caller.user)
-        missing = 0
+        missing = Cost()
         for part in plan.charged:
             key = first.key if part is first.part else payment.release_key(part, (), plan.data_version)
             stored = None if part.inputs else self._releases.find(key, part.loss.nano, own)
-            missing += part.loss.nano if stored is None or own not in stored.payers else 0
+            missing += (
+                Cost(part.loss.nano, part.delta) if stored is None or own not in stored.payers else Cost()
+            )
         charge = payment.charge(asking.caller, plan, first.part, first.key)
         self._ledger.check(charge.debits, missing)
 
-    def _released(self, asking: Asking, question: Question) -> tuple[Released[pa.Table], int]:
+    def _released(self, asking: Asking, question: Question) -> tuple[Released[pa.Table], Cost]:
         """The released relation, from the store or anew, and what it cost this caller."""
         asking.check()
         while True:
@@ -122,16 +128,16 @@ class Answers:
                     return replayed
                 released = self._release_anew(asking, question)
                 claim.resolve(b"stored")
-                return released, question.part.loss.nano
+                return released, Cost(question.part.loss.nano, question.part.delta)
 
-    def _replay(self, asking: Asking, question: Question) -> tuple[Released[pa.Table], int] | None:
+    def _replay(self, asking: Asking, question: Question) -> tuple[Released[pa.Table], Cost] | None:
         """A stored release of the same question; None where there is none, or only one dearer than they can pay."""
         plan, part = asking.plan, question.part
         own = Account.user(plan.payer.budget, asking.caller.user)
         stored = self._releases.find(question.key, part.loss.nano, own)
         if stored is None:
             return None
-        cost = 0
+        cost = Cost()
         if own not in stored.payers:  # who has paid once has paid
             charge = payment.charge(asking.caller, plan, part, question.key)
             try:
@@ -140,7 +146,7 @@ class Answers:
                 if stored.nano == part.loss.nano:
                     raise
                 return None
-            cost = 0 if reservation is None else reservation.entry.nano
+            cost = Cost() if reservation is None else reservation.cost
         table = pa.ipc.open_stream(stored.payload).read_all()
         return Released(table, Loss(stored.nano)), cost
 
@@ -155,10 +161,14 @@ class Answers:
         parameters = {str(n): v for (n, _), v in zip(part.inputs, question.values, strict=True)}
         if part.truncated:
             parameters["1"] = self._secret.hex()
-        few = part.key_types if part.mechanism is not None and part.groups <= FEW else None
-        session = asking.caller.session
-        exact = self._backend.run(part.exact, parameters, session, few=few, cancelled=asking.cancelled)
-        released = self._release.draw(part, exact)
+        run = partial(
+            self._backend.run, part.exact, parameters, asking.caller.session, cancelled=asking.cancelled
+        )
+        if part.discovered:
+            released = self._release.draw(part, run(select=partial(self._release.select, part)))
+        else:
+            few = part.key_types if part.mechanism is not None and part.groups <= FEW else None
+            released = self._release.draw(part, run(few=few))
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, released.value.schema) as writer:
             writer.write_table(released.value)

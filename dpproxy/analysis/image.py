@@ -60,6 +60,26 @@ def image(sql: str, inputs: tuple[Input, ...]) -> tuple[Value, ...]:
         raise Internal("the keys could not be derived from the declared values") from None
 
 
+@lru_cache(maxsize=256)
+def holding(sql: str, columns: tuple[tuple[str, Input], ...]) -> tuple[bool, ...]:
+    """For each row of columns of one length, whether a condition over them is true.
+
+    Errors: ``Internal`` where the engine fails: what is compiled is total.
+    """
+    table = {name: pa.array(tuple(given.values), given.kind) for name, given in columns}
+    count = len(next(iter(table.values())))
+    with _LOCK:
+        cursor = _engine().cursor()
+        try:
+            cursor.register("keys", pa.table({"o": pa.array(range(count), pa.int64()), **table}))
+            true = {o for (o,) in cursor.execute(f"SELECT o FROM keys WHERE {sql}").fetchall()}  # noqa: S608
+        except duckdb.Error:
+            raise Internal("the keys could not be derived from the declared values") from None
+        finally:
+            cursor.close()
+    return tuple(o in true for o in range(count))
+
+
 def _source(index: int, values: tuple[Value, ...] | range | Days) -> str:
     """A relation ``a<n>`` of ordinals ``o<n>`` and values ``b<n>``; what is regular is counted by the engine."""
     name = f"a{index}"

@@ -146,7 +146,5 @@ def refuse_cut(select: exp.Query) -> None:
 
 def renamed(scan: Scan, names: Sequence[str]) -> Scan:
     """The columns under the names of ``AS t (a, b)``."""
-    fields = [
-        f.moved(names[i], f.column) if i < len(names) else f for i, f in enumerate(scan.fields)
-    ]
+    fields = [f.moved(names[i], f.column) if i < len(names) else f for i, f in enumerate(scan.fields)]
     return replace(scan, fields=tuple(fields))

@@ -47,7 +47,12 @@ def _sides(scan: Scan, conditions: Sequence[exp.Expr], known: set[str]) -> list[
             continue
         for one, other in ((equality.this, equality.expression), (equality.expression, equality.this)):
             mine, theirs = _names(one), _names(other)
-            if mine and mine <= own - scan.unstable and theirs <= known and not (one.find(exp.Query) or other.find(exp.Query)):
+            if (
+                mine
+                and mine <= own - scan.unstable
+                and theirs <= known
+                and not (one.find(exp.Query) or other.find(exp.Query))
+            ):
                 found.append(one)
     return found
 

@@ -142,7 +142,12 @@ class Computed:
         del node
         held: exp.Expr = duck.column(self.column.name)
         shape = self.shape
-        if shape.scale is None and shape.type.oid in FLOATS and shape.low is not None and shape.high is not None:
+        if (
+            shape.scale is None
+            and shape.type.oid in FLOATS
+            and shape.low is not None
+            and shape.high is not None
+        ):
             held = exp.Paren(
                 this=duck.clamp(held, duck.double(float(shape.low)), duck.double(float(shape.high)))
             )

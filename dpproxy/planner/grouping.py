@@ -15,6 +15,7 @@ from dpproxy.plan import KeySet
 from dpproxy.planner.answer import Item, is_star, items, ordinal
 from dpproxy.planner.derived import key_of
 from dpproxy.planner.keysets import key_sets
+from dpproxy.planner.narrowing import narrowed
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, own_nodes
 
@@ -28,6 +29,11 @@ class Keys:
 
     by_node: dict[exp.Expr, tuple[int, Key]]
     sets: tuple[KeySet, ...]
+
+    @property
+    def count(self) -> int:
+        """How many keys are answered."""
+        return prod(len(s.rows) for s in self.sets)
 
     @property
     def listed(self) -> list[Key]:
@@ -56,7 +62,12 @@ def grouping_sets(select: exp.Select, rows: Rows) -> list[list[exp.Expr]]:
 def _distinct(select: exp.Select, listed: Sequence[Item]) -> list[exp.Expr]:
     distinct = select.args["distinct"]
     stars = any(is_star(i.node) for i in listed)
-    if select.args.get("group") is not None or distinct.args.get("on") is not None or aggregate_nodes(select) or stars:
+    if (
+        select.args.get("group") is not None
+        or distinct.args.get("on") is not None
+        or aggregate_nodes(select)
+        or stars
+    ):
         raise Unsupported(
             "DISTINCT is answered for a list of declared columns only",
             hint="Leave DISTINCT out: GROUP BY answers every declared key once.",
@@ -116,13 +127,17 @@ def key_columns(nodes: Sequence[exp.Expr], rows: Rows) -> bool:
     return False
 
 
-def group_keys(nodes: Sequence[exp.Expr], rows: Rows, planning: Planning) -> Keys:
+def group_keys(
+    nodes: Sequence[exp.Expr], rows: Rows, planning: Planning, conditions: Sequence[exp.Expr] = ()
+) -> Keys:
     """The declared values of each key, or tuples of values where columns vary together.
+
+    ``conditions`` of WHERE that are about keys alone leave out the keys that fail them.
 
     Errors: 0A000, PD003 (not enumerable), 54001 (too many combinations).
     """
     found = {node: key_of(node, rows, planning, position(node)) for node in nodes}
-    by_node, sets = key_sets(found, rows, planning)
+    by_node, sets = narrowed(*key_sets(found, rows, planning), conditions, planning)
     check_size(prod(len(s.rows) for s in sets), position(nodes[0]) if nodes else None)
     return Keys(by_node, sets)
 

@@ -66,7 +66,9 @@ def join_rows(
     where = conjuncts(select.args.get("where"))
     on = [_on(index, items, named) for index in range(len(items))]
     if sum(1 for i in items if i.is_protected) > 1:
-        edges = [e for c in (*where, *(c for each in on for c in each)) if (e := edge_of(c, named)) is not None]
+        edges = [
+            e for c in (*where, *(c for each in on for c in each)) if (e := edge_of(c, named)) is not None
+        ]
         parents = referred(edges)
         items = [replace(i, scan=_held(i.scan, parents.get(i.scan.name), planning)) for i in items]
     rows = _together(items, padded, hidden, inner, outer)
@@ -77,7 +79,11 @@ def join_rows(
 
 
 def _together(
-    items: Sequence[Item], padded: frozenset[str], hidden: frozenset[tuple[str, str]], inner: Inner, outer: Rows | None
+    items: Sequence[Item],
+    padded: frozenset[str],
+    hidden: frozenset[tuple[str, str]],
+    inner: Inner,
+    outer: Rows | None,
 ) -> Rows:
     """The items side by side, for names to be found in."""
     first = next((i.scan for i in items if i.is_protected), items[0].scan)
@@ -93,7 +99,9 @@ def _on(index: int, items: Sequence[Item], rows: Rows) -> list[exp.Expr]:
     item = items[index]
     found = conjuncts_of(normal_on(item.on, rows))
     for name in item.using:
-        before = (i.scan for i in items[:index] if i.scan.find(name) and (i.scan.alias, name) not in rows.hidden)
+        before = (
+            i.scan for i in items[:index] if i.scan.find(name) and (i.scan.alias, name) not in rows.hidden
+        )
         left = next(before, None)
         if left is None or item.scan.find(name) is None:
             raise UndefinedColumn(
@@ -336,5 +344,3 @@ def normal_on(node: exp.Expr | None, rows: Rows) -> exp.Expr | None:
     holder = exp.Select(expressions=[node])
     first: exp.Expr = normal(holder, rows).expressions[0]
     return first
-
-

@@ -1,7 +1,8 @@
 """Key columns that vary together: those of one public table, and those a policy declares as a pair or more."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 
 from sqlglot import exp
 
@@ -10,6 +11,7 @@ from dpproxy.analysis.keys import Key, check_size
 from dpproxy.plan import KeySet
 from dpproxy.planner.fields import Public
 from dpproxy.planner.planning import Planning
+from dpproxy.planner.public_keys import Component, component, tuples
 from dpproxy.planner.relation import Rows
 from dpproxy.policy.model import Scalar
 
@@ -25,56 +27,56 @@ def key_sets(
     left = list(found)
     by_node: dict[exp.Expr, tuple[int, Key]] = {}
     sets: list[KeySet] = []
-    together = _together(found, rows, planning)
+    together = _together(found, rows)
+    composites = _composites(found, rows, planning)
     while left:
-        node = left[0]
-        nodes, source, columns = together.get(node, ([node], "", []))
+        nodes, tuples_of = together.get(left[0]) or composites.get(left[0]) or ([left[0]], _alone)
         for member in nodes:
             left.remove(member)
             by_node[member] = (len(by_node), found[member])
         keys = [found[n] for n in nodes]
-        tuples = tuple((v,) for v in keys[0].values) if len(nodes) == 1 else _tuples(source, columns, keys, planning)
-        sets.append(KeySet(tuple(k.type for k in keys), tuples))
+        sets.append(KeySet(tuple(k.type for k in keys), tuples_of(keys, planning)))
     return by_node, tuple(sets)
 
 
-Group = tuple[list[exp.Expr], str, list[str]]
-"""Nodes that vary together, the public relation that lists their tuples, and its columns."""
+Tuples = tuple[tuple[Scalar | None, ...], ...]
+Group = tuple[list[exp.Expr], Callable[[Sequence[Key], Planning], Tuples]]
+"""Nodes that vary together, and what finds their tuples."""
 
 
-def _together(found: Found, rows: Rows, planning: Planning) -> dict[exp.Expr, Group]:
-    groups: dict[str, Group] = {}
+def _alone(keys: Sequence[Key], planning: Planning) -> Tuples:
+    del planning
+    return tuple((v,) for v in keys[0].values)
+
+
+def _together(found: Found, rows: Rows) -> dict[exp.Expr, Group]:
+    """Columns of public items, by the items that conditions connect."""
+    nodes: dict[frozenset[str], tuple[list[exp.Expr], Component]] = {}
     for node in found:
         for scan, field in rows.candidates(node) if type(node) is exp.Column else ():
             if isinstance(field, Public):
-                nodes, _, columns = groups.setdefault(f"{scan.alias} {field.source}", ([], field.source, []))
-                nodes.append(node)
-                columns.append(field.origin)
-    result = {n: g for g in groups.values() if len(g[0]) > 1 for n in g[0]}
-    for composite in _composites(found, rows, planning):
-        if not any(n in result for n in composite[0]):
-            result |= dict.fromkeys(composite[0], composite)
-    return result
+                connected = component(scan, rows)
+                nodes.setdefault(connected.names, ([], connected))[0].append(node)
+    return {n: (listed, partial(tuples, connected)) for listed, connected in nodes.values() for n in listed}
 
 
-def _composites(found: Found, rows: Rows, planning: Planning) -> list[Group]:
+def _composites(found: Found, rows: Rows, planning: Planning) -> dict[exp.Expr, Group]:
     named: dict[tuple[str, str], dict[str, exp.Expr]] = {}
     for node in found:
         for scan, field in rows.candidates(node) if type(node) is exp.Column else ():
             named.setdefault((scan.alias, scan.table), {})[field.name] = node
-    result = []
+    result: dict[exp.Expr, Group] = {}
     for (_, table), columns in named.items():
         policy = planning.context.policy.tables.get(table)
         for composite in policy.composites if policy is not None else ():
-            if all(c in columns for c in composite.columns):
+            nodes = [columns[c] for c in composite.columns if c in columns]
+            if len(nodes) == len(composite.columns) and not any(n in result for n in nodes):
                 source = duck.text(exp.Table(this=exp.to_identifier(composite.table, quoted=True)))
-                result.append(([columns[c] for c in composite.columns], source, list(composite.referenced)))
+                result |= dict.fromkeys(nodes, (nodes, partial(_listed, source, composite.referenced)))
     return result
 
 
-def _tuples(
-    source: str, columns: Sequence[str], keys: Sequence[Key], planning: Planning
-) -> tuple[tuple[Scalar | None, ...], ...]:
+def _listed(source: str, columns: Sequence[str], keys: Sequence[Key], planning: Planning) -> Tuples:
     listed = ", ".join(duck.text(duck.column(c)) for c in columns)
     rows = planning.context.facts(
         f"SELECT DISTINCT {listed} FROM {source} ORDER BY ALL LIMIT {MOST}"  # noqa: S608 - quoted names

@@ -17,7 +17,9 @@ def together(items: Iterable[Scan], references: Collection[Reference]) -> tuple[
     left, placed = list(items), set[str]()
     most = groups = 1
     while left:
-        chosen = next((s for s in left if s.referred and any((p, s.name) in references for p in placed)), None)
+        chosen = next(
+            (s for s in left if s.referred and any((p, s.name) in references for p in placed)), None
+        )
         if chosen is None:
             chosen = next((s for s in left if not s.referred), left[0])
             most, groups = most * chosen.most, groups * chosen.groups

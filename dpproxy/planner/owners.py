@@ -43,7 +43,9 @@ def present(unit: Unit) -> tuple[exp.Expr, ...]:
     return tuple(found)
 
 
-def owned(policy: Policy, table: TablePolicy, unit: Unit, names: Mapping[str, str], resolved: str) -> exp.Select:
+def owned(
+    policy: Policy, table: TablePolicy, unit: Unit, names: Mapping[str, str], resolved: str
+) -> exp.Select:
     """The rows of a table that belong to somebody, each once for every owner.
 
     Columns have the names given for them, the unit has the name ``resolved``.
@@ -56,7 +58,9 @@ def owned(policy: Policy, table: TablePolicy, unit: Unit, names: Mapping[str, st
             where=exp.Where(this=all_of(present(unit))),
         )
     name, column = unit.references or ("", "")
-    owners = exp.Subquery(this=_pairs(policy, name, column), alias=exp.TableAlias(this=exp.to_identifier("o")))
+    owners = exp.Subquery(
+        this=_pairs(policy, name, column), alias=exp.TableAlias(this=exp.to_identifier("o"))
+    )
     mine = exp.Table(
         this=exp.to_identifier(table.name, quoted=True), alias=exp.TableAlias(this=exp.to_identifier("m"))
     )

@@ -84,8 +84,10 @@ def people(rows: Rows, select: exp.Select, alias: str, planning: Planning) -> Sc
         where=exp.Where(this=all_of(kept)) if kept else None,
     )
     direct = {f.link for _, f in groups.values() if _is_unit(f)} and len(groups) == 1
-    alone = replace(rows, unit=duck.column(unit.alias), most=1, groups=1, held=True) if direct else replace(
-        rows, unit=duck.column(unit.alias)
+    alone = (
+        replace(rows, unit=duck.column(unit.alias), most=1, groups=1, held=True)
+        if direct
+        else replace(rows, unit=duck.column(unit.alias))
     )
     return derived_scan(alone, outer, [field for _, field in listed], alias, planning)
 
@@ -182,7 +184,8 @@ class _Calls:
             node = node.this
         if type(node) not in CALLS:
             raise Unsupported(
-                f"{type(node).__name__.lower()}() of one person's rows is not answered", position=position(node)
+                f"{type(node).__name__.lower()}() of one person's rows is not answered",
+                position=position(node),
             )
         name = self.planning.reserve("a")
         typed = CALLS[type(node)](node, self, condition)
@@ -222,7 +225,9 @@ def _count(node: Any, calls: _Calls, condition: exp.Expr | None) -> Typed:  # no
     if isinstance(this, exp.Distinct):
         if len(this.expressions) != 1:
             raise Unsupported("count(DISTINCT ...) takes one expression here", position=position(node))
-        value: exp.Expr = exp.Distinct(expressions=[_when(condition, calls.argument(this.expressions[0]).sql)])
+        value: exp.Expr = exp.Distinct(
+            expressions=[_when(condition, calls.argument(this.expressions[0]).sql)]
+        )
     elif this is None or isinstance(this, exp.Star):
         value = exp.Star() if condition is None else _when(condition, duck.integer(1))
     else:

@@ -15,7 +15,8 @@ def quantile_sql(keys: int, mechanism: Quantile, *, vacuous: bool) -> str:
         return f"SELECT k.o{names}, CAST([0] AS HUGEINT[]) AS v FROM keys AS k"  # noqa: S608 - numbers only
     match = " AND ".join(f"k.k{i} IS NOT DISTINCT FROM e.k{i}" for i in range(keys)) or "TRUE"
     lists = [
-        f"coalesce(list(CAST(e.m{i} AS HUGEINT) ORDER BY e.m0) FILTER (WHERE e.m0 IS NOT NULL), [])" for i in (0, 1)
+        f"coalesce(list(CAST(e.m{i} AS HUGEINT) ORDER BY e.m0) FILTER (WHERE e.m0 IS NOT NULL), [])"
+        for i in (0, 1)
     ]
     of = f"{mechanism.numerator}" if mechanism.inside else f"{mechanism.numerator}, {mechanism.denominator}"
     called = "dp_extreme" if mechanism.inside else "dp_quantile"

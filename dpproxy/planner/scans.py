@@ -14,6 +14,7 @@ from dpproxy.pgtypes import FLOATS, NUMERIC, TEXTS, Column
 from dpproxy.planner.fields import Declared, Field, Identifier, Public
 from dpproxy.planner.owners import is_direct, owned, owner_link, present, unit_link
 from dpproxy.planner.planning import Planning
+from dpproxy.planner.prepared import Layout, layout_of, prepared_scan
 from dpproxy.planner.relation import Scan
 from dpproxy.policy.model import Exposure, References, Scalar, TablePolicy
 from dpproxy.policy.units import unit_table
@@ -31,6 +32,9 @@ def protected_scan(table: TablePolicy, alias: str, planning: Planning, *, lone: 
         raise AssertionError("a protected table has a unit")
     policy = planning.context.policy
     owner = unit_table(policy, table.name)
+    layout = prepared_layout(table, planning)
+    if layout is not None:
+        return prepared_scan(layout, table, owner.name, alias, planning, lone=lone)
     columns = planning.context.schema.tables[table.name]
     direct = unit.key is None or is_direct(policy, unit)
     groups = unit.groups
@@ -72,24 +76,47 @@ def protected_scan(table: TablePolicy, alias: str, planning: Planning, *, lone: 
     )
 
 
+def prepared_layout(table: TablePolicy, planning: Planning) -> Layout | None:
+    """How a protected table is prepared; None where it is read as it is."""
+    context = planning.context
+    if context.prepared is None:
+        return None
+    if table.name not in context.prepared:
+        columns = context.schema.tables[table.name]
+        fields = _fields(table, unit_table(context.policy, table.name), columns, planning, {})
+        context.prepared[table.name] = layout_of(table, fields, context)
+    found = context.prepared[table.name]
+    return found if isinstance(found, Layout) else None
+
+
 def _subquery(select: exp.Select, alias: str) -> exp.Subquery:
     return exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
 
 
 def _fields(
-    table: TablePolicy, owner: TablePolicy, columns: tuple[Column, ...], planning: Planning, names: dict[str, str]
+    table: TablePolicy,
+    owner: TablePolicy,
+    columns: tuple[Column, ...],
+    planning: Planning,
+    names: dict[str, str],
 ) -> tuple[Field, ...]:
     """The declared columns, the key, and what other tables refer to; what else the table holds is as if not there."""
     policy = planning.context.policy
     referred = {t.unit.references for t in policy.tables.values() if t.unit is not None}
     found: list[Field] = []
     together = {
-        c: References(k.table, r) for k in table.composites for c, r in zip(k.columns, k.referenced, strict=True)
+        c: References(k.table, r)
+        for k in table.composites
+        for c, r in zip(k.columns, k.referenced, strict=True)
     }
     for column in columns:
         held = Column(names.get(column.name, column.name), column.type, column.not_null)
         own = table.unit is not None and table.unit.key == column.name
-        link = unit_link(policy, table.name, column.name) if own or (table.name, column.name) in referred else None
+        link = (
+            unit_link(policy, table.name, column.name)
+            if own or (table.name, column.name) in referred
+            else None
+        )
         declared = table.columns.get(column.name)
         domain = declared.domain if declared is not None else None
         domain = domain or together.get(column.name)
@@ -116,7 +143,8 @@ def public_scan(table: TablePolicy, alias: str, planning: Planning) -> Scan:
     base = exp.Table(this=exp.to_identifier(table.name, quoted=True))
     names = {c.name: planning.reserve(c.name) for c in columns}
     select = exp.Select(
-        expressions=[duck.named(duck.column(c.name), names[c.name]) for c in columns], from_=exp.From(this=base)
+        expressions=[duck.named(duck.column(c.name), names[c.name]) for c in columns],
+        from_=exp.From(this=base),
     )
     source = duck.text(base)
     fields = tuple(
@@ -131,7 +159,9 @@ def public_scan(table: TablePolicy, alias: str, planning: Planning) -> Scan:
         for c in columns
     )
     content = tuple(duck.column(names[c.name]) for c in columns)
-    return Scan(alias, _subquery(select, planning.reserve("t")), fields, table.name, content=content, held=True)
+    return Scan(
+        alias, _subquery(select, planning.reserve("t")), fields, table.name, content=content, held=True
+    )
 
 
 def is_public(table: TablePolicy) -> bool:
@@ -146,7 +176,9 @@ def public_value(column: Column, name: str) -> Typed:
     if kind.oid in FLOATS:
         return Typed(duck.cast(raw, "DOUBLE"), kind, None)
     if kind.oid == NUMERIC.oid and kind.scale:
-        wide = duck.binary(exp.Mul, duck.cast(raw, f"DECIMAL(38, {kind.scale})"), duck.integer(10**kind.scale))
+        wide = duck.binary(
+            exp.Mul, duck.cast(raw, f"DECIMAL(38, {kind.scale})"), duck.integer(10**kind.scale)
+        )
         return Typed(duck.cast(wide, "HUGEINT"), kind, kind.scale)
     return Typed(raw, kind, 0)
 
@@ -206,5 +238,3 @@ def _distinct(planning: Planning, source: str, column: str) -> tuple[Scalar | No
         f"SELECT DISTINCT {name} FROM {source} ORDER BY 1 NULLS LAST LIMIT {MOST_PUBLIC_KEYS}"  # noqa: S608 - quoted
     )
     return tuple(row[0] for row in rows)
-
-

@@ -69,7 +69,9 @@ def _union(query: exp.SetOperation, left: Scan, right: Scan, alias: str, plannin
     union = exp.Union(this=_arm(first, left), expression=_arm(second, right), distinct=False)
     return Scan(
         alias,
-        exp.Subquery(this=union, alias=exp.TableAlias(this=exp.to_identifier(planning.reserve("t"), quoted=True))),
+        exp.Subquery(
+            this=union, alias=exp.TableAlias(this=exp.to_identifier(planning.reserve("t"), quoted=True))
+        ),
         tuple(fields),
         left.table,
         unit,

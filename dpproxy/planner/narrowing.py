@@ -1,0 +1,99 @@
+"""Conditions about keys alone: they hold or fail for a key whatever the data, so keys that fail are not answered."""
+
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.expressions import compile_boolean
+from dpproxy.analysis.image import holding, input_of
+from dpproxy.analysis.keys import MOST_KEYS, Key
+from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.typed import Typed
+from dpproxy.errors import Refusal, Unsupported
+from dpproxy.plan import KeySet
+from dpproxy.planner.planning import Planning
+
+ByNode = dict[exp.Expr, tuple[int, Key]]
+
+
+def narrowed(
+    by_node: ByNode, sets: tuple[KeySet, ...], conditions: Sequence[exp.Expr], planning: Planning
+) -> tuple[ByNode, tuple[KeySet, ...]]:
+    """The key sets without what a condition over keys excludes.
+
+    Sets that one condition is about vary together from then on, as long as they have not too many combinations.
+    """
+    for condition in conditions:
+        found = _over_keys(condition, by_node, planning)
+        if found is None:
+            continue
+        sql, used = found
+        owner = [i for i, s in enumerate(sets) for _ in s.types]
+        touched = sorted({owner[n] for n in used})
+        if prod(len(sets[i].rows) for i in touched) > MOST_KEYS:
+            continue
+        if len(touched) > 1:
+            by_node, sets = _merged(by_node, sets, touched)
+            sql = duck.text(_compiled(condition, by_node, planning).sql)
+            touched = [0]
+        sets = _kept(sql, by_node, sets, touched[0])
+    return by_node, sets
+
+
+def _over_keys(condition: exp.Expr, by_node: ByNode, planning: Planning) -> tuple[str, set[int]] | None:
+    """The condition over the key columns and their numbers; None where it reads anything else."""
+    try:
+        typed = _compiled(condition, by_node, planning)
+    except Refusal:
+        return None
+    if typed.sql.find(exp.Parameter, exp.Placeholder, exp.Query) is not None:
+        return None
+    used = {int(c.name[1:]) for c in typed.sql.find_all(exp.Column)}
+    return (duck.text(typed.sql), used) if used else None
+
+
+def _compiled(condition: exp.Expr, by_node: ByNode, planning: Planning) -> Typed:
+    def leaf(node: exp.Expr) -> Typed | None:
+        found = by_node.get(node)
+        if found is not None:
+            index, key = found
+            return Typed(
+                duck.column(f"b{index}"), key.type, key.typed.scale, key.typed.low, key.typed.high,
+                longest=key.typed.longest,
+            )  # fmt: skip
+        if isinstance(node, exp.Column | exp.Query | exp.Exists | exp.AggFunc):
+            raise Unsupported("not over keys alone")
+        return None
+
+    return compile_boolean(condition, Scope(Level.ROW, leaf, planning.parameters))
+
+
+def _merged(
+    by_node: ByNode, sets: tuple[KeySet, ...], touched: Sequence[int]
+) -> tuple[ByNode, tuple[KeySet, ...]]:
+    """The touched sets as one, in front; the keys numbered anew."""
+    order = [*touched, *(i for i in range(len(sets)) if i not in touched)]
+    starts = [sum(len(s.types) for s in sets[:i]) for i in range(len(sets))]
+    moved = [n for i in order for n in range(starts[i], starts[i] + len(sets[i].types))]
+    rows = tuple(
+        tuple(v for part in parts for v in part) for parts in product(*(sets[i].rows for i in touched))
+    )
+    joint = KeySet(tuple(t for i in touched for t in sets[i].types), rows)
+    rest = tuple(sets[i] for i in order[len(touched) :])
+    return {n: (moved.index(i), k) for n, (i, k) in by_node.items()}, (joint, *rest)
+
+
+def _kept(sql: str, by_node: ByNode, sets: tuple[KeySet, ...], place: int) -> tuple[KeySet, ...]:
+    found = sets[place]
+    start = sum(len(s.types) for s in sets[:place])
+    keys = {i: k for i, k in by_node.values()}
+    inputs = {
+        f"b{start + n}": input_of(keys[start + n].typed, tuple(row[n] for row in found.rows))
+        for n in range(len(found.types))
+    }
+    kept = holding(sql, tuple(inputs.items()))
+    rows = tuple(row for row, holds in zip(found.rows, kept, strict=True) if holds)
+    return (*sets[:place], KeySet(found.types, rows), *sets[place + 1 :])
