@@ -69,6 +69,12 @@ class DivisionByZero(Refusal):
     sqlstate = "22012"
 
 
+class SeveralRows(Refusal):
+    """A subquery for one value that has several."""
+
+    sqlstate = "21000"
+
+
 class ActiveTransaction(Refusal):
     """BEGIN inside a transaction and the like."""
 
@@ -193,6 +199,12 @@ class DuplicatePreparedStatement(Refusal):
     """A prepared statement's name that is taken."""
 
     sqlstate = "42P05"
+
+
+class WindowMisplaced(Refusal):
+    """A window function where none may stand, or a frame that does not fit its order."""
+
+    sqlstate = "42P20"
 
 
 class UndefinedParameter(Refusal):

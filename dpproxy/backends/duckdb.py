@@ -16,7 +16,7 @@ import pyarrow as pa
 from dpproxy.analysis.duck import LOCKED
 from dpproxy.backends.columns import WHOLE, key_type
 from dpproxy.backends.constraints import constraints
-from dpproxy.errors import Cancelled, Internal, NumberOutOfRange, StartupError
+from dpproxy.errors import Cancelled, Internal, NumberOutOfRange, SeveralRows, StartupError, TooComplex
 from dpproxy.pgtypes import (
     BOOL,
     DATE,
@@ -37,6 +37,14 @@ from udfs.privacy import Exact
 
 T = TypeVar("T")
 
+MOST_OPEN = 1_000_000
+"""Rows of a public table beside released values."""
+LARGEST_OPEN = 128_000_000
+"""Bytes of one."""
+LONGEST_PUBLIC = 30.0
+"""Seconds of a statement over public tables, which costs nothing and could be sent again and again."""
+BATCH = 100_000
+"""Rows of one portion of a statement that is read as it comes."""
 AGAIN = 0.02
 """Seconds between two interrupts of one statement."""
 _TYPES: dict[str, SqlType] = {
@@ -166,7 +174,14 @@ class DuckDB:
 
     def run_open(self, sql: str, session: str) -> pa.Table:
         """A statement over public tables as a table, to be joined with what was released."""
-        return self._public(session, lambda cursor: cursor.sql(sql).to_arrow_table())
+        limited = f"SELECT * FROM ({sql}) LIMIT {MOST_OPEN + 1}"  # noqa: S608 - our own text
+        table: pa.Table = self._public(session, lambda cursor: cursor.sql(limited).to_arrow_table())
+        if table.num_rows > MOST_OPEN or table.nbytes > LARGEST_OPEN:
+            raise TooComplex(
+                "a public table is too large to be read beside released values",
+                hint="Read less of it: FROM (SELECT x, y FROM t WHERE ...) AS t.",
+            )
+        return table
 
     def _public(self, session: str, fetch: Callable[[Any], T]) -> T:
         cursor = self._connection.cursor()
@@ -177,6 +192,8 @@ class DuckDB:
         except duckdb.InterruptException:
             raise Cancelled("canceling statement due to user request") from None
         except duckdb.Error as error:
+        watch = threading.Timer(LONGEST_PUBLIC, self.interrupt, (session,))
+        watch.start()
             if isinstance(error, duckdb.FatalException | duckdb.InternalException):
                 self._again()
             raise NumberOutOfRange("a number is out of range, or a function is not defined there") from None
@@ -184,8 +201,11 @@ class DuckDB:
             with self._lock:
                 self._running.pop(session, None)
             cursor.close()
+            if "More than one row returned by a subquery" in str(error):
+                raise SeveralRows("more than one row returned by a subquery used as an expression") from None
 
     def interrupt(self, session: str) -> None:
+            watch.cancel()
         """Stop what a session runs, from any thread; does not wait."""
         with self._lock:
             cursor = self._running.get(session)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import udfs
 from dpproxy.analysis.duck import LOCKED
 from dpproxy.backends.columns import FEW, WHOLE, key_type
-from dpproxy.errors import Cancelled, DivisionByZero, Internal, NumberOutOfRange, Refusal
+from dpproxy.errors import Cancelled, DivisionByZero, Internal, NumberOutOfRange, Refusal, SeveralRows, TooComplex
 from dpproxy.plan import KeySet, Part, Plan
 from udfs.pool import Pool
 from udfs.privacy import Exact, Released
@@ -28,9 +28,13 @@ LONGEST_ANSWER = 10.0
 """Seconds."""
 _ERRORS: dict[type[duckdb.Error], tuple[type[Refusal], str]] = {
     duckdb.OutOfRangeException: (NumberOutOfRange, "a number over released values is out of range"),
+MEMORY = "1GB"
+"""For the statements over released values of all sessions together."""
+SEVERAL = "more than one row returned by a subquery used as an expression"
     duckdb.ConversionException: (NumberOutOfRange, "a number over released values is out of range"),
     duckdb.InvalidInputException: (DivisionByZero, "a function over released values is not defined there"),
 }
+    duckdb.OutOfMemoryException: (TooComplex, "the statement over released values takes too much memory"),
 
 
 class Release:
@@ -40,7 +44,7 @@ class Release:
         self._pool = Pool()
         self._lock = threading.Lock()
         self._running: dict[str, duckdb.DuckDBPyConnection] = {}
-        self._connection = duckdb.connect(":memory:", config={**LOCKED, "threads": str(threads)})
+        self._connection = duckdb.connect(":memory:", config={**LOCKED, "threads": str(threads), "memory_limit": MEMORY})
         udfs.register(self._connection, self._pool)
         self._connection.execute("SET lock_configuration = true")
 
@@ -79,9 +83,9 @@ class Release:
         finally:
             cursor.close()
 
-    def value(self, sql: str, relations: Relations) -> object:
+    def value(self, sql: str, relations: Relations, publics: Sequence[pa.Table] = ()) -> object:
         """The one value of a statement over released relations. Raises as ``answer`` does."""
-        [[value]] = self._answer(sql, relations, [], "", watched=True)
+        [[value]] = self._answer(sql, relations, publics, "", watched=True)
         return value
 
     def answer(
@@ -92,7 +96,7 @@ class Release:
         Errors: class 22 for what the analyst's own arithmetic over released values does, ``Cancelled``.
         """
         # A few rows of one relation cannot take long: each one's work is bounded by the planner.
-        watched = plan.groups > FEW or len(relations) > 1 or bool(publics)
+        watched = plan.groups > FEW or plan.discovered or len(relations) > 1 or bool(publics)
         return self._answer(plan.answer, relations, publics, session, watched=watched)
 
     def _answer(
@@ -105,19 +109,13 @@ class Release:
         if watched:
             watch.start()
         try:
-            for index, table in enumerate(publics):
-                cursor.register(f"p{index}", table)
             heads, values = _relations(cursor, relations)
             with_ = f"WITH {', '.join(heads)} " if heads else ""
             rows: list[tuple[object, ...]] = cursor.execute(f"{with_}{sql}", values).fetchall()
         except duckdb.InterruptException:
             raise Cancelled("canceling statement: cancelled, or too long over released values") from None
         except duckdb.Error as error:
-            kind, message = next(
-                (found for cls, found in _ERRORS.items() if isinstance(error, cls)),
-                (Internal, "the answer could not be computed from the released values"),
-            )
-            raise kind(message) from None
+            raise _refusal(error) from None
         else:
             return rows
         finally:
@@ -136,6 +134,7 @@ class Release:
     def close(self) -> None:
         """Drop the draws and the engine."""
         self._pool.close()
+            heads += [_fetched(cursor, index, table) for index, table in enumerate(publics)]
         self._connection.close()
 
 
@@ -167,6 +166,16 @@ def _bound(name: str, row: Mapping[str, object]) -> tuple[str, list[object]]:
 
 def _one_row(ordinal: int, drawn: Sequence[int]) -> pa.Table:
     """The released relation of a statement without keys."""
+def _refusal(error: duckdb.Error) -> Refusal:
+    if "More than one row returned by a subquery" in str(error):
+        return SeveralRows(SEVERAL, hint="Take one value: SELECT max(x) FROM ..., or LIMIT 1.")
+    kind, message = next(
+        (found for cls, found in _ERRORS.items() if isinstance(error, cls)),
+        (Internal, "the answer could not be computed from the released values"),
+    )
+    return kind(message)
+
+
     return pa.table({"o": pa.array([ordinal], pa.int64()), "v": pa.array([drawn], _MEASURES)})
 
 
@@ -187,3 +196,12 @@ def key_table(keys: tuple[KeySet, ...]) -> pa.Table:
 
 
 _MEASURES = pa.list_(WHOLE)
+def _fetched(cursor: duckdb.DuckDBPyConnection, index: int, table: pa.Table) -> str:
+    """Public rows as the head of a statement; Arrow has no whole numbers of 128 bits, they come as decimals."""
+    cursor.register(f"fetched{index}", table)
+    wide = [field.name for field in table.schema if field.type == WHOLE]
+    whole = ", ".join(f'CAST("{name}" AS HUGEINT) AS "{name}"' for name in wide)
+    replaced = f" REPLACE ({whole})" if wide else ""
+    return f"p{index} AS (SELECT *{replaced} FROM fetched{index})"  # noqa: S608 - names of our own
+
+

@@ -7,6 +7,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
 from dpproxy.analysis.position import position
+from dpproxy.analysis.windows import WINDOWS, inline_windows
 from dpproxy.errors import SyntaxRefused, TooComplex, Unsupported
 from dpproxy.planner.refusals import HINTS, refuse_clause, refuse_node, refuse_statement
 
@@ -43,6 +44,7 @@ def parse(sql: str) -> exp.Expr:
     tree = trees[0]
     _fold(tree, sql)
     _spell(tree)
+    inline_windows(tree)
     return tree
 
 
@@ -70,7 +72,7 @@ def _fold(tree: exp.Expr, sql: str) -> None:
             raise TooComplex("the statement is nested too deeply", hint="Write long lists with IN.")
         if isinstance(node, exp.Identifier) and not node.args.get("quoted"):
             node.set("this", str(node.this).lower())
-        if isinstance(node, exp.AggFunc) and "start" in node.meta:
+        if isinstance(node, exp.Func | exp.Mod) and "start" in node.meta:
             node.meta["name"] = sql[node.meta["start"] : node.meta["end"] + 1].strip('"').lower()
 
 
@@ -101,7 +103,7 @@ def accept(tree: exp.Expr) -> exp.Expr:
                 )
             raise refuse_node(node)
         for name, value in node.args.items():
-            if value not in (None, False, []) and name not in allowed:
+            if value not in (None, False, []) and (name not in allowed or _is_inner_order(node, name)):
                 raise refuse_clause(node, name, value)
     return tree
 
@@ -113,10 +115,17 @@ def _is_misplaced(node: exp.Expr) -> bool:
     return type(node) is exp.Var and not isinstance(node.parent, exp.Extract | exp.TimestampTrunc | exp.Interval)
 
 
+def _is_inner_order(node: exp.Expr, name: str) -> bool:
+    """ORDER BY inside an aggregate: it decides about nothing but the order of joined texts."""
+    return type(node) is exp.Order and name == "this" and type(node.parent) is not exp.GroupConcat
+
+
 _PAIR = frozenset({"this", "expression"})
 _ONE = frozenset({"this"})
 
-QUERIES: frozenset[type[exp.Expr]] = frozenset({exp.Select, exp.Union, exp.Except, exp.Intersect, exp.Subquery})
+QUERIES: frozenset[type[exp.Expr]] = frozenset(
+    {exp.Select, exp.Union, exp.Except, exp.Intersect, exp.Subquery, exp.Values}
+)
 """What a statement can be."""
 
 _QUERY = frozenset({"with_", "order", "limit", "offset"})
@@ -145,8 +154,15 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Where: _ONE,
     exp.Group: frozenset({"expressions"}),
     exp.Window: frozenset({"this", "partition_by", "order", "spec", "over"}),
+    exp.WindowSpec: frozenset({"kind", "start", "start_side", "end", "end_side"}),
+    **dict.fromkeys(WINDOWS, _ONE),
+    exp.Lag: frozenset({"this", "offset", "default"}),
+    exp.Lead: frozenset({"this", "offset", "default"}),
+    exp.NthValue: frozenset({"this", "offset"}),
+    exp.GroupConcat: frozenset({"this", "separator"}),
+    exp.Values: frozenset({"expressions", "alias", "order", "limit", "offset"}),
     exp.Having: _ONE,
-    exp.Order: frozenset({"expressions"}),
+    exp.Order: frozenset({"this", "expressions"}),
     exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
     exp.Limit: frozenset({"expression"}),
     exp.Offset: frozenset({"expression"}),

@@ -17,11 +17,8 @@ from dpproxy.errors import AmbiguousColumn, InvalidParameter, SyntaxRefused, Too
 from dpproxy.pgtypes import INT8, TEXT, UNKNOWN
 from dpproxy.plan import ColumnError
 from dpproxy.planner.open import OpenColumn
+from dpproxy.planner.open_limits import check_answer
 from dpproxy.planner.released import ReleasedScope
-
-LARGEST_ANSWER = 64_000_000
-"""Characters of an answer, counted before it is computed."""
-
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -42,15 +39,28 @@ def output_name(node: exp.Expr) -> str:
         case exp.Dot():
             return str(node.expression.this).lower()
         case exp.Case():
-            return "case"
-        case exp.Filter():
+            default = output_name(node.args["default"]) if node.args.get("default") is not None else "?column?"
+            return default if default != "?column?" else "case"
+        case exp.Filter() | exp.Window() | exp.WithinGroup():
             return output_name(node.this)
-        case exp.AggFunc():
-            return name_of(node)
-        case exp.Func() if not isinstance(node, exp.Connector):
-            return type(node).__name__.lower()
+        case exp.Subquery():
+            return output_name(node.this.selects[0]) if isinstance(node.this, exp.Select) else "?column?"
+        case exp.Func() | exp.Mod() if not isinstance(node, exp.Connector):
+            return _NAMES.get(type(node)) or str(node.meta.get("name") or _spelled(node))
         case _:
             return "?column?"
+
+
+_NAMES: dict[type[exp.Expr], str] = {exp.GroupConcat: "string_agg"}
+
+
+def _spelled(node: exp.Expr) -> str:
+    """The name of a function that was called by its syntax; an operator has none."""
+    if isinstance(node, exp.Mod | exp.Pow):
+        return "?column?"
+    if isinstance(node, exp.Trim):
+        return {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or ""), "btrim")
+    return "position" if isinstance(node, exp.StrPosition) else name_of(node)
 
 
 def _cast_name(node: exp.Expr) -> str:
@@ -83,12 +93,14 @@ class Answer:
 def answer(select: exp.Select, scope: ReleasedScope, *, clamp: bool, intervals: bool) -> Answer:
     """Compile SELECT list, HAVING and ORDER BY over released values."""
     listed = items(select)
-    values = [_finished(compile_expression(i.node, scope.scope()), scope, i.node) for i in listed]
+    raw = [compile_expression(i.node, scope.scope()) for i in listed]
+    values = [_finished(v, scope, i.node) for i, v in zip(listed, raw, strict=True)]
     columns = [_column(n, i, v, scope, clamp=clamp) for n, (i, v) in enumerate(zip(listed, values, strict=True))]
+    columns = [replace(c, literal=_literal(v)) for c, v in zip(columns, raw, strict=True)]
     if intervals:
         for item in listed:
             _add_interval(item, scope, values, columns)
-    _check_size(select, values, scope)
+    check_answer(scope.groups, values, position(select))
     having = select.args.get("having")
     condition = compile_boolean(having.this, scope.scope()).sql if having is not None else None
     order = ordering(select, listed, values, scope.scope())
@@ -117,6 +129,10 @@ def _check_size(select: exp.Select, values: Sequence[Typed], scope: ReleasedScop
 
 def _finished(value: Typed, scope: ReleasedScope, node: exp.Expr) -> Typed:
     return settle(value, TEXT, scope.scope(), node) if value.type is UNKNOWN else value
+
+
+def _literal(value: Typed) -> Typed | None:
+    return value if value.type is UNKNOWN and value.parameter is None else None
 
 
 def _column(index: int, item: Item, value: Typed, scope: ReleasedScope, *, clamp: bool) -> OpenColumn:
@@ -155,6 +171,8 @@ def ordering(
     for entry in order.expressions if order is not None else ():
         descending = bool(entry.args.get("desc"))
         key = _order_key(entry.this, listed, values, scope)
+        if isinstance(key, exp.Literal):  # the engine would take a number for a place
+            continue
         nulls_first = bool(entry.args.get("nulls_first"))
         result.append(exp.Ordered(this=key, desc=descending, nulls_first=nulls_first))
     return result

@@ -14,10 +14,12 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Key
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed, null
-from dpproxy.errors import NotGranted, TooComplex
+from dpproxy.analysis.windows import refuse_windows
+from dpproxy.errors import NotGranted, TooComplex, Unsupported
 from dpproxy.plan import Part
 from dpproxy.planner.allocate import Allocation, allocate, too_small
-from dpproxy.planner.answer import Answer, answer, is_star, limits
+from dpproxy.planner.answer import Answer, answer, is_star, items, limits, row_number
+from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.empty import has_no_rows, has_one_row, never_holds
 from dpproxy.planner.exact import Exact, exact_sql, measured
 from dpproxy.planner.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
@@ -25,8 +27,9 @@ from dpproxy.planner.open import Open
 from dpproxy.planner.padding import check_padded
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import quoted
-from dpproxy.planner.relation import Rows
+from dpproxy.planner.relation import Rows, own_nodes
 from dpproxy.planner.release import quantile_sql, release_sql
+from dpproxy.planner.sources import Env
 from dpproxy.planner.released import Call, ReleasedScope
 from udfs.mechanisms.quantile import Quantile
 from udfs.privacy import LEAST_NANO
@@ -38,15 +41,25 @@ MOST_DRAWS = 500_000
 """Released values of one statement: they are drawn, stored and shown."""
 
 
-def charged(rows: Rows, select: exp.Select, planning: Planning) -> Open:
-    """The released relation of a SELECT over rows. Raises a ``Refusal``; nothing is read or spent."""
+def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top: bool) -> Open:
+    """The released relation of a SELECT over rows. Raises a ``Refusal``; nothing is read or spent.
+
+    ``top`` where its columns are what is shown: ``dp.intervals`` adds some there.
+    """
+    refuse_windows(select.args.get("having"), "HAVING")
     _refuse_stars(select, rows)
     sets = grouping_sets(select, rows)
     nodes = aggregate_nodes(select)
     aggregates = _aggregates(nodes, rows, planning)
     check_padded(nodes, rows)
     every = list(dict.fromkeys(n for s in sets for n in s))
-    block = _Block(rows, select, planning, aggregates, every)
+    block = _Block(rows, select, planning, aggregates, every, env, top)
+    if len(sets) > 1 and any(type(n) is exp.Window for e in select.expressions for n in own_nodes(e)):
+        raise Unsupported(
+            "window functions beside grouping sets are computed in an outer query",
+            hint="SELECT *, rank() OVER (ORDER BY n DESC) FROM (SELECT x, count(*) AS n FROM ... GROUP BY ROLLUP (x)) AS t",
+            position=position(select),
+        )
     branches = [block.branch(nodes) for nodes in sets]
     if len(branches) == 1:
         query = _ordered(branches[0].query, branches[0].answer.order, branches[0].tie)
@@ -54,7 +67,20 @@ def charged(rows: Rows, select: exp.Select, planning: Planning) -> Open:
         query = _union(branches)
     limits(select, query, branches[0].scope.scope())
     is_single = sets == [[]] or has_one_row(select)
-    return Open(query, branches[0].answer.columns, released=True, empty=has_no_rows(select), single=is_single)
+    limit = select.args.get("limit")
+    most = sum(b.scope.groups for b in branches)
+    most = most if limit is None else min(most, row_number(limit, branches[0].scope.scope()))
+    return Open(
+        query, branches[0].answer.columns, True, most, has_no_rows(select), is_single, _unique(select, sets)
+    )
+
+
+def _unique(select: exp.Select, sets: Sequence[Sequence[exp.Expr]]) -> frozenset[int] | None:
+    """The keys, where all of them are shown."""
+    nodes = [item.node.unnest() for item in items(select)]
+    if len(sets) != 1 or not all(n in nodes for n in sets[0]):
+        return None
+    return frozenset(nodes.index(n) for n in sets[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +102,8 @@ class _Block:
     planning: Planning
     aggregates: Mapping[exp.Expr, Aggregate]
     every: Sequence[exp.Expr]
+    env: Env
+    top: bool
     """The keys of all grouping sets."""
 
     def branch(self, nodes: Sequence[exp.Expr]) -> _Branch:
@@ -93,10 +121,10 @@ class _Block:
         held |= {n: null(self._shape(n).type) for n in self.every if n not in held}
         settings = self.planning.context.settings
         scope = ReleasedScope(
-            held, calls, groups, session.confidence(settings), self.rows, self.planning, frozenset(nodes)
+            held, calls, groups, session.confidence(settings), self.rows, self.planning, frozenset(nodes), self.env
         )
         found = answer(
-            self.select, scope, clamp=session.clamp(settings), intervals=session.intervals(settings)
+            self.select, scope, clamp=session.clamp(settings), intervals=self.top and session.intervals(settings)
         )
         query = exp.Select(
             expressions=[duck.named(v.sql, f"c{i}") for i, v in enumerate(found.values)],

@@ -5,11 +5,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import UnitLost
+from dpproxy.errors import UnitLost, Unsupported
 from dpproxy.planner.derive import renamed
 from dpproxy.planner.joins import item_of, join_rows
 from dpproxy.planner.open import Open
-from dpproxy.planner.open_select import open_scan
+from dpproxy.planner.open_scan import open_scan
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Inner, Rows, Scan
 from dpproxy.planner.scans import is_public, protected_scan, public_scan
@@ -21,6 +21,8 @@ def rows_of(
     select: exp.Select, found: list[Entry], planning: Planning, env: Env, inner: Inner
 ) -> tuple[Rows, exp.Select]:
     """The joined rows, and the SELECT with its columns written one way."""
+    if not found:
+        raise Unsupported("SELECT needs FROM a table here", position=position(select))
     lone = len(found) == 1 and env.outer is None
     items = [item_of(_scan(e, planning, lone=lone), e.node, e.join) for e in found]
     return join_rows(items, select, planning, inner, env.outer)

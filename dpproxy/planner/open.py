@@ -18,6 +18,8 @@ class OpenColumn:
     floor: int | None = None
     """0 for a released count that is shown as never negative."""
     error: ColumnError | None = None
+    literal: Typed | None = None
+    """NULL or a quoted literal whose type nothing beside it told: a set operation may tell it."""
 
     @property
     def column(self) -> Column:
@@ -30,12 +32,17 @@ class Open:
     """A query over open relations; its columns are ``c0...`` in the order of ``columns``.
 
     ``released`` where it reads a part of the plan: it is run where the releases are, else by the backend.
+    Public tables stand in it by their quoted names, parts and fetched tables by unquoted ones.
     """
 
     query: exp.Query
     columns: tuple[OpenColumn, ...]
     released: bool
+    rows: int
+    """It has no more."""
     empty: bool = False
     """Has no rows, whatever it reads."""
     single: bool = False
     """Has one row at most."""
+    unique: frozenset[int] | None = None
+    """Places of columns that no two rows share the values of; None where none are known."""

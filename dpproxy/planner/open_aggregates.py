@@ -1,58 +1,281 @@
-"""Aggregates over open relations: the engine's own, exact."""
+"""Aggregates over open relations: the engine's own, exact, with PostgreSQL's types."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from sqlglot import exp
 
+from dpproxy.aggregates.average import mean_type
+from dpproxy.aggregates.operands import distinct_operand, name_of
+from dpproxy.aggregates.sum import sum_type
 from dpproxy.analysis import duck
-from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
+from dpproxy.analysis.texts import LONGEST_TEXT
 from dpproxy.analysis.typed import Typed, as_double
-from dpproxy.errors import TypeMismatch
-from dpproxy.pgtypes import FLOATS, INT8, NUMERIC, TEXT, UNKNOWN
+from dpproxy.analysis.windows import Over
+from dpproxy.errors import InvalidParameter, TypeMismatch, UndefinedFunction, Unsupported
+from dpproxy.pgtypes import BOOL, FLOAT8, INT8, NUMERIC, TEXT, TEXTS, UNKNOWN
 
 
-def aggregate(node: Any, rows: Scope) -> Typed:  # noqa: ANN401 - one of AGGREGATES
-    """Compile one call. Raises a ``Refusal``."""
-    if type(node) is exp.Count and isinstance(node.this, exp.Star):
-        return Typed(exp.Count(this=exp.Star()), INT8, 0)
-    value = compile_expression(node.this, rows)
-    value = settle(value, TEXT, rows, node) if value.type is UNKNOWN else value
-    return AGGREGATES[type(node)](node, value)
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One call being compiled; ``finish`` puts FILTER and OVER behind the engine's call."""
+
+    node: Any
+    scope: Scope
+    finish: Over
+    is_window: bool
+
+    @property
+    def name(self) -> str:
+        return name_of(self.node)
+
+    def value(self) -> Typed:
+        """The argument; DISTINCT is around its SQL."""
+        distinct = distinct_operand(self.node)
+        if distinct is not None and self.is_window:
+            raise Unsupported(
+                "DISTINCT is not implemented for window functions", position=position(self.node)
+            )
+        value = self.operand(self.node.this if distinct is None else distinct)
+        return value if distinct is None else replace(value, is_constant=False)
+
+    def argument(self, sql: exp.Expr) -> exp.Expr:
+        """The argument as the engine takes it."""
+        return exp.Distinct(expressions=[sql]) if isinstance(self.node.this, exp.Distinct) else sql
+
+    def operand(self, node: exp.Expr) -> Typed:
+        """A compiled argument; a quoted literal is text."""
+        if isinstance(node, exp.Star):
+            raise UndefinedFunction(
+                f"{self.name}(*) does not exist", hint="Only count takes *.", position=position(self.node)
+            )
+        value = compile_expression(node, self.scope)
+        return settle(value, TEXT, self.scope, node) if value.type is UNKNOWN else value
+
+    def number(self) -> Typed:
+        """The argument, which must be a number."""
+        value = self.value()
+        return value if value.is_number else self._refuse(value)
+
+    def double(self, node: exp.Expr) -> exp.Expr:
+        value = self.operand(node)
+        return as_double(value if value.is_number else self._refuse(value))
+
+    def _refuse(self, value: Typed) -> Typed:
+        raise TypeMismatch(
+            f"function {self.name}({value.type.name}) does not exist",
+            hint="It takes a number.",
+            position=position(self.node),
+        )
 
 
-def _count(_: exp.Expr, value: Typed) -> Typed:
-    return Typed(exp.Count(this=value.sql), INT8, 0)
+Rule = Callable[[_Call], Typed]
 
 
-def _sum(node: exp.Expr, value: Typed) -> Typed:
-    if not value.is_number:
-        raise TypeMismatch(f"sum of type {value.type.name} does not exist", position=position(node))
-    if value.scale is None:
-        return Typed(exp.Sum(this=value.sql), value.type, None)
-    kind = INT8 if value.type.size in (2, 4) else NUMERIC
-    return Typed(exp.Sum(this=duck.cast(value.sql, "HUGEINT")), kind, value.scale)
+def _called(name: str, *arguments: exp.Expr) -> exp.Expr:
+    """A call that the tree knows as an aggregate."""
+    return exp.AnonymousAggFunc(this=name, expressions=list(arguments))
 
 
-def _average(node: exp.Expr, value: Typed) -> Typed:
-    if not value.is_number:
-        raise TypeMismatch(f"avg of type {value.type.name} does not exist", position=position(node))
-    kind = value.type if value.type.oid in FLOATS else NUMERIC
-    return Typed(exp.Avg(this=as_double(value)), kind, None)
+def aggregate(node: exp.Expr, scope: Scope, over: Over | None = None) -> Typed:
+    """Compile one call, with its FILTER, and with OVER where given. Raises a ``Refusal``."""
+    behind = over if over is not None else _as_is
+    call = node
+    if type(node) is exp.Filter:
+        call = node.this
+        kept = exp.Where(this=compile_boolean(node.expression.this, scope).sql)
+        behind = _filtered(kept, behind)
+    rule = AGGREGATES.get(type(call))
+    if rule is None:
+        raise Unsupported(f"{name_of(call)}() is not answered here", position=position(node))
+    return rule(_Call(call, scope, behind, over is not None))
 
 
-def _extreme(node: exp.Expr, value: Typed) -> Typed:
-    return replace(value, sql=type(node)(this=value.sql), nullable=True, is_constant=False, presence=None)
+def _as_is(sql: exp.Expr) -> exp.Expr:
+    return sql
 
 
-AGGREGATES: dict[type[exp.Expr], Callable[[exp.Expr, Typed], Typed]] = {
+def _filtered(kept: exp.Where, behind: Over) -> Over:
+    return lambda sql: behind(exp.Filter(this=sql, expression=kept))
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """A call, with the FILTER or WITHIN GROUP around it."""
+    return type(node) in AGGREGATES or type(node) is exp.Filter or isinstance(node, exp.AggFunc)
+
+
+def _count(call: _Call) -> Typed:
+    node = call.node
+    if node.this is None:
+        raise UndefinedFunction(
+            "count() takes an argument", hint="Write count(*) or count(x).", position=position(node)
+        )
+    sql = exp.Star() if isinstance(node.this, exp.Star) else call.argument(call.value().sql)
+    return Typed(call.finish(exp.Count(this=sql)), INT8, 0, Fraction(0), nullable=False)
+
+
+def _sum(call: _Call) -> Typed:
+    value = call.number()
+    exact = value.scale is not None
+    sql = call.argument(duck.cast(value.sql, "HUGEINT") if exact else value.sql)
+    return Typed(call.finish(exp.Sum(this=sql)), sum_type(value.type), value.scale)
+
+
+def _average(call: _Call) -> Typed:
+    value = call.number()
+    return Typed(call.finish(exp.Avg(this=call.argument(as_double(value)))), mean_type(value.type), None)
+
+
+def _extreme(call: _Call) -> Typed:
+    value = call.value()
+    if value.type.oid == BOOL.oid:
+        raise UndefinedFunction(
+            f"function {call.name}(boolean) does not exist",
+            hint="Use bool_and or bool_or.",
+            position=position(call.node),
+        )
+    sql = call.finish(_called(call.name, call.argument(value.sql)))
+    return replace(value, sql=sql, nullable=True, is_constant=False, constant=None, presence=None)
+
+
+def _spread(name: str) -> Rule:
+    def apply(call: _Call) -> Typed:
+        value = call.number()
+        return Typed(call.finish(_called(name, call.argument(as_double(value)))), mean_type(value.type), None)
+
+    return apply
+
+
+def _pair(name: str) -> Rule:
+    """Of two numbers; what the engine calls not a number is NULL in PostgreSQL."""
+
+    def apply(call: _Call) -> Typed:
+        y, x = call.double(call.node.this), call.double(call.node.expression)
+        value = call.finish(_called(name, y, x))
+        return Typed(duck.call("nullif", value, duck.cast(exp.Literal.string("nan"), "DOUBLE")), FLOAT8, None)
+
+    return apply
+
+
+def _pair_count(call: _Call) -> Typed:
+    y, x = call.double(call.node.this), call.double(call.node.expression)
+    return Typed(call.finish(_called("regr_count", y, x)), INT8, 0, Fraction(0), nullable=False)
+
+
+def _decided(name: str) -> Rule:
+    def apply(call: _Call) -> Typed:
+        value = compile_boolean(distinct_operand(call.node) or call.node.this, call.scope)
+        return Typed(call.finish(_called(name, value.sql)), BOOL)
+
+    return apply
+
+
+def _count_if(call: _Call) -> Typed:
+    value = compile_boolean(call.node.this, call.scope)
+    return Typed(call.finish(_called("count_if", value.sql)), INT8, 0, Fraction(0), nullable=False)
+
+
+def _median(call: _Call) -> Typed:
+    return Typed(call.finish(_called("median", as_double(call.number()))), FLOAT8, None)
+
+
+def _percentile(call: _Call) -> Typed:
+    """PERCENTILE_CONT and PERCENTILE_DISC (p) WITHIN GROUP (ORDER BY x)."""
+    node = call.node
+    if call.is_window:
+        raise Unsupported("OVER is not supported for ordered-set aggregates", position=position(node))
+    kind, entries = node.this, node.expression.expressions
+    if type(kind) not in (exp.PercentileCont, exp.PercentileDisc) or len(entries) != 1:
+        raise Unsupported("this WITHIN GROUP is not answered", position=position(node))
+    fraction = _fraction(kind.this, call.scope)
+    value = call.operand(entries[0].this)
+    order = exp.Ordered(this=value.sql, desc=bool(entries[0].args.get("desc")), nulls_first=False)
+    place = duck.double(float(fraction))
+    if type(kind) is exp.PercentileCont:
+        order = exp.Ordered(this=call.double(entries[0].this), desc=order.args.get("desc"), nulls_first=False)
+        sql = exp.WithinGroup(this=exp.PercentileCont(this=place), expression=exp.Order(expressions=[order]))
+        return Typed(call.finish(sql), FLOAT8, None)
+    sql = exp.WithinGroup(this=exp.PercentileDisc(this=place), expression=exp.Order(expressions=[order]))
+    return replace(
+        value, sql=call.finish(sql), nullable=True, is_constant=False, constant=None, presence=None
+    )
+
+
+def _fraction(node: exp.Expr, scope: Scope) -> Fraction:
+    value = settle(compile_expression(node, scope), NUMERIC, scope, node)
+    if value.parameter is not None:
+        return Fraction(1, 2)
+    if isinstance(value.constant, bool) or not isinstance(value.constant, int | Fraction):
+        raise Unsupported("a percentile is a constant between 0 and 1", position=position(node))
+    if not 0 <= value.constant <= 1:
+        raise InvalidParameter("a percentile is between 0 and 1", position=position(node))
+    return Fraction(value.constant)
+
+
+def _joined(call: _Call) -> Typed:
+    """STRING_AGG(x, separator [ORDER BY ...])."""
+    node, scope = call.node, call.scope
+    listed = node.this if isinstance(node.this, exp.Order) else None
+    this = node.this if listed is None else listed.this
+    is_distinct = isinstance(this, exp.Distinct)
+    if is_distinct and (call.is_window or len(this.expressions) != 1):
+        raise Unsupported("DISTINCT is not supported here", position=position(node))
+    value = call.operand(this.expressions[0] if is_distinct else this)
+    separator = node.args.get("separator")
+    between = (
+        settle(compile_expression(separator, scope), TEXT, scope, node) if separator is not None else None
+    )
+    if between is None or value.type.oid not in TEXTS or between.type.oid not in TEXTS:
+        raise UndefinedFunction(
+            "string_agg takes a text and a separator",
+            hint="Write string_agg(x, ', ').",
+            position=position(node),
+        )
+    sql: exp.Expr = exp.Distinct(expressions=[value.sql]) if is_distinct else value.sql
+    last = between.sql
+    if listed is not None:
+        last = exp.Order(this=last, expressions=[_entry(e, call) for e in listed.expressions])
+    return Typed(call.finish(_called("string_agg", sql, last)), TEXT, longest=LONGEST_TEXT)
+
+
+def _entry(entry: exp.Ordered, call: _Call) -> exp.Ordered:
+    return exp.Ordered(
+        this=call.operand(entry.this).sql,
+        desc=bool(entry.args.get("desc")),
+        nulls_first=bool(entry.args.get("nulls_first")),
+    )
+
+
+AGGREGATES: dict[type[exp.Expr], Rule] = {
     exp.Count: _count,
+    exp.CountIf: _count_if,
     exp.Sum: _sum,
     exp.Avg: _average,
     exp.Min: _extreme,
     exp.Max: _extreme,
+    exp.Variance: _spread("var_samp"),
+    exp.VariancePop: _spread("var_pop"),
+    exp.Stddev: _spread("stddev_samp"),
+    exp.StddevSamp: _spread("stddev_samp"),
+    exp.StddevPop: _spread("stddev_pop"),
+    exp.CovarPop: _pair("covar_pop"),
+    exp.CovarSamp: _pair("covar_samp"),
+    exp.Corr: _pair("corr"),
+    exp.RegrSlope: _pair("regr_slope"),
+    exp.RegrIntercept: _pair("regr_intercept"),
+    exp.RegrR2: _pair("regr_r2"),
+    exp.RegrAvgx: _pair("regr_avgx"),
+    exp.RegrAvgy: _pair("regr_avgy"),
+    exp.RegrCount: _pair_count,
+    exp.LogicalAnd: _decided("bool_and"),
+    exp.LogicalOr: _decided("bool_or"),
+    exp.Median: _median,
+    exp.WithinGroup: _percentile,
+    exp.GroupConcat: _joined,
 }

@@ -1,14 +1,116 @@
-"""Set operations over open relations."""
+"""Set operations over open relations, and ORDER BY, LIMIT and OFFSET of a query as a whole."""
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
+from dpproxy.analysis import duck
+from dpproxy.analysis.comparison import unify
 from dpproxy.analysis.position import position
-from dpproxy.errors import Unsupported
-from dpproxy.planner.open import Open
+from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.typed import Typed
+from dpproxy.errors import SyntaxRefused, UndefinedColumn, Unsupported
+from dpproxy.planner.answer import limits, ordinal, row_number
+from dpproxy.planner.empty import has_no_rows, has_one_row
+from dpproxy.planner.open import Open, OpenColumn
+from dpproxy.planner.open_limits import check_answer
 from dpproxy.planner.planning import Planning
 
 
 def open_union(query: exp.SetOperation, left: Open, right: Open, planning: Planning) -> Open:
-    """UNION, INTERSECT and EXCEPT of open relations."""
-    del left, right, planning
-    raise Unsupported("set operations are not supported yet", position=position(query))
+    """UNION, INTERSECT and EXCEPT of open relations. Raises 42601, 42804."""
+    if len(left.columns) != len(right.columns):
+        raise SyntaxRefused(
+            f"each {type(query).__name__.upper()} query must have the same number of columns",
+            position=position(query.expression),
+        )
+    scope = _scope(planning)
+    first: list[exp.Expr] = []
+    second: list[exp.Expr] = []
+    columns: list[OpenColumn] = []
+    for a, b in zip(left.columns, right.columns, strict=True):
+        forms, shape = unify(query, [a.literal or a.typed, b.literal or b.typed], scope)
+        held = duck.column(f"c{len(columns)}")
+        columns.append(OpenColumn(a.name, replace(_plain(shape), sql=held), _floor(a, b), a.error))
+        first.append(forms[0])
+        second.append(forms[1])
+    distinct = bool(query.args.get("distinct"))
+    combined = type(query)(this=_side(left, first), expression=_side(right, second), distinct=distinct)
+    is_union = type(query) is exp.Union
+    rows = left.rows + right.rows if is_union else left.rows
+    unique = frozenset(range(len(columns))) if distinct else None if is_union else left.unique
+    released = left.released or right.released
+    empty = left.empty and (right.empty or not is_union)
+    return arranged(query, Open(combined, tuple(columns), released, rows, empty, unique=unique), planning)
+
+
+def _scope(planning: Planning) -> Scope:
+    return Scope(Level.RELEASED, lambda _: None, planning.parameters)
+
+
+def _plain(shape: Typed) -> Typed:
+    return replace(shape, is_constant=False, constant=None, presence=None, is_unit=False)
+
+
+def _floor(a: OpenColumn, b: OpenColumn) -> int | None:
+    """0 where one side is a released count and the other cannot be negative."""
+    kept = all(c.floor == 0 or (c.typed.low is not None and c.typed.low >= 0) for c in (a, b))
+    return 0 if kept and 0 in (a.floor, b.floor) else None
+
+
+def _side(relation: Open, forms: Sequence[exp.Expr]) -> exp.Select:
+    expressions = [duck.named(form, f"c{i}") for i, form in enumerate(forms)]
+    alias = exp.TableAlias(this=exp.to_identifier("side"))
+    return exp.Select(
+        expressions=expressions, from_=exp.From(this=exp.Subquery(this=relation.query, alias=alias))
+    )
+
+
+def arranged(node: exp.Expr, found: Open, planning: Planning) -> Open:
+    """The relation under the ORDER BY, LIMIT and OFFSET that stand behind it. Raises 0A000, 42703, 42601."""
+    if not any(node.args.get(a) is not None for a in ("order", "limit", "offset")):
+        check_answer(found.rows, [c.typed for c in found.columns], position(node))
+        return found
+    names = [duck.column(f"c{i}", "whole") for i in range(len(found.columns))]
+    alias = exp.TableAlias(this=exp.to_identifier("whole"))
+    query = exp.Select(
+        expressions=[duck.named(n, f"c{i}") for i, n in enumerate(names)],
+        from_=exp.From(this=exp.Subquery(this=found.query, alias=alias)),
+    )
+    order = node.args.get("order")
+    entries = [_entry(e, found, names) for e in (order.expressions if order is not None else ())]
+    if entries:
+        query.set("order", exp.Order(expressions=entries))
+    scope = _scope(planning)
+    limits(node, query, scope)
+    limit = node.args.get("limit")
+    rows = found.rows if limit is None else min(found.rows, row_number(limit, scope))
+    check_answer(rows, [c.typed for c in found.columns], position(node))
+    return replace(
+        found,
+        query=query,
+        rows=rows,
+        empty=found.empty or has_no_rows(node),
+        single=found.single or has_one_row(node),
+    )
+
+
+def _entry(entry: exp.Ordered, found: Open, names: Sequence[exp.Column]) -> exp.Ordered:
+    node = entry.this.unnest()
+    place = None
+    if isinstance(node, exp.Literal) and not node.is_string:
+        place = ordinal(node, len(names), "ORDER BY")
+    elif type(node) is exp.Column and not node.table:
+        place = next((i for i, c in enumerate(found.columns) if c.name == node.name), None)
+        if place is None:
+            raise UndefinedColumn(f'column "{node.name}" does not exist', position=position(node))
+    if place is None:
+        raise Unsupported(
+            "ORDER BY of a set operation takes names of its columns, not expressions",
+            hint="SELECT * FROM (... UNION ...) AS t ORDER BY expression",
+            position=position(node),
+        )
+    return exp.Ordered(
+        this=names[place], desc=bool(entry.args.get("desc")), nulls_first=bool(entry.args.get("nulls_first"))
+    )

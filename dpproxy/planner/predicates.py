@@ -24,7 +24,8 @@ from dpproxy.planner.conditions import Edge, conjuncts, edge_of, equated, key_co
 from dpproxy.planner.from_rows import rows_of
 from dpproxy.planner.grouping import has_aggregates
 from dpproxy.planner.open import Open
-from dpproxy.planner.open_select import open_scan
+from dpproxy.planner.open_place import placed
+from dpproxy.planner.open_scan import open_scan
 from dpproxy.planner.owners import all_of
 from dpproxy.planner.people import one_person
 from dpproxy.planner.planning import Planning
@@ -182,7 +183,7 @@ class _Predicates:
             expressions=[held], from_=exp.From(this=exp.Subquery(this=relation.query, alias=alias))
         )
         kind = "DOUBLE" if typed.is_number else duck.text(exp.DataType.build(typed.type.name.upper()))
-        place = exp.Parameter(this=exp.Literal.number(self._planning.take(duck.text(query))))
+        place = exp.Parameter(this=exp.Literal.number(self._planning.take(duck.text(placed(query, self._planning)))))
         if not typed.is_number:
             return Typed(duck.cast(place, kind), typed.type)
         return Typed(duck.cast(place, kind), FLOAT8 if typed.scale is None else typed.type, None)

@@ -10,12 +10,15 @@ from dpproxy.errors import NotGranted, Refusal, TooComplex
 from dpproxy.plan import Output, Part, Payer, Plan, PublicPlan
 from dpproxy.planner.access import Context, find_payer, find_table, statement_loss
 from dpproxy.planner.block import charged
-from dpproxy.planner.derive import derive, renamed
+from dpproxy.planner.derive import derive, refuse_cut, renamed
 from dpproxy.planner.empty import has_no_rows, never_holds
 from dpproxy.planner.from_rows import rows_of
 from dpproxy.planner.grouping import grouping_sets, has_aggregates, key_columns
-from dpproxy.planner.open import OpenColumn
+from dpproxy.planner.open import Open, OpenColumn
+from dpproxy.planner.open_place import placed
 from dpproxy.planner.open_select import open_select
+from dpproxy.planner.open_union import arranged
+from dpproxy.planner.open_values import open_values
 from dpproxy.planner.people import people
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.predicates import inner_of
@@ -76,15 +79,27 @@ def _relation(query: exp.Expr, alias: str, planning: Planning, env: Env) -> Rela
     """A query that stands where a relation can: a subquery, a name of WITH, a set operation, a SELECT."""
     match query:
         case exp.CTE() | exp.Subquery():
-            found = _relation(query.this, alias, planning, env)
+            found = _relation(query.this, alias, planning, with_ctes(query, env))
+            found = _arranged(query, found, planning)
             names = [c.name for c in query.args["alias"].columns] if query.args.get("alias") else []
             return _renamed(found, names)
         case exp.SetOperation():
             return set_operation(query, alias, planning, with_ctes(query, env))
+        case exp.Values():
+            return _arranged(query, open_values(query, planning, with_ctes(query, env)), planning)
         case exp.Select():
             return _select(query, alias, planning, with_ctes(query, env), top=False)
         case _:
             raise AssertionError("a query that was not accepted")
+
+
+def _arranged(query: exp.Expr, found: Relation, planning: Planning) -> Relation:
+    """Under the ORDER BY and LIMIT behind a parenthesis."""
+    if isinstance(found, Open):
+        return arranged(query, found, planning)
+    if query.args.get("limit") is not None or query.args.get("offset") is not None:
+        refuse_cut(query)
+    return found
 
 
 def _renamed(found: Relation, names: list[str]) -> Relation:
@@ -105,7 +120,7 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
     if is_grouped and not top and key_columns([n for s in grouping_sets(select, rows) for n in s], rows):
         return people(rows, select, alias, planning)
     if is_grouped or (top and not has_no_rows(select) and not never_holds(select)):
-        return charged(rows, select, planning)
+        return charged(rows, select, planning, env, top=top)
     if top:  # the columns of rows that are not there
         for name in ("limit", "offset", "order"):
             select.set(name, None)
@@ -131,7 +146,7 @@ def _plan(found: Relation, planning: Planning, payer: Payer) -> Plan:
         parts: tuple[Part, ...] = ()
     else:
         outputs = tuple(_output(c) for c in found.columns)
-        answer, label, parts = duck.text(found.query), "; ".join(planning.labels), tuple(planning.parts)
+        answer, label, parts = duck.text(placed(found.query, planning)), "; ".join(planning.labels), tuple(planning.parts)
     return Plan(
         parts=parts,
         answer=answer,

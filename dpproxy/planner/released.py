@@ -13,9 +13,12 @@ from dpproxy.analysis.typed import Typed, number
 from dpproxy.errors import GroupingError, NotGranted, Refusal, UndefinedFunction, Unsupported
 from dpproxy.pgtypes import FLOAT8, FLOATS, INTEGERS, NUMERIC
 from dpproxy.planner.fields import Identifier
+from dpproxy.planner.open_subqueries import Subqueries
+from dpproxy.planner.open_windows import window
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import HINTS, quoted
 from dpproxy.planner.relation import Rows
+from dpproxy.planner.sources import Env
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class ReleasedScope:
     planning: Planning
     present: frozenset[exp.Expr]
     """The keys of this grouping set."""
+    env: Env
 
     def scope(self) -> Scope:
         """The leaves for the expression compiler."""
@@ -55,6 +59,8 @@ class ReleasedScope:
             return self._dp_function(node)
         if type(node) is exp.Grouping:
             return self._grouping(node)
+        if type(node) is exp.Window:
+            return window(node, self.scope())
         if isinstance(node, exp.AggFunc):
             name = type(node).__name__.lower()
             raise Unsupported(
@@ -62,7 +68,15 @@ class ReleasedScope:
             )
         if type(node) is exp.Column:
             raise self._unaggregated(node)
-        return None
+        return Subqueries(self.planning, self.env, self._around).compiled(node, self.scope)
+
+    def _around(self, node: exp.Column) -> Typed:
+        """A group key, seen from a subquery."""
+        meant = list(self.rows.candidates(node))
+        for key, typed in self.keys.items():
+            if type(key) is exp.Column and len(meant) == 1 and list(self.rows.candidates(key)) == meant:
+                return typed
+        raise self._unaggregated(node)
 
     def _grouping(self, node: exp.Grouping) -> Typed:
         """A bit for each argument, 1 where the grouping set leaves it out."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
+from dpproxy.analysis.typed import Typed
 from dpproxy.errors import DuplicateAlias, SyntaxRefused, Unsupported
 from dpproxy.planner.access import find_table
 from dpproxy.planner.open import Open
@@ -14,6 +15,9 @@ from dpproxy.planner.refusals import HINTS
 from dpproxy.planner.relation import Rows, Scan
 from dpproxy.planner.scans import is_public
 from dpproxy.policy.model import TablePolicy
+
+REFERENCE = 2_000
+"""Work of planning a subquery: a name of WITH is planned anew wherever it stands, and doubles where it is joined."""
 
 Relation = Scan | Open
 """What a subquery is: rows of people still, or open."""
@@ -27,6 +31,8 @@ class Env:
     ctes: "Mapping[str, tuple[exp.CTE, Env]]" = field(default_factory=dict)
     outer: Rows | None = None
     """The rows around a correlated subquery."""
+    around: Callable[[exp.Column], Typed] | None = None
+    """The open columns around one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,7 @@ def entries(select: exp.Select, planning: Planning, env: Env) -> list[Entry]:
     """The entries of FROM in order. Raises 0A000 without FROM and for functions, 42712 for a name used twice."""
     clause = select.args.get("from_")
     if clause is None:
-        raise Unsupported("SELECT needs FROM a table here", position=position(select))
+        return []
     nodes = [(clause.this, None), *((j.this, j) for j in select.args.get("joins") or ())]
     found = [_entry(node, join, planning, env) for node, join in nodes]
     seen: set[str] = set()
@@ -89,19 +95,21 @@ def _entry(node: exp.Expr, join: exp.Join | None, planning: Planning, env: Env) 
         name = alias.name if alias is not None and alias.name else node.name
         cte = env.ctes.get(node.name) if not node.db else None
         if cte is not None:
+            planning.parameters.spend(REFERENCE, position(node))
             definition, inside = cte
-            relation = env.plan(definition, name, planning, replace(inside, outer=None))
+            relation = env.plan(definition, name, planning, replace(inside, outer=None, around=None))
             return Entry(node, name, relation, join)
         policy = find_table(node, planning.context)
         if not is_public(policy):
             planning.tables.append(node)
         return Entry(node, name, policy, join)
-    if type(node) is exp.Subquery:
+    if type(node) in (exp.Subquery, exp.Values):
+        planning.parameters.spend(REFERENCE, position(node))
         if alias is None or not alias.name:
             raise SyntaxRefused(
                 "subquery in FROM must have an alias", hint="FROM (SELECT ...) AS x", position=position(node)
             )
-        inside = replace(env, outer=None)
+        inside = replace(env, outer=None, around=None)
         return Entry(node, alias.name, env.plan(node, alias.name, planning, inside), join)
     raise Unsupported(
         "SELECT needs FROM a table or a subquery here", hint=HINTS.get(type(node)), position=position(node)

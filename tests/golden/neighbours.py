@@ -1,7 +1,9 @@
 """Remove each privacy unit in turn and measure how far the exact stage moves, in boxes of the plan's noise."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
 
 from dpproxy.backends.release import Relations, Release
 from dpproxy.plan import Part, Plan
@@ -100,7 +102,8 @@ def furthest(world: World, plan: Plan, tables: Tables) -> list[int]:
     """
     tables.fill(world.rows)
     relations = tables.relations(plan)
-    held = [[_value(sql, relations) for _, sql in part.inputs] for part in plan.parts]
+    publics = [tables.table(sql) for sql in plan.publics]
+    held = [[_value(sql, relations, publics) for _, sql in part.inputs] for part in plan.parts]
     whole = [tables.exact(p, v) for p, v in zip(plan.parts, held, strict=True)]
     most = [0] * len(plan.parts)
     for seed in range(SHUFFLES):
@@ -120,9 +123,9 @@ def furthest(world: World, plan: Plan, tables: Tables) -> list[int]:
     return most
 
 
-def _value(sql: str, relations: Relations) -> object:
+def _value(sql: str, relations: Relations, publics: Sequence[pa.Table]) -> object:
     release = Release()
     try:
-        return release.value(sql, relations)
+        return release.value(sql, relations, publics)
     finally:
         release.close()

@@ -1,0 +1,282 @@
+"""FROM over open relations: what its names mean, how its entries are joined, and how many rows that can give."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.comparison import compare, unify
+from dpproxy.analysis.expressions import compile_boolean
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Scope
+from dpproxy.analysis.typed import Typed
+from dpproxy.errors import AmbiguousColumn, UndefinedColumn, UndefinedTable, Unsupported
+from dpproxy.planner.conditions import conjuncts
+from dpproxy.planner.open import Open, OpenColumn
+from dpproxy.planner.open_limits import check_join
+from dpproxy.planner.owners import all_of
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.relation import own_nodes
+from dpproxy.planner.scans import public_value
+from dpproxy.planner.sources import Entry
+from dpproxy.policy.model import TablePolicy
+
+Around = Callable[[exp.Column], Typed]
+"""A column of the query around a subquery. Raises a ``Refusal``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One entry of FROM; ``typed.sql`` of its columns is qualified by a name that nothing else has."""
+
+    alias: str
+    item: exp.Expr
+    columns: tuple[OpenColumn, ...]
+    rows: int
+    unique: frozenset[int] | None
+    table: str = ""
+    """The public table it is, if it is one."""
+    released: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRows:
+    """The entries of FROM joined.
+
+    ``visible`` are the columns that a bare name finds and ``*`` lists: those of USING once, and first.
+    """
+
+    sources: tuple[Source, ...]
+    visible: tuple[OpenColumn, ...]
+    joins: tuple[exp.Join, ...]
+    rows: int
+    around: Around | None = None
+
+    def find(self, node: exp.Column) -> OpenColumn | None:
+        """The column of a name, None where there is none here. Raises 42702."""
+        if node.table:
+            found = [
+                c for s in self.sources if s.alias == node.table for c in s.columns if c.name == node.name
+            ]
+        else:
+            found = [c for c in self.visible if c.name == node.name]
+        if len(found) > 1:
+            raise AmbiguousColumn(f'column reference "{node.name}" is ambiguous', position=position(node))
+        return found[0] if found else None
+
+    def column(self, node: exp.Column) -> Typed:
+        """What a name means here or around. Raises 42703, 42702, 42P01."""
+        found = self.find(node)
+        if found is not None:
+            return found.typed
+        if self.around is not None:
+            return self.around(node)
+        if node.table and all(s.alias != node.table for s in self.sources):
+            raise UndefinedTable(
+                f'missing FROM-clause entry for table "{node.table}"', position=position(node)
+            )
+        listed = [s.columns for s in self.sources if s.alias == node.table] if node.table else [self.visible]
+        known = ", ".join(dict.fromkeys(c.name for columns in listed for c in columns))
+        hint = f"Columns here: {known}." if known else None
+        raise UndefinedColumn(f'column "{node.name}" does not exist', hint=hint, position=position(node))
+
+    def knows(self, name: str) -> bool:
+        """Whether an unqualified name is a column here."""
+        return any(c.name == name for c in self.visible)
+
+    def listed(self, table: str) -> Iterator[tuple[exp.Column, OpenColumn]]:
+        """What ``*`` or ``table.*`` stands for."""
+        if not table:
+            for column in self.visible:
+                yield self._named(column), column
+            return
+        found = [s for s in self.sources if s.alias == table]
+        for source in found:
+            for column in source.columns:
+                yield duck.column(column.name, source.alias), column
+
+    def _named(self, column: OpenColumn) -> exp.Column:
+        alias = next((s.alias for s in self.sources if any(c is column for c in s.columns)), None)
+        return duck.column(column.name, alias)
+
+    def normal(self, tree: exp.Expr) -> None:
+        """Write each column of these in one way, in place on a fresh tree."""
+        for node in [
+            n for n in own_nodes(tree) if type(n) is exp.Column and not isinstance(n.this, exp.Star)
+        ]:
+            found = self.find(node)
+            if found is not None:
+                named = self._named(found)
+                node.set("table", named.args.get("table"))
+
+
+def open_rows(
+    select: exp.Select,
+    found: Sequence[Entry],
+    planning: Planning,
+    scope_of: Callable[[OpenRows], Scope],
+    around: Around | None,
+) -> OpenRows:
+    """Join the entries one after the other; ``scope_of`` compiles conditions over those that were joined so far."""
+    if not found:
+        return OpenRows((), (), (), 1, around)
+    first = _source(found[0], planning)
+    rows = OpenRows((first,), first.columns, (), first.rows, around)
+    pool = conjuncts(select.args.get("where"))
+    for entry in found[1:]:
+        rows = _joined(rows, _source(entry, planning), entry, planning, scope_of, pool)
+    return rows
+
+
+def _source(entry: Entry, planning: Planning) -> Source:
+    name = planning.reserve("q")
+    alias = exp.TableAlias(this=exp.to_identifier(name))
+    relation = entry.relation
+    columns: list[OpenColumn]
+    if isinstance(relation, TablePolicy):
+        listed = planning.context.schema.tables[relation.name]
+        columns = [OpenColumn(c.name, _qualified(public_value(c, c.name), name)) for c in listed]
+        item: exp.Expr = exp.Table(this=exp.to_identifier(relation.name, quoted=True), alias=alias)
+        [[size]] = planning.context.facts(f"SELECT count(*) FROM {_quoted(relation.name)}")  # noqa: S608 - quoted
+        return Source(entry.alias, item, _named(columns, entry.names), int(str(size)), None, relation.name)
+    if not isinstance(relation, Open):
+        raise AssertionError("rows of somebody are not open")
+    columns = [
+        replace(c, typed=replace(c.typed, sql=duck.column(f"c{i}", name), presence=None, is_constant=False))
+        for i, c in enumerate(relation.columns)
+    ]
+    item = exp.Subquery(this=relation.query, alias=alias)
+    return Source(
+        entry.alias,
+        item,
+        _named(columns, entry.names),
+        relation.rows,
+        relation.unique,
+        released=relation.released,
+    )
+
+
+def _quoted(name: str) -> str:
+    return duck.text(exp.to_identifier(name, quoted=True))
+
+
+def _qualified(typed: Typed, name: str) -> Typed:
+    sql = typed.sql.copy()
+    for column in sql.find_all(exp.Column):
+        column.set("table", exp.to_identifier(name, quoted=True))
+    return replace(typed, sql=sql)
+
+
+def _named(columns: Sequence[OpenColumn], names: Sequence[str]) -> tuple[OpenColumn, ...]:
+    return tuple(replace(c, name=names[i]) if i < len(names) else c for i, c in enumerate(columns))
+
+
+_KINDS = ("", "INNER", "CROSS", "OUTER")
+
+
+def _joined(
+    rows: OpenRows, source: Source, entry: Entry, planning: Planning, scope_of: Callable[[OpenRows], Scope],
+    pool: Sequence[exp.Expr],
+) -> OpenRows:  # fmt: skip
+    join = entry.join
+    if (
+        join is None
+        or join.args.get("method") not in (None, "NATURAL")
+        or str(join.args.get("kind") or "") not in _KINDS
+    ):
+        raise Unsupported(
+            "this kind of JOIN is not answered",
+            hint="Write the condition: JOIN ... ON a.x = b.x.",
+            position=position(entry.node),
+        )
+    names = [i.name for i in join.args.get("using") or ()]
+    if join.args.get("method") == "NATURAL":
+        names = [c.name for c in rows.visible if any(c.name == o.name for o in source.columns)]
+    side = str(join.args.get("side") or "")
+    both = replace(rows, sources=(*rows.sources, source), visible=(*rows.visible, *source.columns))
+    scope = scope_of(both)
+    alone = OpenRows((source,), source.columns, (), 1)
+    pairs = [(_using(n, rows, entry), _using(n, alone, entry)) for n in names]
+    on = join.args.get("on")
+    conditions = [compare(entry.node, exp.EQ, a.typed, b.typed, scope).sql for a, b in pairs]
+    conditions += [compile_boolean(on, scope).sql] if on is not None else []
+    merged = [_merged(a, b, side, entry, scope) for a, b in pairs]
+    rest = (
+        *(c for c in rows.visible if c.name not in names),
+        *(c for c in source.columns if c.name not in names),
+    )
+    written = [*(conjuncts(exp.Where(this=on)) if on is not None else []), *([] if side else pool)]
+    pairs += [p for p in (_equated(c, both, source) for c in written) if p is not None]
+    size = _size(rows, source, pairs, side, planning)
+    check_join(size, (rows.rows, source.rows), position(entry.node))
+    if conditions:
+        added = exp.Join(this=source.item, side=side or None, on=all_of(conditions))
+    else:
+        added = exp.Join(this=source.item, kind="CROSS")
+        if side:
+            added = exp.Join(this=source.item, side=side, on=exp.true())
+    return replace(both, visible=(*merged, *rest), joins=(*rows.joins, added), rows=size)
+
+
+def _using(name: str, rows: OpenRows, entry: Entry) -> OpenColumn:
+    found = rows.find(exp.column(name))
+    if found is None:
+        raise UndefinedColumn(
+            f'column "{name}" specified in USING clause does not exist on both sides',
+            position=position(entry.node),
+        )
+    return found
+
+
+def _merged(a: OpenColumn, b: OpenColumn, side: str, entry: Entry, scope: Scope) -> OpenColumn:
+    """The one column that USING makes of two."""
+    if side != "FULL":
+        return b if side == "RIGHT" else a
+    forms, shape = unify(entry.node, [a.typed, b.typed], scope)
+    return OpenColumn(a.name, replace(shape, sql=duck.call("coalesce", *forms)))
+
+
+def _equated(node: exp.Expr, both: OpenRows, source: Source) -> tuple[OpenColumn, OpenColumn] | None:
+    """A column of those before and one of the new entry that a condition equates."""
+    node = node.unnest()
+    if type(node) is not exp.EQ:
+        return None
+    sides = [
+        both.find(s.unnest()) if type(s.unnest()) is exp.Column else None
+        for s in (node.this, node.expression)
+    ]
+    own = [any(s is c for c in source.columns) for s in sides]
+    if None in sides or own[0] == own[1]:
+        return None
+    a, b = sides if own[1] else reversed(sides)
+    return (a, b) if a is not None and b is not None else None
+
+
+def _size(
+    rows: OpenRows,
+    source: Source,
+    pairs: Sequence[tuple[OpenColumn, OpenColumn]],
+    side: str,
+    planning: Planning,
+) -> int:
+    """The most rows of the join: each row of one side meets as many as share its values on the other."""
+    size = rows.rows * _most(source, [b for _, b in pairs], planning)
+    if len(rows.sources) == 1:
+        size = min(size, source.rows * _most(rows.sources[0], [a for a, _ in pairs], planning))
+    size += rows.rows if side in ("LEFT", "FULL") else 0
+    return size + (source.rows if side in ("RIGHT", "FULL") else 0)
+
+
+def _most(source: Source, columns: Sequence[OpenColumn], planning: Planning) -> int:
+    """The most rows that share the values of some columns."""
+    places = frozenset(i for i, own in enumerate(source.columns) for c in columns if own is c)
+    if source.unique is not None and source.unique <= places:
+        return 1
+    if not source.table or not places:
+        return source.rows
+    names = planning.context.schema.tables[source.table]
+    keys = ", ".join(_quoted(names[i].name) for i in sorted(places))
+    groups = f"SELECT count(*) AS c FROM {_quoted(source.table)} GROUP BY {keys}"  # noqa: S608 - quoted names
+    [[most]] = planning.context.facts(f"SELECT max(c) FROM ({groups})")  # noqa: S608 - quoted names
+    return int(str(most or 0))

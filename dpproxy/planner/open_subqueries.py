@@ -1,0 +1,82 @@
+"""Subqueries inside expressions where nothing is private any more: single values, IN and EXISTS."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.comparison import compare
+from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Scope
+from dpproxy.analysis.typed import Typed, boolean
+from dpproxy.errors import SyntaxRefused, UnitLost, Unsupported
+from dpproxy.planner.open import Open
+from dpproxy.planner.open_from import Around
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.sources import Env
+
+_AGGREGATE = "Release it first: (SELECT count(*) FROM ... WHERE ...) > 0, or IN (SELECT x FROM ... GROUP BY x HAVING count(*) > 5)."
+
+
+@dataclass(frozen=True, slots=True)
+class Subqueries:
+    """Compiles subqueries; each sees the columns around it."""
+
+    planning: Planning
+    env: Env
+    around: Around
+
+    def compiled(self, node: exp.Expr, scope: Callable[[], Scope]) -> Typed | None:
+        """The value of a subquery, None for other nodes. Raises a ``Refusal``."""
+        match node:
+            case exp.Exists():
+                query = exp.Subquery(this=self._planned(node.this, node).query)
+                return boolean(exp.Exists(this=query.this), nullable=False)
+            case exp.In() if node.args.get("query") is not None:
+                return self._in(node, scope())
+            case exp.Subquery():
+                return self._single(node)
+            case _:
+                return None
+
+    def _planned(self, query: exp.Expr, node: exp.Expr) -> Open:
+        inside = replace(self.env, outer=None, around=self.around)
+        relation = self.env.plan(query, "", self.planning, inside)
+        if not isinstance(relation, Open):
+            raise UnitLost(
+                "a subquery over protected rows is not answered beside what was released",
+                hint=_AGGREGATE,
+                position=position(node),
+            )
+        return relation
+
+    def _single(self, node: exp.Subquery) -> Typed:
+        relation = self._planned(node.this, node)
+        if len(relation.columns) != 1:
+            raise SyntaxRefused("subquery must return only one column", position=position(node))
+        typed = relation.columns[0].typed
+        return replace(
+            typed, sql=exp.Subquery(this=relation.query), nullable=True, is_constant=False, presence=None
+        )
+
+    def _in(self, node: exp.In, scope: Scope) -> Typed:
+        if isinstance(node.this.unnest(), exp.Tuple):
+            raise Unsupported(
+                "IN compares one value here",
+                hint="Write EXISTS (SELECT 1 FROM t WHERE t.a = x AND t.b = y).",
+                position=position(node),
+            )
+        relation = self._planned(node.args["query"].this, node)
+        if len(relation.columns) != 1:
+            raise SyntaxRefused("subquery has too many columns", position=position(node))
+        name = self.planning.reserve("q")
+        column = replace(relation.columns[0].typed, sql=duck.column("c0", name), presence=None)
+        value = compile_expression(node.this, scope)
+        test = compare(node, exp.EQ, value, column, scope).sql.unnest()
+        alias = exp.TableAlias(this=exp.to_identifier(name))
+        listed = exp.Select(
+            expressions=[test.expression], from_=exp.From(this=exp.Subquery(this=relation.query, alias=alias))
+        )
+        return boolean(exp.In(this=test.this, query=exp.Subquery(this=listed)), nullable=True)
