@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import NANO, Account, Debit, format_epsilon, nano_limit
+from dpproxy.accounting.model import NANO, Account, Cost, Debit, format_epsilon, nano_limit
 from dpproxy.errors import BoundsMissing, InvalidParameter, NotGranted
 from dpproxy.pgtypes import Column, Schema
 from dpproxy.plan import Answer, Caller, Notice
@@ -90,7 +90,7 @@ def run_probe(statement: Statement, policy: Policy, schema: Schema, ledger: Ledg
     owner = _owner(fitting, statement.table)
     share = _share(statement.epsilon, len(found))
     limit = None if owner.ceiling is None else nano_limit(owner.ceiling.epsilon)
-    ledger.check([Debit(Account.ceiling(owner.name), limit)], share * len(found))
+    ledger.check([Debit(Account.ceiling(owner.name), limit)], Cost(share * len(found)))
     wide = asked(fitting, table, found.values())
     given = {"dp.epsilon": format_epsilon(share), "dp.confidence": CONFIDENCE}
     cost = 0

@@ -238,7 +238,8 @@ class Engine:
                     raise TypeError("a probe reads protected rows")
                 return plan
 
-            return self._answers.rows(Asking(caller, planned(None), session.cancelled.is_set), planned)
+            rows, cost = self._answers.rows(Asking(caller, planned(None), session.cancelled.is_set), planned)
+            return rows, cost.nano
 
         statement = administration.read(sql, caller)
         return administration.run_probe(statement, self._store.current, self._schema, self._ledger, ask)
@@ -261,9 +262,10 @@ class Engine:
             return again if isinstance(again, Plan) else plan
 
         session = self._session(caller.session)
-        rows, session.last_cost = self._answers.rows(Asking(caller, plan, session.cancelled.is_set), replan)
+        rows, cost = self._answers.rows(Asking(caller, plan, session.cancelled.is_set), replan)
+        session.last_cost = cost.nano
         told = session_settings.notices(settings)
-        notices = (payment.notice(session.last_cost, plan, caller, self._ledger),) if told else ()
+        notices = (payment.notice(cost, plan, caller, self._ledger),) if told else ()
         return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows, notices)
 
     def _plan(

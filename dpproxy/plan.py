@@ -7,6 +7,7 @@ from math import prod
 
 from dpproxy.pgtypes import Column, SqlType
 from dpproxy.policy.model import Scalar
+from udfs.mechanisms.selection import Selection
 from udfs.mechanisms.staircase import Staircase
 from udfs.privacy import Loss
 
@@ -73,10 +74,14 @@ Settings = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class KeySet:
-    """Group columns that vary together, and every tuple of values they can take, in declared order."""
+    """Group columns that vary together, and every tuple of values they can take, in declared order.
+
+    None are listed where they are ``discovered``: those of a part then are one set.
+    """
 
     types: tuple[SqlType, ...]
     rows: tuple[tuple[Scalar | None, ...], ...]
+    discovered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +119,8 @@ class Payer:
     budget_limit: Fraction
     user_limit: Fraction | None
     session_limit: Fraction | None
+    ceiling_delta: Fraction = Fraction(0)
+    budget_delta: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +134,19 @@ class PublicPlan:
     def free(self) -> bool:
         """Running it debits nothing."""
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTable:
+    """A derived table that is built once for a data version and a policy: ``name`` follows from ``sql`` and these.
+
+    ``sql`` is the query that gives its rows; it may take the truncation secret as parameter 1.
+    """
+
+    name: str
+    table: str
+    """The table it is of."""
+    sql: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +175,24 @@ class Part:
     """The source of additive noise, None where there is another or none."""
     inputs: tuple[tuple[int, str], ...] = ()
     """Numbers of parameters, and the statements of one value that give them."""
+    prepares: tuple[PreparedTable, ...] = ()
+    """What ``exact`` reads beside the data, and what may have to be built first."""
     vacuous: bool = False
     """True where nothing is released: the measures are 0 whatever the data, or there are none."""
+    selection: Selection | None = None
+    """Decides which groups are shown, where keys are not public: by the last column of the exact stage."""
+    most: int = 0
+    """The most such groups that an answer can have; how many there are nobody knows."""
+
+    @property
+    def delta(self) -> Fraction:
+        """What the part costs besides its loss."""
+        return Fraction(0) if self.selection is None else self.selection.delta
+
+    @property
+    def discovered(self) -> bool:
+        """True where keys are not public."""
+        return any(k.discovered for k in self.keys)
 
     @property
     def groups(self) -> int:
@@ -203,6 +239,16 @@ class Plan:
     def loss(self) -> Loss:
         """What the statement costs at most: the sum over its parts."""
         return Loss(sum(p.loss.nano for p in self.charged))
+
+    @property
+    def discovered(self) -> bool:
+        """True where keys of a part are not public."""
+        return any(p.discovered for p in self.parts)
+
+    @property
+    def delta(self) -> Fraction:
+        """What the statement costs besides."""
+        return sum((p.delta for p in self.charged), Fraction(0))
 
     @property
     def groups(self) -> int:

@@ -3,6 +3,8 @@
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import ROUND_FLOOR
+from fractions import Fraction
 from typing import assert_never
 
 from dpproxy.accounting import book
@@ -10,13 +12,16 @@ from dpproxy.accounting.chain import Head, Seals
 from dpproxy.accounting.model import (
     MAX_NANO,
     NANO,
+    NO_DELTA,
     Charge,
+    Cost,
     Debit,
     Entry,
     EntryKind,
     Kind,
     Posting,
     Reservation,
+    format_delta,
     format_epsilon,
 )
 from dpproxy.errors import BudgetExceeded, Refusal
@@ -43,10 +48,11 @@ class Batch:
 
     def charge(self, charge: Charge) -> Reservation:
         """Debit every account of the charge, or none: BudgetExceeded names the first limit it passes."""
-        return self._append(EntryKind.CHARGE, charge, charge.nano, self.head.sequence + 1, charge.debits)
+        cost = Cost(charge.nano, charge.delta)
+        return self._append(EntryKind.CHARGE, charge, cost, self.head.sequence + 1, charge.debits)
 
     def adopt(self, origin: int, charge: Charge) -> Reservation | None:
-        """Debit the full loss of the release of ``origin`` to the accounts of ``charge`` it has not cost yet.
+        """Debit the full loss, and delta, of the release of ``origin`` to the accounts of ``charge`` it has not cost yet.
 
         None where the user's own account has paid, or nothing is left to debit.
         """
@@ -60,7 +66,8 @@ class Batch:
         debits = [debit for debit in charge.debits if debit.account not in payers]
         if users[0] in payers or not debits:
             return None
-        return self._append(EntryKind.ADOPT, charge, source.nano, origin, debits)
+        cost = Cost(source.nano, Fraction(source.delta))
+        return self._append(EntryKind.ADOPT, charge, cost, origin, debits)
 
     def keep(self, origin: int, key: bytes, nano: int, payload: bytes) -> None:
         """Store what was released under the charge ``origin``; the first of two stays."""
@@ -72,13 +79,12 @@ class Batch:
         self.kept += len(payload)
 
     def _append(
-        self, kind: EntryKind, charge: Charge, nano: int, origin: int, debits: Sequence[Debit]
+        self, kind: EntryKind, charge: Charge, cost: Cost, origin: int, debits: Sequence[Debit]
     ) -> Reservation:
         debits = sorted(debits, key=lambda debit: _ORDER[debit.account.kind])
-        spent = tuple((debit, book.read_spent(self.connection, debit.account) + nano) for debit in debits)
-        for debit, total in spent:
-            if total > (MAX_NANO if debit.limit is None else debit.limit):
-                raise exceeded(debit, total - nano, nano)
+        before = [(debit, book.read_spent(self.connection, debit.account)) for debit in debits]
+        for debit, spent in before:
+            check(debit, spent, cost)
         entry = Entry(
             sequence=self.head.sequence + 1,
             kind=kind.value,
@@ -88,22 +94,44 @@ class Batch:
             policy_version=charge.policy_version,
             data_version=charge.data_version,
             mechanism=charge.mechanism,
-            nano=nano,
-            delta="0",
+            nano=cost.nano,
+            delta=str(cost.delta),
             rho="0",
             release=charge.release,
             origin=origin,
             label=charge.label,
             note="",
-            postings=tuple(Posting(debit.account, debit.limit, nano) for debit in debits),
+            postings=tuple(
+                Posting(debit.account, debit.limit, cost.nano, str(cost.delta)) for debit in debits
+            ),
         )
         mac = self.seals.entry(self.head.mac, entry)
         book.append(self.connection, entry, mac)
         self.head = replace(self.head, sequence=entry.sequence, at=entry.at, mac=mac)
-        return Reservation(entry, spent)
+        return Reservation(entry, tuple((debit, spent.nano + cost.nano) for debit, spent in before))
 
 
-def exceeded(debit: Debit, spent: int, asked: int) -> Refusal:
+def check(debit: Debit, spent: Cost, asked: Cost) -> None:
+    """Raise ``BudgetExceeded`` where an account that paid ``spent`` cannot pay ``asked``."""
+    if spent.nano + asked.nano > (MAX_NANO if debit.limit is None else debit.limit):
+        raise _exceeded(debit, spent.nano, asked.nano)
+    if asked.delta and debit.delta_limit is not None and spent.delta + asked.delta > debit.delta_limit:
+        raise _exceeded_delta(debit, max(NO_DELTA, debit.delta_limit - spent.delta), asked.delta)
+
+
+def _exceeded_delta(debit: Debit, left: Fraction, asked: Fraction) -> Refusal:
+    hint = "An administrator declares it with LIMIT EPSILON ... DELTA ... and CEILING EPSILON ... DELTA ..."
+    if left:
+        hint = f"ask for less: SET dp.delta = {format_delta(left, ROUND_FLOOR)}"
+    return BudgetExceeded(
+        f"{_limit_name(debit)} has delta {format_delta(left, ROUND_FLOOR)} left, "
+        f"the statement asks for {format_delta(asked)}",
+        detail="Keys that are not public cost delta." if debit.delta_limit else "It has no DELTA.",
+        hint=hint,
+    )
+
+
+def _exceeded(debit: Debit, spent: int, asked: int) -> Refusal:
     """The refusal that names a limit, what is left of it and what was asked."""
     limit = MAX_NANO if debit.limit is None else debit.limit
     left = max(0, limit - spent)

@@ -2,10 +2,11 @@
 
 import sqlite3
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import groupby
 
 from dpproxy.accounting.chain import Head, Mismatch, Seals
-from dpproxy.accounting.model import Account, Entry, Posting, account_of, key_of
+from dpproxy.accounting.model import Account, Entry, Posting, Cost, account_of, key_of
 
 _ENTRY = (
     "sequence, kind, at, who, statement, policy_version, data_version, mechanism, nano, delta, rho, release, "
@@ -42,10 +43,10 @@ def read_mac(connection: sqlite3.Connection, sequence: int) -> bytes | None:
     return None if row is None else bytes(row[0])
 
 
-def read_spent(connection: sqlite3.Connection, account: Account) -> int:
+def read_spent(connection: sqlite3.Connection, account: Account) -> Cost:
     """What an account has paid so far."""
-    row = connection.execute(f"SELECT nano FROM account WHERE {_KEY}", key_of(account)).fetchone()  # noqa: S608
-    return 0 if row is None else int(row[0])
+    row = connection.execute(f"SELECT nano, delta FROM account WHERE {_KEY}", key_of(account)).fetchone()  # noqa: S608
+    return Cost() if row is None else Cost(int(row[0]), Fraction(row[1]))
 
 
 def read_payers(connection: sqlite3.Connection, origin: int) -> frozenset[Account]:
@@ -74,10 +75,14 @@ def append(connection: sqlite3.Connection, entry: Entry, mac: bytes) -> None:
             for at, p in enumerate(entry.postings)
         ],
     )
+    totals = [read_spent(connection, p.account) + Cost(p.nano, Fraction(p.delta)) for p in entry.postings]
     connection.executemany(
-        "INSERT INTO account (kind, name, member, block, window, nano) VALUES (?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT DO UPDATE SET nano = nano + excluded.nano",
-        [(*key_of(p.account), p.nano) for p in entry.postings],
+        "INSERT INTO account (kind, name, member, block, window, nano, delta) VALUES (?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT DO UPDATE SET nano = excluded.nano, delta = excluded.delta",
+        [
+            (*key_of(p.account), total.nano, str(total.delta))
+            for p, total in zip(entry.postings, totals, strict=True)
+        ],
     )
 
 

@@ -7,15 +7,16 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
 from dpproxy.accounting import book, files, schema
-from dpproxy.accounting.batch import exceeded
+from dpproxy.accounting.batch import check
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.database import Database
-from dpproxy.accounting.model import Account, Charge, Debit, Entry, Reservation
+from dpproxy.accounting.model import NO_DELTA, Account, Charge, Cost, Debit, Entry, Reservation
 from dpproxy.accounting.verify import verify
 from dpproxy.accounting.writer import Writer
 from dpproxy.errors import LedgerUnavailable, StartupError
@@ -85,6 +86,10 @@ class Ledger:
 
     def spent(self, account: Account) -> int:
         """What an account has paid so far, nano-epsilon."""
+        return self.paid(account).nano
+
+    def paid(self, account: Account) -> Cost:
+        """What an account has paid so far, delta too."""
         return self.read(lambda connection: book.read_spent(connection, account))
 
     def remaining(self, *debits: Debit) -> int | None:
@@ -94,12 +99,15 @@ class Ledger:
         ]
         return min(left, default=None)
 
-    def check(self, debits: Sequence[Debit], nano: int) -> None:
-        """Raise ``BudgetExceeded`` where these accounts could not pay ``nano`` now; nothing is debited."""
+    def remaining_delta(self, *debits: Debit) -> Fraction | None:
+        """What the tightest of the accounts with a limit of delta has left; None where none has one."""
+        limited = [(debit.delta_limit, debit.account) for debit in debits if debit.delta_limit is not None]
+        return min((max(NO_DELTA, limit - self.paid(a).delta) for limit, a in limited), default=None)
+
+    def check(self, debits: Sequence[Debit], cost: Cost) -> None:
+        """Raise ``BudgetExceeded`` where these accounts could not pay now; nothing is debited."""
         for debit in debits:
-            spent = self.spent(debit.account)
-            if debit.limit is not None and spent + nano > debit.limit:
-                raise exceeded(debit, spent, nano)
+            check(debit, self.paid(debit.account), cost)
 
     def entries(self, who: str | None = None) -> list[Entry]:
         """The ledger in order, of one user or of all."""

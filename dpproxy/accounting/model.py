@@ -1,6 +1,7 @@
 """The values of accounting: who is debited, what a statement costs, what the ledger holds (nano-epsilon)."""
 
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context, Decimal
 from enum import Enum
 from fractions import Fraction
 
@@ -11,6 +12,8 @@ NANO = 1_000_000_000
 
 MAX_NANO = 2**63 - 1
 """The most an account can hold, also where no limit is declared."""
+
+NO_DELTA = Fraction(0)
 
 
 class Kind(Enum):
@@ -62,10 +65,11 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Debit:
-    """An account that pays, and its limit in force now in nano-epsilon; None: recorded without a limit."""
+    """An account that pays, and its limits in force now, in nano-epsilon and of delta; None: recorded without one."""
 
     account: Account
     limit: int | None = None
+    delta_limit: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,7 @@ class Charge:
     Attributes:
         statement: canonical hash, 32 bytes.
         nano: the loss, the same for every account debited.
+        delta: what it costs besides, in every account too.
         debits: at most one per account.
         release: key of the exact stage and the data version, 32 bytes.
         label: a short public description such as ``count, avg(age) by sex on adult``;
@@ -92,16 +97,21 @@ class Charge:
     debits: tuple[Debit, ...]
     release: bytes
     label: str
+    delta: Fraction = NO_DELTA
 
     def __post_init__(self) -> None:
         if not 0 < self.nano <= MAX_NANO:
             raise ValueError("a loss is a positive number of nano-epsilon below 2^63")
+        if not 0 <= self.delta < 1:
+            raise ValueError("delta is from 0 to below 1")
         if len(self.statement) != 32 or len(self.release) != 32:
             raise ValueError("hashes have 32 bytes")
         if len({debit.account for debit in self.debits}) != len(self.debits):
             raise ValueError("an account is debited once per charge")
         if any(debit.limit is not None and not 0 <= debit.limit <= MAX_NANO for debit in self.debits):
             raise ValueError("a limit is from 0 to 2^63 - 1 nano-epsilon")
+        if any(debit.delta_limit is not None and debit.delta_limit < 0 for debit in self.debits):
+            raise ValueError("a limit of delta is not below 0")
         # Text that is not Unicode fails here, in the caller, not in the thread that writes.
         encode(
             self.who,
@@ -170,6 +180,17 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """What is paid, or was so far: nano-epsilon and delta."""
+
+    nano: int = 0
+    delta: Fraction = NO_DELTA
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(self.nano + other.nano, self.delta + other.delta)
+
+
+@dataclass(frozen=True, slots=True)
 class Reservation:
     """A charge that is durable: the data may now be touched.
 
@@ -184,6 +205,11 @@ class Reservation:
     def sequence(self) -> int:
         """The entry's number in the ledger."""
         return self.entry.sequence
+
+    @property
+    def cost(self) -> Cost:
+        """What it debits."""
+        return Cost(self.entry.nano, Fraction(self.entry.delta))
 
     @property
     def remaining(self) -> int | None:
@@ -231,6 +257,19 @@ def format_epsilon(nano: int) -> str:
     """
     whole, rest = divmod(nano, NANO)
     return f"{whole}.{rest:09d}".rstrip("0").rstrip(".")
+
+
+def format_delta(delta: Fraction, rounding: str = ROUND_CEILING) -> str:
+    """A delta for people, to 6 digits, rounded up unless told otherwise.
+
+    Example:
+        >>> format_delta(Fraction(1, 10**8)), format_delta(Fraction(0)), format_delta(Fraction(1, 3))
+        ('1e-8', '0', '0.333334')
+    """
+    shown = Context(prec=6, rounding=rounding).divide(Decimal(delta.numerator), Decimal(delta.denominator))
+    if not shown:
+        return "0"
+    return f"{shown.normalize():f}" if shown >= Decimal("0.0001") else f"{shown.normalize():e}"
 
 
 def nano_limit(epsilon: Fraction) -> int:

@@ -137,13 +137,14 @@ class DuckDB:
         session: str,
         *,
         few: Sequence[SqlType] | None = None,
+        select: Callable[[Exact[pa.RecordBatchReader]], Exact[pa.Table]] | None = None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Exact[pa.Table]:
         """Run one statement of ours; a session runs one at a time.
 
         ``few`` for a statement of few rows: the types of its keys, which stand before its measures; an Arrow table
-        from the engine would take longer. ``cancelled`` is asked once before it starts: an ``interrupt`` from then on
-        is not lost.
+        from the engine would take longer. ``select`` for one of any number of rows: it reads them as they come, and
+        keeps few. ``cancelled`` is asked once before it starts: an ``interrupt`` from then on is not lost.
 
         Errors: ``Cancelled`` after ``interrupt``; ``Internal`` for everything else, without its cause.
         """
@@ -156,10 +157,14 @@ class DuckDB:
             if few is not None:
                 return Exact(_table(cursor.execute(sql, dict(parameters)), few))
             relation = cursor.sql(sql, params=dict(parameters)) if parameters else cursor.sql(sql)
+            if select is not None:
+                return select(Exact(relation.to_arrow_reader(BATCH)))
             return Exact(relation.to_arrow_table())
         except duckdb.InterruptException:
             raise Cancelled("canceling statement due to user request") from None
-        except (duckdb.Error, RuntimeError) as error:
+        except (duckdb.Error, RuntimeError, OSError) as error:
+            if cancelled():  # Arrow's stream has no error of its own for an interrupt
+                raise Cancelled("canceling statement due to user request") from None
             if isinstance(error, duckdb.FatalException | duckdb.InternalException):
                 self._again()
             raise Internal("the statement could not be computed; it stays charged") from None
@@ -187,25 +192,25 @@ class DuckDB:
         cursor = self._connection.cursor()
         with self._lock:
             self._running[session] = cursor
+        watch = threading.Timer(LONGEST_PUBLIC, self.interrupt, (session,))
+        watch.start()
         try:
             return fetch(cursor)
         except duckdb.InterruptException:
             raise Cancelled("canceling statement due to user request") from None
         except duckdb.Error as error:
-        watch = threading.Timer(LONGEST_PUBLIC, self.interrupt, (session,))
-        watch.start()
             if isinstance(error, duckdb.FatalException | duckdb.InternalException):
                 self._again()
+            if "More than one row returned by a subquery" in str(error):
+                raise SeveralRows("more than one row returned by a subquery used as an expression") from None
             raise NumberOutOfRange("a number is out of range, or a function is not defined there") from None
         finally:
+            watch.cancel()
             with self._lock:
                 self._running.pop(session, None)
             cursor.close()
-            if "More than one row returned by a subquery" in str(error):
-                raise SeveralRows("more than one row returned by a subquery used as an expression") from None
 
     def interrupt(self, session: str) -> None:
-            watch.cancel()
         """Stop what a session runs, from any thread; does not wait."""
         with self._lock:
             cursor = self._running.get(session)

@@ -16,7 +16,15 @@ import pyarrow as pa
 import udfs
 from dpproxy.analysis.duck import LOCKED
 from dpproxy.backends.columns import FEW, WHOLE, key_type
-from dpproxy.errors import Cancelled, DivisionByZero, Internal, NumberOutOfRange, Refusal, SeveralRows, TooComplex
+from dpproxy.errors import (
+    Cancelled,
+    DivisionByZero,
+    Internal,
+    NumberOutOfRange,
+    Refusal,
+    SeveralRows,
+    TooComplex,
+)
 from dpproxy.plan import KeySet, Part, Plan
 from udfs.pool import Pool
 from udfs.privacy import Exact, Released
@@ -26,15 +34,15 @@ Relations = list[tuple[Part, Released[pa.Table]]]
 
 LONGEST_ANSWER = 10.0
 """Seconds."""
-_ERRORS: dict[type[duckdb.Error], tuple[type[Refusal], str]] = {
-    duckdb.OutOfRangeException: (NumberOutOfRange, "a number over released values is out of range"),
 MEMORY = "1GB"
 """For the statements over released values of all sessions together."""
 SEVERAL = "more than one row returned by a subquery used as an expression"
+_ERRORS: dict[type[duckdb.Error], tuple[type[Refusal], str]] = {
+    duckdb.OutOfRangeException: (NumberOutOfRange, "a number over released values is out of range"),
     duckdb.ConversionException: (NumberOutOfRange, "a number over released values is out of range"),
+    duckdb.OutOfMemoryException: (TooComplex, "the statement over released values takes too much memory"),
     duckdb.InvalidInputException: (DivisionByZero, "a function over released values is not defined there"),
 }
-    duckdb.OutOfMemoryException: (TooComplex, "the statement over released values takes too much memory"),
 
 
 class Release:
@@ -44,7 +52,8 @@ class Release:
         self._pool = Pool()
         self._lock = threading.Lock()
         self._running: dict[str, duckdb.DuckDBPyConnection] = {}
-        self._connection = duckdb.connect(":memory:", config={**LOCKED, "threads": str(threads), "memory_limit": MEMORY})
+        config = {**LOCKED, "threads": str(threads), "memory_limit": MEMORY}
+        self._connection = duckdb.connect(":memory:", config=config)
         udfs.register(self._connection, self._pool)
         self._connection.execute("SET lock_configuration = true")
 
@@ -52,6 +61,30 @@ class Release:
         """Have the draws ready before data is touched, so that their cost cannot depend on it."""
         if part.mechanism is not None:
             self._pool.prepare(part.mechanism, part.groups)
+        if part.selection is not None:
+            part.selection.keep([1])  # makes its table
+
+    def select(self, part: Part, groups: Exact[pa.RecordBatchReader]) -> Exact[pa.Table]:
+        """The groups whose keys may be shown, by their numbers of units, which are the last column.
+
+        One portion and the groups kept so far are in memory, whatever the number of groups.
+
+        Errors: ``TooComplex`` for more groups than an answer can have: that they are so many is released.
+        """
+        if part.selection is None:
+            raise AssertionError("a part whose keys are declared")
+        kept, shown = [], 0
+        for batch in groups.value:
+            *_, counts = batch.columns
+            chosen = batch.filter(pa.array(part.selection.keep(counts.cast(pa.int64()).to_numpy(zero_copy_only=False))))
+            kept.append(chosen)
+            shown += chosen.num_rows
+            if shown > part.most:
+                raise TooComplex(
+                    f"the statement has more than {part.most} keys to show; it stays charged",
+                    hint="Group by fewer or coarser columns.",
+                )
+        return Exact(pa.Table.from_batches(kept, groups.value.schema))
 
     def draw(self, part: Part, exact: Exact[pa.Table]) -> Released[pa.Table]:
         """The released relation: ordinal ``o``, keys ``k0...``, and the list ``v`` of released measures."""
@@ -61,9 +94,11 @@ class Release:
                 bound, values = _bound("exact", exact.value.to_pylist()[0])
                 [(ordinal, drawn)] = cursor.execute(f"{bound} {part.release}", values).fetchall()
                 return Released(_one_row(ordinal, drawn), part.loss)
-            cursor.register("keys", key_table(part.keys))
             cursor.register("exact", exact.value)
             sql = f"{part.release} ORDER BY o"
+            if part.discovered:
+                return Released(_fetch(cursor, sql), part.loss)
+            cursor.register("keys", key_table(part.keys))
             if part.groups <= FEW:
                 drawn = [row[-1] for row in cursor.execute(sql).fetchall()]
                 table = key_table(part.keys).append_column("v", pa.array(drawn, _MEASURES))
@@ -110,6 +145,7 @@ class Release:
             watch.start()
         try:
             heads, values = _relations(cursor, relations)
+            heads += [_fetched(cursor, index, table) for index, table in enumerate(publics)]
             with_ = f"WITH {', '.join(heads)} " if heads else ""
             rows: list[tuple[object, ...]] = cursor.execute(f"{with_}{sql}", values).fetchall()
         except duckdb.InterruptException:
@@ -134,8 +170,17 @@ class Release:
     def close(self) -> None:
         """Drop the draws and the engine."""
         self._pool.close()
-            heads += [_fetched(cursor, index, table) for index, table in enumerate(publics)]
         self._connection.close()
+
+
+def _refusal(error: duckdb.Error) -> Refusal:
+    if "More than one row returned by a subquery" in str(error):
+        return SeveralRows(SEVERAL, hint="Take one value: SELECT max(x) FROM ..., or LIMIT 1.")
+    kind, message = next(
+        (found for cls, found in _ERRORS.items() if isinstance(error, cls)),
+        (Internal, "the answer could not be computed from the released values"),
+    )
+    return kind(message)
 
 
 def _fetch(cursor: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
@@ -158,6 +203,15 @@ def _relations(cursor: duckdb.DuckDBPyConnection, relations: Relations) -> tuple
     return heads, values
 
 
+def _fetched(cursor: duckdb.DuckDBPyConnection, index: int, table: pa.Table) -> str:
+    """Public rows as the head of a statement; Arrow has no whole numbers of 128 bits, they come as decimals."""
+    cursor.register(f"fetched{index}", table)
+    wide = [field.name for field in table.schema if field.type == WHOLE]
+    whole = ", ".join(f'CAST("{name}" AS HUGEINT) AS "{name}"' for name in wide)
+    replaced = f" REPLACE ({whole})" if wide else ""
+    return f"p{index} AS (SELECT *{replaced} FROM fetched{index})"  # noqa: S608 - names of our own
+
+
 def _bound(name: str, row: Mapping[str, object]) -> tuple[str, list[object]]:
     """A relation of one row of whole numbers, as the head of a statement and the values it is run with."""
     columns = ", ".join(f"CAST(? AS HUGEINT) AS {column}" for column in row)
@@ -166,16 +220,6 @@ def _bound(name: str, row: Mapping[str, object]) -> tuple[str, list[object]]:
 
 def _one_row(ordinal: int, drawn: Sequence[int]) -> pa.Table:
     """The released relation of a statement without keys."""
-def _refusal(error: duckdb.Error) -> Refusal:
-    if "More than one row returned by a subquery" in str(error):
-        return SeveralRows(SEVERAL, hint="Take one value: SELECT max(x) FROM ..., or LIMIT 1.")
-    kind, message = next(
-        (found for cls, found in _ERRORS.items() if isinstance(error, cls)),
-        (Internal, "the answer could not be computed from the released values"),
-    )
-    return kind(message)
-
-
     return pa.table({"o": pa.array([ordinal], pa.int64()), "v": pa.array([drawn], _MEASURES)})
 
 
@@ -196,12 +240,3 @@ def key_table(keys: tuple[KeySet, ...]) -> pa.Table:
 
 
 _MEASURES = pa.list_(WHOLE)
-def _fetched(cursor: duckdb.DuckDBPyConnection, index: int, table: pa.Table) -> str:
-    """Public rows as the head of a statement; Arrow has no whole numbers of 128 bits, they come as decimals."""
-    cursor.register(f"fetched{index}", table)
-    wide = [field.name for field in table.schema if field.type == WHOLE]
-    whole = ", ".join(f'CAST("{name}" AS HUGEINT) AS "{name}"' for name in wide)
-    replaced = f" REPLACE ({whole})" if wide else ""
-    return f"p{index} AS (SELECT *{replaced} FROM fetched{index})"  # noqa: S608 - names of our own
-
-

@@ -45,6 +45,8 @@ class Context:
     losses: tuple[Loss, ...] | None = None
     """The losses of stored releases that the plan's parts shall fit, instead of the statement's own."""
     facts: Facts = _no_facts
+    prepared: dict[str, object] | None = None
+    """None where rows are cut by each statement; otherwise what is known of prepared tables under this policy."""
 
 
 def find_table(table: exp.Table, context: Context) -> TablePolicy:
@@ -101,6 +103,8 @@ def find_payer(tables: Sequence[exp.Table], context: Context) -> tuple[Payer, Bu
         budget.limit,
         budget.user_limit,
         min(limits, default=None),
+        owner.ceiling.delta,
+        budget.delta,
     )
     return payer, budget
 
@@ -159,3 +163,9 @@ def statement_loss(budget: Budget, context: Context) -> Loss:
             hint=f"SET dp.epsilon = {float(budget.max_epsilon):g};",
         )
     return Loss.of(asked)
+
+
+def statement_delta(budget: Budget, context: Context) -> Fraction:
+    """The statement's total delta: dp.delta, else a hundredth of the budget's; 0 where neither is declared."""
+    asked = session.delta(context.settings)
+    return budget.default_delta if asked is None else asked

@@ -108,8 +108,8 @@ def test_another_budget_pays_for_an_adoption_once(batch: Batch, make: Callable[.
         }
         debits = [Debit(accounts.get(d.account.kind, d.account), d.limit) for d in charge.debits]
         assert batch.adopt(paid.sequence, replace(charge, debits=tuple(debits)))
-    assert book.read_spent(batch.connection, Account.budget("students")) == 10
-    assert book.read_spent(batch.connection, Account.ceiling("people")) == 10
+    assert book.read_spent(batch.connection, Account.budget("students")).nano == 10
+    assert book.read_spent(batch.connection, Account.ceiling("people")).nano == 10
 
 
 def test_an_adoption_needs_room_for_the_full_loss(batch: Batch, make: Callable[..., Charge]):
