@@ -36,6 +36,8 @@ class Argument:
     """Of a DOUBLE argument, the steps before they are rounded."""
     distinct: bool = False
     """Each value counts once, whatever the number of rows that hold it."""
+    is_held: bool = False
+    """``sql`` is a column by itself."""
 
     @property
     def width(self) -> int:
@@ -88,6 +90,9 @@ def argument(node: exp.Expr, typed: Typed) -> Argument:
             hint="Bound it: least(greatest(<expression>, <low>), <high>).",
             position=position(node),
         )
+    held = typed.steps
+    if held is not None and held.value is typed.sql:
+        return Argument(held.sql, held.unit, held.low, held.high, typed, is_held=True)
     is_read_clamped = isinstance(node.unnest(), exp.Column)
     if max(abs(typed.low), abs(typed.high)) > LARGEST_REACH:
         raise _too_wide(node)

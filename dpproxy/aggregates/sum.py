@@ -23,7 +23,15 @@ def sum_type(kind: SqlType) -> SqlType:
 
 
 def centred_measure(argument: Argument) -> Measure:
-    """The sum of distances from the middle of the range, in steps."""
+    """The sum of distances from the middle of the range, in steps.
+
+    Of a column that holds steps, the middles are taken from the sum at once: the same whole number, with less work.
+    """
+    if argument.is_held and not argument.distinct and argument.centre:
+        number = exp.Var(this=count_measure(argument.typed).sql)
+        middles = duck.binary(exp.Mul, duck.cast(duck.integer(argument.centre), "HUGEINT"), number)
+        total = duck.binary(exp.Sub, exp.Sum(this=argument.sql), middles)
+        return Measure(duck.text(total), argument.centred_width)
     return Measure(duck.text(exp.Sum(this=argument.each(argument.centred))), argument.centred_width)
 
 

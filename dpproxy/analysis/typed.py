@@ -18,6 +18,18 @@ LARGEST_DOUBLE = Fraction(10) ** 300
 
 
 @dataclass(frozen=True, slots=True)
+class Steps:
+    """A column that holds a number in whole steps of ``unit``: ``sql``, a BIGINT between ``low`` and ``high``."""
+
+    value: exp.Expr
+    """The number itself: only an expression that is this very object has these steps."""
+    sql: exp.Expr
+    unit: Fraction
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
 class Typed:
     """One compiled expression.
 
@@ -47,6 +59,8 @@ class Typed:
     """Bounds of a date, or of a timestamp as ``datetime``; None where unknown."""
     opaque: bool = False
     """Anything its type holds, of any length: it is compared with constants, and nothing else is done with it."""
+    steps: Steps | None = None
+    """Where it is held in whole steps besides. Only of use with the expression it names: rules may copy it along."""
 
     @property
     def is_number(self) -> bool:

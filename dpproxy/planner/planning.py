@@ -1,11 +1,11 @@
 """One pass over one statement: what was found so far, and names that are used once."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.plan import Part
+from dpproxy.plan import Part, PreparedTable
 from dpproxy.planner.access import Context
 from udfs.privacy import Loss
 
@@ -30,6 +30,8 @@ class Planning:
     labels: list[str] = field(default_factory=list)
     inputs: list[str] = field(default_factory=list)
     """Queries of one value over released relations; the parameters of exact stages from $2 on stand for them."""
+    prepares: dict[str, PreparedTable] = field(default_factory=dict)
+    """The prepared tables of the statement by name."""
     _names: set[str] = field(default_factory=set)
 
     def share(self) -> Loss:
@@ -46,7 +48,8 @@ class Planning:
                 part.exact, part.box, part.keys, part.inputs, part.vacuous,
             ):  # fmt: skip
                 return index
-        self.parts.append(part)
+        read = tuple(table for name, table in self.prepares.items() if name in part.exact)
+        self.parts.append(replace(part, prepares=read))
         return len(self.parts) - 1
 
     def take(self, query: str) -> int:

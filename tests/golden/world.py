@@ -18,6 +18,7 @@ from dpproxy.pgtypes import TYPES, Schema
 from dpproxy.plan import Caller, Part, Plan, PublicPlan
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
+from dpproxy.planner.prepared import CATALOG
 from dpproxy.planner.query import plan_query
 from dpproxy.policy.apply import apply
 from dpproxy.policy.model import Exposure, Policy
@@ -54,6 +55,8 @@ class World:
     schema: Schema
     policy: Policy
     rows: dict[str, list[Row]] = field(repr=False)
+    prepared: bool = False
+    """Statements read prepared tables."""
 
     def facts(self, sql: str) -> tuple[Row, ...]:
         """What the planner may read: public tables alone are there."""
@@ -63,7 +66,9 @@ class World:
             for name, rows in self.rows.items():
                 if name in self.policy.tables and self.policy.tables[name].exposure is Exposure.PUBLIC:
                     for row in rows:
-                        connection.execute(f'INSERT INTO "{name}" VALUES ({", ".join("?" for _ in row)})', row)
+                        connection.execute(
+                            f'INSERT INTO "{name}" VALUES ({", ".join("?" for _ in row)})', row
+                        )
             return tuple(connection.execute(sql).fetchall())
 
     def place(self, table: str, column: str) -> int:
@@ -132,7 +137,14 @@ def plan_any(world: World, sql: str, options: dict[str, str] | None = None) -> P
     caller = ANALYST
     if "as" in options:
         caller = replace(caller, roles=frozenset(options["as"].split(",")))
-    context = Context(world.policy, world.schema, caller, settings, facts=world.facts)
+    context = Context(
+        world.policy,
+        world.schema,
+        caller,
+        settings,
+        facts=world.facts,
+        prepared={} if world.prepared else None,
+    )
     return plan_query(accept(parse(sql)), context, parameters(options))
 
 
@@ -148,12 +160,14 @@ class Tables:
 
     def __init__(self, world: World) -> None:
         self._connection = duckdb.connect(":memory:", config={"threads": "2"})
-        self._columns: dict[str, int] = {}
+        self._connection.execute(f"ATTACH ':memory:' AS {CATALOG}")
+        self._prepared: set[str] = set()
         for statement in world.ddl:
             self._connection.execute(statement)
 
     def fill(self, rows: dict[str, list[Row]]) -> None:
-        """Empty every table and insert these rows, in this order."""
+        """Empty every table and insert these rows, in this order; what was prepared of others is built anew."""
+        self._prepared.clear()
         for name, listed in rows.items():
             self._connection.execute(f'DELETE FROM "{name}"')
             if listed:
@@ -168,12 +182,22 @@ class Tables:
         if part.vacuous:
             return dict.fromkeys(every, (0,) * part.measures)
         given = {str(n): v for (n, _), v in zip(part.inputs, values, strict=True)}
+        self.prepare(part, secret)
         cursor = self._connection.execute(part.exact, {**given, **({"1": secret} if part.truncated else {})})
         size = len(part.key_types)
         if part.mechanism is None:  # a histogram: its cells are keys too
             return {row[: size + 1]: (int(row[size + 1]),) for row in cursor.fetchall()}
         found = {row[:size]: tuple(int(m or 0) for m in row[size:]) for row in cursor.fetchall()}
         return {key: found.get(key, (0,) * part.measures) for key in every}
+
+    def prepare(self, part: Part, secret: str) -> None:
+        """Build the derived tables that a part reads."""
+        for table in part.prepares:
+            if table.name not in self._prepared:
+                given = {"1": secret} if "$1" in table.sql else {}
+                target = f"{CATALOG}.main.{table.name}"
+                self._connection.execute(f"CREATE OR REPLACE TABLE {target} AS {table.sql}", given)
+                self._prepared.add(table.name)
 
     def relations(self, plan: Plan) -> Relations:
         """Every part as it would be released without noise."""
@@ -195,9 +219,12 @@ class Tables:
 
     def _sharpest(self, release: Release, part: Part, values: Sequence[object]) -> Released[pa.Table]:
         """An order statistic at an epsilon at which only the nearest cell is drawn."""
-        sharp = re.sub(r"CAST\([0-9.]+ AS DECIMAL\(18,9\)\)", "CAST(999999999 AS DECIMAL(18,9))", part.release)
+        sharp = re.sub(
+            r"CAST\([0-9.]+ AS DECIMAL\(18,9\)\)", "CAST(999999999 AS DECIMAL(18,9))", part.release
+        )
         given = {str(n): v for (n, _), v in zip(part.inputs, values, strict=True)}
         secret = {"1": SECRET} if part.truncated else {}
+        self.prepare(part, SECRET)
         table = self._connection.sql(part.exact, params={**given, **secret}).to_arrow_table()
         return release.draw(replace(part, release=sharp), Exact(table))
 

@@ -1,0 +1,213 @@
+"""Prepared tables: the rows of a protected table as they count, kept beside the data so that no statement cuts them.
+
+Of each unit at most MAX ROWS rows, chosen by the keyed hash of their content; where other tables refer to one of its
+columns, at most one row for each of a unit's values of it. Columns with bounds are held inside them, and numbers as
+whole steps of their lattice besides. What such a table holds follows from the policy alone, and so does its name:
+plans are the same whether it was built yet or not.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeGuard
+
+from sqlglot import exp
+
+from dpproxy.aggregates.argument import argument
+from dpproxy.analysis import duck
+from dpproxy.analysis.domains import read_column
+from dpproxy.analysis.keys import Key, group_key
+from dpproxy.analysis.totality import check_total
+from dpproxy.analysis.typed import Steps, Typed
+from dpproxy.errors import BoundsMissing
+from dpproxy.pgtypes import NUMERIC, Column
+from dpproxy.plan import PreparedTable
+from dpproxy.planner.access import Context
+from dpproxy.planner.fields import Declared, Field, Link
+from dpproxy.planner.owners import is_direct, owned
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.relation import Scan
+from dpproxy.planner.truncation import bounded, truncated
+from dpproxy.policy.model import Between, Domain, TablePolicy, Unit
+
+CATALOG = "dpproxy_prepared"
+"""The database that holds them, attached beside the data."""
+LAYOUT = 1
+"""Goes up when the same policy shall give other tables."""
+NARROW = 2**30
+"""Steps that fit 32 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """A declared column that holds its values inside their bounds already, numeric ones as whole steps."""
+
+    name: str
+    column: Column
+    domain: Domain
+    link: Link | None = None
+    steps: str | None = None
+    """The column that holds the value in whole steps of its lattice."""
+
+    def read(self, node: exp.Column) -> Typed:
+        """The value as it is held."""
+        del node
+        typed, raw = read_column(self.column, self.domain), duck.column(self.column.name)
+        value = duck.cast(raw, "HUGEINT") if _is_decimal(self.column) else raw
+        return replace(typed, sql=value, presence=raw, steps=self._steps(typed, value))
+
+    def _steps(self, typed: Typed, value: exp.Expr) -> Steps | None:
+        if self.steps is None:
+            return None
+        found = argument(duck.column(self.column.name), typed)
+        return Steps(value, duck.cast(duck.column(self.steps), "BIGINT"), found.unit, found.low, found.high)
+
+    def key(self, at: int | None) -> Key:
+        """Exactly the declared values; a row beside them is NULL, which is none of them."""
+        key, typed = group_key(self.column, self.domain, at), self.read(duck.column(self.column.name))
+        # In parentheses: a bare column would be looked up among the declared values again.
+        return replace(key, name=self.name, typed=typed, raw=exp.Paren(this=typed.sql))
+
+    def moved(self, name: str, column: Column) -> Field:
+        """The same values in another column; steps that stood beside it stay behind."""
+        if column.name == self.column.name:
+            return replace(self, name=name, column=column)
+        steps = column.name if self.steps == self.column.name else None
+        return replace(self, name=name, column=column, steps=steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A prepared table: how it is built, the fields of its columns, the column of the unit, and all columns."""
+
+    table: PreparedTable
+    fields: tuple[Field, ...]
+    unit: str | None
+    columns: tuple[str, ...]
+    referred: bool
+    """At most one row of a unit for each value of every column that others refer to."""
+
+
+def prepared_scan(
+    layout: Layout, table: TablePolicy, owner: str, alias: str, planning: Planning, *, lone: bool
+) -> Scan:
+    """The prepared table as an item of FROM, bare where nothing else stands there."""
+    if table.unit is None:
+        raise AssertionError("a protected table has a unit")
+    planning.prepares[layout.table.name] = layout.table
+    item: exp.Expr = exp.table_(layout.table.name, db="main", catalog=CATALOG, quoted=True)
+    names = {name: planning.reserve(name) for name in layout.columns}
+    if not lone or any(name != held for name, held in names.items()):
+        renamed = [duck.named(duck.column(name), held) for name, held in names.items()]
+        select = exp.Select(expressions=renamed, from_=exp.From(this=item))
+        item = exp.Subquery(
+            this=select, alias=exp.TableAlias(this=exp.to_identifier(planning.reserve("t"), quoted=True))
+        )
+    return Scan(
+        alias,
+        item,
+        tuple(_renamed(f, names) for f in layout.fields),
+        table.name,
+        None if layout.unit is None else duck.column(names[layout.unit]),
+        owner,
+        table.unit.max_rows,
+        table.unit.groups,
+        held=True,
+        content=tuple(duck.column(name) for name in names.values()),
+        referred=layout.referred,
+    )
+
+
+def _renamed(field: Field, names: dict[str, str]) -> Field:
+    column = replace(field.column, name=names[field.column.name])
+    if isinstance(field, Mapped):
+        return replace(field, column=column, steps=None if field.steps is None else names[field.steps])
+    return field.moved(field.name, column)
+
+
+def layout_of(table: TablePolicy, fields: Sequence[Field], context: Context) -> Layout | None:
+    """How a protected table is prepared; ``fields`` are those of the table itself, under its own names.
+
+    None where nothing would be gained: every row is a unit, and no column has bounds.
+    """
+    unit, policy = table.unit, context.policy
+    if unit is None or (unit.key is None and not any(_is_mapped(f) for f in fields)):
+        return None
+    columns = tuple(c.name for c in context.schema.tables[table.name])
+    used = set(columns)
+    held: dict[str, exp.Expr] = {}
+    found = tuple(_held(f, held, used) for f in fields)
+    referred = [f.column.name for f in fields if f.link == (table.name, f.name) and f.name != unit.key]
+    source: exp.Expr = exp.Table(this=exp.to_identifier(table.name, quoted=True))
+    resolved = None
+    if unit.key is not None:
+        resolved = _free("unit", used)
+        source = _cut(
+            owned(policy, table, unit, {c: c for c in columns}, resolved), resolved, unit, columns, referred
+        )
+        if is_direct(policy, unit):  # the key itself is the unit
+            resolved = unit.key
+        held.setdefault(resolved, duck.column(resolved))
+    select = exp.Select(expressions=[duck.named(e, n) for n, e in held.items()], from_=exp.From(this=source))
+    sql = duck.text(select)
+    check_total(sql)
+    digest = hashlib.sha256(f"{LAYOUT}/{policy.data_version}/{sql}".encode()).hexdigest()
+    kept = PreparedTable(f"t{digest[:24]}", table.name, sql)
+    return Layout(kept, found, resolved, tuple(held), bool(referred))
+
+
+def _cut(
+    rows: exp.Select, resolved: str, unit: Unit, columns: Sequence[str], referred: Sequence[str]
+) -> exp.Subquery:
+    """At most MAX ROWS rows of each unit, of those with one value that others refer to one."""
+    whose, content = duck.column(resolved), [duck.column(c) for c in columns]
+    source = bounded(rows)
+    for name in sorted(referred):
+        source = bounded(truncated(source, whose, content, 1, within=[duck.column(name)]))
+    return bounded(truncated(source, whose, content, unit.max_rows))
+
+
+def _is_mapped(field: Field) -> TypeGuard[Declared]:
+    """Held inside its bounds; keys stay as they are, for they are compared with each other."""
+    return isinstance(field, Declared) and isinstance(field.domain, Between) and field.link is None
+
+
+def _held(field: Field, held: dict[str, exp.Expr], used: set[str]) -> Field:
+    """The field as the prepared table has it; its columns are added to those that are held."""
+    name = field.column.name
+    if not _is_mapped(field):
+        held[name] = duck.column(name)
+        return field
+    typed = read_column(field.column, field.domain)
+    mapped = Mapped(field.name, field.column, field.domain)
+    try:
+        steps = argument(duck.column(name), typed) if typed.is_number else None
+    except BoundsMissing:  # too wide for exact sums: refused where it is summed
+        steps = None
+    if steps is None:
+        held[name] = typed.sql
+        return mapped
+    is_narrow = max(abs(steps.low), abs(steps.high)) < NARROW
+    whole = duck.cast(steps.sql, "INTEGER") if is_narrow else steps.sql
+    if typed.scale is not None:
+        held[name] = whole if _is_decimal(field.column) else typed.sql
+        return replace(mapped, steps=name)
+    held[name] = typed.sql
+    beside = _free(f"{name}_steps", used)
+    held[beside] = whole
+    return replace(mapped, steps=beside)
+
+
+def _is_decimal(column: Column) -> bool:
+    """Held as a whole number of its last digit."""
+    return column.type.oid == NUMERIC.oid
+
+
+def _free(name: str, used: set[str]) -> str:
+    """A name that no column has, whatever the case of its letters."""
+    found, number, taken = name, 0, {u.lower() for u in used}
+    while found.lower() in taken:
+        number += 1
+        found = f"{name}_{number}"
+    used.add(found)
+    return found
