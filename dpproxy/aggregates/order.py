@@ -6,6 +6,7 @@ error is one of rank: how many rows stand between what is released and the quant
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +21,7 @@ from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import TypeMismatch, UndefinedFunction, Unsupported
+from dpproxy.errors import BoundsMissing, TypeMismatch, UndefinedFunction, Unsupported
 from dpproxy.pgtypes import DATE, FLOAT8, TIMESTAMP, SqlType
 from udfs.mechanisms.quantile import Quantile
 
@@ -76,6 +77,13 @@ class OrderStatistic:
         steps = duck.binary(exp.Add, steps, duck.integer(self.argument.low))
         top = duck.integer(self.argument.high)
         inside = duck.cast(duck.call("least", steps, duck.cast(top, "HUGEINT")), "HUGEINT")
+        first = self.argument.typed.first
+        if first is not None and self.type.oid == DATE.oid:
+            days = duck.cast(inside, "INTEGER")
+            return Typed(duck.binary(exp.Add, duck.constant(_day(first)), days), DATE, nullable=False)
+        if first is not None and self.type.oid == TIMESTAMP.oid:
+            since = duck.binary(exp.Add, inside, duck.integer(_micros(first)))
+            return Typed(duck.call("make_timestamp", duck.cast(since, "BIGINT")), TIMESTAMP, nullable=False)
         scale = self.argument.typed.scale
         if not self.is_double and scale is not None:
             return Typed(inside, self.type, scale, nullable=False)
@@ -116,29 +124,54 @@ def _fraction(node: exp.Expr, scope: Scope) -> Fraction:
     return fraction
 
 
-def _statistic(
-    node: exp.Expr, operand: exp.Expr, fraction: Fraction, scope: Scope, condition: Condition | None
-) -> tuple[Argument, Fraction]:
-    typed = number(plain_operand(node, operand), scope)
-    if typed.type.oid in (DATE.oid, TIMESTAMP.oid):
+def _operand(
+    node: exp.Expr, operand: exp.Expr, scope: Scope, condition: Condition | None, *, dates: bool
+) -> Argument:
+    """The argument on a lattice: of dates, days or microseconds from the first one that is declared."""
+    typed = kept(number(plain_operand(node, operand), scope), compiled(condition))
+    if typed.type.oid not in (DATE.oid, TIMESTAMP.oid):
+        return argument(operand, typed)
+    if not dates:
         raise TypeMismatch(
             f"{name_of(node)} of a {typed.type.name} is not answered",
-            hint="Ask it of a number: extract(year from x).",
+            hint="percentile_disc(0.5) WITHIN GROUP (ORDER BY x) is, and so are min(x) and max(x).",
             position=position(node),
         )
-    return argument(operand, kept(typed, compiled(condition))), fraction
+    if typed.first is None or typed.last is None:
+        raise BoundsMissing(
+            "the argument of the aggregate has no bounds",
+            hint="An administrator declares them: SET PRIVACY DOMAIN BETWEEN ... AND ...;",
+            position=position(node),
+        )
+    if typed.type.oid == DATE.oid:
+        steps = duck.cast(duck.binary(exp.Sub, typed.sql, duck.constant(_day(typed.first))), "BIGINT")
+        high = (_day(typed.last) - _day(typed.first)).days
+    else:
+        steps = duck.binary(exp.Sub, duck.call("epoch_us", typed.sql), duck.integer(_micros(typed.first)))
+        high = _micros(typed.last) - _micros(typed.first)
+    inside = duck.clamp(steps, duck.integer(0), duck.integer(high))
+    return Argument(exp.Paren(this=inside), Fraction(1), 0, high, typed)
+
+
+def _day(moment: date) -> date:
+    return moment.date() if isinstance(moment, datetime) else moment
+
+
+def _micros(moment: date) -> int:
+    at = moment if isinstance(moment, datetime) else datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001
+    return (at - datetime(1970, 1, 1)) // timedelta(microseconds=1)  # noqa: DTZ001 - of a type without zone
 
 
 def extreme(node: Any, scope: Scope, _: object, condition: Condition | None = None) -> OrderStatistic:  # noqa: ANN401
     """MIN and MAX."""
     top = type(node) is exp.Max
-    found, fraction = _statistic(node, node.this, Fraction(int(top)), scope, condition)
-    return OrderStatistic(name_of(node), found, fraction.numerator, 1, found.typed.scale is None)
+    found = _operand(node, node.this, scope, condition, dates=True)
+    return OrderStatistic(name_of(node), found, int(top), 1, found.typed.scale is None)
 
 
 def median(node: Any, scope: Scope, _: object, condition: Condition | None = None) -> OrderStatistic:  # noqa: ANN401
     """MEDIAN."""
-    found, _half = _statistic(node, node.this, Fraction(1, 2), scope, condition)
+    found = _operand(node, node.this, scope, condition, dates=False)
     return OrderStatistic("median", found, 1, 2, is_double=True)
 
 
@@ -154,6 +187,6 @@ def percentile(node: Any, scope: Scope, _: object, condition: Condition | None =
     fraction = _fraction(call.this, scope)
     if ordered.args.get("desc"):
         fraction = 1 - fraction
-    found, fraction = _statistic(call, ordered.this, fraction, scope, condition)
+    found = _operand(call, ordered.this, scope, condition, dates=type(call) is exp.PercentileDisc)
     is_double = type(call) is exp.PercentileCont or found.typed.scale is None
     return OrderStatistic(name_of(call), found, fraction.numerator, fraction.denominator, is_double)

@@ -89,7 +89,7 @@ def _merged(
 def _kept(sql: str, by_node: ByNode, sets: tuple[KeySet, ...], place: int) -> tuple[KeySet, ...]:
     found = sets[place]
     start = sum(len(s.types) for s in sets[:place])
-    keys = {i: k for i, k in by_node.values()}
+    keys = dict(by_node.values())
     inputs = {
         f"b{start + n}": input_of(keys[start + n].typed, tuple(row[n] for row in found.rows))
         for n in range(len(found.types))
