@@ -54,7 +54,7 @@ def _together(found: Found, rows: Rows) -> dict[exp.Expr, Group]:
     nodes: dict[frozenset[str], tuple[list[exp.Expr], Component]] = {}
     for node in found:
         for scan, field in rows.candidates(node) if type(node) is exp.Column else ():
-            if isinstance(field, Public):
+            if isinstance(field, Public) and scan.owner is None:
                 connected = component(scan, rows)
                 nodes.setdefault(connected.names, ([], connected))[0].append(node)
     return {n: (listed, partial(tuples, connected)) for listed, connected in nodes.values() for n in listed}
