@@ -54,7 +54,7 @@ def _create(connection: duckdb.DuckDBPyConnection, function: Function, run: Call
         connection.create_function(
             function.name,
             run,
-            list(function.types),
+            list(function.types) or None,
             function.returns,
             type=PythonUDFType.ARROW,
             null_handling=FunctionNullHandling.SPECIAL,

@@ -65,7 +65,7 @@ def test_answers(connection: duckdb.DuckDBPyConnection, call: str, answer: objec
         ("dp_count(77123, NULL)", "epsilon must be at least 0.001"),
         ("dp_sum(77123, -1, 1)", "a sensitivity must be a whole number"),
         ("dp_sum(77123, NULL, 1)", "every row needs a list of sensitivities"),
-        ("dp_release([77123], NULL, 1)", "every row needs a list of sensitivities"),
+        ("dp_release([77123], NULL::HUGEINT[], 1)", "every row needs a list of sensitivities"),
         ("dp_release([77123], [], 1)", "every row needs a list of sensitivities"),
         ("dp_release([77123], [1, 2], 1)", "as many values as sensitivities"),
         ("dp_release([77123], [170141183460469231731687303715884105727], 1)", "a sensitivity must be"),
@@ -78,7 +78,7 @@ def test_answers(connection: duckdb.DuckDBPyConnection, call: str, answer: objec
         ("dp_sum(77123.5, -1.5, 1)", "a sensitivity must be a finite number"),
         ("dp_sum(77123.5, 'nan'::DOUBLE, 1)", "a sensitivity must be a finite number"),
         ("dp_laplace(77123.5, 'inf'::DOUBLE, 1)", "a sensitivity must be a finite number"),
-        ("dp_release([77123.5], NULL, 1)", "every row needs a list of sensitivities"),
+        ("dp_release([77123.5], NULL::DOUBLE[], 1)", "every row needs a list of sensitivities"),
         ("dp_half_width(1, 1, 1.5)", "confidence must be between 0 and 1"),
         ("dp_half_width(1, 1, NULL)", "confidence must be between 0 and 1"),
     ],
@@ -92,7 +92,8 @@ def test_wrong_parameters_say_so_without_a_value(
 
 
 @pytest.mark.parametrize(
-    "call", ["dp_count(3.5, 1.0)", "dp_count(3, 1e0)", "dp_sum('3', 1, 1)", "dp_gaussian(true, 1, 1)"]
+    "call",
+    ["dp_count(3.5, 1.0)", "dp_count(3, 1e0)", "dp_sum('3'::VARCHAR, 1, 1)", "dp_gaussian(true, 1, 1)"],
 )
 def test_nothing_is_rounded_in_silence(connection: duckdb.DuckDBPyConnection, call: str):
     with pytest.raises(duckdb.BinderException):

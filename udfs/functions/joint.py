@@ -1,17 +1,25 @@
-"""Lists of numbers released with one joint draw of noise a row, whatever the mechanism."""
+"""Lists of numbers released with one joint draw of noise a row, whatever the mechanism.
+
+No number is ever cast by SQL to a type that may not hold it: such a cast quotes the number where it fails, and
+rounds it where it does not. DuckDB does not know the type of ``sum(x)`` where it chooses among the overloads of a
+macro, and puts casts to the types of the chosen one: so no argument that holds a number has a type there. The type
+is found later and by DuckDB itself, from ``number // 1::HUGEINT``: HUGEINT for whole numbers, DOUBLE for others, an
+error without a value for text. The quotient is never computed: ``cast_to_type`` reads its type alone.
+"""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from udfs import arrow
 from udfs.functions import parameters
-from udfs.functions.lattice import DOUBLES, INTEGERS, Lattice
-from udfs.functions.model import SYSTEM, Function
+from udfs.functions.lattice import DOUBLES, INTEGERS, Lattice, upwards
+from udfs.functions.model import Function
 from udfs.pool import Pool
 from udfs.privacy import InvalidMechanism, Mechanism
 from udfs.randomness import Integers
@@ -51,7 +59,29 @@ def release(
     loss: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
     """Add a joint draw to each row's list; parameters are checked and noise drawn before values are read."""
-    sensitivities = arrow.read(widths)
+    return _release(pool, kind, lattice, values, arrow.read(widths), loss)
+
+
+def release_any(pool: Pool, kind: Kind, values: Any, widths: Any, loss: Any) -> Any:  # noqa: ANN401
+    """The same for lists of either type, with whole sensitivities; what is released is returned as text."""
+    column, sensitivities = arrow.single(values), arrow.read(widths)
+    if pa.types.is_floating(column.type.value_type):
+        doubles = column.cast(pa.list_(pa.float64()))  # of FLOAT, which never fails
+        sensitivities = replace(sensitivities, pairs=upwards(sensitivities.pairs))
+        released = _release(pool, kind, DOUBLES, doubles, sensitivities, loss)
+    else:
+        released = _release(pool, kind, INTEGERS, column, sensitivities, loss)
+    return released.cast(pa.list_(pa.string()))
+
+
+def _release(
+    pool: Pool,
+    kind: Kind,
+    lattice: Lattice,
+    values: Any,  # noqa: ANN401
+    sensitivities: arrow.Lists,
+    loss: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401
     lengths = sensitivities.lengths
     if sensitivities.holes or (sensitivities.length < 1 and not (sensitivities.valid & (lengths > 0)).all()):
         raise InvalidMechanism("every row needs a list of sensitivities, none of them NULL")
@@ -104,36 +134,56 @@ def _groups(widths: arrow.Lists, nano: NDArray[np.uint64], best: Best, lattice: 
 
 def lists(pool: Pool, kind: Kind, name: str, loss: str, does: str) -> tuple[Function, ...]:
     """Return ``name`` over lists of whole numbers and over lists of DOUBLE; ``loss`` names its parameter."""
-    arguments = f"numbers HUGEINT[], sensitivities HUGEINT[], {loss} {parameters.EPSILON}"
     rule = "NULL counts as 0, the sum of no rows, and so does a number of sensitivity 0"
+    rest = f"{loss} {parameters.EPSILON}"
     return (
-        _arrow(pool, kind, INTEGERS, name, arguments, f"{does}; {rule}"),
-        _arrow(pool, kind, DOUBLES, f"_{name}_doubles", "", ""),
+        Function(f"_{name}_doubles", "", "DOUBLE[]", "", *_arrow(pool, kind, DOUBLES)),
+        Function(f"_{name}_any", "", "VARCHAR[]", "", (), partial(release_any, pool, kind)),
         Function(
             name,
-            arguments.replace("HUGEINT", "DOUBLE"),
+            f"numbers, sensitivities DOUBLE[], {rest}",
             "DOUBLE[]",
             f"{does}, on a lattice of at least 2^30 steps per sensitivity; {rule}, and so does NaN",
             body=f"_{name}_doubles(numbers, sensitivities, {loss})",
+        ),
+        Function(
+            name,
+            f"numbers, sensitivities HUGEINT[], {rest}",
+            "HUGEINT[]",
+            f"{does}; {rule}; DOUBLE[] where the numbers are not whole",
+            *_arrow(pool, kind, INTEGERS),
+            body=_typed(f"_{name}_any({{}}, sensitivities, {loss})", "numbers", "[numbers[1] // 1::HUGEINT]"),
         ),
     )
 
 
 def singles(name: str, lists: str, loss: str, does: str) -> tuple[Function, ...]:
     """Return ``name`` over one whole number and over one DOUBLE, by way of the functions over ``lists``."""
-    return tuple(
+    rest = f"{loss} {parameters.EPSILON}"
+    body = f"_{lists}_any([{{}}], [sensitivity], {loss})[1]"
+    return (
         Function(
             name,
-            f"number {lattice.type}, sensitivity {lattice.type}, {loss} {parameters.EPSILON}",
-            lattice.type,
+            f"number, sensitivity DOUBLE, {rest}",
+            "DOUBLE",
             does,
-            body=f"{function}([number], [sensitivity], {loss})[1]",
-        )
-        for lattice, function in ((INTEGERS, f"{SYSTEM}{lists}"), (DOUBLES, f"_{lists}_doubles"))
+            body=f"_{lists}_doubles([number], [sensitivity], {loss})[1]",
+        ),
+        Function(
+            name,
+            f"number, sensitivity HUGEINT, {rest}",
+            "HUGEINT",
+            f"{does}; DOUBLE where the number is not whole",
+            body=_typed(body, "number", "number // 1::HUGEINT"),
+        ),
     )
 
 
-def _arrow(pool: Pool, kind: Kind, lattice: Lattice, name: str, arguments: str, does: str) -> Function:
+def _typed(call: str, argument: str, kind: str) -> str:
+    """A call that takes and returns the type of ``kind``, an expression that is not computed."""
+    return f"cast_to_type({call.format(f'cast_to_type({argument}, {kind})')}, {kind})"
+
+
+def _arrow(pool: Pool, kind: Kind, lattice: Lattice) -> tuple[tuple[str, ...], Callable[..., Any]]:
     column = f"{lattice.type}[]"
-    run = partial(release, pool, kind, lattice)
-    return Function(name, arguments, column, does, (column, column, parameters.EPSILON), run)
+    return (column, column, parameters.EPSILON), partial(release, pool, kind, lattice)

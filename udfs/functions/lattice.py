@@ -18,6 +18,7 @@ from udfs.privacy import InvalidMechanism
 _STEPS: Final = 31
 _WORD: Final = 2.0**64
 _FAR: Final = 1e38
+_EXACT: Final = 2.0**53
 
 Doubles = NDArray[np.float64]
 
@@ -45,6 +46,16 @@ def _as_they_are(values: arrow.Pairs, _: arrow.Pairs) -> arrow.Pairs:
 
 def _doubles(pairs: arrow.Pairs) -> Doubles:
     return np.ascontiguousarray(pairs[..., 0]).view(np.float64)
+
+
+def upwards(pairs: arrow.Pairs) -> arrow.Pairs:
+    """Return sensitivities in whole numbers as DOUBLE, never below them; what is negative as -1."""
+    high = pairs[..., 1].view(np.int64)
+    near = high.astype(np.float64) * _WORD + pairs[..., 0].astype(np.float64)
+    above = np.where(near < _EXACT, near, np.nextafter(near, np.inf))
+    result = np.zeros_like(pairs)
+    result[..., 0] = np.where(high < 0, -1.0, above).view(np.uint64)
+    return result
 
 
 def _shift(widths: arrow.Pairs) -> NDArray[np.int32]:

@@ -12,6 +12,12 @@ from udfs.mechanisms import Staircase
 from udfs.pool import Pool
 
 KIND: Final = Kind(Staircase.best)
+# Within 128 bits whatever they are given, since an overflow quotes both.
+_INSIDE: Final = (
+    "least(greatest(cast_to_type(released, released // 1::HUGEINT), "
+    f"{-arrow.LARGEST}::HUGEINT), {arrow.LARGEST}::HUGEINT)"
+)
+_HALF: Final = f"least(dp_half_width(sensitivity, epsilon, confidence), {7 * 10**37}::HUGEINT)"
 _ONE: Final = f"sensitivity HUGEINT, epsilon {parameters.EPSILON}"
 
 
@@ -45,7 +51,7 @@ def functions(pool: Pool) -> tuple[Function, ...]:
         ),
         Function(
             "dp_count",
-            f"n HUGEINT, epsilon {parameters.EPSILON}",
+            f"n, epsilon {parameters.EPSILON}",
             "HUGEINT",
             "a count with noise, where one unit changes it by at most 1",
             body=f"{SYSTEM}dp_release([n], [1], epsilon)[1]",
@@ -74,10 +80,9 @@ def functions(pool: Pool) -> tuple[Function, ...]:
         ),
         Function(
             "dp_interval",
-            f"released HUGEINT, {_ONE}, confidence DOUBLE",
+            f"released, {_ONE}, confidence DOUBLE",
             "STRUCT(low HUGEINT, high HUGEINT)",
             "what dp_sum was given lies in this interval around what it returned, with that confidence",
-            body="struct_pack(low := released - dp_half_width(sensitivity, epsilon, confidence), "
-            "high := released + dp_half_width(sensitivity, epsilon, confidence))",
+            body=f"struct_pack(low := {_INSIDE} - {_HALF}, high := {_INSIDE} + {_HALF})",
         ),
     )

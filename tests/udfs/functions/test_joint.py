@@ -5,7 +5,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from udfs.functions.joint import lists, release, singles
+from udfs.functions.joint import lists, release, release_any, singles
 from udfs.functions.lattice import DOUBLES, INTEGERS, Lattice
 from udfs.functions.staircase import KIND
 from udfs.pool import Pool
@@ -30,11 +30,26 @@ def test_rows_of_many_parameters():
         assert row == pytest.approx(exact, abs=1e-5)  # a false alarm has a probability below 1e-15
 
 
+def test_numbers_of_any_type_come_back_as_text():
+    widths, loss = (
+        pa.array([[3, 2**53 + 1]], pa.list_(pa.decimal128(38, 0))),
+        pa.array([Decimal(200)], EPSILON),
+    )
+    for element in (pa.decimal128(38, 0), pa.float64(), pa.float32()):
+        values = pa.array([[5, 0]], pa.list_(element))
+        [[near, far]] = release_any(Pool(), KIND, values, widths, loss).to_pylist()
+        # False alarms have probabilities below 1e-40.
+        assert abs(Decimal(near) - 5) <= 3
+        assert abs(Decimal(far)) <= 2**54
+        assert pa.types.is_floating(element) or Decimal(near) == int(near)
+
+
 def test_the_overloads_of_a_name():
     found = lists(Pool(), KIND, "dp_x", "epsilon", "noise")
     assert [(f.name, f.returns, f.run is None) for f in found] == [
-        ("dp_x", "HUGEINT[]", False),
         ("_dp_x_doubles", "DOUBLE[]", False),
+        ("_dp_x_any", "VARCHAR[]", False),
         ("dp_x", "DOUBLE[]", True),
+        ("dp_x", "HUGEINT[]", False),
     ]
-    assert [f.returns for f in singles("dp_x", "dp_x", "epsilon", "noise")] == ["HUGEINT", "DOUBLE"]
+    assert [f.returns for f in singles("dp_x", "dp_x", "epsilon", "noise")] == ["DOUBLE", "HUGEINT"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from udfs import arrow
-from udfs.functions.lattice import DOUBLES, INTEGERS
+from udfs.functions.lattice import DOUBLES, INTEGERS, upwards
 from udfs.privacy import InvalidMechanism
 
 
@@ -95,3 +95,11 @@ def test_whole_numbers_are_what_they_are():
     assert INTEGERS.widths(arrow.from_integers([0, 10**30])) == (0, 10**30)
     assert INTEGERS.steps(values, values) is values
     assert INTEGERS.numbers(values, values) is values
+
+
+@given(st.integers(-(2**127), 2**127 - 1))
+def test_a_whole_sensitivity_is_never_above_what_it_becomes(number: int):
+    [low, high] = upwards(arrow.from_integers([number]))[0]
+    found = Fraction(float(np.uint64(low).view(np.float64)))
+    assert high == 0
+    assert found == -1 if number < 0 else number <= found <= number * (1 + Fraction(1, 2**51))

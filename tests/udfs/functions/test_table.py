@@ -26,4 +26,4 @@ def test_every_function_is_there_and_says_what_it_does():
         ).fetchall()
     shown = [f for f in functions(Pool()) if not f.name.startswith("_")]
     assert {row[0] for row in found} == {f.name for f in shown}
-    assert all(f.does and (f.run is None) == bool(f.body) for f in shown)
+    assert all(f.does and (f.run is not None or f.body) for f in shown)
