@@ -93,7 +93,7 @@ def _arithmetic(rule: Callable[[Any, Typed, Typed, Scope], Typed]) -> Rule:
 
 def _sum(node: exp.Binary, scope: Scope) -> Typed:
     """``+`` and ``-``: of numbers, or of dates, days and intervals."""
-    left, right = node.this.unnest(), node.expression.unnest()
+    left, right = _bare(node.this), _bare(node.expression)
     if isinstance(right, exp.Interval):
         return dates.add_interval(node, compile_expression(left, scope), right, scope)
     if isinstance(left, exp.Interval) and isinstance(node, exp.Add):
@@ -103,6 +103,13 @@ def _sum(node: exp.Binary, scope: Scope) -> Typed:
         return dates.arithmetic(node, a, b, scope)
     a, b = _numbers(node, a, b, scope)
     return arithmetic.simple(node, a, b, scope)
+
+
+def _bare(node: exp.Expr) -> exp.Expr:
+    """Without parentheses; a subquery's own are part of it."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
 
 
 def _numbers(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> tuple[Typed, Typed]:

@@ -22,7 +22,7 @@ from dpproxy.errors import (
     Unsupported,
     WindowMisplaced,
 )
-from dpproxy.pgtypes import FLOAT8, INT4, INT8, NUMERIC, TEXT, UNKNOWN
+from dpproxy.pgtypes import FLOAT8, INT4, INT8, TEXT, UNKNOWN
 
 Over = Callable[[exp.Expr], exp.Expr]
 """Puts OVER (...) behind a call."""
@@ -75,7 +75,7 @@ def refuse_windows(clause: exp.Expr | None, name: str) -> None:
             continue
         raise WindowMisplaced(
             f"window functions are not allowed in {name}",
-            hint="Compute it in a subquery: SELECT ... FROM (SELECT ..., rank() OVER (...) AS r FROM ...) AS t WHERE r = 1",
+            hint="Compute it in a subquery: SELECT ... FROM (SELECT ..., rank() OVER (...) AS r ...) AS t WHERE r = 1",
             position=position(found),
         )
 
@@ -231,7 +231,7 @@ def _nth(node: exp.NthValue, scope: Scope) -> Typed:
 
 
 def _shifted(name: str) -> Rule:
-    """LAG and LEAD: by a constant number of rows, 1 unless given; beyond the partition is a default, NULL unless given."""
+    """LAG and LEAD: by a constant number of rows, 1 unless given; a default, or NULL, beyond the partition."""
 
     def apply(node: exp.Expr, scope: Scope) -> Typed:
         value = compile_expression(node.this, scope)

@@ -52,7 +52,7 @@ class Release:
         self._pool = Pool()
         self._lock = threading.Lock()
         self._running: dict[str, duckdb.DuckDBPyConnection] = {}
-        config = {**LOCKED, "threads": str(threads), "memory_limit": MEMORY}
+        config: dict[str, str | bool | int | float | list[str]] = {**LOCKED, "threads": str(threads), "memory_limit": MEMORY}
         self._connection = duckdb.connect(":memory:", config=config)
         udfs.register(self._connection, self._pool)
         self._connection.execute("SET lock_configuration = true")

@@ -13,12 +13,13 @@ from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import AmbiguousColumn, InvalidParameter, SyntaxRefused, TooComplex, Unsupported
+from dpproxy.errors import AmbiguousColumn, InvalidParameter, SyntaxRefused, Unsupported
 from dpproxy.pgtypes import INT8, TEXT, UNKNOWN
 from dpproxy.plan import ColumnError
 from dpproxy.planner.open import OpenColumn
 from dpproxy.planner.open_limits import check_answer
 from dpproxy.planner.released import ReleasedScope
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -39,7 +40,9 @@ def output_name(node: exp.Expr) -> str:
         case exp.Dot():
             return str(node.expression.this).lower()
         case exp.Case():
-            default = output_name(node.args["default"]) if node.args.get("default") is not None else "?column?"
+            default = (
+                output_name(node.args["default"]) if node.args.get("default") is not None else "?column?"
+            )
             return default if default != "?column?" else "case"
         case exp.Filter() | exp.Window() | exp.WithinGroup():
             return output_name(node.this)
@@ -95,7 +98,9 @@ def answer(select: exp.Select, scope: ReleasedScope, *, clamp: bool, intervals: 
     listed = items(select)
     raw = [compile_expression(i.node, scope.scope()) for i in listed]
     values = [_finished(v, scope, i.node) for i, v in zip(listed, raw, strict=True)]
-    columns = [_column(n, i, v, scope, clamp=clamp) for n, (i, v) in enumerate(zip(listed, values, strict=True))]
+    columns = [
+        _column(n, i, v, scope, clamp=clamp) for n, (i, v) in enumerate(zip(listed, values, strict=True))
+    ]
     columns = [replace(c, literal=_literal(v)) for c, v in zip(columns, raw, strict=True)]
     if intervals:
         for item in listed:
@@ -107,24 +112,12 @@ def answer(select: exp.Select, scope: ReleasedScope, *, clamp: bool, intervals: 
     return Answer(tuple(columns), tuple(values), tuple(order), condition)
 
 
-def limits(select: exp.Select, query: exp.Query, scope: Scope) -> None:
+def limits(select: exp.Expr, query: exp.Query, scope: Scope) -> None:
     """Put LIMIT and OFFSET, as whole numbers, on a query of our own."""
     for name in ("limit", "offset"):
         clause = select.args.get(name)
         if clause is not None:
             query.set(name, type(clause)(expression=duck.integer(row_number(clause, scope))))
-
-
-def _check_size(select: exp.Select, values: Sequence[Typed], scope: ReleasedScope) -> None:
-    """Refuse an answer that would not fit: a free one could be asked for again and again."""
-    groups = scope.groups
-    width = sum(32 if value.longest is None else value.longest + 8 for value in values)
-    if groups * width > LARGEST_ANSWER:
-        raise TooComplex(
-            f"the answer would have {groups} rows and more than {LARGEST_ANSWER} characters",
-            hint="Select fewer columns, or group by fewer or coarser ones.",
-            position=position(select),
-        )
 
 
 def _finished(value: Typed, scope: ReleasedScope, node: exp.Expr) -> Typed:

@@ -57,7 +57,7 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
     if len(sets) > 1 and any(type(n) is exp.Window for e in select.expressions for n in own_nodes(e)):
         raise Unsupported(
             "window functions beside grouping sets are computed in an outer query",
-            hint="SELECT *, rank() OVER (ORDER BY n DESC) FROM (SELECT x, count(*) AS n FROM ... GROUP BY ROLLUP (x)) AS t",
+            hint="SELECT *, rank() OVER (ORDER BY n) FROM (SELECT x, count(*) AS n ... GROUP BY ROLLUP (x)) AS t",
             position=position(select),
         )
     branches = [block.branch(nodes) for nodes in sets]
@@ -70,8 +70,9 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
     limit = select.args.get("limit")
     most = sum(b.scope.groups for b in branches)
     most = most if limit is None else min(most, row_number(limit, branches[0].scope.scope()))
+    empty, unique = has_no_rows(select), _unique(select, sets)
     return Open(
-        query, branches[0].answer.columns, True, most, has_no_rows(select), is_single, _unique(select, sets)
+        query, branches[0].answer.columns, released=True, rows=most, empty=empty, single=is_single, unique=unique
     )
 
 

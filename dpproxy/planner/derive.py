@@ -130,7 +130,7 @@ def expanded(select: exp.Select, rows: Rows) -> list[Item]:
     return found
 
 
-def refuse_cut(select: exp.Query) -> None:
+def refuse_cut(select: exp.Expr) -> None:
     """LIMIT and OFFSET over rows would let one row decide about others."""
     for name in ("limit", "offset"):
         clause = select.args.get(name)

@@ -13,11 +13,11 @@ from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import AmbiguousColumn, UndefinedColumn, UndefinedTable, Unsupported
 from dpproxy.planner.conditions import conjuncts
-from dpproxy.planner.open import Open, OpenColumn
+from dpproxy.planner.open import OpenColumn
 from dpproxy.planner.open_limits import check_join
 from dpproxy.planner.owners import all_of
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.relation import own_nodes
+from dpproxy.planner.relation import Scan, own_nodes
 from dpproxy.planner.scans import public_value
 from dpproxy.planner.sources import Entry
 from dpproxy.policy.model import TablePolicy
@@ -140,8 +140,8 @@ def _source(entry: Entry, planning: Planning) -> Source:
         item: exp.Expr = exp.Table(this=exp.to_identifier(relation.name, quoted=True), alias=alias)
         [[size]] = planning.context.facts(f"SELECT count(*) FROM {_quoted(relation.name)}")  # noqa: S608 - quoted
         return Source(entry.alias, item, _named(columns, entry.names), int(str(size)), None, relation.name)
-    if not isinstance(relation, Open):
-        raise AssertionError("rows of somebody are not open")
+    if isinstance(relation, Scan):
+        raise AssertionError("rows of somebody are not open")  # noqa: TRY004 - a fault of ours
     columns = [
         replace(c, typed=replace(c.typed, sql=duck.column(f"c{i}", name), presence=None, is_constant=False))
         for i, c in enumerate(relation.columns)

@@ -1,4 +1,4 @@
-"""Where a query over open relations is run: with the releases, if it reads any; what it reads of public tables is fetched."""
+"""Where a query over open relations is run: with the releases, if it reads any; public tables are fetched there."""
 
 from sqlglot import exp
 

@@ -23,7 +23,7 @@ def open_scan(relation: Open, alias: str, planning: Planning) -> Scan:
     if cut is not None:
         raise Unsupported(
             "a public subquery beside protected rows is taken whole",
-            hint="Leave out LIMIT, OFFSET, DISTINCT ON, string_agg and window functions: how often a row meets a person's is counted before.",
+            hint="Leave out LIMIT, OFFSET, DISTINCT ON, string_agg and window functions: it must be certain.",
             position=position(cut),
         )
     source = f"({duck.text(relation.query)})"
@@ -63,7 +63,7 @@ def _is_cut(node: exp.Expr) -> bool:
         case exp.Distinct():
             return node.args.get("on") is not None
         case exp.AnonymousAggFunc():
-            return node.this == "string_agg"
+            return str(node.this) == "string_agg"
         case _:
             return False
 

@@ -20,7 +20,7 @@ from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.open_aggregates import aggregate, is_aggregate
 from dpproxy.planner.open_from import OpenRows, open_rows
 from dpproxy.planner.open_grouping import Grouping, grouping
-from dpproxy.planner.open_limits import check_answer
+from dpproxy.planner.open_place import reads_release
 from dpproxy.planner.open_subqueries import Subqueries
 from dpproxy.planner.open_windows import window
 from dpproxy.planner.planning import Planning
@@ -103,47 +103,54 @@ def open_select(select: exp.Select, found: Sequence[Entry], planning: Planning, 
     scope = _Place(rows, planning, inner, "this place", grouped).scope()
     raw = [compile_expression(i.node, scope) for i in listed]
     values = [_finished(v, scope, i.node) for i, v in zip(listed, raw, strict=True)]
-    query = exp.Select(expressions=[duck.named(v.sql, f"c{i}") for i, v in enumerate(values)])
-    if rows.sources:
-        query.set("from_", exp.From(this=rows.sources[0].item))
-        query.set("joins", list(rows.joins))
-    where, having = select.args.get("where"), select.args.get("having")
-    if where is not None:
-        query.set("where", exp.Where(this=compile_boolean(where.this, before.scope()).sql))
-    if grouped is not None:
-        query.set("group", grouped.clause)
-    if having is not None:
-        query.set("having", exp.Having(this=compile_boolean(having.this, scope).sql))
+    query = _query(rows, values)
+    _filter(select, query, before.scope(), scope)
+    query.set("group", grouped.clause if grouped is not None else None)
     order = ordering(select, listed, values, scope)
     _distinct(select, query, listed, values, order, scope)
     if order:
         query.set("order", exp.Order(expressions=order))
     limits(select, query, scope)
-    return _relation(select, query, rows, grouped, listed, raw, values, scope)
-
-
-def _relation(
-    select: exp.Select, query: exp.Select, rows: OpenRows, grouped: Grouping | None, listed: Sequence[Item],
-    raw: Sequence[Typed], values: Sequence[Typed], scope: Scope,
-) -> Open:  # fmt: skip
+    most, is_single = _bounds(select, rows, grouped, scope)
+    unique = frozenset[int]() if is_single else _unique(listed, rows, grouped)
+    if (
+        unique is None
+        and query.args.get("distinct") is not None
+        and query.args["distinct"].args.get("on") is None
+    ):
+        unique = frozenset(range(len(values)))
     columns = tuple(
         _column(n, i, v, r, rows) for n, (i, v, r) in enumerate(zip(listed, values, raw, strict=True))
     )
-    released = any(type(t) is exp.Table and not t.this.args.get("quoted") for t in query.find_all(exp.Table))
-    is_single = (grouped is not None and grouped.clause is None) or has_one_row(select) or not rows.sources
-    unique = frozenset[int]() if is_single else _unique(listed, rows, grouped)
-    if select.args.get("distinct") is not None and select.args["distinct"].args.get("on") is None:
-        unique = unique if unique is not None else frozenset(range(len(columns)))
-    most = (
-        1
-        if is_single
-        else rows.rows * (len(grouped.keys) + 1 if grouped is not None and grouped.has_sets else 1)
-    )
+    return Open(query, columns, reads_release(query), most, has_no_rows(select), is_single, unique)
+
+
+def _query(rows: OpenRows, values: Sequence[Typed]) -> exp.Select:
+    """SELECT and FROM."""
+    query = exp.Select(expressions=[duck.named(v.sql, f"c{i}") for i, v in enumerate(values)])
+    if rows.sources:
+        query.set("from_", exp.From(this=rows.sources[0].item))
+        query.set("joins", list(rows.joins))
+    return query
+
+
+def _filter(select: exp.Select, query: exp.Select, before: Scope, after: Scope) -> None:
+    """WHERE and HAVING."""
+    where, having = select.args.get("where"), select.args.get("having")
+    if where is not None:
+        query.set("where", exp.Where(this=compile_boolean(where.this, before).sql))
+    if having is not None:
+        query.set("having", exp.Having(this=compile_boolean(having.this, after).sql))
+
+
+def _bounds(select: exp.Select, rows: OpenRows, grouped: Grouping | None, scope: Scope) -> tuple[int, bool]:
+    """The most rows, and whether there is one at most."""
     limit = select.args.get("limit")
-    if limit is not None:
-        most = min(most, row_number(limit, scope))
-    check_answer(most, values, position(select))
-    return Open(query, columns, released, most, has_no_rows(select), is_single, unique)
+    if (grouped is not None and grouped.clause is None) or has_one_row(select) or not rows.sources:
+        return 1, True
+    sets = 2 ** min(len(grouped.keys), 6) if grouped is not None and grouped.has_sets else 1
+    most = rows.rows * sets
+    return (most if limit is None else min(most, row_number(limit, scope))), False
 
 
 def _unique(listed: Sequence[Item], rows: OpenRows, grouped: Grouping | None) -> frozenset[int] | None:
@@ -152,15 +159,13 @@ def _unique(listed: Sequence[Item], rows: OpenRows, grouped: Grouping | None) ->
     if grouped is not None:
         shown = all(key in nodes for key in grouped.keys) and not grouped.has_sets
         return frozenset(nodes.index(key) for key in grouped.keys) if shown else None
-    if len(rows.sources) != 1 or rows.sources[0].unique is None:
+    unique = rows.sources[0].unique if len(rows.sources) == 1 else None
+    if unique is None:
         return None
-    [source] = rows.sources
     found = [rows.find(n) if type(n) is exp.Column else None for n in nodes]
-    places = {
-        i: next((p for p, f in enumerate(found) if f is source.columns[i]), None) for i in source.unique
-    }
-    shown_at = [p for p in places.values() if p is not None]
-    return frozenset(shown_at) if len(shown_at) == len(places) else None
+    kept = [rows.sources[0].columns[i] for i in unique]
+    places = frozenset(p for p, f in enumerate(found) if any(f is k for k in kept))
+    return places if all(any(f is k for f in found) for k in kept) else None
 
 
 def _column(index: int, item: Item, value: Typed, raw: Typed, rows: OpenRows) -> OpenColumn:

@@ -17,7 +17,9 @@ from dpproxy.planner.open_from import Around
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.sources import Env
 
-_AGGREGATE = "Release it first: (SELECT count(*) FROM ... WHERE ...) > 0, or IN (SELECT x FROM ... GROUP BY x HAVING count(*) > 5)."
+_AGGREGATE = (
+    "Release it first: IN (SELECT x FROM ... GROUP BY x HAVING count(*) > 5), or (SELECT count(*) ...) > 0."
+)
 
 
 @dataclass(frozen=True, slots=True)

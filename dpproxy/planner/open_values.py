@@ -14,6 +14,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.errors import SyntaxRefused, UndefinedColumn
 from dpproxy.pgtypes import TEXT, UNKNOWN
 from dpproxy.planner.open import Open, OpenColumn
+from dpproxy.planner.open_place import reads_release
 from dpproxy.planner.open_subqueries import Subqueries
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.sources import Env
@@ -49,8 +50,7 @@ def open_values(node: exp.Values, planning: Planning, env: Env) -> Open:
         expressions=[duck.column(n, alias.name) for n in names],
         from_=exp.From(this=exp.Values(expressions=tuples, alias=alias)),
     )
-    released = any(not t.this.args.get("quoted") for t in query.find_all(exp.Table))
-    return Open(query, tuple(columns), released, len(rows), single=len(rows) == 1)
+    return Open(query, tuple(columns), reads_release(query), len(rows), single=len(rows) == 1)
 
 
 def _column(node: exp.Expr, values: list[Typed], scope: Scope) -> tuple[list[exp.Expr], Typed]:
