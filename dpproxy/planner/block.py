@@ -61,6 +61,8 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
             position=position(select),
         )
     branches = [block.branch(nodes) for nodes in sets]
+    if not (nodes or any(select.args.get(a) for a in ("group", "distinct", "having"))):
+        raise _not_shown(select, rows, position(next(iter(select.expressions), select)))  # one for each row
     if len(branches) == 1:
         query = _ordered(branches[0].query, branches[0].answer.order, branches[0].tie)
     else:
@@ -288,11 +290,15 @@ def _union(branches: Sequence[_Branch]) -> exp.Select:
 def _refuse_stars(select: exp.Select, rows: Rows) -> None:
     for item in select.expressions:
         if is_star(item):
-            raise NotGranted(
-                "rows of a protected table are not shown",
-                hint=f"SELECT count(*) FROM {quoted(rows.scans[0].table)};",  # noqa: S608 - a hint
-                position=position(item) or position(select.args["from_"].this),
-            )
+            raise _not_shown(select, rows, position(item))
+
+
+def _not_shown(select: exp.Select, rows: Rows, at: int | None) -> NotGranted:
+    return NotGranted(
+        "rows of a protected table are not shown",
+        hint=f"SELECT count(*) FROM {quoted(rows.scans[0].table)};",  # noqa: S608 - a hint
+        position=at if at is not None else position(select.args["from_"].this),
+    )
 
 
 def _aggregates(nodes: list[exp.Expr], rows: Rows, planning: Planning) -> dict[exp.Expr, Aggregate]:
