@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date
+from decimal import Decimal
 
 from sqlglot import exp
 
@@ -9,26 +11,34 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Values
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import Unsupported
-from dpproxy.pgtypes import FLOATS, INTEGERS, NUMERIC, Column
+from dpproxy.errors import TooComplex
+from dpproxy.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TIMESTAMP, Column
 from dpproxy.planner.fields import Public, no_keys
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan
 
+MOST_WRITTEN = 2_000
+"""Rows of a public subquery that are written into the statement."""
+
+_PLAIN: frozenset[type[exp.Expr]] = frozenset({
+    exp.Select, exp.From, exp.Join, exp.Where, exp.Group, exp.Order, exp.Ordered, exp.Union, exp.Intersect, exp.Except,
+    exp.Distinct, exp.Table, exp.TableAlias, exp.Identifier, exp.Column, exp.Alias, exp.Star, exp.Literal, exp.Boolean,
+    exp.Null, exp.Paren, exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ,
+    exp.NullSafeNEQ, exp.Is, exp.In, exp.Exists, exp.Between, exp.Case, exp.If, exp.Count, exp.Values, exp.Tuple,
+})  # fmt: skip
+"""What cannot fail and comes out alike every time, whichever rows a plan computes it for."""
+
 
 def open_scan(relation: Open, alias: str, planning: Planning) -> Scan:
-    """Its values are facts."""
-    cut = next((n for n in relation.query.walk() if _is_cut(n)), None)
-    if cut is not None:
-        raise Unsupported(
-            "a public subquery beside protected rows is taken whole",
-            hint="Leave out LIMIT, OFFSET, DISTINCT ON, string_agg and window functions: it must be certain.",
-            position=position(cut),
-        )
-    source = f"({duck.text(relation.query)})"
+    """Its values are facts. What is more than columns and conditions is computed now, and written out.
+
+    Else an expression that fails on one of its rows would tell whether a protected row meets that one.
+    """
+    query = relation.query if _is_plain(relation.query) else _written(relation, planning)
+    source = f"({duck.text(query)})"
     names = [planning.reserve(c.name) for c in relation.columns]
-    inner = exp.Subquery(this=relation.query, alias=exp.TableAlias(this=exp.to_identifier("s")))
+    inner = exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier("s")))
     select = exp.Select(
         expressions=[duck.named(duck.column(f"c{i}"), n) for i, n in enumerate(names)],
         from_=exp.From(this=inner),
@@ -47,25 +57,73 @@ def open_scan(relation: Open, alias: str, planning: Planning) -> Scan:
     item = exp.Subquery(
         this=select, alias=exp.TableAlias(this=exp.to_identifier(planning.reserve("t"), quoted=True))
     )
-    summed = relation.query.find(exp.AggFunc) is not None
-    unstable = frozenset(
-        n for n, c in zip(names, relation.columns, strict=True) if summed and c.typed.scale is None
-    )
     content = tuple(duck.column(n) for n in names)
-    return Scan(alias, item, fields, alias, content=content, held=True, unstable=unstable)
+    return Scan(alias, item, fields, alias, content=content, held=True)
 
 
-def _is_cut(node: exp.Expr) -> bool:
-    """What may come out another way another time."""
+def _is_plain(query: exp.Expr) -> bool:
+    return all(_is_plain_node(node) for node in query.walk())
+
+
+def _is_plain_node(node: exp.Expr) -> bool:
     match node:
-        case exp.Limit() | exp.Offset() | exp.Window():
-            return True
         case exp.Distinct():
-            return node.args.get("on") is not None
-        case exp.AnonymousAggFunc():
-            return str(node.this) == "string_agg"
+            return node.args.get("on") is None
+        case exp.Subquery():
+            return isinstance(node.parent, exp.From | exp.Join | exp.In)
+        case exp.Cast():
+            return type(node.this) is exp.Column and node.to.this == exp.DType.DOUBLE
+        case exp.DataType():
+            return True
         case _:
-            return False
+            return type(node) in _PLAIN
+
+
+def _written(relation: Open, planning: Planning) -> exp.Select:
+    """The rows themselves. Raises ``TooComplex`` for many."""
+    sql = f"SELECT * FROM ({duck.text(relation.query)}) LIMIT {MOST_WRITTEN + 1}"  # noqa: S608 - our own text
+    rows = planning.context.facts(sql)
+    if len(rows) > MOST_WRITTEN:
+        raise TooComplex(
+            f"a computed public subquery beside protected rows has more than {MOST_WRITTEN} rows",
+            hint="Select columns as they are, or fewer rows.",
+            position=position(relation.query),
+        )
+    types = [_held(c.typed) for c in relation.columns]
+    tuples = [
+        exp.Tuple(expressions=[_constant(v, t) for v, t in zip(row, types, strict=True)]) for row in rows
+    ]
+    nothing = exp.Tuple(expressions=[_constant(None, t) for t in types])
+    names = [exp.to_identifier(f"v{i}", quoted=True) for i in range(len(types))]
+    alias = exp.TableAlias(this=exp.to_identifier(planning.reserve("q")), columns=names)
+    return exp.Select(
+        expressions=[duck.named(duck.column(f"v{i}"), f"c{i}") for i in range(len(types))],
+        from_=exp.From(this=exp.Values(expressions=tuples or [nothing], alias=alias)),
+        where=None if rows else exp.Where(this=exp.false()),
+    )
+
+
+def _held(typed: Typed) -> str:
+    """The engine's type of a column."""
+    if typed.is_number:
+        return "DOUBLE" if typed.scale is None else "HUGEINT"
+    return {BOOL.oid: "BOOLEAN", DATE.oid: "DATE", TIMESTAMP.oid: "TIMESTAMP"}.get(typed.type.oid, "VARCHAR")
+
+
+def _constant(value: object, kind: str) -> exp.Expr:
+    match value:
+        case None:
+            return duck.cast(exp.Null(), kind)
+        case bool():
+            return duck.constant(value)
+        case float():
+            return duck.cast(exp.Literal.string(repr(value)), "DOUBLE")
+        case int() | Decimal():
+            return duck.cast(duck.integer(int(value)), kind)
+        case str() | date():
+            return duck.constant(value)
+        case _:
+            raise AssertionError("a value of no type that is answered")
 
 
 def _shape(typed: Typed) -> Callable[[str], Typed]:

@@ -11,7 +11,7 @@ from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, boolean
-from dpproxy.errors import SyntaxRefused, UnitLost, Unsupported
+from dpproxy.errors import Refusal, SyntaxRefused, UndefinedColumn, UndefinedTable, UnitLost, Unsupported
 from dpproxy.planner.open import Open
 from dpproxy.planner.open_from import Around
 from dpproxy.planner.planning import Planning
@@ -45,7 +45,16 @@ class Subqueries:
 
     def _planned(self, query: exp.Expr, node: exp.Expr) -> Open:
         inside = replace(self.env, outer=None, around=self.around)
-        relation = self.env.plan(query, "", self.planning, inside)
+        try:
+            relation = self.env.plan(query, "", self.planning, inside)
+        except (UndefinedTable, UndefinedColumn):
+            if not any(self._is_around(c) for c in query.find_all(exp.Column)):
+                raise
+            raise Unsupported(
+                "a subquery over protected rows does not see the row around it here",
+                hint="Group it and join: ... LEFT JOIN (SELECT x, count(*) AS n FROM ... GROUP BY x) AS t ON t.x = ...",
+                position=position(node),
+            ) from None
         if not isinstance(relation, Open):
             raise UnitLost(
                 "a subquery over protected rows is not answered beside what was released",
@@ -53,6 +62,13 @@ class Subqueries:
                 position=position(node),
             )
         return relation
+
+    def _is_around(self, column: exp.Column) -> bool:
+        try:
+            self.around(column)
+        except Refusal:
+            return False
+        return True
 
     def _single(self, node: exp.Subquery) -> Typed:
         relation = self._planned(node.this, node)

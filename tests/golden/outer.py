@@ -31,7 +31,7 @@ _VALUES = (
     "{a}", "{a}", "{a} + {b}", "{a} - 2", "{a} * 1.5", "-{a}", "abs({a})", "coalesce({a}, 7)", "nullif({a}, {b})",
     "greatest({a}, {b}, 3)", "least({a}, 2.25)", "round({a} * 1.0, 1)", "{a} * 10 / nullif({b} * 1.0, 0)",
     "CASE WHEN {a} > 3 THEN {b} ELSE 0.5 END", "CASE WHEN {k} = 'Oslo' THEN {a} END", "(SELECT max(n) FROM t) - {a}",
-    "(SELECT sum(size) FROM cities) + {a}", "(SELECT size FROM cities w WHERE w.city = {k})",
+    "(SELECT sum(size) FROM cities) + {a}", "(SELECT max(size) FROM cities w WHERE w.city = {k})",
     "(SELECT count(*) FROM t z WHERE z.sex = {k} AND z.n < {a})",
 )  # fmt: skip
 CONDITIONS = (
