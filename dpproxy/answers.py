@@ -13,6 +13,7 @@ from dpproxy.accounting.model import Account, Cost
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.backends.columns import FEW
 from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.release import Relations, Release
 from dpproxy.errors import BudgetExceeded, Cancelled
 from dpproxy.plan import Caller, Part, Plan
@@ -51,8 +52,9 @@ class Question:
 class Answers:
     """Runs plans; its methods may be called from any thread."""
 
-    def __init__(self, backend: DuckDB, ledger: Ledger, secret: bytes) -> None:
+    def __init__(self, backend: DuckDB, ledger: Ledger, secret: bytes, prepared: PreparedTables) -> None:
         self._backend = backend
+        self._prepared = prepared
         self._ledger = ledger
         self._secret = secret
         self._releases = ReleaseStore(ledger)
@@ -164,11 +166,12 @@ class Answers:
         run = partial(
             self._backend.run, part.exact, parameters, asking.caller.session, cancelled=asking.cancelled
         )
-        if part.discovered:
-            released = self._release.draw(part, run(select=partial(self._release.select, part)))
-        else:
-            few = part.key_types if part.mechanism is not None and part.groups <= FEW else None
-            released = self._release.draw(part, run(few=few))
+        with self._prepared.ready(part.prepares, asking.cancelled):
+            if part.discovered:
+                released = self._release.draw(part, run(select=partial(self._release.select, part)))
+            else:
+                few = part.key_types if part.mechanism is not None and part.groups <= FEW else None
+                released = self._release.draw(part, run(few=few))
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, released.value.schema) as writer:
             writer.write_table(released.value)

@@ -17,6 +17,7 @@ from dpproxy.analysis.scopes import Parameters
 from dpproxy.answers import Answers, Asking
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.facts import Facts
+from dpproxy.backends.prepared import PreparedTables, prepared_file
 from dpproxy.backends.secret import load_secret
 from dpproxy.backends.snapshot import snapshot
 from dpproxy.config import Config
@@ -31,6 +32,7 @@ from dpproxy.planner.access import Context
 from dpproxy.planner.explain import explain_json, explain_text, split_explain
 from dpproxy.planner.query import plan_query
 from dpproxy.planner.refusals import GENERAL
+from dpproxy.planner.scans import prepared_names
 from dpproxy.policy.files import apply_files
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore
@@ -68,21 +70,28 @@ class Engine:
     """Everything behind the wire, for one data source. Its methods may be called from any thread."""
 
     def __init__(
-        self, database: str, backend: DuckDB, store: PolicyStore, ledger: Ledger, secret: bytes
+        self,
+        database: str,
+        backend: DuckDB,
+        store: PolicyStore,
+        ledger: Ledger,
+        secret: bytes,
+        progress: Callable[[str], None],
     ) -> None:
         self._database = database
         self._backend = backend
         self._schema = backend.schema()
         self._store = store
         self._ledger = ledger
-        self._answers = Answers(backend, ledger, secret)
+        self._prepared = PreparedTables(backend, secret, progress)
+        self._answers = Answers(backend, ledger, secret, self._prepared)
         self._facts = Facts(backend)
         self._catalogue = Catalogue()
         self._sessions: dict[str, _Session] = {}
         self._plans = Recent[Plan | PublicPlan](PLANS)
         self._statements = Recent[Prepared](PLANS)
         self._lock = threading.Lock()
-        self._fitting = (store.current, usable(store.current, self._schema)[0])
+        self._fitting = self._fit(store.current)
 
     @classmethod
     def start(cls, config: Config, progress: Callable[[str], None]) -> Self:
@@ -94,12 +103,14 @@ class Engine:
             store = PolicyStore.open(config.state)
             opened.append(store.close)
             path: Path = snapshot(config.data, config.state, progress)
-            backend = DuckDB(path, threads=config.threads, memory=config.memory)
+            secret = load_secret(config.state)
+            prepared = prepared_file(config.state, path, secret)
+            backend = DuckDB(path, threads=config.threads, memory=config.memory, prepared=prepared)
             opened.append(backend.close)
             apply_files(store, config.policy_files, backend.schema())
             for line in usable(store.current, backend.schema())[1]:
                 progress(line)
-            return cls(config.database, backend, store, ledger, load_secret(config.state))
+            return cls(config.database, backend, store, ledger, secret, progress)
         except BaseException:
             for close in reversed(opened):
                 close()
@@ -110,8 +121,16 @@ class Engine:
         """The policy in force: a table that no longer fits its declarations is hidden."""
         stored = self._store.current
         if self._fitting[0] is not stored:
-            self._fitting = (stored, usable(stored, self._schema)[0])
+            self._fitting = self._fit(stored)
         return self._fitting[1]
+
+    def _fit(self, stored: Policy) -> tuple[Policy, Policy, dict[str, object]]:
+        """A policy, what of it fits the data, and its prepared tables; those of others are dropped."""
+        fitting, layouts = usable(stored, self._schema)[0], dict[str, object]()
+        nobody = Caller("", frozenset(), "")
+        context = Context(fitting, self._schema, nobody, session_settings.DEFAULTS, None, self._facts, layouts)
+        self._prepared.keep(prepared_names(context))
+        return stored, fitting, layouts
 
     # --- sessions ---------------------------------------------------------------------------------
 
@@ -182,7 +201,7 @@ class Engine:
             is_probe = administration.is_probe(statement)
             return Prepared(sql, (), listed, is_probe, _Body("probe" if is_probe else "administer"))
         policy = self.policy
-        key = (sql, tuple(types), _planned_by(policy, caller, settings))
+        key = (sql, tuple(types), self._planned_by(policy, caller, settings))
         kept = self._statements.get(key)
         if kept is not None:
             return kept
@@ -204,7 +223,7 @@ class Engine:
         if len(sql) > LARGEST_KEPT:
             return prepared
         if not kinds:  # the plan is final: nothing is left open for ``run`` to fill in
-            self._plans.put((sql, (), (), None, _planned_by(policy, caller, settings)), plan)
+            self._plans.put((sql, (), (), None, self._planned_by(policy, caller, settings)), plan)
         self._statements.put(key, prepared)
         return prepared
 
@@ -280,7 +299,7 @@ class Engine:
         """The plan with the parameters' values in place, kept for the next time."""
         policy = self.policy
         bound = tuple((type(v), v) for v in values)
-        key = (sql, body.types, bound, losses, _planned_by(policy, caller, settings))
+        key = (sql, body.types, bound, losses, self._planned_by(policy, caller, settings))
         kept = self._plans.get(key)
         if kept is not None:
             return kept
@@ -296,7 +315,14 @@ class Engine:
     def _context(
         self, policy: Policy, caller: Caller, settings: Settings, losses: tuple[Loss, ...] | None
     ) -> Context:
-        return Context(policy, self._schema, caller, settings, losses, self._facts)
+        fitting, layouts = self._fitting[1:]
+        prepared = layouts if policy is fitting and self._prepared.usable else None
+        return Context(policy, self._schema, caller, settings, losses, self._facts, prepared)
+
+    def _planned_by(self, policy: Policy, caller: Caller, settings: Settings) -> tuple[object, ...]:
+        """Everything beside its text and parameters that a plan depends on."""
+        given = tuple(settings[name] for name in PLANNED_BY)
+        return given, caller.roles, policy.version, policy.data_version, self._prepared.usable
 
     def _explain(
         self, caller: Caller, sql: str, body: _Body, values: Sequence[object], settings: Settings
@@ -321,6 +347,7 @@ class Engine:
     def shut_down(self) -> None:
         """Close everything; what waits to be written is written."""
         self._catalogue.close()
+        self._prepared.close()
         self._answers.close()
         self._ledger.close()
         self._store.close()
@@ -338,9 +365,3 @@ PLANNED_BY = (
     "dp.session_epsilon",
 )  # fmt: skip
 """The settings a plan depends on."""
-
-
-def _planned_by(policy: Policy, caller: Caller, settings: Settings) -> tuple[object, ...]:
-    """Everything beside its text and parameters that a plan depends on."""
-    given = tuple(settings[name] for name in PLANNED_BY)
-    return given, caller.roles, policy.version, policy.data_version

@@ -136,27 +136,33 @@ class PublicPlan:
         return True
 
 
+PREPARED = "dpproxy_prepared"
+"""The database of prepared tables, beside that of the data."""
+
+
 @dataclass(frozen=True, slots=True)
 class PreparedTable:
-    """A derived table that is built once for a data version and a policy: ``name`` follows from ``sql`` and these.
+    """A derived table that is built once for a data version and a policy: its name follows from these.
 
-    ``sql`` is the query that gives its rows; it may take the truncation secret as parameter 1.
+    ``sql`` is the query that gives its rows; it takes the truncation secret as parameter 1 where ``truncated``.
     """
 
     name: str
     table: str
     """The table it is of."""
     sql: str
+    truncated: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """One release of a statement: what is computed exactly, and the draw that turns it into the relation ``r<n>``.
 
-    ``exact`` is run by the backend. It takes the truncation secret as parameter 1 where ``truncated``, and the values of
-    ``inputs``, which are computed over the relations of earlier parts. ``release`` is run over the
-    relations ``keys`` and ``exact`` by an engine without data; its columns are the ordinal ``o``, the keys ``k0...``
-    and the list ``v`` of ``measures`` released integers.
+    ``exact`` is run by the backend. It takes the truncation secret as parameter 1 where ``truncated``, and the values
+    of ``inputs``, which are computed over the relations of earlier parts. ``release`` is run over the relations
+    ``keys`` and ``exact`` by an engine without data; its columns are the ordinal ``o``, the keys ``k0...`` and the
+    list ``v`` of ``measures`` released integers. Where keys are not public there is no relation ``keys``, and ``exact``
+    holds the groups that ``selection`` keeps.
     """
 
     exact: str

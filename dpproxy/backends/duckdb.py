@@ -32,7 +32,7 @@ from dpproxy.pgtypes import (
     Schema,
     SqlType,
 )
-from dpproxy.plan import PublicPlan
+from dpproxy.plan import PREPARED, PublicPlan
 from udfs.privacy import Exact
 
 T = TypeVar("T")
@@ -45,6 +45,7 @@ LONGEST_PUBLIC = 30.0
 """Seconds of a statement over public tables, which costs nothing and could be sent again and again."""
 BATCH = 100_000
 """Rows of one portion of a statement that is read as it comes."""
+_ACCESS = "enable_external_access"
 AGAIN = 0.02
 """Seconds between two interrupts of one statement."""
 _TYPES: dict[str, SqlType] = {
@@ -81,9 +82,12 @@ class DuckDB:
     Errors: ``StartupError`` where the file cannot be opened.
     """
 
-    def __init__(self, path: Path, *, threads: int | None = None, memory: str | None = None) -> None:
+    def __init__(
+        self, path: Path, *, threads: int | None = None, memory: str | None = None, prepared: Path | None = None
+    ) -> None:
         options = {k: str(v) for k, v in (("threads", threads), ("memory_limit", memory)) if v is not None}
         self._path = path
+        self._prepared = prepared
         self._config: dict[str, Any] = {**LOCKED, **options}
         try:
             self._connection = self._connect()
@@ -95,7 +99,12 @@ class DuckDB:
         self._running: dict[str, duckdb.DuckDBPyConnection] = {}
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
-        connection = duckdb.connect(str(self._path), read_only=True, config=self._config)
+        """Read-only but for the file of prepared tables; with both open, no other file is ever."""
+        config = {k: v for k, v in self._config.items() if k != _ACCESS}
+        connection = duckdb.connect(str(self._path), read_only=True, config=config)
+        if self._prepared is not None:
+            _attach(connection, self._prepared)
+        connection.execute(f"SET {_ACCESS} = {self._config[_ACCESS]}")
         connection.execute("SET lock_configuration = true")
         return connection
 
@@ -107,6 +116,13 @@ class DuckDB:
             except duckdb.Error:
                 self._connection.close()
                 self._connection = self._connect()
+
+    def prepared_names(self) -> set[str]:
+        """The prepared tables that are there."""
+        listed = self._connection.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = ?", [PREPARED]
+        ).fetchall()
+        return {name for (name,) in listed}
 
     def schema(self) -> Schema:
         """Base tables and columns of the schema ``main``, from the DDL alone.
@@ -230,6 +246,18 @@ class DuckDB:
     def close(self) -> None:
         """Give the file back."""
         self._connection.close()
+
+
+def _attach(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Open the file of prepared tables; one that cannot be read is made anew, for all in it is derived."""
+    quoted = str(path).replace("'", "''")
+    statement = f"ATTACH IF NOT EXISTS '{quoted}' AS {PREPARED} (READ_WRITE)"
+    try:
+        connection.execute(statement)
+    except duckdb.Error:
+        path.unlink(missing_ok=True)
+        path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
+        connection.execute(statement)
 
 
 def _table(cursor: duckdb.DuckDBPyConnection, keys: Sequence[SqlType]) -> pa.Table:

@@ -21,7 +21,7 @@ from dpproxy.analysis.totality import check_total
 from dpproxy.analysis.typed import Steps, Typed
 from dpproxy.errors import BoundsMissing
 from dpproxy.pgtypes import NUMERIC, Column
-from dpproxy.plan import PreparedTable
+from dpproxy.plan import PREPARED, PreparedTable
 from dpproxy.planner.access import Context
 from dpproxy.planner.fields import Declared, Field, Link
 from dpproxy.planner.owners import is_direct, owned
@@ -30,8 +30,6 @@ from dpproxy.planner.relation import Scan
 from dpproxy.planner.truncation import bounded, truncated
 from dpproxy.policy.model import Between, Domain, TablePolicy, Unit
 
-CATALOG = "dpproxy_prepared"
-"""The database that holds them, attached beside the data."""
 LAYOUT = 1
 """Goes up when the same policy shall give other tables."""
 NARROW = 2**30
@@ -53,7 +51,13 @@ class Mapped:
         """The value as it is held."""
         del node
         typed, raw = read_column(self.column, self.domain), duck.column(self.column.name)
-        value = duck.cast(raw, "HUGEINT") if _is_decimal(self.column) else raw
+        value: exp.Expr = raw
+        if _is_decimal(self.column):
+            value = (
+                exp.Cast(this=raw, to=typed.sql.to)
+                if isinstance(typed.sql, exp.Cast)
+                else duck.cast(raw, "HUGEINT")
+            )
         return replace(typed, sql=value, presence=raw, steps=self._steps(typed, value))
 
     def _steps(self, typed: Typed, value: exp.Expr) -> Steps | None:
@@ -95,7 +99,7 @@ def prepared_scan(
     if table.unit is None:
         raise AssertionError("a protected table has a unit")
     planning.prepares[layout.table.name] = layout.table
-    item: exp.Expr = exp.table_(layout.table.name, db="main", catalog=CATALOG, quoted=True)
+    item: exp.Expr = exp.table_(layout.table.name, db="main", catalog=PREPARED, quoted=True)
     names = {name: planning.reserve(name) for name in layout.columns}
     if not lone or any(name != held for name, held in names.items()):
         renamed = [duck.named(duck.column(name), held) for name, held in names.items()]
@@ -150,9 +154,9 @@ def layout_of(table: TablePolicy, fields: Sequence[Field], context: Context) -> 
         held.setdefault(resolved, duck.column(resolved))
     select = exp.Select(expressions=[duck.named(e, n) for n, e in held.items()], from_=exp.From(this=source))
     sql = duck.text(select)
-    check_total(sql)
+    parameters = check_total(sql)
     digest = hashlib.sha256(f"{LAYOUT}/{policy.data_version}/{sql}".encode()).hexdigest()
-    kept = PreparedTable(f"t{digest[:24]}", table.name, sql)
+    kept = PreparedTable(f"t{digest[:24]}", table.name, sql, truncated=1 in parameters)
     return Layout(kept, found, resolved, tuple(held), bool(referred))
 
 
@@ -178,8 +182,12 @@ def _held(field: Field, held: dict[str, exp.Expr], used: set[str]) -> Field:
     if not _is_mapped(field):
         held[name] = duck.column(name)
         return field
-    typed = read_column(field.column, field.domain)
     mapped = Mapped(field.name, field.column, field.domain)
+    try:
+        typed = read_column(field.column, field.domain)
+    except BoundsMissing:  # too wide for exact arithmetic: refused where it is read
+        held[name] = duck.column(name)
+        return field
     try:
         steps = argument(duck.column(name), typed) if typed.is_number else None
     except BoundsMissing:  # too wide for exact sums: refused where it is summed

@@ -8,9 +8,11 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import Lookup
 from dpproxy.analysis.keys import Values, check_size
+from dpproxy.analysis.scopes import Parameters
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import BoundsMissing
 from dpproxy.pgtypes import FLOATS, NUMERIC, TEXTS, Column
+from dpproxy.planner.access import Context
 from dpproxy.planner.fields import Declared, Field, Identifier, Public
 from dpproxy.planner.owners import is_direct, owned, owner_link, present, unit_link
 from dpproxy.planner.planning import Planning
@@ -18,6 +20,7 @@ from dpproxy.planner.prepared import Layout, layout_of, prepared_scan
 from dpproxy.planner.relation import Scan
 from dpproxy.policy.model import Exposure, References, Scalar, TablePolicy
 from dpproxy.policy.units import unit_table
+from udfs.privacy import NANO, Loss
 
 MOST_PUBLIC_KEYS = 100_001
 
@@ -87,6 +90,14 @@ def prepared_layout(table: TablePolicy, planning: Planning) -> Layout | None:
         context.prepared[table.name] = layout_of(table, fields, context)
     found = context.prepared[table.name]
     return found if isinstance(found, Layout) else None
+
+
+def prepared_names(context: Context) -> frozenset[str]:
+    """The names of all prepared tables of a policy."""
+    planning, policy = Planning(context, Parameters(), Loss(NANO)), context.policy
+    protected = [t for t in policy.tables.values() if t.unit is not None and t.name in context.schema.tables]
+    layouts = [prepared_layout(t, planning) for t in protected]
+    return frozenset(found.table.name for found in layouts if found is not None)
 
 
 def _subquery(select: exp.Select, alias: str) -> exp.Subquery:

@@ -15,10 +15,9 @@ from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.release import Relations, Release, key_table
 from dpproxy.pgtypes import TYPES, Schema
-from dpproxy.plan import Caller, Part, Plan, PublicPlan
+from dpproxy.plan import PREPARED, Caller, Part, Plan, PublicPlan
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
-from dpproxy.planner.prepared import CATALOG
 from dpproxy.planner.query import plan_query
 from dpproxy.policy.apply import apply
 from dpproxy.policy.model import Exposure, Policy
@@ -160,7 +159,7 @@ class Tables:
 
     def __init__(self, world: World) -> None:
         self._connection = duckdb.connect(":memory:", config={"threads": "2"})
-        self._connection.execute(f"ATTACH ':memory:' AS {CATALOG}")
+        self._connection.execute(f"ATTACH ':memory:' AS {PREPARED}")
         self._prepared: set[str] = set()
         for statement in world.ddl:
             self._connection.execute(statement)
@@ -194,8 +193,8 @@ class Tables:
         """Build the derived tables that a part reads."""
         for table in part.prepares:
             if table.name not in self._prepared:
-                given = {"1": secret} if "$1" in table.sql else {}
-                target = f"{CATALOG}.main.{table.name}"
+                given = {"1": secret} if table.truncated else {}
+                target = f"{PREPARED}.main.{table.name}"
                 self._connection.execute(f"CREATE OR REPLACE TABLE {target} AS {table.sql}", given)
                 self._prepared.add(table.name)
 

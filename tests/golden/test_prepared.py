@@ -1,0 +1,100 @@
+"""The same sensitivities over prepared tables, built anew whenever rows are there or not; and the same answers."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpproxy.errors import Refusal
+from tests.golden.neighbours import furthest
+from tests.golden.queries import Statement
+from tests.golden.queries import statements as joined
+from tests.golden.schemas import clean_worlds, worlds
+from tests.golden.test_neighbours import EXAMPLES, UNITS, WORLDS, rows, statements
+from tests.golden.test_relations import answered, assert_same, planned, rows_of
+from tests.golden.world import Row, Tables, World, plan_of
+
+
+@pytest.fixture(scope="module", params=UNITS)
+def filled(request: pytest.FixtureRequest) -> Iterator[tuple[World, Tables]]:
+    world = replace(WORLDS[request.param], prepared=True)
+    tables = Tables(world)
+    yield world, tables
+    tables.close()
+
+
+@EXAMPLES
+@given(sql=statements(), data=rows(), epsilon=st.sampled_from(["0.1", "3", "50"]))
+def test_no_unit_moves_the_answer_further_than_it_pays(
+    filled: tuple[World, Tables], sql: str, data: dict[str, list[Row]], epsilon: str
+):
+    world, tables = filled
+    try:
+        plan = plan_of(world, sql, {"dp.epsilon": epsilon})
+    except Refusal as refusal:
+        assert refusal.sqlstate != "XX000", refusal.message  # noqa: PT017 - all others are fine
+        return
+    assert all(p.vacuous or p.prepares for p in plan.parts)
+    furthest(replace(world, rows=data), plan, tables)
+
+
+def alike(one: object, other: object) -> bool:
+    """Equal; of numbers, but for a rounding."""
+    if isinstance(one, float | Decimal) and isinstance(other, float | Decimal):
+        return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-5)
+    return one == other
+
+
+@EXAMPLES
+@given(sql=statements(), data=rows())
+def test_both_forms_say_the_same_where_nothing_is_cut(sql: str, data: dict[str, list[Row]]):
+    """A DOUBLE may be rounded to its lattice before or after the middle of its range is subtracted."""
+    world = replace(WORLDS["ROW"], rows=data)
+    try:
+        plans = [plan_of(w, sql, {"dp.epsilon": "1"}) for w in (world, replace(world, prepared=True))]
+    except Refusal:
+        return
+    assert (
+        len({tuple(tuple(sorted(p.mechanism.widths)) for p in plan.parts if p.mechanism) for plan in plans})
+        == 1
+    )
+    tables = Tables(world)
+    tables.fill(data)
+    own, prepared = (answered(plan, tables) for plan in plans)
+    tables.close()
+    assert all(alike(a, b) for x, y in zip(own, prepared, strict=True) for a, b in zip(x, y, strict=True))
+
+
+@EXAMPLES
+@given(world=worlds(), statement=joined(), epsilon=st.sampled_from(["0.1", "3", "50"]))
+def test_no_unit_moves_a_join_further_than_it_pays(world: World, statement: Statement, epsilon: str):
+    world = replace(world, prepared=True)
+    plan = planned(world, statement.sql, epsilon)
+    if plan is None:
+        return
+    tables = Tables(world)
+    try:
+        furthest(world, plan, tables)
+        tables.fill(world.rows)
+        answered(plan, tables)
+    finally:
+        tables.close()
+
+
+@EXAMPLES
+@given(world=clean_worlds(), statement=joined())
+def test_an_answer_without_noise_is_that_of_the_rows(world: World, statement: Statement):
+    world = replace(world, prepared=True)
+    plan = planned(world, statement.sql, "50")
+    if plan is None:
+        return
+    tables = Tables(world)
+    try:
+        tables.fill(world.rows)
+        assert_same(statement, answered(plan, tables), rows_of(tables, statement.sql))
+    finally:
+        tables.close()
