@@ -5,8 +5,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.analysis.scopes import Parameters
 from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Parameters
 from dpproxy.errors import NotGranted, Refusal, TooComplex
 from dpproxy.plan import Output, Part, Payer, Plan, PublicPlan
 from dpproxy.planner.access import Context, find_payer, find_table, statement_loss
@@ -16,8 +16,8 @@ from dpproxy.planner.empty import has_no_rows, never_holds
 from dpproxy.planner.from_rows import rows_of
 from dpproxy.planner.grouping import grouping_sets, has_aggregates, key_columns
 from dpproxy.planner.open import Open, OpenColumn
-from dpproxy.planner.open_place import placed
 from dpproxy.planner.open_limits import check_answer
+from dpproxy.planner.open_place import placed
 from dpproxy.planner.open_select import open_select
 from dpproxy.planner.open_union import arranged
 from dpproxy.planner.open_values import open_values
@@ -47,9 +47,9 @@ def plan_query(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan
             loss = statement_loss(budget, context)
         planning = Planning(context, parameters, loss, shares)
         found = _top(tree, planning)
-        if payer is None and not planning.tables:
         if isinstance(found, Open):
             check_answer(found.rows, [c.typed for c in found.columns], position(tree))
+        if payer is None and not planning.tables:
             return _public(found)
         count = max(1, planning.charged())
         if payer is not None and shares == count and {t.name for t in planning.tables} == {t.name for t in tables}:
