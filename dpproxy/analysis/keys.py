@@ -33,6 +33,8 @@ class Key:
     typed: Typed
     raw: exp.Expr
     values: tuple[Scalar | None, ...]
+    present: exp.Expr | None = None
+    """Where nothing is listed, and every value that a row holds is one: which rows have one that counts."""
 
     @property
     def type(self) -> SqlType:
@@ -42,7 +44,12 @@ class Key:
     @property
     def is_raw(self) -> bool:
         """Rows are grouped by what the column holds, declared or not."""
-        return type(self.raw) is exp.Column
+        return type(self.raw) is exp.Column and not self.is_discovered
+
+    @property
+    def is_discovered(self) -> bool:
+        """Its values are not public."""
+        return self.present is not None
 
 
 def group_key(column: Column, domain: Domain, at: int | None, lookup: Lookup | None = None) -> Key:

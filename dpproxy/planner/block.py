@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from sqlglot import exp
 
@@ -20,6 +19,7 @@ from dpproxy.plan import Part
 from dpproxy.planner.allocate import Allocation, allocate, too_small
 from dpproxy.planner.answer import Answer, answer, is_star, items, limits, row_number
 from dpproxy.planner.conditions import conjuncts
+from dpproxy.planner.discovered import Chosen, choose, refuse_order, selecting
 from dpproxy.planner.empty import has_no_rows, has_one_row, never_holds
 from dpproxy.planner.exact import Exact, exact_sql, measured
 from dpproxy.planner.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
@@ -32,7 +32,7 @@ from dpproxy.planner.release import quantile_sql, release_sql
 from dpproxy.planner.sources import Env
 from dpproxy.planner.released import Call, ReleasedScope
 from udfs.mechanisms.quantile import Quantile
-from udfs.privacy import LEAST_NANO
+from udfs.privacy import LEAST_NANO, Loss
 
 MOST_AGGREGATES = 32
 """Aggregates of one statement: beyond, predicting the joint draw's error takes too long."""
@@ -112,8 +112,8 @@ class _Block:
     def branch(self, nodes: Sequence[exp.Expr]) -> _Branch:
         """Release one grouping set and compile the SELECT over it."""
         keys = group_keys(nodes, self.rows, self.planning)
-        groups = prod(len(s.rows) for s in keys.sets)
-        if groups * len(self.aggregates) > MOST_DRAWS:
+        groups = keys.count
+        if groups * len(self.aggregates) > MOST_DRAWS and not keys.discovered:
             raise TooComplex(
                 f"the statement asks for {groups * len(self.aggregates)} released values, more than {MOST_DRAWS}",
                 hint="Group by fewer or coarser columns, or ask for fewer aggregates.",
@@ -148,8 +148,10 @@ class _Block:
         numbers, calls = [], {}
         if sums or not ordered:
             measures = tuple(sorted({m for a in sums.values() for m in a.measures}, key=lambda m: m.sql))
-            allocation = self._allocation(measures, grouped=bool(keys.sets))
-            number = self.planning.add(self._part(keys, measures, allocation))
+            chosen = self._chosen(keys, measures)
+            loss = self.planning.share() if chosen is None else chosen.rest
+            allocation = self._allocation(measures, loss, grouped=bool(keys.sets))
+            number = self.planning.add(self._part(keys, measures, allocation, chosen))
             numbers.append(number)
             for node, aggregate in sums.items():
                 if allocation is None:
@@ -166,6 +168,8 @@ class _Block:
 
     def _order(self, keys: Keys, statistic: OrderStatistic) -> tuple[Part, Quantile]:
         """One row moves a rank by one, so the rows of a unit pay one by one, in whatever groups they are."""
+        if keys.discovered:
+            raise refuse_order(statistic.name, position(self.select))
         loss, most = self.planning.share(), self.rows.most
         if loss.nano // most < LEAST_NANO:
             raise too_small(loss, most, most)
@@ -192,19 +196,29 @@ class _Block:
     def _inputs(self, exact: Exact) -> tuple[tuple[int, str], ...]:
         return tuple((n, self.planning.inputs[n - 2]) for n in sorted(exact.parameters - {1}))
 
-    def _allocation(self, measures: Sequence[Measure], *, grouped: bool) -> Allocation | None:
+    def _chosen(self, keys: Keys, measures: Sequence[Measure]) -> Chosen | None:
+        """How groups are selected; None where keys are declared, or no rows are read."""
+        if not keys.discovered or never_holds(self.select) or has_no_rows(self.select):
+            return None
+        at = next(position(node) for node, (_, key) in keys.by_node.items() if key.is_discovered)
+        return choose(keys.listed, measures, self.rows, self.planning, at)
+
+    def _allocation(self, measures: Sequence[Measure], loss: Loss, *, grouped: bool) -> Allocation | None:
         if not measures:
             return None
         groups = self.rows.groups if grouped else None
-        return allocate(measures, self.rows.most, groups, self.planning.share())
+        return allocate(measures, self.rows.most, groups, loss)
 
-    def _part(self, keys: Keys, measures: Sequence[Measure], allocation: Allocation | None) -> Part:
-        vacuous = never_holds(self.select) or allocation is None
-        exact = exact_sql(
-            self.rows, keys.listed, measured([m.sql for m in measures]), allocation.groups if allocation else None,
-        )  # fmt: skip
+    def _part(
+        self, keys: Keys, measures: Sequence[Measure], allocation: Allocation | None, chosen: Chosen | None
+    ) -> Part:
+        vacuous = never_holds(self.select) or allocation is None or not keys.count
+        columns, groups = [m.sql for m in measures], allocation.groups if allocation else None
+        if chosen is not None:
+            columns, groups = [*columns, chosen.units], chosen.cut
+        exact = exact_sql(self.rows, keys.listed, measured(columns), groups)
         mechanism = allocation.mechanism if allocation else None
-        return Part(
+        part = Part(
             exact=exact.sql,
             truncated=1 in exact.parameters,
             release=release_sql(len(keys.by_node), measures, None if vacuous else allocation),
@@ -220,6 +234,7 @@ class _Block:
             inputs=self._inputs(exact),
             vacuous=vacuous,
         )
+        return part if chosen is None else selecting(part, keys.listed, chosen, allocation)
 
 
 def _key_column(index: int, key: Key, relation: int) -> Typed:

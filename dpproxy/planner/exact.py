@@ -44,6 +44,7 @@ def exact_sql(
     ``columns`` are the measures with their names, as our own text. ``groups`` is the most groups a unit may touch, None
     for any. A ``cell`` is grouped by besides, and is the first of the columns.
     """
+    rows = rows.where([k.present for k in keys if k.present is not None])
     if cell is not None:
         rows = rows.where([exp.Not(this=exp.Is(this=cell, expression=exp.Null()))])
     select, filtered = _bounded(rows, keys, groups)
@@ -72,7 +73,7 @@ def _bounded(rows: Rows, keys: Sequence[Key], groups: int | None) -> tuple[exp.S
         raise AssertionError("without a key nothing is cut")
     if rows.unit is None or (rows.held and groups is None):
         return source_of(rows), False
-    limited: exp.Select = source_of(rows, [inside(k) for k in keys])
+    limited: exp.Select = source_of(rows, [inside(k) for k in keys if not k.is_discovered])
     limited.append("expressions", exp.Star())
     if groups is not None:
         limited = truncated(limited, rows.unit, [k.raw for k in keys], groups, "dense_rank")

@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpproxy.accounting.model import format_delta
 from dpproxy.errors import Unsupported
 from dpproxy.plan import Output, Part, Plan, PublicPlan
 
@@ -42,13 +43,13 @@ def explain_text(plan: Plan | PublicPlan, confidence: Fraction) -> list[str]:
     if isinstance(plan, PublicPlan):
         return ["Price: epsilon 0 (public table, exact)", f"  {plan.sql}"]
     lines = [
-        f"Price: epsilon {_epsilon(plan)}{' (free)' if plan.free else ''}",
+        f"Price: epsilon {_epsilon(plan)}{_delta(plan.delta)}{' (free)' if plan.free else ''}",
         f"Privacy unit: {plan.unit}",
         f"Pays: budget {plan.payer.budget}, ceiling of {plan.payer.ceiling}",
     ]
     for title, part in _titled(plan):
         lines.append(f"Mechanism{title}: {_mechanism(part)}")
-        lines.append(f"Keys{title}: {part.groups} declared, all answered")
+        lines.append(f"Keys{title}: {_keys(part)}")
     lines += [f"  {output.column.name}: {_error(output, confidence)}" for output in plan.outputs]
     for title, part in _titled(plan):
         lines += [f"Exact stage{title} (stays inside):", f"  {part.exact}"]
@@ -67,9 +68,26 @@ def _epsilon(plan: Plan) -> str:
     return "0" if plan.free else f"{float(plan.loss.epsilon):.9g}"
 
 
+def _delta(delta: Fraction) -> str:
+    return f", delta {format_delta(delta)}" if delta else ""
+
+
+def _keys(part: Part) -> str:
+    selection = part.selection
+    if selection is None:
+        return "discovered, none shown" if part.discovered else f"{part.groups} declared, all answered"
+    most = f"{selection.groups} groups" if selection.groups > 1 else "one group"
+    return (
+        f"discovered, shown from about {selection.threshold} units on: selection for at most {most} of a unit, "
+        f"at epsilon {selection.nano / 1e9:.9g}{_delta(selection.delta)}"
+    )
+
+
 def _mechanism(part: Part) -> str:
     if part.vacuous:
         return "none, the answer follows from the policy"
+    if part.mechanism is None and part.discovered:
+        return "selection of keys, nothing else"
     if part.mechanism is None:
         return f"{part.noise}, at epsilon {float(part.loss.epsilon):.9g}"
     words = f"joint staircase, {part.measures} measures in one draw" if part.measures > 1 else "staircase"
@@ -99,11 +117,12 @@ def explain_json(plan: Plan | PublicPlan, confidence: Fraction) -> str:
         return json.dumps({"epsilon": 0.0, "free": True, "exact": plan.sql}, indent=2)
     document = {
         "epsilon": 0.0 if plan.free else float(plan.loss.epsilon),
+        "delta": float(plan.delta),
         "free": plan.free,
         "unit": plan.unit,
         "budget": plan.payer.budget,
         "ceiling": plan.payer.ceiling,
-        "keys": plan.groups,
+        "keys": None if plan.discovered else plan.groups,
         "confidence": float(confidence),
         "columns": [_column(o) for o in plan.outputs],
         "parts": [_part(p) for p in plan.parts],
@@ -119,9 +138,23 @@ def _part(part: Part) -> dict[str, object]:
         "widths": [] if mechanism is None else [str(w) for w in mechanism.widths],
         "epsilon": 0.0 if part.vacuous else float(part.loss.epsilon) / part.factor,
         "contributions": part.factor,
-        "keys": part.groups,
+        "keys": None if part.discovered else part.groups,
+        "selection": _selection(part),
         "exact": part.exact,
         "release": part.release,
+    }
+
+
+def _selection(part: Part) -> dict[str, object] | None:
+    """How keys are found, None where they are declared."""
+    chosen = part.selection
+    if chosen is None:
+        return None
+    return {
+        "units": chosen.threshold,
+        "groups": chosen.groups,
+        "epsilon": chosen.nano / 1e9,
+        "delta": float(chosen.delta),
     }
 
 

@@ -13,7 +13,7 @@ from dpproxy.analysis.position import position
 from dpproxy.errors import GroupingError, TooComplex, Unsupported
 from dpproxy.plan import KeySet
 from dpproxy.planner.answer import Item, is_star, items, ordinal
-from dpproxy.planner.derived import key_of
+from dpproxy.planner.discovered import PLANNED, discovered_set, key_of
 from dpproxy.planner.keysets import key_sets
 from dpproxy.planner.narrowing import narrowed
 from dpproxy.planner.planning import Planning
@@ -32,8 +32,13 @@ class Keys:
 
     @property
     def count(self) -> int:
-        """How many keys are answered."""
-        return prod(len(s.rows) for s in self.sets)
+        """How many keys are answered; of discovered ones, for how many the answer is planned."""
+        return PLANNED if self.discovered else prod(len(s.rows) for s in self.sets)
+
+    @property
+    def discovered(self) -> bool:
+        """True where keys are not public."""
+        return any(s.discovered for s in self.sets)
 
     @property
     def listed(self) -> list[Key]:
@@ -137,6 +142,9 @@ def group_keys(
     Errors: 0A000, PD003 (not enumerable), 54001 (too many combinations).
     """
     found = {node: key_of(node, rows, planning, position(node)) for node in nodes}
+    if any(key.is_discovered for key in found.values()):
+        numbered = {node: (place, key) for place, (node, key) in enumerate(found.items())}
+        return Keys(numbered, (discovered_set([*found.values()]),))
     by_node, sets = narrowed(*key_sets(found, rows, planning), conditions, planning)
     check_size(prod(len(s.rows) for s in sets), position(nodes[0]) if nodes else None)
     return Keys(by_node, sets)

@@ -1,6 +1,7 @@
 """One pass over one statement: what was found so far, and names that are used once."""
 
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -9,18 +10,24 @@ from dpproxy.plan import Part, PreparedTable
 from dpproxy.planner.access import Context
 from udfs.privacy import Loss
 
+LEAST_DELTA = Fraction(1, 10**30)
+"""A delta is a multiple of it."""
+
 
 @dataclass(slots=True)
 class Planning:
     """Collects the parts of a plan.
 
-    ``shares`` is in how many equal shares the statement's loss is split; it is known after a first pass.
+    ``shares`` is in how many equal shares the statement's loss is split, ``selections`` in how many its delta; they are
+    known after a first pass.
     """
 
     context: Context
     parameters: Parameters
     loss: Loss
     shares: int = 1
+    delta: Fraction = Fraction(0)
+    selections: int = 1
     parts: list[Part] = field(default_factory=list)
     publics: list[str] = field(default_factory=list)
     tables: list[exp.Table] = field(default_factory=list)
@@ -62,6 +69,14 @@ class Planning:
         """Say what was released, and about whom."""
         self.labels += [label] if label not in self.labels else []
         self.units += [unit] if unit not in self.units else []
+
+    def delta_share(self) -> Fraction:
+        """The delta of the next part whose keys are not public: a whole number of steps, so that sums stay short."""
+        return Fraction(int(self.delta / self.selections / LEAST_DELTA), 1) * LEAST_DELTA
+
+    def selecting(self) -> int:
+        """How many parts find keys."""
+        return sum(1 for p in self.parts if p.selection is not None)
 
     def charged(self) -> int:
         """How many parts draw noise."""

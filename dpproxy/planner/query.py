@@ -1,23 +1,24 @@
 """From an accepted statement to its plan: one pass finds the parts, a second one shares the loss among them."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Parameters
+from dpproxy.analysis.position import position
 from dpproxy.errors import NotGranted, Refusal, TooComplex
 from dpproxy.plan import Output, Part, Payer, Plan, PublicPlan
-from dpproxy.planner.access import Context, find_payer, find_table, statement_loss
+from dpproxy.planner.access import Context, find_payer, find_table, statement_delta, statement_loss
 from dpproxy.planner.block import charged
 from dpproxy.planner.derive import derive, refuse_cut, renamed
 from dpproxy.planner.empty import has_no_rows, never_holds
 from dpproxy.planner.from_rows import rows_of
 from dpproxy.planner.grouping import grouping_sets, has_aggregates, key_columns
 from dpproxy.planner.open import Open, OpenColumn
-from dpproxy.planner.open_limits import check_answer
 from dpproxy.planner.open_place import placed
+from dpproxy.planner.open_limits import check_answer
 from dpproxy.planner.open_select import open_select
 from dpproxy.planner.open_union import arranged
 from dpproxy.planner.open_values import open_values
@@ -38,23 +39,23 @@ PASSES = 4
 def plan_query(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan | PublicPlan:
     """Plan one accepted statement. Raises a ``Refusal``; nothing is read or spent."""
     work = parameters.budget
-    tables, shares = _guess(tree, context), 1
+    tables, shares, selections = _guess(tree, context), 1, 1
     for _ in range(PASSES):
         parameters.budget = work
-        payer, loss = None, Loss(NANO)
+        payer, loss, delta = None, Loss(NANO), Fraction(1, 10**6)
         if tables:
             payer, budget = find_payer(tables, context)
-            loss = statement_loss(budget, context)
-        planning = Planning(context, parameters, loss, shares)
+            loss, delta = statement_loss(budget, context), statement_delta(budget, context)
+        planning = Planning(context, parameters, loss, shares, delta, selections)
         found = _top(tree, planning)
         if isinstance(found, Open):
             check_answer(found.rows, [c.typed for c in found.columns], position(tree))
         if payer is None and not planning.tables:
             return _public(found)
-        count = max(1, planning.charged())
-        if payer is not None and shares == count and {t.name for t in planning.tables} == {t.name for t in tables}:
+        count = max(1, planning.charged()), max(1, planning.selecting())
+        if payer is not None and (shares, selections) == count and {t.name for t in planning.tables} == {t.name for t in tables}:
             return _plan(found, planning, payer)
-        tables, shares = planning.tables, count
+        tables, (shares, selections) = planning.tables, count
     raise TooComplex("the statement has too many parts that depend on each other")
 
 

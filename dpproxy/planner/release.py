@@ -30,6 +30,19 @@ def _epsilon(nano: int) -> str:
     return f"CAST({nano // NANO}.{nano % NANO:09d} AS DECIMAL(18,9))"
 
 
+def discovered_sql(keys: int, measures: int, allocation: Allocation | None) -> str:
+    """The release stage for groups that were selected, ``exact``: in the order of their keys, which tells nothing."""
+    names = [f"e.k{i}" for i in range(keys)]
+    order = ", ".join(f"{name} NULLS LAST" for name in names)
+    drawn = "CAST([] AS HUGEINT[])"
+    if allocation is not None:
+        sums = ", ".join(f"CAST(e.m{i} AS HUGEINT)" for i in range(measures))
+        widths = ", ".join(f"CAST({w} AS HUGEINT)" for w in allocation.mechanism.widths)
+        drawn = f"dp_release([{sums}], [{widths}], {_epsilon(allocation.mechanism.nano)})"
+    ordinal = f"row_number() OVER (ORDER BY {order}) - 1 AS o"
+    return f"SELECT {ordinal}, {', '.join(names)}, {drawn} AS v FROM exact AS e"  # noqa: S608 - numbers only
+
+
 def release_sql(keys: int, measures: Sequence[Measure], allocation: Allocation | None) -> str:
     """The release stage: every declared key, empty ones too, and one joint draw for each.
 
