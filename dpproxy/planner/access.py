@@ -49,11 +49,27 @@ class Context:
     """None where rows are cut by each statement; otherwise what is known of prepared tables under this policy."""
 
 
-def find_table(table: exp.Table, context: Context) -> TablePolicy:
-    """A table as the caller may use it. Raises ``UndefinedTable`` alike for a missing, hidden and not granted one."""
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A protected table that a statement reads, by its own name or by that of a view; the grant is on this name."""
+
+    node: exp.Table
+    table: str
+
+    @property
+    def granted(self) -> str:
+        """What the statement names."""
+        return self.node.name
+
+
+def find_table(table: exp.Table, context: Context, *, inside: bool = False) -> TablePolicy:
+    """A table as the caller may use it; ``inside`` a view no grant is needed.
+
+    Errors: ``UndefinedTable`` alike for a missing, hidden and not granted one.
+    """
     name, schema = table.name, table.db or "public"
     found = context.policy.tables.get(name) if schema in ("public", "main") else None
-    granted = any(g.table == name and g.role in context.caller.roles for g in context.policy.grants)
+    granted = inside or any(g.table == name and g.role in context.caller.roles for g in context.policy.grants)
     if found is None or not _visible(found, context, granted=granted):
         raise UndefinedTable(f'relation "{table.name}" does not exist', position=position(table))
     if not granted and found.exposure is not Exposure.PUBLIC:
@@ -72,21 +88,26 @@ def _visible(table: TablePolicy, context: Context, *, granted: bool) -> bool:
     return granted or table.exposure is Exposure.PUBLIC or context.caller.is_admin
 
 
-def find_payer(tables: Sequence[exp.Table], context: Context) -> tuple[Payer, Budget]:
-    """The accounts that pay for protected tables of one unit.
-
-    Errors: PD003 without a ceiling, PD002 for people of two kinds, 22023 where several budgets fit.
-    """
-    owners = {unit_table(context.policy, t.name).name: t for t in tables}
-    at = position(tables[0])
+def find_owner(tables: Sequence[Use], context: Context) -> TablePolicy:
+    """The table whose rows are the privacy units of all these. Raises PD002 for people of two kinds."""
+    owners = {unit_table(context.policy, t.table).name: t for t in tables}
     if len(owners) > 1:
         first, second, *_ = owners
         raise UnitLost(
             f'the statement is about two kinds of privacy unit, of "{first}" and of "{second}"',
             hint="Ask about the tables of one privacy unit at a time.",
-            position=position(owners[second]),
+            position=position(owners[second].node),
         )
-    owner = unit_table(context.policy, tables[0].name)
+    return unit_table(context.policy, tables[0].table)
+
+
+def find_payer(tables: Sequence[Use], context: Context) -> tuple[Payer, Budget]:
+    """The accounts that pay for protected tables of one unit.
+
+    Errors: PD003 without a ceiling, PD002 for people of two kinds, 22023 where several budgets fit.
+    """
+    owner = find_owner(tables, context)
+    at = position(tables[0].node)
     if owner.ceiling is None:
         raise BoundsMissing(
             f'table "{owner.name}" has no privacy ceiling: it cannot be asked',
@@ -109,10 +130,10 @@ def find_payer(tables: Sequence[exp.Table], context: Context) -> tuple[Payer, Bu
     return payer, budget
 
 
-def _choose_budget(tables: Sequence[exp.Table], context: Context, at: int | None) -> Budget:
+def _choose_budget(tables: Sequence[Use], context: Context, at: int | None) -> Budget:
     """The budget that pays for all of the tables."""
-    each = [_budgets(t.name, context) for t in tables]
-    without = next((t.name for t, found in zip(tables, each, strict=True) if not found), None)
+    each = [_budgets(t.granted, context) for t in tables]
+    without = next((t.granted for t, found in zip(tables, each, strict=True) if not found), None)
     if without is not None:
         raise BoundsMissing(
             f'table "{without}" is granted to you without a privacy budget',
@@ -120,7 +141,7 @@ def _choose_budget(tables: Sequence[exp.Table], context: Context, at: int | None
             position=at,
         )
     names = sorted(set.intersection(*each))
-    listed = " and ".join(f'"{name}"' for name in dict.fromkeys(t.name for t in tables))
+    listed = " and ".join(f'"{name}"' for name in dict.fromkeys(t.granted for t in tables))
     if not names:
         raise BoundsMissing(
             f"no single budget pays for tables {listed}",

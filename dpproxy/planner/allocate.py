@@ -1,50 +1,157 @@
 """How the statement's loss is spent: the mechanism of least predicted error, from declared facts alone.
 
-One unit holds at most R rows, and one row moves the measures of one group inside a box of half-widths ``widths``.
+One unit holds at most R rows, and one row moves the d measures of one group inside a box of half-widths ``widths``. So
+with c_g of its rows in group g, the c_g adding up to R at most, a unit moves group g inside c_g boxes.
 
-Rows apart: R rows move R boxes, wherever they fall, so a mechanism that is e-DP for one box is R*e-DP for the
-unit (the levels of the boxes add up, one a row). Rows together: where a unit touches at most L groups (1 without
-GROUP BY, MAX GROUPS enforced by suppression otherwise), its rows in a group stay inside one box R times as wide,
-paid L times. Both hold; the smaller error wins.
+Pure mechanisms (staircase, Laplace), e-DP for a shift inside one box:
+
+* Rows apart: R rows move R boxes, wherever they fall, and each box costs e: the unit pays R*e. For the staircase the
+  levels add up, one a row; for Laplace the L1 norms do, d a row, each measured in its own width.
+* Rows together: where a unit touches at most L groups (1 without GROUP BY, MAX GROUPS enforced by suppression
+  otherwise), its rows in a group stay inside one box R times as wide (or as all rows of a unit reach together, where
+  that is known to be less). The noise is for that box, paid L times.
+
+Gaussian, rho-zCDP for a shift s with sum of (s_j / width_j)**2 at most d, which one box is:
+
+* Rows apart: the unit moves group g by d * c_g**2 in that norm, all groups by d * (sum of c_g**2), at most d * R**2
+  since a sum of squares is at most the square of the sum. The loss grows with the square of the shift: R**2 * rho.
+* Rows together: the box that holds all rows of a unit in a group, rho for it, L times.
+
+A Gaussian release of rho in all is (epsilon, delta)-DP for every delta, by ``udfs.conversion``: it is given the greatest
+rho that the part's epsilon allows with its delta, and is charged as that pair, which adds up like any other.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import assert_never
 
 from dpproxy.aggregates.model import Measure
 from dpproxy.errors import InvalidParameter
-from udfs.mechanisms.staircase import Staircase
+from dpproxy.plan import Additive
+from dpproxy.settings import Wanted
+from udfs import conversion
+from udfs.choose import candidates
+from udfs.mechanisms import Gaussian, Staircase
 from udfs.privacy import LEAST_NANO, NANO, Loss
+
+FUNCTIONS = {"staircase": "dp_release", "laplace": "dp_laplace", "gaussian": "dp_gaussian"}
+"""What draws the noise of a mechanism in SQL."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
     """A mechanism, how many times its loss one unit pays, and the groups a unit must be cut to for that."""
 
-    mechanism: Staircase
+    mechanism: Additive
     factor: int
     groups: int | None = None
+    delta: Fraction = Fraction(0)
+    """What a unit pays besides its epsilon."""
+    why: str = ""
+    """What the mechanism was chosen for, for people."""
+
+    @property
+    def name(self) -> str:
+        """The mechanism's name."""
+        return type(self.mechanism).__name__.lower()
+
+    @property
+    def function(self) -> str:
+        """The function of SQL that draws from it."""
+        return FUNCTIONS[self.name]
+
+    @property
+    def box(self) -> str:
+        """The sensitivities and what is done about them."""
+        return f"{self.name} {self.mechanism.widths}"
+
+    @property
+    def words(self) -> str:
+        """The mechanism with all its parameters, for the ledger."""
+        mechanism = self.mechanism
+        if isinstance(mechanism, Gaussian):
+            loss = f"nano_rho={mechanism.nano} delta={self.delta}"
+        else:
+            loss = f"nano={mechanism.nano}"
+        radii = f" radii={mechanism.radii}" if isinstance(mechanism, Staircase) else ""
+        return f"{self.name} widths={mechanism.widths}{radii} {loss}"
 
 
-def allocate(measures: Sequence[Measure], most: int, groups: int | None, loss: Loss) -> Allocation:
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A box, how often one unit pays for it (a pure loss, and a concentrated one), and the cut that this needs."""
+
+    widths: tuple[int, ...]
+    pure: int
+    squares: int
+    groups: int | None
+
+
+def allocate(
+    measures: Sequence[Measure],
+    most: int,
+    groups: int | None,
+    loss: Loss,
+    delta: Fraction = Fraction(0),
+    wanted: Wanted = "auto",
+) -> Allocation:
     """The allocation of least total relative variance, for units of at most ``most`` rows.
 
-    ``groups`` is the most groups a unit may be cut to; None where there is one group only.
+    ``groups`` is the most groups a unit may be cut to; None where there is one group only. ``delta`` is what a Gaussian
+    may cost besides; without it there is none.
 
     Errors: ``InvalidParameter`` (22023) where the loss is too small to share among a unit's rows.
     """
     widths = tuple(m.width for m in measures)
-    candidates = []
+    together = tuple(min(most * m.width, m.unit_width or most * m.width) for m in measures)
+    cut = groups if groups is not None and groups < most else None
     touched = groups or 1
-    if loss.nano // touched >= LEAST_NANO:
-        together = tuple(min(most * m.width, m.unit_width or most * m.width) for m in measures)
-        cut = groups if groups is not None and groups < most else None
-        candidates.append(Allocation(Staircase.best(together, loss.nano // touched), touched, cut))
-    if most > 1 and loss.nano // most >= LEAST_NANO:
-        candidates.append(Allocation(Staircase.best(widths, loss.nano // most), most))
-    if not candidates:
+    forms = [_Form(together, touched, touched, cut)]
+    forms += [_Form(widths, most, most * most, None)] if most > 1 else []
+    found = [Allocation(m, f.pure, f.groups) for f in forms for m in _pure(f, loss)]
+    if delta:
+        found += [Allocation(m, f.squares, f.groups, delta) for f in forms for m in _gaussian(f, loss, delta)]
+    if not found:
         raise too_small(loss, most, min(most, touched))
-    return min(candidates, key=lambda c: _relative_variance(c.mechanism, widths))
+    return _best(found, widths, wanted)
+
+
+def _pure(form: _Form, loss: Loss) -> list[Additive]:
+    share = Loss(loss.nano // form.pure)
+    return [c.mechanism for c in candidates(form.widths, share)] if share.nano >= LEAST_NANO else []
+
+
+def _gaussian(form: _Form, loss: Loss, delta: Fraction) -> list[Additive]:
+    nano = conversion.within(loss, delta).nano // form.squares
+    return [Gaussian.best(form.widths, nano)] if nano else []
+
+
+def _best(found: Sequence[Allocation], widths: tuple[int, ...], wanted: Wanted) -> Allocation:
+    """The least error of each mechanism, and of these the one that is asked for."""
+    errors: dict[str, tuple[float, Allocation]] = {}
+    for each in found:
+        error = _relative_variance(each.mechanism, widths)
+        if each.name not in errors or error < errors[each.name][0]:
+            errors[each.name] = (error, each)
+    match wanted:
+        case "auto":
+            name = min(errors, key=lambda n: round(errors[n][0], 9))
+            others = ", ".join(
+                f"{n} {errors[n][0] / max(errors[name][0], 1e-300):.3g} times the variance" for n in errors if n != name
+            )
+            why = f"least predicted error: {others}" if others else "nothing else fits so small a loss"
+        case "staircase" | "laplace" | "gaussian":
+            name, why = wanted, f"dp.mechanism = {wanted}"
+            if name not in errors:
+                raise InvalidParameter(
+                    f"no {name} mechanism fits so small a loss among the rows of one privacy unit",
+                    hint="Raise dp.epsilon or dp.delta, or SET dp.mechanism = 'auto';",
+                )
+        case _:
+            assert_never(wanted)
+    best = errors[name][1]
+    return Allocation(best.mechanism, best.factor, best.groups, best.delta, why)
 
 
 def too_small(loss: Loss, most: int, shares: int) -> InvalidParameter:
@@ -55,5 +162,5 @@ def too_small(loss: Loss, most: int, shares: int) -> InvalidParameter:
     )
 
 
-def _relative_variance(mechanism: Staircase, widths: tuple[int, ...]) -> float:
+def _relative_variance(mechanism: Additive, widths: tuple[int, ...]) -> float:
     return sum((sd / width) ** 2 for sd, width in zip(mechanism.noise_sd(), widths, strict=True))

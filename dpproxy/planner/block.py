@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -23,14 +24,15 @@ from dpproxy.planner.discovered import Chosen, choose, refuse_order, selecting
 from dpproxy.planner.empty import has_no_rows, has_one_row, never_holds
 from dpproxy.planner.exact import Exact, exact_sql, measured
 from dpproxy.planner.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
+from dpproxy.planner.mechanisms import noise_delta
 from dpproxy.planner.open import Open
 from dpproxy.planner.padding import check_padded
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import quoted
 from dpproxy.planner.relation import Rows, own_nodes
 from dpproxy.planner.release import quantile_sql, release_sql
-from dpproxy.planner.sources import Env
 from dpproxy.planner.released import Call, ReleasedScope
+from dpproxy.planner.sources import Env
 from udfs.mechanisms.quantile import Quantile
 from udfs.privacy import LEAST_NANO, Loss
 
@@ -105,13 +107,13 @@ class _Block:
     planning: Planning
     aggregates: Mapping[exp.Expr, Aggregate]
     every: Sequence[exp.Expr]
+    """The keys of all grouping sets."""
     env: Env
     top: bool
-    """The keys of all grouping sets."""
 
     def branch(self, nodes: Sequence[exp.Expr]) -> _Branch:
         """Release one grouping set and compile the SELECT over it."""
-        keys = group_keys(nodes, self.rows, self.planning)
+        keys = group_keys(nodes, self.rows, self.planning, self._conditions())
         groups = keys.count
         if groups * len(self.aggregates) > MOST_DRAWS and not keys.discovered:
             raise TooComplex(
@@ -137,6 +139,16 @@ class _Block:
         )
         return _Branch(query, found, duck.column("o", f"r{first}"), scope)
 
+    def _conditions(self) -> list[exp.Expr]:
+        """What WHERE says, here and in a subquery that stands alone in FROM."""
+        scans = self.rows.scans
+        written = {n.name: n for n in self.every if type(n) is exp.Column}
+        known = [
+            c.transform(lambda n: written.get(n.name, n).copy() if type(n) is exp.Column else n)
+            for c in (scans[0].known if len(scans) == 1 else ())
+        ]
+        return [*conjuncts(self.select.args.get("where")), *known]
+
     def _shape(self, node: exp.Expr) -> Typed:
         return group_keys([node], self.rows, self.planning).listed[0].typed
 
@@ -150,7 +162,7 @@ class _Block:
             measures = tuple(sorted({m for a in sums.values() for m in a.measures}, key=lambda m: m.sql))
             chosen = self._chosen(keys, measures)
             loss = self.planning.share() if chosen is None else chosen.rest
-            allocation = self._allocation(measures, loss, grouped=bool(keys.sets))
+            allocation = self._allocation(measures, loss, keys)
             number = self.planning.add(self._part(keys, measures, allocation, chosen))
             numbers.append(number)
             for node, aggregate in sums.items():
@@ -176,7 +188,7 @@ class _Block:
         mechanism = statistic.mechanism(loss.nano // most)
         cells = [f"CAST({duck.text(statistic.cell)} AS INT128) AS m0", "CAST(COUNT(*) AS INT128) AS m1"]
         exact = exact_sql(self.rows, keys.listed, cells, None, statistic.cell)
-        vacuous = never_holds(self.select)
+        vacuous = never_holds(self.select) or not keys.count
         part = Part(
             exact=exact.sql,
             truncated=1 in exact.parameters,
@@ -203,11 +215,13 @@ class _Block:
         at = next(position(node) for node, (_, key) in keys.by_node.items() if key.is_discovered)
         return choose(keys.listed, measures, self.rows, self.planning, at)
 
-    def _allocation(self, measures: Sequence[Measure], loss: Loss, *, grouped: bool) -> Allocation | None:
+    def _allocation(self, measures: Sequence[Measure], loss: Loss, keys: Keys) -> Allocation | None:
         if not measures:
             return None
-        groups = self.rows.groups if grouped else None
-        return allocate(measures, self.rows.most, groups, loss)
+        groups = self.rows.groups if keys.sets else None
+        delta = noise_delta(self.planning, position(self.select), discovered=keys.discovered)
+        wanted = session.mechanism(self.planning.context.settings)
+        return allocate(measures, self.rows.most, groups, loss, delta, wanted)
 
     def _part(
         self, keys: Keys, measures: Sequence[Measure], allocation: Allocation | None, chosen: Chosen | None
@@ -217,20 +231,19 @@ class _Block:
         if chosen is not None:
             columns, groups = [*columns, chosen.units], chosen.cut
         exact = exact_sql(self.rows, keys.listed, measured(columns), groups)
-        mechanism = allocation.mechanism if allocation else None
         part = Part(
             exact=exact.sql,
             truncated=1 in exact.parameters,
             release=release_sql(len(keys.by_node), measures, None if vacuous else allocation),
             keys=keys.sets,
             measures=len(measures),
-            box=f"staircase {mechanism.widths}" if mechanism else "",
-            noise=f"staircase widths={mechanism.widths} radii={mechanism.radii} nano={mechanism.nano}"
-            if mechanism
-            else "",
+            box=allocation.box if allocation else "",
+            noise=allocation.words if allocation else "",
             loss=self.planning.share(),
             factor=allocation.factor if allocation else 1,
-            mechanism=mechanism,
+            mechanism=allocation.mechanism if allocation else None,
+            noise_delta=allocation.delta if allocation else Fraction(0),
+            why=allocation.why if allocation else "",
             inputs=self._inputs(exact),
             vacuous=vacuous,
         )

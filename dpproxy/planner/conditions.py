@@ -19,9 +19,24 @@ def conjuncts(where: exp.Expr | None) -> list[exp.Expr]:
         condition = left.pop(0).unnest()
         if isinstance(condition, exp.And):
             left = [condition.this, condition.expression, *left]
+        elif isinstance(condition, exp.Or) and (shared := _shared(condition)):
+            left = [*shared, *left]
         else:
             found.append(condition)
     return found
+
+
+def _shared(condition: exp.Or) -> list[exp.Expr]:
+    """(a AND b) OR (a AND c) as a, b OR c; nothing where the branches share no condition."""
+    branches = [conjuncts(exp.Where(this=b.copy())) for b in condition.flatten()]
+    common = [c for c in branches[0] if all(c in branch for branch in branches[1:])]
+    if not common:
+        return []
+    rest = [[c for c in branch if c not in common] for branch in branches]
+    if not all(rest):  # one branch asks for nothing else
+        return common
+    either = [exp.and_(*branch, copy=False) for branch in rest]
+    return [*common, exp.or_(*either, copy=False)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.errors import UnitLost, Unsupported
 from dpproxy.pgtypes import BOOL, TEXT, UNKNOWN, Column
 from dpproxy.planner.answer import Item, is_star, items
+from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.derived import key_of
 from dpproxy.planner.empty import has_no_rows, never_holds
 from dpproxy.planner.exact import ordered
@@ -44,7 +45,24 @@ def derive(rows: Rows, select: exp.Select, alias: str, planning: Planning) -> Sc
         expressions.append(duck.named(held, field.column.name))
         fields.append(field)
     scan = derived_scan(rows, rows_select(rows, expressions), fields, alias, planning)
+    scan = replace(scan, known=_known(select, rows, fields))
     return replace(scan, is_empty=has_no_rows(select) or never_holds(select))
+
+
+def _known(select: exp.Select, rows: Rows, fields: Sequence[Field]) -> tuple[exp.Expr, ...]:
+    """The conditions of WHERE that are about shown columns alone, in their names."""
+    shown = {i.node.unnest(): f.name for i, f in zip(expanded(select, rows), fields, strict=True)}
+    found = []
+    for condition in conjuncts(select.args.get("where")):
+        about = condition.transform(
+            lambda n: exp.Column(this=exp.to_identifier(f"#{shown[n]}", quoted=True)) if n in shown else n
+        )
+        columns = list(about.find_all(exp.Column))
+        if columns and all(c.name.startswith("#") for c in columns) and about.find(exp.Query) is None:
+            for column in columns:
+                column.set("this", exp.to_identifier(column.name[1:], quoted=True))
+            found.append(about)
+    return tuple(found)
 
 
 def derived_scan(
@@ -147,4 +165,4 @@ def refuse_cut(select: exp.Expr) -> None:
 def renamed(scan: Scan, names: Sequence[str]) -> Scan:
     """The columns under the names of ``AS t (a, b)``."""
     fields = [f.moved(names[i], f.column) if i < len(names) else f for i, f in enumerate(scan.fields)]
-    return replace(scan, fields=tuple(fields))
+    return replace(scan, fields=tuple(fields), known=() if names else scan.known)

@@ -8,6 +8,7 @@ from fractions import Fraction
 from dpproxy.accounting.model import format_delta
 from dpproxy.errors import Unsupported
 from dpproxy.plan import Output, Part, Plan, PublicPlan
+from udfs.mechanisms import Gaussian
 
 _EXPLAIN = re.compile(r"\s*EXPLAIN\b", re.IGNORECASE)
 _PRIVACY = re.compile(
@@ -90,12 +91,14 @@ def _mechanism(part: Part) -> str:
         return "selection of keys, nothing else"
     if part.mechanism is None:
         return f"{part.noise}, at epsilon {float(part.loss.epsilon):.9g}"
-    words = f"joint staircase, {part.measures} measures in one draw" if part.measures > 1 else "staircase"
-    if part.factor > 1:
-        words += (
-            f", at epsilon {part.mechanism.nano / 1e9:.9g} for each of {part.factor} contributions of a unit"
-        )
-    return words
+    name = type(part.mechanism).__name__.lower()
+    words = f"joint {name}, {part.measures} measures in one draw" if part.measures > 1 else name
+    if isinstance(part.mechanism, Gaussian):
+        words += f", at rho {part.mechanism.nano / 1e9:.9g}"
+        words += f" for each of {part.factor} shares of a unit" if part.factor > 1 else ""
+    elif part.factor > 1:
+        words += f", at epsilon {part.mechanism.nano / 1e9:.9g} for each of {part.factor} contributions of a unit"
+    return f"{words} ({part.why})" if part.why else words
 
 
 def _error(output: Output, confidence: Fraction) -> str:
@@ -133,10 +136,13 @@ def explain_json(plan: Plan | PublicPlan, confidence: Fraction) -> str:
 
 def _part(part: Part) -> dict[str, object]:
     mechanism = part.mechanism
+    is_gaussian = isinstance(mechanism, Gaussian)
     return {
         "mechanism": "none" if part.vacuous else part.noise.split(" ")[0],
+        "why": part.why,
+        "rho": mechanism.nano / 1e9 if isinstance(mechanism, Gaussian) else None,
         "widths": [] if mechanism is None else [str(w) for w in mechanism.widths],
-        "epsilon": 0.0 if part.vacuous else float(part.loss.epsilon) / part.factor,
+        "epsilon": 0.0 if part.vacuous else float(part.loss.epsilon) / (1 if is_gaussian else part.factor),
         "contributions": part.factor,
         "keys": None if part.discovered else part.groups,
         "selection": _selection(part),

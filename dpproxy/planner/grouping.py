@@ -10,10 +10,12 @@ from sqlglot import exp
 from dpproxy.aggregates.table import calls, is_call
 from dpproxy.analysis.keys import Key, check_size
 from dpproxy.analysis.position import position
-from dpproxy.errors import GroupingError, TooComplex, Unsupported
+from dpproxy.errors import BoundsMissing, GroupingError, TooComplex, Unsupported
 from dpproxy.plan import KeySet
 from dpproxy.planner.answer import Item, is_star, items, ordinal
+from dpproxy.planner.asked_keys import asked_key
 from dpproxy.planner.discovered import PLANNED, discovered_set, key_of
+from dpproxy.planner.fields import Identifier
 from dpproxy.planner.keysets import key_sets
 from dpproxy.planner.narrowing import narrowed
 from dpproxy.planner.planning import Planning
@@ -141,13 +143,28 @@ def group_keys(
 
     Errors: 0A000, PD003 (not enumerable), 54001 (too many combinations).
     """
-    found = {node: key_of(node, rows, planning, position(node)) for node in nodes}
+    for node in nodes:  # people are no groups, whatever else is asked
+        if type(node) is exp.Column and isinstance(next((f for _, f in rows.candidates(node)), None), Identifier):
+            rows.field(node).key(position(node))
+    found = {node: _key(node, rows, planning, conditions) for node in nodes}
     if any(key.is_discovered for key in found.values()):
         numbered = {node: (place, key) for place, (node, key) in enumerate(found.items())}
         return Keys(numbered, (discovered_set([*found.values()]),))
     by_node, sets = narrowed(*key_sets(found, rows, planning), conditions, planning)
     check_size(prod(len(s.rows) for s in sets), position(nodes[0]) if nodes else None)
     return Keys(by_node, sets)
+
+
+def _key(node: exp.Expr, rows: Rows, planning: Planning, conditions: Sequence[exp.Expr]) -> Key:
+    """What is declared, or follows from it; where nothing does, what the statement itself lists."""
+    try:
+        key = key_of(node, rows, planning, position(node))
+    except BoundsMissing:
+        asked = asked_key(node, rows, planning, conditions)
+        if asked is None:
+            raise
+        return asked
+    return (asked_key(node, rows, planning, conditions) or key) if key.is_discovered else key
 
 
 def has_aggregates(select: exp.Select) -> bool:

@@ -9,7 +9,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean
 from dpproxy.analysis.position import position
 from dpproxy.errors import TooComplex, UndefinedColumn, UnitLost, Unsupported
-from dpproxy.planner.conditions import Edge, conjuncts, edge_of, equated, referred, references
+from dpproxy.planner.conditions import Edge, conjuncts, edge_of, equated, references, referred
 from dpproxy.planner.fanout import fan_out
 from dpproxy.planner.multiplicity import beside, preserved, together
 from dpproxy.planner.owners import all_of

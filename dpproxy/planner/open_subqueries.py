@@ -15,7 +15,7 @@ from dpproxy.errors import Refusal, SyntaxRefused, UndefinedColumn, UndefinedTab
 from dpproxy.planner.open import Open
 from dpproxy.planner.open_from import Around
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.sources import Env
+from dpproxy.planner.sources import apart, Env
 
 _AGGREGATE = (
     "Release it first: IN (SELECT x FROM ... GROUP BY x HAVING count(*) > 5), or (SELECT count(*) ...) > 0."
@@ -46,7 +46,7 @@ class Subqueries:
     def _planned(self, query: exp.Expr, node: exp.Expr) -> Open:
         inside = replace(self.env, outer=None, around=self.around)
         try:
-            relation = self.env.plan(query, "", self.planning, inside)
+            relation = apart(query, "", self.planning, inside)
         except (UndefinedTable, UndefinedColumn):
             if not any(self._is_around(c) for c in query.find_all(exp.Column)):
                 raise

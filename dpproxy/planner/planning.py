@@ -3,11 +3,9 @@
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from sqlglot import exp
-
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.plan import Part, PreparedTable
-from dpproxy.planner.access import Context
+from dpproxy.planner.access import Context, Use
 from udfs.privacy import Loss
 
 LEAST_DELTA = Fraction(1, 10**30)
@@ -30,8 +28,8 @@ class Planning:
     selections: int = 1
     parts: list[Part] = field(default_factory=list)
     publics: list[str] = field(default_factory=list)
-    tables: list[exp.Table] = field(default_factory=list)
-    """The protected tables of the statement, as they were named."""
+    tables: list[Use] = field(default_factory=list)
+    """The protected tables of the statement."""
     units: list[str] = field(default_factory=list)
     """The privacy units of the parts, for people."""
     labels: list[str] = field(default_factory=list)
@@ -39,7 +37,7 @@ class Planning:
     """Queries of one value over released relations; the parameters of exact stages from $2 on stand for them."""
     prepares: dict[str, PreparedTable] = field(default_factory=dict)
     """The prepared tables of the statement by name."""
-    _names: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
 
     def share(self) -> Loss:
         """The loss of the next part."""
@@ -71,12 +69,12 @@ class Planning:
         self.units += [unit] if unit not in self.units else []
 
     def delta_share(self) -> Fraction:
-        """The delta of the next part whose keys are not public: a whole number of steps, so that sums stay short."""
+        """The delta of the next part that costs some: a whole number of steps, so that sums stay short."""
         return Fraction(int(self.delta / self.selections / LEAST_DELTA), 1) * LEAST_DELTA
 
     def selecting(self) -> int:
-        """How many parts find keys."""
-        return sum(1 for p in self.parts if p.selection is not None)
+        """How many parts cost delta."""
+        return sum(1 for p in self.parts if p.delta and not p.vacuous)
 
     def charged(self) -> int:
         """How many parts draw noise."""
@@ -85,8 +83,8 @@ class Planning:
     def reserve(self, name: str) -> str:
         """A name that no other physical column or relation of the statement has: itself where it is free."""
         found, number = name, 0
-        while found in self._names:
+        while found in self.names:
             number += 1
             found = f"{name}_{number}"
-        self._names.add(found)
+        self.names.add(found)
         return found

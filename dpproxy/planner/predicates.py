@@ -17,7 +17,14 @@ from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.literals import from_value
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed, as_double, boolean, null
-from dpproxy.errors import InvalidParameter, SyntaxRefused, TypeMismatch, UnitLost, Unsupported
+from dpproxy.errors import (
+    InvalidParameter,
+    SyntaxRefused,
+    TypeMismatch,
+    UndefinedColumn,
+    UnitLost,
+    Unsupported,
+)
 from dpproxy.pgtypes import DATE, FLOAT8, TIMESTAMP
 from dpproxy.planner.answer import items
 from dpproxy.planner.conditions import Edge, conjuncts, edge_of, equated, key_column
@@ -29,9 +36,9 @@ from dpproxy.planner.open_scan import open_scan
 from dpproxy.planner.owners import all_of
 from dpproxy.planner.people import one_person
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.refusals import HINTS
+from dpproxy.planner.refusals import HINTS, quoted
 from dpproxy.planner.relation import Inner, Rows, Scan
-from dpproxy.planner.sources import Env, entries, with_ctes
+from dpproxy.planner.sources import Env, apart, entries, with_ctes
 
 _FOLLOW = "Compare the privacy keys: ... WHERE inner.key = outer.key, or key IN (SELECT key FROM ...)."
 
@@ -119,7 +126,7 @@ class _Predicates:
 
     def _related(self, query: exp.Expr, node: exp.Expr) -> tuple[Rows, list[exp.Expr]]:
         """A grouped or combined subquery as one item."""
-        relation = self._env.plan(query, "in", self._planning, replace(self._env, outer=None))
+        relation = apart(query, "in", self._planning, replace(self._env, outer=None))
         if isinstance(relation, Open):
             if relation.released:
                 raise UnitLost(
@@ -139,12 +146,28 @@ class _Predicates:
                 inside, normal = rows_of(select, found, self._planning, env, inner_of(self._planning, env))
                 if self._follows(inside, normal, rows):
                     return one_person(inside, normal, self._planning)
-        relation = self._env.plan(select, "", self._planning, replace(self._env, outer=None))
-        if not isinstance(relation, Open):
-            raise self._lost("a subquery for one value", node)
+        relation = self._apart(select, rows, node)
         if len(relation.columns) != 1:
             raise SyntaxRefused("subquery must return only one column", position=position(node))
         return self._released(relation, node) if relation.released else self._fact(relation, node)
+
+    def _apart(self, select: exp.Expr, rows: Rows, node: exp.Expr) -> Open:
+        """The subquery without what is around it. Raises PD002 where it needs that, but not to follow a person."""
+        names = {n.name for n in select.find_all(exp.Column)}
+        try:
+            relation = apart(select, "", self._planning, replace(self._env, outer=None))
+        except UndefinedColumn as error:
+            if not any(f'"{name}"' in error.message and rows.knows(name) for name in names):
+                raise
+            relation = None
+        if not isinstance(relation, Open):
+            raise UnitLost(
+                "a subquery for one value that follows the row around it must follow the privacy unit",
+                hint="Leave the other condition out: x > (SELECT avg(x) FROM ...); or compare the privacy keys; or ask "
+                f"SELECT count(*) FROM {quoted(rows.scans[0].table)};",  # noqa: S608 - a hint
+                position=position(node),
+            )
+        return relation
 
     def _fact(self, relation: Open, node: exp.Expr) -> Typed:
         """A value of public tables: a constant."""

@@ -1,24 +1,35 @@
 """From an accepted statement to its plan: one pass finds the parts, a second one shares the loss among them."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.analysis.scopes import Parameters
 from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Parameters
 from dpproxy.errors import NotGranted, Refusal, TooComplex
+from dpproxy.pgtypes import Column
 from dpproxy.plan import Output, Part, Payer, Plan, PublicPlan
-from dpproxy.planner.access import Context, find_payer, find_table, statement_delta, statement_loss
+from dpproxy.planner.access import (
+    Context,
+    Use,
+    find_owner,
+    find_payer,
+    find_table,
+    statement_delta,
+    statement_loss,
+)
 from dpproxy.planner.block import charged
 from dpproxy.planner.derive import derive, refuse_cut, renamed
 from dpproxy.planner.empty import has_no_rows, never_holds
+from dpproxy.planner.fields import Identifier
 from dpproxy.planner.from_rows import rows_of
 from dpproxy.planner.grouping import grouping_sets, has_aggregates, key_columns
 from dpproxy.planner.open import Open, OpenColumn
-from dpproxy.planner.open_place import placed
 from dpproxy.planner.open_limits import check_answer
+from dpproxy.planner.open_place import placed
 from dpproxy.planner.open_select import open_select
 from dpproxy.planner.open_union import arranged
 from dpproxy.planner.open_values import open_values
@@ -30,6 +41,7 @@ from dpproxy.planner.relation import Scan
 from dpproxy.planner.scans import is_public
 from dpproxy.planner.sources import Env, Relation, entries, with_ctes
 from dpproxy.planner.unions import set_operation
+from dpproxy.planner.views import find_view, uses
 from udfs.privacy import NANO, Loss
 
 PASSES = 4
@@ -53,24 +65,46 @@ def plan_query(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan
         if payer is None and not planning.tables:
             return _public(found)
         count = max(1, planning.charged()), max(1, planning.selecting())
-        if payer is not None and (shares, selections) == count and {t.name for t in planning.tables} == {t.name for t in tables}:
+        if payer is not None and (shares, selections) == count and _named(planning.tables) == _named(tables):
             return _plan(found, planning, payer)
         tables, (shares, selections) = planning.tables, count
     raise TooComplex("the statement has too many parts that depend on each other")
 
 
-def _guess(tree: exp.Expr, context: Context) -> list[exp.Table]:
+def _named(tables: Sequence[Use]) -> set[tuple[str, str]]:
+    return {(t.granted, t.table) for t in tables}
+
+
+def _guess(tree: exp.Expr, context: Context) -> list[Use]:
     """The protected tables a statement seems to name: right for all but names that WITH hides."""
     hidden = {c.alias for c in tree.find_all(exp.CTE)}
-    found = []
+    found: list[Use] = []
     for table in tree.find_all(exp.Table):
         if table.db or table.name not in hidden:
             try:
-                is_protected = not is_public(find_table(table, context))
+                if find_view(table, context, inside=False) is not None:
+                    found += uses(table, context)
+                elif not is_public(find_table(table, context)):
+                    found.append(Use(table, table.name))
             except Refusal:  # said with its place by the pass itself
                 continue
-            found += [table] if is_protected else []
     return found
+
+
+def view_columns(view: str, context: Context) -> tuple[Column, ...]:
+    """The columns of a view that can be asked for. Raises a ``Refusal`` where the view cannot be used."""
+    planning = Planning(context, Parameters(), Loss(NANO))
+    node = exp.Table(this=exp.to_identifier(view, quoted=True))
+    select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=node))
+    [entry] = entries(select, planning, Env(plan=_relation, view=node))
+    if planning.tables:
+        find_owner(planning.tables, context)
+    if isinstance(entry.relation, Scan):
+        fields = [f for f in entry.relation.fields if not isinstance(f, Identifier)]
+        return tuple(replace(f.column, name=f.name, not_null=False) for f in fields)
+    if not isinstance(entry.relation, Open):
+        raise AssertionError("a view is no table")
+    return tuple(c.column for c in entry.relation.columns)
 
 
 def _top(tree: exp.Expr, planning: Planning) -> Relation:

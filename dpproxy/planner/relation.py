@@ -43,6 +43,8 @@ class Scan:
     no rows."""
     unstable: frozenset[str] = frozenset()
     """Physical columns that the engine may compute otherwise the next time, in their last digits."""
+    known: tuple[exp.Expr, ...] = ()
+    """Conditions over its fields that hold of every row, as they are written."""
     is_empty: bool = False
     """Known to have no rows, whatever the data."""
 

@@ -21,12 +21,13 @@ def quantile_sql(keys: int, mechanism: Quantile, *, vacuous: bool) -> str:
     of = f"{mechanism.numerator}" if mechanism.inside else f"{mechanism.numerator}, {mechanism.denominator}"
     called = "dp_extreme" if mechanism.inside else "dp_quantile"
     bounds = f"{mechanism.low}, {mechanism.high}, {of}, {mechanism.rows}"
-    drawn = f"{called}({lists[0]}, {lists[1]}, {bounds}, {_epsilon(mechanism.nano)})"
+    drawn = f"{called}({lists[0]}, {lists[1]}, {bounds}, {_loss(mechanism.nano)})"
     source = f"FROM keys AS k LEFT JOIN exact AS e ON {match} GROUP BY k.o{names}"
     return f"SELECT k.o{names}, [{drawn}] AS v {source}"
 
 
-def _epsilon(nano: int) -> str:
+def _loss(nano: int) -> str:
+    """Epsilon, or rho of a Gaussian."""
     return f"CAST({nano // NANO}.{nano % NANO:09d} AS DECIMAL(18,9))"
 
 
@@ -37,10 +38,15 @@ def discovered_sql(keys: int, measures: int, allocation: Allocation | None) -> s
     drawn = "CAST([] AS HUGEINT[])"
     if allocation is not None:
         sums = ", ".join(f"CAST(e.m{i} AS HUGEINT)" for i in range(measures))
-        widths = ", ".join(f"CAST({w} AS HUGEINT)" for w in allocation.mechanism.widths)
-        drawn = f"dp_release([{sums}], [{widths}], {_epsilon(allocation.mechanism.nano)})"
+        drawn = _drawn(sums, allocation)
     ordinal = f"row_number() OVER (ORDER BY {order}) - 1 AS o"
     return f"SELECT {ordinal}, {', '.join(names)}, {drawn} AS v FROM exact AS e"  # noqa: S608 - numbers only
+
+
+def _drawn(sums: str, allocation: Allocation) -> str:
+    """One joint draw around sums."""
+    widths = ", ".join(f"CAST({w} AS HUGEINT)" for w in allocation.mechanism.widths)
+    return f"{allocation.function}([{sums}], [{widths}], {_loss(allocation.mechanism.nano)})"
 
 
 def release_sql(keys: int, measures: Sequence[Measure], allocation: Allocation | None) -> str:
@@ -53,9 +59,8 @@ def release_sql(keys: int, measures: Sequence[Measure], allocation: Allocation |
         zeros = ", ".join("0" for _ in measures)
         return f"SELECT k.o{names}, CAST([{zeros}] AS HUGEINT[]) AS v FROM keys AS k"  # noqa: S608 - numbers only
     sums = ", ".join(f"CAST(coalesce(e.m{i}, 0) AS HUGEINT)" for i in range(len(measures)))
-    widths = ", ".join(f"CAST({w} AS HUGEINT)" for w in allocation.mechanism.widths)
     match = " AND ".join(f"k.k{i} IS NOT DISTINCT FROM e.k{i}" for i in range(keys))
-    drawn = f"dp_release([{sums}], [{widths}], {_epsilon(allocation.mechanism.nano)}) AS v"
+    drawn = f"{_drawn(sums, allocation)} AS v"
     if not keys:  # aggregates without GROUP BY are one row, over no rows too
         return f"SELECT 0 AS o, {drawn} FROM exact AS e"  # noqa: S608 - numbers only
     return f"SELECT k.o{names}, {drawn} FROM keys AS k LEFT JOIN exact AS e ON {match}"  # noqa: S608 - numbers only

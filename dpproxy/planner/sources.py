@@ -8,12 +8,13 @@ from sqlglot import exp
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import DuplicateAlias, SyntaxRefused, Unsupported
-from dpproxy.planner.access import find_table
+from dpproxy.planner.access import Use, find_table
 from dpproxy.planner.open import Open
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import HINTS
 from dpproxy.planner.relation import Rows, Scan
 from dpproxy.planner.scans import is_public
+from dpproxy.planner.views import as_view, find_view, placed_at, query_of
 from dpproxy.policy.model import TablePolicy
 
 REFERENCE = 2_000
@@ -33,6 +34,8 @@ class Env:
     """The rows around a correlated subquery."""
     around: Callable[[exp.Column], Typed] | None = None
     """The open columns around one."""
+    view: exp.Table | None = None
+    """Inside a view, where the statement names it: names mean what they mean to the owner of the data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,26 @@ def with_ctes(query: exp.Expr, env: Env) -> Env:
     return env
 
 
+def apart(query: exp.Expr, alias: str, planning: Planning, env: Env) -> Relation:
+    """A query that sees nothing of what is around it: its names start anew, so that it is written alike everywhere.
+
+    Two places that ask the same then ask one thing. What it shows outside has names of its own there.
+    """
+    before = planning.names
+    planning.names = set()
+    relation = env.plan(query, alias, planning, env)
+    planning.names = before
+    if isinstance(relation, Open):
+        return relation
+    shown = {c.name for c in relation.content if isinstance(c, exp.Column)} | {relation.item.alias_or_name}
+    if isinstance(relation.unit, exp.Column):
+        shown.add(relation.unit.name)
+    if shown & before:
+        return env.plan(query, alias, planning, env)
+    planning.names = before | shown
+    return relation
+
+
 def entries(select: exp.Select, planning: Planning, env: Env) -> list[Entry]:
     """The entries of FROM in order. Raises 0A000 without FROM and for functions, 42712 for a name used twice."""
     clause = select.args.get("from_")
@@ -97,11 +120,14 @@ def _entry(node: exp.Expr, join: exp.Join | None, planning: Planning, env: Env) 
         if cte is not None:
             planning.parameters.spend(REFERENCE, position(node))
             definition, inside = cte
-            relation = env.plan(definition, name, planning, replace(inside, outer=None, around=None))
+            relation = apart(definition, name, planning, replace(inside, outer=None, around=None))
             return Entry(node, name, relation, join)
-        policy = find_table(node, planning.context)
+        shown = _view(node, name, planning, env)
+        if shown is not None:
+            return Entry(node, name, shown, join)
+        policy = find_table(node, planning.context, inside=env.view is not None)
         if not is_public(policy):
-            planning.tables.append(node)
+            planning.tables.append(Use(env.view or node, policy.name))
         return Entry(node, name, policy, join)
     if type(node) in (exp.Subquery, exp.Values):
         planning.parameters.spend(REFERENCE, position(node))
@@ -110,7 +136,18 @@ def _entry(node: exp.Expr, join: exp.Join | None, planning: Planning, env: Env) 
                 "subquery in FROM must have an alias", hint="FROM (SELECT ...) AS x", position=position(node)
             )
         inside = replace(env, outer=None, around=None)
-        return Entry(node, alias.name, env.plan(node, alias.name, planning, inside), join)
+        return Entry(node, alias.name, apart(node, alias.name, planning, inside), join)
     raise Unsupported(
         "SELECT needs FROM a table or a subquery here", hint=HINTS.get(type(node)), position=position(node)
     )
+
+
+def _view(node: exp.Table, alias: str, planning: Planning, env: Env) -> Relation | None:
+    """What a view's name stands for, None for other names."""
+    view = find_view(node, planning.context, inside=env.view is not None)
+    if view is None:
+        return None
+    planning.parameters.spend(REFERENCE, position(node))
+    with placed_at(node):
+        found = apart(query_of(view, planning.context), alias, planning, Env(env.plan, view=env.view or node))
+        return as_view(view, found, planning.context)

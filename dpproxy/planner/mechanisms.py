@@ -1,0 +1,39 @@
+"""Which mechanisms a statement may use: all that are pure, and a Gaussian where a delta is there for it."""
+
+from fractions import Fraction
+
+from dpproxy import settings as session
+from dpproxy.errors import BoundsMissing, Unsupported
+from dpproxy.planner.planning import Planning
+
+
+def noise_delta(planning: Planning, at: int | None, *, discovered: bool) -> Fraction:
+    """What the noise of the next part may cost besides epsilon, 0 where it must be pure.
+
+    A Gaussian is considered where it is asked for by name, or where the statement itself sets dp.delta: by default no
+    delta is spent on noise. The delta of discovered keys is theirs alone.
+
+    Errors: PD003 without a delta, 0A000 beside discovered keys.
+    """
+    settings = planning.context.settings
+    match session.mechanism(settings):
+        case "staircase" | "laplace":
+            return Fraction(0)
+        case "auto":
+            return planning.delta_share() if session.delta(settings) and not discovered else Fraction(0)
+        case "gaussian":
+            if discovered:
+                raise Unsupported(
+                    "Gaussian noise is not drawn beside keys that are not public",
+                    hint="Group by declared keys, or SET dp.mechanism = 'auto';",
+                    position=at,
+                )
+            delta = planning.delta_share()
+            if not delta:
+                raise BoundsMissing(
+                    "Gaussian noise costs delta, and there is none",
+                    detail="dp.delta is 0, or is not set and the budget has no DELTA.",
+                    hint="SET dp.mechanism = 'auto'; or ask an administrator for a budget with DELTA.",
+                    position=at,
+                )
+            return delta
