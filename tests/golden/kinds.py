@@ -72,7 +72,12 @@ def _part(index: int, part: Part) -> list[str]:
     words = "none" if part.vacuous else part.noise
     if noise is not None and not part.vacuous:
         words = f"widths {' '.join(map(str, noise.widths))}, epsilon {_epsilon(noise.nano)}, {part.factor} boxes a unit"
-    return [f"r{index}      {part.exact}", *inputs, f"groups  {part.groups}", f"noise   {words}"]
+    keys = f"groups  {part.groups}"
+    if part.selection is not None:
+        chosen = part.selection
+        keys = f"keys    from {chosen.threshold} units on, epsilon {_epsilon(chosen.nano)}, delta {chosen.delta}, "
+        keys += f"{chosen.groups} groups a unit"
+    return [f"r{index}      {part.exact}", *inputs, keys, f"noise   {words}"]
 
 
 def exact(world: World, record: Record) -> None:

@@ -9,6 +9,7 @@ from dpproxy.backends.release import Relations, Release
 from dpproxy.plan import Part, Plan
 from dpproxy.policy.units import unit_table
 from tests.golden.world import Row, Tables, Vector, World
+from udfs.mechanisms.selection import Selection
 
 SHUFFLES = 2
 Owners = dict[str, list[frozenset[object]]]
@@ -21,6 +22,11 @@ def boxes(part: Part, before: Vector, after: Vector) -> int:
     The noise of one group is e-DP for a shift inside one box, so k*e for one inside k boxes, and the losses of
     groups add up: the statement keeps its promise if this is at most ``part.factor``.
     """
+    if part.selection is not None:
+        _check_units(part.selection, before, after)
+        before, after = _measures(before), _measures(after)
+        if part.mechanism is None:
+            return 0
     widths = (1,) if part.mechanism is None else part.mechanism.widths
     keys = before.keys() | after.keys()
     nothing = (0,) * len(widths)
@@ -31,6 +37,19 @@ def boxes(part: Part, before: Vector, after: Vector) -> int:
         )
         for key in keys
     )
+
+
+def _measures(groups: Vector) -> Vector:
+    return {key: numbers[:-1] for key, numbers in groups.items()}
+
+
+def _check_units(selection: Selection, before: Vector, after: Vector) -> None:
+    """One unit is one of a group's units at most, and in no more groups than the selection is made for."""
+    units = [(before.get(key, (0,))[-1], after.get(key, (0,))[-1]) for key in before.keys() | after.keys()]
+    moved = [abs(a - b) for a, b in units if a != b]
+    assert max(moved, default=0) <= 1, f"a unit counts {max(moved)} times"
+    assert len(moved) <= selection.groups, f"a unit is in {len(moved)} groups, {selection.groups} are paid"
+    assert all(numbers[-1] > 0 for numbers in (*before.values(), *after.values())), "a group without units"
 
 
 def owners(world: World, owner: str) -> Owners:
@@ -119,7 +138,9 @@ def furthest(world: World, plan: Plan, tables: Tables) -> list[int]:
                 assert belongs or moved == 0, "rows of nobody show"
                 most[index] = max(most[index], moved)
     for part, moved in zip(plan.parts, most, strict=True):
-        assert moved <= part.factor, f"a unit moves the answer by {moved} boxes, {part.factor} are paid: {part.exact}"
+        assert moved <= part.factor, (
+            f"a unit moves the answer by {moved} boxes, {part.factor} are paid: {part.exact}"
+        )
     return most
 
 

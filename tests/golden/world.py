@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from dpproxy.analysis.scopes import Parameters
+from dpproxy.backends.columns import key_type
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.release import Relations, Release, key_table
 from dpproxy.pgtypes import TYPES, Schema
@@ -154,6 +155,17 @@ def plan_of(world: World, sql: str, options: dict[str, str] | None = None) -> Pl
     return plan
 
 
+def _shown(part: Part, groups: Vector) -> pa.Table:
+    """Without noise: the groups with so many units that they are shown at least half of the time."""
+    assert part.selection is not None
+    kept = sorted(key for key, (*_, units) in groups.items() if units >= part.selection.threshold)
+    columns = {"o": pa.array(range(len(kept)), pa.int64())}
+    for index, kind in enumerate(part.key_types):
+        columns[f"k{index}"] = pa.array([key[index] for key in kept], key_type(kind))
+    lists = [[Decimal(m) for m in groups[key][:-1]] for key in kept]
+    return pa.table({**columns, "v": pa.array(lists, pa.list_(pa.decimal128(38, 0)))})
+
+
 class Tables:
     """An engine with the world's tables, refilled at will."""
 
@@ -184,6 +196,8 @@ class Tables:
         self.prepare(part, secret)
         cursor = self._connection.execute(part.exact, {**given, **({"1": secret} if part.truncated else {})})
         size = len(part.key_types)
+        if part.discovered:  # the last number of a group is that of its units
+            return {row[:size]: tuple(map(int, row[size:])) for row in cursor.fetchall()}
         if part.mechanism is None:  # a histogram: its cells are keys too
             return {row[: size + 1]: (int(row[size + 1]),) for row in cursor.fetchall()}
         found = {row[:size]: tuple(int(m or 0) for m in row[size:]) for row in cursor.fetchall()}
@@ -206,6 +220,9 @@ class Tables:
         try:
             for part in plan.parts:
                 values = [release.value(sql, found, publics) for _, sql in part.inputs]
+                if part.selection is not None:
+                    found.append((part, Released(_shown(part, self.exact(part, values)), part.loss)))
+                    continue
                 if part.mechanism is None and not part.vacuous:
                     found.append((part, self._sharpest(release, part, values)))
                     continue
