@@ -15,8 +15,10 @@ from dpproxy.errors import Refusal, SyntaxRefused, UndefinedColumn, UndefinedTab
 from dpproxy.planner.open import Open
 from dpproxy.planner.open_from import Around
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.sources import apart, Env
+from dpproxy.planner.refusals import quoted
+from dpproxy.planner.sources import Env, apart
 
+_GROUPED = "Group it and join: ... LEFT JOIN (SELECT x, count(*) AS n FROM ... GROUP BY x) AS t ON t.x = ..."
 _AGGREGATE = (
     "Release it first: IN (SELECT x FROM ... GROUP BY x HAVING count(*) > 5), or (SELECT count(*) ...) > 0."
 )
@@ -50,9 +52,10 @@ class Subqueries:
         except (UndefinedTable, UndefinedColumn):
             if not any(self._is_around(c) for c in query.find_all(exp.Column)):
                 raise
+            asked = next((use.granted for use in reversed(self.planning.tables)), "...")
             raise Unsupported(
                 "a subquery over protected rows does not see the row around it here",
-                hint="Group it and join: ... LEFT JOIN (SELECT x, count(*) AS n FROM ... GROUP BY x) AS t ON t.x = ...",
+                hint=f"{_GROUPED}; or ask SELECT count(*) FROM {quoted(asked)};",  # noqa: S608 - a hint
                 position=position(node),
             ) from None
         if not isinstance(relation, Open):
