@@ -82,8 +82,7 @@ def refuse_windows(clause: exp.Expr | None, name: str) -> None:
 
 def over(node: exp.Window, scope: Scope) -> Over:
     """Compile what stands behind OVER. Raises a ``Refusal``."""
-    inner = node.this.find(exp.Window)
-    if inner is not None and inner.parent_select is node.parent_select:
+    if any(w is not node and w.parent_select is node.parent_select for w in node.find_all(exp.Window)):
         raise WindowMisplaced("window function calls cannot be nested", position=position(node))
     keys = [compile_expression(p, scope) for p in node.args.get("partition_by") or ()]
     partition = [k.sql for k in keys if not k.is_constant]

@@ -176,7 +176,7 @@ def _column(index: int, item: Item, value: Typed, raw: Typed, rows: OpenRows) ->
     if type(node) is exp.Column:
         origin = rows.find(node)
         if origin is not None:
-            return OpenColumn(item.name, held, origin.floor, origin.error, origin.literal)
+            return OpenColumn(item.name, held, origin.floor, origin.error)
     return OpenColumn(item.name, held, literal=literal)
 
 

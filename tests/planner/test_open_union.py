@@ -1,0 +1,66 @@
+from decimal import Decimal
+
+import pytest
+
+from dpproxy.errors import Refusal, SyntaxRefused, TypeMismatch, UndefinedColumn, Unsupported
+from tests.golden.world import World, plan_any, plan_of
+from tests.planner.answers import answered, shape
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ("SELECT 1 UNION SELECT 1 UNION ALL SELECT 2 ORDER BY 1", [(1,), (2,)]),
+        ("SELECT 1 UNION ALL (SELECT 3 UNION ALL SELECT 2 ORDER BY 1 LIMIT 1) ORDER BY 1 DESC", [(2,), (1,)]),
+        ("SELECT city FROM cities EXCEPT SELECT 'Oslo'", [("Rome",)]),
+        ("SELECT size FROM cities INTERSECT SELECT 3.0", [(Decimal(3),)]),
+        ("VALUES (1), (1) EXCEPT ALL VALUES (1)", [(1,)]),
+        ("SELECT 1.25 UNION ALL SELECT size FROM cities ORDER BY 1",
+         [(Decimal("1.25"),), (Decimal("3.00"),), (Decimal("7.00"),)]),
+        ("SELECT NULL, 'a' UNION ALL SELECT 2, city FROM cities ORDER BY 1, 2 LIMIT 1", [(2, "Oslo")]),
+        ("(SELECT city FROM cities) ORDER BY city DESC LIMIT 1 OFFSET 1", [("Oslo",)]),
+        ("SELECT '2020-01-31' UNION ALL SELECT date '2020-01-31' + 1 ORDER BY 1 DESC LIMIT 1", None),
+    ],
+)  # fmt: skip
+def test_over_public_tables(world: World, sql: str, rows: list[tuple[object, ...]] | None):
+    found = answered(world, sql)
+    assert rows is None or found == rows
+
+
+def test_names_come_from_the_first_and_types_from_both(world: World):
+    sql = "SELECT city AS a, 1 AS n FROM cities UNION ALL SELECT NULL, sum(age) * 0.5 FROM people"
+    assert shape(world, sql) == [("a", "text"), ("n", "numeric")]
+
+
+def test_a_quoted_literal_takes_the_type_of_the_other_side(world: World):
+    sql = "SELECT '2020-01-31' AS d UNION ALL SELECT date '2020-02-01'"
+    assert shape(world, sql) == [("d", "date")]
+    with pytest.raises(Refusal, match="invalid input syntax for type date"):
+        plan_any(world, "SELECT 'soon' UNION ALL SELECT date '2020-02-01'")
+
+
+def test_released_beside_public(world: World):
+    sql = "SELECT city, count(*) FROM people GROUP BY city UNION ALL SELECT city, size FROM cities"
+    plan = plan_of(world, sql)
+    assert len(plan.publics) == 1
+    assert len(answered(world, sql)) == 5
+
+
+def test_a_count_beside_counts_is_shown_from_zero(world: World):
+    for other, floor in (("SELECT count(*) FROM visits", 0), ("SELECT 5", 0), ("SELECT -5", None)):
+        assert plan_of(world, f"SELECT count(*) FROM people UNION ALL {other}").outputs[0].floor == floor
+
+
+@pytest.mark.parametrize(
+    ("sql", "error"),
+    [
+        ("SELECT 1 UNION SELECT 1, 2", SyntaxRefused),
+        ("SELECT 1 UNION SELECT city FROM cities", TypeMismatch),
+        ("SELECT city FROM cities UNION SELECT city FROM cities ORDER BY lower(city)", Unsupported),
+        ("SELECT city FROM cities UNION SELECT city FROM cities ORDER BY size", UndefinedColumn),
+        ("SELECT 1 UNION SELECT 2 ORDER BY 3", SyntaxRefused),
+    ],
+)
+def test_refused(world: World, sql: str, error: type[Refusal]):
+    with pytest.raises(error):
+        plan_any(world, sql)
