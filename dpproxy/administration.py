@@ -57,7 +57,8 @@ def run(sql: str, caller: Caller, store: PolicyStore, schema: Schema, ledger: Le
         return _proposed(suggest(store.current, schema, statement.table))
     if isinstance(statement, Show):
         policy = store.current
-        spent = {name: Fraction(ledger.spent(Account.budget(name)), NANO) for name in policy.budgets}
+        paid = {name: ledger.paid(Account.budget(name)) for name in policy.budgets}
+        spent = {name: (Fraction(cost.nano, NANO), cost.delta) for name, cost in paid.items()}
         listed, rows = _list(statement, policy, spent)
         return Answer("SHOW", listed, rows)
     store.change([sql], schema, by=caller.user)
@@ -148,7 +149,7 @@ def _bounded(table: str, proposal: Proposal, bounds: tuple[Scalar, Scalar] | Non
     return Proposal(alter_table(table, proposal.unbounded, f"{between(*bounds)};"), reason)
 
 
-def _list(statement: Show, policy: Policy, spent: dict[str, Fraction]) -> Listed:
+def _list(statement: Show, policy: Policy, spent: Mapping[str, tuple[Fraction, Fraction]]) -> Listed:
     match statement.listing:
         case Listing.BUDGETS:
             return show_budgets(policy, spent)

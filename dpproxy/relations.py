@@ -3,12 +3,14 @@
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
+from fractions import Fraction
 
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import NANO, Account, format_epsilon, nano_limit
 from dpproxy.pgtypes import INT8, NUMERIC, TEXT, TIMESTAMP, Column
 from dpproxy.plan import Caller
 from dpproxy.policy.model import Budget, Policy
+from dpproxy.policy.show import number
 
 LEDGER = (
     Column("sequence", INT8),
@@ -17,6 +19,7 @@ LEDGER = (
     Column("kind", TEXT),
     Column("what", TEXT),
     Column("epsilon", NUMERIC),
+    Column("delta", NUMERIC),
     Column("mechanism", TEXT),
     Column("budget", TEXT),
     Column("ceiling", TEXT),
@@ -34,6 +37,8 @@ BUDGETS = (
     Column("session_spent", NUMERIC),
     Column("max_epsilon", NUMERIC),
     Column("default_epsilon", NUMERIC),
+    Column("limit_delta", NUMERIC),
+    Column("delta_spent", NUMERIC),
     Column("tables", TEXT),
 )
 OWN: Mapping[str, tuple[Column, ...]] = {"ledger": LEDGER, "budgets": BUDGETS}
@@ -58,16 +63,17 @@ def epsilon(nano: int | None) -> Decimal | None:
 def _ledger(ledger: Ledger, caller: Caller) -> Rows:
     found: Rows = []
     entries = ledger.entries(None if caller.is_admin else caller.user)
-    for number, entry in enumerate(entries, 1):  # a gap would tell that somebody else asked
+    for place, entry in enumerate(entries, 1):  # a gap would tell that somebody else asked
         names = {posting.account.kind.value: posting.account.name for posting in entry.postings}
         found.append(
             (
-                entry.sequence if caller.is_admin else number,
+                entry.sequence if caller.is_admin else place,
                 datetime.fromtimestamp(entry.at // 1_000_000, UTC).replace(tzinfo=None),
                 entry.who,
                 entry.kind,
                 entry.label,
                 epsilon(entry.nano),
+                number(Fraction(entry.delta)),
                 entry.mechanism,
                 names.get("budget"),
                 names.get("ceiling"),
@@ -108,20 +114,22 @@ def _left(budget: Budget, ledger: Ledger, caller: Caller) -> str:
 def _budgets(policy: Policy, ledger: Ledger, caller: Caller) -> Rows:
     found: Rows = []
     for budget in granted_budgets(policy, caller):
-        spent = ledger.spent(Account.budget(budget.name))
+        paid = ledger.paid(Account.budget(budget.name))
         tables = sorted({g.table for g in policy.grants if g.budget == budget.name})
         found.append(
             (
                 budget.name,
                 epsilon(nano_limit(budget.limit)),
-                epsilon(spent),
-                epsilon(max(0, nano_limit(budget.limit) - spent)),
+                epsilon(paid.nano),
+                epsilon(max(0, nano_limit(budget.limit) - paid.nano)),
                 None if budget.user_limit is None else epsilon(nano_limit(budget.user_limit)),
                 epsilon(ledger.spent(Account.user(budget.name, caller.user))),
                 None if budget.session_limit is None else epsilon(nano_limit(budget.session_limit)),
                 epsilon(ledger.spent(Account.session(caller.session))),
                 None if budget.max_epsilon is None else epsilon(nano_limit(budget.max_epsilon)),
                 None if budget.default_epsilon is None else epsilon(nano_limit(budget.default_epsilon)),
+                number(budget.delta),
+                number(paid.delta),
                 ", ".join(tables),
             )
         )

@@ -24,6 +24,7 @@ _BUDGETS = tuple(
         "default_epsilon": True,
         "refresh": False,
         "spent": True,
+        "delta_spent": True,
     }.items()
 )
 _POLICY = tuple(Column(name, TEXT) for name in ("table", "column", "declaration"))
@@ -32,20 +33,20 @@ _DIGITS = Context(prec=40, rounding=ROUND_CEILING)
 """Every declared loss fits without rounding; anything else is rounded up."""
 
 
-def show_budgets(policy: Policy, spent: Mapping[str, Fraction]) -> Listed:
-    """One row for each budget by name; ``spent`` by budget, 0 where it has no entry."""
+def show_budgets(policy: Policy, spent: Mapping[str, tuple[Fraction, Fraction]]) -> Listed:
+    """One row for each budget by name; ``spent`` is epsilon and delta by budget, 0 where it has no entry."""
     budgets = (policy.budgets[name] for name in sorted(policy.budgets))
     return _BUDGETS, [
         (
             budget.name,
-            _number(budget.limit),
-            _number(budget.delta),
-            _number(budget.user_limit),
-            _number(budget.session_limit),
-            _number(budget.max_epsilon),
-            _number(budget.default_epsilon),
+            number(budget.limit),
+            number(budget.delta),
+            number(budget.user_limit),
+            number(budget.session_limit),
+            number(budget.max_epsilon),
+            number(budget.default_epsilon),
             "NEVER" if budget.refresh is None else f"EVERY {budget.refresh}",
-            _number(spent.get(budget.name, Fraction(0))),
+            *(number(value) for value in spent.get(budget.name, (Fraction(0), Fraction(0)))),
         )
         for budget in budgets
     ]
@@ -72,8 +73,8 @@ def show_grants(policy: Policy) -> Listed:
     return _GRANTS, [(grant.table, grant.role, "SELECT", grant.budget) for grant in policy.grants]
 
 
-def _number(value: Fraction | None) -> Decimal | None:
-    """Written without an exponent."""
+def number(value: Fraction | None) -> Decimal | None:
+    """Written without an exponent, rounded up where it has no end."""
     if value is None:
         return None
     quotient = _DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))

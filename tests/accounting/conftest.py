@@ -1,11 +1,12 @@
 """Charges of one small world: budget "research", table "people", users by name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 
 import pytest
 
 from dpproxy.accounting.canonical import digest
-from dpproxy.accounting.model import Account, Charge, Debit, Kind
+from dpproxy.accounting.model import NO_DELTA, Account, Charge, Debit, Kind
 
 Make = Callable[..., Charge]
 
@@ -15,7 +16,14 @@ def make() -> Make:
     """``make("ann", 10, question="q", budget=100)``: limits are given by the kind of account."""
 
     def build(
-        who: str = "ann", nano: int = 1, *, question: str = "q", login: str = "", **limits: int
+        who: str = "ann",
+        nano: int = 1,
+        *,
+        question: str = "q",
+        login: str = "",
+        delta: Fraction = NO_DELTA,
+        delta_limits: Mapping[str, Fraction] | None = None,
+        **limits: int,
     ) -> Charge:
         accounts = (
             Account.ceiling("people"),
@@ -31,9 +39,13 @@ def make() -> Make:
             data_version=1,
             mechanism="staircase",
             nano=nano,
-            debits=tuple(Debit(account, limits.get(account.kind.value)) for account in accounts),
+            debits=tuple(
+                Debit(account, limits.get(account.kind.value), (delta_limits or {}).get(account.kind.value))
+                for account in accounts
+            ),
             release=digest("release", question),
             label="count on people",
+            delta=delta,
         )
 
     return build

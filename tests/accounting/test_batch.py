@@ -1,13 +1,14 @@
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
 from dpproxy.accounting import book, schema
 from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.chain import Seals
-from dpproxy.accounting.model import MAX_NANO, NANO, Account, Charge, Debit, Kind
+from dpproxy.accounting.model import MAX_NANO, NANO, NO_DELTA, Account, Charge, Cost, Debit, Kind
 from dpproxy.errors import BudgetExceeded
 
 KINDS = ("session", "user", "budget", "ceiling")
@@ -135,3 +136,75 @@ def test_the_first_of_two_answers_stays(batch: Batch, make: Callable[..., Charge
         batch.keep(origin, b"key", 1, payload)
     assert batch.connection.execute("SELECT payload FROM release").fetchall() == [(b"one",)]
     assert batch.kept == len(b"oneother")
+
+
+LIMIT = Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize("kind", ["budget", "ceiling"])
+def test_a_limit_of_delta_is_exact(batch: Batch, make: Callable[..., Charge], kind: str):
+    limits = {kind: LIMIT}
+    third = Fraction(1, 3 * 10**6)
+    for _ in range(3):
+        batch.charge(make(delta=third, delta_limits=limits))
+    with pytest.raises(BudgetExceeded):
+        batch.charge(make(delta=Fraction(1, 10**30), delta_limits=limits))
+    batch.charge(make(nano=7, delta_limits=limits))
+    rows = batch.connection.execute("SELECT DISTINCT nano, delta FROM account").fetchall()
+    assert rows == [(10, "1/1000000")]
+
+
+@pytest.mark.parametrize(
+    ("limits", "message", "detail", "hint"),
+    [
+        (
+            {"budget": LIMIT, "ceiling": NO_DELTA},
+            'privacy budget "research" has delta 1e-6 left, the statement asks for 0.000333334',
+            "Keys that are not public cost delta.",
+            "ask for less: SET dp.delta = 1e-6",
+        ),
+        (
+            {"budget": Fraction(1), "ceiling": NO_DELTA},
+            'the privacy ceiling of "people" has delta 0 left, the statement asks for 0.000333334',
+            "It has no DELTA.",
+            "An administrator declares it with LIMIT EPSILON ... DELTA ... and CEILING EPSILON ... DELTA ...",
+        ),
+    ],
+)
+def test_the_limit_of_delta_that_is_hit_is_named(
+    batch: Batch,
+    make: Callable[..., Charge],
+    limits: dict[str, Fraction],
+    message: str,
+    detail: str,
+    hint: str,
+):
+    with pytest.raises(BudgetExceeded) as caught:
+        batch.charge(make(delta=Fraction(1, 3000), delta_limits=limits))
+    assert (caught.value.message, caught.value.detail, caught.value.hint) == (message, detail, hint)
+    assert spent(batch) == {}
+
+
+def test_epsilon_is_named_before_delta_of_one_account(batch: Batch, make: Callable[..., Charge]):
+    with pytest.raises(BudgetExceeded, match="epsilon left"):
+        batch.charge(make(nano=2, delta=LIMIT, delta_limits={"budget": NO_DELTA}, budget=1))
+    with pytest.raises(BudgetExceeded, match="delta 0 left"):
+        batch.charge(make(nano=2, delta=LIMIT, delta_limits={"budget": NO_DELTA}, ceiling=1))
+
+
+def test_a_lowered_limit_of_delta_stops_only_what_costs_delta(batch: Batch, make: Callable[..., Charge]):
+    batch.charge(make(delta=LIMIT, delta_limits={"budget": LIMIT}))
+    lower = {"budget": LIMIT / 2}
+    batch.charge(make(delta_limits=lower))
+    with pytest.raises(BudgetExceeded, match="delta 0 left"):
+        batch.charge(make(delta=LIMIT / 10, delta_limits=lower))
+
+
+def test_an_adoption_costs_the_delta_of_its_origin(batch: Batch, make: Callable[..., Charge]):
+    first = batch.charge(make("ann", 5, delta=LIMIT))
+    adopted = batch.adopt(first.sequence, make("bob", 2, delta=LIMIT / 7))
+    assert adopted is not None
+    assert adopted.cost == first.cost == Cost(5, LIMIT)
+    assert book.read_spent(batch.connection, Account.user("research", "bob")) == Cost(5, LIMIT)
+    assert book.read_spent(batch.connection, Account.ceiling("people")) == Cost(5, LIMIT)
+    assert batch.adopt(first.sequence, make("bob", 5, delta=LIMIT)) is None

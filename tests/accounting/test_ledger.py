@@ -5,14 +5,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from dpproxy.accounting import schema
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Account, Charge, Debit
-from dpproxy.errors import BudgetExceeded, LedgerUnavailable, ShuttingDown
+from dpproxy.accounting.model import Account, Charge, Cost, Debit
+from dpproxy.errors import BudgetExceeded, LedgerUnavailable, ShuttingDown, StartupError
 
 ROOT = Path(schema.__file__).parents[2]
 BUDGET = Account.budget("research")
@@ -143,7 +144,7 @@ def test_closing_twice_is_harmless_and_nothing_is_reserved_after(tmp_path: Path,
 LOAD = """
 import os, sys, threading
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Account, Charge, Debit
+from dpproxy.accounting.model import Account, Charge, Cost, Debit
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.errors import BudgetExceeded
 
@@ -179,3 +180,38 @@ def test_killed_under_load_everything_answered_is_charged(tmp_path: Path):
             assert set(answered) <= set(entries)
             assert len(answered) == len(set(answered))
             assert ledger.spent(Account.budget("b")) == len(entries)
+
+
+def test_delta_is_raced_for_and_verified_like_epsilon(tmp_path: Path, make: Callable[..., Charge]):
+    share, limits = Fraction(1, 3 * 10**7), {"budget": Fraction(1, 10**6)}
+    with Ledger.open(tmp_path) as ledger:
+
+        def reserve(number: int) -> bool:
+            try:
+                ledger.reserve(
+                    make(f"user {number % 4}", question=str(number), delta=share, delta_limits=limits)
+                )
+            except BudgetExceeded:
+                return False
+            return True
+
+        with ThreadPoolExecutor(16) as pool:
+            assert sum(pool.map(reserve, range(64))) == 30
+        assert ledger.paid(BUDGET) == Cost(30, Fraction(1, 10**6))
+        assert ledger.remaining_delta(Debit(BUDGET, None, Fraction(2, 10**6)), Debit(BUDGET, 5)) == Fraction(
+            1, 10**6
+        )
+        assert ledger.remaining_delta(Debit(BUDGET, 5)) is None
+        with pytest.raises(BudgetExceeded, match="delta 0 left"):
+            ledger.check([Debit(BUDGET, None, Fraction(1, 10**6))], Cost(0, share))
+    with Ledger.open(tmp_path) as ledger:
+        assert ledger.verify() == 30
+        assert {entry.delta for entry in ledger.entries()} == {"1/30000000"}
+
+
+def test_a_ledger_with_another_delta_does_not_verify(tmp_path: Path, make: Callable[..., Charge]):
+    with Ledger.open(tmp_path) as ledger:
+        ledger.reserve(make(delta=Fraction(1, 10**6)))
+        ledger.writer.submit(lambda batch: batch.connection.execute("UPDATE account SET delta = '0'"))
+        with pytest.raises(StartupError, match="not the sums"):
+            ledger.verify()

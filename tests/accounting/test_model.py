@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import ROUND_FLOOR
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,7 @@ from dpproxy.accounting.model import (
     Debit,
     Kind,
     account_of,
+    format_delta,
     format_epsilon,
     key_of,
     nano_limit,
@@ -49,6 +51,9 @@ def test_an_unknown_kind_is_refused():
         {"debits": (Debit(Account.budget("b")), Debit(Account.budget("b"), 5))},
         {"debits": (Debit(Account.budget("b"), -1),)},
         {"debits": (Debit(Account.budget("b"), MAX_NANO + 1),)},
+        {"debits": (Debit(Account.budget("b"), None, Fraction(-1, 10)),)},
+        {"delta": Fraction(-1, 10)},
+        {"delta": Fraction(1)},
         {"label": "\ud800"},
         {"debits": (Debit(Account.user("b", "\udfff")),)},
     ],
@@ -72,3 +77,10 @@ def test_a_huge_limit_is_held_to_what_an_account_can_hold():
 @given(st.integers(min_value=0, max_value=MAX_NANO))
 def test_epsilon_is_printed_exactly(nano: int):
     assert Fraction(format_epsilon(nano)) == Fraction(nano, NANO)
+
+
+@given(st.fractions(min_value=0, max_value=1))
+def test_a_delta_for_people_is_never_below_what_is_paid_nor_above_what_is_left(delta: Fraction):
+    paid, left = Fraction(format_delta(delta)), Fraction(format_delta(delta, ROUND_FLOOR))
+    assert left <= delta <= paid
+    assert paid - left <= delta / 10**5

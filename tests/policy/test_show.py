@@ -19,16 +19,16 @@ def test_budgets_with_what_was_spent(applied: Apply):
         "CREATE PRIVACY BUDGET b LIMIT EPSILON 1000 DELTA 1e-6 USER LIMIT EPSILON 2 MAX EPSILON 0.5",
         "CREATE PRIVACY BUDGET a LIMIT EPSILON 1",
     )
-    columns, rows = show_budgets(policy, {"b": Fraction(1234567891, 10**9)})
+    columns, rows = show_budgets(policy, {"b": (Fraction(1234567891, 10**9), Fraction(3, 10**8))})
     assert [column.name for column in columns] == [
         "name", "limit_epsilon", "delta", "user_limit", "session_limit", "max_epsilon", "default_epsilon", "refresh",
-        "spent",
+        "spent", "delta_spent",
     ]  # fmt: skip
     assert rows == [
-        ("a", Decimal(1), Decimal(0), None, None, None, None, "NEVER", Decimal(0)),
+        ("a", Decimal(1), Decimal(0), None, None, None, None, "NEVER", Decimal(0), Decimal(0)),
         (
             "b", Decimal(1000), Decimal("0.000001"), Decimal(2), None, Decimal("0.5"), None, "NEVER",
-            Decimal("1.234567891"),
+            Decimal("1.234567891"), Decimal("0.00000003"),
         ),
     ]  # fmt: skip
     assert str(rows[1][1]) == "1000"
@@ -36,8 +36,10 @@ def test_budgets_with_what_was_spent(applied: Apply):
 
 
 def test_an_amount_without_an_end_is_rounded_up(applied: Apply):
-    _, rows = show_budgets(applied("CREATE PRIVACY BUDGET a LIMIT EPSILON 1"), {"a": Fraction(1, 3)})
-    spent = rows[0][-1]
+    _, rows = show_budgets(
+        applied("CREATE PRIVACY BUDGET a LIMIT EPSILON 1"), {"a": (Fraction(1, 3), Fraction(0))}
+    )
+    spent = rows[0][-2]
     assert isinstance(spent, Decimal)
     assert Fraction(1, 3) < Fraction(spent) < Fraction(1, 3) + Fraction(1, 10**30)
 
