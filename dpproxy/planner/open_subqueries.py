@@ -48,7 +48,7 @@ class Subqueries:
     def _planned(self, query: exp.Expr, node: exp.Expr) -> Open:
         inside = replace(self.env, outer=None, around=self.around)
         try:
-            relation = apart(query, "", self.planning, inside)
+            relation = self.env.plan(query, "", self.planning, inside)
         except (UndefinedTable, UndefinedColumn):
             if not any(self._is_around(c) for c in query.find_all(exp.Column)):
                 raise
