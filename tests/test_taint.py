@@ -14,12 +14,12 @@ MAKES_RELEASED = (
     "udfs/mechanisms/",
     "dpproxy/accounting/",
     "dpproxy/backends/release.py",
-    "dpproxy/engine.py",
+    "dpproxy/answers.py",
 )
 """Who may say that a value was paid for."""
-KNOWS_EXACT = ("udfs/privacy.py", "udfs/mechanisms/", "dpproxy/backends/", "dpproxy/engine.py")
+KNOWS_EXACT = ("udfs/privacy.py", "udfs/mechanisms/", "dpproxy/backends/")
 """Who may name the type of an exact value."""
-OPENS_EXACT = ("udfs/privacy.py", "udfs/mechanisms/", "dpproxy/backends/release.py", "dpproxy/engine.py")
+OPENS_EXACT = ("udfs/privacy.py", "udfs/mechanisms/", "dpproxy/backends/release.py")
 """Who may read ``.value`` where the type is known."""
 KNOWS_ASYNCIO = ("dpproxy/server.py", "dpproxy/client.py")
 BANNED_MODULES = ("random", "numpy.random", "scipy.stats")
@@ -138,7 +138,9 @@ def test_a_file_does_only_what_it_may(path: Path):
     [
         ("dpproxy/session.py", "x = Released(1, loss)", "makes a Released"),
         ("dpproxy/session.py", "x = privacy.Released[int](1, loss)", "makes a Released"),
+        ("dpproxy/engine.py", "x = Released(1, loss)", "makes a Released"),
         ("dpproxy/session.py", "from udfs.privacy import Exact", "knows Exact"),
+        ("dpproxy/answers.py", "from udfs.privacy import Exact", "knows Exact"),
         ("dpproxy/backends/d.py", "from udfs.privacy import Exact\nprint(x.value)", "opens an Exact"),
         ("dpproxy/session.py", "from udfs import privacy", "imports udfs.privacy whole"),
         ("dpproxy/session.py", "import udfs.privacy as p", "imports udfs.privacy whole"),

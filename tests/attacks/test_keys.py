@@ -17,6 +17,8 @@ GROUPED = (
     ("SELECT code, sum(age) FROM people GROUP BY 1", [b"1", b"2", b"12abc"]),
     ("SELECT ward, count(*) FROM visits GROUP BY ward", [b"a", b"b", b"c", None]),
     ("SELECT ward, count(*), avg(days) FROM stays GROUP BY ward", [b"a", b"b"]),
+    ("SELECT age / 10, count(*) FROM people GROUP BY age / 10", [b"%d" % n for n in range(12)]),
+    ("SELECT town, count(*) FROM people GROUP BY ROLLUP (town)", [b"north", b"south", b"west", None]),
     ("SELECT DISTINCT ward FROM visits", [b"a", b"b", b"c", None]),
     ("SELECT town FROM people GROUP BY town", [b"north", b"south", b"west"]),
     ("SELECT town, count(*) FROM people GROUP BY town ORDER BY town DESC", [b"west", b"south", b"north"]),
@@ -34,11 +36,13 @@ REFUSED = (
     ("SELECT person, count(*) FROM visits GROUP BY person", "42501"),
     ("SELECT income, count(*) FROM people GROUP BY income", "PD003"),
     ("SELECT id, count(*) FROM people GROUP BY id", "54001"),
-    ("SELECT age / 10, count(*) FROM people GROUP BY age / 10", "0A000"),
+    ("SELECT income / 10, count(*) FROM people GROUP BY 1", "PD003"),
+    ("SELECT town || secret, count(*) FROM people GROUP BY 1", "42703"),
     ("SELECT DISTINCT age, income FROM people", "PD003"),
     ("SELECT count(*) FROM people HAVING age > 5", "42501"),
     ("SELECT town, count(*) FROM people GROUP BY town ORDER BY age", "42501"),
-    ("SELECT town, count(*) FROM people GROUP BY ROLLUP (town)", "0A000"),
+    ("SELECT secret, count(*) FROM people GROUP BY ROLLUP (secret)", "42703"),
+    ("SELECT person, count(*) FROM visits GROUP BY GROUPING SETS ((person), ())", "42501"),
 )
 
 

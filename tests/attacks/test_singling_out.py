@@ -30,12 +30,15 @@ STATEMENTS = (
     ("SELECT sum(big * big) FROM people WHERE id = 7", "22003"),
     ("SELECT count(*) FROM people WHERE secret = 'hers'", "42703"),
     ("SELECT sum(minutes) FROM visits WHERE person = 7", "42501"),
-    ("SELECT min(age), max(age) FROM people", "0A000"),
+    ("SELECT min(income), max(big) FROM people", ANSWERED),
+    ("SELECT max(income) FROM people WHERE id = 7", ANSWERED),
+    ("SELECT min(secret) FROM people", "42703"),
     ("SELECT any_value(age) FROM people WHERE id = 7", "0A000"),
     ("SELECT age FROM people WHERE id = 7", "42501"),
     ("SELECT * FROM people WHERE id = 7", "42501"),
-    ("SELECT count(*) FROM people WHERE (SELECT count(*) FROM people p WHERE p.id = 7) > 0", "0A000"),
-    ("SELECT count(*) OVER () FROM people", "0A000"),
+    ("SELECT count(*) FROM people WHERE (SELECT count(*) FROM people p WHERE p.id = 7) > 0", ANSWERED),
+    ("SELECT count(*) FROM people WHERE age > (SELECT age FROM people p WHERE p.id = 7)", "PD002"),
+    ("SELECT count(*) OVER () FROM people", "42501"),
     ("SELECT string_agg(code, ',') FROM people", "0A000"),
 )
 

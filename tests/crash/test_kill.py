@@ -60,9 +60,14 @@ def question(number: int) -> str:
 
 
 def load_until_killed(proxy: Proxy, load: Load, seconds: float) -> float:
+    """Kill it so long after every client had its first answer, however slow the machine is."""
+    first = len(load.answered) + CLIENTS
     threads = [threading.Thread(target=load.run, args=(proxy.dsn(),)) for _ in range(CLIENTS)]
     for thread in threads:
         thread.start()
+    deadline = time.monotonic() + 60
+    while len(load.answered) < first and time.monotonic() < deadline:
+        time.sleep(0.01)
     time.sleep(seconds)
     killed = time.monotonic()
     end(proxy, signal.SIGKILL)
