@@ -7,8 +7,7 @@ from math import prod
 
 from dpproxy.pgtypes import Column, SqlType
 from dpproxy.policy.model import Scalar
-from udfs.mechanisms.selection import Selection
-from udfs.mechanisms.staircase import Staircase
+from udfs.mechanisms import Gaussian, Laplace, Selection, Staircase
 from udfs.privacy import Loss
 
 
@@ -136,6 +135,9 @@ class PublicPlan:
         return True
 
 
+Additive = Staircase | Laplace | Gaussian
+"""A mechanism that adds noise."""
+
 PREPARED = "dpproxy_prepared"
 """The database of prepared tables, beside that of the data."""
 
@@ -177,8 +179,12 @@ class Part:
     loss: Loss
     factor: int = 1
     """The part's loss over the mechanism's: how often one unit pays."""
-    mechanism: Staircase | None = None
+    mechanism: Additive | None = None
     """The source of additive noise, None where there is another or none."""
+    noise_delta: Fraction = Fraction(0)
+    """What the noise costs besides the loss."""
+    why: str = ""
+    """What the mechanism was chosen for, for people."""
     inputs: tuple[tuple[int, str], ...] = ()
     """Numbers of parameters, and the statements of one value that give them."""
     prepares: tuple[PreparedTable, ...] = ()
@@ -193,7 +199,7 @@ class Part:
     @property
     def delta(self) -> Fraction:
         """What the part costs besides its loss."""
-        return Fraction(0) if self.selection is None else self.selection.delta
+        return self.noise_delta + (Fraction(0) if self.selection is None else self.selection.delta)
 
     @property
     def discovered(self) -> bool:

@@ -17,6 +17,9 @@ from dpproxy.plan import Settings
 Check = Callable[[str], str]
 """Text as given to text as kept; raises ValueError with what would be accepted."""
 
+Wanted = Literal["auto", "staircase", "laplace", "gaussian"]
+"""The values of dp.mechanism."""
+
 LEAST_EPSILON = Fraction(1, 1000)
 MOST_EPSILON = Fraction(10**6)
 _DECIMAL = re.compile(r"(\d{1,30}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,2})?", re.ASCII)
@@ -165,11 +168,16 @@ _ISOLATION = _one_of("serializable", "repeatable read", "read committed", "read 
 _PRIVACY = (
     Setting("dp.budget", "", _budget, "The budget to pay from, where several fit."),
     Setting("dp.epsilon", "", _epsilon, "The total loss of one statement, in nats."),
-    Setting("dp.delta", "", _delta, "The delta of one statement, where keys are discovered."),
+    Setting("dp.delta", "", _delta, "The delta of one statement: for discovered keys, and for Gaussian noise."),
     Setting(
         "dp.confidence", "0.95", _probability, "Probability that an error stays within its stated half-width."
     ),
-    Setting("dp.mechanism", "auto", _one_of("auto", "staircase"), "The mechanism that draws the noise."),
+    Setting(
+        "dp.mechanism",
+        "auto",
+        _one_of("auto", "staircase", "laplace", "gaussian"),
+        "The mechanism that draws the noise; auto is the one of least predicted error.",
+    ),
     Setting(
         "dp.intervals", "off", _one_of("off", "columns"), "Adds a column of interval bounds per measure."
     ),
@@ -342,9 +350,9 @@ def budget(settings: Settings) -> str | None:
     return settings["dp.budget"] or None
 
 
-def mechanism(settings: Settings) -> Literal["auto", "staircase"]:
+def mechanism(settings: Settings) -> Wanted:
     """dp.mechanism."""
-    return cast("Literal['auto', 'staircase']", settings["dp.mechanism"])
+    return cast("Wanted", settings["dp.mechanism"])
 
 
 def intervals(settings: Settings) -> bool:

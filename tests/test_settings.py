@@ -56,7 +56,7 @@ def test_a_value_is_kept_as_show_prints_it(name: str, text: str, kept: str):
 @pytest.mark.parametrize(
     ("name", "text", "hint"),
     [
-        ("dp.mechanism", "laplace", "'auto' or 'staircase'"),
+        ("dp.mechanism", "exact", "'auto' or 'staircase' or 'laplace' or 'gaussian'"),
         ("dp.delta", "1", "from 0 to below 1"),
         ("dp.delta", "-1e-9", "from 0 to below 1"),
         ("dp.delta", "1/1000", "from 0 to below 1"),

@@ -17,7 +17,7 @@ Gaussian, rho-zCDP for a shift s with sum of (s_j / width_j)**2 at most d, which
   since a sum of squares is at most the square of the sum. The loss grows with the square of the shift: R**2 * rho.
 * Rows together: the box that holds all rows of a unit in a group, rho for it, L times.
 
-A Gaussian release of rho in all is (epsilon, delta)-DP for every delta, by ``udfs.conversion``: it is given the greatest
+A Gaussian release of rho in all is (epsilon, delta)-DP for every delta, by ``udfs.conversion``: it gets the greatest
 rho that the part's epsilon allows with its delta, and is charged as that pair, which adds up like any other.
 """
 
@@ -137,9 +137,7 @@ def _best(found: Sequence[Allocation], widths: tuple[int, ...], wanted: Wanted) 
     match wanted:
         case "auto":
             name = min(errors, key=lambda n: round(errors[n][0], 9))
-            others = ", ".join(
-                f"{n} {errors[n][0] / max(errors[name][0], 1e-300):.3g} times the variance" for n in errors if n != name
-            )
+            others = ", ".join(_compared(n, errors[n][0], errors[name][0]) for n in errors if n != name)
             why = f"least predicted error: {others}" if others else "nothing else fits so small a loss"
         case "staircase" | "laplace" | "gaussian":
             name, why = wanted, f"dp.mechanism = {wanted}"
@@ -152,6 +150,12 @@ def _best(found: Sequence[Allocation], widths: tuple[int, ...], wanted: Wanted) 
             assert_never(wanted)
     best = errors[name][1]
     return Allocation(best.mechanism, best.factor, best.groups, best.delta, why)
+
+
+def _compared(name: str, error: float, least: float) -> str:
+    """How much worse another mechanism would be."""
+    ratio = error / least if least else 1.0
+    return f"{name} {ratio:.3g} times the variance" if ratio > 1.001 else f"{name} alike"
 
 
 def too_small(loss: Loss, most: int, shares: int) -> InvalidParameter:

@@ -12,8 +12,9 @@ from dpproxy.aggregates.model import Measure
 from dpproxy.errors import InvalidParameter
 from dpproxy.planner.allocate import Allocation, allocate
 from dpproxy.policy.model import Unit
-from udfs.mechanisms.staircase import Staircase
-from udfs.privacy import Loss
+from udfs import conversion
+from udfs.mechanisms import Gaussian, Laplace, Staircase
+from udfs.privacy import Concentrated, Loss
 
 UNITS = [
     Unit("u"),
@@ -26,7 +27,7 @@ UNITS = [
 
 def allocated(widths: tuple[int, ...], unit: Unit, nano: int, *, grouped: bool) -> Allocation:
     measures = [Measure(f"m{i}", w) for i, w in enumerate(widths)]
-    return allocate(measures, unit.max_rows, unit.groups if grouped else None, Loss(nano))
+    return allocate(measures, unit.max_rows, unit.groups if grouped else None, Loss(nano), wanted="staircase")
 
 
 def distributions(rows: int, groups: int) -> Iterator[tuple[int, ...]]:
@@ -106,6 +107,86 @@ def test_what_all_rows_of_a_unit_can_do_together_may_be_less_than_each_by_itself
 def test_max_groups_cuts_only_where_it_is_less_than_max_rows():
     assert allocated((1,), Unit("u", max_rows=9, max_groups=1), 10**8, grouped=True).groups == 1
     assert allocated((1,), Unit("u", max_rows=2, max_groups=9), 10**8, grouped=True).groups is None
+
+
+LOSS, DELTA = Loss(10**9), Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize("grouped", [False, True], ids=["whole", "grouped"])
+@pytest.mark.parametrize("widths", [(1,), (2, 3)], ids=str)
+@pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.max_rows}-{u.groups}")
+def test_a_unit_moves_laplace_no_farther_in_l1_than_it_pays_for(
+    unit: Unit,
+    widths: tuple[int, ...],
+    grouped: bool,  # noqa: FBT001
+):
+    """The loss of independent geometric noise is the sum of the moves, each in its width, over the norm."""
+    measures = [Measure(f"m{i}", w) for i, w in enumerate(widths)]
+    found = allocate(measures, unit.max_rows, unit.groups if grouped else None, LOSS, wanted="laplace")
+    mechanism = found.mechanism
+    assert isinstance(mechanism, Laplace)
+    reached = 1 if not grouped else unit.max_rows if found.groups is None else found.groups
+    worst = max(
+        sum(
+            Fraction(rows * w, d * mechanism.norm)
+            for rows in counts
+            for w, d in zip(widths, mechanism.widths, strict=True)
+        )
+        for counts in distributions(unit.max_rows, reached)
+    )
+    assert worst * mechanism.nano <= LOSS.nano
+    assert worst * mechanism.nano >= LOSS.nano * Fraction(99, 100)
+
+
+@pytest.mark.parametrize("grouped", [False, True], ids=["whole", "grouped"])
+@pytest.mark.parametrize("widths", [(1,), (2, 3)], ids=str)
+@pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.max_rows}-{u.groups}")
+def test_a_unit_moves_a_gaussian_no_farther_in_l2_than_it_pays_for(
+    unit: Unit,
+    widths: tuple[int, ...],
+    grouped: bool,  # noqa: FBT001
+):
+    """The rho of Gaussian noise is the sum of the squared moves, each in its width, over the norm."""
+    measures = [Measure(f"m{i}", w) for i, w in enumerate(widths)]
+    groups = unit.groups if grouped else None
+    found = allocate(measures, unit.max_rows, groups, LOSS, DELTA, wanted="gaussian")
+    mechanism = found.mechanism
+    assert isinstance(mechanism, Gaussian)
+    reached = 1 if not grouped else unit.max_rows if found.groups is None else found.groups
+    worst = max(
+        sum(
+            Fraction(rows * w, d) ** 2 / mechanism.norm
+            for rows in counts
+            for w, d in zip(widths, mechanism.widths, strict=True)
+        )
+        for counts in distributions(unit.max_rows, reached)
+    )
+    assert conversion.epsilon(Concentrated.of(worst * Fraction(mechanism.nano, 10**9)), DELTA) <= LOSS
+    assert found.delta == DELTA
+    assert conversion.delta(
+        Concentrated.of(worst * Fraction(mechanism.nano, 10**9)), LOSS
+    ) >= DELTA * Fraction(9, 10)
+
+
+def test_a_gaussian_needs_a_delta():
+    with pytest.raises(InvalidParameter, match="no gaussian mechanism fits"):
+        allocate([Measure("m", 1)], 1, None, LOSS, wanted="gaussian")
+    assert allocate([Measure("m", 1)], 1, None, LOSS, DELTA).delta == 0  # the pure one is better here
+
+
+def test_auto_says_what_it_compared():
+    found = allocate([Measure("m0", 1), Measure("m1", 9)], 1, None, LOSS, DELTA)
+    assert found.name == "staircase"
+    assert found.why.startswith("least predicted error: laplace 2.")
+    assert "gaussian " in found.why
+    assert allocate([Measure("m", 1)], 1, None, LOSS, wanted="laplace").why == "dp.mechanism = laplace"
+
+
+def test_very_many_measures_are_best_with_a_gaussian():
+    found = allocate([Measure(f"m{i}", 1) for i in range(150)], 1, None, Loss(10**8), DELTA)
+    assert (found.name, found.delta) == ("gaussian", DELTA)
+    assert found.function == "dp_gaussian"
+    assert found.words.endswith(f"nano_rho={found.mechanism.nano} delta=1/1000000")
 
 
 def test_a_loss_too_small_to_share_is_refused_and_the_hint_says_how_much_is_enough():

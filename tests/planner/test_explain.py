@@ -51,7 +51,8 @@ def test_the_text_says_price_unit_noise_and_error(world: World):
         "Pays: budget lab, ceiling of people",
         (
             "Mechanism: joint staircase, 3 measures in one draw, "
-            "at epsilon 0.016666666 for each of 6 contributions of a unit"
+            "at epsilon 0.016666666 for each of 6 contributions of a unit "
+            "(least predicted error: laplace 2.7 times the variance)"
         ),
         "Keys: 3 declared, all answered",
     ]
@@ -93,7 +94,8 @@ def test_several_parts_are_told_one_by_one(world: World):
     lines = explain_text(plan, CONFIDENCE)
     assert [line for line in lines if line.startswith(("Price", "Mechanism", "Keys"))] == [
         "Price: epsilon 2",
-        "Mechanism r0: staircase, at epsilon 0.166666666 for each of 6 contributions of a unit",
+        "Mechanism r0: staircase, at epsilon 0.166666666 for each of 6 contributions of a unit "
+        "(least predicted error: laplace alike)",
         "Keys r0: 3 declared, all answered",
         "Mechanism r1: exponential quantile=1/1 cells=25 nano=166666666, at epsilon 1",
         "Keys r1: 3 declared, all answered",

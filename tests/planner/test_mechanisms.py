@@ -1,0 +1,63 @@
+from fractions import Fraction
+
+import pytest
+
+from dpproxy.errors import BoundsMissing, Unsupported
+from dpproxy.plan import Part
+from tests.golden.world import World, build, plan_of
+from udfs.mechanisms import Gaussian, Laplace, Staircase
+
+COUNT = "SELECT ward, count(*), avg(hours) FROM visits GROUP BY ward"
+
+
+def part_of(world: World, sql: str, **options: str) -> Part:
+    [part] = plan_of(world, sql, {name.replace("dp_", "dp."): value for name, value in options.items()}).parts
+    return part
+
+
+def test_the_mechanism_asked_for_draws(world: World):
+    for name, kind, function in (
+        ("auto", Staircase, "dp_release"),
+        ("staircase", Staircase, "dp_release"),
+        ("laplace", Laplace, "dp_laplace"),
+        ("gaussian", Gaussian, "dp_gaussian"),
+    ):
+        part = part_of(world, COUNT, dp_mechanism=name, dp_delta="1e-6", dp_epsilon="1")
+        assert isinstance(part.mechanism, kind)
+        assert f"{function}([" in part.release
+        assert part.box.startswith(f"{kind.__name__.lower()} (")
+        assert part.noise.startswith(f"{kind.__name__.lower()} widths=(")
+        assert part.delta == (Fraction(1, 10**6) if kind is Gaussian else 0)
+        assert part.loss.nano == 10**9
+
+
+def test_two_gaussian_parts_share_the_delta(world: World):
+    sql = f"{COUNT} HAVING count(*) > (SELECT avg(age) FROM people)"
+    plan = plan_of(world, sql, {"dp.mechanism": "gaussian", "dp.delta": "1e-6", "dp.epsilon": "1"})
+    assert [p.delta for p in plan.parts] == [Fraction(1, 2 * 10**6)] * 2
+    assert plan.delta == Fraction(1, 10**6)
+
+
+def test_no_delta_is_spent_on_noise_unasked(world: World):
+    assert part_of(world, COUNT).delta == 0
+
+
+def test_without_a_delta_there_is_no_gaussian(world: World):
+    with pytest.raises(BoundsMissing, match="costs delta, and there is none") as refused:
+        part_of(world, COUNT, dp_mechanism="gaussian")
+    assert refused.value.hint is not None
+    assert refused.value.hint.startswith("SET dp.mechanism = 'auto';")
+
+
+def test_no_gaussian_beside_discovered_keys():
+    world = build(
+        (
+            "CREATE TABLE t (id INTEGER, town VARCHAR)",
+            "ALTER TABLE t SET PRIVACY KEY (id)",
+            "ALTER TABLE t ALTER COLUMN town SET PRIVACY DOMAIN DISCOVERED",
+        )
+    )
+    sql = "SELECT town, count(*) FROM t GROUP BY town"
+    with pytest.raises(Unsupported, match="beside keys that are not public"):
+        part_of(world, sql, dp_mechanism="gaussian", dp_delta="1e-6", dp_epsilon="1")
+    assert isinstance(part_of(world, sql, dp_delta="1e-6", dp_epsilon="1").mechanism, Staircase)
