@@ -1,6 +1,6 @@
 """The PostgreSQL types we answer with: name, OID, wire size (pg_type), and the Python values that stand for them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +98,38 @@ Constraint = UniqueKey | ForeignKey | Check
 
 
 @dataclass(frozen=True, slots=True)
+class View:
+    """A view of the data source: a name for a query, which is planned and never run as a view.
+
+    ``sql`` is CREATE VIEW in the engine's SQL, ``columns`` are the names of its columns there. What the query ``reads``
+    are tables and views by name; ``flaw`` says why it cannot be used.
+    """
+
+    sql: str
+    columns: tuple[str, ...]
+    reads: tuple[str, ...] = ()
+    flaw: str | None = "its text has not been read"
+
+
+@dataclass(frozen=True, slots=True)
 class Schema:
     """Tables of one data source, by name; public facts (DDL), never content."""
 
     tables: dict[str, tuple[Column, ...]]
     constraints: tuple[Constraint, ...] = ()
     """As declared: a column of theirs may be of a type that does not exist here."""
+    views: dict[str, View] = field(default_factory=dict)
+    """None of them has the name of a table."""
+    left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By table, the columns that do not exist here, for their type or their collation."""
 
     def column(self, table: str, name: str) -> Column | None:
         """The column, or None."""
         return next((c for c in self.tables.get(table, ()) if c.name == name), None)
+
+    def bases(self, name: str) -> tuple[str, ...]:
+        """The tables a view reads, those behind other views too; a table reads itself."""
+        view = self.views.get(name)
+        if view is None:
+            return (name,)
+        return tuple(dict.fromkeys(table for read in view.reads for table in self.bases(read)))

@@ -16,6 +16,7 @@ import pyarrow as pa
 from dpproxy.analysis.duck import LOCKED
 from dpproxy.backends.columns import WHOLE, key_type
 from dpproxy.backends.constraints import constraints
+from dpproxy.backends.views import column_names, views
 from dpproxy.errors import Cancelled, Internal, NumberOutOfRange, SeveralRows, StartupError, TooComplex
 from dpproxy.pgtypes import (
     BOOL,
@@ -125,10 +126,10 @@ class DuckDB:
         return {name for (name,) in listed}
 
     def schema(self) -> Schema:
-        """Base tables and columns of the schema ``main``, from the DDL alone.
+        """Tables, columns and views of the schema ``main``, from the DDL alone.
 
-        A view could repeat or reorder rows, and a collation would make two keys one and show either spelling: views,
-        and text columns of a table that declares a collation, do not exist here.
+        A collation would make two keys one and show either spelling: text columns of a table that declares one do not
+        exist here. A view is listed and never run: it could repeat or reorder rows.
         """
         rows = self._connection.execute(
             "SELECT c.table_name, c.column_name, c.data_type, c.is_nullable "
@@ -143,8 +144,17 @@ class DuckDB:
             known = column_type(kind)
             if known is not None:
                 tables.setdefault(table, []).append(Column(name, known, not nullable))
-        declared = constraints(self._connection)
-        return Schema({name: tuple(columns) for name, columns in tables.items()}, declared)
+        names = column_names(self._connection)
+        left_out = {
+            table: tuple(name for name in names[table] if all(name != c.name for c in columns))
+            for table, columns in tables.items()
+        }
+        return Schema(
+            {name: tuple(columns) for name, columns in tables.items()},
+            constraints(self._connection),
+            views(self._connection, names),
+            {table: columns for table, columns in left_out.items() if columns},
+        )
 
     def run(
         self,

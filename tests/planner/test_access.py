@@ -14,7 +14,7 @@ from dpproxy.errors import (
 )
 from dpproxy.plan import Caller
 from dpproxy.planner.accept import accept, parse
-from dpproxy.planner.access import DEFAULT_EPSILON, Context, find_payer, find_table, statement_loss
+from dpproxy.planner.access import DEFAULT_EPSILON, Context, Use, find_payer, find_table, statement_loss
 from dpproxy.policy.model import Budget, Exposure, Grant, TablePolicy, Unit
 from dpproxy.settings import DEFAULTS
 from tests.golden.world import ANALYST, World
@@ -26,12 +26,16 @@ def context(world: World, caller: Caller = ANALYST, **settings: str) -> Context:
     return Context(world.policy, world.schema, caller, {**DEFAULTS, **given})
 
 
-def tables(*names: str) -> list[exp.Table]:
-    return list(accept(parse(f"SELECT count(*) FROM {', '.join(names)}")).find_all(exp.Table))
+def named(table: str) -> exp.Table:
+    return next(accept(parse(f"SELECT count(*) FROM {table}")).find_all(exp.Table))
+
+
+def tables(*names: str) -> list[Use]:
+    return [Use(named(name), name) for name in names]
 
 
 def found(world: World, table: str, caller: Caller = ANALYST) -> TablePolicy:
-    return find_table(tables(table)[0], context(world, caller))
+    return find_table(named(table), context(world, caller))
 
 
 def test_a_table_goes_by_either_schema(world: World):
