@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from dpproxy.engine import Engine
@@ -22,3 +23,12 @@ def tpch_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tpch_engine(tpch_data: Path) -> Iterator[Engine]:
     with started(write_proxy(tpch_data.parent)) as engine:
         yield engine
+
+
+@pytest.fixture(scope="session")
+def tpch_bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The same data in a file of its own: the proxy has the other one open."""
+    path = tmp_path_factory.mktemp("bare") / "data.duckdb"
+    generate(path, 0.01)
+    with duckdb.connect(str(path), read_only=True) as connection:
+        yield connection

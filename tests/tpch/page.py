@@ -15,8 +15,7 @@ without a view. One customer with all orders and all their lines is the privacy 
 which refers to `customer`. Parts, suppliers and geography are public. Tables, policy and queries:
 [examples/tpch](../examples/tpch).
 
-{answered} of 22 are answered. The others would show rows about one customer, or depend on them without a bound; each is
-refused with a statement in its HINT that is answered.
+{answered} of 22 are answered. A protected answer shows every declared key, also one that nobody is in.
 
 | query | | |
 |---|---|---|

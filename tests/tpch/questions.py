@@ -56,10 +56,6 @@ def run(engine: Engine, sql: str) -> Answer:
 
 
 def rewrite_of(refusal: Refusal) -> str | None:
-    """The query in a hint, None where it holds none or one with a place to fill."""
-    found = _STATEMENT.search(refusal.hint or "")
-    return (
-        found[1]
-        if found and "<" not in re.sub(r"\s<[>=]?\s", " ", found[1]) and "..." not in found[1]
-        else None
-    )
+    """The first query in a hint that has no place to fill."""
+    found = _STATEMENT.findall(refusal.hint or "")
+    return next((sql for sql in found if "..." not in sql and not re.search(r"<\w+>", sql)), None)
