@@ -1,0 +1,88 @@
+"""From a statement to its plan."""
+
+import pytest
+
+from dpproxy.errors import GroupingError, NotGranted, Refusal, UndefinedColumn, UndefinedTable
+from dpproxy.plan import PublicPlan
+from tests.golden.world import World, plan_any, plan_of
+
+
+def test_who_pays_for_what(world: World):
+    plan = plan_of(
+        world, "SELECT ward, count(*), sum(hours) FROM visits GROUP BY ward", {"dp.epsilon": "0.6"}
+    )
+    assert plan.loss.nano == 600_000_000
+    assert plan.unit == "one patient of visits, at most 6 rows"
+    assert plan.label == "count(*), sum(hours) by ward on visits"
+    assert (plan.groups, plan.free, plan.payer.ceiling) == (3, False, "people")
+    assert (plan.policy_version, plan.data_version) == (world.policy.version, world.policy.data_version)
+
+
+def test_parts_share_what_the_statement_costs(world: World):
+    sql = "SELECT count(*) * 1.0 / (SELECT count(*) FROM people) FROM visits"
+    plan = plan_of(world, sql, {"dp.epsilon": "1"})
+    assert [p.loss.nano for p in plan.parts] == [500_000_000, 500_000_000]
+
+
+def test_what_is_asked_twice_is_one_part(world: World):
+    t = "WITH t AS (SELECT city, count(*) AS n FROM people GROUP BY city)"
+    plan = plan_of(world, f"{t} SELECT a.n FROM t AS a JOIN t AS b ON a.city = b.city", {"dp.epsilon": "1"})
+    assert [p.loss.nano for p in plan.parts] == [10**9]
+
+
+def test_no_rows_no_price(world: World):
+    plan = plan_of(world, "SELECT city, count(*) FROM people GROUP BY city LIMIT 0")
+    assert plan.empty
+    assert plan.free
+
+
+def test_public_tables_take_another_way(world: World):
+    assert isinstance(plan_any(world, "SELECT * FROM cities"), PublicPlan)
+
+
+def test_names_of_with_hide_tables(world: World):
+    assert isinstance(plan_any(world, "WITH people AS (SELECT 1 AS age) SELECT age FROM people"), PublicPlan)
+
+
+def test_order_and_limit_behind_a_parenthesis(world: World):
+    plan = plan_of(world, "(SELECT city, count(*) AS n FROM people GROUP BY city) ORDER BY n DESC LIMIT 1")
+    assert plan.answer.endswith('ORDER BY "whole"."c1" DESC NULLS FIRST LIMIT 1')
+
+
+def test_a_qualified_column_is_the_column(world: World):
+    [one] = plan_of(world, "SELECT sum(p.age) FROM people p WHERE p.city = 'Oslo'").parts
+    [other] = plan_of(world, "SELECT sum(age) FROM people WHERE city = 'Oslo'").parts
+    assert one.exact == other.exact
+
+
+def test_an_alias_hides_the_table_s_name(world: World):
+    with pytest.raises(UndefinedTable, match='missing FROM-clause entry for table "people"'):
+        plan_of(world, "SELECT sum(people.age) FROM people p")
+
+
+def test_missing_and_undeclared_columns_are_told_alike(world: World):
+    told = set()
+    for name in ("nothing", "rowid"):
+        with pytest.raises(UndefinedColumn) as error:
+            plan_of(world, f"SELECT count({name}) FROM people")
+        told.add((error.value.message.replace(name, "x"), error.value.hint))
+    assert told == {('column "x" does not exist', "Columns of people: age, pay, city, height.")}
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT sum(id) FROM people", "SELECT count(*) FROM people WHERE id > 3", "SELECT id FROM people"]
+)
+def test_the_key_is_not_answered_anywhere(world: World, sql: str):
+    with pytest.raises(NotGranted, match="tells people apart"):
+        plan_of(world, sql)
+
+
+def test_aggregates_do_not_stand_in_where(world: World):
+    with pytest.raises(GroupingError):
+        plan_of(world, "SELECT count(*) FROM people WHERE 1 < count(*)")
+
+
+def test_a_refusal_comes_before_anything_is_planned(world: World):
+    for sql in ("SELECT count(*) FROM nothing WHERE nothing", "SELECT 1 FROM people, visits"):
+        with pytest.raises(Refusal):
+            plan_of(world, sql)
