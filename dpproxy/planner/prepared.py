@@ -58,7 +58,8 @@ class Mapped:
                 if isinstance(typed.sql, exp.Cast)
                 else duck.cast(raw, "HUGEINT")
             )
-        return replace(typed, sql=value, presence=raw, steps=self._steps(typed, value))
+        presence = raw if self.steps is None else duck.column(self.steps)  # NULL alike, and read anyway
+        return replace(typed, sql=value, presence=presence, steps=self._steps(typed, value))
 
     def _steps(self, typed: Typed, value: exp.Expr) -> Steps | None:
         if self.steps is None:

@@ -18,11 +18,8 @@ BY_REGION = "SELECT region, count(*), avg(income), sum(spend) FROM {table} {wher
 BY_CELL = "SELECT cell, count(*), sum(spend) FROM large {where} GROUP BY cell"
 COUNT = "SELECT count(*) FROM small WHERE income > {}"
 VISITS = "SELECT region, count(*), sum(spend) FROM visits {where} GROUP BY region"
-TWO_LEVELS = (
-    "SELECT region, sum(n), sum(s) FROM (SELECT person, region, count(*) AS n, sum(spend) AS s "
-    "FROM visits {where} GROUP BY person, region) GROUP BY region"
-)
-LARGEST_RATIO = 3.0
+ROWS_RATIO = 1.2
+KEY_RATIO = 2.0
 SLOWEST = ((1.0, 6.0), (4.5, 9.0))
 """The smallest statement: milliseconds allowed where an fsync takes at most so many."""
 CONNECTIONS = 16
@@ -83,23 +80,25 @@ class Bench:
 def against_bare(bench: Bench) -> Iterator[Line]:
     """The ratios."""
     plain = BY_REGION.format(table="large", where="")
+    yield Line("preparing 10 M rows: the first statement", timed(lambda: bench.ask(plain)))
     bare, proxy = bench.exactly(plain)
-    yield Line("20 regions, 10 M rows", proxy, bare, LARGEST_RATIO)
+    yield Line("20 regions, 10 M rows", proxy, bare, ROWS_RATIO)
     bare, proxy = bench.varied(lambda n: BY_REGION.format(table="large", where=f"WHERE income > {n}"))
-    yield Line("the same with a WHERE", proxy, bare, LARGEST_RATIO)
+    yield Line("the same with a WHERE", proxy, bare, ROWS_RATIO)
     bare, proxy = bench.exactly(BY_REGION.format(table="large_open", where=""))
-    yield Line("the same, columns not declared NOT NULL", proxy, bare, LARGEST_RATIO)
+    yield Line("the same, columns not declared NOT NULL", proxy, bare, ROWS_RATIO)
     bare, proxy = bench.exactly(BY_REGION.format(table="large_nullable", where=""))
-    yield Line("the same, 2 % NULLs in each column", proxy, bare, LARGEST_RATIO)
+    yield Line("the same, 2 % NULLs in each column", proxy, bare, ROWS_RATIO)
     bare, proxy = bench.exactly(BY_CELL.format(where=""))
     yield Line("1,500 groups, 10 M rows", proxy, bare)
     bare, proxy = bench.exactly(BY_REGION.format(table="middle", where=""))
     yield Line("20 regions, 100 k rows", proxy, bare)
-    bare, proxy = bench.varied(
-        lambda n: VISITS.format(where=f"WHERE spend > {n}"),
-        lambda n: TWO_LEVELS.format(where=f"WHERE spend > {n}"),
-    )
-    yield Line("key unit, MAX ROWS 5, 1 M rows, bare in two levels", proxy, bare)
+    plain = VISITS.format(where="")
+    yield Line("cutting 10 M rows of 1 M people: the first statement", timed(lambda: bench.ask(plain)))
+    bare, proxy = bench.exactly(plain)
+    yield Line("key unit, 10 M rows of 1 M people, MAX ROWS 12", proxy, bare, KEY_RATIO)
+    bare, proxy = bench.varied(lambda n: VISITS.format(where=f"WHERE spend > {n}"))
+    yield Line("the same with a WHERE", proxy, bare, KEY_RATIO)
 
 
 def latencies(bench: Bench) -> Iterator[Line]:

@@ -18,7 +18,7 @@ class Sizes:
     large: int = 10_000_000
     middle: int = 100_000
     small: int = 1_000
-    visits: int = 1_000_000
+    visits: int = 10_000_000
 
 
 FULL = Sizes()
@@ -49,7 +49,7 @@ def policy() -> str:
     lines = [
         f"CREATE PRIVACY BUDGET bench LIMIT EPSILON {BUDGET} MAX EPSILON 1 DEFAULT EPSILON 0.1 REFRESH NEVER"
     ]
-    keys = {"visits": "KEY (person) MAX ROWS 5"}
+    keys = {"visits": "KEY (person) MAX ROWS 12"}
     columns = {
         "region": f"IN ({regions})",
         "income": "BETWEEN 0 AND 150000",

@@ -1,0 +1,184 @@
+"""Tables are built once, kept, and dropped with what they rest on; a build leaves the whole table or nothing."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.prepared import PreparedTables, prepared_file
+from dpproxy.errors import Cancelled, Internal
+from dpproxy.plan import PREPARED, PreparedTable
+
+SECRET = b"s" * 32
+FIRST = PreparedTable("t1", "t", "SELECT i, hash($1, i) AS h FROM t", truncated=True)
+SECOND = PreparedTable("t2", "t", "SELECT i FROM t", truncated=False)
+ENDLESS = PreparedTable("t3", "t", "SELECT count(*) AS n FROM range(1000000) AS a(x), range(1000000) AS b(y) WHERE x <> y", truncated=False)  # fmt: skip  # noqa: E501
+FAILING = PreparedTable("t4", "t", "SELECT error('row ' || i) AS e FROM t", truncated=False)
+
+
+def never() -> bool:
+    return False
+
+
+class Place:
+    """A data file and a state directory; ``open`` as a server does at its start."""
+
+    def __init__(self, folder: Path) -> None:
+        self.data, self.state = folder / "data.duckdb", folder
+        self.told: list[str] = []
+        with duckdb.connect(str(self.data)) as connection:
+            connection.execute("CREATE TABLE t AS SELECT i FROM range(10) AS r(i)")
+
+    def open(self, secret: bytes = SECRET) -> tuple[DuckDB, PreparedTables]:
+        backend = DuckDB(self.data, threads=2, prepared=prepared_file(self.state, self.data, secret))
+        return backend, PreparedTables(backend, secret, self.told.append)
+
+    def files(self) -> list[str]:
+        return sorted(p.name for p in self.state.glob("prepared-*.duckdb"))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def build(tables: PreparedTables, *wanted: PreparedTable, cancelled: Callable[[], bool] = never) -> None:
+    with tables.ready(wanted, cancelled):
+        pass
+
+
+def shut(backend: DuckDB, tables: PreparedTables) -> None:
+    tables.close()
+    backend.close()
+
+
+def test_a_table_is_built_once_and_kept(place: Place):
+    backend, tables = place.open()
+    with tables.ready([FIRST, SECOND], never):
+        exact = backend.run(f"SELECT count(DISTINCT h) AS n FROM {PREPARED}.main.t1", {}, "s")
+    assert exact.value.to_pylist() == [{"n": 10}]
+    shut(backend, tables)
+    backend, tables = place.open()
+    assert backend.prepared_names() == {"t1", "t2"}
+    broken = PreparedTable("t1", "t", "SELECT error('built again')", truncated=False)
+    build(tables, broken)
+    assert (tables.usable, place.told) == (True, [])
+    shut(backend, tables)
+
+
+def test_the_file_rests_on_the_data_and_the_secret(place: Place):
+    backend, tables = place.open()
+    build(tables, SECOND)
+    shut(backend, tables)
+    [first] = place.files()
+    backend, tables = place.open(b"o" * 32)
+    [second] = place.files()
+    assert backend.prepared_names() == set()
+    shut(backend, tables)
+    with duckdb.connect(str(place.data)) as connection:
+        connection.execute("CREATE TABLE u AS SELECT i FROM range(1000) AS r(i)")
+    backend, tables = place.open(b"o" * 32)
+    [third] = place.files()
+    assert len({first, second, third}) == 3
+    shut(backend, tables)
+
+
+def test_a_damaged_file_is_made_anew(place: Place):
+    prepared_file(place.state, place.data, SECRET).write_bytes(b"not a database" * 1000)
+    backend, tables = place.open()
+    build(tables, SECOND)
+    assert backend.prepared_names() == {"t2"}
+    shut(backend, tables)
+
+
+def test_nothing_else_is_reachable_or_written(place: Place, tmp_path: Path):
+    backend, tables = place.open()
+    for sql in (
+        f"ATTACH '{tmp_path / 'other.duckdb'}' AS other",
+        f"COPY t TO '{tmp_path / 'rows.csv'}'",
+        f"SELECT * FROM read_csv('{tmp_path / 'rows.csv'}')",
+        "CREATE TABLE main.u AS SELECT 1",
+        "INSERT INTO t VALUES (11)",
+        "SET enable_external_access = true",
+        "SET threads = 3",
+    ):
+        with pytest.raises(Internal):
+            backend.run(sql, {}, "s", few=())
+    shut(backend, tables)
+
+
+def test_a_table_that_cannot_be_built_is_given_up(place: Place):
+    backend, tables = place.open()
+    with pytest.raises(Internal) as caught:
+        build(tables, FAILING)
+    assert "stays charged" in caught.value.message
+    assert not tables.usable
+    [line] = place.told
+    assert 'table "t" could not be prepared' in line
+    assert "row" not in line.replace("rows", "")
+    assert backend.prepared_names() == set()
+    build(tables, SECOND)
+    shut(backend, tables)
+
+
+def test_those_of_other_policies_are_dropped_but_not_while_they_are_read(place: Place):
+    backend, tables = place.open()
+    with tables.ready([FIRST, SECOND], never):
+        tables.keep({"t2"})
+        tables._builder.submit(lambda: None).result()
+        assert backend.prepared_names() == {"t1", "t2"}
+    tables.keep({"t2"})
+    tables._builder.submit(lambda: None).result()
+    assert backend.prepared_names() == {"t2"}
+    build(tables, FIRST)
+    assert backend.prepared_names() == {"t1", "t2"}
+    shut(backend, tables)
+
+
+def test_who_waits_may_leave_and_a_build_that_is_stopped_leaves_nothing(place: Place):
+    backend, tables = place.open()
+    with pytest.raises(Cancelled):
+        build(tables, ENDLESS, cancelled=lambda: True)
+    assert "t3" in tables._building
+    tables.close()
+    assert backend.prepared_names() == set()
+    assert tables.usable
+    with pytest.raises(Internal):
+        build(tables, SECOND)
+    backend.close()
+
+
+def test_many_ask_and_one_builds(place: Place, monkeypatch: pytest.MonkeyPatch):
+    backend, tables = place.open()
+    run, made = backend.run, list[str]()
+
+    def counted(sql: str, *rest: object, **more: object) -> object:
+        made.append(sql)
+        return run(sql, *rest, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(backend, "run", counted)
+    start = threading.Barrier(8)
+
+    def ask() -> None:
+        start.wait()
+        build(tables, FIRST)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(sql.startswith("CREATE") for sql in made) == 1
+    shut(backend, tables)
+
+
+def test_a_long_build_is_told(place: Place, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("dpproxy.backends.prepared.SLOW", 0.0)
+    backend, tables = place.open()
+    build(tables, FIRST)
+    tables._builder.submit(lambda: None).result()
+    assert place.told[0] == 'preparing table "t"'
+    shut(backend, tables)
