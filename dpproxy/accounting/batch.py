@@ -52,7 +52,7 @@ class Batch:
         return self._append(EntryKind.CHARGE, charge, cost, self.head.sequence + 1, charge.debits)
 
     def adopt(self, origin: int, charge: Charge) -> Reservation | None:
-        """Debit the full loss, and delta, of the release of ``origin`` to the accounts of ``charge`` it has not cost yet.
+        """Debit what the release of ``origin`` costs in full to the accounts of ``charge`` it has not cost yet.
 
         None where the user's own account has paid, or nothing is left to debit.
         """

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import groupby
 
 from dpproxy.accounting.chain import Head, Mismatch, Seals
-from dpproxy.accounting.model import Account, Entry, Posting, Cost, account_of, key_of
+from dpproxy.accounting.model import Account, Cost, Entry, Posting, account_of, key_of
 
 _ENTRY = (
     "sequence, kind, at, who, statement, policy_version, data_version, mechanism, nano, delta, rho, release, "

@@ -143,8 +143,9 @@ def test_closing_twice_is_harmless_and_nothing_is_reserved_after(tmp_path: Path,
 
 LOAD = """
 import os, sys, threading
+from fractions import Fraction
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Account, Charge, Cost, Debit
+from dpproxy.accounting.model import Account, Charge, Debit
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.errors import BudgetExceeded
 
@@ -154,7 +155,7 @@ store = ReleaseStore(ledger)
 def ask(name):
     debits = (Debit(Account.budget("b"), 10**9), Debit(Account.user("b", name), 10**9))
     while True:
-        reserved = ledger.reserve(Charge(name, bytes(32), 1, 1, "m", 1, debits, os.urandom(32), "count"))
+        reserved = ledger.reserve(Charge(name, bytes(32), 1, 1, "m", 1, debits, os.urandom(32), "count", Fraction(1, 10**9)))
         os.write(1, b"%d\\n" % reserved.sequence)
         store.store(reserved, b"rows" * 100)
 
@@ -179,7 +180,7 @@ def test_killed_under_load_everything_answered_is_charged(tmp_path: Path):
             entries = [entry.sequence for entry in ledger.entries()]
             assert set(answered) <= set(entries)
             assert len(answered) == len(set(answered))
-            assert ledger.spent(Account.budget("b")) == len(entries)
+            assert ledger.paid(Account.budget("b")) == Cost(len(entries), Fraction(len(entries), 10**9))
 
 
 def test_delta_is_raced_for_and_verified_like_epsilon(tmp_path: Path, make: Callable[..., Charge]):
