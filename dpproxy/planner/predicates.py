@@ -22,6 +22,7 @@ from dpproxy.errors import (
     SyntaxRefused,
     TypeMismatch,
     UndefinedColumn,
+    UndefinedTable,
     UnitLost,
     Unsupported,
 )
@@ -153,11 +154,12 @@ class _Predicates:
 
     def _apart(self, select: exp.Expr, rows: Rows, node: exp.Expr) -> Open:
         """The subquery without what is around it. Raises PD002 where it needs that, but not to follow a person."""
-        names = {n.name for n in select.find_all(exp.Column)}
+        columns, aliases = list(select.find_all(exp.Column)), {s.alias for s in rows.scans}
+        outside = {c.name for c in columns if rows.knows(c.name)} | {c.table for c in columns if c.table in aliases}
         try:
             relation = apart(select, "", self._planning, replace(self._env, outer=None))
-        except UndefinedColumn as error:
-            if not any(f'"{name}"' in error.message and rows.knows(name) for name in names):
+        except (UndefinedColumn, UndefinedTable) as error:
+            if not any(f'"{name}"' in error.message for name in outside):
                 raise
             relation = None
         if not isinstance(relation, Open):
