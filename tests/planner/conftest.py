@@ -1,6 +1,7 @@
 import pytest
 
 from tests.golden.world import World, build
+from tests.planner.clinic import CLINIC
 
 HEADER = (
     "CREATE TABLE people (id INTEGER NOT NULL, age INTEGER, pay DECIMAL(8,2), city VARCHAR, height DOUBLE)",
@@ -22,3 +23,8 @@ HEADER = (
 @pytest.fixture(scope="session")
 def world() -> World:
     return build(HEADER)
+
+
+@pytest.fixture(scope="session")
+def clinic() -> World:
+    return build(CLINIC)

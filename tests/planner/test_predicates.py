@@ -1,0 +1,119 @@
+"""IN, EXISTS and single values over protected rows: about the same person, or released first, or refused."""
+
+import pytest
+
+from dpproxy.errors import InvalidParameter, Refusal, SyntaxRefused, TypeMismatch, UnitLost, Unsupported
+from tests.golden.world import World, plan_of
+from tests.planner.answers import answered
+from tests.planner.clinic import one_part
+
+FOLLOWS = [
+    "id IN (SELECT person FROM visits)",
+    "id IN (SELECT person FROM visits WHERE ward = 'A')",
+    "id NOT IN (SELECT person FROM visits)",
+    "(id, age) IN (SELECT person, hours FROM visits)",
+    "id IN (SELECT person FROM visits GROUP BY person HAVING count(*) > 1)",
+    "id IN (SELECT person FROM visits UNION ALL SELECT id FROM people)",
+    "EXISTS (SELECT 1 FROM visits v WHERE v.person = people.id AND v.hours > people.age)",
+    "EXISTS (SELECT 1 FROM visits v WHERE (v.hours > 1 AND id = person))",
+    "NOT EXISTS (SELECT 1 FROM visits v JOIN bills b ON b.visit = v.no WHERE v.person = people.id)",
+    "age > (SELECT max(hours) FROM visits v WHERE v.person = people.id)",
+]
+
+
+@pytest.mark.parametrize("condition", FOLLOWS)
+def test_a_subquery_about_the_same_person_is_part_of_the_row(clinic: World, condition: str):
+    exact = one_part(clinic, f"SELECT count(*) FROM people WHERE {condition}").exact
+    assert "EXISTS(" in exact or "SELECT" in exact.split("WHERE", 1)[1]
+
+
+HOSTILE = [
+    "EXISTS (SELECT 1 FROM visits)",
+    "EXISTS (SELECT 1 FROM visits v WHERE v.ward = 'A')",
+    "EXISTS (SELECT 1 FROM visits v WHERE v.hours = age)",
+    "EXISTS (SELECT 1 FROM visits v WHERE v.person = v.person)",
+    "EXISTS (SELECT 1 FROM visits v, visits w WHERE v.person = w.person)",
+    "EXISTS (SELECT 1 FROM visits v WHERE v.person = people.id OR true)",
+    "EXISTS (SELECT 1 FROM visits v WHERE NOT v.person = people.id)",
+    # The link is in the ON of an outer join, which keeps everybody's rows on the other side.
+    "EXISTS (SELECT 1 FROM visits v LEFT JOIN visits w ON w.person = people.id)",
+    "EXISTS (SELECT 1 FROM visits v LEFT JOIN visits w ON w.person = v.person AND w.person = people.id)",
+    "EXISTS (SELECT 1 FROM visits v FULL JOIN visits w ON w.person = v.person AND v.person = people.id)",
+    "EXISTS (SELECT 1 FROM wards r LEFT JOIN visits v ON v.person = people.id)",
+    # The same name inside and outside: the inner one is meant, twice.
+    "EXISTS (SELECT 1 FROM people WHERE people.id = people.id)",
+    "EXISTS (SELECT 1 FROM people AS people WHERE id = people.id)",
+    "EXISTS (SELECT 1 FROM visits AS people WHERE people.person = people.person)",
+    # One item of the subquery follows, another one does not.
+    "EXISTS (SELECT 1 FROM visits v, visits w WHERE v.person = people.id)",
+    "EXISTS (SELECT 1 FROM visits v LEFT JOIN visits w ON w.ward = v.ward WHERE v.person = people.id)",
+    # Two levels down, the row outside is compared with neither.
+    "EXISTS (SELECT 1 FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.person = v.person))",
+    "EXISTS (SELECT 1 FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.person = people.id))",
+    "age IN (SELECT hours FROM visits)",
+    "id IN (SELECT no FROM visits)",
+    "age IN (SELECT age FROM people WHERE id = id)",
+    "city IN (SELECT ward FROM visits v WHERE v.person <> people.id)",
+    "id IN (SELECT v.person FROM visits v, visits w)",
+    "id IN (SELECT person FROM visits EXCEPT SELECT person FROM visits)",
+    "age > (SELECT max(hours) FROM visits v WHERE v.ward = people.city)",
+    "age > (SELECT hours FROM visits v WHERE v.person = people.id LIMIT 1)",
+    "age > (SELECT hours FROM visits)",
+    "EXISTS (SELECT 1 FROM shops)",
+    "city IN (SELECT ward FROM shops)",
+]
+
+
+@pytest.mark.parametrize("condition", HOSTILE)
+def test_what_another_person_would_decide_is_refused(clinic: World, condition: str):
+    with pytest.raises(Refusal) as refusal:
+        plan_of(clinic, f"SELECT count(*) FROM people WHERE {condition}")
+    assert refusal.value.sqlstate in ("PD002", "42501"), refusal.value
+    assert refusal.value.position is not None
+
+
+@pytest.mark.parametrize(
+    ("condition", "count"),
+    [
+        ("id IN (SELECT person FROM visits)", 2),
+        ("id NOT IN (SELECT person FROM visits)", 1),
+        ("id IN (SELECT person FROM visits WHERE hours > 1)", 2),
+        ("EXISTS (SELECT 1 FROM visits v WHERE v.person = id AND v.hours * 15 = age)", 1),
+        ("age > (SELECT 12 * max(hours) FROM visits v WHERE v.person = people.id)", 2),
+        ("city IN (SELECT 'Rome' FROM wards)", 2),
+        ("EXISTS (SELECT 1 FROM wards w WHERE w.beds = age - 20)", 2),
+        ("age > (SELECT max(beds) FROM wards)", 3),
+        ("age > (SELECT 3.5 * beds FROM wards WHERE building = 'south')", 3),
+        ("age = (SELECT beds FROM wards WHERE false)", 0),
+    ],
+)
+def test_without_noise_it_is_what_sql_says(clinic: World, condition: str, count: int):
+    assert answered(clinic, f"SELECT count(*) FROM people WHERE {condition}") == [(count,)]
+
+
+def test_a_value_over_everybody_is_released_first_and_then_a_constant(clinic: World):
+    sql = "SELECT count(*) FROM people WHERE age > (SELECT avg(age) FROM people)"
+    first, second = plan_of(clinic, sql, {"dp.epsilon": "1"}).parts
+    assert first.loss == second.loss
+    assert [number for number, _ in second.inputs] == [2]
+    assert "AVG" not in second.exact
+    assert answered(clinic, sql) == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("condition", "error"),
+    [
+        ("age > (SELECT beds FROM wards)", InvalidParameter),
+        ("age > (SELECT beds, 1 FROM wards)", SyntaxRefused),
+        ("id IN (SELECT person, 1 FROM visits)", SyntaxRefused),
+        ("age > (SELECT count(*) FROM people GROUP BY city)", Unsupported),
+        ("city = (SELECT city FROM people GROUP BY city ORDER BY 1 LIMIT 1)", TypeMismatch),
+        ("EXISTS (SELECT count(*) FROM visits v WHERE v.person = id)", Unsupported),
+        ("EXISTS (SELECT 1 FROM visits v WHERE v.person = id LIMIT 1)", Unsupported),
+        ("age IN (SELECT count(*) FROM people)", UnitLost),
+        ("row_number() OVER () = 1", Refusal),
+    ],
+)
+def test_refused(clinic: World, condition: str, error: type[Refusal]):
+    with pytest.raises(error):
+        plan_of(clinic, f"SELECT count(*) FROM people WHERE {condition}")
