@@ -25,7 +25,7 @@ def release_key(part: Part, values: Sequence[object], data_version: int) -> byte
     """Equal for parts whose released values can stand for each other, whatever was written around them.
 
     The exact stage with the values it takes, its keys, the boxes the noise was drawn for and the data version; not the
-    epsilon: a more accurate release answers a less accurate request. The delta is told by the box.
+    epsilon: a more accurate release answers a less accurate request. A delta has to be the same.
     """
     keys = repr([(tuple(t.name for t in k.types), k.rows) for k in part.keys])
     return digest(

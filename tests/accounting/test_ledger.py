@@ -155,7 +155,8 @@ store = ReleaseStore(ledger)
 def ask(name):
     debits = (Debit(Account.budget("b"), 10**9), Debit(Account.user("b", name), 10**9))
     while True:
-        reserved = ledger.reserve(Charge(name, bytes(32), 1, 1, "m", 1, debits, os.urandom(32), "count", Fraction(1, 10**9)))
+        key, delta = os.urandom(32), Fraction(1, 10**9)
+        reserved = ledger.reserve(Charge(name, bytes(32), 1, 1, "m", 1, debits, key, "count", delta))
         os.write(1, b"%d\\n" % reserved.sequence)
         store.store(reserved, b"rows" * 100)
 
