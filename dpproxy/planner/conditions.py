@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.planner.fields import Field, Identifier
+from dpproxy.planner.fields import Declared, Field, Identifier
 from dpproxy.planner.relation import Rows, Scan
 
 
@@ -83,15 +83,19 @@ def _references(edge: Edge) -> list[tuple[Scan, tuple[Scan, Field]]]:
     """Which side refers, and the side with the column that is referred to; the item's own privacy key is none."""
     found = []
     for (scan, field), (child, other) in ((edge.left, edge.right), (edge.right, edge.left)):
-        own = isinstance(field, Identifier) and field.is_unit
+        own = isinstance(field, Identifier | Declared) and field.is_unit
         if field.link == (scan.table, field.name) and not own and field.name != other.name:
             found.append((child, (scan, field)))
     return found
 
 
-def referred(edges: Sequence[Edge]) -> dict[str, str]:
-    """By item, the physical column that rows of other items refer to along an edge."""
-    return {scan.name: field.column.name for e in edges for _, (scan, field) in _references(e)}
+def referred(edges: Sequence[Edge]) -> dict[str, list[str]]:
+    """By item, the physical columns that rows of other items refer to along an edge."""
+    found: dict[str, dict[str, None]] = {}
+    for edge in edges:
+        for _, (scan, field) in _references(edge):
+            found.setdefault(scan.name, {})[field.column.name] = None
+    return {name: sorted(columns) for name, columns in found.items()}
 
 
 def references(edges: Sequence[Edge]) -> set[tuple[str, str]]:

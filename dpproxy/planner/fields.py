@@ -61,6 +61,8 @@ class Declared:
     link: Link | None = None
     lookup: Lookup | None = None
     """Finds the values of a public column that the domain names."""
+    is_unit: bool = False
+    """Equal values are one privacy unit."""
 
     def read(self, node: exp.Column) -> Typed:
         """The value inside the domain."""
@@ -159,8 +161,9 @@ class Computed:
         return Key(self.name, typed, typed.sql, _exact(self.keys(at)))
 
     def moved(self, name: str, column: Column) -> Field:
-        """The same values in another column."""
-        return replace(self, name=name, column=column)
+        """The same values in another column, NULL too where that may be."""
+        shape = replace(self.shape, nullable=self.shape.nullable or not column.not_null)
+        return replace(self, name=name, column=column, shape=shape)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ def join_rows(
             e for c in (*where, *(c for each in on for c in each)) if (e := edge_of(c, named)) is not None
         ]
         parents = referred(edges)
-        items = [replace(i, scan=_held(i.scan, parents.get(i.scan.name), planning)) for i in items]
+        items = [replace(i, scan=_held(i.scan, parents.get(i.scan.name, ()), planning)) for i in items]
     rows = _together(items, padded, hidden, inner, outer)
     joiner = _Joiner(rows, planning, items, where)
     for index, item in enumerate(items):
@@ -146,22 +146,21 @@ def _ordered(items: Sequence[Item]) -> tuple[list[Item], frozenset[str]]:
     return found, frozenset(padded)
 
 
-def _held(scan: Scan, referred_to: str | None, planning: Planning) -> Scan:
+def _held(scan: Scan, referred_to: Sequence[str], planning: Planning) -> Scan:
     """At most ``most`` rows of each unit, before they meet other rows of the same unit.
 
-    Where rows refer to a column of it, there is one row for each value of a unit: the join adds none.
+    Where rows refer to columns of it, there is one row for each value of each of them: the join adds none.
     """
-    if scan.unit is None or (scan.held and (referred_to is None or scan.referred)):
+    if scan.unit is None or (scan.held and (not referred_to or scan.referred)):
         return scan
     select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=scan.item))
-    if referred_to is not None:
-        within = [duck.column(referred_to)]
-        select = truncated(select, scan.unit, scan.content, 1, within=within)
+    for column in referred_to:
+        select = truncated(select, scan.unit, scan.content, 1, within=[duck.column(column)])
     if not scan.held:
         select = truncated(select, scan.unit, scan.content, scan.most)
     alias = exp.TableAlias(this=exp.to_identifier(planning.reserve("t"), quoted=True))
     return replace(
-        scan, item=exp.Subquery(this=select, alias=alias), held=True, referred=referred_to is not None
+        scan, item=exp.Subquery(this=select, alias=alias), held=True, referred=bool(referred_to)
     )
 
 
@@ -199,8 +198,11 @@ class _Joiner:
         self.held = True
         self.public: list[Item] = []
         """Items whose fan-out follows from the pool."""
+        self._compiled: dict[int, exp.Expr] = {}
         self.linked: list[Scan] = []
         """Protected items of inner joins."""
+        self.followed: list[tuple[str, str]] = []
+        """For each protected item of an outer join an item before it whose unit it has, and itself."""
 
     def place(self, index: int, item: Item, on: list[exp.Expr]) -> None:
         """Join one more item."""
@@ -244,6 +246,7 @@ class _Joiner:
     def _outer(self, item: Item, on: list[exp.Expr], side: str) -> None:
         """LEFT or FULL JOIN of one more item with all before."""
         scan = item.scan
+        self._settle()
         if not item.is_protected:
             grown = fan_out([scan], self._compiled_all(on), [i.scan for i in self.placed], self.planning)
             self.most, self.groups = self.most * grown, self.groups * grown
@@ -257,6 +260,7 @@ class _Joiner:
         if edge is None:
             raise self._lost(item)
         other = edge.other(scan)
+        self.followed += [(e.other(scan).name, scan.name) for e in edges if scan.name in e.names]
         rest = [c for c in on if self._edge(c) is None]
         equations = [e for found in edges for e in equated(found)]
         self.joins.append(self._join(scan, rest, equations, side))
@@ -298,16 +302,14 @@ class _Joiner:
         """Equate the units of inner joins, and count what public tables multiply."""
         edges = [e for e in map(self._edge, self.pool) if e is not None]
         self._check_linked(edges)
-        rest = self._compiled_all([c for c in self.pool if self._edge(c) is None])
-        placed = [i.scan for i in self.placed if i not in self.public]
-        grown = fan_out([i.scan for i in self.public], rest, placed, self.planning)
+        rest = self._rest()
+        self._settle()
         most, groups = together(self.linked, references(edges))
         if self.preserved is not None:
             most = self.preserved if len(self.linked) == 1 else most * self.preserved_times
         most, groups = most * self.most, groups * self.groups
         if self.padded:  # rows with a partner, or without one on either side
             most, groups = max(most, self.linked[0].most + self.padded), groups + self.padded
-        most *= grown
         if most > MOST_ROWS:
             raise TooComplex(
                 f"one privacy unit may have {most} rows in this join, more than {MOST_ROWS}",
@@ -315,18 +317,39 @@ class _Joiner:
                 position=position(self.items[-1].node),
             )
         return replace(
-            self.rows, unit=self.unit, owner=self.owner, most=most, groups=min(most, groups * grown),
+            self.rows, unit=self.unit, owner=self.owner, most=most, groups=min(most, groups),
             held=self.held, joins=tuple(self.joins),
             conditions=(*[e for found in edges for e in equated(found)], *rest),
         )  # fmt: skip
 
+    def _rest(self) -> list[exp.Expr]:
+        """The conditions of the pool so far that are no equal keys, each compiled once."""
+        for condition in self.pool:
+            if id(condition) not in self._compiled and self._edge(condition) is None:
+                [self._compiled[id(condition)]] = self._compiled_all([condition])
+        return [self._compiled[id(c)] for c in self.pool if id(c) in self._compiled]
+
+    def _settle(self) -> None:
+        """Count what public items of inner joins multiply.
+
+        Before each outer join, which may add a row for each of theirs that has no partner; and at the end.
+        """
+        placed = [i.scan for i in self.placed if i not in self.public]
+        grown = fan_out([i.scan for i in self.public], self._rest(), placed, self.planning)
+        self.most, self.groups = self.most * grown, self.groups * grown
+        self.public.clear()
+
     def _check_linked(self, edges: Sequence[Edge]) -> None:
-        """Every protected item of an inner join is reached from the first one by equal keys."""
-        reached = {s.name for s in self.linked[:1]} | {i.scan.name for i in self.placed if i.side != "INNER"}
-        left = list(edges)
-        while crossing := [e for e in left if e.names & reached]:
-            left = [e for e in left if e not in crossing]
-            reached |= {name for e in crossing for name in e.names}
+        """Every protected item is reached from the first one by equal keys.
+
+        Along the condition of an outer join only towards the item that may be left out: then nothing is equal.
+        """
+        reached = {s.name for s in self.linked[:1]}
+        while more := {
+            *(name for e in edges if e.names & reached for name in e.names),
+            *(to for start, to in self.followed if start in reached),
+        } - reached:
+            reached |= more
         lost = next((i for i in self.placed if i.is_protected and i.scan.name not in reached), None)
         if lost is not None:
             raise self._lost(lost)

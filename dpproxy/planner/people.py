@@ -83,7 +83,8 @@ def people(rows: Rows, select: exp.Select, alias: str, planning: Planning) -> Sc
         from_=exp.From(this=source),
         where=exp.Where(this=all_of(kept)) if kept else None,
     )
-    direct = {f.link for _, f in groups.values() if _is_unit(f)} and len(groups) == 1
+    # Where an outer join fills the key with NULL, one unit has two groups.
+    direct = len(groups) == 1 and all(_is_unit(f) and f.column.not_null for _, f in groups.values())
     alone = (
         replace(rows, unit=duck.column(unit.alias), most=1, groups=1, held=True)
         if direct
@@ -174,7 +175,19 @@ class _Calls:
                 f'column "{node.name}" must appear in the GROUP BY clause or be used in an aggregate function',
                 position=position(node),
             )
-        return self.rows.inner(node, self.rows)
+        return self._subquery(node)
+
+    def _subquery(self, node: exp.Expr) -> Typed | None:
+        """A subquery beside the aggregates: the row around it is there no more."""
+        found = self.rows.inner(node, self.rows)
+        own = {c.name for s in self.rows.scans for c in (*s.content, s.unit) if isinstance(c, exp.Column)}
+        if found is not None and any(c.name in own for c in found.sql.find_all(exp.Column)):
+            raise Unsupported(
+                "a subquery beside one person's aggregates does not see the rows they are of",
+                hint="Put the condition into WHERE, or into the query around this one.",
+                position=position(node),
+            )
+        return found
 
     def _call(self, node: exp.Expr) -> Typed:
         condition = None

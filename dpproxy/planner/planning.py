@@ -83,8 +83,8 @@ class Planning:
     def reserve(self, name: str) -> str:
         """A name that no other physical column or relation of the statement has: itself where it is free."""
         found, number = name, 0
-        while found in self.names:
+        while found.lower() in self.names:  # the engine's names do not tell cases apart
             number += 1
             found = f"{name}_{number}"
-        self.names.add(found)
+        self.names.add(found.lower())
         return found

@@ -87,11 +87,10 @@ class _Predicates:
         return _exists(inside, [])
 
     def _follows(self, inside: Rows, select: exp.Select, rows: Rows) -> bool:
-        """Whether a condition equates a key of the subquery with one around it."""
+        """Whether a condition equates a key of the subquery with one of the rows around it."""
         edges = [edge_of(c, inside) for c in conjuncts(select.args.get("where"))]
-        return inside.owner == rows.owner and any(
-            len(e.names & {s.name for s in rows.scans}) == 1 for e in edges if e is not None
-        )
+        own, around = {s.name for s in inside.scans}, {s.name for s in rows.scans}
+        return inside.owner == rows.owner and any(e.names & own and e.names & around for e in edges if e is not None)
 
     def _lost(self, what: str, node: exp.Expr) -> UnitLost:
         return UnitLost(

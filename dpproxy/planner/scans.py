@@ -121,8 +121,9 @@ def _fields(
         for c, r in zip(k.columns, k.referenced, strict=True)
     }
     for column in columns:
-        held = Column(names.get(column.name, column.name), column.type, column.not_null)
         own = table.unit is not None and table.unit.key == column.name
+        # Rows whose key is NULL are nobody's, and not read.
+        held = Column(names.get(column.name, column.name), column.type, column.not_null or own)
         link = (
             unit_link(policy, table.name, column.name)
             if own or (table.name, column.name) in referred
@@ -131,10 +132,11 @@ def _fields(
         declared = table.columns.get(column.name)
         domain = declared.domain if declared is not None else None
         domain = domain or together.get(column.name)
+        is_unit = link is not None and link == owner_link(owner)
         if domain is not None:
-            found.append(Declared(column.name, held, domain, link, _lookup(planning)))
+            found.append(Declared(column.name, held, domain, link, _lookup(planning), is_unit=is_unit))
         elif link is not None:
-            found.append(Identifier(column.name, held, link, table.name, link == owner_link(owner)))
+            found.append(Identifier(column.name, held, link, table.name, is_unit))
     return tuple(found)
 
 

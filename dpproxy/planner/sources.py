@@ -86,9 +86,8 @@ def apart(query: exp.Expr, alias: str, planning: Planning, env: Env) -> Relation
     planning.names = before
     if isinstance(relation, Open):
         return relation
-    shown = {c.name for c in relation.content if isinstance(c, exp.Column)} | {relation.item.alias_or_name}
-    if isinstance(relation.unit, exp.Column):
-        shown.add(relation.unit.name)
+    held = [c.name for c in (*relation.content, relation.unit) if isinstance(c, exp.Column)]
+    shown = {name.lower() for name in (*held, relation.item.alias_or_name)}
     if shown & before:
         return env.plan(query, alias, planning, env)
     planning.names = before | shown

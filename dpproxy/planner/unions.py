@@ -93,7 +93,9 @@ def _merged(query: exp.Expr, a: Field, b: Field, planning: Planning) -> tuple[Fi
     name = planning.reserve(a.column.name)
     not_null = a.column.not_null and b.column.not_null
     raw = duck.column(a.column.name), duck.column(b.column.name)
-    is_alike = isinstance(a, Declared) and isinstance(b, Declared) and a.domain == b.domain
+    is_alike = (
+        isinstance(a, Declared) and isinstance(b, Declared) and a.domain == b.domain and a.link == b.link
+    )
     is_key = isinstance(a, Identifier) and isinstance(b, Identifier) and a.link == b.link
     if (is_alike or is_key) and a.column.type == b.column.type:
         return a.moved(a.name, Column(name, a.column.type, not_null)), *raw
