@@ -6,15 +6,18 @@ from fractions import Fraction
 
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import NANO, Account, Cost, Debit, format_epsilon, nano_limit
-from dpproxy.errors import BoundsMissing, InvalidParameter, NotGranted
+from dpproxy.errors import BoundsMissing, InvalidParameter, NotGranted, Refusal
 from dpproxy.pgtypes import Column, Schema
 from dpproxy.plan import Answer, Caller, Notice
+from dpproxy.planner.access import Context, Facts
+from dpproxy.planner.query import view_columns
 from dpproxy.policy import amounts
+from dpproxy.policy.apply import apply
 from dpproxy.policy.dump import alter_table
 from dpproxy.policy.model import Policy, Scalar, TablePolicy
 from dpproxy.policy.parser import parse
 from dpproxy.policy.show import Listed, show_budgets, show_grants, show_policy
-from dpproxy.policy.statements import Amount, Listing, Name, Show, Statement, Suggest
+from dpproxy.policy.statements import Amount, GrantSelect, Listing, Name, Show, Statement, Suggest
 from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.suggest import SUGGESTED, suggest
 from dpproxy.policy.suggest_column import between
@@ -22,6 +25,7 @@ from dpproxy.policy.suggest_probe import CONFIDENCE, Probe, asked, probe
 from dpproxy.policy.suggest_unit import Proposal
 from dpproxy.policy.units import unit_table
 from dpproxy.policy.usable import usable
+from dpproxy.settings import DEFAULTS
 
 Rows = list[tuple[object, ...]]
 Ask = Callable[[Policy, str, Mapping[str, str]], tuple[Rows, int]]
@@ -50,7 +54,9 @@ def columns(statement: Statement, policy: Policy) -> tuple[Column, ...] | None:
             return None
 
 
-def run(sql: str, caller: Caller, store: PolicyStore, schema: Schema, ledger: Ledger) -> Answer:
+def run(
+    sql: str, caller: Caller, store: PolicyStore, schema: Schema, ledger: Ledger, facts: Facts
+) -> Answer:
     """List, propose or change the policy; a change is durable before it is answered."""
     statement = read(sql, caller)
     if isinstance(statement, Suggest):
@@ -61,8 +67,23 @@ def run(sql: str, caller: Caller, store: PolicyStore, schema: Schema, ledger: Le
         spent = {name: (Fraction(cost.nano, NANO), cost.delta) for name, cost in paid.items()}
         listed, rows = _list(statement, policy, spent)
         return Answer("SHOW", listed, rows)
+    if isinstance(statement, GrantSelect):
+        _check_views(statement, store.current, schema, facts)
     store.change([sql], schema, by=caller.user)
     return Answer(_tag(sql))
+
+
+def _check_views(grant: GrantSelect, policy: Policy, schema: Schema, facts: Facts) -> None:
+    """Refuse to grant a view that could not be asked under the policy."""
+    granted, _ = usable(apply(policy, grant, schema), schema)
+    context = Context(granted, schema, Caller("", frozenset(), ""), DEFAULTS, None, facts)
+    for name in grant.tables:
+        if name.text in schema.views:
+            try:
+                view_columns(name.text, context)
+            except Refusal as refusal:
+                refusal.position = name.position
+                raise
 
 
 def is_probe(statement: Statement) -> bool:

@@ -33,13 +33,13 @@ from dpproxy.planner.explain import explain_json, explain_text, split_explain
 from dpproxy.planner.query import plan_query
 from dpproxy.planner.refusals import GENERAL
 from dpproxy.planner.scans import prepared_names
+from dpproxy.planner.views import read_views
 from dpproxy.policy.files import apply_files
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.tokens import is_privacy_statement
-from dpproxy.policy.usable import usable
 from dpproxy.recent import Recent
-from dpproxy.visible import visible
+from dpproxy.visible import Views, fitting, visible
 from udfs.privacy import Loss
 
 PLANS = 512
@@ -80,7 +80,7 @@ class Engine:
     ) -> None:
         self._database = database
         self._backend = backend
-        self._schema = backend.schema()
+        self._schema = read_views(backend.schema())
         self._store = store
         self._ledger = ledger
         self._prepared = PreparedTables(backend, secret, progress)
@@ -107,8 +107,9 @@ class Engine:
             prepared = prepared_file(config.state, path, secret)
             backend = DuckDB(path, threads=config.threads, memory=config.memory, prepared=prepared)
             opened.append(backend.close)
-            apply_files(store, config.policy_files, backend.schema())
-            for line in usable(store.current, backend.schema())[1]:
+            schema = read_views(backend.schema())
+            apply_files(store, config.policy_files, schema)
+            for line in fitting(store.current, schema, session_settings.DEFAULTS, Facts(backend)).lines:
                 progress(line)
             return cls(config.database, backend, store, ledger, secret, progress)
         except BaseException:
@@ -124,13 +125,13 @@ class Engine:
             self._fitting = self._fit(stored)
         return self._fitting[1]
 
-    def _fit(self, stored: Policy) -> tuple[Policy, Policy, dict[str, object]]:
-        """A policy, what of it fits the data, and its prepared tables; those of others are dropped."""
-        fitting, layouts = usable(stored, self._schema)[0], dict[str, object]()
+    def _fit(self, stored: Policy) -> tuple[Policy, Policy, dict[str, object], Views]:
+        """A policy, what of it fits the data, its prepared tables, and its views; those of others are dropped."""
+        fits, layouts = fitting(stored, self._schema, session_settings.DEFAULTS, self._facts), dict[str, object]()
         nobody = Caller("", frozenset(), "")
-        context = Context(fitting, self._schema, nobody, session_settings.DEFAULTS, None, self._facts, layouts)
+        context = Context(fits.policy, self._schema, nobody, session_settings.DEFAULTS, None, self._facts, layouts)
         self._prepared.keep(prepared_names(context))
-        return stored, fitting, layouts
+        return stored, fits.policy, layouts, fits.views
 
     # --- sessions ---------------------------------------------------------------------------------
 
@@ -235,7 +236,8 @@ class Engine:
         with self._cancellable(caller):
             match body.kind:
                 case "administer":
-                    return administration.run(prepared.sql, caller, self._store, self._schema, self._ledger)
+                    given = self._store, self._schema, self._ledger, self._facts
+                    return administration.run(prepared.sql, caller, *given)
                 case "probe":
                     return self._probe(caller, prepared.sql, settings)
                 case "describe":
@@ -315,8 +317,8 @@ class Engine:
     def _context(
         self, policy: Policy, caller: Caller, settings: Settings, losses: tuple[Loss, ...] | None
     ) -> Context:
-        fitting, layouts = self._fitting[1:]
-        prepared = layouts if policy is fitting and self._prepared.usable else None
+        _, fits, layouts, _ = self._fitting
+        prepared = layouts if policy is fits and self._prepared.usable else None
         return Context(policy, self._schema, caller, settings, losses, self._facts, prepared)
 
     def _planned_by(self, policy: Policy, caller: Caller, settings: Settings) -> tuple[object, ...]:
@@ -335,7 +337,8 @@ class Engine:
     # --- the catalogue ----------------------------------------------------------------------------
 
     def _view(self, caller: Caller, settings: Settings) -> CatalogueView:
-        return visible(self.policy, self._schema, caller, settings, self._database)
+        policy = self.policy
+        return visible(policy, self._schema, caller, settings, self._database, self._fitting[3])
 
     def _describe(self, caller: Caller, body: _Body, values: Sequence[object], settings: Settings) -> Answer:
         if body.tree is None:

@@ -1,18 +1,58 @@
 """What a caller may know of the data source: tables, declared columns, roles. All of it follows from the policy."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
 from dpproxy import relations
+from dpproxy.errors import Refusal
 from dpproxy.pgcatalog.view import CatalogueView, Relation
 from dpproxy.pgtypes import Column, Schema
 from dpproxy.plan import Caller, Settings
+from dpproxy.planner.access import Context, Facts
+from dpproxy.planner.query import view_columns
 from dpproxy.policy.model import Exposure, Policy, TablePolicy
+from dpproxy.policy.usable import usable
+
+Views = Mapping[str, tuple[Column, ...]]
+"""The columns of the views that can be used, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """What of a stored policy fits the data, the views that can be used, and a line for each thing left out."""
+
+    policy: Policy
+    views: Views
+    lines: tuple[str, ...]
+
+
+def fitting(stored: Policy, schema: Schema, settings: Settings, facts: Facts) -> Fitting:
+    """Hold a stored policy against the data: each granted view is planned by itself, and hidden if that is refused."""
+    policy, lines = usable(stored, schema)
+    context = Context(policy, schema, Caller("", frozenset(), ""), settings, None, facts)
+    found: dict[str, tuple[Column, ...]] = {}
+    for name in sorted({g.table for g in stored.grants} - schema.tables.keys() - stored.tables.keys()):
+        view = schema.views.get(name)
+        try:
+            if view is not None and view.flaw is None:
+                found[name] = view_columns(name, context)
+                continue
+            reason = "it does not exist" if view is None else view.flaw
+        except Refusal as refusal:
+            reason = refusal.message.removeprefix(f'view "{name}": ')
+        lines.append(f'view "{name}" stays hidden: {reason}')
+    grants = tuple(g for g in policy.grants if g.table in found or g.table not in schema.views)
+    return Fitting(replace(policy, grants=grants), found, tuple(lines))
 
 
 def visible(
-    policy: Policy, schema: Schema, caller: Caller, settings: Settings, database: str
+    policy: Policy, schema: Schema, caller: Caller, settings: Settings, database: str, views: Views
 ) -> CatalogueView:
     """The catalogue as this caller sees it."""
     tables = [t for t in policy.tables.values() if t.name in schema.tables and _is_visible(t, policy, caller)]
-    found = [Relation(t.name, _columns(t, schema)) for t in sorted(tables, key=lambda t: t.name)]
+    found = [Relation(t.name, _columns(t, schema)) for t in tables]
+    found += [Relation(v, columns, "v") for v, columns in views.items() if _is_shown(v, policy, caller)]
+    found.sort(key=lambda relation: relation.name)
     own = tuple(Relation(name, columns, "v") for name, columns in relations.OWN.items())
     roles = sorted({"admin", *caller.roles, *(g.role for g in policy.grants if caller.is_admin)})
     return CatalogueView(database, caller.user, tuple(roles), tuple(found), settings, policy.version, own)
@@ -25,8 +65,11 @@ def _is_visible(table: TablePolicy, policy: Policy, caller: Caller) -> bool:
         case Exposure.PUBLIC:
             return True
         case Exposure.PROTECTED:
-            granted = any(g.table == table.name and g.role in caller.roles for g in policy.grants)
-            return granted or caller.is_admin
+            return _is_shown(table.name, policy, caller)
+
+
+def _is_shown(name: str, policy: Policy, caller: Caller) -> bool:
+    return caller.is_admin or any(g.table == name and g.role in caller.roles for g in policy.grants)
 
 
 def _columns(table: TablePolicy, schema: Schema) -> tuple[Column, ...]:

@@ -145,7 +145,7 @@ def query_of(view: Readable, context: Context) -> exp.Expr:
     if bare:
         raise UndefinedColumn(
             f'column "{hidden[bare[0]]}" does not exist',
-            hint="Write its table before a name that another column has.",
+            hint="No column of that name is declared: leave it out, or write the table that is meant before the name.",
         )
     return text.tree
 

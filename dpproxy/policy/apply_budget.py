@@ -9,11 +9,11 @@ from fractions import Fraction
 from itertools import product
 from typing import assert_never
 
-from dpproxy.errors import BoundsMissing, DependentObjects, InvalidParameter, UndefinedObject
+from dpproxy.errors import BoundsMissing, DependentObjects, InvalidParameter, UndefinedObject, Unsupported
 from dpproxy.pgtypes import Schema
 from dpproxy.policy import amounts
-from dpproxy.policy.lookup import table_policy
-from dpproxy.policy.model import Budget, Exposure, Grant, Policy
+from dpproxy.policy.lookup import check_relation, is_protected
+from dpproxy.policy.model import Budget, Grant, Policy
 from dpproxy.policy.statements import (
     Amount,
     BudgetChange,
@@ -48,19 +48,21 @@ def change_budget(policy: Policy, change: BudgetChange) -> Policy:
 def change_grant(policy: Policy, change: GrantChange, schema: Schema | None) -> Policy:
     """The policy with privileges given or taken; grants stay sorted by table and role."""
     grants = {(grant.table, grant.role): grant for grant in policy.grants}
-    tables = [(name, table_policy(policy, name, schema)) for name in change.tables]
+    for name in change.tables:
+        check_relation(name, schema)
     match change:
         case GrantSelect():
             if change.budget is not None:
                 _known(policy, change.budget)
-            for (name, table), role in product(tables, change.roles):
+            for name, role in product(change.tables, change.roles):
                 _grantable(role)
-                if table.exposure is Exposure.PROTECTED and change.budget is None:
+                _readable(name, schema)
+                if change.budget is None and is_protected(policy, name.text, schema):
                     raise _unpaid(name)
                 budget = None if change.budget is None else change.budget.text
                 grants[name.text, role.text] = Grant(name.text, role.text, budget)
         case RevokeSelect():
-            for (name, _), role in product(tables, change.roles):
+            for name, role in product(change.tables, change.roles):
                 grants.pop((name.text, role.text), None)
         case _:
             assert_never(change)
@@ -123,6 +125,16 @@ def _grantable(role: Name) -> None:
     if role.text in _NO_ROLES:
         message = f'nothing is granted to role "{role.text}"'
         raise InvalidParameter(message, hint=_NO_ROLES[role.text], position=role.position)
+
+
+def _readable(relation: Name, schema: Schema | None) -> None:
+    view = None if schema is None else schema.views.get(relation.text)
+    if view is not None and view.flaw is not None:
+        raise Unsupported(
+            f'view "{relation.text}" cannot be used: {view.flaw}',
+            hint="A view is read as a statement is: write it as one that is answered.",
+            position=relation.position,
+        )
 
 
 def _unpaid(table: Name) -> BoundsMissing:

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 
 from dpproxy.errors import UndefinedColumn, UndefinedTable
 from dpproxy.pgtypes import Column, Schema
-from dpproxy.policy.model import Policy, TablePolicy
+from dpproxy.policy.model import Exposure, Policy, TablePolicy
 from dpproxy.policy.statements import Name
+
+_IS_VIEW = "It is a view: declare the tables it reads, and GRANT SELECT ON it."
 
 
 def table_policy(policy: Policy, table: Name, schema: Schema | None) -> TablePolicy:
@@ -18,12 +20,31 @@ def table_policy(policy: Policy, table: Name, schema: Schema | None) -> TablePol
         UndefinedTable: not in the schema.
     """
     if schema is not None and table.text not in schema.tables:
+        is_view = table.text in schema.views
         raise UndefinedTable(
             f'table "{table.text}" does not exist',
-            hint=_other_case(table.text, schema.tables),
+            hint=_IS_VIEW if is_view else _other_case(table.text, schema.tables),
             position=table.position,
         )
     return policy.tables.get(table.text, TablePolicy(table.text))
+
+
+def check_relation(relation: Name, schema: Schema | None) -> None:
+    """See that a name is a table's or a view's. Raises ``UndefinedTable``."""
+    if schema is not None and relation.text not in schema.tables and relation.text not in schema.views:
+        raise UndefinedTable(
+            f'table "{relation.text}" does not exist',
+            hint=_other_case(relation.text, (*schema.tables, *schema.views)),
+            position=relation.position,
+        )
+
+
+def is_protected(policy: Policy, relation: str, schema: Schema | None) -> bool:
+    """Whether rows of a table, or of a table that a view reads, are somebody's."""
+    bases = (relation,) if schema is None else schema.bases(relation)
+    return any(
+        base in policy.tables and policy.tables[base].exposure is Exposure.PROTECTED for base in bases
+    )
 
 
 def table_column(table: Name, column: Name, schema: Schema | None) -> Column | None:

@@ -20,7 +20,9 @@ from dpproxy.plan import PREPARED, Caller, Part, Plan, PublicPlan
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.query import plan_query
+from dpproxy.planner.views import read_views
 from dpproxy.policy.apply import apply
+from dpproxy.policy.lookup import is_protected
 from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.store import change_of
 from dpproxy.policy.tokens import is_privacy_statement
@@ -89,13 +91,13 @@ def build(statements: Sequence[str]) -> World:
             for statement in ddl:
                 connection.execute(statement)
         backend = DuckDB(path)
-        schema = backend.schema()
+        schema = read_views(backend.schema())
         backend.close()
         with duckdb.connect(str(path)) as connection:
             rows = {name: connection.table(f'"{name}"').fetchall() for name in schema.tables}
     policy = _applied(Policy(), policy_ddl, schema)
     if not any(word in s.upper() for s in policy_ddl for word in _DECLARED):
-        more = _generous(policy)
+        more = _generous(policy, schema)
         policy_ddl += more
         policy = _applied(policy, more, schema)
     creates = tuple(s for s in ddl if s.upper().startswith("CREATE"))
@@ -108,7 +110,7 @@ def _applied(policy: Policy, statements: Sequence[str], schema: Schema) -> Polic
     return policy
 
 
-def _generous(policy: Policy) -> list[str]:
+def _generous(policy: Policy, schema: Schema) -> list[str]:
     found = ["CREATE PRIVACY BUDGET lab LIMIT EPSILON 1000"]
     for name, table in policy.tables.items():
         if table.unit is not None and table.unit.references is None:
@@ -117,6 +119,9 @@ def _generous(policy: Policy) -> list[str]:
             found.append(f'GRANT SELECT ON "{name}" TO analyst WITH PRIVACY BUDGET lab')
         elif table.exposure is Exposure.PUBLIC:
             found.append(f'GRANT SELECT ON "{name}" TO analyst')
+    for name in (n for n, v in schema.views.items() if v.flaw is None):
+        paid = " WITH PRIVACY BUDGET lab" if is_protected(policy, name, schema) else ""
+        found.append(f'GRANT SELECT ON "{name}" TO analyst{paid}')
     return found
 
 
