@@ -14,7 +14,7 @@ from dpproxy.backends.release import Release
 from dpproxy.config import Config
 from dpproxy.engine import Engine
 from dpproxy.errors import Refusal
-from dpproxy.plan import Caller, Part, Plan
+from dpproxy.plan import Caller, Part, Plan, PublicPlan
 from dpproxy.planner.explain import split_explain
 from dpproxy.policy.store import change_of
 from dpproxy.policy.tokens import is_privacy_statement
@@ -111,9 +111,24 @@ def _answer(world: World, made: Plan) -> list[tuple[object, ...]]:
 
 def answer(world: World, record: Record) -> None:
     """What the analyst would see without noise: names and types, then rows."""
-    made = plan_of(world, record.statement, record.options)
+    made = plan_any(world, record.statement, record.options)
     head = " | ".join(f"{o.column.name} {o.column.type.name}" for o in made.outputs)
-    _same(record, [head, *([] if made.empty else map(_line, _answer(world, made)))])
+    if isinstance(made, PublicPlan):
+        rows = _public(world, made)
+    else:
+        rows = [] if made.empty else _answer(world, made)
+    _same(record, [head, *map(_line, rows)])
+
+
+def _public(world: World, made: PublicPlan) -> list[tuple[object, ...]]:
+    """The rows of public tables."""
+    tables = Tables(world)
+    tables.fill(world.rows)
+    try:
+        columns = tables.table(made.sql).columns
+        return output.convert(made.outputs, list(zip(*(c.to_pylist() for c in columns), strict=True)))
+    finally:
+        tables.close()
 
 
 def neighbours(world: World, record: Record) -> None:
