@@ -10,7 +10,7 @@ from dpproxy.analysis.dates import FIELDS, UNITS
 from dpproxy.analysis.duck import LOCKED
 from dpproxy.analysis.totality import CASTS, FUNCTIONS, NODES, OPERATORS, check_total
 from dpproxy.errors import Internal
-from tools.overloads import PINNED, overloads
+from tests.analysis.overloads import PINNED, overloads
 
 DOUBLES = [
     "'nan'",
@@ -101,7 +101,7 @@ def test_listed_functions_exist_and_are_not_volatile(engine: duckdb.DuckDBPyConn
 
 
 def test_no_version_of_the_engine_widens_a_function_unseen():
-    """What is new here is a new way to call what is listed: look at it, then run ``python -m tools.overloads``."""
+    """What is new here is a new way to call what is listed: look at it, then run ``python -m tests.analysis.overloads``."""
     assert overloads() == PINNED.read_text()
 
 

@@ -1,7 +1,7 @@
 """Write down the overloads that the installed DuckDB has of every function the exact stage may call.
 
 A new version that adds one is seen by a test, which compares; whoever runs this script has looked at what is new:
-``python -m tools.overloads``.
+``python -m tests.analysis.overloads``.
 """
 
 from pathlib import Path
@@ -10,7 +10,7 @@ import duckdb
 
 from dpproxy.analysis.totality import FUNCTIONS, OPERATORS
 
-PINNED = Path(__file__).parent.parent / "tests" / "analysis" / "overloads.txt"
+PINNED = Path(__file__).with_suffix(".txt")
 _QUERY = """
     SELECT DISTINCT format('{}({}{}) -> {} {}', function_name, array_to_string(parameter_types, ', '),
         coalesce(', ' || varargs || '...', ''), coalesce(return_type, '?'), lower(coalesce(stability, function_type)))

@@ -1,0 +1,72 @@
+"""Conditions about keys alone leave out the keys that fail them, and nothing else."""
+
+import pytest
+
+from tests.golden.world import World, build, plan_of
+
+DDL = (
+    "CREATE TABLE people (id INTEGER, sex VARCHAR, town VARCHAR, age INTEGER, born DATE)",
+    "INSERT INTO people VALUES (1, 'f', 'Oslo', 3, DATE '2001-02-03')",
+    "ALTER TABLE people SET PRIVACY KEY (id)",
+    "ALTER TABLE people ALTER COLUMN sex SET PRIVACY DOMAIN IN ('f', 'm', NULL)",
+    "ALTER TABLE people ALTER COLUMN town SET PRIVACY DOMAIN IN ('Oslo', 'Rome')",
+    "ALTER TABLE people ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 9",
+    "ALTER TABLE people ALTER COLUMN born SET PRIVACY DOMAIN BETWEEN DATE '2000-01-01' AND DATE '2002-12-31'",
+)
+
+
+@pytest.fixture(scope="module")
+def narrow() -> World:
+    return build(DDL)
+
+
+def keys(world: World, sql: str, options: dict[str, str] | None = None) -> set[tuple[object, ...]]:
+    [part] = plan_of(world, sql, options).parts
+    rows: list[tuple[object, ...]] = [()]
+    for each in part.keys:
+        rows = [(*a, *b) for a in rows for b in each.rows]
+    return set(rows)
+
+
+@pytest.mark.parametrize(
+    ("group", "where", "expected"),
+    [
+        ("sex", "sex = 'f'", {("f",)}),
+        ("sex", "sex IS NULL", {(None,)}),
+        ("sex", "sex IS NOT NULL AND age > 3", {("f",), ("m",)}),
+        ("sex", "sex = 'f' OR age > 3", {("f",), ("m",), (None,)}),
+        ("age", "age BETWEEN 3 AND 5 AND age <> 4", {(3,), (5,)}),
+        ("age", "age > 99", set()),
+        ("sex, town", "town = 'Oslo' AND sex <> 'm'", {("f", "Oslo")}),
+        ("extract(year FROM born)", "extract(year FROM born) > 2000", {(2001,), (2002,)}),
+        ("extract(year FROM born)", "born > DATE '2001-01-01'", {(2000,), (2001,), (2002,)}),
+        ("age / 5", "age / 5 = 1", {(1,)}),
+    ],
+)
+def test_the_keys_that_are_left(narrow: World, group: str, where: str, expected: set[tuple[object, ...]]):
+    assert keys(narrow, f"SELECT count(*) FROM people WHERE {where} GROUP BY {group}") == expected
+
+
+def test_a_condition_on_two_keys_is_one_on_their_pairs(narrow: World):
+    where = "(sex = 'f' AND town = 'Oslo') OR (sex = 'm' AND town = 'Rome')"
+    found = keys(narrow, f"SELECT sex, age, town, count(*) FROM people WHERE {where} GROUP BY 1, 2, 3")
+    assert {frozenset(map(str, k)) for k in found} == {
+        frozenset({"f", "Oslo", str(n)}) for n in range(10)
+    } | {frozenset({"m", "Rome", str(n)}) for n in range(10)}
+
+
+def test_no_key_is_no_row_and_free(narrow: World):
+    plan = plan_of(narrow, "SELECT age, count(*), median(age) FROM people WHERE age > 99 GROUP BY age")
+    assert plan.free
+    assert plan.groups == 0
+
+
+def test_a_parameter_narrows_once_it_is_bound(narrow: World):
+    sql = "SELECT count(*) FROM people WHERE sex = $1 GROUP BY sex"
+    assert keys(narrow, sql, {"$1": "text:m"}) == {("m",)}
+
+
+def test_conditions_of_a_subquery_narrow_the_keys_around_it(narrow: World):
+    inner = "SELECT sex AS s, age FROM people WHERE sex = 'm'"
+    assert keys(narrow, f"SELECT s, count(*) FROM ({inner}) AS q GROUP BY s") == {("m",)}
+    assert len(keys(narrow, f"SELECT s, count(*) FROM ({inner}) AS q (s, a) GROUP BY s")) == 3

@@ -1,1 +1,0 @@
-"""Scripts for whoever works on dpproxy."""
