@@ -365,6 +365,6 @@ class Engine:
 
 PLANNED_BY = (
     "dp.budget", "dp.epsilon", "dp.delta", "dp.confidence", "dp.mechanism", "dp.intervals", "dp.clamp",
-    "dp.session_epsilon",
+    "dp.session_epsilon", "dp.prior",
 )  # fmt: skip
 """The settings a plan depends on."""

@@ -189,6 +189,8 @@ class Part:
     """Numbers of parameters, and the statements of one value that give them."""
     prepares: tuple[PreparedTable, ...] = ()
     """What ``exact`` reads beside the data, and what may have to be built first."""
+    refined: bool = False
+    """True where the answer is a draw from a prior; the measure is the place of one of its values."""
     vacuous: bool = False
     """True where nothing is released: the measures are 0 whatever the data, or there are none."""
     selection: Selection | None = None

@@ -13,6 +13,8 @@ from typing import Literal, cast
 
 from dpproxy.errors import FixedSetting, InvalidParameter, UndefinedObject
 from dpproxy.plan import Settings
+from udfs.prior_notation import parse as parse_prior
+from udfs.privacy import InvalidMechanism
 
 Check = Callable[[str], str]
 """Text as given to text as kept; raises ValueError with what would be accepted."""
@@ -130,6 +132,14 @@ def _matching(pattern: str, allowed: str) -> Check:
     return check
 
 
+def _prior(text: str) -> str:
+    try:
+        parse_prior(text)
+    except InvalidMechanism:
+        raise ValueError("a prior such as 'normal(44, 6)'") from None
+    return text.strip()
+
+
 def _text(text: str) -> str:
     """Printable ASCII at most, as PostgreSQL keeps application_name."""
     return "".join(c if " " <= c <= "~" else "?" for c in text)[:63]
@@ -183,6 +193,7 @@ _PRIVACY = (
     ),
     Setting("dp.notices", "on", _switch, "Tells cost and remaining budget after each answer."),
     Setting("dp.clamp", "on", _switch, "Keeps released counts from going below zero."),
+    Setting("dp.prior", "", _prior, "The prior of dp.with_prior(x) where none is written."),
     Setting(
         "dp.session_epsilon",
         "",
@@ -353,6 +364,11 @@ def budget(settings: Settings) -> str | None:
 def mechanism(settings: Settings) -> Wanted:
     """dp.mechanism."""
     return cast("Wanted", settings["dp.mechanism"])
+
+
+def prior(settings: Settings) -> str | None:
+    """dp.prior, None where not set."""
+    return settings["dp.prior"] or None
 
 
 def intervals(settings: Settings) -> bool:

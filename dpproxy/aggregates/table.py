@@ -51,7 +51,9 @@ class Builder(Protocol):
 
 
 def is_call(node: exp.Expr) -> bool:
-    """A whole call: a FILTER with the aggregate inside, or an aggregate without one."""
+    """A whole call: a FILTER with the aggregate inside, or an aggregate without one; not what a prior stands before."""
+    if type(node.parent) is exp.AnonymousAggFunc:
+        return False
     return type(node) in AGGREGATES and not (type(node.parent) is exp.Filter and node.arg_key == "this")
 
 

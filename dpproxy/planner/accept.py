@@ -9,6 +9,7 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError
 from dpproxy.analysis.position import position
 from dpproxy.analysis.windows import WINDOWS, inline_windows
 from dpproxy.errors import SyntaxRefused, TooComplex, Unsupported
+from dpproxy.planner.prior_text import is_with_prior, write_priors
 from dpproxy.planner.refusals import HINTS, refuse_clause, refuse_node, refuse_statement
 
 LONGEST_STATEMENT = 100_000
@@ -44,6 +45,7 @@ def parse(sql: str) -> exp.Expr:
     tree = trees[0]
     _fold(tree, sql)
     _spell(tree)
+    write_priors(tree)
     inline_windows(tree)
     return tree
 
@@ -110,6 +112,8 @@ def accept(tree: exp.Expr) -> exp.Expr:
 
 def _is_misplaced(node: exp.Expr) -> bool:
     """Stands where it means something else than what is listed: a function of no schema, a word that is no unit."""
+    if type(node) is exp.AnonymousAggFunc:
+        return not is_with_prior(node)
     if isinstance(node, exp.Anonymous):
         return not isinstance(node.parent, exp.Dot)
     return type(node) is exp.Var and not isinstance(node.parent, exp.Extract | exp.TimestampTrunc | exp.Interval)
@@ -235,6 +239,7 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.TimestampTrunc: frozenset({"this", "unit"}),
     exp.Interval: frozenset({"this", "unit"}),
     exp.Var: _ONE,
+    exp.AnonymousAggFunc: frozenset({"this", "expressions"}),
     exp.Dot: _PAIR,
     exp.Anonymous: frozenset({"this", "expressions"}),
 }  # fmt: skip

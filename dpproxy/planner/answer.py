@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.operands import name_of
+from dpproxy.aggregates.prior import Refined
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
@@ -145,11 +146,12 @@ def _column(index: int, item: Item, value: Typed, scope: ReleasedScope, *, clamp
 
 
 def _add_interval(item: Item, scope: ReleasedScope, values: list[Typed], columns: list[OpenColumn]) -> None:
-    if item.node.unnest() not in scope.calls:
+    call = scope.calls.get(item.node.unnest())
+    if call is None or isinstance(call.aggregate, Refined):
         return
     for end in ("ci_low", "ci_high"):
-        call = exp.Anonymous(this=end, expressions=[item.node.unnest()])
-        value = compile_expression(exp.Dot(this=exp.to_identifier("dp"), expression=call), scope.scope())
+        function = exp.Anonymous(this=end, expressions=[item.node.unnest()])
+        value = compile_expression(exp.Dot(this=exp.to_identifier("dp"), expression=function), scope.scope())
         held = replace(value, sql=duck.column(f"c{len(values)}"))
         values.append(value)
         columns.append(OpenColumn(f"{item.name}_{end}", held))

@@ -28,6 +28,7 @@ from dpproxy.planner.mechanisms import noise_delta
 from dpproxy.planner.open import Open
 from dpproxy.planner.padding import check_padded
 from dpproxy.planner.planning import Planning
+from dpproxy.planner.priors import prior_nodes, statistical
 from dpproxy.planner.refusals import quoted
 from dpproxy.planner.relation import Rows, own_nodes
 from dpproxy.planner.release import quantile_sql, release_sql
@@ -53,9 +54,10 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
     sets = grouping_sets(select, rows)
     nodes = aggregate_nodes(select)
     aggregates = _aggregates(nodes, rows, planning)
-    check_padded(nodes, rows)
+    refined = list(dict.fromkeys(prior_nodes(select)))
+    check_padded([*nodes, *(n.expressions[0] for n in refined)], rows)
     every = list(dict.fromkeys(n for s in sets for n in s))
-    block = _Block(rows, select, planning, aggregates, every, env, top)
+    block = _Block(rows, select, planning, aggregates, refined, every, env, top)
     if len(sets) > 1 and any(type(n) is exp.Window for e in select.expressions for n in own_nodes(e)):
         raise Unsupported(
             "window functions beside grouping sets are computed in an outer query",
@@ -63,7 +65,7 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
             position=position(select),
         )
     branches = [block.branch(nodes) for nodes in sets]
-    if not (nodes or any(select.args.get(a) for a in ("group", "distinct", "having"))):
+    if not (nodes or refined or any(select.args.get(a) for a in ("group", "distinct", "having"))):
         raise _not_shown(select, rows, position(next(iter(select.expressions), select)))  # one for each row
     if len(branches) == 1:
         query = _ordered(branches[0].query, branches[0].answer.order, branches[0].tie)
@@ -106,6 +108,8 @@ class _Block:
     select: exp.Select
     planning: Planning
     aggregates: Mapping[exp.Expr, Aggregate]
+    refined: Sequence[exp.Expr]
+    """The calls of dp.with_prior."""
     every: Sequence[exp.Expr]
     """The keys of all grouping sets."""
     env: Env
@@ -115,9 +119,10 @@ class _Block:
         """Release one grouping set and compile the SELECT over it."""
         keys = group_keys(nodes, self.rows, self.planning, self._conditions())
         groups = keys.count
-        if groups * len(self.aggregates) > MOST_DRAWS and not keys.discovered:
+        draws = groups * (len(self.aggregates) + len(self.refined))
+        if draws > MOST_DRAWS and not keys.discovered:
             raise TooComplex(
-                f"the statement asks for {groups * len(self.aggregates)} released values, more than {MOST_DRAWS}",
+                f"the statement asks for {draws} released values, more than {MOST_DRAWS}",
                 hint="Group by fewer or coarser columns, or ask for fewer aggregates.",
             )
         calls, numbers = self._release(keys)
@@ -154,11 +159,12 @@ class _Block:
 
     def _release(self, keys: Keys) -> tuple[dict[exp.Expr, Call], list[int]]:
         """The parts of one grouping set: the calls with their columns, and the numbers of the parts."""
-        self.planning.describe(_label(self.aggregates, keys, self.rows), _unit_words(self.rows, self.planning))
+        label = _label([*self.aggregates, *self.refined], keys, self.rows)
+        self.planning.describe(label, _unit_words(self.rows, self.planning))
         ordered = {n: a for n, a in self.aggregates.items() if isinstance(a, OrderStatistic)}
         sums = {n: a for n, a in self.aggregates.items() if n not in ordered}
         numbers, calls = [], {}
-        if sums or not ordered:
+        if sums or not (ordered or self.refined):
             measures = tuple(sorted({m for a in sums.values() for m in a.measures}, key=lambda m: m.sql))
             chosen = self._chosen(keys, measures)
             loss = self.planning.share() if chosen is None else chosen.rest
@@ -176,6 +182,11 @@ class _Block:
             number = self.planning.add(part)
             numbers += [number] if number not in numbers else []
             calls[node] = Call(statistic, (duck.column("m0", f"r{number}"),), _rank(mechanism, self.rows.most))
+        for node in self.refined:
+            part, found = statistical(node, keys, self.rows, self.planning, vacuous=never_holds(self.select))
+            number = self.planning.add(part)
+            numbers += [number] if number not in numbers else []
+            calls[node] = Call(found, (duck.column("m0", f"r{number}"),), Noise((), lambda _: ()))
         return calls, numbers
 
     def _order(self, keys: Keys, statistic: OrderStatistic) -> tuple[Part, Quantile]:
@@ -346,7 +357,7 @@ def _unit_words(rows: Rows, planning: Planning) -> str:
     return f"one {key} of {rows.owner}, at most {rows.most} rows of {rows.tables}"
 
 
-def _label(aggregates: Mapping[exp.Expr, Aggregate], keys: Keys, rows: Rows) -> str:
+def _label(aggregates: Sequence[exp.Expr], keys: Keys, rows: Rows) -> str:
     calls = ", ".join(duck.text(n, "postgres").lower() for n in aggregates)
     names = ", ".join(k.name for k in keys.listed)
     return f"{calls or 'keys'}{f' by {names}' if names else ''} on {rows.tables}"

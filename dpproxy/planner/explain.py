@@ -10,6 +10,8 @@ from dpproxy.errors import Unsupported
 from dpproxy.plan import Output, Part, Plan, PublicPlan
 from udfs.mechanisms import Gaussian
 
+ANY = "any"
+"""The sensitivity of what no sensitivity is needed for."""
 _EXPLAIN = re.compile(r"\s*EXPLAIN\b", re.IGNORECASE)
 _PRIVACY = re.compile(
     r"\s*EXPLAIN\s*\(\s*PRIVACY\s*(?:,\s*FORMAT\s+(?P<format>TEXT|JSON)\s*)?\)", re.IGNORECASE
@@ -52,6 +54,8 @@ def explain_text(plan: Plan | PublicPlan, confidence: Fraction) -> list[str]:
         lines.append(f"Mechanism{title}: {_mechanism(part)}")
         lines.append(f"Keys{title}: {_keys(part)}")
     lines += [f"  {output.column.name}: {_error(output, confidence)}" for output in plan.outputs]
+    for table in dict.fromkeys(t for p in plan.parts for t in p.prepares):
+        lines += [f'Prepared once of "{table.table}", as {table.name} (stays inside):', f"  {table.sql}"]
     for title, part in _titled(plan):
         lines += [f"Exact stage{title} (stays inside):", f"  {part.exact}"]
         lines += [f"Release stage{title}:", f"  {part.release}"]
@@ -90,7 +94,7 @@ def _mechanism(part: Part) -> str:
     if part.mechanism is None and part.discovered:
         return "selection of keys, nothing else"
     if part.mechanism is None:
-        return f"{part.noise}, at epsilon {float(part.loss.epsilon):.9g}"
+        return f"{part.noise}, at epsilon {float(part.loss.epsilon):.9g}{f' ({part.why})' if part.why else ''}"
     name = type(part.mechanism).__name__.lower()
     words = f"joint {name}, {part.measures} measures in one draw" if part.measures > 1 else name
     if isinstance(part.mechanism, Gaussian):
@@ -105,6 +109,8 @@ def _error(output: Output, confidence: Fraction) -> str:
     error = output.error
     if error is None:
         return "computed from released values and keys"
+    if error.formula is not None and error.sensitivity == ANY:
+        return f"{error.aggregate}, {error.formula}"
     percent = f"{float(confidence) * 100:g} %"
     if error.noise_sd is None or error.half_width is None:
         return f"{error.aggregate}, sensitivity {error.sensitivity}, {percent} half-width {error.formula}"
@@ -146,6 +152,7 @@ def _part(part: Part) -> dict[str, object]:
         "contributions": part.factor,
         "keys": None if part.discovered else part.groups,
         "selection": _selection(part),
+        "prepared": {table.name: table.sql for table in part.prepares},
         "exact": part.exact,
         "release": part.release,
     }

@@ -27,6 +27,7 @@ from dpproxy.planner.empty import has_no_rows, never_holds
 from dpproxy.planner.fields import Identifier
 from dpproxy.planner.from_rows import rows_of
 from dpproxy.planner.grouping import grouping_sets, has_aggregates, key_columns
+from dpproxy.planner.individual import individual, is_individual
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.open_limits import check_answer
 from dpproxy.planner.open_place import placed
@@ -36,6 +37,7 @@ from dpproxy.planner.open_values import open_values
 from dpproxy.planner.people import people
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.predicates import inner_of
+from dpproxy.planner.priors import settled
 from dpproxy.planner.refusals import quoted
 from dpproxy.planner.relation import Scan
 from dpproxy.planner.scans import is_public
@@ -156,6 +158,9 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
     found = entries(select, planning, env)
     if not any(e.is_protected for e in found):
         return open_select(select, found, planning, env)
+    select = settled(select, planning, env)
+    if is_individual(select):
+        return individual(select, found, planning, env)
     rows, select = rows_of(select, found, planning, env, inner_of(planning, env))
     is_grouped = bool(select.args.get("group") or select.args.get("distinct")) or has_aggregates(select)
     if is_grouped and not top and key_columns([n for s in grouping_sets(select, rows) for n in s], rows):

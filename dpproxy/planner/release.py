@@ -64,3 +64,12 @@ def release_sql(keys: int, measures: Sequence[Measure], allocation: Allocation |
     if not keys:  # aggregates without GROUP BY are one row, over no rows too
         return f"SELECT 0 AS o, {drawn} FROM exact AS e"  # noqa: S608 - numbers only
     return f"SELECT k.o{names}, {drawn} FROM keys AS k LEFT JOIN exact AS e ON {match}"  # noqa: S608 - numbers only
+
+
+def refined_sql(keys: int, drawn: str) -> str:
+    """The release stage of an answer from a prior: one draw for each declared key."""
+    names = "".join(f", k.k{i}" for i in range(keys))
+    match = " AND ".join(f"k.k{i} IS NOT DISTINCT FROM e.k{i}" for i in range(keys))
+    if not keys:
+        return f"SELECT 0 AS o, [{drawn}] AS v FROM exact AS e"  # noqa: S608 - our own text
+    return f"SELECT k.o{names}, [{drawn}] AS v FROM keys AS k LEFT JOIN exact AS e ON {match}"  # noqa: S608

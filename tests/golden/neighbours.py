@@ -17,7 +17,10 @@ Owners = dict[str, list[frozenset[object]]]
 
 
 def boxes(part: Part, before: Vector, after: Vector) -> int:
-    """How many boxes of half-widths ``widths`` the shift takes, over all groups.
+    """How many boxes of half-widths ``widths`` the shift takes, over all groups; of refinements, how many groups move.
+
+    A refinement is e-DP however far the truth moves, so what is checked is that no unit moves more truths than it pays
+    for.
 
     The noise of one group is e-DP for a shift inside one box, so k*e for one inside k boxes, and the losses of
     groups add up: the statement keeps its promise if this is at most ``part.factor``.
@@ -27,6 +30,8 @@ def boxes(part: Part, before: Vector, after: Vector) -> int:
         before, after = _measures(before), _measures(after)
         if part.mechanism is None:
             return 0
+    if part.refined:
+        return sum(before.get(key) != after.get(key) for key in before.keys() | after.keys())
     widths = (1,) if part.mechanism is None else part.mechanism.widths
     keys = before.keys() | after.keys()
     nothing = (0,) * len(widths)

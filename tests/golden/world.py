@@ -203,7 +203,7 @@ class Tables:
         size = len(part.key_types)
         if part.discovered:  # the last number of a group is that of its units
             return {row[:size]: tuple(map(int, row[size:])) for row in cursor.fetchall()}
-        if part.mechanism is None:  # a histogram: its cells are keys too
+        if part.mechanism is None and not part.refined:  # a histogram: its cells are keys too
             return {row[: size + 1]: (int(row[size + 1]),) for row in cursor.fetchall()}
         found = {row[:size]: tuple(int(m or 0) for m in row[size:]) for row in cursor.fetchall()}
         return {key: found.get(key, (0,) * part.measures) for key in every}
@@ -239,9 +239,9 @@ class Tables:
         return found
 
     def _sharpest(self, release: Release, part: Part, values: Sequence[object]) -> Released[pa.Table]:
-        """An order statistic at an epsilon at which only the nearest cell is drawn."""
+        """An order statistic, or a draw from a prior, at an epsilon at which only what is nearest is drawn."""
         sharp = re.sub(
-            r"CAST\([0-9.]+ AS DECIMAL\(18,9\)\)", "CAST(999999999 AS DECIMAL(18,9))", part.release
+            r"CAST\([0-9.]+ AS DECIMAL\(18, ?9\)\)", "CAST(999999999 AS DECIMAL(18,9))", part.release
         )
         given = {str(n): v for (n, _), v in zip(part.inputs, values, strict=True)}
         secret = {"1": SECRET} if part.truncated else {}
