@@ -53,7 +53,6 @@ FUNCTIONS: dict[str, str] = {
 
 CASTS: dict[str, str] = {
     "BIGINT": "of a whole number, or a rounded and clamped DOUBLE, inside 63 bits by the declared bounds",
-    "INT": "of a whole number inside 31 bits by the declared bounds",
     "INT128": "of a smaller whole number, or an exact DECIMAL product",
     "DOUBLE": "every number has a DOUBLE",
     "DECIMAL": "of a DECIMAL inside its declared bounds, widened",

@@ -268,6 +268,7 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         path.unlink(missing_ok=True)
         path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
         connection.execute(statement)
+    path.chmod(0o600)
 
 
 def _table(cursor: duckdb.DuckDBPyConnection, keys: Sequence[SqlType]) -> pa.Table:

@@ -32,8 +32,6 @@ from dpproxy.policy.model import Between, Domain, TablePolicy, Unit
 
 LAYOUT = 1
 """Goes up when the same policy shall give other tables."""
-NARROW = 2**30
-"""Steps that fit 32 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,14 +194,12 @@ def _held(field: Field, held: dict[str, exp.Expr], used: set[str]) -> Field:
     if steps is None:
         held[name] = typed.sql
         return mapped
-    is_narrow = max(abs(steps.low), abs(steps.high)) < NARROW
-    whole = duck.cast(steps.sql, "INTEGER") if is_narrow else steps.sql
     if typed.scale is not None:
-        held[name] = whole if _is_decimal(field.column) else typed.sql
+        held[name] = steps.sql if _is_decimal(field.column) else typed.sql
         return replace(mapped, steps=name)
     held[name] = typed.sql
     beside = _free(f"{name}_steps", used)
-    held[beside] = whole
+    held[beside] = steps.sql
     return replace(mapped, steps=beside)
 
 

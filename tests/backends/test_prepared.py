@@ -1,5 +1,8 @@
 """Tables are built once, kept, and dropped with what they rest on; a build leaves the whole table or nothing."""
 
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -149,6 +152,36 @@ def test_who_waits_may_leave_and_a_build_that_is_stopped_leaves_nothing(place: P
     with pytest.raises(Internal):
         build(tables, SECOND)
     backend.close()
+
+
+KILLED = """
+import os, signal, sys, threading, time
+from pathlib import Path
+from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.prepared import PreparedTables, prepared_file
+from dpproxy.plan import PreparedTable
+
+data = Path(sys.argv[1])
+path = prepared_file(data.parent, data, b"s" * 32)
+tables = PreparedTables(DuckDB(data, prepared=path), b"s" * 32, print)
+big = PreparedTable("t5", "t", "SELECT hash(i) AS h FROM range(1000000000) AS r(i)", truncated=False)
+threading.Thread(target=lambda: tables._await(big, lambda: False), daemon=True).start()
+while path.stat().st_size < 5_000_000:
+    time.sleep(0.01)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_build_that_is_killed_leaves_nothing(place: Place):
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(place.data)], check=False, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    [left] = place.files()
+    assert (place.state / left).stat().st_mode & 0o077 == 0
+    backend, tables = place.open()
+    assert backend.prepared_names() == set()
+    build(tables, SECOND)
+    assert backend.prepared_names() == {"t2"}
+    shut(backend, tables)
 
 
 def test_many_ask_and_one_builds(place: Place, monkeypatch: pytest.MonkeyPatch):

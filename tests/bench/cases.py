@@ -18,8 +18,13 @@ BY_REGION = "SELECT region, count(*), avg(income), sum(spend) FROM {table} {wher
 BY_CELL = "SELECT cell, count(*), sum(spend) FROM large {where} GROUP BY cell"
 COUNT = "SELECT count(*) FROM small WHERE income > {}"
 VISITS = "SELECT region, count(*), sum(spend) FROM visits {where} GROUP BY region"
+EACH = (
+    "SELECT count(*), avg(n), avg(s) FROM "
+    "(SELECT person, count(*) AS n, sum(spend) AS s FROM visits {where} GROUP BY person) AS p"
+)
 ROWS_RATIO = 1.2
 KEY_RATIO = 2.0
+PEOPLE_RATIO = 1.3
 SLOWEST = ((1.0, 6.0), (4.5, 9.0))
 """The smallest statement: milliseconds allowed where an fsync takes at most so many."""
 CONNECTIONS = 16
@@ -99,6 +104,8 @@ def against_bare(bench: Bench) -> Iterator[Line]:
     yield Line("key unit, 10 M rows of 1 M people, MAX ROWS 12", proxy, bare, KEY_RATIO)
     bare, proxy = bench.varied(lambda n: VISITS.format(where=f"WHERE spend > {n}"))
     yield Line("the same with a WHERE", proxy, bare, KEY_RATIO)
+    bare, proxy = bench.varied(lambda n: EACH.format(where=f"WHERE spend > {n}"))
+    yield Line("values of each person, then over people", proxy, bare, PEOPLE_RATIO)
 
 
 def latencies(bench: Bench) -> Iterator[Line]:
