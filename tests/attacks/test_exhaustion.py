@@ -17,6 +17,7 @@ from tests.proxies import started, write_home
 
 DDL = (
     "CREATE TABLE t AS SELECT i % 300 AS x, i % 300 AS y, ['a', 'b'][1 + i % 2] AS k FROM range(500) AS r(i)",
+    "CREATE TABLE p AS SELECT CAST(i AS INTEGER) AS n, i % 10 AS tens FROM range(20000) AS r(i)",
 )
 POLICY = """
 ALTER TABLE t SET PRIVACY KEY ROW;
@@ -27,6 +28,8 @@ ALTER TABLE t ALTER COLUMN k SET PRIVACY DOMAIN IN ('a', 'b');
 CREATE PRIVACY BUDGET b LIMIT EPSILON 2 DEFAULT EPSILON 0.1;
 CREATE PRIVACY BUDGET small LIMIT EPSILON 2 USER LIMIT EPSILON 0.3 MAX EPSILON 0.2 DEFAULT EPSILON 0.1;
 GRANT SELECT ON t TO analyst WITH PRIVACY BUDGET b;
+ALTER TABLE p SET PRIVACY PUBLIC;
+GRANT SELECT ON p TO analyst;
 GRANT SELECT ON t TO student WITH PRIVACY BUDGET small;
 """
 ANN = Caller("ann", frozenset({"analyst"}), "session of ann")
@@ -48,6 +51,8 @@ def ask(engine: Engine, sql: str, caller: Caller = ANN, **settings: str) -> Answ
 
 
 LONG = "a" * 2000
+GROUPS = "WITH g AS (SELECT x, count(*) AS n FROM t GROUP BY x) "
+DOUBLING = ", ".join(f"g{i} AS (SELECT a.n FROM g{i - 1} AS a, g{i - 1} AS b)" for i in range(1, 30))
 NESTED = "k"
 for _ in range(7):
     NESTED = f"nullif({NESTED}, 'q')"
@@ -76,6 +81,31 @@ STATEMENTS = {
         "54001",
     ),
     "many aggregates": ("SELECT " + ", ".join(f"sum(x + {n})" for n in range(60)) + " FROM t", "54001"),
+    "a join that multiplies": (GROUPS + "SELECT count(*) FROM g a, g b, g c", "54001"),
+    "a join that multiplies without being equal": (
+        GROUPS + "SELECT count(*) FROM g a JOIN g b ON a.x < b.x JOIN g c ON b.x < c.x",
+        "54001",
+    ),
+    "a join on a column with few values": (
+        "SELECT count(*) FROM p a JOIN p b ON a.tens = b.tens JOIN p c ON b.tens = c.tens",
+        "54001",
+    ),
+    "a public join of any size": ("SELECT count(*) FROM p a CROSS JOIN p b", "54001"),
+    "a public answer of any size": (
+        "SELECT a.n, b.n"
+        + "".join(f", '{'c' * 900}{n}'" for n in range(9))
+        + " FROM p a JOIN p b ON a.n = b.n",
+        "54001",
+    ),
+    "a free join of any size": (
+        GROUPS + "SELECT a.x FROM g a, (SELECT n FROM p LIMIT 50000) b, g c",
+        "54001",
+    ),
+    "names of WITH that double": (
+        f"WITH g0 AS (SELECT x, count(*) AS n FROM t GROUP BY x), {DOUBLING} SELECT count(*) FROM g29",
+        "54001",
+    ),
+    "subqueries in subqueries": ("SELECT " + "(SELECT " * 140 + "1" + ")" * 140, "54001"),
     "a place with many digits": (f"SELECT x FROM t GROUP BY x ORDER BY {'9' * 5000}", "42601"),
     "a parameter with many digits": (f"SELECT count(*) FROM t WHERE x = ${'9' * 5000}", "42P18"),
 }
@@ -95,6 +125,15 @@ def test_common_statements_are_far_from_every_limit(engine: Engine):
     many = " AND ".join(f"x <> {n}" for n in range(60))
     assert ask(engine, f"SELECT k, count(*) FROM t WHERE x IN ({long_list}) AND {many} GROUP BY k").rows
     assert ask(engine, "SELECT count(*) FROM t WHERE k NOT LIKE '%a_c%' AND k ILIKE 'B%'").rows
+
+
+def test_joins_on_keys_are_far_from_every_limit(engine: Engine):
+    joins = " ".join(f"JOIN g AS g{i} ON g{i}.x = g0.x" for i in range(1, 20))
+    assert ask(
+        engine, f"{GROUPS} SELECT g0.x, sum(g1.n) OVER (ORDER BY g0.x) FROM g AS g0 {joins} LIMIT 3"
+    ).rows
+    assert ask(engine, "SELECT a.tens, count(*) FROM p a JOIN p b ON a.n = b.n GROUP BY a.tens").rows
+    assert ask(engine, f"{GROUPS} SELECT count(*) FROM g JOIN p ON p.n = g.x").rows
 
 
 def test_what_somebody_else_paid_dearly_does_not_keep_a_cheaper_question_from_being_asked(engine: Engine):
