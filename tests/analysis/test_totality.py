@@ -162,7 +162,7 @@ def test_a_pattern_costs_little_on_the_longest_text(
         "SELECT random() FROM t",
         "SELECT nextval('s') FROM t",
         "SELECT list(x) FROM t",
-        "SELECT x::INTEGER FROM t",
+        "SELECT x::SMALLINT FROM t",
         "SELECT TRY_CAST(x AS BIGINT) FROM t",
         "SELECT CAST(x AS VARCHAR) FROM t",
         "SELECT x FROM t INTERSECT SELECT x FROM u",

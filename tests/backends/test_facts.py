@@ -1,0 +1,47 @@
+"""What planning reads from public tables, once."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from dpproxy.backends import facts as module
+from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.facts import Facts
+from dpproxy.errors import Refusal
+
+
+@pytest.fixture
+def backend(tmp_path: Path) -> Iterator[DuckDB]:
+    path = tmp_path / "data.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE wards AS SELECT range AS n, range % 3 AS kind FROM range(10)")
+    found = DuckDB(path, threads=1)
+    yield found
+    found.close()
+
+
+def test_a_statement_is_answered_once(backend: DuckDB, monkeypatch: pytest.MonkeyPatch):
+    facts = Facts(backend)
+    sql = "SELECT max(c) FROM (SELECT count(*) AS c FROM wards GROUP BY kind)"
+    assert facts(sql) == ((4,),)
+    monkeypatch.setattr(backend, "run_public", lambda *_: pytest.fail("asked again"))
+    assert facts(sql) == ((4,),)
+
+
+def test_few_are_kept(backend: DuckDB, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "KEPT", 2)
+    facts = Facts(backend)
+    for n in range(5):
+        assert facts(f"SELECT {n}") == ((n,),)
+    assert len(facts._kept) == 2
+
+
+def test_one_that_takes_too_long_is_stopped(backend: DuckDB, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "LONGEST", 0.2)
+    with pytest.raises(Refusal):
+        Facts(backend)(
+            "SELECT count(*) FROM range(100000) a, range(100000) b, wards WHERE a.range * b.range % 7 = n"
+        )
+    assert Facts(backend)("SELECT 1") == ((1,),)
