@@ -107,7 +107,7 @@ def view_columns(view: str, context: Context) -> tuple[Column, ...]:
         fields = [f for f in entry.relation.fields if not isinstance(f, Identifier)]
         return tuple(replace(f.column, name=f.name, not_null=False) for f in fields)
     if not isinstance(entry.relation, Open):
-        raise AssertionError("a view is no table")
+        raise TypeError("a view is no table")
     return tuple(c.column for c in entry.relation.columns)
 
 

@@ -32,7 +32,7 @@ UNNAMED: tuple[type[exp.Expr], ...] = (
     exp.Ceil, exp.Pow,
 )  # fmt: skip
 """The same for what the parser keeps no name of."""
-PARTS = {
+PARTS: dict[type[exp.Expr], str] = {
     exp.Year: "YEAR", exp.Quarter: "QUARTER", exp.Month: "MONTH", exp.Week: "WEEK", exp.Day: "DAY", exp.Hour: "HOUR",
     exp.Minute: "MINUTE", exp.Second: "SECOND", exp.DayOfWeek: "DOW", exp.DayOfYear: "DOY",
 }  # fmt: skip
@@ -72,9 +72,9 @@ def read_text(sql: str, relations: Collection[str], spelling: Mapping[str, str])
     _spell(query, spelling)
     _check_names(query, sql)
     query = _changed(query)
-    accept(query)
     for node in query.walk():
-        node.meta.clear()
+        node.meta.clear()  # a place in this text is none in the statement's
+    accept(query)
     _check_form(query, relations)
     starred = any(s.find_ancestor(exp.Select) in _outermost(query) for s in _stars(query))
     if starred and isinstance(create.this, exp.Schema):
@@ -84,15 +84,15 @@ def read_text(sql: str, relations: Collection[str], spelling: Mapping[str, str])
 
 def _changed(query: exp.Query) -> exp.Expr:
     """The query with what is not written as for the planner written anew, in place."""
-    for node in list(query.find_all(exp.Select)):
-        _flatten(node)
+    for select in list(query.find_all(exp.Select)):
+        _flatten(select)
     for node in list(query.walk()):
         change = CHANGES.get(type(node))
         if change is not None:
             change(node)
-    for number, node in enumerate(list(query.find_all(exp.Subquery))):
-        if isinstance(node.parent, exp.From | exp.Join) and not node.alias:
-            node.set("alias", exp.TableAlias(this=exp.to_identifier(f"subquery {number}", quoted=True)))
+    for number, held in enumerate(list(query.find_all(exp.Subquery))):
+        if isinstance(held.parent, exp.From | exp.Join) and not held.alias:
+            held.set("alias", exp.TableAlias(this=exp.to_identifier(f"subquery {number}", quoted=True)))
     return query
 
 
@@ -140,30 +140,27 @@ def _flatten(select: exp.Expr) -> None:
     clause = select.args.get("from_")
     if clause is None:
         return
-    first, joins = _group(clause.this)
-    for join in select.args.get("joins") or []:
-        inside, more = _group(join.this)
-        if more and _is_paired(join) and all(_is_attached(m) for m in more):
-            join.set("this", inside)
-            joins += [join, *more]
-        else:
-            joins.append(join)
+    first, before = _group(clause.this)
+    joins: list[exp.Join] = []
+    for join in (*before, *(select.args.get("joins") or ())):
+        right, inside = _group(join.this)
+        if inside and not (_is_paired(join) and all(_is_attached(i) for i in inside)):
+            raise Unsupported("JOIN in parentheses is not supported in this place")
+        join.set("this", right)
+        joins += [join, *inside]
     clause.set("this", first)
     select.set("joins", joins)
 
 
 def _group(node: exp.Expr) -> tuple[exp.Expr, list[exp.Join]]:
     """What stands first in parentheses, and what is joined to it; a query or a table is itself."""
-    if type(node) is not exp.Subquery or node.args.get("alias") or isinstance(node.this, exp.Query):
-        joins = list(node.args.get("joins") or []) if type(node) in (exp.Table, exp.Subquery) else []
-        if joins:
-            node.set("joins", None)
-        return node, joins
-    own = list(node.args.get("joins") or [])
-    if isinstance(node.this, exp.Subquery | exp.Table):
-        first, joins = _group(node.this)
-        return first, joins + own
-    return node, own
+    joins = list(node.args.get("joins") or [])
+    if joins:
+        node.set("joins", None)
+    if type(node) is exp.Subquery and not node.alias and type(node.this) in (exp.Subquery, exp.Table):
+        first, inside = _group(node.this)
+        return first, inside + joins
+    return node, joins
 
 
 def _is_paired(join: exp.Join) -> bool:
@@ -209,7 +206,7 @@ def _interval(node: exp.Expr, unit: str, amount: exp.Expr) -> exp.Expr:
 
 def _cast(node: exp.Expr) -> exp.Expr:
     """CAST('3 months' AS INTERVAL)."""
-    if not node.to.is_type("INTERVAL"):
+    if not node.args["to"].is_type("INTERVAL"):
         return node
     words = node.this.name.split() if node.this.is_string else []
     if len(words) != 2 or not words[0].isdecimal() or not words[1].isalpha():
