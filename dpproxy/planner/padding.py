@@ -31,6 +31,16 @@ def check_padded(nodes: Sequence[exp.Expr], rows: Rows) -> None:
             )
 
 
+def refuse_padded(select: exp.Select, rows: Rows) -> None:
+    """A subquery would lose these rows: it is computed as an inner join. Raises PD002."""
+    if rows.padded:
+        raise UnitLost(
+            "rows that only the public side has would be lost in a subquery",
+            hint="Write an inner JOIN in the subquery, or aggregate where the tables are joined.",
+            position=position(select),
+        )
+
+
 def _is_padded(operand: exp.Expr | None, rows: Rows) -> bool:
     if operand is None or type(operand.unnest()) is not exp.Column:
         return False

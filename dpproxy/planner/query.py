@@ -34,6 +34,7 @@ from dpproxy.planner.open_place import placed
 from dpproxy.planner.open_select import open_select
 from dpproxy.planner.open_union import arranged
 from dpproxy.planner.open_values import open_values
+from dpproxy.planner.padding import refuse_padded
 from dpproxy.planner.people import people
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.predicates import inner_of
@@ -171,6 +172,7 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
         for name in ("limit", "offset", "order"):
             select.set(name, None)
         return replace(derive(rows, select, alias, planning), is_empty=True)
+    refuse_padded(select, rows)
     return derive(rows, select, alias, planning)
 
 
