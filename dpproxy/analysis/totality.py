@@ -123,6 +123,7 @@ NODES: dict[type[exp.Expr], str] = {
         (exp.Div, exp.IntDiv, exp.Mod), "of DOUBLE, or by a divisor that is NULL where it would be 0"
     ),
     exp.DPipe: "total on text; its length is bounded by the declared values",
+    **dict.fromkeys((exp.LogicalAnd, exp.LogicalOr), "of truth values"),
     **dict.fromkeys((exp.Count, exp.Sum), "sums of 128 bits have room for every row, by the declared bounds"),
 }
 
@@ -133,6 +134,7 @@ OPERATORS: dict[str, str] = {
     "||": "total on text; its length is bounded by the declared values",
     **dict.fromkeys(("sum", "count"), "sums of 128 bits have room for every row, by the declared bounds"),
     **dict.fromkeys(("min", "max"), "values of one type always compare"),
+    **dict.fromkeys(("bool_and", "bool_or"), "of truth values"),
 }
 """What the engine calls for the nodes above, by its own names."""
 
