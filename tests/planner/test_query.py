@@ -2,9 +2,18 @@
 
 import pytest
 
-from dpproxy.errors import GroupingError, NotGranted, Refusal, UndefinedColumn, UndefinedTable
+from dpproxy.errors import (
+    GroupingError,
+    NotGranted,
+    Refusal,
+    TooComplex,
+    UndefinedColumn,
+    UndefinedTable,
+    UnitLost,
+)
 from dpproxy.plan import PublicPlan
 from tests.golden.world import World, plan_any, plan_of
+from udfs.privacy import Loss
 
 
 def test_who_pays_for_what(world: World):
@@ -86,3 +95,73 @@ def test_a_refusal_comes_before_anything_is_planned(world: World):
     for sql in ("SELECT count(*) FROM nothing WHERE nothing", "SELECT 1 FROM people, visits"):
         with pytest.raises(Refusal):
             plan_of(world, sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "parts"),
+    [
+        ("SELECT count(*), sum(age), avg(age) FROM people", 1),
+        ("SELECT city, count(*) FROM people GROUP BY ROLLUP (city)", 2),
+        ("SELECT count(*), max(age) FROM people", 2),
+        ("SELECT count(*) FROM people WHERE age > (SELECT avg(age) FROM people)", 2),
+        ("SELECT count(*) FROM people UNION ALL SELECT count(*) FROM visits", 2),
+        ("SELECT count(*) FROM people UNION ALL SELECT count(*) FROM people", 1),
+        (
+            "WITH t AS (SELECT city, count(*) n FROM people GROUP BY city) SELECT 1 FROM t a JOIN t b USING (city)",
+            1,
+        ),
+    ],
+)
+def test_the_loss_of_a_statement_is_shared_by_its_parts(clinic: World, sql: str, parts: int):
+    plan = plan_of(clinic, sql, {"dp.epsilon": "0.6"})
+    assert len(plan.parts) == parts
+    assert [p.loss for p in plan.parts] == [Loss(600_000_000 // parts)] * parts
+    assert plan.loss == Loss(600_000_000)
+
+
+@pytest.mark.parametrize(
+    ("sql", "error"),
+    [
+        ("SELECT age FROM people", NotGranted),
+        ("SELECT 3 FROM people", NotGranted),
+        ("SELECT count(*) OVER () FROM people", NotGranted),
+        ("SELECT (SELECT count(*) FROM people) FROM people", NotGranted),
+        ("SELECT * FROM (SELECT age FROM people) AS s", NotGranted),
+        ("SELECT age FROM people UNION ALL SELECT age FROM people", NotGranted),
+        ("SELECT count(*) FROM people UNION ALL SELECT count(*) FROM shops", UnitLost),
+        ("SELECT count(*) FROM people WHERE age > (SELECT count(*) FROM shops)", UnitLost),
+        ("WITH t AS (SELECT * FROM people LIMIT 1) SELECT count(*) FROM t", UnitLost),
+        ("SELECT count(*) FROM (SELECT * FROM people OFFSET 1) AS t", UnitLost),
+        (" , ".join(f"sum(age + {n})" for n in range(33)).join(["SELECT ", " FROM people"]), TooComplex),
+    ],
+)
+def test_refused(clinic: World, sql: str, error: type[Refusal]):
+    with pytest.raises(error):
+        plan_any(clinic, sql)
+
+
+def test_rows_that_are_not_there_have_columns_and_are_free(clinic: World):
+    for sql in (
+        "SELECT * FROM people p JOIN visits v ON v.person = p.id LIMIT 0",
+        "SELECT * FROM visits WHERE false",
+    ):
+        plan = plan_of(clinic, sql)
+        assert plan.empty
+        assert plan.free
+        assert {"person", "ward", "hours"} <= {o.column.name for o in plan.outputs}
+
+
+KEPT = "wards w LEFT JOIN visits v ON v.ward = w.ward AND v.hours > 3"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT count(*) FROM (SELECT w.building, v.hours FROM {KEPT}) AS s",
+        f"WITH s AS (SELECT w.building FROM {KEPT}) SELECT building, count(*) FROM s GROUP BY building",
+    ],
+)
+def test_a_subquery_does_not_lose_public_rows_in_silence(clinic: World, sql: str):
+    with pytest.raises(UnitLost, match="lost in a subquery"):
+        plan_of(clinic, sql)
+    assert plan_of(clinic, f"SELECT w.building, v.hours FROM {KEPT} LIMIT 0").empty
