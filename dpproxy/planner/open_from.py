@@ -172,19 +172,12 @@ def _named(columns: Sequence[OpenColumn], names: Sequence[str]) -> tuple[OpenCol
     return tuple(replace(c, name=names[i]) if i < len(names) else c for i, c in enumerate(columns))
 
 
-_KINDS = ("", "INNER", "CROSS", "OUTER")
-
-
 def _joined(
     rows: OpenRows, source: Source, entry: Entry, planning: Planning, scope_of: Callable[[OpenRows], Scope],
     pool: Sequence[exp.Expr],
 ) -> OpenRows:  # fmt: skip
     join = entry.join
-    if (
-        join is None
-        or join.args.get("method") not in (None, "NATURAL")
-        or str(join.args.get("kind") or "") not in _KINDS
-    ):
+    if join is None or join.args.get("method") not in (None, "NATURAL"):
         raise Unsupported(
             "this kind of JOIN is not answered",
             hint="Write the condition: JOIN ... ON a.x = b.x.",

@@ -16,7 +16,7 @@ from dpproxy.planner.open import Open
 from dpproxy.planner.open_from import Around
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import quoted
-from dpproxy.planner.sources import Env, apart
+from dpproxy.planner.sources import Env
 
 _GROUPED = "Group it and join: ... LEFT JOIN (SELECT x, count(*) AS n FROM ... GROUP BY x) AS t ON t.x = ..."
 _AGGREGATE = (

@@ -163,3 +163,15 @@ def test_any_words_are_accepted_or_refused(sql: str):
             assert refusal.sqlstate in {"0A000", "42601", "42883", "54001"}  # noqa: PT017 - which one it is
         else:
             assert all(type(node) in NODES for node in tree.walk())
+
+
+@pytest.mark.parametrize("kind", ["SEMI", "ANTI"])
+def test_joins_that_postgresql_does_not_know(kind: str):
+    with pytest.raises(Unsupported, match=f"{kind} JOIN is not supported"):
+        accept(parse(f"SELECT count(*) FROM a {kind} JOIN b ON a.x = b.x"))
+
+
+def test_an_order_inside_an_aggregate_is_for_joined_texts():
+    accept(parse("SELECT string_agg(x, ',' ORDER BY y) FROM t"))
+    with pytest.raises(Unsupported, match="ORDER BY inside an aggregate"):
+        accept(parse("SELECT sum(x ORDER BY y) FROM t"))
