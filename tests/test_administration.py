@@ -6,8 +6,16 @@ from pathlib import Path
 import pytest
 
 from dpproxy import administration
+from dpproxy.config import load_config
 from dpproxy.engine import Engine
-from dpproxy.errors import BoundsMissing, BudgetExceeded, InvalidParameter, NotGranted, Refusal
+from dpproxy.errors import (
+    BoundsMissing,
+    BudgetExceeded,
+    InvalidParameter,
+    NotGranted,
+    Refusal,
+    UndefinedTable,
+)
 from dpproxy.settings import DEFAULTS
 from tests.proxies import started, write_home
 from tests.test_engine import ANN, COUNT, DDL, POLICY, ROOT, ask
@@ -157,3 +165,41 @@ def test_a_probe_is_for_administrators_and_charged(tmp_path: Path):
             ask(engine, PROBE, ANN)
         for sql, charged in ((PROBE, True), ("SUGGEST PRIVACY FOR people", False)):
             assert engine.prepare(ROOT, sql, (), DEFAULTS).charged is charged
+
+
+VIEWS = (
+    *DDL,
+    "CREATE VIEW kinds AS SELECT k, count(*) AS n FROM t GROUP BY k",
+    "CREATE VIEW raw AS SELECT y FROM t",
+    "CREATE VIEW odd AS SELECT x // 2 AS half FROM t",
+)
+
+
+def test_views_are_granted_if_they_can_be_asked(tmp_path: Path):
+    with started(write_home(tmp_path, VIEWS, POLICY)) as engine:
+        for name, caller in (("kinds", ANN), ("raw", ROOT)):
+            with pytest.raises(UndefinedTable if caller is ANN else NotGranted):
+                ask(engine, f"SELECT * FROM {name}", caller)
+        ask(engine, "GRANT SELECT ON kinds TO analyst WITH PRIVACY BUDGET b", ROOT)
+        assert [row[0] for row in ask(engine, "SELECT * FROM kinds ORDER BY k").rows] == ["a", "b"]
+        listed = "SELECT relname FROM pg_class WHERE relkind = 'v' AND relnamespace = 2200"
+        assert ask(engine, listed).rows == [("kinds",)]
+        version = engine.policy.version
+        for name, reason in (("raw", 'column "y" does not exist'), ("odd", "INT DIV is not supported")):
+            with pytest.raises(Refusal, match=reason) as error:
+                ask(engine, f"GRANT SELECT ON kinds, {name} TO analyst WITH PRIVACY BUDGET b", ROOT)
+            assert error.value.position == 23
+        assert engine.policy.version == version
+        ask(engine, "ALTER TABLE t ALTER COLUMN k SET PRIVACY HIDDEN", ROOT)
+        with pytest.raises(UndefinedTable):
+            ask(engine, "SELECT * FROM kinds")
+        assert ask(engine, listed).rows == []
+
+
+def test_granted_views_that_no_longer_fit_are_told_at_the_start(tmp_path: Path):
+    granted = f"{POLICY}GRANT SELECT ON kinds, raw TO analyst WITH PRIVACY BUDGET b;\n"
+    told: list[str] = []
+    with Engine.start(load_config(write_home(tmp_path, VIEWS, granted)), told.append) as engine:
+        engine.open(ANN)
+        ask(engine, "SELECT n FROM kinds")
+    assert told == ['view "raw" stays hidden: column "y" does not exist']

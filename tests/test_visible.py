@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from dpproxy.pgtypes import INT4, TEXT, Column, Schema
+from dpproxy.pgtypes import INT4, INT8, TEXT, Column, Schema
 from dpproxy.plan import Caller
 from dpproxy.policy.model import (
     ColumnPolicy,
@@ -12,7 +12,8 @@ from dpproxy.policy.model import (
     Unit,
 )
 from dpproxy.settings import DEFAULTS
-from dpproxy.visible import visible
+from dpproxy.visible import fitting, visible
+from tests.golden.world import build
 
 SCHEMA = Schema(
     {
@@ -60,3 +61,40 @@ def test_roles_of_others_are_an_administrators_to_know():
     for roles, expected in ((("guest",), ("admin", "guest")), (("admin",), ("admin", "analyst"))):
         view = visible(POLICY, SCHEMA, Caller("ann", frozenset(roles), "s"), DEFAULTS, "main", VIEWS)
         assert view.roles == expected
+
+
+RAW = (
+    "CREATE TABLE people (id INTEGER, age INTEGER, name VARCHAR)",
+    "CREATE VIEW ages AS SELECT age, count(*) AS n FROM people GROUP BY age",
+    "CREATE VIEW names AS SELECT name FROM people",
+    "CREATE VIEW odd AS SELECT age // 2 AS half FROM people",
+    "ALTER TABLE people SET PRIVACY KEY (id)",
+    "ALTER TABLE people ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 9",
+)
+
+
+def test_views_that_cannot_be_asked_lose_their_grants():
+    world = build(RAW)
+    asked = ("ages", "names", "odd", "gone", "people", "was")
+    stored = replace(
+        world.policy,
+        tables={**world.policy.tables, "was": TablePolicy("was")},
+        grants=tuple(Grant(name, "analyst", "lab") for name in asked),
+    )
+    schema = replace(world.schema, views={**world.schema.views, "was": world.schema.views["ages"]})
+    found = fitting(stored, schema, DEFAULTS, world.facts)
+    assert {g.table for g in found.policy.grants} == {"ages", "gone", "people"}
+    assert [(c.name, c.type) for c in found.views["ages"]] == [("age", INT4), ("n", INT8)]
+    assert found.views.keys() == {"ages"}
+    assert found.lines == (
+        'table "was" stays hidden: table "was" does not exist',
+        'view "gone" stays hidden: it does not exist',
+        'view "names" stays hidden: column "name" does not exist',
+        'view "odd" stays hidden: INT DIV is not supported',
+    )
+
+
+def test_a_policy_that_fits_is_kept_as_it_is():
+    world = build(RAW[:2] + RAW[4:])
+    found = fitting(world.policy, world.schema, DEFAULTS, world.facts)
+    assert (found.policy, found.lines) == (world.policy, ())

@@ -99,7 +99,7 @@ def test_what_is_no_database_is_refused(tmp_path: Path):
         DuckDB(path)
 
 
-def test_views_and_collated_texts_do_not_exist(tmp_path: Path):
+def test_views_are_no_tables_and_collated_texts_do_not_exist(tmp_path: Path):
     file = tmp_path / "x.duckdb"
     with duckdb.connect(file) as connection:
         connection.execute("CREATE TABLE plain (name VARCHAR, n INTEGER)")
@@ -107,7 +107,12 @@ def test_views_and_collated_texts_do_not_exist(tmp_path: Path):
         connection.execute("CREATE VIEW twice AS SELECT * FROM plain UNION ALL SELECT * FROM plain")
     backend = DuckDB(file)
     try:
-        tables = {name: [c.name for c in columns] for name, columns in backend.schema().tables.items()}
+        schema = backend.schema()
     finally:
         backend.close()
+    tables = {name: [c.name for c in columns] for name, columns in schema.tables.items()}
     assert tables == {"plain": ["name", "n"], "folded": ["n"]}
+    assert schema.left_out == {"folded": ("name",)}
+    assert [(name, view.columns, view.flaw is None) for name, view in schema.views.items()] == [
+        ("twice", ("name", "n"), False)
+    ]

@@ -41,7 +41,9 @@ def test_an_answer_with_its_price(proxy: Proxy):
         (r"\l", [r"main +\| admin \| UTF8"]),
         (r"\du", ["ann", "analyst"]),
         (r"\dn", [r"public \| admin", r"dp +\| admin"]),
-        (r"\dv", [""]),
+        (r"\dv", [r"public \| busy +\| view \| admin", r"\(1 row\)"]),
+        (r"\d busy", [r'View "public.busy"', r"y +\| integer", r"n +\| bigint", r"mean +\| numeric"]),
+        (r"\d+ busy", [r"mean +\| numeric"]),
         (r"\di", [""]),
         (r"\df", [r"\(0 rows\)"]),
         (r"\dT", [r"\(0 rows\)"]),
@@ -56,7 +58,14 @@ def test_backslash_commands(proxy: Proxy, command: str, patterns: list[str]):
     assert "ERROR" not in told
     for pattern in patterns:
         assert re.search(pattern, shown), shown
-    assert not re.search("salaries|undeclared|secret|huge", shown)
+    assert not re.search("salaries|undeclared|secret|huge|unasked", shown)
+
+
+def test_a_view_is_asked_as_a_table_is(proxy: Proxy):
+    shown, told = psql(proxy, "SELECT y, n FROM busy WHERE n > 1000 ORDER BY y LIMIT 2")
+    assert re.search(r"^ 0 \| \d+$", shown, re.MULTILINE)
+    assert "cost 0.1 epsilon" in told
+    assert psql(proxy, r"\d unasked") == ("", 'Did not find any relation named "unasked".\n')
 
 
 def test_hidden_tables_are_not_described(proxy: Proxy):

@@ -11,8 +11,13 @@ from dpproxy.errors import (
     InvalidParameter,
     UndefinedObject,
     UndefinedTable,
+    Unsupported,
 )
+from dpproxy.pgtypes import INT8, Column, Schema, View
+from dpproxy.policy.apply import apply
+from dpproxy.policy.dump import dump
 from dpproxy.policy.model import Budget, Grant, Policy
+from dpproxy.policy.store import change_of
 
 Apply = Callable[..., Policy]
 BUDGET = "CREATE PRIVACY BUDGET research LIMIT EPSILON 8"
@@ -129,3 +134,49 @@ def test_a_budget_in_use_is_not_dropped(applied: Apply):
     assert caught.value.position == 20
     gone = applied("REVOKE SELECT ON patients FROM analysts", "DROP PRIVACY BUDGET research", to=policy)
     assert gone.budgets == {}
+
+
+VIEWED = Schema(
+    {"people": (Column("id", INT8),), "regions": (Column("id", INT8),)},
+    views={
+        "ours": View("", ("id",), ("people", "names"), None),
+        "names": View("", ("id",), ("regions",), None),
+        "odd": View("", ("id",), (), "PIVOT is not supported"),
+    },
+)
+
+
+def on_views(*statements: str) -> Policy:
+    policy = Policy()
+    for statement in (
+        "ALTER TABLE people SET PRIVACY KEY ROW",
+        "ALTER TABLE regions SET PRIVACY PUBLIC",
+        "CREATE PRIVACY BUDGET lab LIMIT EPSILON 1",
+        *statements,
+    ):
+        policy = apply(policy, change_of(statement), VIEWED)
+    return policy
+
+
+def test_a_view_is_granted_as_what_it_reads():
+    policy = on_views("GRANT SELECT ON ours TO a WITH PRIVACY BUDGET lab", "GRANT SELECT ON names TO a")
+    assert policy.grants == (Grant("names", "a", None), Grant("ours", "a", "lab"))
+    read_back = Policy()
+    for statement in dump(policy):
+        read_back = apply(read_back, change_of(statement), None)
+    assert read_back.grants == policy.grants
+    with pytest.raises(BoundsMissing, match='"ours" is protected'):
+        on_views("GRANT SELECT ON ours TO a")
+
+
+def test_a_view_that_cannot_be_used_is_not_granted():
+    with pytest.raises(Unsupported, match='view "odd" cannot be used: PIVOT is not supported') as error:
+        on_views("GRANT SELECT ON names, odd TO a")
+    assert error.value.position == 23
+    assert on_views("REVOKE SELECT ON odd FROM a").grants == ()
+
+
+def test_a_view_declares_nothing():
+    with pytest.raises(UndefinedTable) as error:
+        on_views("ALTER TABLE ours SET PRIVACY PUBLIC")
+    assert error.value.hint == "It is a view: declare the tables it reads, and GRANT SELECT ON it."
