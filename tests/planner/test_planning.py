@@ -1,0 +1,86 @@
+"""What one pass collects: shares, parts that are computed once, names that are used once."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from dpproxy.pgtypes import INT4
+from dpproxy.plan import KeySet, Part, PreparedTable
+from dpproxy.planner.planning import LEAST_DELTA, Planning
+from tests.golden.world import World
+from tests.planner.passes import planning_of
+from udfs.privacy import NANO, Loss
+
+PART = Part(
+    exact="SELECT 1", truncated=False, release="", keys=(), measures=1, box="b", noise="", loss=Loss(1)
+)
+
+
+@pytest.fixture
+def planning(clinic: World) -> Planning:
+    return planning_of(clinic)
+
+
+def test_names_are_told_apart_in_any_case(planning: Planning):
+    found = [planning.reserve(n) for n in ("unit", "Unit", "UNIT", "unit_1", "other")]
+    assert found == ["unit", "Unit_1", "UNIT_2", "unit_1_1", "other"]
+    assert len({n.lower() for n in found}) == len(found)
+
+
+def test_parts_are_one_where_they_are_computed_and_released_alike(planning: Planning):
+    keys: list[tuple[KeySet, ...]] = [(), (KeySet((INT4,), ((1,),)),)]
+    variants = [
+        replace(PART, exact=e, box=b, keys=k, inputs=i, vacuous=v)
+        for e, b, k, i, v in product(
+            ("SELECT 1", "SELECT 2"), ("b", "c"), keys, ((), ((2, "q"),)), (True, False)
+        )
+    ]
+    numbers = [planning.add(v) for v in variants]
+    assert numbers == list(range(len(variants)))
+    assert [planning.add(replace(v, noise="others")) for v in reversed(variants)] == numbers[::-1]
+    assert len(planning.parts) == len(variants)
+
+
+def test_a_part_has_the_prepared_tables_that_it_reads(planning: Planning):
+    tables = [PreparedTable(n, "t", "", truncated=False) for n in ("p_ab", "p_cd")]
+    planning.prepares = {t.name: t for t in tables}
+    planning.add(replace(PART, exact='SELECT 1 FROM "p_cd"'))
+    assert planning.parts[0].prepares == (tables[1],)
+
+
+def test_a_released_value_has_one_parameter_after_the_secret(planning: Planning):
+    assert [planning.take(q) for q in ("a", "b", "a")] == [2, 3, 2]
+    assert planning.inputs == ["a", "b"]
+
+
+@pytest.mark.parametrize("shares", [1, 3, 7])
+def test_shares_never_add_up_to_more(planning: Planning, shares: int):
+    planning.shares = planning.selections = shares
+    planning.delta = Fraction(1, 10**6)
+    assert NANO - shares < shares * planning.share().nano <= NANO
+    delta = planning.delta_share()
+    assert planning.delta - shares * LEAST_DELTA < shares * delta <= planning.delta
+    assert (delta / LEAST_DELTA).denominator == 1
+
+
+def test_the_losses_of_a_stored_release_come_first(planning: Planning):
+    planning.context = replace(planning.context, losses=(Loss(5),))
+    assert planning.share() == Loss(5)
+    planning.add(PART)
+    assert planning.share() == Loss(NANO)
+
+
+def test_parts_that_release_nothing_cost_nothing(planning: Planning):
+    costly = replace(PART, noise_delta=Fraction(1, 10**9))
+    for number, part in enumerate([PART, costly, replace(costly, vacuous=True)]):
+        planning.add(replace(part, exact=str(number)))
+    assert (planning.charged(), planning.selecting()) == (2, 1)
+
+
+def test_what_is_said_is_said_once(planning: Planning):
+    planning.describe("count", "people")
+    planning.describe("sum", "people")
+    planning.describe("count", "people")
+    assert (planning.labels, planning.units) == (["count", "sum"], ["people"])
