@@ -161,7 +161,8 @@ def _no_delta(name: str, rows: Rows, planning: Planning, at: int | None) -> Boun
     return BoundsMissing(
         f"the keys of {name} are not public: to show those that enough people share costs delta, and there is none",
         detail="dp.delta is 0, or is not set and the budget has no DELTA. Declared keys cost none.",
-        hint=f"An administrator declares a delta: {ceiling} CREATE PRIVACY BUDGET <budget> LIMIT EPSILON <n> "
+        hint=f"SELECT count(*) FROM {quoted(rows.scans[0].table)}; or list keys in WHERE {name} IN (...). "  # noqa: S608
+        f"An administrator declares a delta: {ceiling} CREATE PRIVACY BUDGET <budget> LIMIT EPSILON <n> "
         "DELTA 0.000001; or the keys: ALTER TABLE ... ALTER COLUMN ... SET PRIVACY DOMAIN IN (...);",
         position=at,
     )

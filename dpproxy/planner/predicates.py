@@ -64,7 +64,9 @@ class _Predicates:
                 return self._single(node, rows)
             case exp.Window():
                 raise Unsupported(
-                    "window functions over rows are not answered", hint=HINTS[exp.Window], position=position(node)
+                    "window functions over rows are not answered",
+                    hint=HINTS[exp.Window],
+                    position=position(node),
                 )
             case _:
                 return None
@@ -79,7 +81,9 @@ class _Predicates:
         select = node.this
         if not _is_plain(select):
             raise Unsupported(
-                "EXISTS takes a plain SELECT here", hint="Leave out GROUP BY and LIMIT.", position=position(node)
+                "EXISTS takes a plain SELECT here",
+                hint="Leave out GROUP BY and LIMIT.",
+                position=position(node),
             )
         inside, select = self._inside(select, rows)
         if inside.owner and not self._follows(inside, select, rows):
@@ -90,7 +94,9 @@ class _Predicates:
         """Whether a condition equates a key of the subquery with one of the rows around it."""
         edges = [edge_of(c, inside) for c in conjuncts(select.args.get("where"))]
         own, around = {s.name for s in inside.scans}, {s.name for s in rows.scans}
-        return inside.owner == rows.owner and any(e.names & own and e.names & around for e in edges if e is not None)
+        return inside.owner == rows.owner and any(
+            e.names & own and e.names & around for e in edges if e is not None
+        )
 
     def _lost(self, what: str, node: exp.Expr) -> UnitLost:
         return UnitLost(
@@ -100,7 +106,9 @@ class _Predicates:
     def _in(self, node: exp.In, rows: Rows) -> Typed:
         """As EXISTS with an equality: a NULL on either side is no match, under NOT too."""
         query = node.args["query"].this
-        wanted = [w.unnest() for w in (node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this])]
+        wanted = [
+            w.unnest() for w in (node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this])
+        ]
         if isinstance(query, exp.Select) and _is_plain(query):
             inside, select = self._inside(query, rows)
             shown = [item.node.unnest() for item in items(select)]
@@ -154,20 +162,22 @@ class _Predicates:
     def _apart(self, select: exp.Expr, rows: Rows, node: exp.Expr) -> Open:
         """The subquery without what is around it. Raises PD002 where it needs that, but not to follow a person."""
         columns, aliases = list(select.find_all(exp.Column)), {s.alias for s in rows.scans}
-        outside = {c.name for c in columns if rows.knows(c.name)} | {c.table for c in columns if c.table in aliases}
+        outside = {c.name for c in columns if rows.knows(c.name)} | {
+            c.table for c in columns if c.table in aliases
+        }
         try:
             relation = apart(select, "", self._planning, replace(self._env, outer=None))
         except (UndefinedColumn, UndefinedTable) as error:
             if not any(f'"{name}"' in error.message for name in outside):
                 raise
-            relation = None
-        if not isinstance(relation, Open):
             raise UnitLost(
                 "a subquery for one value that follows the row around it must follow the privacy unit",
                 hint="Leave the other condition out: x > (SELECT avg(x) FROM ...); or compare the privacy keys; or ask "
                 f"SELECT count(*) FROM {quoted(rows.scans[0].table)};",  # noqa: S608 - a hint
                 position=position(node),
-            )
+            ) from None
+        if not isinstance(relation, Open):
+            raise self._lost("a subquery for one value", node)
         return relation
 
     def _fact(self, relation: Open, node: exp.Expr) -> Typed:
@@ -199,7 +209,8 @@ class _Predicates:
         typed = relation.columns[0].typed
         if not (typed.is_number or typed.type.oid in (DATE.oid, TIMESTAMP.oid)):
             raise TypeMismatch(
-                f"a released value of type {typed.type.name} is not compared with rows", position=position(node)
+                f"a released value of type {typed.type.name} is not compared with rows",
+                position=position(node),
             )
         held = as_double(typed) if typed.is_number else typed.sql
         alias = exp.TableAlias(this=exp.to_identifier("s"))
@@ -207,7 +218,9 @@ class _Predicates:
             expressions=[held], from_=exp.From(this=exp.Subquery(this=relation.query, alias=alias))
         )
         kind = "DOUBLE" if typed.is_number else duck.text(exp.DataType.build(typed.type.name.upper()))
-        place = exp.Parameter(this=exp.Literal.number(self._planning.take(duck.text(placed(query, self._planning)))))
+        place = exp.Parameter(
+            this=exp.Literal.number(self._planning.take(duck.text(placed(query, self._planning))))
+        )
         if not typed.is_number:
             return Typed(duck.cast(place, kind), typed.type)
         return Typed(duck.cast(place, kind), FLOAT8 if typed.scale is None else typed.type, None)
@@ -219,7 +232,8 @@ def _fraction(value: object, scale: int) -> object:
 
 def _is_plain(select: exp.Expr) -> bool:
     return isinstance(select, exp.Select) and not (
-        any(select.args.get(a) for a in ("group", "having", "limit", "offset", "distinct")) or has_aggregates(select)
+        any(select.args.get(a) for a in ("group", "having", "limit", "offset", "distinct"))
+        or has_aggregates(select)
     )
 
 
@@ -232,7 +246,14 @@ def _edge(a: exp.Expr, around: Rows, b: exp.Expr, inside: Rows) -> Edge | None:
 
 def _alone(scan: Scan) -> Rows:
     return Rows(
-        (scan,), scan.unit, scan.owner or "", scan.most, scan.groups, scan.held, scan.content, present=scan.present
+        (scan,),
+        scan.unit,
+        scan.owner or "",
+        scan.most,
+        scan.groups,
+        scan.held,
+        scan.content,
+        present=scan.present,
     )
 
 
@@ -244,4 +265,3 @@ def _exists(inside: Rows, further: Sequence[exp.Expr]) -> Typed:
     if conditions:
         select.set("where", exp.Where(this=all_of(conditions)))
     return boolean(exp.Exists(this=select), nullable=False)
-

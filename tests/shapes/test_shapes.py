@@ -21,8 +21,6 @@ from tests.shapes.data import DDL, POLICY
 from tests.shapes.shapes import ACCEPTED, REFUSED, Shape
 
 ANALYST = Caller("ann", frozenset({"analyst"}), "shapes")
-NOT_YET = {"undeclared key": "a hint with a statement"}
-"""Shapes no rule answers yet, and the rule that is missing."""
 Row = tuple[object, ...]
 
 
@@ -68,13 +66,7 @@ def same(ours: object, theirs: object, slack: float) -> bool:
     return ours == theirs
 
 
-def marked(shape: Shape) -> object:
-    reason = NOT_YET.get(shape.name)
-    marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
-    return pytest.param(shape, id=shape.name, marks=marks)
-
-
-@pytest.mark.parametrize("shape", [marked(s) for s in ACCEPTED])
+@pytest.mark.parametrize("shape", ACCEPTED, ids=lambda s: s.name)
 def test_an_answer_is_that_of_the_data(engine: Engine, bare: duckdb.DuckDBPyConnection, shape: Shape):
     ours, theirs = ask(engine, shape.sql), bare.execute(shape.sql).fetchall()
     assert len(ours) == len(theirs), (ours, theirs)
@@ -83,7 +75,7 @@ def test_an_answer_is_that_of_the_data(engine: Engine, bare: duckdb.DuckDBPyConn
         assert all(same(a, b, shape.slack) for a, b in zip(left, right, strict=True)), (left, right)
 
 
-@pytest.mark.parametrize("shape", [marked(s) for s in REFUSED])
+@pytest.mark.parametrize("shape", REFUSED, ids=lambda s: s.name)
 def test_a_refusal_teaches(engine: Engine, shape: Shape):
     with pytest.raises(Refusal) as refused:
         ask(engine, shape.sql)
@@ -97,7 +89,6 @@ def test_a_refusal_teaches(engine: Engine, shape: Shape):
 def test_there_are_35():
     assert len(ACCEPTED) + len(REFUSED) == 35
     assert len({s.name for s in (*ACCEPTED, *REFUSED)}) == 35
-    assert NOT_YET.keys() <= {s.name for s in (*ACCEPTED, *REFUSED)}
 
 
 def test_no_bound_of_the_policy_cuts_the_data(bare: duckdb.DuckDBPyConnection):
