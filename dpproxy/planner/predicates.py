@@ -170,10 +170,11 @@ class _Predicates:
         except (UndefinedColumn, UndefinedTable) as error:
             if not any(f'"{name}"' in error.message for name in outside):
                 raise
+            ask = f"SELECT count(*) FROM {quoted(rows.scans[0].table)};"  # noqa: S608 - a hint
             raise UnitLost(
                 "a subquery for one value that follows the row around it must follow the privacy unit",
                 hint="Leave the other condition out: x > (SELECT avg(x) FROM ...); or compare the privacy keys; or ask "
-                f"SELECT count(*) FROM {quoted(rows.scans[0].table)};",  # noqa: S608 - a hint
+                + ask,
                 position=position(node),
             ) from None
         if not isinstance(relation, Open):
