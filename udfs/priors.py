@@ -91,7 +91,7 @@ class Prior:
         values = [_fraction(value) for value in self.values]
         denominator = lcm(*(value.denominator for value in values))
         steps = reduce(gcd, (value.numerator * (denominator // value.denominator) for value in values))
-        return Fraction(steps or 1, denominator)
+        return Fraction(abs(steps) or 1, denominator)  # gcd leaves the sign of a single number
 
     @cached_property
     def places(self) -> tuple[int, ...]:

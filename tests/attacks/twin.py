@@ -22,12 +22,14 @@ LEFT, RIGHT = "without", "with"
 class Ask:
     """One statement of a script, and what of its answer may differ.
 
-    ``exact``: nothing may. ``filtered``: which rows there are follows from noisy values (HAVING, LIMIT over them),
-    so rows are not compared. ``by``: the values of a parametrised statement, sent by the extended protocol.
+    ``exact``: nothing may. ``drawn``: every value may, of whatever type, but not whether it is NULL. ``filtered``:
+    which rows there are follows from noisy values (HAVING, LIMIT over them), so rows are not compared. ``by``: the
+    values of a parametrised statement, sent by the extended protocol.
     """
 
     sql: str
     exact: bool = False
+    drawn: bool = False
     filtered: bool = False
     by: Sequence[str | None] | None = None
 
@@ -63,7 +65,8 @@ def observe(connection: Raw, ask: Ask) -> list[Seen]:
     noisy: set[int] = set()
     for message in answer:
         if message.kind == "T":
-            noisy = {n for n, (_, kind, _) in enumerate(message.columns()) if kind in NOISY_TYPES}
+            kinds = [kind for _, kind, _ in message.columns()]
+            noisy = {n for n, kind in enumerate(kinds) if ask.drawn or kind in NOISY_TYPES}
         one = seen(message, ask, noisy)
         if one is not None:
             found.append(one)

@@ -94,8 +94,10 @@ def test_several_parts_are_told_one_by_one(world: World):
     lines = explain_text(plan, CONFIDENCE)
     assert [line for line in lines if line.startswith(("Price", "Mechanism", "Keys"))] == [
         "Price: epsilon 2",
-        "Mechanism r0: staircase, at epsilon 0.166666666 for each of 6 contributions of a unit "
-        "(least predicted error: laplace alike)",
+        (
+            "Mechanism r0: staircase, at epsilon 0.166666666 for each of 6 contributions of a unit "
+            "(least predicted error: laplace alike)"
+        ),
         "Keys r0: 3 declared, all answered",
         "Mechanism r1: exponential quantile=1/1 cells=25 nano=166666666, at epsilon 1",
         "Keys r1: 3 declared, all answered",

@@ -1,11 +1,14 @@
 from fractions import Fraction
 
+import pyarrow as pa
 import pytest
 
+from dpproxy.backends.release import Release
 from dpproxy.errors import BoundsMissing, Unsupported
 from dpproxy.plan import Part
 from tests.golden.world import World, build, plan_of
 from udfs.mechanisms import Gaussian, Laplace, Staircase
+from udfs.privacy import Exact
 
 COUNT = "SELECT ward, count(*), avg(hours) FROM visits GROUP BY ward"
 
@@ -29,6 +32,20 @@ def test_the_mechanism_asked_for_draws(world: World):
         assert part.noise.startswith(f"{kind.__name__.lower()} widths=(")
         assert part.delta == (Fraction(1, 10**6) if kind is Gaussian else 0)
         assert part.loss.nano == 10**9
+
+
+def test_each_draws_in_the_engine_that_releases(world: World):
+    """At epsilon 1,000,000 a noise of more than 5 has a probability below 1e-6 even for the Gaussian."""
+    exact = pa.table({"k0": ["A", "B", "C"], "m0": [5, 6, 7], "m1": [30, -20, 0], "m2": [5, 6, 7]})
+    release = Release()
+    for name in ("staircase", "laplace", "gaussian"):
+        part = part_of(world, COUNT, dp_mechanism=name, dp_delta="1e-6", dp_epsilon="1000000")
+        release.prepare(part)
+        drawn = release.draw(part, Exact(exact)).value["v"].to_pylist()
+        wanted = exact.drop_columns(["k0"]).to_pylist()
+        for row, truth in zip(drawn, wanted, strict=True):
+            assert all(abs(v - m) <= 5 for v, m in zip(row, truth.values(), strict=False))
+    release.close()
 
 
 def test_two_gaussian_parts_share_the_delta(world: World):

@@ -178,3 +178,7 @@ INF = float("inf")
 def test_what_is_no_prior_is_refused(make: Callable[[], Prior]):
     with pytest.raises(InvalidMechanism):
         make()
+
+
+def test_a_single_number_below_zero_is_placed():
+    assert (priors.point(-3).unit, priors.point(-3).places) == (3, (-1,))
