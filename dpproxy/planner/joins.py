@@ -119,31 +119,36 @@ def _ordered(items: Sequence[Item]) -> tuple[list[Item], frozenset[str]]:
     A public table that is preserved only adds rows that count for nobody: its keys are all answered anyway.
     """
     found, padded = list(items), set()
-    for index, item in enumerate(found):
-        if item.side not in ("RIGHT", "FULL"):
-            continue
-        if index != 1 or (item.side == "FULL" and len(found) > 2):
-            raise Unsupported(
-                f"{item.side} JOIN is answered between the first two tables only",
-                hint="Write it as a LEFT JOIN, with the other table first.",
-                position=position(item.node),
-            )
-        before = found[0]
-        if item.side == "FULL" and before.is_protected == item.is_protected:
-            continue
-        if item.side == "RIGHT" or not before.is_protected:  # the second becomes the first
-            if item.side == "FULL":
-                padded.add(item.scan.alias)
-            found[0] = Item(item.scan, "INNER", None, (), item.node)
-            found[1] = Item(before.scan, "LEFT", item.on, item.using, before.node)
-        else:
-            padded.add(before.scan.alias)
-            found[1] = replace(item, side="LEFT")
+    for index, item in enumerate(items):
+        if item.side in ("RIGHT", "FULL"):
+            _check_place(index, item, len(items))
+            found[:2] = _turned(found[0], item)
+            if item.side == "FULL" and found[1].side == "LEFT":
+                padded.add(found[0].scan.alias)
     for index, item in enumerate(found):
         if item.side == "LEFT" and item.is_protected and not any(i.is_protected for i in found[:index]):
             padded.add(item.scan.alias)
             found[index] = replace(item, side="INNER")
     return found, frozenset(padded)
+
+
+def _check_place(index: int, item: Item, count: int) -> None:
+    if index != 1 or (item.side == "FULL" and count > 2):
+        raise Unsupported(
+            f"{item.side} JOIN is answered between the first two tables only",
+            hint="Write it as a LEFT JOIN, with the other table first.",
+            position=position(item.node),
+        )
+
+
+def _turned(first: Item, second: Item) -> list[Item]:
+    """The first two items as a LEFT JOIN with the protected one first; FULL stays where both or none are."""
+    if second.side == "FULL" and first.is_protected == second.is_protected:
+        return [first, second]
+    if second.side == "FULL" and first.is_protected:
+        return [first, replace(second, side="LEFT")]
+    before = Item(second.scan, "INNER", None, (), second.node)
+    return [before, Item(first.scan, "LEFT", second.on, second.using, first.node)]
 
 
 def _held(scan: Scan, referred_to: Sequence[str], planning: Planning) -> Scan:
@@ -159,9 +164,7 @@ def _held(scan: Scan, referred_to: Sequence[str], planning: Planning) -> Scan:
     if not scan.held:
         select = truncated(select, scan.unit, scan.content, scan.most)
     alias = exp.TableAlias(this=exp.to_identifier(planning.reserve("t"), quoted=True))
-    return replace(
-        scan, item=exp.Subquery(this=select, alias=alias), held=True, referred=bool(referred_to)
-    )
+    return replace(scan, item=exp.Subquery(this=select, alias=alias), held=True, referred=bool(referred_to))
 
 
 def _nullable(items: Sequence[Item]) -> list[Item]:
@@ -345,10 +348,13 @@ class _Joiner:
         Along the condition of an outer join only towards the item that may be left out: then nothing is equal.
         """
         reached = {s.name for s in self.linked[:1]}
-        while more := {
-            *(name for e in edges if e.names & reached for name in e.names),
-            *(to for start, to in self.followed if start in reached),
-        } - reached:
+        while (
+            more := {
+                *(name for e in edges if e.names & reached for name in e.names),
+                *(to for start, to in self.followed if start in reached),
+            }
+            - reached
+        ):
             reached |= more
         lost = next((i for i in self.placed if i.is_protected and i.scan.name not in reached), None)
         if lost is not None:

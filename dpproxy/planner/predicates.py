@@ -170,11 +170,14 @@ class _Predicates:
         except (UndefinedColumn, UndefinedTable) as error:
             if not any(f'"{name}"' in error.message for name in outside):
                 raise
-            ask = f"SELECT count(*) FROM {quoted(rows.scans[0].table)};"  # noqa: S608 - a hint
+            table = quoted(rows.scans[0].table)
+            hint = (
+                "Leave the other condition out: x > (SELECT avg(x) FROM ...); "  # noqa: S608 - a hint
+                f"or compare the privacy keys; or ask SELECT count(*) FROM {table};"
+            )
             raise UnitLost(
                 "a subquery for one value that follows the row around it must follow the privacy unit",
-                hint="Leave the other condition out: x > (SELECT avg(x) FROM ...); or compare the privacy keys; or ask "
-                + ask,
+                hint=hint,
                 position=position(node),
             ) from None
         if not isinstance(relation, Open):

@@ -110,10 +110,12 @@ _NAMED: dict[type[exp.Expr], str] = {
 }
 _STATEMENTS = (exp.Query, exp.DDL, exp.DML, exp.Alter, exp.Drop, exp.TruncateTable, exp.Pivot, exp.Describe,
                exp.Show, exp.Use, exp.Pragma, exp.Copy, exp.Set, exp.Analyze, exp.Attach, exp.Detach)  # fmt: skip
-FUNCTIONS = ("count", "sum", "avg", "abs", "ceil", "coalesce", "concat", "date_trunc", "degrees", "exp", "extract", "floor",
-             "greatest", "least", "left", "length", "ln", "log", "lower", "ltrim", "mod", "nullif", "position", "power",
-             "radians", "replace", "right", "round", "rtrim", "sign", "sqrt", "starts_with", "strpos", "substring", "trim",
-             "trunc", "upper", "width_bucket")  # fmt: skip
+FUNCTIONS = (
+    "count", "sum", "avg", "abs", "ceil", "coalesce", "concat", "date_trunc", "degrees", "exp", "extract", "floor",
+    "greatest", "least", "left", "length", "ln", "log", "lower", "ltrim", "mod", "nullif", "position", "power",
+    "radians", "replace", "right", "round", "rtrim", "sign", "sqrt", "starts_with", "strpos", "substring", "trim",
+    "trunc", "upper", "width_bucket",
+)  # fmt: skip
 """What can be called, for a hint to a name that is not known."""
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _KEYWORDS = frozenset(
