@@ -1,0 +1,87 @@
+"""``python -m tests.bench.stages``: the exact stage alone, by the processor time of all threads.
+
+Statements as the bare engine takes them, over prepared tables, and with rows bounded by the statement itself; on one
+connection with the product's settings, in turns, the fastest of several runs. Other work on the machine hardly shows.
+"""
+
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from dpproxy.analysis.scopes import Parameters
+from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.prepared import PreparedTables, prepared_file
+from dpproxy.plan import Caller, Part, Plan
+from dpproxy.planner.accept import accept, parse
+from dpproxy.planner.access import Context
+from dpproxy.planner.query import plan_query
+from dpproxy.policy.apply import apply
+from dpproxy.policy.model import Policy
+from dpproxy.policy.store import change_of
+from dpproxy.settings import DEFAULTS
+from tests.bench.cases import BY_CELL, BY_REGION, EACH, VISITS
+from tests.bench.data import FULL, Sizes, make, policy
+from tests.bench.report import markdown
+
+SECRET = b"\0" * 32
+STATEMENTS = {
+    "20 regions": BY_REGION.format(table="large", where=""),
+    "the same with a WHERE": BY_REGION.format(table="large", where="WHERE income > 1.25"),
+    "the same, 2 % NULLs in each column": BY_REGION.format(table="large_nullable", where=""),
+    "1,500 groups": BY_CELL.format(where=""),
+    "key unit, MAX ROWS 12": VISITS.format(where=""),
+    "the same with a WHERE, key unit": VISITS.format(where="WHERE spend > 1.25"),
+    "values of each person, then over people": EACH.format(where=""),
+}
+
+
+def measure(folder: Path, sizes: Sizes, rounds: int) -> Iterator[list[str]]:
+    """What, then milliseconds of each form, with its ratio to the first."""
+    data = folder / "data.duckdb"
+    make(data, sizes)
+    backend = DuckDB(data, threads=2, prepared=prepared_file(folder, data, SECRET))
+    tables, declared, schema = PreparedTables(backend, SECRET, say), Policy(), backend.schema()
+    for statement in filter(None, map(str.strip, policy().split(";"))):
+        declared = apply(declared, change_of(statement), schema)
+    caller = Caller("ann", frozenset({"analyst"}), "ann")
+
+    def part(sql: str, layouts: dict[str, object] | None) -> Part:
+        context = Context(declared, schema, caller, DEFAULTS, prepared=layouts)
+        plan = plan_query(accept(parse(sql)), context, Parameters())
+        assert isinstance(plan, Plan)
+        return plan.parts[0]
+
+    for what, sql in STATEMENTS.items():
+        once, each = part(sql, {}), part(sql, None)
+        with tables.ready(once.prepares, lambda: False):
+            forms = [
+                (sql, {}),
+                *((p.exact, {"1": SECRET.hex()} if p.truncated else {}) for p in (once, each)),
+            ]
+            best = [min(times) for times in zip(*(timed(backend, forms) for _ in range(rounds)), strict=True)]
+        yield [what, *(f"{1000 * t:.0f} ms ({t / best[0]:.2f}x)" for t in best)]
+    tables.close()
+    backend.close()
+
+
+def timed(backend: DuckDB, forms: Sequence[tuple[str, Mapping[str, object]]]) -> list[float]:
+    """Seconds of processor time of each."""
+    times = []
+    for sql, parameters in forms:
+        begun = time.process_time()
+        backend.run(sql, parameters, "bench")
+        times.append(time.process_time() - begun)
+    return times
+
+
+def say(text: str) -> None:
+    """Progress."""
+    sys.stderr.write(text + "\n")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="dpproxy-bench-") as place:
+        lines = list(measure(Path(place), FULL, 6))
+    sys.stdout.write(markdown([["", "bare DuckDB", "prepared", "bounded per query"], *lines]) + "\n")
