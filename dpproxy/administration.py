@@ -54,9 +54,7 @@ def columns(statement: Statement, policy: Policy) -> tuple[Column, ...] | None:
             return None
 
 
-def run(
-    sql: str, caller: Caller, store: PolicyStore, schema: Schema, ledger: Ledger, facts: Facts
-) -> Answer:
+def run(sql: str, caller: Caller, store: PolicyStore, schema: Schema, ledger: Ledger, facts: Facts) -> Answer:
     """List, propose or change the policy; a change is durable before it is answered."""
     statement = read(sql, caller)
     if isinstance(statement, Suggest):

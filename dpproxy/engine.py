@@ -127,9 +127,14 @@ class Engine:
 
     def _fit(self, stored: Policy) -> tuple[Policy, Policy, dict[str, object], Views]:
         """A policy, what of it fits the data, its prepared tables, and its views; those of others are dropped."""
-        fits, layouts = fitting(stored, self._schema, session_settings.DEFAULTS, self._facts), dict[str, object]()
+        fits, layouts = (
+            fitting(stored, self._schema, session_settings.DEFAULTS, self._facts),
+            dict[str, object](),
+        )
         nobody = Caller("", frozenset(), "")
-        context = Context(fits.policy, self._schema, nobody, session_settings.DEFAULTS, None, self._facts, layouts)
+        context = Context(
+            fits.policy, self._schema, nobody, session_settings.DEFAULTS, None, self._facts, layouts
+        )
         self._prepared.keep(prepared_names(context))
         return stored, fits.policy, layouts, fits.views
 

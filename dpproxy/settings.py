@@ -178,7 +178,9 @@ _ISOLATION = _one_of("serializable", "repeatable read", "read committed", "read 
 _PRIVACY = (
     Setting("dp.budget", "", _budget, "The budget to pay from, where several fit."),
     Setting("dp.epsilon", "", _epsilon, "The total loss of one statement, in nats."),
-    Setting("dp.delta", "", _delta, "The delta of one statement: for discovered keys, and for Gaussian noise."),
+    Setting(
+        "dp.delta", "", _delta, "The delta of one statement: for discovered keys, and for Gaussian noise."
+    ),
     Setting(
         "dp.confidence", "0.95", _probability, "Probability that an error stays within its stated half-width."
     ),

@@ -22,6 +22,8 @@ FARTHEST_PLACE = 2**48
 """Beyond, a DOUBLE divided by the step might round to another place."""
 LARGEST_VALUE = 10**18
 """Of a prior for a whole number or a numeric."""
+MOST_VALUES = 2500
+"""Planning takes time that grows with them, and is free."""
 MOST_LISTED = 1000
 """Values that are written out in the statement."""
 
@@ -140,6 +142,8 @@ def check_fits(prior: Prior, kind: SqlType, at: int | None) -> None:
             hint="Texts take nominal(['a', 'b'], [1, 2]) or ordinal(...).",
             position=at,
         )
+    if len(prior.values) > MOST_VALUES:
+        raise InvalidParameter(f"a prior has {MOST_VALUES} values at most", position=at)
     if prior.distance != "absolute" and len(prior.values) > MOST_LISTED:
         raise InvalidParameter(
             f"a prior that lists its values has {MOST_LISTED} of them at most", position=at

@@ -84,7 +84,12 @@ class DuckDB:
     """
 
     def __init__(
-        self, path: Path, *, threads: int | None = None, memory: str | None = None, prepared: Path | None = None
+        self,
+        path: Path,
+        *,
+        threads: int | None = None,
+        memory: str | None = None,
+        prepared: Path | None = None,
     ) -> None:
         options = {k: str(v) for k, v in (("threads", threads), ("memory_limit", memory)) if v is not None}
         self._path = path

@@ -52,7 +52,11 @@ class Release:
         self._pool = Pool()
         self._lock = threading.Lock()
         self._running: dict[str, duckdb.DuckDBPyConnection] = {}
-        config: dict[str, str | bool | int | float | list[str]] = {**LOCKED, "threads": str(threads), "memory_limit": MEMORY}
+        config: dict[str, str | bool | int | float | list[str]] = {
+            **LOCKED,
+            "threads": str(threads),
+            "memory_limit": MEMORY,
+        }
         self._connection = duckdb.connect(":memory:", config=config)
         udfs.register(self._connection, self._pool)
         self._connection.execute("SET lock_configuration = true")
@@ -76,7 +80,9 @@ class Release:
         kept, shown = [], 0
         for batch in groups.value:
             *_, counts = batch.columns
-            chosen = batch.filter(pa.array(part.selection.keep(counts.cast(pa.int64()).to_numpy(zero_copy_only=False))))
+            chosen = batch.filter(
+                pa.array(part.selection.keep(counts.cast(pa.int64()).to_numpy(zero_copy_only=False)))
+            )
             kept.append(chosen)
             shown += chosen.num_rows
             if shown > part.most:

@@ -117,14 +117,18 @@ def _is_misplaced(node: exp.Expr) -> bool:
         return not is_with_prior(node)
     if isinstance(node, exp.Anonymous):
         return not isinstance(node.parent, exp.Dot)
-    return type(node) is exp.Var and not isinstance(node.parent, exp.Extract | exp.TimestampTrunc | exp.Interval)
+    return type(node) is exp.Var and not isinstance(
+        node.parent, exp.Extract | exp.TimestampTrunc | exp.Interval
+    )
 
 
 def _check_join(node: exp.Expr) -> None:
     """The parser knows kinds of JOIN that PostgreSQL does not."""
     kind = str(node.args.get("kind") or "INNER") if type(node) is exp.Join else "INNER"
     if kind not in ("INNER", "CROSS", "OUTER"):
-        raise Unsupported(f"{kind} JOIN is not supported", hint="Write IN or EXISTS.", position=position(node))
+        raise Unsupported(
+            f"{kind} JOIN is not supported", hint="Write IN or EXISTS.", position=position(node)
+        )
 
 
 def _is_inner_order(node: exp.Expr, name: str) -> bool:

@@ -78,7 +78,13 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
     most = most if limit is None else min(most, row_number(limit, branches[0].scope.scope()))
     empty, unique = has_no_rows(select), _unique(select, sets)
     return Open(
-        query, branches[0].answer.columns, released=True, rows=most, empty=empty, single=is_single, unique=unique
+        query,
+        branches[0].answer.columns,
+        released=True,
+        rows=most,
+        empty=empty,
+        single=is_single,
+        unique=unique,
     )
 
 
@@ -131,10 +137,20 @@ class _Block:
         held |= {n: null(self._shape(n).type) for n in self.every if n not in held}
         settings = self.planning.context.settings
         scope = ReleasedScope(
-            held, calls, groups, session.confidence(settings), self.rows, self.planning, frozenset(nodes), self.env
+            held,
+            calls,
+            groups,
+            session.confidence(settings),
+            self.rows,
+            self.planning,
+            frozenset(nodes),
+            self.env,
         )
         found = answer(
-            self.select, scope, clamp=session.clamp(settings), intervals=self.top and session.intervals(settings)
+            self.select,
+            scope,
+            clamp=session.clamp(settings),
+            intervals=self.top and session.intervals(settings),
         )
         query = exp.Select(
             expressions=[duck.named(v.sql, f"c{i}") for i, v in enumerate(found.values)],
@@ -181,7 +197,9 @@ class _Block:
             part, mechanism = self._order(keys, statistic)
             number = self.planning.add(part)
             numbers += [number] if number not in numbers else []
-            calls[node] = Call(statistic, (duck.column("m0", f"r{number}"),), _rank(mechanism, self.rows.most))
+            calls[node] = Call(
+                statistic, (duck.column("m0", f"r{number}"),), _rank(mechanism, self.rows.most)
+            )
         for node in self.refined:
             part, found = statistical(node, keys, self.rows, self.planning, vacuous=never_holds(self.select))
             number = self.planning.add(part)
@@ -263,9 +281,7 @@ class _Block:
 
 def _key_column(index: int, key: Key, relation: int) -> Typed:
     held = duck.column(f"k{index}", f"r{relation}")
-    return Typed(
-        held, key.type, key.typed.scale, nullable=None in key.values, longest=key.typed.longest
-    )
+    return Typed(held, key.type, key.typed.scale, nullable=None in key.values, longest=key.typed.longest)
 
 
 def _noise(allocation: Allocation, indexes: Sequence[int], rows: int) -> Noise:

@@ -94,14 +94,18 @@ def _mechanism(part: Part) -> str:
     if part.mechanism is None and part.discovered:
         return "selection of keys, nothing else"
     if part.mechanism is None:
-        return f"{part.noise}, at epsilon {float(part.loss.epsilon):.9g}{f' ({part.why})' if part.why else ''}"
+        return (
+            f"{part.noise}, at epsilon {float(part.loss.epsilon):.9g}{f' ({part.why})' if part.why else ''}"
+        )
     name = type(part.mechanism).__name__.lower()
     words = f"joint {name}, {part.measures} measures in one draw" if part.measures > 1 else name
     if isinstance(part.mechanism, Gaussian):
         words += f", at rho {part.mechanism.nano / 1e9:.9g}"
         words += f" for each of {part.factor} shares of a unit" if part.factor > 1 else ""
     elif part.factor > 1:
-        words += f", at epsilon {part.mechanism.nano / 1e9:.9g} for each of {part.factor} contributions of a unit"
+        words += (
+            f", at epsilon {part.mechanism.nano / 1e9:.9g} for each of {part.factor} contributions of a unit"
+        )
     return f"{words} ({part.why})" if part.why else words
 
 

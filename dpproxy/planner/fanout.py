@@ -49,7 +49,7 @@ def _sides(scan: Scan, conditions: Sequence[exp.Expr], known: set[str]) -> list[
             mine, theirs = _names(one), _names(other)
             if (
                 mine
-                and mine <= own - scan.unstable
+                and mine <= own
                 and theirs <= known
                 and not (one.find(exp.Query) or other.find(exp.Query))
             ):

@@ -144,7 +144,9 @@ def group_keys(
     Errors: 0A000, PD003 (not enumerable), 54001 (too many combinations).
     """
     for node in nodes:  # people are no groups, whatever else is asked
-        if type(node) is exp.Column and isinstance(next((f for _, f in rows.candidates(node)), None), Identifier):
+        if type(node) is exp.Column and isinstance(
+            next((f for _, f in rows.candidates(node)), None), Identifier
+        ):
             rows.field(node).key(position(node))
     found = {node: _key(node, rows, planning, conditions) for node in nodes}
     if any(key.is_discovered for key in found.values()):

@@ -41,8 +41,6 @@ class Scan:
     referred: bool = False
     """At most one row of a unit for each value of the column that others refer to: joined along the reference, it adds
     no rows."""
-    unstable: frozenset[str] = frozenset()
-    """Physical columns that the engine may compute otherwise the next time, in their last digits."""
     known: tuple[exp.Expr, ...] = ()
     """Conditions over its fields that hold of every row, as they are written."""
     is_empty: bool = False

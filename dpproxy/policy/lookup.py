@@ -42,9 +42,7 @@ def check_relation(relation: Name, schema: Schema | None) -> None:
 def is_protected(policy: Policy, relation: str, schema: Schema | None) -> bool:
     """Whether rows of a table, or of a table that a view reads, are somebody's."""
     bases = (relation,) if schema is None else schema.bases(relation)
-    return any(
-        base in policy.tables and policy.tables[base].exposure is Exposure.PROTECTED for base in bases
-    )
+    return any(base in policy.tables and policy.tables[base].exposure is Exposure.PROTECTED for base in bases)
 
 
 def table_column(table: Name, column: Name, schema: Schema | None) -> Column | None:

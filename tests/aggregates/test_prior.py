@@ -71,6 +71,7 @@ def test_it_has_an_expected_distance_and_no_interval():
 @pytest.mark.parametrize(
     ("text", "kind", "message"),
     [
+        (f"table({list(range(2501))}, {[1] * 2501})", INT4, "2500 values at most"),
         ("normal(4, 1)", TEXT, "the prior is over numbers"),
         ('nominal(["a"], [1])', INT4, "the prior is over texts"),
         ("normal(4, 1)", BOOL, "a prior over values of type bool"),
@@ -87,6 +88,8 @@ def test_what_does_not_fit_is_refused(text: str, kind: SqlType, message: str):
 
 
 def test_what_fits():
+    for text in ("lognormal(6, 4)", "lognormal(6, 0.41)", "beta(2, 2)", "histogram([0, 1, 9], [1, 2])"):
+        check_fits(parse(text), FLOAT8, None)
     check_fits(parse("point(3000000000)"), INT8, None)
     check_fits(parse('nominal(["a"], [1])'), TEXT, None)
 

@@ -101,7 +101,7 @@ def test_listed_functions_exist_and_are_not_volatile(engine: duckdb.DuckDBPyConn
 
 
 def test_no_version_of_the_engine_widens_a_function_unseen():
-    """What is new here is a new way to call what is listed: look at it, then run ``python -m tests.analysis.overloads``."""
+    """A new way to call what is listed: look at it, then run ``python -m tests.analysis.overloads``."""
     assert overloads() == PINNED.read_text()
 
 

@@ -62,8 +62,10 @@ def compiled(sql: str) -> Typed:
         ),
         (
             "nth_value(n, 2) OVER (ORDER BY n RANGE BETWEEN 1.5 PRECEDING AND CURRENT ROW)",
-            'NTH_VALUE("n", 2) OVER (ORDER BY (CAST(CAST("n" AS INT128) AS INT128) * 10) ASC '
-            "RANGE BETWEEN 15 PRECEDING AND CURRENT ROW)",
+            (
+                'NTH_VALUE("n", 2) OVER (ORDER BY (CAST(CAST("n" AS INT128) AS INT128) * 10) ASC '
+                "RANGE BETWEEN 15 PRECEDING AND CURRENT ROW)"
+            ),
         ),
     ],
 )

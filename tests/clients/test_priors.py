@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 
 import psycopg
 import pytest
 
-from tests.proxies import Proxy
+from tests.proxies import Proxy, serving, write_home
 
 pytestmark = pytest.mark.external
 Connection = psycopg.Connection[tuple[object, ...]]
@@ -42,6 +43,36 @@ def test_each_mechanism_answers_and_says_so(connection: Connection, mechanism: s
         "SELECT mechanism FROM dp.ledger ORDER BY sequence DESC LIMIT 1"
     ).fetchall()
     assert str(entry).startswith(f"{part['mechanism']} widths=")
+
+
+@pytest.fixture
+def with_delta(tmp_path: Path) -> Iterator[Connection]:
+    policy = """
+    ALTER TABLE t SET PRIVACY KEY (id);
+    ALTER TABLE t SET PRIVACY CEILING EPSILON 10 DELTA 0.001;
+    CREATE PRIVACY BUDGET lab LIMIT EPSILON 10 DELTA 0.0001;
+    GRANT SELECT ON t TO analyst WITH PRIVACY BUDGET lab;
+    """
+    ddl = ("CREATE TABLE t AS SELECT CAST(i AS INTEGER) AS id FROM range(100) AS r(i)",)
+    with (
+        serving(write_home(tmp_path, ddl, policy)) as own,
+        psycopg.connect(own.dsn(), autocommit=True) as found,
+    ):
+        yield found
+
+
+def test_a_gaussian_is_charged_in_epsilon_and_delta(with_delta: Connection):
+    told: list[str] = []
+    with_delta.add_notice_handler(lambda notice: told.append(str(notice.message_primary)))
+    with_delta.execute("SET dp.mechanism = 'gaussian'")
+    with_delta.execute("SET dp.epsilon = 1")
+    [[first]] = with_delta.execute("SELECT count(*) FROM t").fetchall()
+    assert with_delta.execute("SELECT count(*) AS n FROM t").fetchall() == [(first,)]
+    assert told[0].startswith("cost 1 epsilon and delta 1e-6, ")
+    assert told[1].startswith("cost 0, ")
+    with_delta.execute("SET dp.delta = 0.0001")
+    with pytest.raises(psycopg.Error, match="delta"):
+        with_delta.execute("SELECT count(*) FROM t")
 
 
 def test_a_gaussian_needs_a_delta(connection: Connection):

@@ -113,10 +113,11 @@ def answer(world: World, record: Record) -> None:
     """What the analyst would see without noise: names and types, then rows."""
     made = plan_any(world, record.statement, record.options)
     head = " | ".join(f"{o.column.name} {o.column.type.name}" for o in made.outputs)
+    rows: list[tuple[object, ...]] = []
     if isinstance(made, PublicPlan):
         rows = _public(world, made)
-    else:
-        rows = [] if made.empty else _answer(world, made)
+    elif not made.empty:
+        rows = _answer(world, made)
     _same(record, [head, *map(_line, rows)])
 
 

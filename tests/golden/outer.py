@@ -44,7 +44,8 @@ CONDITIONS = (
 AGGREGATES = (
     "count(*)", "count({a})", "count(DISTINCT {a})", "sum({a})", "sum(DISTINCT {a})", "avg({a})", "min({a})",
     "max({k})",    "stddev({a})", "var_pop({a})", "stddev_pop({a})", "variance({a})",
-    "percentile_cont(0.3) WITHIN GROUP (ORDER BY CAST({a} AS double precision))",     "percentile_disc(0.75) WITHIN GROUP (ORDER BY {a} DESC)", "bool_and({a} > 1)", "bool_or({k} = 'f')",
+    "percentile_cont(0.3) WITHIN GROUP (ORDER BY CAST({a} AS double precision))",
+    "percentile_disc(0.75) WITHIN GROUP (ORDER BY {a} DESC)", "bool_and({a} > 1)", "bool_or({k} = 'f')",
     "sum({a}) FILTER (WHERE {b} > 2)", "count(*) FILTER (WHERE {k} IS NULL)", "string_agg({k}, '-' ORDER BY {k})",
     "covar_pop({a}, {b})", "covar_samp({a}, {b})", "regr_count({a}, {b})", "sum({a}) * 1.0 / count(*)",
 )  # fmt: skip
