@@ -165,6 +165,7 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
     rows, select = rows_of(select, found, planning, env, inner_of(planning, env))
     is_grouped = bool(select.args.get("group") or select.args.get("distinct")) or has_aggregates(select)
     if is_grouped and not top and key_columns([n for s in grouping_sets(select, rows) for n in s], rows):
+        refuse_padded(select, rows)
         return people(rows, select, alias, planning)
     if is_grouped or (top and not has_no_rows(select) and not never_holds(select)):
         return charged(rows, select, planning, env, top=top)

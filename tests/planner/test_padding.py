@@ -94,3 +94,17 @@ def test_public_keys_without_partner_are_answered_with_zero(clinic: World):
     only = "wards w LEFT JOIN visits v ON v.ward = w.ward AND v.hours > 4"
     rows = answered(clinic, f"SELECT w.building, count(v.hours) FROM {only} GROUP BY w.building")
     assert sorted(map(tuple, rows)) == [("north", 0), ("south", 0)]
+
+
+@pytest.mark.parametrize("source", PADDED)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT v.hours FROM {}",
+        "SELECT v.person, count(*) AS n FROM {} GROUP BY v.person",
+        "SELECT DISTINCT v.person FROM {}",
+    ],
+)
+def test_a_subquery_that_would_lose_public_rows_is_refused(clinic: World, source: str, query: str):
+    with pytest.raises(UnitLost, match="lost in a subquery"):
+        plan_of(clinic, f"SELECT count(*) FROM ({query.format(source)}) AS x")
