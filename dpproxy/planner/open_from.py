@@ -15,6 +15,7 @@ from dpproxy.errors import AmbiguousColumn, UndefinedColumn, UndefinedTable, Uns
 from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.open import OpenColumn
 from dpproxy.planner.open_limits import check_join
+from dpproxy.planner.open_sizes import Pair, Source, quoted, size_of_inner, size_of_outer
 from dpproxy.planner.owners import all_of
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan, own_nodes
@@ -24,20 +25,6 @@ from dpproxy.policy.model import TablePolicy
 
 Around = Callable[[exp.Column], Typed]
 """A column of the query around a subquery. Raises a ``Refusal``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One entry of FROM; ``typed.sql`` of its columns is qualified by a name that nothing else has."""
-
-    alias: str
-    item: exp.Expr
-    columns: tuple[OpenColumn, ...]
-    rows: int
-    unique: frozenset[int] | None
-    table: str = ""
-    """The public table it is, if it is one."""
-    released: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +39,10 @@ class OpenRows:
     joins: tuple[exp.Join, ...]
     rows: int
     around: Around | None = None
+    run: tuple[Source, ...] = ()
+    """Inner joins since the last outer one, all before that as one; not in ``rows`` until they are settled."""
+    pairs: tuple[Pair, ...] = ()
+    """What conditions equate in the run."""
 
     def find(self, node: exp.Column) -> OpenColumn | None:
         """The column of a name, None where there is none here. Raises 42702."""
@@ -122,11 +113,18 @@ def open_rows(
     if not found:
         return OpenRows((), (), (), 1, around)
     first = _source(found[0], planning)
-    rows = OpenRows((first,), first.columns, (), first.rows, around)
+    rows = OpenRows((first,), first.columns, (), first.rows, around, (first,))
     pool = conjuncts(select.args.get("where"))
     for entry in found[1:]:
         rows = _joined(rows, _source(entry, planning), entry, planning, scope_of, pool)
-    return rows
+    return _settled(rows, planning, found[-1])
+
+
+def _settled(rows: OpenRows, planning: Planning, entry: Entry) -> OpenRows:
+    """With the size of the inner joins so far. Raises ``TooComplex``."""
+    size = size_of_inner(rows.run, rows.pairs, planning)
+    check_join(size, [s.rows for s in rows.sources], position(entry.node))
+    return replace(rows, rows=size)
 
 
 def _source(entry: Entry, planning: Planning) -> Source:
@@ -138,7 +136,7 @@ def _source(entry: Entry, planning: Planning) -> Source:
         listed = planning.context.schema.tables[relation.name]
         columns = [OpenColumn(c.name, _qualified(public_value(c, c.name), name)) for c in listed]
         item: exp.Expr = exp.Table(this=exp.to_identifier(relation.name, quoted=True), alias=alias)
-        [[size]] = planning.context.facts(f"SELECT count(*) FROM {_quoted(relation.name)}")  # noqa: S608 - quoted
+        [[size]] = planning.context.facts(f"SELECT count(*) FROM {quoted(relation.name)}")  # noqa: S608 - quoted
         return Source(entry.alias, item, _named(columns, entry.names), int(str(size)), None, relation.name)
     if isinstance(relation, Scan):
         raise AssertionError("rows of somebody are not open")  # noqa: TRY004 - a fault of ours
@@ -155,10 +153,6 @@ def _source(entry: Entry, planning: Planning) -> Source:
         relation.unique,
         released=relation.released,
     )
-
-
-def _quoted(name: str) -> str:
-    return duck.text(exp.to_identifier(name, quoted=True))
 
 
 def _qualified(typed: Typed, name: str) -> Typed:
@@ -201,15 +195,20 @@ def _joined(
     )
     written = [*(conjuncts(exp.Where(this=on)) if on is not None else []), *([] if side else pool)]
     pairs += [p for p in (_equated(c, both, source) for c in written) if p is not None]
-    size = _size(rows, source, pairs, side, planning)
-    check_join(size, (rows.rows, source.rows), position(entry.node))
     if conditions:
         added = exp.Join(this=source.item, side=side or None, on=all_of(conditions))
     else:
         added = exp.Join(this=source.item, kind="CROSS")
         if side:
             added = exp.Join(this=source.item, side=side, on=exp.true())
-    return replace(both, visible=(*merged, *rest), joins=(*rows.joins, added), rows=size)
+    both = replace(both, visible=(*merged, *rest), joins=(*rows.joins, added))
+    if not side:
+        return replace(both, run=(*rows.run, source), pairs=(*rows.pairs, *pairs))
+    rows = _settled(rows, planning, entry)
+    size = size_of_outer(rows.sources, rows.rows, source, pairs, side, planning)
+    check_join(size, [s.rows for s in both.sources], position(entry.node))
+    columns = tuple(c for s in both.sources for c in s.columns)
+    return replace(both, rows=size, run=(Source("", source.item, columns, size, None),), pairs=())
 
 
 def _using(name: str, rows: OpenRows, entry: Entry) -> OpenColumn:
@@ -244,32 +243,3 @@ def _equated(node: exp.Expr, both: OpenRows, source: Source) -> tuple[OpenColumn
         return None
     a, b = sides if own[1] else reversed(sides)
     return (a, b) if a is not None and b is not None else None
-
-
-def _size(
-    rows: OpenRows,
-    source: Source,
-    pairs: Sequence[tuple[OpenColumn, OpenColumn]],
-    side: str,
-    planning: Planning,
-) -> int:
-    """The most rows of the join: each row of one side meets as many as share its values on the other."""
-    size = rows.rows * _most(source, [b for _, b in pairs], planning)
-    if len(rows.sources) == 1:
-        size = min(size, source.rows * _most(rows.sources[0], [a for a, _ in pairs], planning))
-    size += rows.rows if side in ("LEFT", "FULL") else 0
-    return size + (source.rows if side in ("RIGHT", "FULL") else 0)
-
-
-def _most(source: Source, columns: Sequence[OpenColumn], planning: Planning) -> int:
-    """The most rows that share the values of some columns."""
-    places = frozenset(i for i, own in enumerate(source.columns) for c in columns if own is c)
-    if source.unique is not None and source.unique <= places:
-        return 1
-    if not source.table or not places:
-        return source.rows
-    names = planning.context.schema.tables[source.table]
-    keys = ", ".join(_quoted(names[i].name) for i in sorted(places))
-    groups = f"SELECT count(*) AS c FROM {_quoted(source.table)} GROUP BY {keys}"  # noqa: S608 - quoted names
-    [[most]] = planning.context.facts(f"SELECT max(c) FROM ({groups})")  # noqa: S608 - quoted names
-    return int(str(most or 0))

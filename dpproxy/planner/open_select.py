@@ -21,6 +21,7 @@ from dpproxy.planner.open_aggregates import aggregate, is_aggregate
 from dpproxy.planner.open_from import OpenRows, open_rows
 from dpproxy.planner.open_grouping import Grouping, grouping
 from dpproxy.planner.open_place import reads_release
+from dpproxy.planner.open_sizes import size_of_groups
 from dpproxy.planner.open_subqueries import Subqueries
 from dpproxy.planner.open_windows import window
 from dpproxy.planner.planning import Planning
@@ -111,7 +112,7 @@ def open_select(select: exp.Select, found: Sequence[Entry], planning: Planning, 
     if order:
         query.set("order", exp.Order(expressions=order))
     limits(select, query, scope)
-    most, is_single = _bounds(select, rows, grouped, scope)
+    most, is_single = _bounds(select, rows, grouped, scope, planning)
     unique = frozenset[int]() if is_single else _unique(listed, rows, grouped)
     if (
         unique is None
@@ -143,13 +144,19 @@ def _filter(select: exp.Select, query: exp.Select, before: Scope, after: Scope) 
         query.set("having", exp.Having(this=compile_boolean(having.this, after).sql))
 
 
-def _bounds(select: exp.Select, rows: OpenRows, grouped: Grouping | None, scope: Scope) -> tuple[int, bool]:
+def _bounds(
+    select: exp.Select, rows: OpenRows, grouped: Grouping | None, scope: Scope, planning: Planning
+) -> tuple[int, bool]:
     """The most rows, and whether there is one at most."""
     limit = select.args.get("limit")
     if (grouped is not None and grouped.clause is None) or has_one_row(select) or not rows.sources:
         return 1, True
     sets = 2 ** min(len(grouped.keys), 6) if grouped is not None and grouped.has_sets else 1
-    most = rows.rows * sets
+    most = rows.rows
+    if grouped is not None:
+        keys = [rows.find(k) if type(k) is exp.Column else None for k in grouped.keys]
+        most = size_of_groups(rows.sources, keys, most, planning)
+    most *= sets
     return (most if limit is None else min(most, row_number(limit, scope))), False
 
 

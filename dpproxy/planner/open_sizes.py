@@ -1,0 +1,131 @@
+"""How many rows open relations have once they are joined or grouped: no more than this, whatever their rows are."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.planner.open import OpenColumn
+from dpproxy.planner.planning import Planning
+
+Pair = tuple[OpenColumn, OpenColumn]
+"""Two columns that a condition equates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One entry of FROM; ``typed.sql`` of its columns is qualified by a name that nothing else has."""
+
+    alias: str
+    item: exp.Expr
+    columns: tuple[OpenColumn, ...]
+    rows: int
+    unique: frozenset[int] | None
+    table: str = ""
+    """The public table it is, if it is one."""
+    released: bool = False
+
+
+def quoted(name: str) -> str:
+    """A name as the engine reads it."""
+    return duck.text(exp.to_identifier(name, quoted=True))
+
+
+def size_of_inner(sources: Sequence[Source], pairs: Sequence[Pair], planning: Planning) -> int:
+    """The most rows of inner joins, whose order is the engine's choice: the least that an order from any source gives.
+
+    Each step takes the source of which the fewest rows share the values of what is equated with those before.
+    """
+    return min(_from(start, sources, pairs, planning) for start in sources)
+
+
+def _from(start: Source, sources: Sequence[Source], pairs: Sequence[Pair], planning: Planning) -> int:
+    known = {id(c) for c in start.columns}
+    left = [s for s in sources if s is not start]
+    most = {id(s): _most(s, _met(pairs, known), planning) for s in left}
+    size = max(1, start.rows)
+    while left:
+        taken = min(left, key=lambda s: most[id(s)])
+        left = [s for s in left if s is not taken]
+        size *= most[id(taken)]
+        added = {id(c) for c in taken.columns}
+        known |= added
+        touched = {id(c) for pair in pairs for c, o in (pair, pair[::-1]) if id(o) in added}
+        for source in left:
+            if any(id(c) in touched for c in source.columns):
+                most[id(source)] = _most(source, _met(pairs, known), planning)
+    return size
+
+
+def _met(pairs: Sequence[Pair], known: Collection[int]) -> list[OpenColumn]:
+    """The columns that are equated with a known one."""
+    return [c for pair in pairs for c, other in (pair, pair[::-1]) if id(other) in known]
+
+
+def size_of_outer(
+    sources: Sequence[Source],
+    before: int,
+    source: Source,
+    pairs: Sequence[Pair],
+    side: str,
+    planning: Planning,
+) -> int:
+    """The most rows of an outer join: each row of one side meets as many as share its values on the other."""
+    size = before * _most(source, [b for _, b in pairs], planning)
+    if len(sources) == 1:
+        size = min(size, source.rows * _most(sources[0], [a for a, _ in pairs], planning))
+    size += before if side in ("LEFT", "FULL") else 0
+    return size + (source.rows if side in ("RIGHT", "FULL") else 0)
+
+
+def size_of_groups(
+    sources: Sequence[Source], keys: Sequence[OpenColumn | None], rows: int, planning: Planning
+) -> int:
+    """The most groups of joined rows: the combinations of the keys that each source has, and none for an outer join.
+
+    ``keys`` are the columns, None for an expression.
+    """
+    owned = [next((s for s in sources if any(k is c for c in s.columns)), None) for k in keys]
+    if None in owned:
+        return rows
+    found = {id(s): s for s in owned if s is not None}
+    sizes = [
+        1 + _distinct(s, [k for k, o in zip(keys, owned, strict=True) if o is s and k is not None], planning)
+        for s in found.values()
+    ]
+    return min(rows, prod(sizes))
+
+
+def _distinct(source: Source, columns: Sequence[OpenColumn], planning: Planning) -> int:
+    keys = _keys(source, columns, planning)
+    if not keys:
+        return source.rows
+    groups = f"SELECT 1 FROM {quoted(source.table)} GROUP BY {keys}"  # noqa: S608 - quoted names
+    [[count]] = planning.context.facts(f"SELECT count(*) FROM ({groups})")  # noqa: S608 - quoted names
+    return int(str(count))
+
+
+def _most(source: Source, columns: Sequence[OpenColumn], planning: Planning) -> int:
+    """The most rows that share the values of some columns; at least 1, so that no join hides what another makes."""
+    if source.unique is not None and source.unique <= _places(source, columns):
+        return 1
+    keys = _keys(source, columns, planning)
+    if not keys:
+        return max(1, source.rows)
+    groups = f"SELECT count(*) AS c FROM {quoted(source.table)} GROUP BY {keys}"  # noqa: S608 - quoted names
+    [[most]] = planning.context.facts(f"SELECT max(c) FROM ({groups})")  # noqa: S608 - quoted names
+    return max(1, int(str(most or 0)))
+
+
+def _places(source: Source, columns: Sequence[OpenColumn]) -> frozenset[int]:
+    return frozenset(i for i, own in enumerate(source.columns) for c in columns if own is c)
+
+
+def _keys(source: Source, columns: Sequence[OpenColumn], planning: Planning) -> str:
+    """The columns of a public table, nothing where it is none or they are not its own."""
+    if not source.table:
+        return ""
+    names = planning.context.schema.tables[source.table]
+    return ", ".join(quoted(names[i].name) for i in sorted(_places(source, columns)))
