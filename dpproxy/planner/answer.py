@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.operands import name_of
+from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.prior import Refined
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
@@ -147,8 +148,8 @@ def _column(index: int, item: Item, value: Typed, scope: ReleasedScope, *, clamp
 
 def _add_interval(item: Item, scope: ReleasedScope, values: list[Typed], columns: list[OpenColumn]) -> None:
     call = scope.calls.get(item.node.unnest())
-    if call is None or isinstance(call.aggregate, Refined):
-        return
+    if call is None or isinstance(call.aggregate, Refined | OrderStatistic):
+        return  # their error is none of the value
     for end in ("ci_low", "ci_high"):
         function = exp.Anonymous(this=end, expressions=[item.node.unnest()])
         value = compile_expression(exp.Dot(this=exp.to_identifier("dp"), expression=function), scope.scope())
