@@ -171,7 +171,7 @@ class _Block:
         return [*conjuncts(self.select.args.get("where")), *known]
 
     def _shape(self, node: exp.Expr) -> Typed:
-        return group_keys([node], self.rows, self.planning).listed[0].typed
+        return group_keys([node], self.rows, self.planning, self._conditions()).listed[0].typed
 
     def _release(self, keys: Keys) -> tuple[dict[exp.Expr, Call], list[int]]:
         """The parts of one grouping set: the calls with their columns, and the numbers of the parts."""

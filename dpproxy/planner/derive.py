@@ -41,7 +41,7 @@ def derive(rows: Rows, select: exp.Select, alias: str, planning: Planning) -> Sc
     expressions: list[exp.Expr] = []
     fields: list[Field] = []
     for item in expanded(select, rows):
-        held, field = derived_field(item, rows, planning)
+        held, field = derived_field(item, rows, planning, conjuncts(select.args.get("where")))
         expressions.append(duck.named(held, field.column.name))
         fields.append(field)
     scan = derived_scan(rows, rows_select(rows, expressions), fields, alias, planning)
@@ -89,8 +89,10 @@ def derived_scan(
     )
 
 
-def derived_field(item: Item, rows: Rows, planning: Planning) -> tuple[exp.Expr, Field]:
-    """One entry of the SELECT list: what holds it, and the column it becomes."""
+def derived_field(
+    item: Item, rows: Rows, planning: Planning, conditions: Sequence[exp.Expr] = ()
+) -> tuple[exp.Expr, Field]:
+    """One entry of the SELECT list of rows that passed ``conditions``: what holds it, and the column it becomes."""
     node = item.node.unnest()
     if type(node) is exp.Column:
         field = rows.field(node)
@@ -103,7 +105,7 @@ def derived_field(item: Item, rows: Rows, planning: Planning) -> tuple[exp.Expr,
     column = Column(name, typed.type, not typed.nullable)
 
     def values(at: int | None) -> Values:
-        return key_of(node, rows, planning, at).values
+        return key_of(node, rows, planning, at, conditions).values
 
     return typed.sql, Computed(item.name, column, typed, values)
 

@@ -1,23 +1,31 @@
 """What a row expression is as a group key: a column's declared values, or what follows from them."""
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.derived import derived_key
 from dpproxy.analysis.keys import Key, Values
 from dpproxy.errors import Refusal
+from dpproxy.planner.narrowing import passing
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows
 
 
-def key_of(node: exp.Expr, rows: Rows, planning: Planning, at: int | None) -> Key:
-    """The key of a column or of an expression over columns. Raises PD003 where its values cannot be listed."""
+def key_of(
+    node: exp.Expr, rows: Rows, planning: Planning, at: int | None, conditions: Sequence[exp.Expr] = ()
+) -> Key:
+    """The key of a column or of an expression over columns. Raises PD003 where its values cannot be listed.
+
+    An expression is over the values that pass the ``conditions`` of WHERE about one column.
+    """
     if type(node) is exp.Column:
         return rows.field(node).key(at)
 
     def values(column: exp.Column) -> Values | None:
         try:
-            return rows.field(column).key(None).values
+            return passing(column, rows.field(column).key(None), conditions, planning)
         except Refusal:
             return None
 

@@ -39,13 +39,15 @@ PLANNED = 10_000
 _FIRST, _LAST = date(1, 1, 1), date(9999, 12, 31)
 
 
-def key_of(node: exp.Expr, rows: Rows, planning: Planning, at: int | None) -> Key:
+def key_of(
+    node: exp.Expr, rows: Rows, planning: Planning, at: int | None, conditions: Sequence[exp.Expr] = ()
+) -> Key:
     """The declared values of a key; whatever the data holds where they do not follow and a column is DISCOVERED.
 
     Raises a ``Refusal``.
     """
     try:
-        return derived.key_of(node, rows, planning, at)
+        return derived.key_of(node, rows, planning, at, conditions)
     except (BoundsMissing, Unsupported):
         if not any(_is_discovered(column, rows) for column in node.find_all(exp.Column)):
             raise

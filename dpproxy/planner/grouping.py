@@ -160,7 +160,7 @@ def group_keys(
 def _key(node: exp.Expr, rows: Rows, planning: Planning, conditions: Sequence[exp.Expr]) -> Key:
     """What is declared, or follows from it; where nothing does, what the statement itself lists."""
     try:
-        key = key_of(node, rows, planning, position(node))
+        key = key_of(node, rows, planning, position(node), conditions)
     except BoundsMissing:
         asked = asked_key(node, rows, planning, conditions)
         if asked is None:

@@ -9,7 +9,7 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean
 from dpproxy.analysis.image import holding, input_of
-from dpproxy.analysis.keys import MOST_KEYS, Key
+from dpproxy.analysis.keys import MOST_KEYS, Key, Value
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import Refusal, Unsupported
@@ -41,6 +41,24 @@ def narrowed(
             touched = [0]
         sets = _kept(sql, by_node, sets, touched[0])
     return by_node, sets
+
+
+def passing(
+    column: exp.Column, key: Key, conditions: Sequence[exp.Expr], planning: Planning
+) -> tuple[Value, ...]:
+    """The values of a column that pass the conditions about it alone.
+
+    One that NULL passes says nothing, unless NULL is listed: what is computed from a NULL may equal any other key.
+    """
+    values: tuple[Value, ...] = key.values
+    for condition in conditions:
+        found = _over_keys(condition, {column: (0, key)}, planning)
+        if found is None:
+            continue
+        kept = holding(found[0], (("b0", input_of(key.typed, (*values, None))),))
+        if None in key.values or not kept[-1]:
+            values = tuple(v for v, holds in zip(values, kept, strict=False) if holds)
+    return values
 
 
 def _over_keys(condition: exp.Expr, by_node: ByNode, planning: Planning) -> tuple[str, set[int]] | None:

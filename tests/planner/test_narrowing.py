@@ -39,12 +39,28 @@ def keys(world: World, sql: str, options: dict[str, str] | None = None) -> set[t
         ("age", "age > 99", set()),
         ("sex, town", "town = 'Oslo' AND sex <> 'm'", {("f", "Oslo")}),
         ("extract(year FROM born)", "extract(year FROM born) > 2000", {(2001,), (2002,)}),
-        ("extract(year FROM born)", "born > DATE '2001-01-01'", {(2000,), (2001,), (2002,)}),
+        ("extract(year FROM born)", "born > DATE '2001-01-01'", {(2001,), (2002,)}),
+        (
+            "extract(year FROM born)",
+            "born > DATE '2001-01-01' AND born < DATE '2002-01-01' AND age = 3",
+            {(2001,)},
+        ),
+        ("extract(year FROM born)", "born > DATE '2001-01-01' OR age = 3", {(2000,), (2001,), (2002,)}),
+        ("extract(year FROM born)", "born > DATE '2003-01-01'", set()),
+        ("age / 5 + extract(year FROM born)", "age < 5 AND born < DATE '2001-01-01'", {(2000,)}),
+        ("CASE WHEN age > 4 THEN 1 ELSE 0 END", "age > 4 OR age IS NULL", {(0,), (1,)}),
+        ("CASE WHEN age > 4 THEN 1 ELSE 0 END", "age > 4", {(1,)}),
+        ("CASE WHEN sex = 'f' THEN 1 ELSE 0 END", "sex IS NULL", {(0,)}),
         ("age / 5", "age / 5 = 1", {(1,)}),
     ],
 )
 def test_the_keys_that_are_left(narrow: World, group: str, where: str, expected: set[tuple[object, ...]]):
     assert keys(narrow, f"SELECT count(*) FROM people WHERE {where} GROUP BY {group}") == expected
+
+
+def test_a_condition_inside_a_subquery_narrows_what_is_computed_there(narrow: World):
+    inner = "SELECT extract(year FROM born) AS y FROM people WHERE born BETWEEN DATE '2001-01-01' AND DATE '2001-12-31'"
+    assert keys(narrow, f"SELECT y, count(*) FROM ({inner}) AS p GROUP BY y") == {(2001,)}
 
 
 def test_a_condition_on_two_keys_is_one_on_their_pairs(narrow: World):
@@ -70,3 +86,11 @@ def test_conditions_of_a_subquery_narrow_the_keys_around_it(narrow: World):
     inner = "SELECT sex AS s, age FROM people WHERE sex = 'm'"
     assert keys(narrow, f"SELECT s, count(*) FROM ({inner}) AS q GROUP BY s") == {("m",)}
     assert len(keys(narrow, f"SELECT s, count(*) FROM ({inner}) AS q (s, a) GROUP BY s")) == 3
+
+
+def test_a_narrowed_key_has_one_type_in_every_grouping_set(narrow: World):
+    where = "WHERE age IN (2, 4)"
+    plan = plan_of(
+        narrow, f"SELECT age * 0.5::float8 AS h, sex, count(*) FROM people {where} GROUP BY CUBE (1, 2)"
+    )
+    assert [sorted(len(s.rows) for s in part.keys) for part in plan.parts] == [[2, 3], [2], [3], []]
