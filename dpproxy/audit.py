@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpproxy.display import render
 from dpproxy.errors import StartupError
-from dpproxy.twins import MECHANISMS, STATEMENTS, twins
+from dpproxy.twins import DELTA, MECHANISMS, STATEMENTS, twins
 from udfs.audit import SURE, audit
 
 FEATURES: Final = ("value", "noise size", "low bits", "together", "seconds")
@@ -42,6 +42,11 @@ class Question:
 
     sql: str
     mechanism: str | None = None
+
+    @property
+    def delta(self) -> float:
+        """What may be given away beside epsilon."""
+        return DELTA if self.mechanism == "gaussian" else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +138,7 @@ def audited(
                 if time.monotonic() > told + PAUSE:
                     told = time.monotonic()
                     tell(f"{number} of {len(questions)}, run {done + 1} of {runs}: {question.sql}")
-        line = Line(question, _bounds(sides, confidence), float(epsilon))
+        line = Line(question, _bounds(sides, confidence, question.delta), float(epsilon))
         tell(f"{number} of {len(questions)} done: {question.sql}: {max(line.bounds.values()):.2f}")
         yield line
 
@@ -143,9 +148,11 @@ def _settle(connection: Connection, question: Question) -> None:
     connection.execute("SET dp.notices = off")
     if question.mechanism is not None:
         connection.execute(f"SET dp.mechanism = '{question.mechanism}'".encode())
+    if question.delta:
+        connection.execute(f"SET dp.delta = '{question.delta}'".encode())
 
 
-def _bounds(sides: Sequence[_Side], confidence: float) -> dict[str, float]:
+def _bounds(sides: Sequence[_Side], confidence: float, delta: float) -> dict[str, float]:
     """The largest bound of each feature."""
     shapes = {(len(rows), len(row)) for side in sides for rows in side.runs for row in rows or [[]]}
     if len(shapes) != 1 or (0, 0) in shapes:
@@ -157,7 +164,7 @@ def _bounds(sides: Sequence[_Side], confidence: float) -> dict[str, float]:
     if not noisy.any():
         raise AuditFailed("no number in the answers varies from run to run")
     seconds = sides[0].seconds, sides[1].seconds
-    found = audit(left[:, :, noisy], right[:, :, noisy], seconds=seconds, confidence=confidence)
+    found = audit(left[:, :, noisy], right[:, :, noisy], seconds=seconds, confidence=confidence, delta=delta)
     return {
         feature: max(one.bound for one in found if one.feature == feature)
         for feature in FEATURES

@@ -56,6 +56,7 @@ class Release:
             **LOCKED,
             "threads": str(threads),
             "memory_limit": MEMORY,
+            "temp_directory": "",  # exact values are never written to a disk
         }
         self._connection = duckdb.connect(":memory:", config=config)
         udfs.register(self._connection, self._pool)

@@ -185,3 +185,8 @@ def test_keys_alone_need_no_draw(release: Release):
     )
     asked = plan("SELECT k0 FROM r0 ORDER BY o", part)
     assert release.answer(asked, [(part, release.zeros(part))]) == [(3,), (1,)]
+
+
+def test_nothing_is_written_to_a_disk(release: Release):
+    [(place,)] = release._connection.execute("SELECT current_setting('temp_directory')").fetchall()
+    assert not place
