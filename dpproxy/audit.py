@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpproxy.display import render
 from dpproxy.errors import StartupError
-from dpproxy.twins import DELTA, MECHANISMS, STATEMENTS, twins
+from dpproxy.twins import ADDITIVE, DELTA, MECHANISMS, ORDERED, twins
 from udfs.audit import SURE, audit
 
 FEATURES: Final = ("value", "noise size", "low bits", "together", "seconds")
@@ -108,7 +108,8 @@ def run(
         if not urls:
             tell("starting two proxies")
             urls = stack.enter_context(twins())
-            questions = [Question(sql, one) for one in MECHANISMS for sql in statements or STATEMENTS]
+            questions = [Question(sql, one) for one in MECHANISMS for sql in statements or ADDITIVE]
+            questions += [] if statements else [Question(sql) for sql in ORDERED]
         try:
             lines = list(audited(urls, questions, epsilon, runs, tell))
         except psycopg.Error as error:

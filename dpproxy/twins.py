@@ -35,18 +35,21 @@ _OF_ROWS: Final = (
     "covar_pop(x, y), covar_samp(x, y), corr(x, y)",
     "regr_slope(y, money), regr_intercept(y, money), regr_r2(y, money)",
     "regr_count(x, money), regr_avgx(x, money), regr_avgy(x, money)",
-    "min(x)",
-    "max(y)",
-    "median(x)",
-    "percentile_cont(0.9) WITHIN GROUP (ORDER BY y)",
 )
-_OF_PEOPLE: Final = ("count(*)", "count(*), sum(x)", "max(x)")
-STATEMENTS: Final = tuple(
-    f"SELECT {aggregates} FROM {table} GROUP BY k ORDER BY k"  # noqa: S608 - constants
-    for table, asked in (("t", _OF_ROWS), ("visits", _OF_PEOPLE))
-    for aggregates in asked
-)
-"""Every aggregate, alone and with others; and some of people who have more rows than are kept of each."""
+_ORDERED: Final = ("min(x)", "max(y)", "median(x)", "percentile_cont(0.9) WITHIN GROUP (ORDER BY y)")
+_OF_PEOPLE: Final = ("count(*)", "count(*), sum(x)")
+
+
+def _asked(table: str, aggregates: str) -> str:
+    return f"SELECT {aggregates} FROM {table} GROUP BY k ORDER BY k"  # noqa: S608 - constants
+
+
+ADDITIVE: Final = (*(_asked("t", a) for a in _OF_ROWS), *(_asked("visits", a) for a in _OF_PEOPLE))
+"""What is answered by adding noise: every aggregate, alone and with others; and some of people who have more rows than
+are kept of each."""
+ORDERED: Final = (*(_asked("t", a) for a in _ORDERED), _asked("visits", "max(x)"))
+"""What is chosen, whatever dp.mechanism says."""
+STATEMENTS: Final = ADDITIVE + ORDERED
 MECHANISMS: Final = ("staircase", "laplace", "gaussian")
 """Every value of dp.mechanism but auto."""
 DELTA: Final = 1e-6
