@@ -1,6 +1,11 @@
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The machine may be busy, and the time of one example proves nothing.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
