@@ -1,0 +1,1 @@
+"""Methods of anonymisation over integer tables: nothing here knows SQL, policies or ledgers."""
