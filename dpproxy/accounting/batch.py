@@ -1,6 +1,5 @@
 """One open transaction of the ledger: limits are checked and entries appended here, and nowhere else."""
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import ROUND_FLOOR
@@ -39,7 +38,7 @@ class Batch:
         kept: bytes of released answers stored.
     """
 
-    def __init__(self, connection: sqlite3.Connection, seals: Seals, head: Head, now: int) -> None:
+    def __init__(self, connection: book.Connection, seals: Seals, head: Head, now: int) -> None:
         self.connection = connection
         self.seals = seals
         self.head = head
@@ -73,7 +72,7 @@ class Batch:
         """Store what was released under the charge ``origin``; the first of two stays."""
         mac = self.seals.release(origin, key, nano, payload)
         self.connection.execute(
-            "INSERT OR IGNORE INTO release (origin, key, nano, payload, mac) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO release (origin, key, nano, payload, mac) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             (origin, key, nano, payload, mac),
         )
         self.kept += len(payload)

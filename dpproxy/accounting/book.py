@@ -1,9 +1,13 @@
-"""The ledger's rows, read and written through a connection that somebody else opened and will commit."""
+"""The ledger's rows, read and written through a connection that somebody else opened and will commit.
 
-import sqlite3
-from collections.abc import Iterator
+Every statement here is read alike by SQLite and by PostgreSQL: ``?`` for a value, "only" and "window" in quotes, the
+columns of a conflict named.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import groupby
+from typing import Any, Protocol
 
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.model import Account, Cost, Entry, Posting, account_of, key_of
@@ -12,11 +16,28 @@ _ENTRY = (
     "sequence, kind, at, who, statement, policy_version, data_version, mechanism, nano, delta, rho, release, "
     "origin, label, note, mac"
 )
-_DEBIT = "kind, name, member, block, window, limit_nano, nano, delta, rho"
-_KEY = "kind = ? AND name = ? AND member = ? AND block = ? AND window = ?"
+_DEBIT = 'kind, name, member, block, "window", limit_nano, nano, delta, rho'
+_ACCOUNT = 'kind, name, member, block, "window"'
+_KEY = 'kind = ? AND name = ? AND member = ? AND block = ? AND "window" = ?'
 
 
-def read_head(connection: sqlite3.Connection, seals: Seals) -> Head:
+class Result(Iterable[tuple[Any, ...]], Protocol):
+    """Rows of one statement."""
+
+    def fetchone(self) -> Any: ...  # noqa: ANN401 - a tuple or None
+
+    def fetchall(self) -> list[Any]: ...
+
+
+class Connection(Protocol):
+    """What is used of a connection to either database."""
+
+    def execute(self, sql: str, values: Sequence[object] = (), /) -> Result: ...
+
+    def executemany(self, sql: str, values: Iterable[Sequence[object]], /) -> object: ...
+
+
+def read_head(connection: Connection, seals: Seals) -> Head:
     """The head, its seal checked."""
     row = connection.execute("SELECT format, ledger, sequence, at, mac, seal FROM head").fetchone()
     if row is None:
@@ -28,36 +49,35 @@ def read_head(connection: sqlite3.Connection, seals: Seals) -> Head:
     return head
 
 
-def write_head(connection: sqlite3.Connection, seals: Seals, head: Head) -> None:
+def write_head(connection: Connection, seals: Seals, head: Head) -> None:
     """Move the head, sealed anew."""
     connection.execute(
-        "INSERT OR REPLACE INTO head (only, format, ledger, sequence, at, mac, seal) "
-        "VALUES (1, ?, ?, ?, ?, ?, ?)",
+        'INSERT INTO head ("only", format, ledger, sequence, at, mac, seal) VALUES (1, ?, ?, ?, ?, ?, ?) '
+        'ON CONFLICT ("only") DO UPDATE SET format = excluded.format, ledger = excluded.ledger, '
+        "sequence = excluded.sequence, at = excluded.at, mac = excluded.mac, seal = excluded.seal",
         (head.format, head.ledger, head.sequence, head.at, head.mac, seals.head(head)),
     )
 
 
-def read_mac(connection: sqlite3.Connection, sequence: int) -> bytes | None:
+def read_mac(connection: Connection, sequence: int) -> bytes | None:
     """The mac of one entry."""
     row = connection.execute("SELECT mac FROM entry WHERE sequence = ?", (sequence,)).fetchone()
     return None if row is None else bytes(row[0])
 
 
-def read_spent(connection: sqlite3.Connection, account: Account) -> Cost:
+def read_spent(connection: Connection, account: Account) -> Cost:
     """What an account has paid so far."""
     row = connection.execute(f"SELECT nano, delta FROM account WHERE {_KEY}", key_of(account)).fetchone()  # noqa: S608
     return Cost() if row is None else Cost(int(row[0]), Fraction(row[1]))
 
 
-def read_payers(connection: sqlite3.Connection, origin: int) -> frozenset[Account]:
+def read_payers(connection: Connection, origin: int) -> frozenset[Account]:
     """The accounts debited for the release of the charge ``origin``."""
-    rows = connection.execute(
-        "SELECT kind, name, member, block, window FROM debit WHERE origin = ?", (origin,)
-    )
+    rows = connection.execute(f"SELECT {_ACCOUNT} FROM debit WHERE origin = ?", (origin,))  # noqa: S608
     return frozenset(account_of(row) for row in rows)
 
 
-def append(connection: sqlite3.Connection, entry: Entry, mac: bytes) -> None:
+def append(connection: Connection, entry: Entry, mac: bytes) -> None:
     """Add an entry with its debits, and the debits to their accounts."""
     connection.execute(
         f"INSERT INTO entry ({_ENTRY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
@@ -77,8 +97,8 @@ def append(connection: sqlite3.Connection, entry: Entry, mac: bytes) -> None:
     )
     totals = [read_spent(connection, p.account) + Cost(p.nano, Fraction(p.delta)) for p in entry.postings]
     connection.executemany(
-        "INSERT INTO account (kind, name, member, block, window, nano, delta) VALUES (?, ?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT DO UPDATE SET nano = excluded.nano, delta = excluded.delta",
+        f"INSERT INTO account ({_ACCOUNT}, nano, delta) VALUES (?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
+        f"ON CONFLICT ({_ACCOUNT}) DO UPDATE SET nano = excluded.nano, delta = excluded.delta",
         [
             (*key_of(p.account), total.nano, str(total.delta))
             for p, total in zip(entry.postings, totals, strict=True)
@@ -86,13 +106,13 @@ def append(connection: sqlite3.Connection, entry: Entry, mac: bytes) -> None:
     )
 
 
-def read_entry(connection: sqlite3.Connection, sequence: int) -> Entry | None:
+def read_entry(connection: Connection, sequence: int) -> Entry | None:
     """One entry."""
     return next((entry for entry, _ in read_entries(connection, "WHERE e.sequence = ?", (sequence,))), None)
 
 
 def read_entries(
-    connection: sqlite3.Connection, where: str = "", values: tuple[object, ...] = ()
+    connection: Connection, where: str = "", values: tuple[object, ...] = ()
 ) -> Iterator[tuple[Entry, bytes]]:
     """Entries in order, each with its mac; ``where`` is a clause over the entry ``e``, of our own making."""
     columns = ", ".join(f"e.{name}" for name in _ENTRY.split(", "))
