@@ -38,6 +38,8 @@ _GUARD: Final = _FAR + WORD
 """The most halvings of one score, since a single step is worth 64 of them at most."""
 _CLIMB: Final = FIRST_PRECISION + _GUARD
 _ROOM: Final = 62
+_TRIES: Final = 4
+"""Proposals made at once for a choice whose first was not kept: a round costs more than what it holds."""
 _POWERS: Final = np.array([1 << k for k in range(63)], dtype=np.int64)
 
 
@@ -238,14 +240,15 @@ class Lists:
         cells, points = np.zeros((2, lists.size), dtype=np.int64)
         ends = np.append(self.starts[1:], self._sums.size - 1)
         first, sizes = self._sums[self.starts], self._sums[ends] - self._sums[self.starts]
-        pending = np.arange(lists.size)
+        pending, tries = np.arange(lists.size), 1
         while pending.size:
-            chosen = lists[pending]
+            chosen = np.repeat(lists[pending], tries)
             target = first[chosen] + below(sizes[chosen].view(np.uint64), words)
             cell = np.searchsorted(self._sums, target, side="right") - 1
             point, kept = self._keep(cell, words)
-            cells[pending], points[pending] = cell, point
-            pending = pending[~kept]
+            taken = kept.reshape(-1, tries).argmax(axis=1) + np.arange(0, kept.size, tries)
+            cells[pending], points[pending] = cell[taken], point[taken]
+            pending, tries = pending[~kept[taken]], _TRIES
         return cells, points
 
     def _keep(self, cells: Int64, words: Words) -> tuple[Int64, NDArray[np.bool_]]:
