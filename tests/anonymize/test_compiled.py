@@ -4,12 +4,13 @@ import subprocess
 import sys
 
 import numba
+import numpy as np
 import pytest
 
 from dpproxy.anonymize.compiled import compiled
 
 
-def total(numbers):
+def total(numbers: np.ndarray) -> float:
     result = 0.0
     for number in numbers:
         result += number
@@ -17,8 +18,6 @@ def total(numbers):
 
 
 def test_a_compiled_loop_adds_in_the_order_written():
-    import numpy as np
-
     numbers = np.array([1e16, 1.0, -1e16, 1.0])
     assert compiled(total)(numbers) == total(numbers)
 
@@ -26,14 +25,12 @@ def test_a_compiled_loop_adds_in_the_order_written():
 def test_where_nothing_can_be_kept_it_is_compiled_anyway(monkeypatch: pytest.MonkeyPatch):
     real = numba.njit
 
-    def nowhere(*, cache: bool = False, nogil: bool):
+    def nowhere(*, cache: bool = False, nogil: bool) -> object:
         if cache:
             raise RuntimeError("cannot cache function: no locator available")
         return real(nogil=nogil)
 
     monkeypatch.setattr(numba, "njit", nowhere)
-    import numpy as np
-
     assert compiled(total)(np.ones(3)) == 3
 
 
