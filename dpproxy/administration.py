@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import NANO, Account, Cost, Debit, format_epsilon, nano_limit
-from dpproxy.errors import BoundsMissing, InvalidParameter, NotGranted, Refusal
+from dpproxy.errors import BoundsMissing, InvalidParameter, NotGranted, Refusal, Unsupported
 from dpproxy.pgtypes import Column, Schema
 from dpproxy.plan import Answer, Caller, Notice
 from dpproxy.planner.access import Context, Facts
@@ -17,7 +17,19 @@ from dpproxy.policy.dump import alter_table
 from dpproxy.policy.model import Policy, Scalar, TablePolicy
 from dpproxy.policy.parser import parse
 from dpproxy.policy.show import Listed, show_budgets, show_grants, show_policy
-from dpproxy.policy.statements import Amount, GrantSelect, Listing, Name, Show, Statement, Suggest
+from dpproxy.policy.statements import (
+    Amount,
+    CreateView,
+    DropView,
+    GrantSelect,
+    Listing,
+    Name,
+    RefreshView,
+    Show,
+    Statement,
+    Suggest,
+    VerifyViews,
+)
 from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.suggest import SUGGESTED, suggest
 from dpproxy.policy.suggest_column import between
@@ -40,7 +52,12 @@ def read(sql: str, caller: Caller) -> Statement:
             hint="SELECT * FROM dp.budgets; shows what you may spend.",
             position=0,
         )
-    return parse(sql)
+    statement = parse(sql)
+    if isinstance(statement, CreateView | DropView | RefreshView | VerifyViews) or (
+        isinstance(statement, Show) and statement.listing is Listing.VIEWS
+    ):
+        raise Unsupported("protected views are not supported yet", position=0)
+    return statement
 
 
 def columns(statement: Statement, policy: Policy) -> tuple[Column, ...] | None:
@@ -176,6 +193,8 @@ def _list(statement: Show, policy: Policy, spent: Mapping[str, tuple[Fraction, F
             return show_policy(policy, statement.table)
         case Listing.GRANTS:
             return show_grants(policy)
+        case Listing.VIEWS:
+            raise AssertionError("listed where they are built")
 
 
 def _tag(sql: str) -> str:

@@ -6,8 +6,9 @@ from typing import assert_never
 from dpproxy.pgtypes import Schema
 from dpproxy.policy.apply_budget import change_budget, change_grant
 from dpproxy.policy.apply_column import change_column
-from dpproxy.policy.apply_reference import change_composite
+from dpproxy.policy.apply_reference import change_composite, change_taxonomy
 from dpproxy.policy.apply_table import change_table
+from dpproxy.policy.apply_view import change_view
 from dpproxy.policy.model import Policy
 from dpproxy.policy.statements import (
     AdvanceDataVersion,
@@ -17,6 +18,8 @@ from dpproxy.policy.statements import (
     CompositeChange,
     GrantChange,
     TableChange,
+    TaxonomyChange,
+    ViewChange,
 )
 from dpproxy.policy.units import unit_table
 
@@ -46,4 +49,13 @@ def apply(policy: Policy, change: Change, schema: Schema | None) -> Policy:
         return change_grant(policy, change, schema)
     if isinstance(change, AdvanceDataVersion):
         return replace(policy, data_version=policy.data_version + 1)
+    return _of_views(policy, change, schema)
+
+
+def _of_views(policy: Policy, change: TaxonomyChange | ViewChange, schema: Schema | None) -> Policy:
+    """Taxonomies and protected views."""
+    if isinstance(change, TaxonomyChange):
+        return change_taxonomy(policy, change, schema)
+    if isinstance(change, ViewChange):
+        return change_view(policy, change, schema)
     assert_never(change)

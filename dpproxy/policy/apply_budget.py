@@ -49,7 +49,7 @@ def change_grant(policy: Policy, change: GrantChange, schema: Schema | None) -> 
     """The policy with privileges given or taken; grants stay sorted by table and role."""
     grants = {(grant.table, grant.role): grant for grant in policy.grants}
     for name in change.tables:
-        check_relation(name, schema)
+        check_relation(name, policy, schema)
     match change:
         case GrantSelect():
             if change.budget is not None:
@@ -112,6 +112,13 @@ def _known(policy: Policy, budget: Name) -> None:
 
 
 def _unused(policy: Policy, budget: Name) -> None:
+    charged = next((view for view in policy.views.values() if view.option("charge") == budget.text), None)
+    if charged is not None:
+        raise DependentObjects(
+            f'budget "{budget.text}" pays for protected view "{charged.name}"',
+            hint="First DROP PROTECTED VIEW ...; SHOW PRIVACY VIEWS lists what depends on it.",
+            position=budget.position,
+        )
     user = next((grant for grant in policy.grants if grant.budget == budget.text), None)
     if user is not None:
         raise DependentObjects(

@@ -5,7 +5,7 @@ from typing import assert_never
 
 from dpproxy.errors import InvalidParameter, TypeMismatch
 from dpproxy.pgtypes import Column, Schema
-from dpproxy.policy.apply_reference import column_reference, discovered
+from dpproxy.policy.apply_reference import column_reference, discovered, taxonomic
 from dpproxy.policy.fitting import fit
 from dpproxy.policy.lookup import table_column, table_policy
 from dpproxy.policy.model import Between, ColumnPolicy, Members, Policy, Scalar
@@ -18,6 +18,7 @@ from dpproxy.policy.statements import (
     SetDiscovered,
     SetMembers,
     SetReferences,
+    SetTaxonomy,
 )
 
 MOST_MEMBERS = 100_000
@@ -35,6 +36,8 @@ def change_column(policy: Policy, change: ColumnChange, schema: Schema | None) -
             after = replace(before, domain=_members(change, column))
         case SetReferences():
             after = replace(before, domain=column_reference(policy, change, column, schema))
+        case SetTaxonomy():
+            after = replace(before, domain=taxonomic(policy, change, column, schema))
         case SetDiscovered():
             after = replace(before, domain=discovered(change, column))
         case SetColumnHidden():

@@ -1,4 +1,4 @@
-"""Domains that refer to a public table, of one column or of several together, and domains nobody can list.
+"""Domains that refer to a public table, of one column or of several together, and domains nobody can list; taxonomies.
 
 The table has to be public when it is referred to. Where it is public no longer, ``usable`` leaves the domain out.
 """
@@ -7,17 +7,30 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from dpproxy.errors import InvalidParameter, TypeMismatch
+from dpproxy.errors import DependentObjects, InvalidParameter, TypeMismatch, UndefinedObject
 from dpproxy.pgtypes import BOOL, DATE, INTEGERS, NUMERIC, TEXTS, TIMESTAMP, TIMESTAMPTZ, Column, Schema
 from dpproxy.policy.lookup import table_column, table_policy
-from dpproxy.policy.model import Composite, Discovered, Exposure, Policy, References
+from dpproxy.policy.model import (
+    Composite,
+    Discovered,
+    Exposure,
+    Policy,
+    References,
+    TablePolicy,
+    Taxonomic,
+    Taxonomy,
+)
 from dpproxy.policy.statements import (
     CompositeChange,
+    CreateTaxonomy,
+    DropTaxonomy,
     Name,
     SetComposite,
     SetCompositeHidden,
     SetDiscovered,
     SetReferences,
+    SetTaxonomy,
+    TaxonomyChange,
 )
 
 _DISCOVERABLE = INTEGERS | TEXTS | {DATE.oid, TIMESTAMP.oid, TIMESTAMPTZ.oid}
@@ -33,6 +46,67 @@ def column_reference(
     _public(policy, target, schema)
     _identical(change.column, column, table_column(target, referenced, schema))
     return References(target.text, referenced.text)
+
+
+def taxonomic(policy: Policy, change: SetTaxonomy, column: Column | None, schema: Schema | None) -> Taxonomic:
+    """The domain of a column that holds concepts. Raises a ``Refusal`` where taxonomy or column do not fit."""
+    found = _known(policy, change.taxonomy)
+    target, code = Name(found.table, change.taxonomy.position), Name(found.code, change.taxonomy.position)
+    _public(policy, target, schema)
+    _identical(change.column, column, table_column(target, code, schema))
+    return Taxonomic(found.table, found.code, found.name)
+
+
+def change_taxonomy(policy: Policy, change: TaxonomyChange, schema: Schema | None) -> Policy:
+    """The policy with a taxonomy created, replaced or dropped; columns follow one that is replaced."""
+    match change:
+        case CreateTaxonomy():
+            _public(policy, change.table, schema)
+            code = table_column(change.table, change.code, schema)
+            _identical(change.parent, table_column(change.table, change.parent, schema), code)
+            found = Taxonomy(change.name.text, change.table.text, change.code.text, change.parent.text)
+            tables = {name: _following(table, found) for name, table in policy.tables.items()}
+            return replace(policy, tables=tables, taxonomies={**policy.taxonomies, found.name: found})
+        case DropTaxonomy():
+            _known(policy, change.name)
+            _unused(policy, change.name)
+            kept = {name: one for name, one in policy.taxonomies.items() if name != change.name.text}
+            return replace(policy, taxonomies=kept)
+        case _:
+            assert_never(change)
+
+
+def _following(table: TablePolicy, taxonomy: Taxonomy) -> TablePolicy:
+    domain = Taxonomic(taxonomy.table, taxonomy.code, taxonomy.name)
+    columns = {
+        name: replace(column, domain=domain)
+        if isinstance(column.domain, Taxonomic) and column.domain.taxonomy == taxonomy.name
+        else column
+        for name, column in table.columns.items()
+    }
+    return table if columns == table.columns else replace(table, columns=columns)
+
+
+def _known(policy: Policy, name: Name) -> Taxonomy:
+    found = policy.taxonomies.get(name.text)
+    if found is None:
+        raise UndefinedObject(
+            f'taxonomy "{name.text}" does not exist',
+            hint="First CREATE PRIVACY TAXONOMY ... ON <public table> (<code>, <parent>);",
+            position=name.position,
+        )
+    return found
+
+
+def _unused(policy: Policy, name: Name) -> None:
+    for table in policy.tables.values():
+        for column, declared in table.columns.items():
+            if isinstance(declared.domain, Taxonomic) and declared.domain.taxonomy == name.text:
+                raise DependentObjects(
+                    f'taxonomy "{name.text}" is the domain of column "{column}" of table "{table.name}"',
+                    hint="First declare another domain, or ALTER COLUMN ... SET PRIVACY HIDDEN.",
+                    position=name.position,
+                )
 
 
 def discovered(change: SetDiscovered, column: Column | None) -> Discovered:

@@ -28,6 +28,7 @@ class Cursor:
     """The tokens of one statement and the one to read next."""
 
     def __init__(self, sql: str) -> None:
+        self._sql = sql
         self._tokens = list(tokens(sql))
         self._at = 0
         self._tried: list[str] = []
@@ -155,6 +156,16 @@ class Cursor:
         while self.accept_symbol(","):
             items.append(read('","'))
         return tuple(items)
+
+    def rest(self) -> tuple[str, int]:
+        """The text from the next token to the end, read, without semicolons behind it; and where it starts."""
+        start, last = self.token.position, self._tokens[-1].position
+        for token in reversed(self._tokens[:-1]):
+            if token.kind is not Kind.SYMBOL or token.text != ";":
+                break
+            last = token.position
+        self._read(len(self._tokens) - 1 - self._at)
+        return self._sql[start:last].strip(), start
 
     def end(self, after: str) -> None:
         """Refuse anything more than semicolons."""

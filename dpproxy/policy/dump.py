@@ -19,10 +19,14 @@ from dpproxy.policy.model import (
     Exposure,
     Grant,
     Members,
+    OptionValue,
     Policy,
+    ProtectedView,
     References,
     Scalar,
     TablePolicy,
+    Taxonomic,
+    Taxonomy,
     Unit,
 )
 
@@ -30,7 +34,7 @@ _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 def dump(policy: Policy) -> list[str]:
-    """Statements without semicolons: budgets, then each table with its columns, then grants; by name.
+    """Statements without semicolons: budgets, each table with its columns, taxonomies, views, grants; by name.
 
     What refers to a public table stands after the tables, which are public by then.
     """
@@ -38,7 +42,9 @@ def dump(policy: Policy) -> list[str]:
     return [
         *(_budget(policy.budgets[name]) for name in sorted(policy.budgets)),
         *(alter_table(table.name, column, text) for table in tables for column, text in _own(table)),
+        *(_taxonomy(policy.taxonomies[name]) for name in sorted(policy.taxonomies)),
         *(statement for table in tables for statement in references(table)),
+        *(protected_view(policy.views[name]) for name in sorted(policy.views)),
         *(_grant(grant) for grant in sorted(policy.grants, key=lambda g: (g.table, g.role))),
     ]
 
@@ -71,7 +77,7 @@ def _referring(table: TablePolicy) -> Iterator[tuple[str | None, str]]:
     for name in sorted(table.columns):
         domain = table.columns[name].domain
         if isinstance(domain, References):
-            yield name, f"DOMAIN {_domain(domain)}"
+            yield name, f"DOMAIN {domain_text(domain)}"
     for one in table.composites:
         target = target_of(one.table, one.referenced)
         yield None, f"DOMAIN ({_names(one.columns)}) {target}"
@@ -182,17 +188,20 @@ def _column(column: ColumnPolicy) -> Iterator[str]:
     if column == ColumnPolicy():
         yield "HIDDEN"
     if column.domain is not None and not isinstance(column.domain, References):
-        yield f"DOMAIN {_domain(column.domain)}"
+        yield f"DOMAIN {domain_text(column.domain)}"
     if column.column_class is not None:
         yield f"CLASS {column.column_class.value}"
 
 
-def _domain(domain: Domain) -> str:
+def domain_text(domain: Domain) -> str:
+    """What stands after DOMAIN."""
     match domain:
         case Between(low, high, outside):
             return f"BETWEEN {constant(low)} AND {constant(high)} OUTSIDE {outside.value}"
         case Members(values):
             return f"IN ({', '.join(map(constant, values))})"
+        case Taxonomic():
+            return f"TAXONOMY {identifier(domain.taxonomy)}"
         case References(table, column):
             return target_of(table, [column])
         case Discovered():
@@ -204,3 +213,24 @@ def _domain(domain: Domain) -> str:
 def _grant(grant: Grant) -> str:
     paid = "" if grant.budget is None else f" WITH PRIVACY BUDGET {identifier(grant.budget)}"
     return f"GRANT SELECT ON {identifier(grant.table)} TO {identifier(grant.role)}{paid}"
+
+
+def _taxonomy(taxonomy: Taxonomy) -> str:
+    columns = _names([taxonomy.code, taxonomy.parent])
+    return f"CREATE PRIVACY TAXONOMY {identifier(taxonomy.name)} ON {identifier(taxonomy.table)} ({columns})"
+
+
+def protected_view(view: ProtectedView) -> str:
+    """The statement that declares a view: equal for equal definitions."""
+    options = ", ".join(f"{name} = {_option(value)}" for name, value in view.options)
+    return f"CREATE PROTECTED VIEW {identifier(view.name)} WITH ({options}) AS {view.query}"
+
+
+def _option(value: OptionValue) -> str:
+    match value:
+        case tuple():
+            return f"({', '.join(identifier(v) if isinstance(v, str) else decimal(v) for v in value)})"
+        case str():
+            return value if _PLAIN.fullmatch(value) else constant(value)
+        case _:
+            return decimal(value)

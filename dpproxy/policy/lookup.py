@@ -29,8 +29,10 @@ def table_policy(policy: Policy, table: Name, schema: Schema | None) -> TablePol
     return policy.tables.get(table.text, TablePolicy(table.text))
 
 
-def check_relation(relation: Name, schema: Schema | None) -> None:
+def check_relation(relation: Name, policy: Policy, schema: Schema | None) -> None:
     """See that a name is a table's or a view's. Raises ``UndefinedTable``."""
+    if relation.text in policy.views:
+        return
     if schema is not None and relation.text not in schema.tables and relation.text not in schema.views:
         raise UndefinedTable(
             f'table "{relation.text}" does not exist',
@@ -40,7 +42,10 @@ def check_relation(relation: Name, schema: Schema | None) -> None:
 
 
 def is_protected(policy: Policy, relation: str, schema: Schema | None) -> bool:
-    """Whether rows of a table, or of a table that a view reads, are somebody's."""
+    """Whether rows of a table, or of a table that a view reads, are somebody's; what was released is nobody's."""
+    view = policy.views.get(relation)
+    if view is not None:
+        return view.is_inside
     bases = (relation,) if schema is None else schema.bases(relation)
     return any(base in policy.tables and policy.tables[base].exposure is Exposure.PROTECTED for base in bases)
 

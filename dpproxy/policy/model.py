@@ -44,6 +44,13 @@ class References:
 
 
 @dataclass(frozen=True, slots=True)
+class Taxonomic(References):
+    """DOMAIN TAXONOMY t: the concepts of a taxonomy, which are the codes of its public table."""
+
+    taxonomy: str
+
+
+@dataclass(frozen=True, slots=True)
 class Discovered:
     """DOMAIN DISCOVERED: any value of the type; it bounds nothing, and keys need a threshold and a delta."""
 
@@ -62,6 +69,38 @@ class Composite:
     columns: tuple[str, ...]
     table: str
     referenced: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Taxonomy:
+    """Concepts and what each is a kind of: a row of the public table for each pair, no parent for the root."""
+
+    name: str
+    table: str
+    code: str
+    parent: str
+
+
+OptionValue = int | Fraction | str | tuple[str, ...] | tuple[Fraction, ...]
+"""What stands after = in WITH (...): words and texts are str, numbers int where whole, lists tuples."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectedView:
+    """A table to be made of a query by a method of anonymisation; ``options`` are sorted by name."""
+
+    name: str
+    options: tuple[tuple[str, OptionValue], ...]
+    query: str
+
+    def option(self, name: str) -> OptionValue | None:
+        """The value of an option, None where it is not given."""
+        return dict(self.options).get(name)
+
+    @property
+    def is_inside(self) -> bool:
+        """Its rows stay inside: questions about them are charged."""
+        return self.option("release") == "query"
 
 
 class ColumnClass(Enum):
@@ -168,3 +207,5 @@ class Policy:
     tables: dict[str, TablePolicy] = field(default_factory=dict)
     budgets: dict[str, Budget] = field(default_factory=dict)
     grants: tuple[Grant, ...] = ()
+    taxonomies: dict[str, Taxonomy] = field(default_factory=dict)
+    views: dict[str, ProtectedView] = field(default_factory=dict)

@@ -24,6 +24,7 @@ from dpproxy.policy.statements import (
     SetKey,
     SetMembers,
     SetReferences,
+    SetTaxonomy,
     TableChange,
 )
 
@@ -178,9 +179,8 @@ def _class(cursor: Cursor, table: Name, column: Name) -> SetColumnClass:
     return SetColumnClass(table, column, column_class)
 
 
-def _taxonomy(cursor: Cursor, _table: Name, _column: Name) -> NoReturn:
-    hint = "List the values: DOMAIN IN (...)."
-    cursor.unsupported("DOMAIN TAXONOMY", hint, cursor.before.position)
+def _taxonomy(cursor: Cursor, table: Name, column: Name) -> SetTaxonomy:
+    return SetTaxonomy(table, column, cursor.name("taxonomy", "TAXONOMY"))
 
 
 def _blocks(cursor: Cursor, _: Name) -> NoReturn:
@@ -202,7 +202,7 @@ _COLUMN: dict[str, Callable[[Cursor, Name, Name], ColumnChange]] = {
     "hidden": lambda _, table, column: SetColumnHidden(table, column),
     "class": _class,
 }
-_UNLISTED = frozenset({"class", "blocks", "taxonomy"})
+_UNLISTED = frozenset({"class", "blocks"})
 """Known, and refused with a hint: not among what a message offers."""
 
 _CLASSES = {

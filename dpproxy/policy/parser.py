@@ -1,19 +1,30 @@
 """The parser of privacy statements; what is not recognised here is refused, nothing is passed on.
 
-Grammar, apart from ALTER TABLE (parse_table): CREATE and DROP PRIVACY BUDGET, GRANT and REVOKE SELECT,
-ADVANCE PRIVACY DATA VERSION, SHOW PRIVACY, SUGGEST PRIVACY FOR.
+Grammar, apart from ALTER TABLE (parse_table) and protected views (parse_view): CREATE and DROP PRIVACY BUDGET, GRANT
+and REVOKE SELECT, ADVANCE PRIVACY DATA VERSION, SHOW PRIVACY, SUGGEST PRIVACY FOR.
 """
 
 from collections.abc import Callable
-from typing import NoReturn
 
 from dpproxy.policy.constants import amount
 from dpproxy.policy.cursor import Cursor
 from dpproxy.policy.parse_table import alter_table, clauses
+from dpproxy.policy.parse_view import (
+    create_taxonomy,
+    create_view,
+    drop_taxonomy,
+    drop_view,
+    refresh_view,
+    verify_views,
+)
 from dpproxy.policy.statements import (
     AdvanceDataVersion,
     CreateBudget,
+    CreateTaxonomy,
+    CreateView,
     DropBudget,
+    DropTaxonomy,
+    DropView,
     GrantSelect,
     Listing,
     Name,
@@ -35,16 +46,17 @@ def parse(sql: str) -> Statement:
     'visits'
     """
     cursor = Cursor(sql)
-    statement = cursor.choose(_STATEMENTS, None, _UNLISTED)(cursor)
+    statement = cursor.choose(_STATEMENTS, None)(cursor)
     cursor.end(cursor.before.shown)
     return statement
 
 
-def _create(cursor: Cursor) -> CreateBudget:
-    _no_views(cursor, "CREATE")
+def _create(cursor: Cursor) -> CreateBudget | CreateTaxonomy | CreateView:
+    if cursor.accept("protected"):
+        return create_view(cursor)
     cursor.expect("privacy", after="CREATE")
-    if cursor.at("taxonomy"):
-        cursor.unsupported("CREATE PRIVACY TAXONOMY")
+    if cursor.accept("taxonomy"):
+        return create_taxonomy(cursor)
     cursor.expect("budget", after="PRIVACY")
     name = cursor.name("budget", "BUDGET")
     cursor.expect("limit", "epsilon", after="the budget's name")
@@ -63,11 +75,12 @@ def _refresh(cursor: Cursor) -> None:
         cursor.expect("never", after="REFRESH")
 
 
-def _drop(cursor: Cursor) -> DropBudget:
-    _no_views(cursor, "DROP")
+def _drop(cursor: Cursor) -> DropBudget | DropTaxonomy | DropView:
+    if cursor.accept("protected"):
+        return drop_view(cursor)
     cursor.expect("privacy", after="DROP")
-    if cursor.at("taxonomy"):
-        cursor.unsupported("DROP PRIVACY TAXONOMY")
+    if cursor.accept("taxonomy"):
+        return drop_taxonomy(cursor)
     cursor.expect("budget", after="PRIVACY")
     return DropBudget(cursor.name("budget", "BUDGET"))
 
@@ -114,9 +127,8 @@ def _advance(cursor: Cursor) -> AdvanceDataVersion:
 def _show(cursor: Cursor) -> Show:
     position = cursor.before.position
     cursor.expect("privacy", after="SHOW")
-    for later in ("views", "audit"):
-        if cursor.at(later):
-            cursor.unsupported(f"SHOW PRIVACY {later.upper()}")
+    if cursor.at("audit"):
+        cursor.unsupported("SHOW PRIVACY AUDIT")
     listing = cursor.choose({one.value.lower(): one for one in Listing}, "SHOW PRIVACY")
     table = cursor.table("FOR") if listing is Listing.POLICY and cursor.accept("for") else None
     return Show(listing, table, position)
@@ -132,28 +144,12 @@ def _suggest(cursor: Cursor) -> Suggest:
     return Suggest(table, amount(cursor, "WITH EPSILON"), position)
 
 
-def _no_views(cursor: Cursor, verb: str) -> None:
-    """Refuse PROTECTED VIEW."""
-    if cursor.at("protected"):
-        cursor.unsupported(f"{verb} PROTECTED VIEW")
-
-
-def _later(construct: str) -> Callable[[Cursor], NoReturn]:
-    """A statement that is not there yet."""
-
-    def refuse(cursor: Cursor) -> NoReturn:
-        cursor.unsupported(construct, position=cursor.before.position)
-
-    return refuse
-
-
 _LIMITS: dict[tuple[str, ...], str] = {
     ("user", "limit", "epsilon"): "user_limit",
     ("session", "limit", "epsilon"): "session_limit",
     ("max", "epsilon"): "max_epsilon",
     ("default", "epsilon"): "default_epsilon",
 }
-_UNLISTED = frozenset({"refresh", "verify"})
 _STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
     "alter": alter_table,
     "create": _create,
@@ -163,6 +159,6 @@ _STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
     "advance": _advance,
     "show": _show,
     "suggest": _suggest,
-    "refresh": _later("REFRESH PROTECTED VIEW"),
-    "verify": _later("VERIFY PROTECTED VIEW"),
+    "refresh": refresh_view,
+    "verify": verify_views,
 }

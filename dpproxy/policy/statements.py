@@ -5,7 +5,7 @@ from datetime import date, datetime
 from enum import Enum
 from fractions import Fraction
 
-from dpproxy.policy.model import ColumnClass, Exposure, Outside
+from dpproxy.policy.model import ColumnClass, Exposure, OptionValue, Outside
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,15 @@ class SetReferences:
 
 
 @dataclass(frozen=True, slots=True)
+class SetTaxonomy:
+    """ALTER COLUMN ... SET PRIVACY DOMAIN TAXONOMY."""
+
+    table: Name
+    column: Name
+    taxonomy: Name
+
+
+@dataclass(frozen=True, slots=True)
 class SetDiscovered:
     """ALTER COLUMN ... SET PRIVACY DOMAIN DISCOVERED."""
 
@@ -199,12 +208,70 @@ class AdvanceDataVersion:
     position: int | None = field(default=None, compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class CreateTaxonomy:
+    """CREATE PRIVACY TAXONOMY name ON table (code, parent); one that exists is replaced."""
+
+    name: Name
+    table: Name
+    code: Name
+    parent: Name
+
+
+@dataclass(frozen=True, slots=True)
+class DropTaxonomy:
+    """DROP PRIVACY TAXONOMY."""
+
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One of WITH (...); ``position`` is that of the value."""
+
+    name: Name
+    value: OptionValue
+    position: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateView:
+    """CREATE PROTECTED VIEW ... WITH (...) AS query; ``offset`` is where the query starts."""
+
+    name: Name
+    options: tuple[Option, ...]
+    query: str
+    offset: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DropView:
+    """DROP PROTECTED VIEW."""
+
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshView:
+    """REFRESH PROTECTED VIEW: build it anew, and charge it anew."""
+
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyViews:
+    """VERIFY PROTECTED VIEW v, w."""
+
+    names: tuple[Name, ...]
+
+
 class Listing(Enum):
     """What SHOW PRIVACY lists."""
 
     BUDGETS = "BUDGETS"
     POLICY = "POLICY"
     GRANTS = "GRANTS"
+    VIEWS = "VIEWS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +294,22 @@ class Suggest:
 
 TableChange = SetKey | SetExposure | SetCeiling | SetExpectedRows
 CompositeChange = SetComposite | SetCompositeHidden
-ColumnChange = SetBetween | SetMembers | SetReferences | SetDiscovered | SetColumnHidden | SetColumnClass
+ColumnChange = (
+    SetBetween | SetMembers | SetReferences | SetTaxonomy | SetDiscovered | SetColumnHidden | SetColumnClass
+)
 BudgetChange = CreateBudget | DropBudget
 GrantChange = GrantSelect | RevokeSelect
-Change = TableChange | CompositeChange | ColumnChange | BudgetChange | GrantChange | AdvanceDataVersion
-Statement = Change | Show | Suggest
+TaxonomyChange = CreateTaxonomy | DropTaxonomy
+ViewChange = CreateView | DropView
+ViewTask = RefreshView | VerifyViews
+Change = (
+    TableChange
+    | CompositeChange
+    | ColumnChange
+    | BudgetChange
+    | GrantChange
+    | AdvanceDataVersion
+    | TaxonomyChange
+    | ViewChange
+)
+Statement = Change | Show | Suggest | ViewTask

@@ -19,7 +19,7 @@ from dpproxy.policy.apply import apply
 from dpproxy.policy.dump import dump
 from dpproxy.policy.model import Policy
 from dpproxy.policy.parser import parse
-from dpproxy.policy.statements import Change, Show, Suggest
+from dpproxy.policy.statements import Change, RefreshView, Show, Suggest, VerifyViews
 from dpproxy.policy.tokens import split_statements
 
 FILE = "policy.sqlite"
@@ -53,13 +53,19 @@ def change_of(sql: str) -> Change:
     """A statement that changes the policy.
 
     Raises:
-        SyntaxRefused: does not parse, or only shows.
+        SyntaxRefused: does not parse, only shows, or builds.
     """
     statement = parse(sql)
-    if isinstance(statement, Show | Suggest):
-        word = "SHOW" if isinstance(statement, Show) else "SUGGEST"
-        raise SyntaxRefused(f"{word} changes nothing and has no place here", position=statement.position)
-    return statement
+    match statement:
+        case Show() | Suggest():
+            word, position = type(statement).__name__.upper(), statement.position
+        case RefreshView():
+            word, position = "REFRESH", statement.name.position
+        case VerifyViews():
+            word, position = "VERIFY", statement.names[0].position
+        case _:
+            return statement
+    raise SyntaxRefused(f"{word} changes nothing and has no place here", position=position)
 
 
 class PolicyStore:

@@ -1,6 +1,6 @@
 """A stored policy held against the data as it is now: what no longer fits is hidden, never guessed at."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from dpproxy.errors import Refusal
@@ -29,17 +29,15 @@ def usable(policy: Policy, schema: Schema) -> tuple[Policy, list[str]]:
             lines.append(f'table "{name}" stays hidden: {reason}')
     kept: dict[str, TablePolicy] = {}
     for name in bare:
-        kept[name], left_out = _fitting(policy.tables[name], bare, schema)
+        kept[name], left_out = _fitting(policy.tables[name], replace(policy, tables=bare), schema)
         lines += left_out
     return replace(policy, tables=kept), lines
 
 
-def _fitting(
-    table: TablePolicy, bare: Mapping[str, TablePolicy], schema: Schema
-) -> tuple[TablePolicy, list[str]]:
+def _fitting(table: TablePolicy, policy: Policy, schema: Schema) -> tuple[TablePolicy, list[str]]:
     """The table with those of its references to public tables that fit, and a line for each other one."""
     lines: list[str] = []
-    others = Policy(tables=dict(bare))
+    others = Policy(tables=dict(policy.tables), taxonomies=policy.taxonomies)
     columns = dict(table.columns)
     for name, column in sorted(table.columns.items()):
         if not isinstance(column.domain, References):

@@ -174,7 +174,6 @@ def test_what_belongs_to_a_column_is_said(text: str, at: int):
 @pytest.mark.parametrize(
     ("sql", "construct", "at"),
     [
-        (COLUMN + "DOMAIN TAXONOMY icd10", "DOMAIN TAXONOMY", "TAXONOMY"),
         (TABLE + "BLOCKS BY (region)", "BLOCKS BY", "BLOCKS"),
         (TABLE + "CEILING EPSILON 1 ACCOUNTANT ZCDP", "ACCOUNTANT ZCDP", "ZCDP"),
         (TABLE + "KEY (c, d)", "a key of several columns", "c, d"),

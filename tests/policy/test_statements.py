@@ -3,7 +3,17 @@
 from typing import get_args
 
 from dpproxy.policy.parser import parse
-from dpproxy.policy.statements import Change, Literal, LiteralKind, Name, Show, Statement, Suggest
+from dpproxy.policy.statements import (
+    Change,
+    Literal,
+    LiteralKind,
+    Name,
+    RefreshView,
+    Show,
+    Statement,
+    Suggest,
+    VerifyViews,
+)
 
 
 def test_places_do_not_count():
@@ -16,5 +26,5 @@ def test_a_literal_is_not_repeated_in_a_log():
     assert "Smith" not in repr(Literal(LiteralKind.TEXT, "Smith"))
 
 
-def test_only_show_and_suggest_are_no_change():
-    assert set(get_args(Statement)) - set(get_args(Change)) == {Show, Suggest}
+def test_what_shows_or_builds_is_no_change():
+    assert set(get_args(Statement)) - set(get_args(Change)) == {Show, Suggest, RefreshView, VerifyViews}

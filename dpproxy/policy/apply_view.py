@@ -1,0 +1,79 @@
+"""Protected views as declarations: what they are called, made of and by which options; building is the engine's.
+
+CREATE PROTECTED VIEW of a name that exists replaces its definition, so that policy files apply again and again: one
+that is the same stays as it was built.
+"""
+
+from dataclasses import replace
+from typing import assert_never
+
+from dpproxy.errors import InvalidParameter, UndefinedObject, UndefinedTable
+from dpproxy.pgtypes import Schema
+from dpproxy.policy.model import Policy, ProtectedView
+from dpproxy.policy.statements import CreateView, DropView, Name, Option, ViewChange
+
+LONGEST_NAME = 63
+
+
+def change_view(policy: Policy, change: ViewChange, schema: Schema | None) -> Policy:
+    """The policy with a view's definition added, replaced, or dropped together with the grants on it."""
+    match change:
+        case CreateView():
+            _free(change.name, policy, schema)
+            found = definition(change)
+            _budget(policy, change)
+            return replace(policy, views={**policy.views, found.name: found})
+        case DropView():
+            known_view(policy, change.name)
+            kept = {name: view for name, view in policy.views.items() if name != change.name.text}
+            grants = tuple(grant for grant in policy.grants if grant.table != change.name.text)
+            return replace(policy, views=kept, grants=grants)
+        case _:
+            assert_never(change)
+
+
+def definition(change: CreateView) -> ProtectedView:
+    """What a statement declares. Raises ``InvalidParameter`` without a method."""
+    options = tuple(sorted((option.name.text, option.value) for option in change.options))
+    if not isinstance(dict(options).get("method"), str):
+        raise InvalidParameter(
+            f'protected view "{change.name.text}" has no method',
+            hint="WITH (method = dp_kdtree, epsilon = 1, ...)",
+            position=change.name.position,
+        )
+    return ProtectedView(change.name.text, options, change.query)
+
+
+def known_view(policy: Policy, name: Name) -> ProtectedView:
+    """The view of a name. Raises ``UndefinedTable``."""
+    found = policy.views.get(name.text)
+    if found is None:
+        raise UndefinedTable(
+            f'protected view "{name.text}" does not exist',
+            hint="SHOW PRIVACY VIEWS lists those there are.",
+            position=name.position,
+        )
+    return found
+
+
+def _free(name: Name, policy: Policy, schema: Schema | None) -> None:
+    taken = schema is not None and (name.text in schema.tables or name.text in schema.views)
+    if taken or name.text in policy.tables:
+        raise InvalidParameter(
+            f'"{name.text}" is the name of a table or a view of the data source',
+            hint="Choose another name.",
+            position=name.position,
+        )
+    if len(name.text) > LONGEST_NAME:
+        raise InvalidParameter(f"a view's name has at most {LONGEST_NAME} characters", position=name.position)
+
+
+def _budget(policy: Policy, change: CreateView) -> None:
+    """``charge = BUDGET`` names one that exists."""
+    option: Option | None = next((o for o in change.options if o.name.text == "charge"), None)
+    if option is not None and option.value not in policy.budgets:
+        raise UndefinedObject(
+            "charge names no budget",
+            hint="First CREATE PRIVACY BUDGET ... LIMIT EPSILON ...; the ceiling is always charged.",
+            position=option.position,
+        )

@@ -1,0 +1,112 @@
+"""Protected views and taxonomies: CREATE, DROP, REFRESH and VERIFY."""
+
+from fractions import Fraction
+
+from dpproxy.errors import SyntaxRefused
+from dpproxy.policy.constants import number
+from dpproxy.policy.cursor import Cursor
+from dpproxy.policy.model import OptionValue
+from dpproxy.policy.statements import (
+    CreateTaxonomy,
+    CreateView,
+    DropTaxonomy,
+    DropView,
+    Name,
+    Option,
+    RefreshView,
+    VerifyViews,
+)
+from dpproxy.policy.tokens import Kind
+
+
+def create_taxonomy(cursor: Cursor) -> CreateTaxonomy:
+    """What follows CREATE PRIVACY TAXONOMY."""
+    name = cursor.name("taxonomy", "TAXONOMY")
+    cursor.expect("on", after="the taxonomy's name")
+    table = cursor.table("ON")
+    cursor.symbol("(", "the table's name")
+    code = cursor.name("column", '"("')
+    cursor.symbol(",", "the column of the codes")
+    parent = cursor.name("column", '","')
+    cursor.symbol(")", "the column of the parents")
+    return CreateTaxonomy(name, table, code, parent)
+
+
+def drop_taxonomy(cursor: Cursor) -> DropTaxonomy:
+    """What follows DROP PRIVACY TAXONOMY."""
+    return DropTaxonomy(cursor.name("taxonomy", "TAXONOMY"))
+
+
+def create_view(cursor: Cursor) -> CreateView:
+    """What follows CREATE PROTECTED."""
+    name = _view(cursor, "PROTECTED")
+    cursor.expect("with", after="the view's name")
+    cursor.symbol("(", "WITH")
+    options = cursor.listed(lambda after: _option(cursor, after), '"("')
+    seen: set[str] = set()
+    for option in options:
+        if option.name.text in seen:
+            raise SyntaxRefused(f"option {option.name.text} is given twice", position=option.name.position)
+        seen.add(option.name.text)
+    cursor.symbol(")", "an option")
+    cursor.expect("as", after='")"')
+    if not (cursor.at("select") or cursor.at("with")):
+        cursor.refuse(["SELECT"], "AS")
+    query, offset = cursor.rest()
+    return CreateView(name, options, query, offset)
+
+
+def drop_view(cursor: Cursor) -> DropView:
+    """What follows DROP PROTECTED."""
+    return DropView(_view(cursor, "PROTECTED"))
+
+
+def refresh_view(cursor: Cursor) -> RefreshView:
+    """What follows REFRESH."""
+    cursor.expect("protected", after="REFRESH")
+    return RefreshView(_view(cursor, "PROTECTED"))
+
+
+def verify_views(cursor: Cursor) -> VerifyViews:
+    """What follows VERIFY."""
+    cursor.expect("protected", "view", after="VERIFY")
+    return VerifyViews(cursor.listed(cursor.table, "VIEW"))
+
+
+def _view(cursor: Cursor, after: str) -> Name:
+    cursor.expect("view", after=after)
+    return cursor.table("VIEW")
+
+
+def _option(cursor: Cursor, after: str) -> Option:
+    token = cursor.token
+    if token.kind is not Kind.WORD:
+        cursor.refuse(["an option"], after)
+    cursor.take()
+    name = Name(token.text, token.position)
+    cursor.symbol("=", "the option's name")
+    position = cursor.token.position
+    return Option(name, _value(cursor), position)
+
+
+def _value(cursor: Cursor) -> OptionValue:
+    """A number, a word, a text, or a list of one of them."""
+    if not cursor.accept_symbol("("):
+        return _single(cursor, '"="')
+    items = cursor.listed(lambda after: _single(cursor, after), '"("')
+    cursor.symbol(")", "a value")
+    texts = tuple(item for item in items if isinstance(item, str))
+    if len(texts) == len(items):
+        return texts
+    if texts:
+        raise SyntaxRefused("a list holds names or numbers, not both", position=cursor.before.position)
+    return tuple(Fraction(item) for item in items if not isinstance(item, str))
+
+
+def _single(cursor: Cursor, after: str) -> int | Fraction | str:
+    if cursor.token.kind in {Kind.WORD, Kind.QUOTED, Kind.STRING}:
+        return cursor.take().text
+    is_signed = cursor.token.kind is Kind.SYMBOL and cursor.token.text in "+-"
+    if cursor.token.kind is Kind.NUMBER or is_signed:
+        return number(cursor, after)
+    return cursor.refuse(["a value"], after)
