@@ -2,9 +2,16 @@
 
 from typing import Final
 
+from dpproxy.anonymize.ir_swap import IrSwap
+from dpproxy.anonymize.mdav import Mdav
+from dpproxy.anonymize.mdav_swap import MdavSwap
 from dpproxy.anonymize.model import Method
 
-_ALL: tuple[Method, ...] = ()
+_ALL: tuple[Method, ...] = (
+    Mdav(),
+    MdavSwap(),
+    IrSwap(),
+)
 
 METHODS: Final[dict[str, Method]] = {method.name: method for method in _ALL}
 """By the name that ``WITH (method = ...)`` takes."""

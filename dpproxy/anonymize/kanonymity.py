@@ -1,0 +1,54 @@
+"""What the methods of the k-anonymity family share: who is protected from whom, and how their tables end."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from dpproxy.anonymize import shuffle
+from dpproxy.anonymize.model import Anonymized, Attribute, InvalidOption, Request, Role, Table, Unachievable
+from udfs.randomness import Words
+
+Integers = npt.NDArray[np.int64]
+
+SCALE_HELP = "distances by the declared widths (range), standard deviations (zscore) or whole steps (none)"
+CAVEAT = "Limits linkage; not differentially private; does not compose with other releases of the same rows."
+
+
+def quasi_identifiers(request: Request) -> list[int]:
+    """The columns that intruders may know. Errors: InvalidOption."""
+    return _with_roles(request, (Role.QUASI, Role.BOTH), "quasi-identifier", "quasi")
+
+
+def confidential(request: Request) -> list[int]:
+    """The columns that intruders are after. Errors: InvalidOption."""
+    return _with_roles(request, (Role.SENSITIVE, Role.BOTH), "sensitive column", "sensitive")
+
+
+def _with_roles(request: Request, roles: tuple[Role, ...], what: str, option: str) -> list[int]:
+    found = [place for place, a in enumerate(request.attributes) if a.role in roles]
+    if not found:
+        raise InvalidOption(option, f"no column of the view is a {what}", f"Name some: {option} = (a, b).")
+    return found
+
+
+def named(attributes: Sequence[Attribute], places: Sequence[int]) -> str:
+    """Their names, for people."""
+    return ", ".join(attributes[place].name for place in places)
+
+
+def enough(rows: Table, k: int) -> None:
+    """Refuse tables that are too small for one cluster. Errors: Unachievable."""
+    if len(rows) < k:
+        raise Unachievable(f"clusters of {k} need at least {k} rows, and the view's query has fewer")
+
+
+def smallest_class(rows: Table, places: Sequence[int]) -> int:
+    """How many rows share the rarest combination of some columns."""
+    return int(np.unique(rows[:, places], axis=0, return_counts=True)[1].min())
+
+
+def in_random_order(rows: Table, source: Integers, achieved: dict[str, float], words: Words) -> Anonymized:
+    """Finish a table: where a row stands tells nothing."""
+    order = shuffle.order(len(rows), words)
+    return Anonymized(rows[order], source=source[order], achieved=achieved)

@@ -1,0 +1,64 @@
+"""IR-SWAP."""
+
+import os
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpproxy.anonymize.ir_swap import IrSwap
+from dpproxy.anonymize.model import (
+    Attribute,
+    Categories,
+    Interval,
+    InvalidOption,
+    Request,
+    Role,
+    Table,
+    silent,
+)
+from tests.anonymize.worlds import TREE, worlds
+
+ORDERED = (Interval(-3, 40), Categories(5, ordered=True))
+
+
+@given(worlds(domains=ORDERED), st.data())
+def test_values_stay_within_their_ranks(
+    world: tuple[Table, tuple[Attribute, ...]], data: st.DataObject
+) -> None:
+    rows, attributes = world
+    sizes = [data.draw(st.integers(2, len(rows))) for _ in attributes]
+    build = IrSwap().check(Request(attributes, {"k": tuple(Fraction(k) for k in sizes)}))
+    made = build.make(rows, os.urandom, silent)
+    assert made.source is not None
+    assert np.sort(made.rows, axis=0).tolist() == np.sort(rows, axis=0).tolist()
+    for place, k in enumerate(sizes):
+        before, after = rows[made.source, place], made.rows[:, place]
+        ranks = np.sort(rows[:, place])
+        apart = np.searchsorted(ranks, after, "left") - np.searchsorted(ranks, before, "right") + 1
+        assert apart.max() <= 2 * k - 2
+
+
+def test_quasi_identifiers_stay() -> None:
+    attributes = (Attribute("a", TREE, Role.QUASI), Attribute("s", Interval(0, 9)))
+    rows = np.array([[3, 1], [4, 2], [5, 3]])
+    made = IrSwap().check(Request(attributes, {"k": 3})).make(rows, os.urandom, silent)
+    assert made.source is not None
+    assert (made.rows[:, 0] == rows[made.source, 0]).all()
+    assert made.achieved == {"smallest_cluster": 3}
+
+
+def test_each_attribute_has_its_own_k() -> None:
+    attributes = tuple(Attribute(name, Interval(0, 99)) for name in "ab")
+    build = IrSwap().check(Request(attributes, {"k": (Fraction(2), Fraction(5))}))
+    assert "(a among at least 2, b among at least 5)" in build.guarantee
+    with pytest.raises(InvalidOption, match="k lists 2 numbers for 1 columns"):
+        IrSwap().check(Request(attributes[:1], {"k": (Fraction(2), Fraction(5))}))
+
+
+def test_what_has_no_order_is_refused() -> None:
+    with pytest.raises(InvalidOption, match="the values of a have no order") as caught:
+        IrSwap().check(Request((Attribute("a", TREE),), {"k": 2}))
+    assert "mdav_swap" in (caught.value.hint or "")
