@@ -39,8 +39,8 @@ class MdavSwap:
         return Build(
             guarantee=(
                 f"Probabilistic {k}-anonymity: each of {names} was exchanged uniformly at random among at least {k} "
-                f"rows alike in all else, so that a row holds its own value with probability at most 1/{k} (another's may "
-                f"equal it). {CAVEAT}"
+                f"rows alike in all else, so that a row holds its own value with probability at most 1/{k} "
+                f"(another's may equal it). {CAVEAT}"
             ),
             loss=None,
             make=partial(_make, request, places, k, scale),

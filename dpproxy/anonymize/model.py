@@ -139,11 +139,13 @@ class Anonymized:
 class Linked:
     """A relation beside the rows: ``columns`` name those of ``values``, shape (rows, columns).
 
-    A column named like an attribute holds values of that attribute's domain; any other holds plain integers.
+    A column named like an attribute holds values of that attribute's domain, and so does a column that ``like``
+    gives an attribute's name (the ends of a bucket); any other holds plain integers.
     """
 
     columns: tuple[str, ...]
     values: Table = field(repr=False)
+    like: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +156,8 @@ class Build:
         guarantee: in words, for people.
         loss: of all that is drawn, the noisy number of rows included; None for syntactic methods.
         delta: what it costs besides.
-        columns: names of the released columns of ``rows``, in order: the attributes', and any the method adds
-            (a group number) after them.
+        columns: names of the released columns of ``rows``, in order: the attributes' that ``rows`` keeps, and any
+            the method adds (a group number) after them.
         make: builds it; raises ``Unachievable``.
     """
 
