@@ -36,8 +36,6 @@ class Argument:
     """Of a DOUBLE argument, the steps before they are rounded."""
     distinct: bool = False
     """Each value counts once, whatever the number of rows that hold it."""
-    is_held: bool = False
-    """``sql`` is a column by itself."""
 
     @property
     def width(self) -> int:
@@ -92,7 +90,7 @@ def argument(node: exp.Expr, typed: Typed) -> Argument:
         )
     held = typed.steps
     if held is not None and held.value is typed.sql:
-        return Argument(held.sql, held.unit, held.low, held.high, typed, is_held=True)
+        return Argument(held.sql, held.unit, held.low, held.high, typed)
     is_read_clamped = isinstance(node.unnest(), exp.Column)
     if max(abs(typed.low), abs(typed.high)) > LARGEST_REACH:
         raise _too_wide(node)

@@ -25,9 +25,9 @@ def sum_type(kind: SqlType) -> SqlType:
 def centred_measure(argument: Argument) -> Measure:
     """The sum of distances from the middle of the range, in steps.
 
-    Of a column that holds steps, the middles are taken from the sum at once: the same whole number, with less work.
+    The middles are taken from the sum at once, which is the same whole number as one by one, with less work.
     """
-    if argument.is_held and not argument.distinct and argument.centre:
+    if argument.centre and not argument.distinct:
         number = exp.Var(this=count_measure(argument.typed).sql)
         middles = duck.binary(exp.Mul, duck.cast(duck.integer(argument.centre), "HUGEINT"), number)
         total = duck.binary(exp.Sub, exp.Sum(this=argument.sql), middles)
