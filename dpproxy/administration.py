@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
+from dpproxy import records
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import NANO, Account, Cost, Debit, format_epsilon, nano_limit
+from dpproxy.auditlog.log import AuditLog
 from dpproxy.errors import BoundsMissing, InvalidParameter, NotGranted, Refusal, Unsupported
 from dpproxy.pgtypes import Column, Schema
 from dpproxy.plan import Answer, Caller, Notice
@@ -71,9 +73,13 @@ def columns(statement: Statement, policy: Policy) -> tuple[Column, ...] | None:
             return None
 
 
-def run(sql: str, caller: Caller, store: PolicyStore, schema: Schema, ledger: Ledger, facts: Facts) -> Answer:
+def run(
+    sql: str, caller: Caller, store: PolicyStore, schema: Schema, ledger: Ledger, facts: Facts, log: AuditLog
+) -> Answer:
     """List, propose or change the policy; a change is durable before it is answered."""
     statement = read(sql, caller)
+    if isinstance(statement, Show) and statement.listing is Listing.AUDIT:
+        return Answer("SHOW", records.COLUMNS, records.listed(log.last(statement.limit or records.LISTED)))
     if isinstance(statement, Suggest):
         return _proposed(suggest(store.current, schema, statement.table))
     if isinstance(statement, Show):
@@ -193,6 +199,8 @@ def _list(statement: Show, policy: Policy, spent: Mapping[str, tuple[Fraction, F
             return show_policy(policy, statement.table)
         case Listing.GRANTS:
             return show_grants(policy)
+        case Listing.AUDIT:
+            return records.COLUMNS, []
         case Listing.VIEWS:
             raise AssertionError("listed where they are built")
 

@@ -73,8 +73,10 @@ def _serve(arguments: Arguments) -> int:
     read_users(config.users)
     if config.tls_certificate is None and config.host not in ("127.0.0.1", "::1", "localhost"):
         _tell(f"warning: {config.host} without TLS: answers cross the network in the clear")
-    with _engine(config) as engine:
-        server = Server(_options(config), engine, UsersFile(config.users))
+    from dpproxy.recorded import recorded  # noqa: PLC0415 - as slow to import as the engine
+
+    with _engine(config) as engine, recorded(config, engine, _tell) as watched:
+        server = Server(_options(config), watched, UsersFile(config.users))
         host = f"[{config.host}]" if ":" in config.host else config.host
         version = engine.policy.version
         server.run(

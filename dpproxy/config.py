@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dpproxy import config_values as read
 from dpproxy.errors import StartupError
 
 PREFIX = "DPPROXY_"
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-LONGEST = 3600.0
-"""No duration is longer than this many seconds."""
 
 
 class ConfigError(StartupError):
@@ -58,6 +56,10 @@ class Config:
     users: Path
     threads: int | None
     memory: str | None
+    audit_days: int | None = None
+    """Days that entries of the audit log are kept; None keeps all."""
+    log_format: str = "text"
+    metrics_port: int | None = None
 
     @property
     def database(self) -> str:
@@ -68,74 +70,6 @@ class Config:
     def data(self) -> Path:
         """The file or directory behind `database`."""
         return self.sources[self.database]
-
-
-class _Wrong(Exception):
-    """A value that does not fit; the text says what was expected."""
-
-
-def _whole(low: int, high: int) -> Callable[[object], int]:
-    def read(value: object) -> int:
-        if isinstance(value, str) and value.isascii() and value.isdigit():
-            value = int(value)
-        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise _Wrong(f"a whole number from {low} to {high}")
-        return value
-
-    return read
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise _Wrong("text that is not empty")
-    return value
-
-
-def _path(value: object) -> str:
-    if not isinstance(value, str) or not value.strip() or "\0" in value:
-        raise _Wrong("the path of a file or directory, as text")
-    return value
-
-
-def _duration(value: object) -> float:
-    found = (
-        re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s*(ms|s|m|min|h)", value) if isinstance(value, str) else None
-    )
-    seconds = -1.0 if found is None else float(found[1]) * UNITS[found[2]]
-    if not 0 <= seconds <= LONGEST:
-        raise _Wrong('a duration such as "10ms", "1s" or "2m", an hour at most')
-    return seconds
-
-
-def _positive_duration(value: object) -> float:
-    if not (seconds := _duration(value)):
-        raise _Wrong('a duration above zero such as "60s"')
-    return seconds
-
-
-def _address(value: object) -> tuple[str, int]:
-    found = (
-        re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\[\]\s]+)):(\d{1,5})", value)
-        if isinstance(value, str)
-        else None
-    )
-    if found is None or int(found[3]) > 65535:
-        raise _Wrong('"host:port" such as "127.0.0.1:6432", or "[::1]:6432"')
-    return found[1] or found[2], int(found[3])
-
-
-def _patterns(value: object) -> tuple[str, ...]:
-    if isinstance(value, str):  # from the environment
-        value = [part.strip() for part in value.split(",") if part.strip()]
-    if not isinstance(value, list) or not all(isinstance(v, str) and v and "\0" not in v for v in value):
-        raise _Wrong('a list of paths or patterns such as ["policy/*.sql"]')
-    return tuple(value)
-
-
-def _size(value: object) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"[1-9]\d{0,5}(?:\.\d)? ?[KMGT]i?B", value):
-        raise _Wrong('a size such as "4GB"')
-    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,18 +94,21 @@ class Key:
 
 REQUIRED = object()
 KEYS: tuple[Key, ...] = (
-    Key("server", "listen", _address, ("127.0.0.1", 6432)),
-    Key("server", "padding", _duration, 0.01),
-    Key("server", "tls_certificate", _path),
-    Key("server", "tls_key", _path),
-    Key("server", "max_connections", _whole(1, 10_000), 64),
-    Key("server", "login_timeout", _positive_duration, 60.0),
-    Key("state", "directory", _path, REQUIRED),
-    Key("data.NAME", "path", _path, REQUIRED),
-    Key("policy", "files", _patterns, ()),
-    Key("users", "file", _path, REQUIRED),
-    Key("limits", "threads", _whole(1, 1024)),
-    Key("limits", "memory", _size),
+    Key("server", "listen", read.address, ("127.0.0.1", 6432)),
+    Key("server", "padding", read.duration, 0.01),
+    Key("server", "tls_certificate", read.path),
+    Key("server", "tls_key", read.path),
+    Key("server", "max_connections", read.whole(1, 10_000), 64),
+    Key("server", "login_timeout", read.positive_duration, 60.0),
+    Key("state", "directory", read.path, REQUIRED),
+    Key("data.NAME", "path", read.path, REQUIRED),
+    Key("policy", "files", read.patterns, ()),
+    Key("users", "file", read.path, REQUIRED),
+    Key("limits", "threads", read.whole(1, 1024)),
+    Key("limits", "memory", read.size),
+    Key("audit", "keep_days", read.whole(1, 36_500)),
+    Key("log", "format", read.one_of("text", "json"), "text"),
+    Key("metrics", "port", read.whole(0, 65_535)),
 )
 _BY_DOTTED = {key.dotted: key for key in KEYS}
 
@@ -274,7 +211,7 @@ def _from_file(file: Path, text: str, tree: dict[str, Any]) -> dict[str, Any]:
             raise ConfigError(file, _unknown(dotted, "key", _like(dotted)), _place(text, dotted))
         try:
             values[dotted] = key.read(value)
-        except _Wrong as wrong:
+        except read.Wrong as wrong:
             raise ConfigError(file, f"{dotted}: expected {wrong}", _place(text, dotted)) from None
     return values
 
@@ -309,7 +246,7 @@ def _from_environment(file: Path, values: dict[str, Any], environment: Mapping[s
         dotted = f"data.{names.get(source[1], source[1].lower())}.path" if source else key.dotted
         try:
             found[dotted] = key.read(text)
-        except _Wrong as wrong:
+        except read.Wrong as wrong:
             raise ConfigError(file, f"{variable}: expected {wrong}") from None
     return found
 
@@ -358,6 +295,9 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
         users=folder / values["users.file"],
         threads=values["limits.threads"],
         memory=values["limits.memory"],
+        audit_days=values["audit.keep_days"],
+        log_format=values["log.format"],
+        metrics_port=values["metrics.port"],
     )
 
 

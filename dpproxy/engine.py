@@ -15,6 +15,8 @@ from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import format_epsilon
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.answers import Answers, Asking
+from dpproxy.auditlog.entry import Outcome
+from dpproxy.auditlog.log import AuditLog
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.facts import Facts
 from dpproxy.backends.prepared import PreparedTables, prepared_file
@@ -29,8 +31,8 @@ from dpproxy.pgtypes import BY_OID, TEXT, Column
 from dpproxy.plan import Answer, Caller, Plan, Prepared, PublicPlan, Settings
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
+from dpproxy.planner.exactly import plan_for
 from dpproxy.planner.explain import explain_json, explain_text, split_explain
-from dpproxy.planner.query import plan_query
 from dpproxy.planner.refusals import GENERAL
 from dpproxy.planner.scans import prepared_names
 from dpproxy.planner.views import read_views
@@ -38,7 +40,9 @@ from dpproxy.policy.files import apply_files
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.tokens import is_privacy_statement
+from dpproxy.probing import asker
 from dpproxy.recent import Recent
+from dpproxy.records import exact_notice, recorder
 from dpproxy.visible import Views, fitting, visible
 from udfs.privacy import Loss
 
@@ -76,8 +80,10 @@ class Engine:
         store: PolicyStore,
         ledger: Ledger,
         secret: bytes,
+        log: AuditLog,
         progress: Callable[[str], None],
     ) -> None:
+        self.log = log
         self._database = database
         self._backend = backend
         self._schema = read_views(backend.schema())
@@ -104,6 +110,8 @@ class Engine:
             opened.append(store.close)
             path: Path = snapshot(config.data, config.state, progress)
             secret = load_secret(config.state)
+            log = AuditLog.open(config.state, secret, keep_days=config.audit_days)
+            opened.append(log.close)
             prepared = prepared_file(config.state, path, secret)
             backend = DuckDB(path, threads=config.threads, memory=config.memory, prepared=prepared)
             opened.append(backend.close)
@@ -111,7 +119,7 @@ class Engine:
             apply_files(store, config.policy_files, schema)
             for line in fitting(store.current, schema, session_settings.DEFAULTS, Facts(backend)).lines:
                 progress(line)
-            return cls(config.database, backend, store, ledger, secret, progress)
+            return cls(config.database, backend, store, ledger, secret, log, progress)
         except BaseException:
             for close in reversed(opened):
                 close()
@@ -215,9 +223,12 @@ class Engine:
         tree = parse(sql if explain is None else explain.sql)
         if explain is None and self._catalogue.covers(tree):
             kinds, columns = self._catalogue.prepare(self._view(caller, settings), tree, types)
-            return Prepared(sql, kinds, columns, charged=False, body=_Body("describe", tree))
+            return Prepared(
+                sql, kinds, columns, charged=False, body=_Body("describe", tree), is_catalogue=True
+            )
         parameters = Parameters({n: BY_OID[oid] for n, oid in enumerate(types, 1) if oid in BY_OID})
-        plan = plan_query(accept(tree), self._context(policy, caller, settings, None), parameters)
+        context = self._context(policy, caller, settings, None)
+        plan = plan_for(accept(tree), context, parameters, recorder(self.log, caller, sql))
         kinds = parameters.all_types()
         oids = tuple(k.oid for k in kinds)
         if explain is not None:
@@ -241,7 +252,7 @@ class Engine:
         with self._cancellable(caller):
             match body.kind:
                 case "administer":
-                    given = self._store, self._schema, self._ledger, self._facts
+                    given = self._store, self._schema, self._ledger, self._facts, self.log
                     return administration.run(prepared.sql, caller, *given)
                 case "probe":
                     return self._probe(caller, prepared.sql, settings)
@@ -253,20 +264,12 @@ class Engine:
                     return self._query(caller, prepared, body, values, settings)
 
     def _probe(self, caller: Caller, sql: str, settings: Settings) -> Answer:
-        session = self._session(caller.session)
-        own = {"dp.session_epsilon": settings["dp.session_epsilon"]}
+        own = {**session_settings.DEFAULTS, "dp.session_epsilon": settings["dp.session_epsilon"]}
 
-        def ask(policy: Policy, sql: str, given: Settings) -> tuple[list[tuple[object, ...]], int]:
-            def planned(losses: tuple[Loss, ...] | None) -> Plan:
-                context = self._context(policy, caller, {**session_settings.DEFAULTS, **own, **given}, losses)
-                plan = plan_query(accept(parse(sql)), context, Parameters())
-                if not isinstance(plan, Plan):
-                    raise TypeError("a probe reads protected rows")
-                return plan
+        def context(policy: Policy, given: Settings, losses: tuple[Loss, ...] | None) -> Context:
+            return self._context(policy, caller, {**own, **given}, losses)
 
-            rows, cost = self._answers.rows(Asking(caller, planned(None), session.cancelled.is_set), planned)
-            return rows, cost.nano
-
+        ask = asker(self._answers, caller, self._session(caller.session).cancelled.is_set, context)
         statement = administration.read(sql, caller)
         return administration.run_probe(statement, self._store.current, self._schema, self._ledger, ask)
 
@@ -280,8 +283,12 @@ class Engine:
         if is_dearer or tuple(o.column for o in plan.outputs) != prepared.columns:
             raise Unsupported("cached plan must not change result type", hint="Prepare the statement again.")
         if isinstance(plan, PublicPlan):
+            is_exact = bool(plan.exact)
+            if is_exact:
+                recorder(self.log, caller, sql, values)(Outcome.EXACT)
             rows = output.convert(plan.outputs, self._backend.run_public(plan, caller.session))
-            return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows)
+            told = (exact_notice(plan),) if is_exact else ()
+            return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows, told, is_exact)
 
         def replan(losses: tuple[Loss, ...]) -> Plan:
             again = self._plan(caller, sql, body, values, settings, losses)
@@ -290,8 +297,8 @@ class Engine:
         session = self._session(caller.session)
         rows, cost = self._answers.rows(Asking(caller, plan, session.cancelled.is_set), replan)
         session.last_cost = cost.nano
-        told = session_settings.notices(settings)
-        notices = (payment.notice(cost, plan, caller, self._ledger),) if told else ()
+        wanted = session_settings.notices(settings)
+        notices = (payment.notice(cost, plan, caller, self._ledger),) if wanted else ()
         return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows, notices)
 
     def _plan(
@@ -314,7 +321,8 @@ class Engine:
             raise AssertionError("a query has a tree")
         kinds = {n: BY_OID[oid] for n, oid in enumerate(body.types, 1)}
         context = self._context(policy, caller, settings, losses)
-        plan = plan_query(accept(body.tree), context, Parameters(kinds, tuple(values)))
+        given = Parameters(kinds, tuple(values))
+        plan = plan_for(accept(body.tree), context, given, recorder(self.log, caller, sql, values))
         if len(sql) + sum(len(str(v)) for v in values) <= LARGEST_KEPT:
             self._plans.put(key, plan)
         return plan
@@ -352,6 +360,10 @@ class Engine:
         fresh = {name: (columns, rows[name]) for name, columns in relations.OWN.items()}
         return self._catalogue.run(self._view(caller, settings), body.tree, values, fresh)
 
+    def commits(self) -> tuple[int, float]:
+        """How many commits the ledger made since the start, and how many seconds they took."""
+        return self._ledger.writer.commits, self._ledger.writer.seconds
+
     def shut_down(self) -> None:
         """Close everything; what waits to be written is written."""
         self._catalogue.close()
@@ -360,6 +372,7 @@ class Engine:
         self._ledger.close()
         self._store.close()
         self._backend.close()
+        self.log.close()
 
     def __enter__(self) -> Self:
         return self

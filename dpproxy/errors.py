@@ -250,7 +250,7 @@ class ShuttingDown(Refusal):
 
 
 class LedgerUnavailable(Refusal):
-    """The ledger cannot be written or does not verify: nothing is answered."""
+    """The ledger, or the audit log of exact answers, cannot be written or does not verify: nothing is answered."""
 
     sqlstate = "58030"
 

@@ -50,6 +50,8 @@ class Answer:
     columns: tuple[Column, ...] | None = None
     rows: Sequence[tuple[object, ...]] = field(default=(), repr=False)
     notices: tuple[Notice, ...] = ()
+    is_exact: bool = False
+    """Rows of people without noise, put on record before they were read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class Prepared:
     columns: tuple[Column, ...] | None
     charged: bool
     body: object = field(repr=False)
+    is_catalogue: bool = False
+    """About the catalogue and the caller's own accounts: of no interest to whoever watches over people."""
 
 
 Settings = Mapping[str, str]
@@ -124,10 +128,12 @@ class Payer:
 
 @dataclass(frozen=True, slots=True)
 class PublicPlan:
-    """A statement over one public table: run as it is, exact and free."""
+    """A statement over public tables: run as it is, exact and free."""
 
     sql: str
     outputs: tuple[Output, ...]
+    exact: tuple[str, ...] = ()
+    """Protected tables that it reads without noise: each answer is recorded before it is given."""
 
     @property
     def free(self) -> bool:

@@ -9,6 +9,7 @@ from dpproxy.pgcatalog.view import CatalogueView, Relation
 from dpproxy.pgtypes import Column, Schema
 from dpproxy.plan import Caller, Settings
 from dpproxy.planner.access import Context, Facts
+from dpproxy.planner.exactly import visible_columns
 from dpproxy.planner.query import view_columns
 from dpproxy.policy.model import Exposure, Policy, TablePolicy
 from dpproxy.policy.usable import usable
@@ -50,7 +51,13 @@ def visible(
 ) -> CatalogueView:
     """The catalogue as this caller sees it."""
     tables = [t for t in policy.tables.values() if t.name in schema.tables and _is_visible(t, policy, caller)]
-    found = [Relation(t.name, _columns(t, schema)) for t in tables]
+    exact = {g.table for g in policy.exact if g.role in caller.roles}
+    found = [
+        Relation(t.name, visible_columns(policy, t.name, schema.tables[t.name]))
+        if t.name in exact
+        else Relation(t.name, _columns(t, schema))
+        for t in tables
+    ]
     found += [Relation(v, columns, "v") for v, columns in views.items() if _is_shown(v, policy, caller)]
     found.sort(key=lambda relation: relation.name)
     own = tuple(Relation(name, columns, "v") for name, columns in relations.OWN.items())
@@ -69,7 +76,8 @@ def _is_visible(table: TablePolicy, policy: Policy, caller: Caller) -> bool:
 
 
 def _is_shown(name: str, policy: Policy, caller: Caller) -> bool:
-    return caller.is_admin or any(g.table == name and g.role in caller.roles for g in policy.grants)
+    granted = {(g.table, g.role) for g in policy.grants} | {(g.table, g.role) for g in policy.exact}
+    return caller.is_admin or any((name, role) in granted for role in caller.roles)
 
 
 def _columns(table: TablePolicy, schema: Schema) -> tuple[Column, ...]:

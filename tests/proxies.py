@@ -15,6 +15,7 @@ import duckdb
 from dpproxy.cli import _options
 from dpproxy.config import load_config
 from dpproxy.engine import Engine
+from dpproxy.recorded import recorded
 from dpproxy.server import Server
 from dpproxy.users import UsersFile, add_user
 
@@ -109,7 +110,11 @@ def started(file: Path) -> Iterator[Engine]:
 def serving(file: Path) -> Iterator[Proxy]:
     """A proxy in threads of this process."""
     config = load_config(file)
-    with started(file) as engine, Server(_options(config), engine, UsersFile(config.users)).running() as port:
+    with (
+        started(file) as engine,
+        recorded(config, engine, lambda _line: None) as watched,
+        Server(_options(config), watched, UsersFile(config.users)).running() as port,
+    ):
         yield Proxy(port, file.parent, engine=engine)
 
 

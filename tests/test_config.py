@@ -93,12 +93,16 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
         "users.file": "u",
         "limits.threads": "1",
         "limits.memory": "512MB",
+        "audit.keep_days": "90",
+        "log.format": "json",
+        "metrics.port": "9187",
     }
     assert samples.keys() == {key.dotted for key in KEYS}
     environment = {key.variable.replace("NAME", "MAIN"): samples[key.dotted] for key in KEYS}
     config = load_config(write(""), environment | {"HOME": "/root"})
     assert (config.host, config.port, config.padding, config.login_timeout) == ("0.0.0.0", 5432, 1.0, 120.0)
     assert (config.max_connections, config.threads, config.memory) == (7, 1, "512MB")
+    assert (config.audit_days, config.log_format, config.metrics_port) == (90, "json", 9187)
     assert (config.state, config.users, config.data) == (tmp_path / "s", tmp_path / "u", tmp_path / "d")
     assert (config.tls_certificate, config.tls_key) == (tmp_path / "c", tmp_path / "k")
     assert config.policy_files == (tmp_path / "a.sql",)

@@ -55,6 +55,9 @@ class Writer:
         self._deadline: float | None = None
         self._resume = 0.0
         self._failing = False
+        self.commits = 0
+        self.seconds = 0.0
+        """Of all commits; with their number, for the operator's figures."""
         self._thread = threading.Thread(target=self._run, name="ledger", daemon=True)
         self._thread.start()
 
@@ -157,7 +160,9 @@ class Writer:
         if not tasks and not answers:
             return True
         try:
+            begun = time.perf_counter()
             outcomes = self._database.commit(lambda batch: _fill(batch, tasks, answers))
+            self.commits, self.seconds = self.commits + 1, self.seconds + time.perf_counter() - begun
         except Unwritten as failure:
             self._tell(failure.__cause__)
             return False

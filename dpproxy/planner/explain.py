@@ -44,7 +44,8 @@ def split_explain(sql: str) -> Explain | None:
 def explain_text(plan: Plan | PublicPlan, confidence: Fraction) -> list[str]:
     """The plan as lines, one per row of the answer."""
     if isinstance(plan, PublicPlan):
-        return ["Price: epsilon 0 (public table, exact)", f"  {plan.sql}"]
+        why = f"exact answers of {', '.join(plan.exact)}, recorded" if plan.exact else "public table, exact"
+        return [f"Price: epsilon 0 ({why})", f"  {plan.sql}"]
     lines = [
         f"Price: epsilon {_epsilon(plan)}{_delta(plan.delta)}{' (free)' if plan.free else ''}",
         f"Privacy unit: {plan.unit}",
@@ -127,7 +128,8 @@ def _error(output: Output, confidence: Fraction) -> str:
 def explain_json(plan: Plan | PublicPlan, confidence: Fraction) -> str:
     """The plan as one JSON document."""
     if isinstance(plan, PublicPlan):
-        return json.dumps({"epsilon": 0.0, "free": True, "exact": plan.sql}, indent=2)
+        free = {"epsilon": 0.0, "free": True, "exact": plan.sql, "recorded": list(plan.exact)}
+        return json.dumps(free, indent=2)
     document = {
         "epsilon": 0.0 if plan.free else float(plan.loss.epsilon),
         "delta": float(plan.delta),

@@ -12,16 +12,18 @@ from typing import assert_never
 from dpproxy.errors import BoundsMissing, DependentObjects, InvalidParameter, UndefinedObject, Unsupported
 from dpproxy.pgtypes import Schema
 from dpproxy.policy import amounts
-from dpproxy.policy.lookup import check_relation, is_protected
-from dpproxy.policy.model import Budget, Grant, Policy
+from dpproxy.policy.lookup import check_relation, is_protected, table_policy
+from dpproxy.policy.model import Budget, ExactGrant, Exposure, Grant, Policy
 from dpproxy.policy.statements import (
     Amount,
     BudgetChange,
     CreateBudget,
     DropBudget,
     GrantChange,
+    GrantExact,
     GrantSelect,
     Name,
+    RevokeExact,
     RevokeSelect,
 )
 
@@ -47,6 +49,12 @@ def change_budget(policy: Policy, change: BudgetChange) -> Policy:
 
 def change_grant(policy: Policy, change: GrantChange, schema: Schema | None) -> Policy:
     """The policy with privileges given or taken; grants stay sorted by table and role."""
+    if isinstance(change, GrantExact | RevokeExact):
+        return _change_exact(policy, change, schema)
+    return _change_paid(policy, change, schema)
+
+
+def _change_paid(policy: Policy, change: GrantSelect | RevokeSelect, schema: Schema | None) -> Policy:
     grants = {(grant.table, grant.role): grant for grant in policy.grants}
     for name in change.tables:
         check_relation(name, policy, schema)
@@ -67,6 +75,25 @@ def change_grant(policy: Policy, change: GrantChange, schema: Schema | None) -> 
         case _:
             assert_never(change)
     return replace(policy, grants=tuple(grants[pair] for pair in sorted(grants)))
+
+
+def _change_exact(policy: Policy, change: GrantExact | RevokeExact, schema: Schema | None) -> Policy:
+    """The policy with exact answers allowed or not; only of tables whose answers have noise otherwise."""
+    named = {(grant.table, grant.role) for grant in policy.exact}
+    for name in change.tables:
+        table = table_policy(policy, name, schema)
+        if isinstance(change, GrantExact) and table.exposure is not Exposure.PROTECTED:
+            raise InvalidParameter(
+                f'table "{name.text}" is not protected: EXACT SELECT is for tables whose answers have noise',
+                hint="A public table is answered exactly anyway; an undeclared one is hidden.",
+                position=name.position,
+            )
+    for role in change.roles:
+        if isinstance(change, GrantExact):
+            _grantable(role)
+    asked = {(name.text, role.text) for name, role in product(change.tables, change.roles)}
+    kept = named | asked if isinstance(change, GrantExact) else named - asked
+    return replace(policy, exact=tuple(ExactGrant(*pair) for pair in sorted(kept)))
 
 
 def _budget(change: CreateBudget) -> Budget:

@@ -1,7 +1,8 @@
 """Declarations of tables.
 
 KEY, PUBLIC and HIDDEN replace one another at any time. Columns, expected rows and grants stay as declared; the unit and
-the ceiling go with PUBLIC and HIDDEN, while what was spent of a ceiling is the ledger's and stays.
+the ceiling go with PUBLIC and HIDDEN, and so do grants of exact answers, while what was spent of a ceiling is the
+ledger's and stays.
 """
 
 from dataclasses import replace
@@ -29,7 +30,9 @@ def change_table(policy: Policy, change: TableChange, schema: Schema | None) -> 
             changed = replace(table, expected_rows=amounts.count(change.rows, amounts.MOST_EXPECTED))
         case _:
             assert_never(change)
-    return replace(policy, tables={**policy.tables, table.name: changed})
+    is_protected = changed.exposure is Exposure.PROTECTED
+    exact = tuple(grant for grant in policy.exact if is_protected or grant.table != table.name)
+    return replace(policy, tables={**policy.tables, table.name: changed}, exact=exact)
 
 
 def _key(policy: Policy, table: TablePolicy, change: SetKey, schema: Schema | None) -> TablePolicy:

@@ -46,6 +46,10 @@ def dump(policy: Policy) -> list[str]:
         *(statement for table in tables for statement in references(table)),
         *(protected_view(policy.views[name]) for name in sorted(policy.views)),
         *(_grant(grant) for grant in sorted(policy.grants, key=lambda g: (g.table, g.role))),
+        *(
+            f"GRANT EXACT SELECT ON {identifier(grant.table)} TO {identifier(grant.role)}"
+            for grant in sorted(policy.exact, key=lambda g: (g.table, g.role))
+        ),
     ]
 
 

@@ -199,6 +199,14 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
+class ExactGrant:
+    """EXACT SELECT on one table for one role: answers without noise, each of them recorded before it is given."""
+
+    table: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """The whole policy at one version of its state."""
 
@@ -207,5 +215,6 @@ class Policy:
     tables: dict[str, TablePolicy] = field(default_factory=dict)
     budgets: dict[str, Budget] = field(default_factory=dict)
     grants: tuple[Grant, ...] = ()
+    exact: tuple[ExactGrant, ...] = ()
     taxonomies: dict[str, Taxonomy] = field(default_factory=dict)
     views: dict[str, ProtectedView] = field(default_factory=dict)

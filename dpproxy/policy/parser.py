@@ -6,6 +6,7 @@ and REVOKE SELECT, ADVANCE PRIVACY DATA VERSION, SHOW PRIVACY, SUGGEST PRIVACY F
 
 from collections.abc import Callable
 
+from dpproxy.errors import InvalidParameter
 from dpproxy.policy.constants import amount
 from dpproxy.policy.cursor import Cursor
 from dpproxy.policy.parse_table import alter_table, clauses
@@ -25,14 +26,19 @@ from dpproxy.policy.statements import (
     DropBudget,
     DropTaxonomy,
     DropView,
+    GrantExact,
     GrantSelect,
     Listing,
     Name,
+    RevokeExact,
     RevokeSelect,
     Show,
     Statement,
     Suggest,
 )
+
+MOST_LISTED = 100_000
+"""Rows of SHOW PRIVACY AUDIT."""
 
 
 def parse(sql: str) -> Statement:
@@ -85,7 +91,12 @@ def _drop(cursor: Cursor) -> DropBudget | DropTaxonomy | DropView:
     return DropBudget(cursor.name("budget", "BUDGET"))
 
 
-def _grant(cursor: Cursor) -> GrantSelect:
+def _grant(cursor: Cursor) -> GrantSelect | GrantExact:
+    if cursor.accept("exact"):
+        exactly = GrantExact(*_privilege(cursor, "EXACT", "to"))
+        if cursor.at("with"):
+            cursor.unsupported("EXACT SELECT with a budget", "Exact answers debit nothing: leave WITH out.")
+        return exactly
     tables, roles = _privilege(cursor, "GRANT", "to")
     budget = None
     if cursor.accept("with"):
@@ -96,14 +107,14 @@ def _grant(cursor: Cursor) -> GrantSelect:
     return GrantSelect(tables, roles, budget)
 
 
-def _revoke(cursor: Cursor) -> RevokeSelect:
+def _revoke(cursor: Cursor) -> RevokeSelect | RevokeExact:
+    if cursor.accept("exact"):
+        return RevokeExact(*_privilege(cursor, "EXACT", "from"))
     return RevokeSelect(*_privilege(cursor, "REVOKE", "from"))
 
 
 def _privilege(cursor: Cursor, after: str, link: str) -> tuple[tuple[Name, ...], tuple[Name, ...]]:
     """SELECT ON tables and the word ``link``, then roles."""
-    if cursor.at("exact"):
-        cursor.unsupported(f"{after} EXACT SELECT", "The privilege there is: SELECT.")
     cursor.expect("select", after=after)
     if cursor.token.text == "(":
         cursor.unsupported(
@@ -127,11 +138,18 @@ def _advance(cursor: Cursor) -> AdvanceDataVersion:
 def _show(cursor: Cursor) -> Show:
     position = cursor.before.position
     cursor.expect("privacy", after="SHOW")
-    if cursor.at("audit"):
-        cursor.unsupported("SHOW PRIVACY AUDIT")
     listing = cursor.choose({one.value.lower(): one for one in Listing}, "SHOW PRIVACY")
     table = cursor.table("FOR") if listing is Listing.POLICY and cursor.accept("for") else None
-    return Show(listing, table, position)
+    limit = _rows(cursor) if listing is Listing.AUDIT and cursor.accept("limit") else None
+    return Show(listing, table, position, limit)
+
+
+def _rows(cursor: Cursor) -> int:
+    """A number of rows."""
+    asked = amount(cursor, "LIMIT")
+    if not isinstance(asked.value, int) or not 0 < asked.value <= MOST_LISTED:
+        raise InvalidParameter(f"LIMIT is a whole number from 1 to {MOST_LISTED}", position=asked.position)
+    return asked.value
 
 
 def _suggest(cursor: Cursor) -> Suggest:

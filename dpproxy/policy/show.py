@@ -69,8 +69,11 @@ def show_policy(policy: Policy, table: Name | None = None) -> Listed:
 
 
 def show_grants(policy: Policy) -> Listed:
-    """One row for each table and role."""
-    return _GRANTS, [(grant.table, grant.role, "SELECT", grant.budget) for grant in policy.grants]
+    """One row for each table and role, and one more where answers are exact."""
+    return _GRANTS, [
+        *((grant.table, grant.role, "SELECT", grant.budget) for grant in policy.grants),
+        *((grant.table, grant.role, "EXACT SELECT", None) for grant in policy.exact),
+    ]
 
 
 def number(value: Fraction | None) -> Decimal | None:

@@ -202,6 +202,22 @@ class RevokeSelect:
 
 
 @dataclass(frozen=True, slots=True)
+class GrantExact:
+    """GRANT EXACT SELECT ON ... TO ...."""
+
+    tables: tuple[Name, ...]
+    roles: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeExact:
+    """REVOKE EXACT SELECT ON ... FROM ...; nothing happens where nothing was granted."""
+
+    tables: tuple[Name, ...]
+    roles: tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AdvanceDataVersion:
     """ADVANCE PRIVACY DATA VERSION: new data was loaded, stored answers no longer answer for it."""
 
@@ -271,16 +287,18 @@ class Listing(Enum):
     BUDGETS = "BUDGETS"
     POLICY = "POLICY"
     GRANTS = "GRANTS"
+    AUDIT = "AUDIT"
     VIEWS = "VIEWS"
 
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """SHOW PRIVACY ...; ``table`` only with POLICY FOR."""
+    """SHOW PRIVACY ...; ``table`` only with POLICY FOR, ``limit`` only with AUDIT."""
 
     listing: Listing
     table: Name | None = None
     position: int | None = field(default=None, compare=False)
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +316,7 @@ ColumnChange = (
     SetBetween | SetMembers | SetReferences | SetTaxonomy | SetDiscovered | SetColumnHidden | SetColumnClass
 )
 BudgetChange = CreateBudget | DropBudget
-GrantChange = GrantSelect | RevokeSelect
+GrantChange = GrantSelect | RevokeSelect | GrantExact | RevokeExact
 TaxonomyChange = CreateTaxonomy | DropTaxonomy
 ViewChange = CreateView | DropView
 ViewTask = RefreshView | VerifyViews

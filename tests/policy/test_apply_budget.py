@@ -16,7 +16,7 @@ from dpproxy.errors import (
 from dpproxy.pgtypes import INT8, Column, Schema, View
 from dpproxy.policy.apply import apply
 from dpproxy.policy.dump import dump
-from dpproxy.policy.model import Budget, Grant, Policy
+from dpproxy.policy.model import Budget, ExactGrant, Grant, Policy
 from dpproxy.policy.store import change_of
 
 Apply = Callable[..., Policy]
@@ -113,6 +113,27 @@ def test_some_roles_get_nothing(applied: Apply, role: str):
     with pytest.raises(InvalidParameter) as caught:
         applied(PROTECT, BUDGET, sql)
     assert caught.value.position == sql.index(role)
+
+
+def test_exact_answers_are_granted_and_taken_by_themselves(applied: Apply):
+    policy = applied(PROTECT, "GRANT EXACT SELECT ON patients TO dpo, auditor", "REVOKE SELECT ON patients FROM dpo")
+    assert policy.exact == (ExactGrant("patients", "auditor"), ExactGrant("patients", "dpo"))
+    assert policy.grants == ()
+    policy = applied("REVOKE EXACT SELECT ON patients FROM auditor, nobody", to=policy)
+    assert policy.exact == (ExactGrant("patients", "dpo"),)
+    assert applied("ALTER TABLE patients SET PRIVACY HIDDEN", to=policy).exact == ()
+
+
+@pytest.mark.parametrize("role", ["admin", "public"])
+def test_exact_answers_are_nobodys_by_default_and_never_these(applied: Apply, role: str):
+    with pytest.raises(InvalidParameter, match="nothing is granted"):
+        applied(PROTECT, f"GRANT EXACT SELECT ON patients TO {role}")
+
+
+def test_exact_answers_are_of_protected_tables(applied: Apply):
+    for before in ("ALTER TABLE regions SET PRIVACY PUBLIC", "ALTER TABLE regions SET PRIVACY HIDDEN"):
+        with pytest.raises(InvalidParameter, match="is not protected"):
+            applied(before, "GRANT EXACT SELECT ON regions TO dpo")
 
 
 def test_unknown_names(applied: Apply):

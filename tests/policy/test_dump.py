@@ -33,6 +33,7 @@ from dpproxy.policy.model import (
     Composite,
     Discovered,
     Domain,
+    ExactGrant,
     Exposure,
     Grant,
     Members,
@@ -156,7 +157,10 @@ def policies(draw: st.DrawFn) -> Policy:
             grants.append(
                 Grant(table, draw(st.sampled_from(["analysts", "Interns"])), draw(st.sampled_from(choices)))
             )
-    return Policy(tables=declared, budgets=paid, grants=tuple(grants))
+    protected = sorted(name for name, table in declared.items() if table.exposure is Exposure.PROTECTED)
+    exact = sorted(draw(st.sets(st.sampled_from(protected), max_size=2))) if protected else []
+    exactly = tuple(ExactGrant(table, "dpo") for table in exact)
+    return Policy(tables=declared, budgets=paid, grants=tuple(grants), exact=exactly)
 
 
 @given(policies())

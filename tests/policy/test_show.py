@@ -73,7 +73,13 @@ def test_grants(applied: Apply):
         "CREATE PRIVACY BUDGET b LIMIT EPSILON 1",
         "GRANT SELECT ON visits TO r WITH PRIVACY BUDGET b",
         "GRANT SELECT ON regions TO r",
+        "ALTER TABLE visits SET PRIVACY KEY ROW",
+        "GRANT EXACT SELECT ON visits TO dpo",
     )
     columns, rows = show_grants(policy)
     assert [column.name for column in columns] == ["table", "role", "privilege", "budget"]
-    assert rows == [("regions", "r", "SELECT", None), ("visits", "r", "SELECT", "b")]
+    assert rows == [
+        ("regions", "r", "SELECT", None),
+        ("visits", "r", "SELECT", "b"),
+        ("visits", "dpo", "EXACT SELECT", None),
+    ]

@@ -1,0 +1,92 @@
+"""How the values of configuration keys are read, each from TOML or from the text of an environment variable.
+
+Errors: ``Wrong`` where one does not fit.
+"""
+
+import re
+from collections.abc import Callable
+
+UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+LONGEST = 3600.0
+"""No duration is longer than this many seconds."""
+
+
+class Wrong(Exception):
+    """A value that does not fit; the text says what was expected."""
+
+
+def whole(low: int, high: int) -> Callable[[object], int]:
+    """A whole number from ``low`` to ``high``."""
+
+    def read(value: object) -> int:
+        if isinstance(value, str) and value.isascii() and value.isdigit():
+            value = int(value)
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise Wrong(f"a whole number from {low} to {high}")
+        return value
+
+    return read
+
+
+def one_of(*choices: str) -> Callable[[object], str]:
+    """One of these words."""
+
+    def read(value: object) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise Wrong(" or ".join(f'"{choice}"' for choice in choices))
+        return value
+
+    return read
+
+
+def path(value: object) -> str:
+    """The path of a file or directory."""
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise Wrong("the path of a file or directory, as text")
+    return value
+
+
+def duration(value: object) -> float:
+    """Seconds of a duration, an hour at most."""
+    found = (
+        re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)\s*(ms|s|m|min|h)", value) if isinstance(value, str) else None
+    )
+    seconds = -1.0 if found is None else float(found[1]) * UNITS[found[2]]
+    if not 0 <= seconds <= LONGEST:
+        raise Wrong('a duration such as "10ms", "1s" or "2m", an hour at most')
+    return seconds
+
+
+def positive_duration(value: object) -> float:
+    """The same, above zero."""
+    if not (seconds := duration(value)):
+        raise Wrong('a duration above zero such as "60s"')
+    return seconds
+
+
+def address(value: object) -> tuple[str, int]:
+    """Host and port."""
+    found = (
+        re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\[\]\s]+)):(\d{1,5})", value)
+        if isinstance(value, str)
+        else None
+    )
+    if found is None or int(found[3]) > 65535:
+        raise Wrong('"host:port" such as "127.0.0.1:6432", or "[::1]:6432"')
+    return found[1] or found[2], int(found[3])
+
+
+def patterns(value: object) -> tuple[str, ...]:
+    """Paths or patterns of files."""
+    if isinstance(value, str):  # from the environment
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    if not isinstance(value, list) or not all(isinstance(v, str) and v and "\0" not in v for v in value):
+        raise Wrong('a list of paths or patterns such as ["policy/*.sql"]')
+    return tuple(value)
+
+
+def size(value: object) -> str:
+    """A size in bytes, as the engine reads it."""
+    if not isinstance(value, str) or not re.fullmatch(r"[1-9]\d{0,5}(?:\.\d)? ?[KMGT]i?B", value):
+        raise Wrong('a size such as "4GB"')
+    return value

@@ -1,0 +1,135 @@
+"""An engine that keeps a record: each statement, its outcome and its price go to the audit log and to watchers."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Protocol
+
+from dpproxy.accounting.model import NANO
+from dpproxy.auditlog.entry import Entry, Outcome
+from dpproxy.config import Config
+from dpproxy.engine import Engine
+from dpproxy.errors import Refusal
+from dpproxy.logs import JsonLines
+from dpproxy.metrics import ADDRESS, Metrics
+from dpproxy.plan import Answer, Caller, Prepared, Settings
+from dpproxy.records import entry_of
+from dpproxy.settings import DEFAULTS
+
+OPERATOR = Caller("dpproxy", frozenset({"admin"}), "metrics")
+
+
+class Watcher(Protocol):
+    """Is told of sessions and of outcomes as they come; never waits for long."""
+
+    def opened(self) -> None:
+        """A session begins."""
+
+    def closed(self) -> None:
+        """A session ends."""
+
+    def told(self, entry: Entry, seconds: float) -> None:
+        """A statement has its outcome."""
+
+
+class Recorded:
+    """The engine as sessions see it. Questions about the catalogue are answered without an entry."""
+
+    def __init__(self, engine: Engine, watchers: Sequence[Watcher] = ()) -> None:
+        self._engine = engine
+        self._watchers = tuple(watchers)
+
+    def database_exists(self, name: str) -> bool:
+        """True where a data source has that name."""
+        return self._engine.database_exists(name)
+
+    def open(self, caller: Caller) -> None:
+        """A session begins."""
+        self._engine.open(caller)
+        for watcher in self._watchers:
+            watcher.opened()
+
+    def close(self, caller: Caller) -> None:
+        """A session ends."""
+        self._engine.close(caller)
+        for watcher in self._watchers:
+            watcher.closed()
+
+    def cancel(self, session: str) -> None:
+        """Interrupt what the session runs."""
+        self._engine.cancel(session)
+
+    def show(self, caller: Caller, name: str, settings: Settings) -> str:
+        """A setting that only the engine knows."""
+        return self._engine.show(caller, name, settings)
+
+    def prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
+        """Parse and type a statement; a refusal is recorded."""
+        begun = time.monotonic()
+        try:
+            return self._engine.prepare(caller, sql, types, settings)
+        except Refusal as refusal:
+            self._note(begun, entry_of(self._now(), caller, Outcome.REFUSED, sql, refusal=refusal))
+            raise
+
+    def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
+        """Answer a statement; its outcome is recorded."""
+        begun, sql = time.monotonic(), prepared.sql
+        try:
+            answer = self._engine.run(caller, prepared, values, settings)
+        except Refusal as refusal:
+            self._note(begun, entry_of(self._now(), caller, Outcome.REFUSED, sql, values, refusal=refusal))
+            raise
+        if not prepared.is_catalogue:
+            outcome, nano = self._outcome(caller, prepared, answer)
+            self._note(begun, entry_of(self._now(), caller, outcome, sql, values, nano=nano))
+        return answer
+
+    def _outcome(self, caller: Caller, prepared: Prepared, answer: Answer) -> tuple[Outcome, int]:
+        """The kind of thing that was told, and its price in nano-epsilon."""
+        kind = answer.tag.partition(" ")[0]
+        if answer.is_exact:
+            return Outcome.EXACT, 0
+        if kind != "SELECT":
+            return Outcome.EXPLAINED if kind == "EXPLAIN" else Outcome.ADMINISTERED, 0
+        if not prepared.charged:
+            return Outcome.FREE, 0
+        cost = int(Fraction(self._engine.show(caller, "dp.last_cost", DEFAULTS) or 0) * NANO)
+        return Outcome.ANSWERED if cost else Outcome.REPLAYED, cost
+
+    def _now(self) -> int:
+        return self._engine.log.now()
+
+    def _note(self, begun: float, entry: Entry) -> None:
+        if entry.outcome is not Outcome.EXACT:  # which is on the disk by now
+            self._engine.log.note(entry)
+        for watcher in self._watchers:
+            watcher.told(entry, time.monotonic() - begun)
+
+    def spent(self) -> Mapping[str, float]:
+        """Epsilon spent of each budget."""
+        listed = self._engine.prepare(OPERATOR, "SHOW PRIVACY BUDGETS", (), DEFAULTS)
+        answer = self._engine.run(OPERATOR, listed, (), DEFAULTS)
+        names = [column.name for column in answer.columns or ()]
+        name, spent = names.index("name"), names.index("spent")
+        return {str(row[name]): float(str(row[spent])) for row in answer.rows}
+
+
+@contextmanager
+def recorded(config: Config, engine: Engine, tell: Callable[[str], None]) -> Iterator[Recorded]:
+    """The engine, watched as is configured. Raises ``StartupError``."""
+    watchers: list[Watcher] = []
+    if config.log_format == "json":
+        lines = JsonLines()
+        lines.install()
+        watchers.append(lines)
+    if config.metrics_port is None:
+        yield Recorded(engine, watchers)
+        return
+    metrics = Metrics(Recorded(engine).spent, engine.commits)
+    tell(f"metrics on http://{ADDRESS}:{metrics.start(config.metrics_port)}/metrics")
+    try:
+        yield Recorded(engine, [*watchers, metrics])
+    finally:
+        metrics.close()
