@@ -6,11 +6,13 @@ from dpproxy.anonymize.ir_swap import IrSwap
 from dpproxy.anonymize.mdav import Mdav
 from dpproxy.anonymize.mdav_swap import MdavSwap
 from dpproxy.anonymize.model import Method
+from dpproxy.anonymize.t_closeness import TCloseness
 
 _ALL: tuple[Method, ...] = (
     Mdav(),
     MdavSwap(),
     IrSwap(),
+    TCloseness(),
 )
 
 METHODS: Final[dict[str, Method]] = {method.name: method for method in _ALL}

@@ -1,0 +1,197 @@
+"""t-closeness: groups in which no bucket of confidential values is much rarer or more frequent than in all rows.
+
+The distance of two distributions is the largest quotient of two probabilities, either way. Whoever knows no more of
+the confidential attributes than how they are distributed learns by a factor t at most from seeing somebody's group:
+that is epsilon-differential privacy with t = exp(epsilon), towards them alone. Source: thesis ch.7.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from math import ceil, floor
+from typing import ClassVar, Final
+
+import numpy as np
+
+from dpproxy.anonymize import clusters, options, shuffle
+from dpproxy.anonymize.buckets import Integers, bucketed, described
+from dpproxy.anonymize.kanonymity import SCALE_HELP, enough, named
+from dpproxy.anonymize.model import (
+    Anonymized,
+    Attribute,
+    Build,
+    InvalidOption,
+    Linked,
+    Progress,
+    Request,
+    Role,
+    Table,
+    Unachievable,
+)
+from dpproxy.anonymize.quotas import Quotas, quotas
+from dpproxy.anonymize.space import SCALES, centroids, space
+from udfs.randomness import Words
+
+MOST_T: Final = 100
+RELEASES: Final = ("anatomy", "permuted")
+
+
+@dataclass(frozen=True, slots=True)
+class TCloseness:
+    """Confidential values in buckets, in one relation per group (anatomy) or shuffled inside groups (permuted)."""
+
+    name: ClassVar[str] = "t_closeness"
+    private: ClassVar[bool] = False
+    options: ClassVar[Mapping[str, str]] = {
+        "t": f"the largest factor between shares of a bucket in a group and in all rows, 1 to {MOST_T}",
+        "epsilon": "instead of t, which is exp(epsilon)",
+        "k": "the least number of rows in a group, or auto",
+        "buckets": "how many buckets; one more than the whole part of t unless given",
+        "release": "anatomy (groups and their buckets in two relations) or permuted (values shuffled, groups hidden)",
+        "scale": SCALE_HELP,
+    }
+
+    def check(self, request: Request) -> Build:
+        """Validate. Errors: InvalidOption."""
+        options.only(request, self.options)
+        asked = _asked(request)
+        names = named(request.attributes, asked.confidential)
+        known = named(request.attributes, asked.known)
+        return Build(
+            guarantee=(
+                f"exp({math.log(asked.t):.6g})-closeness, t = {float(asked.t):.6g}, in groups of at least {asked.k} "
+                f"rows: how likely {names} falls into a bucket changes by a factor t at most for whoever learns "
+                f"{known}. This is epsilon-differential privacy with t = exp(epsilon) only towards intruders who know "
+                f"no more of {names} than the marginal distribution; it is not differentially private otherwise, and "
+                "does not compose with other releases of the same rows."
+            ),
+            loss=None,
+            make=partial(_make, request, asked),
+            columns=(
+                (*(request.attributes[place].name for place in asked.known), "group_id")
+                if asked.release == "anatomy"
+                else (*(attribute.name for attribute in request.attributes), "bucket_id")
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    t: Fraction
+    k: int
+    buckets: int
+    release: str
+    scale: str
+    known: list[int]
+    confidential: list[int]
+
+
+def _asked(request: Request) -> _Asked:
+    sensitive = [place for place, a in enumerate(request.attributes) if a.role is Role.SENSITIVE]
+    known = [place for place, a in enumerate(request.attributes) if a.role is not Role.SENSITIVE]
+    if not sensitive:
+        raise InvalidOption(
+            "sensitive", "t_closeness needs a sensitive column", "Name some: sensitive = (a, b)."
+        )
+    if not known:
+        raise InvalidOption("quasi", "t_closeness needs a column that is not sensitive to group rows by")
+    _names(request.attributes)
+    t = _t(request)
+    buckets = options.whole("buckets", request.options.get("buckets", floor(t) + 1), 2)
+    if buckets > MOST_T + 1:
+        raise InvalidOption("buckets", f"buckets are {MOST_T + 1} at most")
+    return _Asked(
+        t=t,
+        k=automatic(t, buckets)
+        if request.options.get("k", "auto") == "auto"
+        else options.cluster_size(request, 1),
+        buckets=buckets,
+        release=options.word(request, "release", RELEASES),
+        scale=options.word(request, "scale", SCALES),
+        known=known,
+        confidential=sensitive,
+    )
+
+
+def _names(attributes: tuple[Attribute, ...]) -> None:
+    """Refuse columns that are named like those the method adds. Errors: InvalidOption."""
+    own = {attribute.name for attribute in attributes}
+    added = {"group_id", "bucket_id", "records", *(f"{name}_{end}" for name in own for end in ("from", "to"))}
+    for name in sorted(own & added):
+        raise InvalidOption(
+            "", f"t_closeness adds a column {name}", "Name the view's column otherwise with AS."
+        )
+
+
+def _t(request: Request) -> Fraction:
+    """The factor. Errors: InvalidOption."""
+    if ("t" in request.options) == ("epsilon" in request.options):
+        raise InvalidOption("t", "t_closeness takes either t or epsilon", "t = 1.5, or epsilon = 0.4.")
+    if "t" in request.options:
+        t = options.number("t", request.options["t"])
+    else:
+        epsilon = options.number("epsilon", request.options["epsilon"])
+        # Rounded towards less: the promise is never more than was asked.
+        t = Fraction(math.nextafter(math.exp(min(float(epsilon), MOST_T)), 0)) if epsilon > 0 else Fraction(0)
+    if not 1 <= t <= MOST_T:
+        option = "t" if "t" in request.options else "epsilon"
+        raise InvalidOption(option, f"t = exp(epsilon) is between 1 and {MOST_T}")
+    return t
+
+
+def automatic(t: Fraction, buckets: int) -> int:
+    """Choose k from public facts: a group leans most towards its bucket, among sizes that also limit linkage."""
+    least = max(options.LEAST_AUTO, buckets)
+
+    def lean(k: int) -> Fraction:
+        share = Fraction(k, buckets)
+        return Fraction(min(floor(share * t), k - (buckets - 1) * max(1, ceil(share / t))), k)
+
+    return max(range(least, 2 * least + 1), key=lambda k: (lean(k), -k))
+
+
+def _make(request: Request, asked: _Asked, rows: Table, words: Words, progress: Progress) -> Anonymized:
+    enough(rows, asked.k)
+    source = clusters.canonical(rows)
+    rows = rows[source]
+    secret = [request.attributes[place] for place in asked.confidential]
+    values = rows[:, asked.confidential]
+    buckets = bucketed(values, secret, asked.buckets, asked.scale)
+    shared = quotas(np.bincount(buckets).tolist(), asked.t, asked.k)
+    if shared is None:
+        raise Unachievable(
+            f"no groups of {asked.k} rows or a few more hold every bucket within a factor {float(asked.t):.6g}"
+        )
+    points = space(rows[:, asked.known], [request.attributes[place] for place in asked.known], asked.scale)
+    groups = clusters.with_quotas(points, buckets, shared.counts, shared.emphasis, progress)
+    middles = centroids(values, secret, buckets, int(buckets.max()) + 1)
+    linked = described(values, secret, buckets, middles)
+    order = shuffle.order(len(rows), words)
+    if asked.release == "anatomy":
+        linked["groups"] = _groups(shared, secret, middles)
+        released = np.column_stack([rows[:, asked.known], groups])
+    else:
+        moved = buckets[shuffle.within(groups, words)]
+        released = np.column_stack([rows, moved])
+        released[:, asked.confidential] = middles[moved]
+    smallest = int(shared.counts.sum(axis=1).min())
+    return Anonymized(
+        released[order],
+        linked=linked,
+        source=source[order],
+        achieved={"t": shared.t, "epsilon": math.log(shared.t), "smallest_group": smallest},
+    )
+
+
+def _groups(shared: Quotas, secret: list[Attribute], middles: Table) -> Linked:
+    """How many records of each group are in each bucket."""
+    groups, buckets = shared.counts.shape
+    bucket: Integers = np.tile(np.arange(buckets), groups)
+    return Linked(
+        ("group_id", "bucket_id", *(attribute.name for attribute in secret), "records"),
+        np.column_stack(
+            [np.repeat(np.arange(groups), buckets), bucket, middles[bucket], shared.counts.ravel()]
+        ),
+    )
