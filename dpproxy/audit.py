@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpproxy.display import render
 from dpproxy.errors import StartupError
-from dpproxy.twins import ADDITIVE, DELTA, MECHANISMS, ORDERED, twins
+from dpproxy.twins import ADDITIVE, DELTA, FOUND, KNOWN, MECHANISMS, ORDERED, twins
 from udfs.audit import SURE, audit
 
 FEATURES: Final = ("value", "noise size", "low bits", "together", "seconds")
@@ -38,15 +38,11 @@ class AuditFailed(StartupError):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A statement, and the mechanism to answer it; None for the session's own."""
+    """A statement, the mechanism to answer it, None for the session's own, and what it may give away besides."""
 
     sql: str
     mechanism: str | None = None
-
-    @property
-    def delta(self) -> float:
-        """What may be given away beside epsilon."""
-        return DELTA if self.mechanism == "gaussian" else 0.0
+    delta: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +104,7 @@ def run(
         if not urls:
             tell("starting two proxies")
             urls = stack.enter_context(twins())
-            questions = [Question(sql, one) for one in MECHANISMS for sql in statements or ADDITIVE]
-            questions += [] if statements else [Question(sql) for sql in ORDERED]
+            questions = list(_every(statements))
         try:
             lines = list(audited(urls, questions, epsilon, runs, tell))
         except psycopg.Error as error:
@@ -117,6 +112,15 @@ def run(
                 f"{error.sqlstate or 'no answer'}: {error.diag.message_primary or error}"
             ) from None
     return table(lines), all(line.kept for line in lines)
+
+
+def _every(statements: Sequence[str]) -> Iterator[Question]:
+    """Statements by every mechanism; where none are given, every aggregate and what no mechanism changes."""
+    for one in MECHANISMS:
+        yield from (Question(sql, one, DELTA if one == "gaussian" else 0.0) for sql in statements or ADDITIVE)
+    if not statements:
+        yield from (Question(sql) for sql in ORDERED + KNOWN)
+        yield from (Question(sql, delta=DELTA) for sql in FOUND)
 
 
 def audited(

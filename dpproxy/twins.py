@@ -18,6 +18,8 @@ from dpproxy.users import add_user
 
 GROUPS: Final = 200
 ROWS: Final = 40
+SHOWN: Final = 26
+"""Rows of a key that nobody declared: at epsilon 1 and ``DELTA`` two thirds of such keys are shown."""
 _OF_ROWS: Final = (
     "count(*)",
     "sum(x)",
@@ -49,7 +51,20 @@ ADDITIVE: Final = (*(_asked("t", a) for a in _OF_ROWS), *(_asked("visits", a) fo
 are kept of each."""
 ORDERED: Final = (*(_asked("t", a) for a in _ORDERED), _asked("visits", "max(x)"))
 """What is chosen, whatever dp.mechanism says."""
-STATEMENTS: Final = ADDITIVE + ORDERED
+KNOWN: Final = (
+    "SELECT dp.with_prior(avg(x), family => 'uniform', low => 0, high => 100) FROM t GROUP BY k ORDER BY k",
+    "SELECT dp.with_prior(sum(y), family => 'normal', mean => 20, sd => 10) FROM t GROUP BY k ORDER BY k",
+    "SELECT dp.with_prior(x, family => 'uniform', low => 0, high => 100) FROM people WHERE id = 0",
+)
+"""What is drawn from a prior: each group's value, and one person's, who is only on the right."""
+FOUND: Final = (
+    (
+        "SELECT d.n IS NOT NULL FROM keys LEFT JOIN (SELECT place, count(*) AS n FROM trips GROUP BY place) AS d "
+        "ON d.place = keys.k ORDER BY keys.k"
+    ),
+)
+"""Which keys that nobody declared are shown: their groups are as large as what is shown two times of three."""
+STATEMENTS: Final = ADDITIVE + ORDERED + KNOWN
 MECHANISMS: Final = ("staircase", "laplace", "gaussian")
 """Every value of dp.mechanism but auto."""
 DELTA: Final = 1e-6
@@ -58,14 +73,21 @@ DELTA: Final = 1e-6
 _TABLES = (
     "CREATE TABLE t (k INTEGER, x INTEGER, y DOUBLE, money DECIMAL(8,2))",
     "CREATE TABLE visits (person INTEGER, k INTEGER, x INTEGER)",
+    "CREATE TABLE people (id INTEGER, x INTEGER)",
+    "CREATE TABLE trips (place INTEGER)",
+    "CREATE TABLE keys AS SELECT 1 + i AS k FROM range($groups) AS r(i)",
 )
 _EVERYBODY = (
     "INSERT INTO t SELECT 2 * (1 + i % ($groups // 2)), 50, 0.5, 5 FROM range($groups // 2 * $rows) AS r(i)",
     "INSERT INTO visits SELECT i, k, x FROM (SELECT row_number() OVER () AS i, k, x FROM t), range(2)",
+    "INSERT INTO people SELECT 1 + i, 50 FROM range($rows) AS r(i)",
+    "INSERT INTO trips SELECT 1 + i FROM range($groups) AS r(i), range($shown)",
 )
 _ONE_MORE = (
     "INSERT INTO t SELECT 1 + i, 100, 1, 10 FROM range($groups) AS r(i)",
     "INSERT INTO visits SELECT -1 - i, 1 + i, 100 FROM range($groups) AS r(i), range(5)",
+    "INSERT INTO people VALUES (0, 100)",
+    "INSERT INTO trips SELECT 1 + i FROM range($groups) AS r(i)",
 )
 _POLICY = f"""\
 ALTER TABLE t SET PRIVACY KEY ROW;
@@ -78,8 +100,16 @@ ALTER TABLE visits SET PRIVACY KEY (person) MAX ROWS 3;
 ALTER TABLE visits SET PRIVACY CEILING EPSILON 1000000 DELTA 0.5;
 ALTER TABLE visits ALTER COLUMN k SET PRIVACY DOMAIN BETWEEN 1 AND {GROUPS};
 ALTER TABLE visits ALTER COLUMN x SET PRIVACY DOMAIN BETWEEN 0 AND 100;
+ALTER TABLE people SET PRIVACY KEY (id);
+ALTER TABLE people SET PRIVACY CEILING EPSILON 1000000 DELTA 0.5;
+ALTER TABLE people ALTER COLUMN x SET PRIVACY DOMAIN BETWEEN 0 AND 100;
+ALTER TABLE trips SET PRIVACY KEY ROW;
+ALTER TABLE trips SET PRIVACY CEILING EPSILON 1000000 DELTA 0.5;
+ALTER TABLE trips ALTER COLUMN place SET PRIVACY DOMAIN DISCOVERED;
+ALTER TABLE keys SET PRIVACY PUBLIC;
 CREATE PRIVACY BUDGET audit LIMIT EPSILON 1000000 DELTA 0.5 DEFAULT EPSILON 1;
-GRANT SELECT ON t, visits TO analyst WITH PRIVACY BUDGET audit;
+GRANT SELECT ON t, visits, people, trips TO analyst WITH PRIVACY BUDGET audit;
+GRANT SELECT ON keys TO analyst;
 """
 _CONFIG = """\
 [server]
@@ -111,7 +141,11 @@ def _one(folder: Path, data: tuple[str, ...]) -> Iterator[str]:
     folder.mkdir()
     with duckdb.connect(str(folder / "data.duckdb")) as connection:
         for statement in _TABLES + data:
-            connection.execute(statement.replace("$groups", str(GROUPS)).replace("$rows", str(ROWS)))
+            connection.execute(
+                statement.replace("$groups", str(GROUPS))
+                .replace("$rows", str(ROWS))
+                .replace("$shown", str(SHOWN))
+            )
     (folder / "policy.sql").write_text(_POLICY, encoding="utf-8")
     (folder / "dpproxy.toml").write_text(_CONFIG, encoding="utf-8")
     password = secrets.token_urlsafe(12)
