@@ -49,14 +49,6 @@ def with_quotas(
     """
     from dpproxy.anonymize import grow  # noqa: PLC0415 - the compiler is imported when a view is built
 
-    rows = grow.Rows(
-        points=space.steps * space.weights[:, None],
-        steps=space.steps.copy(),
-        codes=space.codes.copy(),
-        kinds=buckets.copy(),
-        names=np.arange(space.rows),
-        distances=np.zeros(space.rows),
-    )
     by_kind = np.argsort(emphasis, kind="stable")
     limits = np.cumsum(np.bincount(emphasis, minlength=quotas.shape[1]))
     most = quotas.max(axis=0)
@@ -69,7 +61,7 @@ def with_quotas(
         found=np.zeros(quotas.shape[1], dtype=np.int64),
         chosen=np.zeros(int(most.sum()), dtype=np.int64),
     )
-    metric, middle = grow.metric_of(space), grow.middle_of(space)
+    rows, metric, middle = grow.rows_of(space, buckets), grow.metric_of(space), grow.middle_of(space)
     labels = np.full(space.rows, -1, dtype=np.int64)
     at_once = max(2, STRETCH // max(space.rows, 1) // 2 * 2)
     for begin in range(0, len(quotas), at_once):

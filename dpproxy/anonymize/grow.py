@@ -281,6 +281,18 @@ def metric_of(space: Space) -> Metric:
     return Metric(space.weights, space.sizes, space.starts, space.tables, space.units)
 
 
+def rows_of(space: Space, buckets: Integers | None = None) -> Rows:
+    """All rows, in one bucket unless given."""
+    return Rows(
+        points=space.steps * space.weights[:, None],
+        steps=space.steps.copy(),
+        codes=space.codes.copy(),
+        kinds=np.zeros(space.rows, dtype=np.int64) if buckets is None else buckets.copy(),
+        names=np.arange(space.rows),
+        distances=np.zeros(space.rows),
+    )
+
+
 def middle_of(space: Space) -> Middle:
     """Sums over all rows."""
     parts = [np.empty(0, dtype=np.int64)]
