@@ -2,23 +2,24 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from fractions import Fraction
 
 from dpproxy import records
+from dpproxy.accounting import spending
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import NANO, Account, Cost, Debit, format_epsilon, nano_limit
+from dpproxy.accounting.model import NANO, Account, Cost, Reset, format_epsilon, nano_limit
+from dpproxy.accounting.windows import users
 from dpproxy.auditlog.log import AuditLog
-from dpproxy.errors import BoundsMissing, InvalidParameter, NotGranted, Refusal, Unsupported
+from dpproxy.errors import BoundsMissing, InvalidParameter, NotGranted, Refusal, UndefinedObject, Unsupported
 from dpproxy.pgtypes import Column, Schema
 from dpproxy.plan import Answer, Caller, Notice
 from dpproxy.planner.access import Context, Facts
 from dpproxy.planner.query import view_columns
 from dpproxy.policy import amounts
 from dpproxy.policy.apply import apply
-from dpproxy.policy.dump import alter_table
+from dpproxy.policy.dump import alter_table, identifier
 from dpproxy.policy.model import Policy, Scalar, TablePolicy
 from dpproxy.policy.parser import parse
-from dpproxy.policy.show import Listed, show_budgets, show_grants, show_policy
+from dpproxy.policy.show import Listed, show_grants, show_policy
 from dpproxy.policy.statements import (
     Amount,
     CreateView,
@@ -27,6 +28,7 @@ from dpproxy.policy.statements import (
     Listing,
     Name,
     RefreshView,
+    ResetBudget,
     Show,
     Statement,
     Suggest,
@@ -66,7 +68,7 @@ def columns(statement: Statement, policy: Policy) -> tuple[Column, ...] | None:
     """The answer's columns; None for statements that change the policy."""
     match statement:
         case Show():
-            return _list(statement, policy, {})[0]
+            return _list(statement, policy, None)[0]
         case Suggest():
             return SUGGESTED
         case _:
@@ -84,14 +86,38 @@ def run(
         return _proposed(suggest(store.current, schema, statement.table))
     if isinstance(statement, Show):
         policy = store.current
-        paid = {name: ledger.paid(Account.budget(name)) for name in policy.budgets}
-        spent = {name: (Fraction(cost.nano, NANO), cost.delta) for name, cost in paid.items()}
-        listed, rows = _list(statement, policy, spent)
+        listed, rows = _list(statement, policy, ledger)
         return Answer("SHOW", listed, rows)
+    if isinstance(statement, ResetBudget):
+        return _reset(statement, caller, store.current, ledger)
     if isinstance(statement, GrantSelect):
         _check_views(statement, store.current, schema, facts)
     store.change([sql], schema, by=caller.user)
     return Answer(_tag(sql))
+
+
+def _reset(statement: ResetBudget, caller: Caller, policy: Policy, ledger: Ledger) -> Answer:
+    """Let a budget, or one user of it, begin anew."""
+    budget, user = statement.budget.text, statement.user
+    if budget not in policy.budgets:
+        raise UndefinedObject(
+            f'budget "{budget}" does not exist',
+            hint="SHOW PRIVACY BUDGETS lists those there are.",
+            position=statement.budget.position,
+        )
+    account = Account.budget(budget) if user is None else Account.user(budget, user.text)
+    if user is not None and account not in ledger.read(users):
+        raise UndefinedObject(
+            f'user "{user.text}" has spent nothing of budget "{budget}"',
+            hint="SHOW PRIVACY BUDGETS lists who has.",
+            position=user.position,
+        )
+    of_user = "" if user is None else f" for user {identifier(user.text)}"
+    label = f"reset budget {identifier(budget)}{of_user}"
+    ledger.reset(Reset(caller.user, account, statement.reason, label, policy.version, policy.data_version))
+    ceilings = ", ".join(owner.name for owner in spending.ceilings(policy, policy.budgets[budget]))
+    told = f"what was spent stays spent of the ceiling of {ceilings}" if ceilings else "no ceiling was reset"
+    return Answer("RESET", notices=(Notice(f"{label}: {told}"),))
 
 
 def _check_views(grant: GrantSelect, policy: Policy, schema: Schema, facts: Facts) -> None:
@@ -132,8 +158,7 @@ def run_probe(statement: Statement, policy: Policy, schema: Schema, ledger: Ledg
     fitting, _ = usable(policy, schema)
     owner = _owner(fitting, statement.table)
     share = _share(statement.epsilon, len(found))
-    limit = None if owner.ceiling is None else nano_limit(owner.ceiling.epsilon)
-    ledger.check([Debit(Account.ceiling(owner.name), limit)], Cost(share * len(found)))
+    ledger.check([spending.ceiling(owner)], sum([Cost.of(share)] * len(found), Cost()))
     wide = asked(fitting, table, found.values())
     given = {"dp.epsilon": format_epsilon(share), "dp.confidence": CONFIDENCE}
     cost = 0
@@ -191,10 +216,10 @@ def _bounded(table: str, proposal: Proposal, bounds: tuple[Scalar, Scalar] | Non
     return Proposal(alter_table(table, proposal.unbounded, f"{between(*bounds)};"), reason)
 
 
-def _list(statement: Show, policy: Policy, spent: Mapping[str, tuple[Fraction, Fraction]]) -> Listed:
+def _list(statement: Show, policy: Policy, ledger: Ledger | None) -> Listed:
     match statement.listing:
         case Listing.BUDGETS:
-            return show_budgets(policy, spent)
+            return spending.ALL, spending.all_rows(policy, ledger)
         case Listing.POLICY:
             return show_policy(policy, statement.table)
         case Listing.GRANTS:

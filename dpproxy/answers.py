@@ -110,7 +110,7 @@ class Answers:
             key = first.key if part is first.part else payment.release_key(part, (), plan.data_version)
             stored = None if part.inputs else self._releases.find(key, part.loss.nano, own)
             missing += (
-                Cost(part.loss.nano, part.delta) if stored is None or own not in stored.payers else Cost()
+                Cost.of(part.loss.nano, part.delta) if stored is None or own not in stored.payers else Cost()
             )
         charge = payment.charge(asking.caller, plan, first.part, first.key)
         self._ledger.check(charge.debits, missing)
@@ -130,7 +130,7 @@ class Answers:
                     return replayed
                 released = self._release_anew(asking, question)
                 claim.resolve(b"stored")
-                return released, Cost(question.part.loss.nano, question.part.delta)
+                return released, Cost.of(question.part.loss.nano, question.part.delta)
 
     def _replay(self, asking: Asking, question: Question) -> tuple[Released[pa.Table], Cost] | None:
         """A stored release of the same question; None where there is none, or only one dearer than they can pay."""

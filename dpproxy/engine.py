@@ -12,7 +12,7 @@ from sqlglot import exp
 from dpproxy import administration, output, payment, relations
 from dpproxy import settings as session_settings
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import format_epsilon
+from dpproxy.accounting.model import Cost, format_epsilon
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.answers import Answers, Asking
 from dpproxy.auditlog.entry import Outcome
@@ -58,6 +58,8 @@ class _Session:
 
     cancelled: threading.Event = field(default_factory=threading.Event)
     last_cost: int | None = None
+    last_paid: Cost = field(default_factory=Cost)
+    """Of the last statement that cost anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +299,7 @@ class Engine:
         session = self._session(caller.session)
         rows, cost = self._answers.rows(Asking(caller, plan, session.cancelled.is_set), replan)
         session.last_cost = cost.nano
+        session.last_paid = cost if cost.nano else session.last_paid
         wanted = session_settings.notices(settings)
         notices = (payment.notice(cost, plan, caller, self._ledger),) if wanted else ()
         return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows, notices)
@@ -356,7 +359,8 @@ class Engine:
     def _describe(self, caller: Caller, body: _Body, values: Sequence[object], settings: Settings) -> Answer:
         if body.tree is None:
             raise AssertionError("a query has a tree")
-        rows = relations.rows(self.policy, self._ledger, caller, own_names(body.tree))
+        last = self._session(caller.session).last_paid
+        rows = relations.rows(self.policy, self._ledger, caller, own_names(body.tree), last)
         fresh = {name: (columns, rows[name]) for name, columns in relations.OWN.items()}
         return self._catalogue.run(self._view(caller, settings), body.tree, values, fresh)
 

@@ -1,24 +1,38 @@
 """What a plan debits: the four accounts, the charge, and the key its released answer is found by."""
 
 from collections.abc import Sequence
-from fractions import Fraction
 
+from dpproxy.accounting.accounts import as_epsilon, limited
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Account, Charge, Cost, Debit, format_delta, format_epsilon, nano_limit
+from dpproxy.accounting.limits import count, tightest
+from dpproxy.accounting.model import Account, Charge, Cost, Debit, Kind, format_delta, format_epsilon
+from dpproxy.accounting.windows import Standing
 from dpproxy.plan import Caller, Notice, Part, Payer, Plan
 
 
-def debits(payer: Payer, caller: Caller) -> tuple[Debit, ...]:
-    """Session, user, budget and ceiling, with the limits in force."""
-    user = nano_limit(payer.user_limit) if payer.user_limit is not None else None
-    session = nano_limit(payer.session_limit) if payer.session_limit is not None else None
-    return (
-        Debit(Account.session(caller.session), session),
-        Debit(Account.user(payer.budget, caller.user), user),
-        Debit(Account.budget(payer.budget), nano_limit(payer.budget_limit), payer.budget_delta),
-        Debit(Account.ceiling(payer.ceiling), nano_limit(payer.ceiling_limit), payer.ceiling_delta),
+def debits(payer: Payer, caller: Caller, blocks: Sequence[str] = ()) -> tuple[Debit, ...]:
+    """Session, user, budget, and ceiling or blocks of it, with the limits in force."""
+    # Of a session or a user no delta is declared: concentrated losses are converted with the budget's.
+    delta = payer.budget_delta if payer.concentrated else None
+    own = (
+        (Account.session(caller.session, payer.budget), payer.session_limit, delta),
+        (Account.user(payer.budget, caller.user), payer.user_limit, delta),
+        (Account.budget(payer.budget), payer.budget_limit, payer.budget_delta),
     )
+    ceiling = payer.ceiling_limit, payer.ceiling_delta
+    return (
+        *(limited(*each, payer.refresh, concentrated=payer.concentrated) for each in own),
+        *(
+            limited(Account.ceiling(payer.ceiling, block), *ceiling, concentrated=payer.concentrated)
+            for block in blocks or ("",)
+        ),
+    )
+
+
+def price(plan: Plan) -> Cost:
+    """What a plan costs at most: the sum over its parts."""
+    return sum((Cost.of(part.loss.nano, part.delta) for part in plan.charged), Cost())
 
 
 def release_key(part: Part, values: Sequence[object], data_version: int) -> bytes:
@@ -42,17 +56,11 @@ def charge(caller: Caller, plan: Plan, part: Part, key: bytes) -> Charge:
         data_version=plan.data_version,
         mechanism=f"{part.noise} x{part.factor}",
         nano=part.loss.nano,
-        debits=debits(plan.payer, caller),
+        debits=debits(plan.payer, caller, part.blocks),
         release=key,
         label=plan.label,
         delta=part.delta,
     )
-
-
-def _count(plan: Plan, left: int, left_delta: Fraction | None) -> int:
-    """How many statements like this one are left."""
-    count = left // plan.loss.nano
-    return count if left_delta is None or not plan.delta else min(count, left_delta // plan.delta)
 
 
 def _more(count: int) -> str:
@@ -63,20 +71,29 @@ def _more(count: int) -> str:
 
 def notice(cost: Cost, plan: Plan, caller: Caller, ledger: Ledger) -> Notice:
     """One line after an answer: its cost, and what the tightest limit leaves."""
-    accounts = debits(plan.payer, caller)
-    left = ledger.remaining(*accounts)
+    standings = ledger.standings(*debits(plan.payer, caller, plan.blocks))
+    left = tightest(standings)
     remaining = "no limit" if left is None else f"{format_epsilon(left)} left"
     if cost == Cost():
         return Notice(
             f"cost 0, {remaining} in budget {plan.payer.budget}",
             detail="The answer was released before, or follows from the policy." if not plan.empty else None,
         )
-    left_delta = ledger.remaining_delta(*accounts) if plan.delta else None
-    more = None if left is None else _more(_count(plan, left, left_delta))
+    more = count(standings, price(plan))
+    rho = f" (rho {format_delta(cost.rho)})" if plan.payer.concentrated else ""
     delta = f" and delta {format_delta(cost.delta)}" if cost.delta else ""
     keys = "keys that enough units share" if plan.discovered else f"{plan.groups} keys answered"
     return Notice(
-        f"cost {format_epsilon(cost.nano)} epsilon{delta}, {remaining} in budget {plan.payer.budget}",
-        detail=f"{plan.label}; {keys}; unit: {plan.unit}.",
-        hint=more,
+        f"cost {format_epsilon(cost.nano)} epsilon{rho}{delta}, {remaining} in budget {plan.payer.budget}",
+        detail=f"{plan.label}; {keys}; unit: {plan.unit}.{_converted(standings, plan)}",
+        hint=None if more is None else _more(more),
     )
+
+
+def _converted(standings: Sequence[Standing], plan: Plan) -> str:
+    """What the budget's rho is so far."""
+    if not plan.payer.concentrated:
+        return ""
+    budget = next(one for one in standings if one.debit.account.kind is Kind.BUDGET)
+    total = format_epsilon(as_epsilon(budget.spent, budget.debit))
+    return f" The budget so far: epsilon {total} with delta {format_delta(plan.payer.budget_delta)}, by ZCDP."

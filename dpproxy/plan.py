@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import prod
 
 from dpproxy.pgtypes import Column, SqlType
+from dpproxy.policy.interval import Interval
 from dpproxy.policy.model import Scalar
 from udfs.mechanisms import Gaussian, Laplace, Selection, Staircase
 from udfs.privacy import Loss
@@ -124,6 +125,10 @@ class Payer:
     session_limit: Fraction | None
     ceiling_delta: Fraction = Fraction(0)
     budget_delta: Fraction = Fraction(0)
+    concentrated: bool = False
+    """True where losses add up as rho: the ceiling's accountant is ZCDP, and all limits are read that way."""
+    refresh: Interval | None = None
+    """How often the budget refills, with its users and sessions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +206,8 @@ class Part:
     """True where nothing is released: the measures are 0 whatever the data, or there are none."""
     selection: Selection | None = None
     """Decides which groups are shown, where keys are not public: by the last column of the exact stage."""
+    blocks: tuple[str, ...] = ()
+    """The blocks of people that it is about, and no others; none for everybody."""
     most: int = 0
     """The most such groups that an answer can have; how many there are nobody knows."""
 
@@ -269,6 +276,13 @@ class Plan:
     def delta(self) -> Fraction:
         """What the statement costs besides."""
         return sum((p.delta for p in self.charged), Fraction(0))
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """The blocks of people that all its parts are about; none for everybody."""
+        if not all(p.blocks for p in self.charged):
+            return ()
+        return tuple(dict.fromkeys(block for p in self.charged for block in p.blocks))
 
     @property
     def groups(self) -> int:

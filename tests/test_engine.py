@@ -186,7 +186,7 @@ def test_several_budgets_need_a_choice(engine: Engine):
     ask(engine, COUNT, both, budget="c")
     with pytest.raises(UndefinedObject):
         ask(engine, COUNT, both, budget="d")
-    assert left(engine, both) == "b=0.9, c=0.9"  # the session pays, whichever the budget
+    assert left(engine, both) == "b=1, c=0.9"  # what a session pays is counted for each budget
     assert engine.show(both, "dp.budget_remaining", {**DEFAULTS, "dp.budget": "c"}) == "0.9"
     ask(engine, COUNT)
 

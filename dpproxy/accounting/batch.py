@@ -2,16 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from decimal import ROUND_FLOOR
 from fractions import Fraction
-from typing import assert_never
 
 from dpproxy.accounting import book
+from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.chain import Head, Seals
+from dpproxy.accounting.limits import check
 from dpproxy.accounting.model import (
-    MAX_NANO,
-    NANO,
-    NO_DELTA,
     Charge,
     Cost,
     Debit,
@@ -20,13 +17,11 @@ from dpproxy.accounting.model import (
     Kind,
     Posting,
     Reservation,
-    format_delta,
-    format_epsilon,
+    Reset,
 )
-from dpproxy.errors import BudgetExceeded, Refusal
+from dpproxy.accounting.windows import anew, standing
 
 _ORDER = {kind: place for place, kind in enumerate(Kind)}
-_LEAST = NANO // 1000
 
 
 class Batch:
@@ -47,8 +42,7 @@ class Batch:
 
     def charge(self, charge: Charge) -> Reservation:
         """Debit every account of the charge, or none: BudgetExceeded names the first limit it passes."""
-        cost = Cost(charge.nano, charge.delta)
-        return self._append(EntryKind.CHARGE, charge, cost, self.head.sequence + 1, charge.debits)
+        return self._append(EntryKind.CHARGE, charge, charge.cost, self.head.sequence + 1, charge.debits)
 
     def adopt(self, origin: int, charge: Charge) -> Reservation | None:
         """Debit what the release of ``origin`` costs in full to the accounts of ``charge`` it has not cost yet.
@@ -65,8 +59,32 @@ class Batch:
         debits = [debit for debit in charge.debits if debit.account not in payers]
         if users[0] in payers or not debits:
             return None
-        cost = Cost(source.nano, Fraction(source.delta))
+        cost = Cost.of(source.nano, Fraction(source.delta))
         return self._append(EntryKind.ADOPT, charge, cost, origin, debits)
+
+    def reset(self, reset: Reset) -> Entry:
+        """Let an account of a budget or of a user of it begin anew; what was spent stays in the ledger."""
+        sequence = self.head.sequence + 1
+        entry = Entry(
+            sequence=sequence,
+            kind=EntryKind.RESET.value,
+            at=self.now,
+            who=reset.who,
+            statement=digest("reset", 1, reset.account.name, reset.account.member),
+            policy_version=reset.policy_version,
+            data_version=reset.data_version,
+            mechanism="",
+            nano=0,
+            delta="0",
+            rho="0",
+            release=bytes(32),
+            origin=sequence,
+            label=reset.label,
+            note=reset.reason,
+            postings=(Posting(anew(self.connection, reset.account), None, 0),),
+        )
+        self._write(entry)
+        return entry
 
     def keep(self, origin: int, key: bytes, nano: int, payload: bytes) -> None:
         """Store what was released under the charge ``origin``; the first of two stays."""
@@ -81,9 +99,9 @@ class Batch:
         self, kind: EntryKind, charge: Charge, cost: Cost, origin: int, debits: Sequence[Debit]
     ) -> Reservation:
         debits = sorted(debits, key=lambda debit: _ORDER[debit.account.kind])
-        before = [(debit, book.read_spent(self.connection, debit.account)) for debit in debits]
-        for debit, spent in before:
-            check(debit, spent, cost)
+        before = [standing(self.connection, debit, self.now) for debit in debits]
+        for found in before:
+            check(found, cost)
         entry = Entry(
             sequence=self.head.sequence + 1,
             kind=kind.value,
@@ -95,63 +113,20 @@ class Batch:
             mechanism=charge.mechanism,
             nano=cost.nano,
             delta=str(cost.delta),
-            rho="0",
+            rho=str(cost.rho),
             release=charge.release,
             origin=origin,
             label=charge.label,
             note="",
             postings=tuple(
-                Posting(debit.account, debit.limit, cost.nano, str(cost.delta)) for debit in debits
+                Posting(s.debit.account, s.debit.limit, cost.nano, str(cost.delta), str(cost.rho))
+                for s in before
             ),
         )
+        self._write(entry)
+        return Reservation(entry, tuple((found.debit, found.spent + cost) for found in before))
+
+    def _write(self, entry: Entry) -> None:
         mac = self.seals.entry(self.head.mac, entry)
         book.append(self.connection, entry, mac)
         self.head = replace(self.head, sequence=entry.sequence, at=entry.at, mac=mac)
-        return Reservation(entry, tuple((debit, spent.nano + cost.nano) for debit, spent in before))
-
-
-def check(debit: Debit, spent: Cost, asked: Cost) -> None:
-    """Raise ``BudgetExceeded`` where an account that paid ``spent`` cannot pay ``asked``."""
-    if spent.nano + asked.nano > (MAX_NANO if debit.limit is None else debit.limit):
-        raise _exceeded(debit, spent.nano, asked.nano)
-    if asked.delta and debit.delta_limit is not None and spent.delta + asked.delta > debit.delta_limit:
-        raise _exceeded_delta(debit, max(NO_DELTA, debit.delta_limit - spent.delta), asked.delta)
-
-
-def _exceeded_delta(debit: Debit, left: Fraction, asked: Fraction) -> Refusal:
-    hint = "An administrator declares it with LIMIT EPSILON ... DELTA ... and CEILING EPSILON ... DELTA ..."
-    if left:
-        hint = f"ask for less: SET dp.delta = {format_delta(left, ROUND_FLOOR)}"
-    return BudgetExceeded(
-        f"{_limit_name(debit)} has delta {format_delta(left, ROUND_FLOOR)} left, "
-        f"the statement asks for {format_delta(asked)}",
-        detail="Keys that are not public cost delta." if debit.delta_limit else "It has no DELTA.",
-        hint=hint,
-    )
-
-
-def _exceeded(debit: Debit, spent: int, asked: int) -> Refusal:
-    """The refusal that names a limit, what is left of it and what was asked."""
-    limit = MAX_NANO if debit.limit is None else debit.limit
-    left = max(0, limit - spent)
-    return BudgetExceeded(
-        f"{_limit_name(debit)} has {format_epsilon(left)} epsilon left, "
-        f"the statement asks for {format_epsilon(asked)}",
-        detail=f"Its limit is {format_epsilon(limit)} epsilon.",
-        hint=f"ask for less: SET dp.epsilon = {format_epsilon(left)}" if left >= _LEAST else None,
-    )
-
-
-def _limit_name(debit: Debit) -> str:
-    account = debit.account
-    match account.kind:
-        case Kind.SESSION:
-            return "this session"
-        case Kind.USER:
-            return f'user "{account.member}" of privacy budget "{account.name}"'
-        case Kind.BUDGET:
-            return f'privacy budget "{account.name}"'
-        case Kind.CEILING:
-            return f'the privacy ceiling of "{account.name}"'
-        case _:
-            assert_never(account.kind)

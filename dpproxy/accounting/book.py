@@ -66,15 +66,15 @@ def read_mac(connection: Connection, sequence: int) -> bytes | None:
 
 
 def read_spent(connection: Connection, account: Account) -> Cost:
-    """What an account has paid so far."""
-    row = connection.execute(f"SELECT nano, delta FROM account WHERE {_KEY}", key_of(account)).fetchone()  # noqa: S608
-    return Cost() if row is None else Cost(int(row[0]), Fraction(row[1]))
+    """What an account has paid so far, in its own window alone."""
+    row = connection.execute(f"SELECT nano, delta, rho FROM account WHERE {_KEY}", key_of(account)).fetchone()  # noqa: S608
+    return Cost() if row is None else Cost(int(row[0]), Fraction(row[1]), Fraction(row[2]))
 
 
 def read_payers(connection: Connection, origin: int) -> frozenset[Account]:
-    """The accounts debited for the release of the charge ``origin``."""
+    """The accounts debited for the release of the charge ``origin``, whenever that was: who has paid once has paid."""
     rows = connection.execute(f"SELECT {_ACCOUNT} FROM debit WHERE origin = ?", (origin,))  # noqa: S608
-    return frozenset(account_of(row) for row in rows)
+    return frozenset(account_of((*row[:4], 0)) for row in rows)
 
 
 def append(connection: Connection, entry: Entry, mac: bytes) -> None:
@@ -95,12 +95,15 @@ def append(connection: Connection, entry: Entry, mac: bytes) -> None:
             for at, p in enumerate(entry.postings)
         ],
     )
-    totals = [read_spent(connection, p.account) + Cost(p.nano, Fraction(p.delta)) for p in entry.postings]
+    totals = [
+        read_spent(connection, p.account) + Cost(p.nano, Fraction(p.delta), Fraction(p.rho))
+        for p in entry.postings
+    ]
     connection.executemany(
-        f"INSERT INTO account ({_ACCOUNT}, nano, delta) VALUES (?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
-        f"ON CONFLICT ({_ACCOUNT}) DO UPDATE SET nano = excluded.nano, delta = excluded.delta",
+        f"INSERT INTO account ({_ACCOUNT}, nano, delta, rho) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
+        f"ON CONFLICT ({_ACCOUNT}) DO UPDATE SET nano = excluded.nano, delta = excluded.delta, rho = excluded.rho",
         [
-            (*key_of(p.account), total.nano, str(total.delta))
+            (*key_of(p.account), total.nano, str(total.delta), str(total.rho))
             for p, total in zip(entry.postings, totals, strict=True)
         ],
     )

@@ -7,17 +7,17 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
 from dpproxy.accounting import book, files, schema
-from dpproxy.accounting.batch import check
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.database import Database
-from dpproxy.accounting.model import NO_DELTA, Account, Charge, Cost, Debit, Entry, Reservation
+from dpproxy.accounting.limits import check, tightest
+from dpproxy.accounting.model import Account, Charge, Cost, Debit, Entry, Reservation, Reset
 from dpproxy.accounting.verify import verify
+from dpproxy.accounting.windows import Standing, standing
 from dpproxy.accounting.writer import Writer
 from dpproxy.errors import LedgerUnavailable, StartupError
 
@@ -36,7 +36,7 @@ class Ledger:
         ...     ledger.reserve(asked).remaining
         ...     ledger.reserve(asked)
         Traceback (most recent call last):
-        dpproxy.errors.BudgetExceeded: privacy budget "research" has 0 epsilon left, the statement asks for 1
+        dpproxy.accounting.limits.LimitReached: privacy budget "research" has 0 epsilon left, the statement asks for 1
     """
 
     def __init__(self, path: Path, seals: Seals, head: Head, clock: Callable[[], int], lock: int) -> None:
@@ -44,6 +44,7 @@ class Ledger:
         self.seals = seals
         self.writer = Writer(Database(path, seals, head, clock))
         self._held = lock
+        self._clock = clock
         self._reader: sqlite3.Connection | None = None
         self._reading = threading.Lock()
 
@@ -84,30 +85,36 @@ class Ledger:
         """
         return self.writer.submit(lambda batch: batch.charge(charge))
 
+    def reset(self, reset: Reset) -> Entry:
+        """Let a budget, or one user of it, begin anew; ceilings never do. Errors: LedgerUnavailable."""
+        return self.writer.submit(lambda batch: batch.reset(reset))
+
     def spent(self, account: Account) -> int:
-        """What an account has paid so far, nano-epsilon."""
+        """What an account has paid since it was last let begin anew, nano-epsilon."""
         return self.paid(account).nano
 
     def paid(self, account: Account) -> Cost:
-        """What an account has paid so far, delta too."""
-        return self.read(lambda connection: book.read_spent(connection, account))
+        """What an account has paid since it was last let begin anew, delta and rho too."""
+        return self.standings(Debit(account))[0].spent
+
+    def standings(self, *debits: Debit) -> list[Standing]:
+        """How accounts stand now, by the ledger's clock: that of the last entry where this host's is behind it."""
+        now = self._clock() // 1000
+
+        def query(connection: book.Connection) -> list[Standing]:
+            at = max(now, book.read_head(connection, self.seals).at)
+            return [standing(connection, debit, at) for debit in debits]
+
+        return self.read(query)
 
     def remaining(self, *debits: Debit) -> int | None:
-        """What the tightest of the limited accounts has left, nano-epsilon; None where none is limited."""
-        left = [
-            max(0, debit.limit - self.spent(debit.account)) for debit in debits if debit.limit is not None
-        ]
-        return min(left, default=None)
-
-    def remaining_delta(self, *debits: Debit) -> Fraction | None:
-        """What the tightest of the accounts with a limit of delta has left; None where none has one."""
-        limited = [(debit.delta_limit, debit.account) for debit in debits if debit.delta_limit is not None]
-        return min((max(NO_DELTA, limit - self.paid(a).delta) for limit, a in limited), default=None)
+        """What the tightest of the limited accounts lets one more release lose; None where none is limited."""
+        return tightest(self.standings(*debits))
 
     def check(self, debits: Sequence[Debit], cost: Cost) -> None:
         """Raise ``BudgetExceeded`` where these accounts could not pay now; nothing is debited."""
-        for debit in debits:
-            check(debit, self.paid(debit.account), cost)
+        for found in self.standings(*debits):
+            check(found, cost)
 
     def entries(self, who: str | None = None) -> list[Entry]:
         """The ledger in order, of one user or of all."""

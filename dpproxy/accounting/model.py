@@ -4,8 +4,10 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from enum import Enum
 from fractions import Fraction
+from math import isqrt
 
 from dpproxy.accounting.canonical import encode
+from dpproxy.policy.interval import Interval
 
 NANO = 1_000_000_000
 """Nano-epsilon in one epsilon."""
@@ -14,6 +16,7 @@ MAX_NANO = 2**63 - 1
 """The most an account can hold, also where no limit is declared."""
 
 NO_DELTA = Fraction(0)
+NO_RHO = Fraction(0)
 
 
 class Kind(Enum):
@@ -31,9 +34,9 @@ class Account:
 
     Attributes:
         name: the unit's table for a ceiling, the budget for BUDGET and USER, the session's random name.
-        member: the user, for USER only.
-        block: the block of disjoint people, "" for everybody.
-        window: number of the refresh window, 0 where the account never refills.
+        member: the user for USER, the budget for SESSION.
+        block: the block of disjoint people of a ceiling, "" for everybody.
+        window: when it was debited, as ``windows`` numbers it; 0 where nobody asks for a time, and always of a ceiling.
     """
 
     kind: Kind
@@ -43,9 +46,9 @@ class Account:
     window: int = 0
 
     @classmethod
-    def ceiling(cls, table: str) -> "Account":
-        """The most that all statements together may learn about one unit of ``table``."""
-        return cls(Kind.CEILING, table)
+    def ceiling(cls, table: str, block: str = "") -> "Account":
+        """The most that all statements together may learn about one unit of ``table``, or of a block of its units."""
+        return cls(Kind.CEILING, table, block=block)
 
     @classmethod
     def budget(cls, name: str) -> "Account":
@@ -58,18 +61,38 @@ class Account:
         return cls(Kind.USER, budget, user)
 
     @classmethod
-    def session(cls, name: str) -> "Account":
-        """One connection."""
-        return cls(Kind.SESSION, name)
+    def session(cls, name: str, budget: str = "") -> "Account":
+        """What one connection pays from a budget."""
+        return cls(Kind.SESSION, name, budget)
 
 
 @dataclass(frozen=True, slots=True)
 class Debit:
-    """An account that pays, and its limits in force now, in nano-epsilon and of delta; None: recorded without one."""
+    """An account that pays, and its limits in force now; None: recorded without one.
+
+    Attributes:
+        account: its window is the ledger's to say.
+        limit: in nano-epsilon, for people where ``rho_limit`` is the one that holds.
+        rho_limit: of concentrated losses; where there is one, losses add up as rho.
+        refresh: how often the account refills, None for never.
+    """
 
     account: Account
     limit: int | None = None
     delta_limit: Fraction | None = None
+    rho_limit: Fraction | None = None
+    refresh: Interval | None = None
+
+    def left(self, spent: "Cost") -> int | None:
+        """What one more release may lose after ``spent``, in nano-epsilon; None without a limit."""
+        if self.rho_limit is not None:
+            rho = max(NO_RHO, self.rho_limit - spent.rho)
+            return isqrt(2 * NANO * NANO * rho.numerator // rho.denominator)
+        return None if self.limit is None else max(0, self.limit - spent.nano)
+
+    def delta_left(self, spent: "Cost") -> Fraction | None:
+        """The delta that one more release may cost; None without a limit."""
+        return None if self.delta_limit is None else max(NO_DELTA, self.delta_limit - spent.delta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +133,10 @@ class Charge:
             raise ValueError("an account is debited once per charge")
         if any(debit.limit is not None and not 0 <= debit.limit <= MAX_NANO for debit in self.debits):
             raise ValueError("a limit is from 0 to 2^63 - 1 nano-epsilon")
-        if any(debit.delta_limit is not None and debit.delta_limit < 0 for debit in self.debits):
-            raise ValueError("a limit of delta is not below 0")
+        if any((limit or 0) < 0 for debit in self.debits for limit in (debit.delta_limit, debit.rho_limit)):
+            raise ValueError("a limit of delta or rho is not below 0")
+        if any(debit.account.window for debit in self.debits):
+            raise ValueError("the window of an account is the ledger's to say")
         # Text that is not Unicode fails here, in the caller, not in the thread that writes.
         encode(
             self.who,
@@ -119,6 +144,31 @@ class Charge:
             self.label,
             *(key for debit in self.debits for key in key_of(debit.account)),
         )
+
+    @property
+    def cost(self) -> "Cost":
+        """What every account is debited."""
+        return Cost.of(self.nano, self.delta)
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """A budget, or one user of it, is to begin anew.
+
+    Errors: ValueError for another kind of account, and for anything the ledger could not hold.
+    """
+
+    who: str
+    account: Account
+    reason: str
+    label: str
+    policy_version: int
+    data_version: int
+
+    def __post_init__(self) -> None:
+        if self.account.kind not in (Kind.BUDGET, Kind.USER) or self.account.window:
+            raise ValueError("a budget or a user of it begins anew, nothing else does")
+        encode(self.who, self.reason, self.label, *key_of(self.account))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +189,8 @@ class EntryKind(Enum):
     """A new release from data: debits every account of the charge."""
     ADOPT = "adopt"
     """A stored release shown to somebody new: debits only the accounts it had not cost yet."""
+    RESET = "reset"
+    """An administrator lets a budget, or one user of it, begin anew: debits nothing, names the window that begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +233,23 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What is paid, or was so far: nano-epsilon and delta."""
+    """What is paid, or was so far: nano-epsilon, delta, and rho of the same losses; each of them adds up."""
 
     nano: int = 0
     delta: Fraction = NO_DELTA
+    rho: Fraction = NO_RHO
+
+    @classmethod
+    def of(cls, nano: int, delta: Fraction = NO_DELTA) -> "Cost":
+        """The cost of one release: (epsilon, delta) is at most epsilon**2 / 2 of rho besides the same delta."""
+        return cls(nano, delta, Fraction(nano * nano, 2 * NANO * NANO))
 
     def __add__(self, other: "Cost") -> "Cost":
-        return Cost(self.nano + other.nano, self.delta + other.delta)
+        return Cost(self.nano + other.nano, self.delta + other.delta, self.rho + other.rho)
+
+    def __or__(self, other: "Cost") -> "Cost":
+        """The larger of each: what people pay at most of whom everybody pays one of the two."""
+        return Cost(max(self.nano, other.nano), max(self.delta, other.delta), max(self.rho, other.rho))
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +261,7 @@ class Reservation:
     """
 
     entry: Entry
-    spent: tuple[tuple[Debit, int], ...]
+    spent: tuple[tuple[Debit, Cost], ...]
 
     @property
     def sequence(self) -> int:
@@ -209,13 +271,14 @@ class Reservation:
     @property
     def cost(self) -> Cost:
         """What it debits."""
-        return Cost(self.entry.nano, Fraction(self.entry.delta))
+        return Cost.of(self.entry.nano, Fraction(self.entry.delta))
 
     @property
     def remaining(self) -> int | None:
-        """What the tightest limited account has left, in nano-epsilon; None where nothing is limited."""
-        left = [max(0, debit.limit - total) for debit, total in self.spent if debit.limit is not None]
-        return min(left, default=None)
+        """What one more statement may lose, in nano-epsilon; None where nothing is limited."""
+        return min(
+            (left for debit, total in self.spent if (left := debit.left(total)) is not None), default=None
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,16 @@ def find_payer(tables: Sequence[Use], context: Context) -> tuple[Payer, Budget]:
         min(limits, default=None),
         owner.ceiling.delta,
         budget.delta,
+        owner.ceiling.concentrated,
+        budget.refresh,
     )
+    if payer.concentrated and not budget.delta:
+        raise BoundsMissing(
+            f'budget "{budget.name}" has no DELTA, which the accountant ZCDP of table "{owner.name}" needs',
+            detail="Its limits hold with half of DELTA; the other half is for releases that cost delta themselves.",
+            hint=f"CREATE PRIVACY BUDGET {quoted(budget.name)} LIMIT EPSILON {float(budget.limit):g} DELTA 0.000001;",
+            position=at,
+        )
     return payer, budget
 
 

@@ -9,6 +9,7 @@ from dpproxy.policy.apply_column import change_column
 from dpproxy.policy.apply_reference import change_composite, change_taxonomy
 from dpproxy.policy.apply_table import change_table
 from dpproxy.policy.apply_view import change_view
+from dpproxy.policy.blocks import kept
 from dpproxy.policy.model import Policy
 from dpproxy.policy.statements import (
     AdvanceDataVersion,
@@ -38,11 +39,11 @@ def apply(policy: Policy, change: Change, schema: Schema | None) -> Policy:
         Refusal: the statement does not fit, at the position of the word in question.
     """
     if isinstance(change, TableChange):
-        return change_table(policy, change, schema)
+        return kept(change_table(policy, change, schema), change.table)
     if isinstance(change, CompositeChange):
         return change_composite(policy, change, schema)
     if isinstance(change, ColumnChange):
-        return change_column(policy, change, schema)
+        return kept(change_column(policy, change, schema), change.table)
     if isinstance(change, BudgetChange):
         return change_budget(policy, change)
     if isinstance(change, GrantChange):

@@ -1,7 +1,8 @@
 """Budgets and who may spend them.
 
 CREATE PRIVACY BUDGET of a name that exists replaces its limits, so that policy files apply again and again; what was
-spent is the ledger's and is never reset. A role has one budget for a table: a second GRANT replaces the first.
+spent is the ledger's. A role may have several budgets for a table, one by each GRANT: dp.budget chooses. REVOKE takes
+all of them.
 """
 
 from dataclasses import replace
@@ -48,14 +49,14 @@ def change_budget(policy: Policy, change: BudgetChange) -> Policy:
 
 
 def change_grant(policy: Policy, change: GrantChange, schema: Schema | None) -> Policy:
-    """The policy with privileges given or taken; grants stay sorted by table and role."""
+    """The policy with privileges given or taken; grants stay sorted by table, role and budget."""
     if isinstance(change, GrantExact | RevokeExact):
         return _change_exact(policy, change, schema)
     return _change_paid(policy, change, schema)
 
 
 def _change_paid(policy: Policy, change: GrantSelect | RevokeSelect, schema: Schema | None) -> Policy:
-    grants = {(grant.table, grant.role): grant for grant in policy.grants}
+    grants = {(grant.table, grant.role, grant.budget or ""): grant for grant in policy.grants}
     for name in change.tables:
         check_relation(name, policy, schema)
     match change:
@@ -67,14 +68,24 @@ def _change_paid(policy: Policy, change: GrantSelect | RevokeSelect, schema: Sch
                 _readable(name, schema)
                 if change.budget is None and is_protected(policy, name.text, schema):
                     raise _unpaid(name)
-                budget = None if change.budget is None else change.budget.text
-                grants[name.text, role.text] = Grant(name.text, role.text, budget)
+                _add(
+                    grants, Grant(name.text, role.text, None if change.budget is None else change.budget.text)
+                )
         case RevokeSelect():
-            for name, role in product(change.tables, change.roles):
-                grants.pop((name.text, role.text), None)
+            taken = {(name.text, role.text) for name, role in product(change.tables, change.roles)}
+            grants = {key: grant for key, grant in grants.items() if key[:2] not in taken}
         case _:
             assert_never(change)
-    return replace(policy, grants=tuple(grants[pair] for pair in sorted(grants)))
+    return replace(policy, grants=tuple(grants[key] for key in sorted(grants)))
+
+
+def _add(grants: dict[tuple[str, str, str], Grant], grant: Grant) -> None:
+    """One more budget of a role for a table; a grant without one says nothing beside those that name one."""
+    paid = [key for key in grants if key[:2] == (grant.table, grant.role) and key[2]]
+    if grant.budget is not None:
+        grants.pop((grant.table, grant.role, ""), None)
+    if grant.budget is not None or not paid:
+        grants[grant.table, grant.role, grant.budget or ""] = grant
 
 
 def _change_exact(policy: Policy, change: GrantExact | RevokeExact, schema: Schema | None) -> Policy:
@@ -122,6 +133,7 @@ def _budget(change: CreateBudget) -> Budget:
         session_limit=_optional(change.session_limit),
         max_epsilon=_optional(change.max_epsilon),
         default_epsilon=_optional(change.default_epsilon),
+        refresh=change.refresh,
     )
 
 

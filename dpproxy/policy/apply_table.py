@@ -1,8 +1,8 @@
 """Declarations of tables.
 
-KEY, PUBLIC and HIDDEN replace one another at any time. Columns, expected rows and grants stay as declared; the unit and
-the ceiling go with PUBLIC and HIDDEN, and so do grants of exact answers, while what was spent of a ceiling is the
-ledger's and stays.
+KEY, PUBLIC and HIDDEN replace one another at any time. Columns, expected rows and grants stay as declared; the unit,
+blocks and the ceiling go with PUBLIC and HIDDEN, and so do grants of exact answers, while what was spent of a ceiling
+is the ledger's and stays.
 """
 
 from dataclasses import replace
@@ -11,9 +11,18 @@ from typing import assert_never
 from dpproxy.errors import DependentObjects, InvalidParameter, TypeMismatch
 from dpproxy.pgtypes import INTEGERS, TEXTS, Column, Schema
 from dpproxy.policy import amounts
+from dpproxy.policy.blocks import divided
 from dpproxy.policy.lookup import table_column, table_policy
-from dpproxy.policy.model import Ceiling, Exposure, Policy, TablePolicy, Unit
-from dpproxy.policy.statements import Name, SetCeiling, SetExpectedRows, SetExposure, SetKey, TableChange
+from dpproxy.policy.model import Accountant, Ceiling, Exposure, Policy, TablePolicy, Unit
+from dpproxy.policy.statements import (
+    Name,
+    SetBlocks,
+    SetCeiling,
+    SetExpectedRows,
+    SetExposure,
+    SetKey,
+    TableChange,
+)
 
 
 def change_table(policy: Policy, change: TableChange, schema: Schema | None) -> Policy:
@@ -23,9 +32,13 @@ def change_table(policy: Policy, change: TableChange, schema: Schema | None) -> 
         case SetKey():
             changed = _key(policy, table, change, schema)
         case SetExposure():
-            changed = replace(table, exposure=change.exposure, unit=None, ceiling=None)
+            changed = replace(table, exposure=change.exposure, unit=None, ceiling=None, blocks=None)
         case SetCeiling():
             changed = replace(table, ceiling=_ceiling(table, change))
+        case SetBlocks():
+            if change.column is not None:
+                table_column(change.table, change.column, schema)
+            changed = replace(table, blocks=divided(table, change))
         case SetExpectedRows():
             changed = replace(table, expected_rows=amounts.count(change.rows, amounts.MOST_EXPECTED))
         case _:
@@ -115,4 +128,11 @@ def _ceiling(table: TablePolicy, change: SetCeiling) -> Ceiling:
             hint=f'Declare the ceiling of "{table.unit.references[0]}", or of the table that one refers to.',
             position=change.table.position,
         )
-    return Ceiling(amounts.epsilon(change.epsilon), amounts.delta(change.delta))
+    delta = amounts.delta(change.delta)
+    if change.accountant is Accountant.ZCDP and not delta:
+        raise InvalidParameter(
+            "ACCOUNTANT ZCDP needs a DELTA: what rho is in epsilon depends on it",
+            hint="SET PRIVACY CEILING EPSILON ... DELTA 0.00001 ACCOUNTANT ZCDP;",
+            position=change.table.position if change.delta is None else change.delta.position,
+        )
+    return Ceiling(amounts.epsilon(change.epsilon), delta, change.accountant)

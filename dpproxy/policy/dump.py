@@ -45,7 +45,7 @@ def dump(policy: Policy) -> list[str]:
         *(_taxonomy(policy.taxonomies[name]) for name in sorted(policy.taxonomies)),
         *(statement for table in tables for statement in references(table)),
         *(protected_view(policy.views[name]) for name in sorted(policy.views)),
-        *(_grant(grant) for grant in sorted(policy.grants, key=lambda g: (g.table, g.role))),
+        *(_grant(grant) for grant in sorted(policy.grants, key=lambda g: (g.table, g.role, g.budget or ""))),
         *(
             f"GRANT EXACT SELECT ON {identifier(grant.table)} TO {identifier(grant.role)}"
             for grant in sorted(policy.exact, key=lambda g: (g.table, g.role))
@@ -69,11 +69,13 @@ def _own(table: TablePolicy) -> Iterator[tuple[str | None, str]]:
     if table.ceiling is not None:
         delta = f" DELTA {decimal(table.ceiling.delta)}" if table.ceiling.delta else ""
         epsilon = decimal(table.ceiling.epsilon)
-        yield None, f"CEILING EPSILON {epsilon}{delta} ACCOUNTANT {table.ceiling.accountant}"
+        yield None, f"CEILING EPSILON {epsilon}{delta} ACCOUNTANT {table.ceiling.accountant.value}"
     if table.expected_rows is not None:
         yield None, f"EXPECTED ROWS {table.expected_rows}"
     for name in sorted(table.columns):
         yield from ((name, text) for text in _column(table.columns[name]))
+    if table.blocks is not None:
+        yield None, f"BLOCKS BY ({identifier(table.blocks)})"
 
 
 def _referring(table: TablePolicy) -> Iterator[tuple[str | None, str]]:
@@ -160,7 +162,8 @@ def _budget(budget: Budget) -> str:
     }
     clauses = "".join(f" {clause} {decimal(value)}" for clause, value in limits.items() if value is not None)
     limit = decimal(budget.limit)
-    return f"CREATE PRIVACY BUDGET {identifier(budget.name)} LIMIT EPSILON {limit}{clauses} REFRESH NEVER"
+    refresh = "NEVER" if budget.refresh is None else f"EVERY {constant(str(budget.refresh))}"
+    return f"CREATE PRIVACY BUDGET {identifier(budget.name)} LIMIT EPSILON {limit}{clauses} REFRESH {refresh}"
 
 
 def alter_table(table: str, column: str | None, text: str) -> str:

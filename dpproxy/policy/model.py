@@ -8,6 +8,8 @@ from datetime import date, datetime
 from enum import Enum
 from fractions import Fraction
 
+from dpproxy.policy.interval import Interval
+
 Scalar = int | Fraction | str | bool | date | datetime
 """A declared constant: numbers are exact (Fraction unless whole), text, booleans, dates, timestamps."""
 
@@ -135,13 +137,27 @@ class Unit:
         return self.max_rows if self.max_groups is None else min(self.max_groups, self.max_rows)
 
 
+class Accountant(Enum):
+    """How the losses of statements add up."""
+
+    BASIC = "BASIC"
+    """The sum of epsilon, and that of delta."""
+    ZCDP = "ZCDP"
+    """The sum of rho, as (epsilon, delta)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ceiling:
     """The most that all statements together may learn about one unit of a table."""
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
-    accountant: str = "BASIC"
+    accountant: Accountant = Accountant.BASIC
+
+    @property
+    def concentrated(self) -> bool:
+        """Whether losses add up as rho."""
+        return self.accountant is Accountant.ZCDP
 
 
 class Exposure(Enum):
@@ -164,6 +180,8 @@ class TablePolicy:
     expected_rows: int | None = None
     composites: tuple[Composite, ...] = ()
     """Key sets of several columns together, at most one for a set of columns, sorted by their names."""
+    blocks: str | None = None
+    """The column that divides the units: each is in the block of its one row, or in none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +195,7 @@ class Budget:
     session_limit: Fraction | None = None
     max_epsilon: Fraction | None = None
     default_epsilon: Fraction | None = None
-    refresh: str | None = None
+    refresh: Interval | None = None
     """The interval of REFRESH EVERY, None for NEVER."""
 
     @property
@@ -188,9 +206,9 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """SELECT on one table for one role; a role has one grant on a table.
+    """SELECT on one table for one role, paid for by one budget; there may be one for each of several budgets.
 
-    ``budget`` pays: never None for a protected table, not read for a public one.
+    ``budget`` is never None for a protected table, and not read for a public one.
     """
 
     table: str

@@ -6,13 +6,14 @@ from typing import NoReturn
 from dpproxy.errors import SyntaxRefused
 from dpproxy.policy.constants import amount, literal
 from dpproxy.policy.cursor import Cursor
-from dpproxy.policy.model import ColumnClass, Exposure, Outside
+from dpproxy.policy.model import Accountant, ColumnClass, Exposure, Outside
 from dpproxy.policy.statements import (
     Amount,
     ColumnChange,
     CompositeChange,
     Name,
     SetBetween,
+    SetBlocks,
     SetCeiling,
     SetColumnClass,
     SetColumnHidden,
@@ -88,9 +89,9 @@ def _target(cursor: Cursor) -> tuple[Name, tuple[Name, ...]]:
     return table, _closed_columns(cursor)
 
 
-def _single(cursor: Cursor, columns: tuple[Name, ...]) -> Name:
+def _single(cursor: Cursor, columns: tuple[Name, ...], several: str = "a key of several columns") -> Name:
     if len(columns) > 1:
-        cursor.unsupported("a key of several columns", position=columns[0].position)
+        cursor.unsupported(several, position=columns[0].position)
     return columns[0]
 
 
@@ -105,11 +106,10 @@ def _ceiling(cursor: Cursor, table: Name) -> SetCeiling:
     cursor.expect("epsilon", after="CEILING")
     epsilon = amount(cursor, "CEILING EPSILON")
     delta = amount(cursor, "CEILING DELTA") if cursor.accept("delta") else None
+    accountant = Accountant.BASIC
     if cursor.accept("accountant"):
-        if cursor.at("zcdp"):
-            cursor.unsupported("ACCOUNTANT ZCDP", "Write ACCOUNTANT BASIC.")
-        cursor.expect("basic", after="ACCOUNTANT")
-    return SetCeiling(table, epsilon, delta)
+        accountant = cursor.choose({one.value.lower(): one for one in Accountant}, "ACCOUNTANT")
+    return SetCeiling(table, epsilon, delta, accountant)
 
 
 def _expected(cursor: Cursor, table: Name) -> SetExpectedRows:
@@ -183,8 +183,13 @@ def _taxonomy(cursor: Cursor, table: Name, column: Name) -> SetTaxonomy:
     return SetTaxonomy(table, column, cursor.name("taxonomy", "TAXONOMY"))
 
 
-def _blocks(cursor: Cursor, _: Name) -> NoReturn:
-    cursor.unsupported("BLOCKS BY", position=cursor.before.position)
+def _blocks(cursor: Cursor, table: Name) -> SetBlocks:
+    """BLOCKS BY (c), or BLOCKS HIDDEN."""
+    if cursor.accept("hidden"):
+        return SetBlocks(table, None)
+    cursor.expect("by", after="BLOCKS")
+    cursor.symbol("(", "BY")
+    return SetBlocks(table, _single(cursor, _closed_columns(cursor), "blocks of several columns"))
 
 
 _TABLE: dict[str, Callable[[Cursor, Name], TableChange | CompositeChange]] = {
@@ -202,7 +207,7 @@ _COLUMN: dict[str, Callable[[Cursor, Name, Name], ColumnChange]] = {
     "hidden": lambda _, table, column: SetColumnHidden(table, column),
     "class": _class,
 }
-_UNLISTED = frozenset({"class", "blocks"})
+_UNLISTED = frozenset({"class"})
 """Known, and refused with a hint: not among what a message offers."""
 
 _CLASSES = {

@@ -1,14 +1,16 @@
 """The parser of privacy statements; what is not recognised here is refused, nothing is passed on.
 
 Grammar, apart from ALTER TABLE (parse_table) and protected views (parse_view): CREATE and DROP PRIVACY BUDGET, GRANT
-and REVOKE SELECT, ADVANCE PRIVACY DATA VERSION, SHOW PRIVACY, SUGGEST PRIVACY FOR.
+and REVOKE SELECT, ADVANCE PRIVACY DATA VERSION, RESET PRIVACY BUDGET, SHOW PRIVACY, SUGGEST PRIVACY FOR.
 """
 
 from collections.abc import Callable
 
 from dpproxy.errors import InvalidParameter
+from dpproxy.policy import interval
 from dpproxy.policy.constants import amount
 from dpproxy.policy.cursor import Cursor
+from dpproxy.policy.interval import Interval
 from dpproxy.policy.parse_table import alter_table, clauses
 from dpproxy.policy.parse_view import (
     create_taxonomy,
@@ -30,12 +32,17 @@ from dpproxy.policy.statements import (
     GrantSelect,
     Listing,
     Name,
+    ResetBudget,
     RevokeExact,
     RevokeSelect,
     Show,
     Statement,
     Suggest,
 )
+from dpproxy.policy.tokens import Kind
+
+LONGEST_REASON = 1000
+"""Characters of why a budget begins anew."""
 
 MOST_LISTED = 100_000
 """Rows of SHOW PRIVACY AUDIT."""
@@ -69,16 +76,37 @@ def _create(cursor: Cursor) -> CreateBudget | CreateTaxonomy | CreateView:
     limit = amount(cursor, "LIMIT EPSILON")
     delta = amount(cursor, "LIMIT DELTA") if cursor.accept("delta") else None
     limits = clauses(cursor, _LIMITS)
-    _refresh(cursor)
-    return CreateBudget(name, limit, delta, **limits)
+    return CreateBudget(name, limit, delta, **limits, refresh=_refresh(cursor))
 
 
-def _refresh(cursor: Cursor) -> None:
-    """REFRESH NEVER, which is what is meant without it."""
-    if cursor.accept("refresh"):
-        if cursor.at("every"):
-            cursor.unsupported("REFRESH EVERY", "Write REFRESH NEVER.")
-        cursor.expect("never", after="REFRESH")
+def _refresh(cursor: Cursor) -> Interval | None:
+    """REFRESH EVERY, or NEVER, which is what is meant without it."""
+    if not cursor.accept("refresh") or cursor.accept("never"):
+        return None
+    cursor.expect("every", after="REFRESH")
+    return interval.read(_text(cursor, "EVERY"), cursor.before.position)
+
+
+def _text(cursor: Cursor, after: str) -> str:
+    """What stands in quotes."""
+    if cursor.token.kind is not Kind.STRING:
+        cursor.refuse(["a text in quotes"], after)
+    return cursor.take().text
+
+
+def _reset(cursor: Cursor) -> ResetBudget:
+    position = cursor.before.position
+    cursor.expect("privacy", "budget", after="RESET")
+    budget, user = cursor.name("budget", "BUDGET"), None
+    if cursor.accept("for"):
+        cursor.expect("user", after="FOR")
+        user = cursor.name("user", "USER")
+    cursor.expect("reason", after="the budget's name" if user is None else "the user's name")
+    at = cursor.token.position
+    reason = _text(cursor, "REASON").strip()
+    if not 0 < len(reason) <= LONGEST_REASON:
+        raise InvalidParameter(f"a reason has 1 to {LONGEST_REASON} characters", position=at)
+    return ResetBudget(budget, user, reason, position)
 
 
 def _drop(cursor: Cursor) -> DropBudget | DropTaxonomy | DropView:
@@ -179,4 +207,5 @@ _STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
     "suggest": _suggest,
     "refresh": refresh_view,
     "verify": verify_views,
+    "reset": _reset,
 }

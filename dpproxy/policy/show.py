@@ -1,55 +1,20 @@
 """What SHOW PRIVACY lists: columns and rows, the whole policy; who may see it is the caller's to decide."""
 
-from collections.abc import Mapping
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from dpproxy.errors import UndefinedTable
-from dpproxy.pgtypes import NUMERIC, TEXT, Column
+from dpproxy.pgtypes import TEXT, Column
 from dpproxy.policy.dump import declarations
 from dpproxy.policy.model import Policy
 from dpproxy.policy.statements import Name
 
 Listed = tuple[tuple[Column, ...], list[tuple[object, ...]]]
 
-_BUDGETS = tuple(
-    Column(name, NUMERIC if numeric else TEXT)
-    for name, numeric in {
-        "name": False,
-        "limit_epsilon": True,
-        "delta": True,
-        "user_limit": True,
-        "session_limit": True,
-        "max_epsilon": True,
-        "default_epsilon": True,
-        "refresh": False,
-        "spent": True,
-        "delta_spent": True,
-    }.items()
-)
 _POLICY = tuple(Column(name, TEXT) for name in ("table", "column", "declaration"))
 _GRANTS = tuple(Column(name, TEXT) for name in ("table", "role", "privilege", "budget"))
 _DIGITS = Context(prec=40, rounding=ROUND_CEILING)
 """Every declared loss fits without rounding; anything else is rounded up."""
-
-
-def show_budgets(policy: Policy, spent: Mapping[str, tuple[Fraction, Fraction]]) -> Listed:
-    """One row for each budget by name; ``spent`` is epsilon and delta by budget, 0 where it has no entry."""
-    budgets = (policy.budgets[name] for name in sorted(policy.budgets))
-    return _BUDGETS, [
-        (
-            budget.name,
-            number(budget.limit),
-            number(budget.delta),
-            number(budget.user_limit),
-            number(budget.session_limit),
-            number(budget.max_epsilon),
-            number(budget.default_epsilon),
-            "NEVER" if budget.refresh is None else f"EVERY {budget.refresh}",
-            *(number(value) for value in spent.get(budget.name, (Fraction(0), Fraction(0)))),
-        )
-        for budget in budgets
-    ]
 
 
 def show_policy(policy: Policy, table: Name | None = None) -> Listed:

@@ -5,7 +5,8 @@ from datetime import date, datetime
 from enum import Enum
 from fractions import Fraction
 
-from dpproxy.policy.model import ColumnClass, Exposure, OptionValue, Outside
+from dpproxy.policy.interval import Interval
+from dpproxy.policy.model import Accountant, ColumnClass, Exposure, OptionValue, Outside
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,15 @@ class SetCeiling:
     table: Name
     epsilon: Amount
     delta: Amount | None = None
+    accountant: Accountant = Accountant.BASIC
+
+
+@dataclass(frozen=True, slots=True)
+class SetBlocks:
+    """ALTER TABLE ... SET PRIVACY BLOCKS BY; ``column`` is None for HIDDEN, which takes it back."""
+
+    table: Name
+    column: Name | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +185,7 @@ class CreateBudget:
     session_limit: Amount | None = None
     max_epsilon: Amount | None = None
     default_epsilon: Amount | None = None
+    refresh: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +292,16 @@ class VerifyViews:
     names: tuple[Name, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ResetBudget:
+    """RESET PRIVACY BUDGET ... [FOR USER ...] REASON '...'."""
+
+    budget: Name
+    user: Name | None
+    reason: str
+    position: int | None = field(default=None, compare=False)
+
+
 class Listing(Enum):
     """What SHOW PRIVACY lists."""
 
@@ -310,7 +331,7 @@ class Suggest:
     position: int | None = field(default=None, compare=False)
 
 
-TableChange = SetKey | SetExposure | SetCeiling | SetExpectedRows
+TableChange = SetKey | SetExposure | SetCeiling | SetExpectedRows | SetBlocks
 CompositeChange = SetComposite | SetCompositeHidden
 ColumnChange = (
     SetBetween | SetMembers | SetReferences | SetTaxonomy | SetDiscovered | SetColumnHidden | SetColumnClass
@@ -330,4 +351,4 @@ Change = (
     | TaxonomyChange
     | ViewChange
 )
-Statement = Change | Show | Suggest | ViewTask
+Statement = Change | Show | Suggest | ViewTask | ResetBudget

@@ -19,7 +19,7 @@ from dpproxy.policy.apply import apply
 from dpproxy.policy.dump import dump
 from dpproxy.policy.model import Policy
 from dpproxy.policy.parser import parse
-from dpproxy.policy.statements import Change, RefreshView, Show, Suggest, VerifyViews
+from dpproxy.policy.statements import Change, RefreshView, ResetBudget, Show, Suggest, VerifyViews
 from dpproxy.policy.tokens import split_statements
 
 FILE = "policy.sqlite"
@@ -63,9 +63,11 @@ def change_of(sql: str) -> Change:
             word, position = "REFRESH", statement.name.position
         case VerifyViews():
             word, position = "VERIFY", statement.names[0].position
+        case ResetBudget():
+            word, position = "RESET", statement.position
         case _:
             return statement
-    raise SyntaxRefused(f"{word} changes nothing and has no place here", position=position)
+    raise SyntaxRefused(f"{word} changes nothing of the policy and has no place here", position=position)
 
 
 class PolicyStore:

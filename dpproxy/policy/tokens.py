@@ -117,6 +117,7 @@ _HEADS: dict[str, frozenset[str]] = {
     "create": frozenset({"privacy", "protected"}),
     "drop": frozenset({"privacy", "protected"}),
     "refresh": frozenset({"protected"}),
+    "reset": frozenset({"privacy"}),
     "verify": frozenset({"protected"}),
     "advance": frozenset({"privacy"}),
     "show": frozenset({"privacy"}),

@@ -29,7 +29,7 @@ def make() -> Make:
             Account.ceiling("people"),
             Account.budget("research"),
             Account.user("research", who),
-            Account.session(login or f"session of {who}"),
+            Account.session(login or f"session of {who}", "research"),
         )
         assert set(limits) <= {kind.value for kind in Kind}
         return Charge(

@@ -204,7 +204,7 @@ def test_an_adoption_costs_the_delta_of_its_origin(batch: Batch, make: Callable[
     first = batch.charge(make("ann", 5, delta=LIMIT))
     adopted = batch.adopt(first.sequence, make("bob", 2, delta=LIMIT / 7))
     assert adopted is not None
-    assert adopted.cost == first.cost == Cost(5, LIMIT)
-    assert book.read_spent(batch.connection, Account.user("research", "bob")) == Cost(5, LIMIT)
-    assert book.read_spent(batch.connection, Account.ceiling("people")) == Cost(5, LIMIT)
+    assert adopted.cost == first.cost == Cost.of(5, LIMIT)
+    assert book.read_spent(batch.connection, Account.user("research", "bob")) == Cost.of(5, LIMIT)
+    assert book.read_spent(batch.connection, Account.ceiling("people")) == Cost.of(5, LIMIT)
     assert batch.adopt(first.sequence, make("bob", 5, delta=LIMIT)) is None

@@ -16,6 +16,7 @@ from dpproxy.errors import (
 from dpproxy.pgtypes import INT8, Column, Schema, View
 from dpproxy.policy.apply import apply
 from dpproxy.policy.dump import dump
+from dpproxy.policy.interval import Interval, Step
 from dpproxy.policy.model import Budget, ExactGrant, Grant, Policy
 from dpproxy.policy.store import change_of
 
@@ -70,7 +71,7 @@ def test_limits_make_sense_together(applied: Apply, clauses: str, message: str):
     assert caught.value.position is not None
 
 
-def test_grants_are_sorted_and_one_for_each_table_and_role(applied: Apply):
+def test_grants_are_sorted_and_one_for_each_budget_of_a_role(applied: Apply):
     policy = applied(
         PROTECT,
         "ALTER TABLE visits SET PRIVACY KEY (patient_id)",
@@ -80,11 +81,33 @@ def test_grants_are_sorted_and_one_for_each_table_and_role(applied: Apply):
         GRANT,
     )
     assert policy.grants == (
+        Grant("patients", "analysts", "other"),
         Grant("patients", "analysts", "research"),
         Grant("patients", "interns", "other"),
         Grant("visits", "analysts", "other"),
         Grant("visits", "interns", "other"),
     )
+    assert applied(GRANT, to=policy) == policy
+    assert applied(*dump(policy)) == policy
+    taken = applied("REVOKE SELECT ON patients FROM analysts", to=policy)
+    assert [g for g in taken.grants if (g.table, g.role) == ("patients", "analysts")] == []
+
+
+def test_a_grant_without_a_budget_says_nothing_beside_one_that_names_it(applied: Apply):
+    bare = "GRANT SELECT ON regions TO analysts"
+    paid = f"{bare} WITH PRIVACY BUDGET research"
+    public = applied("ALTER TABLE regions SET PRIVACY PUBLIC", BUDGET, bare)
+    assert public.grants == (Grant("regions", "analysts", None),)
+    both = applied(paid, to=public)
+    assert both.grants == (Grant("regions", "analysts", "research"),)
+    assert applied(bare, to=both) == both
+
+
+def test_a_budget_refills_as_it_is_declared(applied: Apply):
+    policy = applied(f"{BUDGET} REFRESH EVERY '2 weeks'")
+    assert policy.budgets["research"].refresh == Interval(2, Step.WEEK)
+    assert applied(*dump(policy)) == policy
+    assert applied(f"{BUDGET} REFRESH NEVER", to=policy).budgets["research"].refresh is None
 
 
 def test_revoke_takes_back_and_is_idempotent(applied: Apply):

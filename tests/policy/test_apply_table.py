@@ -13,6 +13,7 @@ from dpproxy.errors import (
     UndefinedColumn,
     UndefinedTable,
 )
+from dpproxy.policy.dump import dump
 from dpproxy.policy.model import Ceiling, ColumnPolicy, Exposure, Policy, Unit
 
 Apply = Callable[..., Policy]
@@ -92,6 +93,19 @@ def test_refusals_point_at_the_word(applied: Apply, sql: str, error: type[Refusa
 def test_a_ceiling_is_in_range(applied: Apply, clause: str):
     with pytest.raises(InvalidParameter):
         applied(KEY, f"ALTER TABLE patients SET PRIVACY CEILING {clause}")
+
+
+def test_the_accountant_zcdp_needs_a_delta(applied: Apply):
+    ceiling = "ALTER TABLE patients SET PRIVACY CEILING EPSILON 8"
+    for delta in ("", " DELTA 0"):
+        with pytest.raises(InvalidParameter, match="ACCOUNTANT ZCDP needs a DELTA") as caught:
+            applied(KEY, f"{ceiling}{delta} ACCOUNTANT ZCDP")
+        assert caught.value.position is not None
+    policy = applied(KEY, f"{ceiling} DELTA 0.00001 ACCOUNTANT ZCDP")
+    found = policy.tables["patients"].ceiling
+    assert found is not None
+    assert found.concentrated
+    assert applied(*dump(policy)) == policy
 
 
 def test_a_ceiling_belongs_to_the_owner_of_the_unit(applied: Apply):

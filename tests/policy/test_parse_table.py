@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from dpproxy.errors import SyntaxRefused, Unsupported
-from dpproxy.policy.model import ColumnClass, Exposure, Outside
+from dpproxy.policy.model import Accountant, ColumnClass, Exposure, Outside
 from dpproxy.policy.parser import parse
 from dpproxy.policy.statements import (
     Amount,
@@ -13,6 +13,7 @@ from dpproxy.policy.statements import (
     LiteralKind,
     Name,
     SetBetween,
+    SetBlocks,
     SetCeiling,
     SetColumnClass,
     SetColumnHidden,
@@ -53,6 +54,14 @@ def number(value: int | Fraction) -> Literal:
             TABLE + "CEILING EPSILON 20 DELTA 1e-5 ACCOUNTANT BASIC",
             SetCeiling(T, Amount("CEILING EPSILON", 20), Amount("CEILING DELTA", Fraction(1, 100_000))),
         ),
+        (
+            TABLE + "CEILING EPSILON 1 DELTA 0.1 ACCOUNTANT ZCDP",
+            SetCeiling(
+                T, Amount("CEILING EPSILON", 1), Amount("CEILING DELTA", Fraction(1, 10)), Accountant.ZCDP
+            ),
+        ),
+        (TABLE + "BLOCKS BY (region)", SetBlocks(T, Name("region"))),
+        (TABLE + "BLOCKS HIDDEN", SetBlocks(T, None)),
         (TABLE + "CEILING EPSILON 0.5", SetCeiling(T, Amount("CEILING EPSILON", Fraction(1, 2)))),
         (TABLE + "EXPECTED ROWS 2000000", SetExpectedRows(T, Amount("EXPECTED ROWS", 2_000_000))),
         (COLUMN + "DOMAIN BETWEEN -5 AND 110", SetBetween(T, C, number(-5), number(110))),
@@ -104,7 +113,7 @@ def test_names_keep_their_place():
         (
             TABLE + "KYE (c)",
             "KYE",
-            'expected KEY, PUBLIC, HIDDEN, CEILING, EXPECTED or DOMAIN after SET PRIVACY, found "kye"',
+            'expected KEY, PUBLIC, HIDDEN, CEILING, EXPECTED, DOMAIN or BLOCKS after SET PRIVACY, found "kye"',
             "Did you mean KEY?",
         ),
         (COLUMN + "DOMAIN BETWEEN 1 2", "2", "expected AND after the lower bound, found a number", None),
@@ -174,8 +183,7 @@ def test_what_belongs_to_a_column_is_said(text: str, at: int):
 @pytest.mark.parametrize(
     ("sql", "construct", "at"),
     [
-        (TABLE + "BLOCKS BY (region)", "BLOCKS BY", "BLOCKS"),
-        (TABLE + "CEILING EPSILON 1 ACCOUNTANT ZCDP", "ACCOUNTANT ZCDP", "ZCDP"),
+        (TABLE + "BLOCKS BY (region, sex)", "blocks of several columns", "region, sex"),
         (TABLE + "KEY (c, d)", "a key of several columns", "c, d"),
     ],
 )

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproxy.errors import Refusal, SyntaxRefused, Unsupported
+from dpproxy.errors import InvalidParameter, Refusal, SyntaxRefused, Unsupported
+from dpproxy.policy.interval import Interval, Step
 from dpproxy.policy.parser import parse
 from dpproxy.policy.statements import (
     AdvanceDataVersion,
@@ -16,6 +17,7 @@ from dpproxy.policy.statements import (
     GrantSelect,
     Listing,
     Name,
+    ResetBudget,
     RevokeSelect,
     Show,
     Statement,
@@ -23,6 +25,14 @@ from dpproxy.policy.statements import (
 )
 
 B = Name("b")
+
+
+@pytest.mark.parametrize("reason", ["''", "'  '", f"'{'x' * 1001}'"])
+def test_a_reason_is_given_and_not_a_novel(reason: str):
+    sql = f"RESET PRIVACY BUDGET b REASON {reason}"
+    with pytest.raises(InvalidParameter, match="a reason has 1 to 1000 characters") as caught:
+        parse(sql)
+    assert caught.value.position == sql.index("'")
 
 
 @pytest.mark.parametrize(
@@ -41,6 +51,15 @@ B = Name("b")
                 Amount("MAX EPSILON", Fraction(1, 2)),
                 Amount("DEFAULT EPSILON", Fraction(1, 10)),
             ),
+        ),
+        (
+            "CREATE PRIVACY BUDGET b LIMIT EPSILON 8 REFRESH EVERY '1 month'",
+            CreateBudget(B, Amount("LIMIT EPSILON", 8), refresh=Interval(1, Step.MONTH)),
+        ),
+        ("RESET PRIVACY BUDGET b REASON 'a new study'", ResetBudget(B, None, "a new study")),
+        (
+            "reset privacy budget b for user \"Ann B\" reason ' she left; it''s his now '",
+            ResetBudget(B, Name("Ann B"), "she left; it's his now"),
         ),
         ("drop privacy budget b;;", DropBudget(B)),
         (
@@ -102,7 +121,23 @@ def test_statements(sql: str, statement: Statement):
         (
             "SELECT 1",
             "SELECT",
-            'expected ALTER, CREATE, DROP, GRANT, REVOKE, ADVANCE, SHOW, SUGGEST, REFRESH or VERIFY, found "select"',
+            (
+                "expected ALTER, CREATE, DROP, GRANT, REVOKE, ADVANCE, SHOW, SUGGEST, REFRESH, VERIFY or RESET, "
+                'found "select"'
+            ),
+            None,
+        ),
+        ("RESET PRIVACY BUDGET b;", ";", 'expected FOR or REASON after the budget\'s name, found ";"', None),
+        (
+            "RESET PRIVACY BUDGET b REASON why",
+            "why",
+            'expected a text in quotes after REASON, found "why"',
+            None,
+        ),
+        (
+            "CREATE PRIVACY BUDGET b LIMIT EPSILON 1 REFRESH EVERY month",
+            "month",
+            'expected a text in quotes after EVERY, found "month"',
             None,
         ),
         ("SUGGEST PRIVACY OF t", "OF", 'expected FOR after PRIVACY, found "of"', None),
@@ -129,7 +164,6 @@ def test_a_mistake_is_shown_where_it_stands(sql: str, at: str, message: str, hin
         ("GRANT EXACT SELECT ON t TO r WITH PRIVACY BUDGET b", "EXACT SELECT with a budget", "WITH"),
         ("GRANT SELECT (c) ON t TO r", "SELECT on single columns", "("),
         ("GRANT SELECT ON t TO r WITH GRANT OPTION", "WITH GRANT OPTION", "GRANT OPTION"),
-        ("CREATE PRIVACY BUDGET b LIMIT EPSILON 1 REFRESH EVERY '1 month'", "REFRESH EVERY", "EVERY"),
     ],
 )
 def test_what_is_not_there_yet_is_named(sql: str, construct: str, at: str):

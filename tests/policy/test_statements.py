@@ -9,6 +9,7 @@ from dpproxy.policy.statements import (
     LiteralKind,
     Name,
     RefreshView,
+    ResetBudget,
     Show,
     Statement,
     Suggest,
@@ -26,5 +27,6 @@ def test_a_literal_is_not_repeated_in_a_log():
     assert "Smith" not in repr(Literal(LiteralKind.TEXT, "Smith"))
 
 
-def test_what_shows_or_builds_is_no_change():
-    assert set(get_args(Statement)) - set(get_args(Change)) == {Show, Suggest, RefreshView, VerifyViews}
+def test_what_shows_builds_or_resets_is_no_change():
+    others = {Show, Suggest, RefreshView, VerifyViews, ResetBudget}
+    assert set(get_args(Statement)) - set(get_args(Change)) == others

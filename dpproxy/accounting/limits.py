@@ -1,0 +1,120 @@
+"""Whether accounts can pay, and the refusal that says which one cannot."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from decimal import ROUND_FLOOR
+from fractions import Fraction
+from typing import assert_never
+
+from dpproxy.accounting.model import (
+    MAX_NANO,
+    NANO,
+    NO_DELTA,
+    Cost,
+    Debit,
+    Kind,
+    format_delta,
+    format_epsilon,
+)
+from dpproxy.accounting.windows import Standing
+from dpproxy.errors import BudgetExceeded
+
+_LEAST = NANO // 1000
+
+
+class LimitReached(BudgetExceeded):
+    """Names the first account that cannot pay; ``standing`` is how it stands."""
+
+    def __init__(self, standing: Standing, message: str, detail: str, hint: str | None) -> None:
+        super().__init__(message, detail=f"{detail}{_refill(standing)}", hint=hint)
+        self.standing = standing
+
+
+def check(standing: Standing, asked: Cost) -> None:
+    """Raise ``BudgetExceeded`` where an account cannot pay ``asked``, which may be the sum over several releases."""
+    debit, total = standing.debit, standing.spent + asked
+    if debit.rho_limit is not None:
+        if total.rho > debit.rho_limit:
+            raise _exceeded(standing, asked)
+    elif total.nano > (MAX_NANO if debit.limit is None else debit.limit):
+        raise _exceeded(standing, asked)
+    if asked.delta and debit.delta_limit is not None and total.delta > debit.delta_limit:
+        raise _exceeded_delta(standing, asked.delta)
+
+
+def tightest(standings: Sequence[Standing]) -> int | None:
+    """What the tightest of the accounts lets one more release lose, nano-epsilon; None where none is limited."""
+    return min((left for s in standings if (left := s.debit.left(s.spent)) is not None), default=None)
+
+
+def count(standings: Sequence[Standing], price: Cost) -> int | None:
+    """How many more times all accounts can pay a price; None where none of it is limited."""
+    found: list[Fraction | int] = []
+    for one in standings:
+        debit, spent = one.debit, one.spent
+        if debit.rho_limit is not None and price.rho:
+            found.append((debit.rho_limit - spent.rho) / price.rho)
+        elif debit.rho_limit is None and debit.limit is not None and price.nano:
+            found.append(Fraction(debit.limit - spent.nano, price.nano))
+        if debit.delta_limit is not None and price.delta:
+            found.append((debit.delta_limit - spent.delta) / price.delta)
+    return max(0, int(min(found))) if found else None
+
+
+def instant(microseconds: int) -> datetime:
+    """A moment of the ledger's clock, in UTC and without a zone."""
+    return datetime.fromtimestamp(microseconds // 1_000_000, UTC).replace(tzinfo=None)
+
+
+def _exceeded(standing: Standing, asked: Cost) -> LimitReached:
+    """The refusal that names a limit, what is left of it and what was asked."""
+    debit = standing.debit
+    left = debit.left(standing.spent)
+    left = max(0, MAX_NANO - standing.spent.nano) if left is None else left
+    limit = f"Its limit is {format_epsilon(MAX_NANO if debit.limit is None else debit.limit)} epsilon"
+    if debit.rho_limit is not None:
+        delta = format_delta(2 * (debit.delta_limit or NO_DELTA))
+        limit += f" with delta {delta} over all statements, which is rho {format_delta(debit.rho_limit, ROUND_FLOOR)}"
+    return LimitReached(
+        standing,
+        f"{_name(debit)} has {format_epsilon(left)} epsilon left, "
+        f"the statement asks for {format_epsilon(asked.nano)}",
+        f"{limit}.",
+        f"ask for less: SET dp.epsilon = {format_epsilon(left)}" if left >= _LEAST else None,
+    )
+
+
+def _exceeded_delta(standing: Standing, asked: Fraction) -> LimitReached:
+    debit = standing.debit
+    left = debit.delta_left(standing.spent) or NO_DELTA
+    hint = "An administrator declares it with LIMIT EPSILON ... DELTA ... and CEILING EPSILON ... DELTA ..."
+    if left:
+        hint = f"ask for less: SET dp.delta = {format_delta(left, ROUND_FLOOR)}"
+    return LimitReached(
+        standing,
+        f"{_name(debit)} has delta {format_delta(left, ROUND_FLOOR)} left, "
+        f"the statement asks for {format_delta(asked)}",
+        "Keys that are not public cost delta." if debit.delta_limit else "It has no DELTA.",
+        hint,
+    )
+
+
+def _refill(standing: Standing) -> str:
+    if standing.refills is None:
+        return ""
+    return f" It refills at {instant(standing.refills):%Y-%m-%d %H:%M} UTC."
+
+
+def _name(debit: Debit) -> str:
+    account = debit.account
+    match account.kind:
+        case Kind.SESSION:
+            return "this session"
+        case Kind.USER:
+            return f'user "{account.member}" of privacy budget "{account.name}"'
+        case Kind.BUDGET:
+            return f'privacy budget "{account.name}"'
+        case Kind.CEILING:
+            return f'the privacy ceiling of "{account.name}"'
+        case _:
+            assert_never(account.kind)
