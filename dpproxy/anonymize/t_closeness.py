@@ -104,7 +104,7 @@ def _asked(request: Request) -> _Asked:
         raise InvalidOption("buckets", f"buckets are {MOST_T + 1} at most")
     return _Asked(
         t=t,
-        k=automatic(t, buckets)
+        k=automatic(t, buckets, request.expected_rows or 0)
         if request.options.get("k", "auto") == "auto"
         else options.cluster_size(request, 1),
         buckets=buckets,
@@ -141,15 +141,20 @@ def _t(request: Request) -> Fraction:
     return t
 
 
-def automatic(t: Fraction, buckets: int) -> int:
-    """Choose k from public facts: a group leans most towards its bucket, among sizes that also limit linkage."""
+def automatic(t: Fraction, buckets: int, expected: int = 0) -> int:
+    """Choose k from public facts: a group leans most towards its bucket, among sizes that also limit linkage.
+
+    Twice the least size, or as many rows as let the quotas of a group just reach t if every bucket then has two
+    groups, is the most.
+    """
     least = max(options.LEAST_AUTO, buckets)
+    most = max(2 * least, min(floor(buckets * t), expected // (2 * buckets)))
 
     def lean(k: int) -> Fraction:
         share = Fraction(k, buckets)
         return Fraction(min(floor(share * t), k - (buckets - 1) * max(1, ceil(share / t))), k)
 
-    return max(range(least, 2 * least + 1), key=lambda k: (lean(k), -k))
+    return max(range(least, most + 1), key=lambda k: (lean(k), -k))
 
 
 def _make(request: Request, asked: _Asked, rows: Table, words: Words, progress: Progress) -> Anonymized:

@@ -171,6 +171,8 @@ def test_k_leans_as_far_as_it_can() -> None:
     for t in (Fraction(3, 2), Fraction(2), Fraction(3), Fraction(9, 2)):
         buckets = int(t) + 1
         assert max(11, buckets) <= automatic(t, buckets) <= 2 * max(11, buckets)
+    assert automatic(Fraction(5), 6, 1080) == 30
+    assert automatic(Fraction(10), 11, 1080) <= 1080 // 22
 
 
 def test_what_nothing_achieves_is_refused() -> None:
