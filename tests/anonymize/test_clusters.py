@@ -1,5 +1,6 @@
 """Clusters: sizes, determinism, and agreement with the plain form."""
 
+import tracemalloc
 from random import Random
 
 import numpy as np
@@ -59,3 +60,15 @@ def test_a_long_build_tells_its_progress(monkeypatch: pytest.MonkeyPatch):
     labels = mdav(space(rows, [Attribute("a", Interval(0, 39))]), 4, told.append)
     assert told == [0, 0.2, 0.4, 0.6, 0.8, 1]
     assert labels.tolist() == mdav(space(rows, [Attribute("a", Interval(0, 39))]), 4).tolist()
+
+
+def test_memory_is_linear():
+    """Some 20 numbers a row: a table of distances of all pairs would take 5,000 times as much."""
+    rows = np.arange(40_000).reshape(10_000, 4) * 7919 % 10_007
+    made = space(rows, [Attribute(name, Interval(0, 10_006)) for name in "abcd"])
+    mdav(made, 2500)
+    tracemalloc.start()
+    mdav(made, 2500)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 10_000 * 8 * 40

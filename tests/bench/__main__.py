@@ -1,4 +1,4 @@
-"""``python -m tests.bench [--small] [--peers PYTHON] [--json FILE]``: beside DuckDB, TPC-H, the mechanisms.
+"""``python -m tests.bench [--small] [--peers PYTHON] [--json FILE]``: beside DuckDB, TPC-H, the mechanisms, views.
 
 ``--peers`` names an interpreter that has OpenDP and diffprivlib; they then do the mechanisms' work as well.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import duckdb
 
-from tests.bench import mechanisms, tpch
+from tests.bench import anonymize, mechanisms, tpch
 from tests.bench.cases import CASES, Bench
 from tests.bench.data import FULL, QUICK, make
 from tests.bench.proxy import serving
@@ -38,12 +38,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         queries = list(tpch.measure(Path(folder), small=options.small))
     say("the mechanisms")
     drawn = list(mechanisms.measure(options.peers, small=options.small))
-    sections = (table(lines), markdown(tpch.rows(queries)), markdown(mechanisms.rows(drawn)))
+    say("protected views")
+    built = list(anonymize.measure(small=options.small))
+    sections = (
+        table(lines),
+        markdown(tpch.rows(queries)),
+        markdown(mechanisms.rows(drawn)),
+        markdown(anonymize.rows(built)),
+    )
     sys.stdout.write("\n\n".join(sections) + "\n")
     if options.json is not None:
         numbers = as_json(lines) + tpch.as_json(queries) + mechanisms.as_json(drawn)
+        numbers += anonymize.as_json(built)
         options.json.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
-    missed = any(line.verdict == "MISSED" for line in lines) or not all(line.met for line in drawn)
+    missed = any(line.verdict == "MISSED" for line in lines) or not all(line.met for line in (*drawn, *built))
     return 1 if missed and not options.small else 0
 
 
