@@ -63,6 +63,8 @@ def passing(
 
 def _over_keys(condition: exp.Expr, by_node: ByNode, planning: Planning) -> tuple[str, set[int]] | None:
     """The condition over the key columns and their numbers; None where it reads anything else."""
+    if planning.parameters.values is None and condition.find(exp.Parameter, exp.Placeholder) is not None:
+        return None  # not bound yet: it could exclude any key or none
     try:
         typed = _compiled(condition, by_node, planning)
     except Refusal:
