@@ -12,9 +12,9 @@ from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, Cost
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.backends.columns import FEW
-from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.release import Relations, Release
+from dpproxy.backends.source import Source
 from dpproxy.errors import BudgetExceeded, Cancelled
 from dpproxy.plan import Caller, Part, Plan
 from udfs.privacy import Loss, Released
@@ -52,7 +52,7 @@ class Question:
 class Answers:
     """Runs plans; its methods may be called from any thread."""
 
-    def __init__(self, backend: DuckDB, ledger: Ledger, secret: bytes, prepared: PreparedTables) -> None:
+    def __init__(self, backend: Source, ledger: Ledger, secret: bytes, prepared: PreparedTables) -> None:
         self._backend = backend
         self._prepared = prepared
         self._ledger = ledger
@@ -168,7 +168,7 @@ class Answers:
         )
         with self._prepared.ready(part.prepares, asking.cancelled):
             if part.discovered:
-                released = self._release.draw(part, run(select=partial(self._release.select, part)))
+                released = self._release.draw(part, run(select=self._release.selector(part)))
             else:
                 few = part.key_types if part.mechanism is not None and part.groups <= FEW else None
                 released = self._release.draw(part, run(few=few))

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from dpproxy.errors import Cancelled, ProtocolViolation, Refusal, ShuttingDown, TooManyConnections
+from dpproxy.grid import instant
 from dpproxy.session import Engine, Session, Users, Work
 from dpproxy.wire import messages as m
 from dpproxy.wire.connection import Connection
@@ -52,19 +53,6 @@ class Options:
     login_timeout: float = 60.0
     mock_key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     """What unknown users' invented salts are made of; kept across restarts, they do not change."""
-
-
-def released_after(elapsed: float, padding: float) -> float:
-    """Seconds after its start at which an outcome leaves, that was there after ``elapsed`` seconds.
-
-    >>> released_after(0.003, 0.01), released_after(0.03, 0.01), released_after(0.03, 0)
-    (0.01, 0.04, 0.03)
-    """
-    if padding <= 0:
-        return elapsed
-    while padding < elapsed:
-        padding *= 2
-    return padding
 
 
 @dataclass(slots=True)
@@ -315,7 +303,7 @@ class Client:
             outcome = self._padded.result()
             await self._settle()
             return outcome
-        due = start + released_after(moment - start, self._service.options.padding)
+        due = start + instant(moment - start, self._service.options.padding)
         await asyncio.sleep(due - loop.time())
         return None, _cancelled()
 
@@ -324,7 +312,7 @@ class Client:
         future = self._begin(call)
         await asyncio.wait({future})
         elapsed = loop.time() - start
-        await asyncio.sleep(released_after(elapsed, self._service.options.padding) - elapsed)
+        await asyncio.sleep(instant(elapsed, self._service.options.padding) - elapsed)
         return future.result()
 
     async def _settle(self) -> None:

@@ -56,6 +56,7 @@ class Config:
     users: Path
     threads: int | None
     memory: str | None
+    statement_timeout: float = 300.0
     audit_days: int | None = None
     """Days that entries of the audit log are kept; None keeps all."""
     log_format: str = "text"
@@ -106,6 +107,7 @@ KEYS: tuple[Key, ...] = (
     Key("users", "file", read.path, REQUIRED),
     Key("limits", "threads", read.whole(1, 1024)),
     Key("limits", "memory", read.size),
+    Key("limits", "statement_timeout", read.positive_duration, 300.0),
     Key("audit", "keep_days", read.whole(1, 36_500)),
     Key("log", "format", read.one_of("text", "json"), "text"),
     Key("metrics", "port", read.whole(0, 65_535)),
@@ -295,6 +297,7 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
         users=folder / values["users.file"],
         threads=values["limits.threads"],
         memory=values["limits.memory"],
+        statement_timeout=values["limits.statement_timeout"],
         audit_days=values["audit.keep_days"],
         log_format=values["log.format"],
         metrics_port=values["metrics.port"],

@@ -17,11 +17,12 @@ from dpproxy.analysis.scopes import Parameters
 from dpproxy.answers import Answers, Asking
 from dpproxy.auditlog.entry import Outcome
 from dpproxy.auditlog.log import AuditLog
-from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.facts import Facts
 from dpproxy.backends.prepared import PreparedTables, prepared_file
+from dpproxy.backends.remote import Remote
 from dpproxy.backends.secret import load_secret
 from dpproxy.backends.snapshot import snapshot
+from dpproxy.backends.source import Source
 from dpproxy.config import Config
 from dpproxy.errors import Cancelled, Refusal, UndefinedObject, Unsupported
 from dpproxy.pgcatalog.catalogue import Catalogue
@@ -78,7 +79,7 @@ class Engine:
     def __init__(
         self,
         database: str,
-        backend: DuckDB,
+        backend: Source,
         store: PolicyStore,
         ledger: Ledger,
         secret: bytes,
@@ -115,7 +116,13 @@ class Engine:
             log = AuditLog.open(config.state, secret, keep_days=config.audit_days)
             opened.append(log.close)
             prepared = prepared_file(config.state, path, secret)
-            backend = DuckDB(path, threads=config.threads, memory=config.memory, prepared=prepared)
+            backend = Remote(
+                path,
+                threads=config.threads,
+                memory=config.memory,
+                prepared=prepared,
+                limit=config.statement_timeout,
+            )
             opened.append(backend.close)
             schema = read_views(backend.schema())
             apply_files(store, config.policy_files, schema)

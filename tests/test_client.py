@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from dpproxy.client import released_after
 from dpproxy.server import Options, Server
 from tests.fake_engine import FakeEngine, FakeUsers, next_result
 
@@ -41,13 +40,6 @@ def all_that_comes(raw: socket.socket) -> bytes:
     except ConnectionResetError:
         pass
     return said
-
-
-@pytest.mark.parametrize(
-    ("elapsed", "padding", "at"), [(0, 1, 1), (1, 1, 1), (1.1, 1, 2), (3, 1, 4), (5, 0.5, 8), (5, 0, 5)]
-)
-def test_outcomes_leave_at_powers_of_two(elapsed: float, padding: float, at: float):
-    assert released_after(elapsed, padding) == at
 
 
 @pytest.mark.parametrize(

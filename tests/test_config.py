@@ -93,6 +93,7 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
         "users.file": "u",
         "limits.threads": "1",
         "limits.memory": "512MB",
+        "limits.statement_timeout": "90s",
         "audit.keep_days": "90",
         "log.format": "json",
         "metrics.port": "9187",

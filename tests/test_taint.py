@@ -19,7 +19,12 @@ MAKES_RELEASED = (
 """Who may say that a value was paid for."""
 KNOWS_EXACT = ("udfs/privacy.py", "udfs/mechanisms/", "dpproxy/backends/")
 """Who may name the type of an exact value."""
-OPENS_EXACT = ("udfs/privacy.py", "udfs/mechanisms/", "dpproxy/backends/release.py")
+OPENS_EXACT = (
+    "udfs/privacy.py",
+    "udfs/mechanisms/",
+    "dpproxy/backends/release.py",
+    "dpproxy/backends/worker.py",  # to send it to the process that draws
+)
 """Who may read ``.value`` where the type is known."""
 KNOWS_ASYNCIO = ("dpproxy/server.py", "dpproxy/client.py")
 BANNED_MODULES = ("random", "numpy.random", "scipy.stats")

@@ -1,11 +1,12 @@
 """The data in a DuckDB file: opened once in a process, read-only, nothing reachable but its tables.
 
-Closing a second handle on the file would drop the engine's lock on it, so there is one connection and every
-statement runs on a cursor of it.
+A server has it in a process of its own (``worker``), which it can end. Closing a second handle on the file would drop
+the engine's lock on it, so there is one connection and every statement runs on a cursor of it.
 """
 
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,8 +17,9 @@ import pyarrow as pa
 from dpproxy.analysis.duck import LOCKED
 from dpproxy.backends.columns import WHOLE, key_type
 from dpproxy.backends.constraints import constraints
+from dpproxy.backends.failures import exact_failure, failure, is_broken, public_failure
 from dpproxy.backends.views import column_names, views
-from dpproxy.errors import Cancelled, Internal, NumberOutOfRange, SeveralRows, StartupError, TooComplex
+from dpproxy.errors import Refusal, StartupError
 from dpproxy.pgtypes import (
     BOOL,
     DATE,
@@ -37,6 +39,8 @@ from dpproxy.plan import PREPARED, PublicPlan
 from udfs.privacy import Exact
 
 T = TypeVar("T")
+Select = Callable[[Exact[pa.Array]], Sequence[bool]]
+"""Which groups may be shown, by a portion of their numbers of units."""
 
 MOST_OPEN = 1_000_000
 """Rows of a public table beside released values."""
@@ -48,7 +52,11 @@ BATCH = 100_000
 """Rows of one portion of a statement that is read as it comes."""
 _ACCESS = "enable_external_access"
 AGAIN = 0.02
-"""Seconds between two interrupts of one statement."""
+"""Seconds between two interrupts of one statement, or two attempts at a file."""
+LONGEST_HANDOVER = 1.0
+"""Seconds to wait for the file of prepared tables."""
+MOST_PROCESSES = 16
+"""Files of prepared tables for one state of the data."""
 _TYPES: dict[str, SqlType] = {
     "BOOLEAN": BOOL,
     "TINYINT": INT2,
@@ -95,12 +103,17 @@ class DuckDB:
         self._path = path
         self._prepared = prepared
         self._config: dict[str, Any] = {**LOCKED, **options}
+        self.epoch = 0
+        """How often the data were opened anew: prepared tables may have gone with that."""
         try:
             self._connection = self._connect()
         except duckdb.Error as error:
-            used = isinstance(error, duckdb.IOException) and "lock" in str(error)
-            cause = "in use by another process" if used else "damaged, or of another version of DuckDB"
-            raise StartupError(f"data source {path} cannot be opened: {cause}") from error
+            cause = (
+                "in use by another process"
+                if is_locked(error)
+                else "damaged, or of another version of DuckDB"
+            )
+            raise StartupError(f"data source {path} cannot be opened: {cause}") from None
         self._lock = threading.Lock()
         self._running: dict[str, duckdb.DuckDBPyConnection] = {}
 
@@ -122,6 +135,7 @@ class DuckDB:
             except duckdb.Error:
                 self._connection.close()
                 self._connection = self._connect()
+                self.epoch += 1
 
     def prepared_names(self) -> set[str]:
         """The prepared tables that are there."""
@@ -168,41 +182,46 @@ class DuckDB:
         session: str,
         *,
         few: Sequence[SqlType] | None = None,
-        select: Callable[[Exact[pa.RecordBatchReader]], Exact[pa.Table]] | None = None,
+        select: Select | None = None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Exact[pa.Table]:
         """Run one statement of ours; a session runs one at a time.
 
         ``few`` for a statement of few rows: the types of its keys, which stand before its measures; an Arrow table
-        from the engine would take longer. ``select`` for one of any number of rows: it reads them as they come, and
-        keeps few. ``cancelled`` is asked once before it starts: an ``interrupt`` from then on is not lost.
+        from the engine would take longer. ``select`` for one of any number of rows, of which it keeps few: it is given
+        the last column, portion by portion. ``cancelled`` is asked once before it starts: an ``interrupt`` from then
+        on is not lost.
 
-        Errors: ``Cancelled`` after ``interrupt``; ``Internal`` for everything else, without its cause.
+        Errors: ``Cancelled`` after ``interrupt``, what ``select`` raises; ``Internal`` for everything else.
         """
         cursor = self._connection.cursor()
         with self._lock:
             self._running[session] = cursor
         try:
-            if cancelled():
-                raise Cancelled("canceling statement due to user request")
+            _check(cancelled)
             if few is not None:
                 return Exact(_table(cursor.execute(sql, dict(parameters)), few))
             relation = cursor.sql(sql, params=dict(parameters)) if parameters else cursor.sql(sql)
             if select is not None:
-                return select(Exact(relation.to_arrow_reader(BATCH)))
+                return Exact(_kept(relation.to_arrow_reader(BATCH), select))
             return Exact(relation.to_arrow_table())
-        except duckdb.InterruptException:
-            raise Cancelled("canceling statement due to user request") from None
-        except (duckdb.Error, RuntimeError, OSError) as error:
-            if cancelled():  # Arrow's stream has no error of its own for an interrupt
-                raise Cancelled("canceling statement due to user request") from None
-            if isinstance(error, duckdb.FatalException | duckdb.InternalException):
+        except Refusal:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it may quote a row
+            if is_broken(error):
                 self._again()
-            raise Internal("the statement could not be computed; it stays charged") from None
+            # Arrow's stream has no error of its own for an interrupt.
+            raise failure("cancelled" if cancelled() else exact_failure(error)) from None
         finally:
             with self._lock:
                 self._running.pop(session, None)
             cursor.close()
+
+    def build(
+        self, sql: str, parameters: Mapping[str, object], session: str, cancelled: Callable[[], bool]
+    ) -> None:
+        """Make or drop a prepared table, without a limit of time. Raises as ``run`` does."""
+        self.run(sql, parameters, session, few=(), cancelled=cancelled)
 
     def run_public(self, plan: PublicPlan, session: str) -> list[tuple[object, ...]]:
         """Rows of a statement over public tables. Raises class 22 for what the analyst's own arithmetic does."""
@@ -213,10 +232,7 @@ class DuckDB:
         limited = f"SELECT * FROM ({sql}) LIMIT {MOST_OPEN + 1}"  # noqa: S608 - our own text
         table: pa.Table = self._public(session, lambda cursor: cursor.sql(limited).to_arrow_table())
         if table.num_rows > MOST_OPEN or table.nbytes > LARGEST_OPEN:
-            raise TooComplex(
-                "a public table is too large to be read beside released values",
-                hint="Read less of it: FROM (SELECT x, y FROM t WHERE ...) AS t.",
-            )
+            raise failure("public size")
         return table
 
     def _public(self, session: str, fetch: Callable[[Any], T]) -> T:
@@ -227,14 +243,10 @@ class DuckDB:
         watch.start()
         try:
             return fetch(cursor)
-        except duckdb.InterruptException:
-            raise Cancelled("canceling statement due to user request") from None
-        except duckdb.Error as error:
-            if isinstance(error, duckdb.FatalException | duckdb.InternalException):
+        except Exception as error:  # noqa: BLE001 - the engine's words stay here
+            if is_broken(error):
                 self._again()
-            if "More than one row returned by a subquery" in str(error):
-                raise SeveralRows("more than one row returned by a subquery used as an expression") from None
-            raise NumberOutOfRange("a number is out of range, or a function is not defined there") from None
+            raise failure(public_failure(error)) from None
         finally:
             watch.cancel()
             with self._lock:
@@ -263,17 +275,60 @@ class DuckDB:
         self._connection.close()
 
 
+def _check(cancelled: Callable[[], bool]) -> None:
+    if cancelled():
+        raise failure("cancelled")
+
+
+def is_locked(error: duckdb.Error) -> bool:
+    """True where the file is open elsewhere, in another process or in this one."""
+    told = str(error)
+    return (isinstance(error, duckdb.IOException) and "lock" in told) or "file handle conflict" in told
+
+
 def _attach(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Open the file of prepared tables; one that cannot be read is made anew, for all in it is derived."""
+    """Open a file of prepared tables; one that cannot be read is made anew, for all in it is derived.
+
+    Each process that serves the same data has its own. The first is waited for a little: a process that was ended
+    gives it back. Where all are taken there is none, and statements do without.
+    """
+    until = time.monotonic() + LONGEST_HANDOVER
+    names = [path, *(path.with_stem(f"{path.stem}-{n}") for n in range(2, MOST_PROCESSES + 1))]
+    while names:
+        try:
+            _attach_one(connection, names[0])
+        except duckdb.Error as error:
+            if not is_locked(error):
+                raise
+            if time.monotonic() > until:
+                names.pop(0)
+            else:
+                time.sleep(AGAIN)
+        else:
+            names[0].chmod(0o600)
+            return
+
+
+def _attach_one(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     quoted = str(path).replace("'", "''")
     statement = f"ATTACH IF NOT EXISTS '{quoted}' AS {PREPARED} (READ_WRITE)"
     try:
         connection.execute(statement)
-    except duckdb.Error:
+    except duckdb.Error as error:
+        if is_locked(error):
+            raise
         path.unlink(missing_ok=True)
         path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
         connection.execute(statement)
-    path.chmod(0o600)
+
+
+def _kept(groups: pa.RecordBatchReader, select: Select) -> pa.Table:
+    """The groups that are selected; one portion and these are in memory, whatever the number of groups."""
+    kept = []
+    for batch in groups:
+        *_, counts = batch.columns
+        kept.append(batch.filter(pa.array(select(Exact(counts)), pa.bool_())))
+    return pa.Table.from_batches(kept, groups.schema)
 
 
 def _table(cursor: duckdb.DuckDBPyConnection, keys: Sequence[SqlType]) -> pa.Table:

@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict
 from itertools import count
 
-from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.source import Source
 from dpproxy.plan import PublicPlan
 from dpproxy.policy.model import Scalar
 
@@ -19,7 +19,7 @@ Rows = tuple[tuple[Scalar | None, ...], ...]
 class Facts:
     """Answers statements of the planner's own over public tables; may be called from any thread."""
 
-    def __init__(self, backend: DuckDB) -> None:
+    def __init__(self, backend: Source) -> None:
         self._backend = backend
         self._kept: OrderedDict[str, Rows] = OrderedDict()
         self._lock = threading.Lock()

@@ -2,56 +2,78 @@
 
 A table is built by the first statement that reads it, in one transaction: a crash leaves the whole table or nothing.
 The file's name tells what all of them rest on, the state of the data and the truncation secret; a table's name tells
-the rest.
+the rest. Each process that serves the data has a file of its own.
 """
 
+import fcntl
 import hashlib
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import duckdb
 
-from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.failures import WorkerLost, failure
+from dpproxy.backends.source import Source
 from dpproxy.errors import Cancelled, Internal
+from dpproxy.grid import instant
 from dpproxy.plan import PREPARED, PreparedTable
 
 SLOW = 1.0
 """Seconds from which a build is told."""
 POLL = 0.05
 """Seconds between two looks at whether who waits has changed their mind."""
+MOST_LOST = 2
+"""Builds during which the engine's process may end before there are no more."""
 SESSION = "prepared tables"
 """The builder's name among the sessions."""
 
 
 def prepared_file(state: Path, data: Path, secret: bytes) -> Path:
-    """The file for this state of the data; those of others are removed."""
+    """The file for this state of the data; those of others are removed, but not while they are open."""
     status = data.stat()
     rests_on = f"{duckdb.__version__}/{data.resolve()}/{status.st_size}/{status.st_mtime_ns}/"
     name = hashlib.sha256(rests_on.encode() + secret).hexdigest()[:24]
     path = state / f"prepared-{name}.duckdb"
-    for old in [*state.glob("prepared-*.duckdb"), *state.glob("prepared-*.duckdb.wal")]:
-        if not old.name.startswith(path.name):
+    for old in state.glob("prepared-*.duckdb"):
+        if not old.name.startswith(path.stem) and not _is_open(old):
             old.unlink(missing_ok=True)
+            old.with_name(f"{old.name}.wal").unlink(missing_ok=True)
     return path
+
+
+def _is_open(path: Path) -> bool:
+    """True where another process has the file; the engine's lock is one of POSIX."""
+    try:
+        with path.open("r+b") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return path.exists()
+    return False
 
 
 class PreparedTables:
     """Builds what statements read, one at a time; its methods may be called from any thread."""
 
-    def __init__(self, backend: DuckDB, secret: bytes, progress: Callable[[str], None]) -> None:
+    def __init__(
+        self, backend: Source, secret: bytes, progress: Callable[[str], None], padding: float = 0.0
+    ) -> None:
         self._backend = backend
         self._secret = secret
         self._progress = progress
+        self._padding = padding
         self._builder = ThreadPoolExecutor(1, "prepare")
         self._lock = threading.Lock()
+        self._epoch = backend.epoch
         self._present = backend.prepared_names()
         self._building: dict[str, Future[None]] = {}
         self._read = Counter[str]()
-        self._closed = False
+        self._closed = threading.Event()
+        self._lost = 0
         self.usable = True
         """False once a table could not be built: statements are planned without from then on."""
 
@@ -61,6 +83,7 @@ class PreparedTables:
 
         Errors: ``Cancelled`` while others build, who go on; ``Internal`` where a table cannot be built.
         """
+        self._look_again()
         with self._lock:
             self._read.update(t.name for t in tables)
         try:
@@ -74,13 +97,12 @@ class PreparedTables:
     def keep(self, names: Collection[str]) -> None:
         """Drop all other tables but those that are being read; does not wait."""
         with self._lock:
-            if not self._closed and self._present - set(names):
+            if not self._closed.is_set() and self._present - set(names):
                 self._builder.submit(self._drop, frozenset(names))
 
     def close(self) -> None:
         """Stop building; what was half built is not there."""
-        with self._lock:
-            self._closed = True
+        self._closed.set()
         self._backend.interrupt(SESSION)
         self._builder.shutdown(wait=True, cancel_futures=True)
 
@@ -88,8 +110,8 @@ class PreparedTables:
         with self._lock:
             if table.name in self._present:
                 return
-            if self._closed:
-                raise Internal("the server is shutting down; the statement stays charged")
+            if self._closed.is_set():
+                raise failure("stopping")
             future = self._building.get(table.name)
             if future is None:
                 future = self._building[table.name] = self._builder.submit(self._build, table)
@@ -98,38 +120,56 @@ class PreparedTables:
                 error = future.exception(POLL)
             except TimeoutError:
                 if cancelled():
-                    raise Cancelled("canceling statement due to user request") from None
+                    raise failure("cancelled") from None
                 continue
             if error is not None:
-                raise Internal("the statement could not be computed; it stays charged") from None
+                raise failure("exact") from None
             return
 
+    def _look_again(self) -> None:
+        """Another process of the engine may have found the file damaged, and made it anew."""
+        epoch = self._backend.epoch
+        if epoch != self._epoch:
+            present = self._backend.prepared_names()
+            with self._lock:
+                self._epoch, self._present = epoch, present
+
     def _build(self, table: PreparedTable) -> None:
+        """Build one table. All who wait see it at one point of one grid: when it was finished tells of rows."""
+        began, made = time.monotonic(), False
         watch = threading.Timer(SLOW, self._progress, (f'preparing table "{table.table}"',))
         watch.start()
         try:
-            given = {"1": self._secret.hex()} if table.truncated else {}
-            self._run(f'CREATE TABLE "{PREPARED}"."main"."{table.name}" AS {table.sql}', given)
+            self._make(table)
+            made = True
+        finally:
+            is_slow = not watch.is_alive()
+            watch.cancel()
+            elapsed = time.monotonic() - began
+            self._closed.wait(instant(elapsed, self._padding) - elapsed)
             with self._lock:
-                self._present.add(table.name)
-            self._run(f'CHECKPOINT "{PREPARED}"', {})
+                self._building.pop(table.name, None)
+                self._present |= {table.name} if made else set()
+        if is_slow:
+            self._progress(f'table "{table.table}" is prepared')
+
+    def _make(self, table: PreparedTable) -> None:
+        given = {"1": self._secret.hex()} if table.truncated else {}
+        try:
+            self._run(f'CREATE TABLE "{PREPARED}"."main"."{table.name}" AS {table.sql}', given)
         except Cancelled:
             raise
-        except Internal:
-            if table.name not in self._present:
+        except Internal as error:
+            self._lost += isinstance(error, WorkerLost)
+            if not isinstance(error, WorkerLost) or self._lost > MOST_LOST:
                 self.usable = False
                 self._progress(
                     f'table "{table.table}" could not be prepared: statements bound their rows one by one until the '
                     "next start; is there room in the state directory?"
                 )
-                raise
-        finally:
-            is_slow = not watch.is_alive()
-            watch.cancel()
-            with self._lock:
-                self._building.pop(table.name, None)
-        if is_slow:
-            self._progress(f'table "{table.table}" is prepared')
+            raise
+        with suppress(Internal):  # it is in the log that is written ahead
+            self._run(f'CHECKPOINT "{PREPARED}"', {})
 
     def _drop(self, names: frozenset[str]) -> None:
         with self._lock:
@@ -139,4 +179,4 @@ class PreparedTables:
             self._run(f'DROP TABLE IF EXISTS "{PREPARED}"."main"."{name}"', {})
 
     def _run(self, sql: str, parameters: Mapping[str, object]) -> None:
-        self._backend.run(sql, parameters, SESSION, few=(), cancelled=lambda: self._closed)
+        self._backend.build(sql, parameters, SESSION, self._closed.is_set)

@@ -16,15 +16,9 @@ import pyarrow as pa
 import udfs
 from dpproxy.analysis.duck import LOCKED
 from dpproxy.backends.columns import FEW, WHOLE, key_type
-from dpproxy.errors import (
-    Cancelled,
-    DivisionByZero,
-    Internal,
-    NumberOutOfRange,
-    Refusal,
-    SeveralRows,
-    TooComplex,
-)
+from dpproxy.backends.duckdb import Select
+from dpproxy.backends.failures import answer_failure, failure
+from dpproxy.errors import TooComplex
 from dpproxy.plan import KeySet, Part, Plan
 from udfs.pool import Pool
 from udfs.privacy import Exact, Released
@@ -36,13 +30,6 @@ LONGEST_ANSWER = 10.0
 """Seconds."""
 MEMORY = "1GB"
 """For the statements over released values of all sessions together."""
-SEVERAL = "more than one row returned by a subquery used as an expression"
-_ERRORS: dict[type[duckdb.Error], tuple[type[Refusal], str]] = {
-    duckdb.OutOfRangeException: (NumberOutOfRange, "a number over released values is out of range"),
-    duckdb.ConversionException: (NumberOutOfRange, "a number over released values is out of range"),
-    duckdb.OutOfMemoryException: (TooComplex, "the statement over released values takes too much memory"),
-    duckdb.InvalidInputException: (DivisionByZero, "a function over released values is not defined there"),
-}
 
 
 class Release:
@@ -69,29 +56,27 @@ class Release:
         if part.selection is not None:
             part.selection.keep([1])  # makes its table
 
-    def select(self, part: Part, groups: Exact[pa.RecordBatchReader]) -> Exact[pa.Table]:
-        """The groups whose keys may be shown, by their numbers of units, which are the last column.
+    def selector(self, part: Part) -> Select:
+        """What decides, portion by portion, which groups' keys may be shown, by their numbers of units.
 
-        One portion and the groups kept so far are in memory, whatever the number of groups.
-
-        Errors: ``TooComplex`` for more groups than an answer can have: that they are so many is released.
+        It raises ``TooComplex`` for more groups than an answer can have: that they are so many is released.
         """
-        if part.selection is None:
+        selection, shown = part.selection, 0
+        if selection is None:
             raise AssertionError("a part whose keys are declared")
-        kept, shown = [], 0
-        for batch in groups.value:
-            *_, counts = batch.columns
-            chosen = batch.filter(
-                pa.array(part.selection.keep(counts.cast(pa.int64()).to_numpy(zero_copy_only=False)))
-            )
-            kept.append(chosen)
-            shown += chosen.num_rows
+
+        def select(counts: Exact[pa.Array]) -> list[bool]:
+            nonlocal shown
+            kept = selection.keep(counts.value.cast(pa.int64()).to_numpy(zero_copy_only=False))
+            shown += int(kept.sum())
             if shown > part.most:
                 raise TooComplex(
                     f"the statement has more than {part.most} keys to show; it stays charged",
                     hint="Group by fewer or coarser columns.",
                 )
-        return Exact(pa.Table.from_batches(kept, groups.value.schema))
+            return [bool(k) for k in kept]
+
+        return select
 
     def draw(self, part: Part, exact: Exact[pa.Table]) -> Released[pa.Table]:
         """The released relation: ordinal ``o``, keys ``k0...``, and the list ``v`` of released measures."""
@@ -111,8 +96,8 @@ class Release:
                 table = key_table(part.keys).append_column("v", pa.array(drawn, _MEASURES))
                 return Released(table, part.loss)
             return Released(_fetch(cursor, sql), part.loss)
-        except (duckdb.Error, RuntimeError):
-            raise Internal("the release could not be drawn; it stays charged") from None
+        except Exception:  # noqa: BLE001 - whatever it is, it may quote a row
+            raise failure("draw") from None
         finally:
             cursor.close()
 
@@ -155,10 +140,8 @@ class Release:
             heads += [_fetched(cursor, index, table) for index, table in enumerate(publics)]
             with_ = f"WITH {', '.join(heads)} " if heads else ""
             rows: list[tuple[object, ...]] = cursor.execute(f"{with_}{sql}", values).fetchall()
-        except duckdb.InterruptException:
-            raise Cancelled("canceling statement: cancelled, or too long over released values") from None
-        except duckdb.Error as error:
-            raise _refusal(error) from None
+        except Exception as error:  # noqa: BLE001 - the engine's words stay here
+            raise failure(answer_failure(error)) from None
         else:
             return rows
         finally:
@@ -178,16 +161,6 @@ class Release:
         """Drop the draws and the engine."""
         self._pool.close()
         self._connection.close()
-
-
-def _refusal(error: duckdb.Error) -> Refusal:
-    if "More than one row returned by a subquery" in str(error):
-        return SeveralRows(SEVERAL, hint="Take one value: SELECT max(x) FROM ..., or LIMIT 1.")
-    kind, message = next(
-        (found for cls, found in _ERRORS.items() if isinstance(error, cls)),
-        (Internal, "the answer could not be computed from the released values"),
-    )
-    return kind(message)
 
 
 def _fetch(cursor: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:

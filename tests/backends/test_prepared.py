@@ -186,13 +186,13 @@ def test_a_build_that_is_killed_leaves_nothing(place: Place):
 
 def test_many_ask_and_one_builds(place: Place, monkeypatch: pytest.MonkeyPatch):
     backend, tables = place.open()
-    run, made = backend.run, list[str]()
+    run, made = backend.build, list[str]()
 
     def counted(sql: str, *rest: object, **more: object) -> object:
         made.append(sql)
         return run(sql, *rest, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(backend, "run", counted)
+    monkeypatch.setattr(backend, "build", counted)
     start = threading.Barrier(8)
 
     def ask() -> None:

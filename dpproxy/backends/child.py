@@ -1,0 +1,183 @@
+"""The process that holds the data, seen from outside: started, spoken to, ended, and started again.
+
+Whatever it runs is lost when it ends; what was reserved for that stays charged. An answer comes whole from one process
+or not at all: a lane belongs to one of them.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from dpproxy.backends.failures import failure
+from dpproxy.backends.frames import Channel
+from dpproxy.backends.worker import CLOSE, INTERRUPT, LANE, ORDER
+from dpproxy.errors import StartupError
+
+LONGEST_START = 20.0
+"""Seconds a statement waits for a process that is being started."""
+PAUSES = (0.0, 0.1, 0.5, 2.0, 10.0)
+"""Seconds before each further attempt to start one, while none succeeds."""
+FAREWELL = 5.0
+"""Seconds a process gets to close its files."""
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+class Child:
+    """One process; its methods may be called from any thread. Raises ``StartupError`` where it cannot open the data."""
+
+    def __init__(self, opening: tuple[str, int | None, str | None, str | None], epoch: int) -> None:
+        self.epoch = epoch
+        """The how many-th process it is."""
+        self.doomed = False
+        """True once it has ended, or is about to."""
+        self._control, theirs = socket.socketpair()
+        first, second = socket.socketpair()
+        self._lock = threading.Lock()
+        arguments = [str(theirs.fileno()), str(second.fileno()), str(os.getpid()), opening[2] or ""]
+        with theirs, second:
+            self.process = subprocess.Popen(  # noqa: S603 - this program itself
+                [sys.executable, "-m", "dpproxy.backends.worker", *arguments],
+                cwd=_ROOT,
+                env={name: value for name, value in os.environ.items() if not name.startswith("DPPROXY_")},
+                pass_fds=(theirs.fileno(), second.fileno()),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,  # the engine's last words may quote a row
+            )
+        lane = Channel(first)
+        self._lanes = [lane]
+        try:
+            lane.send(list(opening))
+            [outcome, cause] = lane.receive()[0]
+        except (EOFError, OSError, ValueError):
+            outcome, cause = "failed", f"data source {opening[0]} cannot be opened: its process ended"
+        if outcome != "done":
+            self.end()
+            raise StartupError(cause)
+
+    def take(self) -> Channel:
+        """A lane nobody else uses. Raises ``OSError`` where the process is gone."""
+        with self._lock:
+            if self._lanes:
+                return self._lanes.pop()
+            ours, theirs = socket.socketpair()
+            with theirs:
+                socket.send_fds(self._control, [ORDER.pack(LANE, 0)], [theirs.fileno()])
+            return Channel(ours)
+
+    def give(self, lane: Channel) -> None:
+        """The lane back, its last statement answered."""
+        with self._lock:
+            self._lanes.append(lane)
+
+    def interrupt(self, number: int) -> None:
+        """Ask it to stop a statement."""
+        self._say(INTERRUPT, number)
+
+    def kill(self) -> None:
+        """End it now: it cannot refuse."""
+        self.doomed = True
+        self.process.kill()
+
+    def end(self) -> None:
+        """Have it close its files and leave; it is killed where it does not. Waits."""
+        self._say(CLOSE, 0)
+        try:
+            self.process.wait(FAREWELL)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.forget()
+
+    def forget(self) -> None:
+        """Close this end of everything."""
+        with self._lock:
+            self._control.close()
+            while self._lanes:
+                self._lanes.pop().close()
+
+    def _say(self, order: bytes, number: int) -> None:
+        with self._lock:
+            try:
+                self._control.send(ORDER.pack(order, number), socket.MSG_DONTWAIT)
+            except OSError:  # it is gone, or stopped for so long that it is killed soon
+                return
+
+
+class Keeper:
+    """Has one process at a time: when it ends, the next one is started."""
+
+    def __init__(self, path: Path, threads: int | None, memory: str | None, prepared: Path | None) -> None:
+        self._opening = (str(path), threads, memory, None if prepared is None else str(prepared))
+        self._changed = threading.Condition()
+        self._child: Child | None = None
+        self._failed: StartupError | None = None
+        self._closing = False
+        # The kernel ends a process with the thread that started it: this one lives as long as the server.
+        self._thread = threading.Thread(target=self._keep, name="worker", daemon=True)
+        self._thread.start()
+        failed = self._first()
+        if failed is not None:
+            raise failed
+
+    def child(self) -> Child:
+        """The process; one that is being started is waited for. Raises ``Internal`` where there is none."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_ready() or self._closing, LONGEST_START)
+            child = self._child
+        if child is None or child.doomed or self._closing:
+            raise failure("stopping" if self._closing else "unavailable")
+        return child
+
+    def close(self) -> None:
+        """End it for good."""
+        with self._changed:
+            self._closing = True
+            child = self._child
+            self._changed.notify_all()
+        if child is not None:
+            child.end()
+        self._thread.join()
+
+    def _is_ready(self) -> bool:
+        return self._child is not None and not self._child.doomed
+
+    def _first(self) -> StartupError | None:
+        """Wait for the first process; why there is none, and none will be."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._child is not None or self._failed is not None)
+            self._closing = self._failed is not None
+            self._changed.notify_all()
+            return self._failed
+
+    def _keep(self) -> None:
+        epoch, attempt = 0, 0
+        while not self._pause(attempt):
+            try:
+                child = Child(self._opening, epoch)
+            except (StartupError, OSError) as error:
+                attempt = min(attempt + 1, len(PAUSES) - 1)
+                self._set(
+                    None, error if isinstance(error, StartupError) else StartupError(f"no process: {error}")
+                )
+                continue
+            epoch, attempt = epoch + 1, 0
+            self._set(child, None)
+            if self._closing:  # since it was being started
+                child.end()
+            child.process.wait()
+            if not self._closing:
+                child.forget()
+            self._set(None, None)
+
+    def _pause(self, attempt: int) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: self._closing, PAUSES[attempt])
+
+    def _set(self, child: Child | None, failed: StartupError | None) -> None:
+        with self._changed:
+            self._child, self._failed = child, failed
+            self._changed.notify_all()

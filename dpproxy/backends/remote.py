@@ -1,0 +1,210 @@
+"""The data in a process of its own: what ``DuckDB`` can do, and an end to each statement whatever the engine does.
+
+A statement that passes the server's limit, or that somebody cancels, is interrupted; where the engine does not
+obey, its process is killed and another one started. All that the process ran fails with it, in the same words.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from dpproxy.backends.child import Child, Keeper
+from dpproxy.backends.duckdb import LONGEST_PUBLIC, Select
+from dpproxy.backends.failures import FAILURES, failure
+from dpproxy.backends.frames import Channel, unpacked
+from dpproxy.errors import Refusal
+from dpproxy.pgtypes import Schema, SqlType
+from dpproxy.plan import PublicPlan
+from udfs.privacy import Exact
+
+LIMIT = 300.0
+"""Seconds of a statement over protected tables."""
+GRACE = 5.0
+"""Seconds the engine has to obey an interrupt."""
+LONGEST_BUILD = 3600.0
+"""Seconds of one prepared table: those who wait for it may leave, and nobody is charged again."""
+_GONE = (EOFError, OSError, ValueError)
+
+
+@dataclass(slots=True)
+class _Call:
+    """One statement under way."""
+
+    child: Child
+    number: int
+    until: float
+    """When it is interrupted, then when its process is killed."""
+    interrupted: bool = False
+    expired: bool = False
+
+    def interrupt(self) -> None:
+        """Stop it, by force after ``GRACE``."""
+        if not self.interrupted:
+            self.until = time.monotonic() + GRACE
+            self.interrupted = True
+            self.child.interrupt(self.number)
+
+    def check(self) -> None:
+        """What to do while nothing comes. Raises ``EOFError`` once the process was killed for it."""
+        if time.monotonic() < self.until:
+            return
+        if self.interrupted:
+            self.child.kill()
+            raise EOFError
+        self.expired = True
+        self.interrupt()
+
+
+class Remote:
+    """One data source, in a process that this one starts and ends. Raises ``StartupError`` as ``DuckDB`` does."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        threads: int | None = None,
+        memory: str | None = None,
+        prepared: Path | None = None,
+        limit: float = LIMIT,
+    ) -> None:
+        self._limit = limit
+        self._numbers = count(1)
+        self._lock = threading.Lock()
+        self._running: dict[str, _Call] = {}
+        self._keeper = Keeper(path.absolute(), threads, memory, prepared)
+
+    @property
+    def epoch(self) -> int:
+        """How many processes there were before this one."""
+        return self._keeper.child().epoch
+
+    def schema(self) -> Schema:
+        """Tables, columns and views, from the DDL alone."""
+        found, _ = self._ask("schema", ())
+        if not isinstance(found, Schema):
+            raise failure("unavailable")
+        return found
+
+    def prepared_names(self) -> set[str]:
+        """The prepared tables that are there."""
+        names, _ = self._ask("prepared_names", ())
+        return set(names)
+
+    def run(
+        self,
+        sql: str,
+        parameters: Mapping[str, object],
+        session: str,
+        *,
+        few: Sequence[SqlType] | None = None,
+        select: Select | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Exact[pa.Table]:
+        """Run one statement of ours; a session runs one at a time. As ``DuckDB.run``, and within the limit."""
+        given = [list(parameters.items()), None if few is None else list(few), select is not None]
+        _, table = self._ask("run", (sql, *given), session, self._limit, cancelled, select)
+        return Exact(table)
+
+    def build(
+        self, sql: str, parameters: Mapping[str, object], session: str, cancelled: Callable[[], bool]
+    ) -> None:
+        """Make or drop a prepared table."""
+        self._ask("build", (sql, list(parameters.items())), session, LONGEST_BUILD, cancelled)
+
+    def run_public(self, plan: PublicPlan, session: str) -> list[tuple[object, ...]]:
+        """Rows of a statement over public tables."""
+        rows, _ = self._ask("run_public", (plan.sql,), session)
+        return [tuple(row) for row in rows]
+
+    def run_open(self, sql: str, session: str) -> pa.Table:
+        """A statement over public tables as a table, to be joined with what was released."""
+        return self._ask("run_open", (sql,), session)[1]
+
+    def interrupt(self, session: str) -> None:
+        """Stop what a session runs, from any thread; does not wait."""
+        with self._lock:
+            call = self._running.get(session)
+        if call is not None:
+            call.interrupt()
+
+    def close(self) -> None:
+        """End the process."""
+        self._keeper.close()
+
+    def _ask(
+        self,
+        method: str,
+        arguments: Sequence[object],
+        session: str = "",
+        limit: float = LONGEST_PUBLIC + GRACE,
+        cancelled: Callable[[], bool] = lambda: False,
+        select: Select | None = None,
+    ) -> tuple[Any, pa.Table]:
+        """Ask the process: a value and a table. A statement that must not be asked again is never sent twice."""
+        child = self._keeper.child()
+        call = _Call(child, next(self._numbers), time.monotonic() + limit)
+        with self._lock:
+            self._running[session] = call
+        try:
+            if cancelled():
+                raise failure("cancelled")
+            lane = child.take()
+            try:
+                outcome = _exchange(lane, call, [call.number, method, list(arguments)], select)
+            except BaseException:
+                lane.close()
+                raise
+            child.give(lane)
+        except _GONE:
+            _lost(call, is_charged=method == "run")
+        finally:
+            with self._lock:
+                if self._running.get(session) is call:
+                    del self._running[session]
+        return _result(outcome, call)
+
+
+def _exchange(
+    lane: Channel, call: _Call, request: object, select: Select | None
+) -> tuple[str, Any, pa.Table]:
+    """Send, answer what is asked back, and wait: outcome, value, table."""
+    refused: Refusal | None = None
+    lane.send(request, patience=call.check)
+    while True:
+        header, body = lane.receive(call.check)
+        outcome, value = header
+        if outcome != "groups" or select is None:
+            if refused is not None:
+                raise refused
+            return outcome, value, unpacked(body) if len(body) else None
+        try:
+            kept = bytes(select(Exact(unpacked(body)["units"].combine_chunks())))
+        except Refusal as refusal:
+            refused = refusal
+            lane.send("stop", patience=call.check)
+        else:
+            lane.send("keep", kept, call.check)
+
+
+def _result(outcome: tuple[str, Any, pa.Table], call: _Call) -> tuple[Any, pa.Table]:
+    kind, value, table = outcome
+    if kind == "done":
+        return value, table
+    code = value if value in FAILURES else "exact"
+    raise failure("too long" if call.expired and code == "cancelled" else code)
+
+
+def _lost(call: _Call, *, is_charged: bool) -> NoReturn:
+    """Say that a process has ended; one that has not, but says what it should not, is ended."""
+    call.child.kill()
+    if call.expired:
+        raise failure("too long") from None
+    if call.interrupted:
+        raise failure("cancelled") from None
+    raise failure("lost" if is_charged else "public lost") from None

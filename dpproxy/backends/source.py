@@ -1,0 +1,54 @@
+"""What a data source can be asked, wherever it is: the one list of methods of ``DuckDB`` and of ``Remote``."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import pyarrow as pa
+
+from dpproxy.backends.duckdb import Select
+from dpproxy.pgtypes import Schema, SqlType
+from dpproxy.plan import PublicPlan
+from udfs.privacy import Exact
+
+
+class Source(Protocol):
+    """One data source; ``backends.duckdb`` says what each method does. Called from any thread."""
+
+    @property
+    def epoch(self) -> int:
+        """How often the data were opened anew: prepared tables may have gone with that."""
+
+    def schema(self) -> Schema:
+        """Tables, columns and views, from the DDL alone."""
+
+    def prepared_names(self) -> set[str]:
+        """The prepared tables that are there."""
+
+    def run(
+        self,
+        sql: str,
+        parameters: Mapping[str, object],
+        session: str,
+        *,
+        few: Sequence[SqlType] | None = None,
+        select: Select | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Exact[pa.Table]:
+        """Run one statement of ours over protected tables."""
+
+    def build(
+        self, sql: str, parameters: Mapping[str, object], session: str, cancelled: Callable[[], bool]
+    ) -> None:
+        """Make or drop a prepared table."""
+
+    def run_public(self, plan: PublicPlan, session: str) -> list[tuple[object, ...]]:
+        """Rows of a statement over public tables."""
+
+    def run_open(self, sql: str, session: str) -> pa.Table:
+        """A statement over public tables as a table."""
+
+    def interrupt(self, session: str) -> None:
+        """Stop what a session runs."""
+
+    def close(self) -> None:
+        """Give the files back."""
