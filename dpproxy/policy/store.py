@@ -1,13 +1,14 @@
 """The policy on disk: every version, who made it, and the statements that make it again.
 
-One SQLite file, held by one process. A version is one row of ``history``: what was applied, and the whole policy as
-statements, so that a stored version can be read without this program.
+One SQLite file, which several processes of a host may have open. A version is one row of ``history``: what was applied,
+and the whole policy as statements, so that a stored version can be read without this program.
 """
 
 import shutil
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +24,8 @@ from dpproxy.policy.statements import Change, RefreshView, ResetBudget, Show, Su
 from dpproxy.policy.tokens import split_statements
 
 FILE = "policy.sqlite"
+WAIT = 5
+"""Seconds to wait for another process that changes the policy."""
 _FORMAT = 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS history (
@@ -71,11 +74,13 @@ def change_of(sql: str) -> Change:
 
 
 class PolicyStore:
-    """The policy in force and its history. Safe to use from several threads."""
+    """The policy in force and its history. Safe to use from several threads and processes."""
 
-    def __init__(self, connection: sqlite3.Connection, current: Policy) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, current: Policy) -> None:
         self._connection = connection
+        self._path = path
         self._current = current
+        self._seen: int | None = None
         self._lock = threading.Lock()
 
     @classmethod
@@ -83,24 +88,29 @@ class PolicyStore:
         """The store in ``directory``, made where there is none.
 
         Raises:
-            StartupError: not readable, damaged, of a newer format, or open in another process.
+            StartupError: not readable, damaged, of a newer format, or locked by another process.
         """
         path = directory / FILE
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+            connection = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
             raise StartupError(f"policy catalogue {path}: cannot be opened") from error
         try:
-            return cls(connection, _load(connection, path))
+            return cls(connection, path, _load(connection, path))
         except BaseException:
             connection.close()
             raise
 
     @property
     def current(self) -> Policy:
-        """The policy in force."""
-        return self._current
+        """The policy in force, whichever process changed it last; the same object until one does.
+
+        Raises:
+            CatalogueUnavailable: it cannot be read.
+        """
+        with self._lock:
+            return self._refreshed()
 
     def change(self, statements: Sequence[str], schema: Schema, by: str) -> Policy:
         """Apply all the statements, or none; the policy in force afterwards.
@@ -124,11 +134,15 @@ class PolicyStore:
         Raises:
             CatalogueUnavailable: it cannot be written; nothing changed.
         """
-        with self._lock:
-            changed = replace(function(self._current), version=self._current.version)
-            if changed != self._current:
-                self._current = self._write(replace(changed, version=changed.version + 1), statements, by)
-            return self._current
+        with self._lock, self._transaction():
+            current = self._refreshed()
+            changed = replace(function(current), version=current.version)
+            if changed == current:
+                return current
+            changed = replace(changed, version=changed.version + 1)
+            self._write(changed, statements, by)
+        self._current = changed
+        return changed
 
     def history(self) -> list[Version]:
         """Every version, the oldest first."""
@@ -140,21 +154,44 @@ class PolicyStore:
         with self._lock:
             self._connection.close()
 
-    def _write(self, policy: Policy, statements: str, by: str) -> Policy:
+    def _refreshed(self) -> Policy:
+        """Read again where another connection has committed since."""
+        try:
+            (seen,) = self._connection.execute("PRAGMA data_version").fetchone()
+            if seen != self._seen:
+                row = self._connection.execute(_LATEST).fetchone()
+                if row is not None and row[0] != self._current.version:
+                    self._current = _replay(*row, path=self._path)
+                self._seen = seen
+        except (sqlite3.Error, StartupError) as error:
+            raise CatalogueUnavailable("the policy catalogue cannot be read") from error
+        return self._current
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """No other process changes the policy meanwhile; synchronous=FULL makes it durable at the end."""
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._connection.rollback()
+                raise
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            with suppress(sqlite3.Error):
+                self._connection.rollback()
+            raise CatalogueUnavailable("the policy catalogue cannot be written") from error
+
+    def _write(self, policy: Policy, statements: str, by: str) -> None:
         at = datetime.now(UTC).isoformat(timespec="seconds")
         text = ";\n".join(dump(policy))
-        try:
-            # One statement is one transaction; synchronous=FULL makes it durable before execute returns.
-            self._connection.execute(_ADD, (policy.version, at, by, statements, text, policy.data_version))
-        except sqlite3.Error as error:
-            raise CatalogueUnavailable("the policy catalogue cannot be written") from error
-        return policy
+        self._connection.execute(_ADD, (policy.version, at, by, statements, text, policy.data_version))
 
 
 def _load(connection: sqlite3.Connection, path: Path) -> Policy:
-    """Take the file for this process, check it, read the latest version."""
+    """Check the file and read the latest version."""
     try:
-        connection.execute("PRAGMA locking_mode=EXCLUSIVE")
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("BEGIN IMMEDIATE")

@@ -1,6 +1,8 @@
 """The policy outlives the process, whole."""
 
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -10,6 +12,7 @@ import pytest
 
 from dpproxy.errors import CatalogueUnavailable, Refusal, StartupError, SyntaxRefused, UndefinedTable
 from dpproxy.pgtypes import Schema
+from dpproxy.policy import store as module
 from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.store import FILE, PolicyStore, change_of
 
@@ -62,10 +65,65 @@ def test_show_changes_nothing():
         change_of("SHOW PRIVACY BUDGETS")
 
 
-def test_one_process_at_a_time(store: PolicyStore, tmp_path: Path):
-    assert store.current.version == 0
-    with pytest.raises(StartupError, match="in use by another process"):
-        PolicyStore.open(tmp_path / "state")
+def test_another_process_is_followed(store: PolicyStore, schema: Schema, tmp_path: Path):
+    with closing(PolicyStore.open(tmp_path / "state")) as other:
+        before = other.current
+        assert other.current is before
+        for number in range(1, 4):
+            changed = store.change([f"CREATE PRIVACY BUDGET b{number} LIMIT EPSILON 1"], schema, "boss")
+            assert other.current == changed
+            assert other.current is other.current
+        last = other.change(["CREATE PRIVACY BUDGET b4 LIMIT EPSILON 1"], schema, "root")
+        assert store.current == last
+        assert (last.version, len(last.budgets)) == (4, 4)
+        assert store.history() == other.history()
+
+
+CHANGES = """
+import sys
+from pathlib import Path
+from dpproxy.pgtypes import Schema
+from dpproxy.policy.store import PolicyStore
+store = PolicyStore.open(Path(sys.argv[1]))
+for step in range(10):
+    store.change([f"CREATE PRIVACY BUDGET b{sys.argv[2]}_{step} LIMIT EPSILON 1"], Schema({}), "boss")
+"""
+
+
+def test_processes_do_not_lose_each_others_changes(store: PolicyStore, tmp_path: Path):
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", CHANGES, str(tmp_path / "state")]
+    processes = [subprocess.Popen([*command, str(number)], cwd=root) for number in range(3)]
+    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    assert store.current.version == len(store.current.budgets) == 30
+    assert [version.version for version in store.history()] == list(range(1, 31))
+
+
+def test_a_catalogue_that_cannot_be_followed_plans_nothing(
+    store: PolicyStore, schema: Schema, tmp_path: Path
+):
+    store.change([PUBLIC], schema, "boss")
+    with closing(sqlite3.connect(tmp_path / "state" / FILE, isolation_level=None)) as newer:
+        newer.execute("UPDATE history SET version = 2, policy = 'SOMETHING NEW'")
+    for use in (lambda: store.current, lambda: store.change([PUBLIC], schema, "boss")):
+        with pytest.raises(CatalogueUnavailable):
+            use()
+
+
+def test_one_changes_at_a_time(
+    store: PolicyStore, schema: Schema, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    store.close()
+    monkeypatch.setattr(module, "WAIT", 0.05)
+    with (
+        closing(PolicyStore.open(tmp_path / "state")) as waiting,
+        closing(sqlite3.connect(tmp_path / "state" / FILE, isolation_level=None)) as other,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(CatalogueUnavailable):
+            waiting.change([PUBLIC], schema, "boss")
+        other.execute("COMMIT")
+        assert waiting.change([PUBLIC], schema, "boss").version == 1
 
 
 @pytest.mark.parametrize(
