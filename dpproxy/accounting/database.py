@@ -1,90 +1,120 @@
 """The writing connection: transactions that are on the disk when they return, or did not happen."""
 
-import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import TypeVar
 
-from dpproxy.accounting import book, schema
+from dpproxy.accounting import book
 from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.chain import Head, Mismatch, Seals
+from dpproxy.accounting.mark import Mark
+from dpproxy.accounting.store import FAULTS, Store
+from dpproxy.errors import StartupError
 
 T = TypeVar("T")
 
 CHECKPOINT_BYTES = 4 * 2**20
-"""Estimated size at which the log is moved into the file."""
+"""Estimated size at which a log is moved into the file."""
 COMMIT_BYTES = 32 * 2**10
 """What a commit adds to the log, payloads aside: some eight pages."""
 
 
 class Unwritten(Exception):
-    """The transaction failed; after a fault of the disk it may still turn up: charged, never answered."""
+    """The transaction failed, or what shall follow it did; it may still turn up: charged, never answered.
+
+    Attributes:
+        again: whether it may be tried once more without the danger of charging twice.
+    """
+
+    def __init__(self, *, again: bool = True) -> None:
+        super().__init__()
+        self.again = again
 
 
 class Database:
     """Owns the writing connection; for one thread at a time.
 
-    Nothing it knows outlives a transaction that failed: it opens the file anew and reads the head from it.
+    Other processes may write the same ledger: the head is read anew inside each transaction. Nothing that is known here
+    outlives a transaction that failed.
 
     Args:
         head: where the chain stood when it was verified.
+        mark: the high-water mark, where there is one; it follows each commit before anybody is told.
         clock: nanoseconds since 1970.
 
-    Errors: sqlite3.Error or OSError where the file cannot be written, before anybody is served.
+    Errors: ``FAULTS`` where the ledger cannot be written, before anybody is served.
     """
 
-    def __init__(self, path: Path, seals: Seals, head: Head, clock: Callable[[], int]) -> None:
-        self._path = path
+    def __init__(
+        self, store: Store, seals: Seals, head: Head, mark: Mark | None, clock: Callable[[], int]
+    ) -> None:
+        self._store = store
         self._seals = seals
         self._head = head
+        self._mark = mark
         self._clock = clock
-        self._connection: sqlite3.Connection | None = None
-        self._identity = (0, 0)
+        self._connection: book.Connection | None = None
+        self._is_marked = True
         self._logged = 0
         self._check_writable()
 
     def commit(self, fill: Callable[[Batch], T]) -> T:
-        """One transaction around ``fill``; its result once that is on the disk.
+        """One transaction around ``fill``; its result once that is on the disk, and the mark behind it.
 
         Errors: Unwritten; what ``fill`` raised, nothing of it written.
         """
+        if not self._is_marked:  # charging what then cannot be answered helps nobody
+            self._follow(self._head, again=True)
+        ending = False
         try:
             connection = self._connect()
-            connection.execute("BEGIN IMMEDIATE")
+            self._store.begin(connection)
             before = self._read_head(connection)
             batch = Batch(connection, self._seals, before, self._clock() // 1000)
             result = fill(batch)
             if batch.head != before:
                 book.write_head(connection, self._seals, batch.head)
-            connection.execute("COMMIT")
-        except (sqlite3.Error, OSError, Mismatch) as error:
+            ending = True
+            connection.commit()
+        except (*FAULTS, Mismatch) as error:
             self.close()
-            raise Unwritten from error
+            # A file that could not be written holds nothing; a server may have committed before it was lost.
+            raise Unwritten(again=not ending or isinstance(error, sqlite3.Error)) from error
         self._head = batch.head
         self._logged += COMMIT_BYTES + batch.kept
+        if batch.head != before:
+            self._follow(batch.head, again=False)
         return result
 
     def checkpoint(self) -> None:
-        """Move the log into the file when it is long; to be called when nobody waits for an answer."""
+        """Tidy up now and then; to be called when nobody waits for an answer."""
         if self._connection is not None and self._logged >= CHECKPOINT_BYTES:
             self._logged = 0
-            # PASSIVE waits for no reader and keeps the log's blocks, which the next commits write over.
-            with suppress(sqlite3.Error):
-                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            self._store.checkpoint(self._connection)
 
     def close(self) -> None:
         """Drop the connection and whatever it had not committed; the next transaction opens another."""
         if self._connection is not None:
-            with suppress(sqlite3.Error):
+            with suppress(*FAULTS):
                 self._connection.rollback()
-            with suppress(sqlite3.Error):
+            with suppress(*FAULTS):
                 self._connection.close()
             self._connection = None
 
-    def _read_head(self, connection: sqlite3.Connection) -> Head:
-        """The head in the file: the one last committed here, or one that extends it."""
+    def _follow(self, head: Head, *, again: bool) -> None:
+        """Move the mark up to the head. Errors: Unwritten; until it can be moved nothing more is charged."""
+        if self._mark is None:
+            return
+        self._is_marked = False
+        try:
+            self._mark.advance(head)
+        except (StartupError, Mismatch) as error:
+            raise Unwritten(again=again) from error
+        self._is_marked = True
+
+    def _read_head(self, connection: book.Connection) -> Head:
+        """The head in the database: the one last committed here, or one that extends it."""
         head = book.read_head(connection, self._seals)
         if head != self._head:
             known = self._head
@@ -93,22 +123,20 @@ class Database:
                 raise Mismatch("it is not the ledger that was opened")
         return head
 
-    def _connect(self) -> sqlite3.Connection:
-        """The connection, opened anew after a failure; the file must still be there under its name."""
-        stat = os.stat(self._path)
+    def _connect(self) -> book.Connection:
+        """The connection, opened anew after a failure."""
+        if self._connection is not None and not self._store.is_usable(self._connection):
+            self.close()
         if self._connection is None:
-            self._connection = schema.connect(self._path, writing=True)
-            self._identity = (stat.st_dev, stat.st_ino)
-        elif self._identity != (stat.st_dev, stat.st_ino):
-            raise Mismatch("the file was replaced")
+            self._connection = self._store.connect(writing=True)
         return self._connection
 
     def _check_writable(self) -> None:
         connection = self._connect()
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            self._store.begin(connection)
             connection.execute("UPDATE head SET sequence = sequence")
-            connection.execute("COMMIT")
-        except sqlite3.Error:
+            connection.commit()
+        except FAULTS:
             self.close()
             raise

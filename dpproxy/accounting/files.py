@@ -1,18 +1,19 @@
-"""The ledger's files in the state directory: the lock, the key, and the database at the first start.
+"""The ledger's files in the state directory beside the ledger itself: its key, and the lock of who makes them.
 
-``ledger.key`` is the witness that a ledger was begun: a missing ``ledger.sqlite`` beside it is never replaced
-silently.
+``ledger.key`` is the witness that a ledger was begun: a missing ledger beside it is never replaced silently.
 """
 
 import fcntl
 import hashlib
 import os
 import secrets
-import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from dpproxy.accounting import book, schema
-from dpproxy.accounting.chain import Seals
+from dpproxy.accounting import book
+from dpproxy.accounting.chain import Mismatch, Seals
+from dpproxy.accounting.store import Store
 from dpproxy.errors import StartupError
 
 DATABASE = "ledger.sqlite"
@@ -23,78 +24,66 @@ _OWN = "key "
 _GIVEN = "fingerprint "
 
 
-def lock(directory: Path) -> int:
-    """Take the state directory for this process; returns the descriptor that holds it until closed.
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Wait until no other process is inside a block with this lock; the file is made where missing.
 
-    Errors: StartupError where another process has it.
+    Errors: StartupError where it cannot be made.
     """
-    descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
+        raise StartupError(f"state directory {path.parent} cannot be used: {error.strerror}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child that was forked inside has the descriptor too
         os.close(descriptor)
-        raise StartupError(
-            f"another proxy (process {holder}) already uses the state directory {directory}"
-        ) from error
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
-    return descriptor
 
 
-def prepare(directory: Path, secret: bytes | None) -> Seals:
-    """The key of the ledger in ``directory``; at the first start both are made.
+def prepare(directory: Path, secret: bytes | None, store: Store) -> Seals:
+    """The key of the ledger in ``store``, kept in ``directory``; at the first start both are made.
 
     ``secret``, where given, is the key, and only its fingerprint is kept on the disk.
 
-    Errors: StartupError where one of the two files is missing, or the key is not the ledger's.
+    Errors: StartupError where one of the two is missing, or the key is not the ledger's.
     """
-    database, key, new = directory / DATABASE, directory / KEY, directory / f"{DATABASE}.new"
-    if not key.exists():
-        if database.exists():
-            raise StartupError(f"ledger {database} has lost its key {key}: refusing to serve; {_ANEW}")
-        return _begin(directory, secret)
-    seals = _read_key(key, secret)
-    if not database.exists():
-        # The database is finished before the key gets its name, and gets its own name after it: here the
-        # machine stopped between the two.
-        if not new.exists():
-            raise StartupError(f"ledger {database} is missing beside {key}: refusing to serve; {_ANEW}")
-        new.rename(database)
-        _sync(directory)
-    return seals
+    key = directory / KEY
+    if key.exists():
+        if not store.exists:
+            raise StartupError(f"ledger {store.name} is missing beside {key}: refusing to serve; {_ANEW}")
+        return read_key(key, secret)
+    draft = key.with_name(f"{KEY}.new")
+    if not store.exists:
+        own = secrets.token_bytes(32)
+        line = f"{_OWN}{own.hex()}\n" if secret is None else f"{_GIVEN}{_fingerprint(secret)}\n"
+        write(draft, line.encode())
+        sync(directory)
+        store.create(Seals(own if secret is None else secret))
+    elif not draft.exists() or not _seals(store, read_key(draft, secret)):
+        raise StartupError(f"ledger {store.name} has lost its key {key}: refusing to serve; {_ANEW}")
+    # The ledger is whole before the key gets its name: had the machine stopped here, the next start finishes it.
+    draft.rename(key)
+    sync(directory)
+    return read_key(key, secret)
 
 
-_ANEW = "restore it, or to start anew deliberately, forgetting all that was spent, move both files away"
+_ANEW = "restore it, or to start anew deliberately, forgetting all that was spent, move both away"
 
 
-def _begin(directory: Path, secret: bytes | None) -> Seals:
-    database, key = directory / DATABASE, directory / KEY
-    own = secrets.token_bytes(32)
-    seals = Seals(own if secret is None else secret)
-    line = f"{_OWN}{own.hex()}\n" if secret is None else f"{_GIVEN}{_fingerprint(secret)}\n"
-    new_database, new_key = database.with_name(f"{DATABASE}.new"), key.with_name(f"{KEY}.new")
-    new_database.unlink(missing_ok=True)
-    _write(new_key, line.encode())
-    _write(new_database, b"")
-    connection = sqlite3.connect(new_database, isolation_level=None)
-    try:
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("BEGIN IMMEDIATE")
-        for statement in schema.DDL:
-            connection.execute(statement)
-        book.write_head(connection, seals, seals.genesis(secrets.token_bytes(16), schema.FORMAT))
-        connection.execute("COMMIT")
-    finally:
-        connection.close()
-    new_key.rename(key)
-    _sync(directory)
-    new_database.rename(database)
-    _sync(directory)
-    return seals
+def _seals(store: Store, seals: Seals) -> bool:
+    """Whether the ledger was made with this key."""
+    with closing(store.connect(writing=False)) as connection:
+        try:
+            book.read_head(connection, seals)
+        except Mismatch:
+            return False
+        return True
 
 
-def _read_key(path: Path, secret: bytes | None) -> Seals:
+def read_key(path: Path, secret: bytes | None) -> Seals:
+    """The key in a file, or the one given where the file has its fingerprint. Errors: StartupError."""
     line = path.read_bytes().decode("ascii", "replace").strip()
     if secret is not None and line == f"{_GIVEN}{_fingerprint(secret)}":
         return Seals(secret)
@@ -110,7 +99,7 @@ def _fingerprint(secret: bytes) -> str:
     return hashlib.sha256(b"ledger key fingerprint\0" + secret).hexdigest()
 
 
-def _write(path: Path, content: bytes) -> None:
+def write(path: Path, content: bytes) -> None:
     """A file only its owner may read, on the disk when this returns."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
@@ -120,7 +109,7 @@ def _write(path: Path, content: bytes) -> None:
         os.close(descriptor)
 
 
-def _sync(directory: Path) -> None:
+def sync(directory: Path) -> None:
     """Make renames in a directory durable."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:

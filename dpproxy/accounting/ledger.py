@@ -1,8 +1,6 @@
 """The ledger: a charge is durable before data is touched, and is never given back."""
 
-import os
 import shutil
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -11,11 +9,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from dpproxy.accounting import book, files, schema
+import psycopg
+
+from dpproxy.accounting import book, files
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.database import Database
 from dpproxy.accounting.limits import check, tightest
+from dpproxy.accounting.mark import MAKE, Mark
 from dpproxy.accounting.model import Account, Charge, Cost, Debit, Entry, Reservation, Reset
+from dpproxy.accounting.postgres import Postgres
+from dpproxy.accounting.sqlite import SQLite
+from dpproxy.accounting.store import FAULTS, Store, told
 from dpproxy.accounting.verify import verify
 from dpproxy.accounting.windows import Standing, standing
 from dpproxy.accounting.writer import Writer
@@ -25,7 +29,7 @@ T = TypeVar("T")
 
 
 class Ledger:
-    """One ledger in one state directory, held by one process. Any thread may call any method.
+    """One ledger, which other processes may have open too. Any thread may call any method.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -39,18 +43,26 @@ class Ledger:
         dpproxy.accounting.limits.LimitReached: privacy budget "research" has 0 epsilon left, the statement asks for 1
     """
 
-    def __init__(self, path: Path, seals: Seals, head: Head, clock: Callable[[], int], lock: int) -> None:
-        self.path = path
+    def __init__(
+        self, store: Store, seals: Seals, head: Head, mark: Mark | None, clock: Callable[[], int]
+    ) -> None:
+        self.store = store
         self.seals = seals
-        self.writer = Writer(Database(path, seals, head, clock))
-        self._held = lock
+        self.mark = mark
+        self.writer = Writer(Database(store, seals, head, mark, clock))
         self._clock = clock
-        self._reader: sqlite3.Connection | None = None
+        self._reader: book.Connection | None = None
         self._reading = threading.Lock()
 
     @classmethod
     def open(
-        cls, directory: str | Path, secret: bytes | None = None, clock: Callable[[], int] = time.time_ns
+        cls,
+        directory: str | Path,
+        secret: bytes | None = None,
+        clock: Callable[[], int] = time.time_ns,
+        *,
+        url: str | None = None,
+        high_water: Path | None = None,
     ) -> Self:
         """Open the ledger of a state directory and verify all of it; at the first start it is made.
 
@@ -58,25 +70,32 @@ class Ledger:
             directory: the state directory, made where missing.
             secret: the key of the chain; without it the key is kept in ``ledger.key``.
             clock: nanoseconds since 1970.
+            url: of a PostgreSQL database; without it the ledger is a SQLite file in the directory.
+            high_water: the file of the high-water mark; made for a ledger without an entry.
 
-        Errors: StartupError where it does not verify, cannot be read or written, or another process has it.
+        Errors: StartupError where it does not verify, is behind its mark, or cannot be read or written.
         """
         directory = Path(directory)
-        path = directory / files.DATABASE
+        store = store_of(directory, url)
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            held = files.lock(directory)
-        except OSError as error:
-            raise StartupError(f"state directory {directory} cannot be used: {error.strerror}") from error
-        try:
-            seals = files.prepare(directory, secret)
-            return cls(path, seals, _verified(path, seals), clock, held)
-        except BaseException as error:
-            os.close(held)
-            if isinstance(error, (sqlite3.Error, OSError)):
-                cause = error if shutil.disk_usage(directory).free else "the disk is full"
-                raise StartupError(f"ledger {path} cannot be used ({cause}): refusing to serve") from error
-            raise
+            with files.alone(directory / files.LOCK):
+                return cls._open(store, directory, secret, clock, high_water)
+        except FAULTS as error:
+            raise _unusable(store, directory, error) from error
+
+    @classmethod
+    def _open(
+        cls, store: Store, directory: Path, secret: bytes | None, clock: Callable[[], int], path: Path | None
+    ) -> Self:
+        seals = files.prepare(directory, secret, store)
+        mark = None if path is None else Mark(path, seals)
+        head = verified(store, seals, mark)
+        if mark is not None:
+            if not head.sequence and not mark.path.exists():
+                mark.make(head)
+            mark.advance(head)
+        return cls(store, seals, head, mark, clock)
 
     def reserve(self, charge: Charge) -> Reservation:
         """Debit every account of the charge, or none; returns once that is on the disk.
@@ -128,28 +147,29 @@ class Ledger:
 
         Errors: StartupError with what is wrong.
         """
-        return _verified(self.path, self.seals).sequence
+        try:
+            return verified(self.store, self.seals, self.mark).sequence
+        except FAULTS as error:
+            raise StartupError(f"ledger {self.store.name} cannot be read ({told(error)})") from error
 
-    def read(self, query: Callable[[sqlite3.Connection], T]) -> T:
-        """Run a query over what is committed. Errors: LedgerUnavailable where the file cannot be read."""
+    def read(self, query: Callable[[book.Connection], T]) -> T:
+        """Run a query over what is committed. Errors: LedgerUnavailable where the ledger cannot be read."""
         with self._reading:
             try:
+                if self._reader is not None and not self.store.is_usable(self._reader):
+                    self._drop_reader()
                 if self._reader is None:
-                    self._reader = schema.connect(self.path, writing=False)
+                    self._reader = self.store.connect(writing=False)
                 return query(self._reader)
-            except (sqlite3.Error, Mismatch) as error:
+            except (*FAULTS, Mismatch) as error:
                 self._drop_reader()
                 raise LedgerUnavailable("the privacy ledger cannot be read") from error
 
     def close(self) -> None:
-        """Write what waits and let go of the state directory. Closing twice is harmless."""
-        if self._held < 0:
-            return
+        """Write what waits and let go of the database. Closing twice is harmless."""
         self.writer.close()
         with self._reading:
             self._drop_reader()
-        os.close(self._held)
-        self._held = -1
 
     def __enter__(self) -> Self:
         return self
@@ -161,17 +181,39 @@ class Ledger:
 
     def _drop_reader(self) -> None:
         if self._reader is not None:
-            with suppress(sqlite3.Error):
+            with suppress(*FAULTS):
                 self._reader.close()
             self._reader = None
 
 
-def _verified(path: Path, seals: Seals) -> Head:
-    connection = schema.connect(path, writing=False)
+def store_of(directory: Path, url: str | None) -> Store:
+    """Where the ledger of a state directory is kept."""
+    return SQLite(directory / files.DATABASE) if url is None else Postgres(url)
+
+
+def verified(store: Store, seals: Seals, mark: Mark | None) -> Head:
+    """The head, every row checked. Errors: StartupError with what is wrong; ``FAULTS``."""
     try:
-        return verify(connection, seals)
+        return verify(store, seals, mark)
     except Mismatch as error:
         where = "" if error.sequence is None else f" at entry {error.sequence}"
-        raise StartupError(f"ledger {path} does not verify{where} ({error}): refusing to serve") from error
-    finally:
-        connection.close()
+        advice = "" if mark is None else f"; {_ACCEPT}"
+        raise StartupError(
+            f"ledger {store.name} does not verify{where} ({error}): {_REFUSING}{advice}"
+        ) from error
+
+
+_REFUSING = "refusing to serve"
+_ACCEPT = f"restore its newest state, or, where that is lost, accept what is there deliberately: {MAKE}"
+
+
+def _unusable(store: Store, directory: Path, error: BaseException) -> StartupError:
+    if isinstance(error, psycopg.Error):
+        cause = told(error)
+    elif not shutil.disk_usage(directory).free:
+        cause = "the disk is full"
+    elif isinstance(error, OSError) and error.strerror:
+        return StartupError(f"state directory {directory} cannot be used: {error.strerror}")
+    else:
+        cause = told(error)
+    return StartupError(f"ledger {store.name} cannot be used ({cause}): {_REFUSING}")

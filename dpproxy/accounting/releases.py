@@ -1,7 +1,5 @@
 """The release store: answers that were released and paid for are shown again without touching the data."""
 
-import sqlite3
-
 from dpproxy.accounting import book
 from dpproxy.accounting.chain import Mismatch
 from dpproxy.accounting.ledger import Ledger
@@ -77,7 +75,7 @@ class ReleaseStore:
     def _payload(self, origin: int) -> bytes | None:
         """The stored bytes, authenticated; None where they were dropped meanwhile."""
 
-        def query(connection: sqlite3.Connection) -> bytes | None:
+        def query(connection: book.Connection) -> bytes | None:
             row = connection.execute(
                 "SELECT origin, key, nano, payload, mac FROM release WHERE origin = ?", (origin,)
             ).fetchone()

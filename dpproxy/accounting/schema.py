@@ -1,11 +1,12 @@
-"""The ledger's tables, and connections to them with the settings durability needs.
+"""The ledger's tables as SQLite makes them.
 
 The tables are meant to last: windows, blocks, delta, rho and reasons have their columns before anything fills
 them.
 """
 
 import sqlite3
-from pathlib import Path
+
+from dpproxy.accounting import book
 
 FORMAT = 1
 """Version of the tables and of the canonical encoding of an entry."""
@@ -88,34 +89,7 @@ GUARDS = {
 DDL = (*TABLES.values(), *GUARDS.values())
 
 
-def connect(path: Path, *, writing: bool) -> sqlite3.Connection:
-    """An autocommit connection to an existing ledger; FULL: a commit returns after the log is on the disk.
-
-    Errors: sqlite3.Error where the file is missing or no database.
-    """
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw",
-        uri=True,
-        timeout=5,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-    try:
-        for setting in (*_ALWAYS, *(_WRITING if writing else _READING)):
-            connection.execute(f"PRAGMA {setting}").fetchall()
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
-
-
-_ALWAYS = ("trusted_schema = OFF", "cell_size_check = ON", "temp_store = MEMORY")
-_READING = ("query_only = ON",)
-# Checkpoints are the writer's own business, after the callers have their answer.
-_WRITING = ("journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "wal_autocheckpoint = 0")
-
-
-def describe(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
+def describe(connection: book.Connection) -> set[tuple[str, str, str]]:
     """Every table, index and trigger as (type, name, SQL)."""
     return set(connection.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_schema"))
 

@@ -1,28 +1,49 @@
-"""Whether a ledger is what its key wrote: file, tables, chain, totals, stored releases."""
+"""Whether a ledger is what its key wrote: tables, chain, totals, stored releases, and not less than its mark."""
 
-import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 from fractions import Fraction
 
 from dpproxy.accounting import book, schema
 from dpproxy.accounting.chain import Head, Mismatch, Seals
-from dpproxy.accounting.model import Key, key_of
+from dpproxy.accounting.mark import Mark, Missing
+from dpproxy.accounting.model import Entry, Key, key_of
+from dpproxy.accounting.store import Store
 
 Sums = dict[Key, tuple[int, Fraction, Fraction]]
 """Nano-epsilon, delta and rho by account."""
 
+PAGE = 10_000
+"""Entries read at a time."""
 
-def verify(connection: sqlite3.Connection, seals: Seals) -> Head:
-    """The head, after every row was checked.
 
-    Errors: Mismatch for the first thing that is wrong; sqlite3.Error where the file cannot be read.
+def verify(store: Store, seals: Seals, mark: Mark | None) -> Head:
+    """The head, after every row was checked, and that the ledger goes as far as its mark.
+
+    A ledger without an entry may be without its mark.
+
+    Errors: Mismatch for the first thing that is wrong; ``FAULTS`` where it cannot be read.
     """
+    marked, missing = None, None
+    if mark is not None:
+        try:
+            # Read first: another process may move both on meanwhile, the ledger before the mark.
+            marked = mark.read()
+        except Missing as error:
+            missing = error
+    with closing(store.connect(writing=False)) as connection:
+        store.look(connection)
+        head = _verify(store, connection, seals)
+        if marked is not None:
+            _check_mark(connection, head, marked)
+    if missing is not None and head.sequence:
+        raise missing
+    return head
+
+
+def _verify(store: Store, connection: book.Connection, seals: Seals) -> Head:
     try:
-        # One reading transaction: rows committed meanwhile are not half seen.
-        connection.execute("BEGIN")
-        if connection.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:
-            raise Mismatch("the file is damaged")
-        if schema.describe(connection) != schema.expected():
-            raise Mismatch("its tables are not those of a ledger")
+        store.check(connection)
         head = book.read_head(connection, seals)
         if head.format != schema.FORMAT:
             raise Mismatch(f"its format is {head.format}, this version reads {schema.FORMAT}")
@@ -30,16 +51,40 @@ def verify(connection: sqlite3.Connection, seals: Seals) -> Head:
         _check_releases(connection, seals)
     except ValueError as error:
         raise Mismatch("a row holds what no ledger writes") from error
-    finally:
-        connection.rollback()
     return head
 
 
-def _check_chain(connection: sqlite3.Connection, seals: Seals, head: Head) -> Sums:
+def _check_mark(connection: book.Connection, head: Head, marked: Head) -> None:
+    if marked.ledger != head.ledger:
+        raise Mismatch("its high-water mark is of another ledger")
+    if marked.sequence > head.sequence:
+        raise Mismatch(
+            f"it was rolled back: it ends at entry {head.sequence}, its high-water mark stands at {marked.sequence}"
+        )
+    if marked.sequence and book.read_mac(connection, marked.sequence) != marked.mac:
+        raise Mismatch(
+            "it was rolled back and continued: its high-water mark knows another entry", marked.sequence
+        )
+
+
+def entries(connection: book.Connection) -> Iterator[tuple[Entry, bytes]]:
+    """All entries in order, not all of them in memory; a gap longer than a page ends them."""
+    after = 0
+    while True:
+        page = list(
+            book.read_entries(connection, "WHERE e.sequence > ? AND e.sequence <= ?", (after, after + PAGE))
+        )
+        if not page:
+            return
+        yield from page
+        after = page[-1][0].sequence
+
+
+def _check_chain(connection: book.Connection, seals: Seals, head: Head) -> Sums:
     """Walk the chain from the first entry to the head; returns the sums by account."""
     mac, sequence, at, debits = seals.genesis(head.ledger, head.format).mac, 0, 0, 0
     sums: Sums = {}
-    for entry, stored in book.read_entries(connection):
+    for entry, stored in entries(connection):
         sequence += 1
         mac = seals.entry(mac, entry)
         if entry.sequence != sequence or mac != stored or entry.at < at:
@@ -52,6 +97,8 @@ def _check_chain(connection: sqlite3.Connection, seals: Seals, head: Head) -> Su
             sums[key] = nano + posting.nano, _plus(delta, posting.delta), _plus(rho, posting.rho)
     if (sequence, mac, at) != (head.sequence, head.mac, head.at):
         raise Mismatch("entries are missing at its end", sequence + 1)
+    if connection.execute("SELECT count(*) FROM entry").fetchone() != (sequence,):
+        raise Mismatch("entries stand beyond its end", sequence + 1)
     if connection.execute("SELECT count(*) FROM debit").fetchone() != (debits,):
         raise Mismatch("a debit belongs to no entry")
     return sums
@@ -64,14 +111,14 @@ def _plus(total: Fraction, text: str) -> Fraction:
     return total if text == "0" else total + Fraction(text)
 
 
-def _check_totals(connection: sqlite3.Connection, sums: Sums) -> None:
-    rows = connection.execute("SELECT kind, name, member, block, window, nano, delta, rho FROM account")
+def _check_totals(connection: book.Connection, sums: Sums) -> None:
+    rows = connection.execute('SELECT kind, name, member, block, "window", nano, delta, rho FROM account')
     totals = {row[:5]: (row[5], _plus(_ZERO, row[6]), _plus(_ZERO, row[7])) for row in rows}
     if totals != sums:
         raise Mismatch("the accounts are not the sums of their debits")
 
 
-def _check_releases(connection: sqlite3.Connection, seals: Seals) -> None:
+def _check_releases(connection: book.Connection, seals: Seals) -> None:
     for origin, key, nano, payload, mac in connection.execute(
         "SELECT origin, key, nano, payload, mac FROM release"
     ):

@@ -1,7 +1,6 @@
 """The one thread that writes the ledger: whatever waits while a commit is on its way shares the next one."""
 
 import logging
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 
 from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.database import Database, Unwritten
+from dpproxy.accounting.store import told
 from dpproxy.errors import LedgerUnavailable, Refusal, ShuttingDown
 
 T = TypeVar("T")
@@ -139,12 +139,12 @@ class Writer:
 
     def _write(self, tasks: list[_Task]) -> None:
         answers = self.waiting() if self._closed or time.monotonic() >= self._resume else ()
-        committed = self._commit(tasks, answers)
-        if answers and not committed:
-            # An answer that finds no room must not stop the charges.
+        failure = self._commit(tasks, answers)
+        if answers and failure is not None:
             self._resume = time.monotonic() + RETRY
-            committed = self._commit(tasks, ())
-        if not committed:
+            if failure.again:  # an answer that finds no room must not stop the charges
+                failure = self._commit(tasks, ())
+        if failure is not None:
             for task in tasks:
                 task.done.set_exception(
                     LedgerUnavailable(
@@ -155,17 +155,17 @@ class Writer:
         self._deadline = max(time.monotonic() + LINGER, self._resume) if self.waiting() else None
         self._database.checkpoint()
 
-    def _commit(self, tasks: list[_Task], answers: tuple[Answered, ...]) -> bool:
-        """One transaction; False where it failed and its tasks still wait."""
+    def _commit(self, tasks: list[_Task], answers: tuple[Answered, ...]) -> Unwritten | None:
+        """One transaction; where it failed its tasks still wait."""
         if not tasks and not answers:
-            return True
+            return None
         try:
             begun = time.perf_counter()
             outcomes = self._database.commit(lambda batch: _fill(batch, tasks, answers))
             self.commits, self.seconds = self.commits + 1, self.seconds + time.perf_counter() - begun
         except Unwritten as failure:
             self._tell(failure.__cause__)
-            return False
+            return failure
         self._tell(None)
         self._forget(answers)
         for task, (result, error) in zip(tasks, outcomes, strict=True):
@@ -173,16 +173,14 @@ class Writer:
                 task.done.set_result(result)
             else:
                 task.done.set_exception(error)
-        return True
+        return None
 
     def _tell(self, cause: BaseException | None) -> None:
         """The operator's log: once when writing begins to fail, once when it works again."""
         if cause is not None and not self._failing:
-            text = (
-                str(cause) if isinstance(cause, sqlite3.Error | OSError) else "it was changed by another hand"
-            )
             _log.error(
-                "the privacy ledger cannot be written (%s): new questions are refused until it can", text
+                "the privacy ledger cannot be written (%s): new questions are refused until it can",
+                told(cause),
             )
         elif cause is None and self._failing:
             _log.warning("the privacy ledger can be written again")

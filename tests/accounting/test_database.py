@@ -1,120 +1,255 @@
 import resource
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from dpproxy.accounting import book, sqlite
 from dpproxy.accounting import database as module
-from dpproxy.accounting import schema
 from dpproxy.accounting.batch import Batch
+from dpproxy.accounting.chain import Head, Seals
 from dpproxy.accounting.database import Database, Unwritten
 from dpproxy.accounting.files import DATABASE, prepare
-from dpproxy.accounting.model import Charge
+from dpproxy.accounting.mark import Mark
+from dpproxy.accounting.model import Account, Charge
+from dpproxy.accounting.postgres import Session
+from dpproxy.accounting.store import Store
 from dpproxy.accounting.verify import verify
+from tests.accounting.conftest import Home
+from tests.postgres import Server
+
+Make = Callable[..., Charge]
 
 
-def verified(path: Path, secret: bytes = b"k") -> int:
-    connection = schema.connect(path, writing=False)
-    try:
-        return verify(connection, prepare(path.parent, secret)).sequence
-    finally:
-        connection.close()
+@dataclass(frozen=True)
+class Place:
+    """An empty ledger and its mark."""
+
+    store: Store
+    seals: Seals
+    mark: Mark
+
+    def open(self) -> Database:
+        return Database(self.store, self.seals, self.verified(), self.mark, clock=lambda: 5_000)
+
+    def verified(self) -> Head:
+        return verify(self.store, self.seals, self.mark)
+
+
+def begun(home: Home) -> Place:
+    home.state.mkdir()
+    seals = prepare(home.state, b"k", home.store)
+    mark = Mark(home.state / "mark", seals)
+    mark.make(verify(home.store, seals, None))
+    return Place(home.store, seals, mark)
+
+
+@pytest.fixture
+def place(home: Home) -> Place:
+    return begun(home)
+
+
+@pytest.fixture
+def database(place: Place) -> Iterator[Database]:
+    with closing(place.open()) as database:
+        yield database
+
+
+@pytest.fixture
+def on_file(tmp_path: Path) -> Place:
+    return begun(Home(tmp_path / "state"))
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    prepare(tmp_path, b"k")
-    return tmp_path / DATABASE
+    return tmp_path / "state" / DATABASE
 
 
-@pytest.fixture
-def database(path: Path) -> Iterator[Database]:
-    seals = prepare(path.parent, b"k")
-    connection = schema.connect(path, writing=False)
-    head = verify(connection, seals)
-    connection.close()
-    database = Database(path, seals, head, clock=lambda: 5_000)
-    yield database
-    database.close()
-
-
-def test_what_fill_did_is_there_for_others_when_commit_returns(
-    database: Database, path: Path, make: Callable[..., Charge]
-):
+def test_what_fill_did_is_there_for_others_when_commit_returns(database: Database, place: Place, make: Make):
     reserved = database.commit(lambda batch: [batch.charge(make()), batch.charge(make())])
     assert [r.sequence for r in reserved] == [1, 2]
     assert [r.entry.at for r in reserved] == [5, 5]
-    assert verified(path) == 2
+    assert place.verified().sequence == 2
 
 
-def test_nothing_is_written_when_the_database_fails(
-    database: Database, path: Path, make: Callable[..., Charge]
-):
+def test_the_mark_is_where_the_ledger_is_when_commit_returns(database: Database, place: Place, make: Make):
+    for number in (1, 2, 3):
+        database.commit(lambda batch: batch.charge(make()))
+        assert place.mark.read() == place.verified()
+        assert place.mark.read().sequence == number
+
+
+def test_nothing_is_written_when_the_database_fails(database: Database, place: Place, make: Make):
     def fail(batch: Batch) -> None:
         batch.charge(make())
-        raise sqlite3.OperationalError("disk I/O error")
+        raise OSError("disk I/O error")
 
     with pytest.raises(Unwritten):
         database.commit(fail)
-    assert verified(path) == 0
+    assert place.verified().sequence == 0
     assert database.commit(lambda batch: batch.charge(make())).sequence == 1
-    assert verified(path) == 1
+    assert place.verified().sequence == 1
 
 
-def test_a_failure_to_write_the_log_is_survived(database: Database, path: Path, make: Callable[..., Charge]):
-    database.commit(lambda batch: batch.charge(make()))
-    written = Path(f"{path}-wal").stat().st_size
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (written + 4096, hard))
-    try:
-        for _ in range(3):
-            with pytest.raises(Unwritten):
-                database.commit(lambda batch: batch.charge(make()))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert verified(path) == 1
-    assert database.commit(lambda batch: batch.charge(make())).sequence == 2
-    assert verified(path) == 2
+def test_two_processes_append_to_one_chain(database: Database, place: Place, make: Make):
+    with closing(place.open()) as other:
+        for number in range(1, 9):
+            writer = (database, other)[number % 2]
+            reserved = writer.commit(lambda batch: batch.charge(make(budget=8)))
+            assert reserved.sequence == number
+        assert reserved.remaining == 0
+    assert place.verified().sequence == place.mark.read().sequence == 8
 
 
-def test_a_file_that_was_replaced_is_not_written(database: Database, path: Path, make: Callable[..., Charge]):
-    database.commit(lambda batch: batch.charge(make()))
-    path.rename(path.with_name("gone"))
-    with pytest.raises(Unwritten):
-        database.commit(lambda batch: batch.charge(make()))
-    path.with_name("gone").rename(path)
-    assert database.commit(lambda batch: batch.charge(make())).sequence == 2
-
-
-def test_an_older_state_of_the_file_is_not_continued(
-    database: Database, path: Path, make: Callable[..., Charge]
+def test_a_mark_that_cannot_be_moved_answers_nobody_and_stops_charging(
+    database: Database, place: Place, make: Make
 ):
     database.commit(lambda batch: batch.charge(make()))
-    older = path.read_bytes(), Path(f"{path}-wal").read_bytes()
+    away = place.mark.path.rename(place.mark.path.with_name("away"))
+    again = []
+    for _ in range(4):
+        with pytest.raises(Unwritten) as caught:
+            database.commit(lambda batch: batch.charge(make()))
+        again.append(caught.value.again)
+    assert again == [False, True, True, True]  # the first one is charged: it must not be tried once more
+    away.rename(place.mark.path)
+    assert database.commit(lambda batch: batch.charge(make())).sequence == 3
+    assert place.mark.read() == place.verified()
+
+
+def test_another_ledger_under_the_same_name_is_not_continued(database: Database, place: Place, make: Make):
     database.commit(lambda batch: batch.charge(make()))
-    database.close()
-    path.write_bytes(older[0])
-    Path(f"{path}-wal").write_bytes(older[1])
-    assert verified(path) == 1
+
+    def swap(batch: Batch) -> None:
+        batch.head = place.seals.genesis(b"another", batch.head.format)
+
+    with pytest.raises(Unwritten):
+        database.commit(swap)  # the mark knows the ledger
     with pytest.raises(Unwritten):
         database.commit(lambda batch: batch.charge(make()))
 
 
-def test_a_file_that_cannot_be_written_shows_at_once(path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(schema, "_WRITING", (*schema._WRITING, "query_only = ON"))
-    seals = prepare(path.parent, b"k")
+# --- files --------------------------------------------------------------------------------------------
+
+
+def test_a_failure_to_write_the_log_is_survived(on_file: Place, path: Path, make: Make):
+    with closing(on_file.open()) as database:
+        database.commit(lambda batch: batch.charge(make()))
+        written = Path(f"{path}-wal").stat().st_size
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (written + 4096, hard))
+        try:
+            for _ in range(3):
+                with pytest.raises(Unwritten):
+                    database.commit(lambda batch: batch.charge(make()))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert on_file.verified().sequence == 1
+        assert database.commit(lambda batch: batch.charge(make())).sequence == 2
+        assert on_file.verified().sequence == 2
+
+
+def test_a_file_that_was_replaced_is_not_written(on_file: Place, path: Path, make: Make):
+    with closing(on_file.open()) as database:
+        database.commit(lambda batch: batch.charge(make()))
+        path.rename(path.with_name("gone"))
+        with pytest.raises(Unwritten):
+            database.commit(lambda batch: batch.charge(make()))
+        path.with_name("gone").rename(path)
+        assert database.commit(lambda batch: batch.charge(make())).sequence == 2
+
+
+def test_an_older_state_of_the_file_is_not_continued(on_file: Place, path: Path, make: Make):
+    with closing(on_file.open()) as database:
+        database.commit(lambda batch: batch.charge(make()))
+        older = path.read_bytes(), Path(f"{path}-wal").read_bytes()
+        database.commit(lambda batch: batch.charge(make()))
+        database.close()
+        path.write_bytes(older[0])
+        Path(f"{path}-wal").write_bytes(older[1])
+        assert verify(on_file.store, on_file.seals, None).sequence == 1
+        with pytest.raises(Unwritten):
+            database.commit(lambda batch: batch.charge(make()))
+
+
+def test_a_file_that_cannot_be_written_shows_at_once(on_file: Place, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sqlite, "_WRITING", (*sqlite._WRITING, "query_only = ON"))
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
-        Database(path, seals, seals.genesis(b"", 1), clock=int)
+        on_file.open()
 
 
 def test_a_long_log_is_moved_into_the_file(
-    database: Database, path: Path, make: Callable[..., Charge], monkeypatch: pytest.MonkeyPatch
+    on_file: Place, path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(module, "CHECKPOINT_BYTES", 3 * module.COMMIT_BYTES)
-    before = path.stat().st_size
-    for step in range(3):
-        database.commit(lambda batch: batch.keep(batch.charge(make()).sequence, b"", 1, b"x" * 9000))
-        database.checkpoint()
-        assert (path.stat().st_size > before) == (step == 2)
-    assert verified(path) == 3
+    with closing(on_file.open()) as database:
+        before = path.stat().st_size
+        for step in range(3):
+            database.commit(lambda batch: batch.keep(batch.charge(make()).sequence, b"", 1, b"x" * 9000))
+            database.checkpoint()
+            assert (path.stat().st_size > before) == (step == 2)
+    assert on_file.verified().sequence == 3
+
+
+# --- a server -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def on_server(postgres: Server, tmp_path: Path) -> tuple[Place, str]:
+    home = Home(tmp_path / "state", postgres, postgres.database())
+    return begun(home), home.url or ""
+
+
+def test_a_connection_that_was_lost_is_opened_anew(on_server: tuple[Place, str], make: Make):
+    place, url = on_server
+    with closing(place.open()) as database:
+        database.commit(lambda batch: batch.charge(make()))
+        with psycopg.connect(url, autocommit=True) as admin:
+            admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dpproxy'"
+            )
+        assert database.commit(lambda batch: batch.charge(make())).sequence == 2
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_commit_of_unknown_outcome_is_not_answered_and_stays_charged(
+    on_server: tuple[Place, str], make: Make, monkeypatch: pytest.MonkeyPatch, *, committed: bool
+):
+    place, _ = on_server
+    with closing(place.open()) as database:
+        database.commit(lambda batch: batch.charge(make()))
+        commit = Session.commit
+
+        def lose(self: Session) -> None:
+            if committed:
+                commit(self)
+            self.close()
+            raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Session, "commit", lose)
+            with pytest.raises(Unwritten) as caught:
+                database.commit(lambda batch: batch.charge(make()))
+            assert not caught.value.again
+        assert place.verified().sequence == 1 + committed
+        reserved = database.commit(lambda batch: batch.charge(make()))
+        assert reserved.sequence == 2 + committed
+        with closing(place.store.connect(writing=False)) as connection:
+            assert book.read_spent(connection, Account.budget("research")).nano == 2 + committed
+
+
+def test_who_holds_the_head_is_waited_for_and_not_for_ever(on_server: tuple[Place, str], make: Make):
+    place, url = on_server
+    with closing(place.open()) as database:
+        database._connect().execute("SET lock_timeout = '100ms'")
+        with psycopg.connect(url) as other:
+            other.execute("SELECT * FROM dpproxy.head FOR UPDATE")
+            with pytest.raises(Unwritten) as caught:
+                database.commit(lambda batch: batch.charge(make()))
+            assert caught.value.again
+            assert "lock" in str(caught.value.__cause__)
+        assert database.commit(lambda batch: batch.charge(make())).sequence == 1

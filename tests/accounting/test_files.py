@@ -3,11 +3,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from dpproxy.accounting import files
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.errors import StartupError
+from tests.accounting.conftest import Home
+
+ROOT = Path(files.__file__).parents[2]
 
 
 def mode(path: Path) -> int:
@@ -22,34 +26,59 @@ def test_the_first_start_makes_files_only_the_owner_may_read(tmp_path: Path):
     assert set(found.values()) == {0o600}
 
 
-@pytest.mark.parametrize(("name", "pattern"), [(files.DATABASE, "is missing"), (files.KEY, "lost its key")])
-def test_half_a_ledger_is_never_replaced(tmp_path: Path, name: str, pattern: str):
-    Ledger.open(tmp_path).close()
-    (tmp_path / name).unlink()
-    with pytest.raises(StartupError, match=f"{pattern}.*refusing to serve.*start anew deliberately"):
-        Ledger.open(tmp_path)
-    assert not (tmp_path / name).exists()
+def drop(home: Home) -> None:
+    """The database without its key."""
+    if home.url is None:
+        (home.state / files.DATABASE).unlink()
+        return
+    with psycopg.connect(home.url, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA dpproxy CASCADE")
 
 
-def test_moving_both_files_away_starts_anew(tmp_path: Path):
-    Ledger.open(tmp_path).close()
-    before = (tmp_path / files.KEY).read_bytes()
-    for name in (files.DATABASE, files.KEY):
-        (tmp_path / name).unlink()
-    Ledger.open(tmp_path).close()
-    assert (tmp_path / files.KEY).read_bytes() != before
+def test_half_a_ledger_is_never_replaced(home: Home):
+    home.open().close()
+    kept = (home.state / files.KEY).rename(home.state / "kept")
+    with pytest.raises(StartupError, match=r"lost its key.*refusing to serve.*start anew deliberately"):
+        home.open()
+    assert not (home.state / files.KEY).exists()
+    kept.rename(home.state / files.KEY)
+    drop(home)
+    with pytest.raises(StartupError, match=r"is missing.*refusing to serve.*start anew deliberately"):
+        home.open()
+    assert not home.store.exists
 
 
-def test_a_first_start_that_was_interrupted_is_finished(tmp_path: Path):
-    Ledger.open(tmp_path).close()
-    # Between the two renames: the key has its name, the database not yet.
-    (tmp_path / files.DATABASE).rename(tmp_path / f"{files.DATABASE}.new")
-    Ledger.open(tmp_path).close()
-    # Before both: remains are made anew.
-    for name in (files.DATABASE, files.KEY):
-        (tmp_path / name).rename(tmp_path / f"{name}.new")
-    Ledger.open(tmp_path).close()
-    assert not list(tmp_path.glob("*.new"))
+def test_moving_both_away_starts_anew(home: Home):
+    home.open().close()
+    before = (home.state / files.KEY).read_bytes()
+    (home.state / files.KEY).unlink()
+    drop(home)
+    home.open().close()
+    assert (home.state / files.KEY).read_bytes() != before
+
+
+def test_a_first_start_that_was_interrupted_is_finished(home: Home):
+    home.open().close()
+    key = home.state / files.KEY
+    draft = key.with_name(f"{files.KEY}.new")
+    # Between the ledger and the name of its key.
+    before = key.rename(draft).read_bytes()
+    home.open().close()
+    assert key.read_bytes() == before
+    # Before the ledger: what remains is made anew.
+    key.rename(draft)
+    drop(home)
+    home.open().close()
+    assert key.read_bytes() != before
+    assert not list(home.state.glob("*.new"))
+
+
+def test_a_draft_of_another_key_is_not_taken(home: Home):
+    home.open().close()
+    (home.state / files.KEY).rename(home.state / "kept")
+    (home.state / f"{files.KEY}.new").write_text(f"key {'00' * 32}\n")
+    with pytest.raises(StartupError, match="lost its key"):
+        home.open()
 
 
 def test_a_given_key_is_not_kept_but_recognised(tmp_path: Path):
@@ -69,17 +98,21 @@ def test_a_broken_key_is_refused(tmp_path: Path, content: bytes):
         Ledger.open(tmp_path)
 
 
-def test_a_second_proxy_on_the_same_state_does_not_start(tmp_path: Path):
-    program = "import sys, pathlib, dpproxy.accounting.files as files; files.lock(pathlib.Path(sys.argv[1]))"
-    with Ledger.open(tmp_path):
-        with pytest.raises(StartupError, match=r"another proxy .* already uses"):
-            Ledger.open(tmp_path)
-        other = subprocess.run(
-            [sys.executable, "-c", program, str(tmp_path)],
-            cwd=Path(files.__file__).parents[2], capture_output=True, text=True, check=False,
-        )  # fmt: skip
-    assert "already uses the state directory" in other.stderr
-    Ledger.open(tmp_path).close()
+MANY = """
+import sys
+from dpproxy.accounting.ledger import Ledger
+Ledger.open(sys.argv[1], url=sys.argv[2] or None).close()
+"""
+
+
+def test_many_processes_may_start_at_once(home: Home):
+    command = [sys.executable, "-c", MANY, str(home.state), home.url or ""]
+    processes = [subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    for process in processes:
+        assert process.communicate(timeout=60)[1] == ""
+        assert process.returncode == 0
+    with home.open() as one, home.open() as other:
+        assert one.verify() == other.verify() == 0
 
 
 def test_a_directory_that_cannot_be_used_is_one_clear_line(tmp_path: Path):

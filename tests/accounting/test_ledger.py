@@ -1,5 +1,6 @@
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -10,18 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.accounting import schema
+from dpproxy.accounting.files import DATABASE
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, Charge, Cost, Debit
+from dpproxy.accounting.sqlite import SQLite
 from dpproxy.errors import BudgetExceeded, LedgerUnavailable, ShuttingDown, StartupError
+from tests.accounting.conftest import Home
 
-ROOT = Path(schema.__file__).parents[2]
+ROOT = Path(__file__).parents[2]
 BUDGET = Account.budget("research")
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with Ledger.open(tmp_path) as ledger:
+def ledger(home: Home) -> Iterator[Ledger]:
+    with home.open() as ledger:
         yield ledger
 
 
@@ -60,18 +63,18 @@ def test_entries_tell_who_asked_what_at_what_price(ledger: Ledger, make: Callabl
         assert {posting.account for posting in entry.postings} == {debit.account for debit in charge.debits}
 
 
-def test_what_was_spent_survives_a_restart(tmp_path: Path, make: Callable[..., Charge]):
+def test_what_was_spent_survives_a_restart(home: Home, make: Callable[..., Charge]):
     for total in range(1, 4):
-        with Ledger.open(tmp_path) as ledger:
+        with home.open() as ledger:
             ledger.reserve(make(budget=3))
             assert ledger.spent(BUDGET) == total
-    with Ledger.open(tmp_path) as ledger, pytest.raises(BudgetExceeded):
+    with home.open() as ledger, pytest.raises(BudgetExceeded):
         ledger.reserve(make(budget=3))
 
 
-def test_a_clock_set_back_does_not_go_back_across_restarts(tmp_path: Path, make: Callable[..., Charge]):
+def test_a_clock_set_back_does_not_go_back_across_restarts(home: Home, make: Callable[..., Charge]):
     for clock in (9_000_000, 4_000_000):
-        with Ledger.open(tmp_path, clock=lambda clock=clock: clock) as ledger:
+        with home.open(clock=lambda clock=clock: clock) as ledger:
             assert ledger.reserve(make()).entry.at == 9000
 
 
@@ -94,47 +97,51 @@ def test_sixty_four_racing_for_ten_get_exactly_ten(ledger: Ledger, make: Callabl
 
 
 def test_a_full_disk_answers_nothing_loses_nothing_and_heals(
-    ledger: Ledger, make: Callable[..., Charge], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, make: Callable[..., Charge], monkeypatch: pytest.MonkeyPatch
 ):
-    connect, pages = schema.connect, [0]
+    connect, pages = SQLite.connect, [0]
 
-    def small(path: Path, *, writing: bool) -> object:
-        connection = connect(path, writing=writing)
+    def small(self: SQLite, *, writing: bool) -> sqlite3.Connection:
+        connection = connect(self, writing=writing)
         if pages[0]:
             connection.execute(f"PRAGMA max_page_count = {pages[0]}").fetchall()
         return connection
 
-    monkeypatch.setattr(schema, "connect", small)
-    pages[0] = ledger.read(lambda connection: int(connection.execute("PRAGMA page_count").fetchone()[0])) + 8
-    ledger.writer._database.close()
-    answered = 0
-    with pytest.raises(LedgerUnavailable, match="cannot be written"):  # noqa: PT012
-        for _ in range(1000):
-            ledger.reserve(make(question="q" * 3000 + str(answered)))
-            answered += 1
-    for _ in range(3):
-        with pytest.raises(LedgerUnavailable):
-            ledger.reserve(make(who="w" * 9000))
-    assert ledger.spent(BUDGET) == len(ledger.entries()) == ledger.verify() == answered
-    pages[0] = 0
-    ledger.writer._database.close()
-    assert ledger.reserve(make(who="w" * 9000)).sequence == answered + 1
+    monkeypatch.setattr(SQLite, "connect", small)
+    with Ledger.open(tmp_path) as ledger:
+        count = ledger.read(lambda connection: int(connection.execute("PRAGMA page_count").fetchone()[0]))
+        pages[0] = count + 8
+        ledger.writer._database.close()
+        answered = 0
+        with pytest.raises(LedgerUnavailable, match="cannot be written"):  # noqa: PT012
+            for _ in range(1000):
+                ledger.reserve(make(question="q" * 3000 + str(answered)))
+                answered += 1
+        for _ in range(3):
+            with pytest.raises(LedgerUnavailable):
+                ledger.reserve(make(who="w" * 9000))
+        assert ledger.spent(BUDGET) == len(ledger.entries()) == ledger.verify() == answered
+        pages[0] = 0
+        ledger.writer._database.close()
+        assert ledger.reserve(make(who="w" * 9000)).sequence == answered + 1
 
 
-def test_a_file_that_cannot_be_read_is_said_to_be_unavailable(ledger: Ledger, make: Callable[..., Charge]):
-    ledger.reserve(make())
-    kept = ledger.path.rename(ledger.path.with_name("kept"))
-    with pytest.raises(LedgerUnavailable, match="cannot be read"):
-        ledger.spent(BUDGET)
-    with pytest.raises(LedgerUnavailable, match="cannot be written"):
+def test_a_file_that_cannot_be_read_is_said_to_be_unavailable(tmp_path: Path, make: Callable[..., Charge]):
+    path = tmp_path / DATABASE
+    with Ledger.open(tmp_path) as ledger:
         ledger.reserve(make())
-    kept.rename(ledger.path)
-    assert ledger.spent(BUDGET) == 1
-    assert ledger.reserve(make()).sequence == 2
+        kept = path.rename(path.with_name("kept"))
+        with pytest.raises(LedgerUnavailable, match="cannot be read"):
+            ledger.spent(BUDGET)
+        with pytest.raises(LedgerUnavailable, match="cannot be written"):
+            ledger.reserve(make())
+        kept.rename(path)
+        assert ledger.spent(BUDGET) == 1
+        assert ledger.reserve(make()).sequence == 2
 
 
-def test_closing_twice_is_harmless_and_nothing_is_reserved_after(tmp_path: Path, make: Callable[..., Charge]):
-    ledger = Ledger.open(tmp_path)
+def test_closing_twice_is_harmless_and_nothing_is_reserved_after(home: Home, make: Callable[..., Charge]):
+    ledger = home.open()
     ledger.close()
     ledger.close()
     with pytest.raises(ShuttingDown):
@@ -149,7 +156,7 @@ from dpproxy.accounting.model import Account, Charge, Debit
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.errors import BudgetExceeded
 
-ledger = Ledger.open(sys.argv[1])
+ledger = Ledger.open(sys.argv[1], url=sys.argv[2] or None)
 store = ReleaseStore(ledger)
 
 def ask(name):
@@ -165,11 +172,14 @@ for number in range(8):
 """
 
 
-def test_killed_under_load_everything_answered_is_charged(tmp_path: Path):
+def test_killed_under_load_everything_answered_is_charged(home: Home):
     answered: list[int] = []
     for round_number in range(4):
         process = subprocess.Popen(
-            [sys.executable, "-c", LOAD, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", LOAD, str(home.state), home.url or ""],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(100 + 97 * round_number)]
@@ -177,7 +187,7 @@ def test_killed_under_load_everything_answered_is_charged(tmp_path: Path):
         rest, _ = process.communicate(timeout=10)
         assert process.returncode == -signal.SIGKILL
         answered += [int(line) for line in re.findall(r"^\d+\n", "".join(lines) + rest, re.MULTILINE)]
-        with Ledger.open(tmp_path) as ledger:
+        with home.open() as ledger:
             entries = [entry.sequence for entry in ledger.entries()]
             assert set(answered) <= set(entries)
             assert len(answered) == len(set(answered))
@@ -185,9 +195,9 @@ def test_killed_under_load_everything_answered_is_charged(tmp_path: Path):
             assert (paid.nano, paid.delta) == (len(entries), Fraction(len(entries), 10**9))
 
 
-def test_delta_is_raced_for_and_verified_like_epsilon(tmp_path: Path, make: Callable[..., Charge]):
+def test_delta_is_raced_for_and_verified_like_epsilon(home: Home, make: Callable[..., Charge]):
     share, limits = Fraction(1, 3 * 10**7), {"budget": Fraction(1, 10**6)}
-    with Ledger.open(tmp_path) as ledger:
+    with home.open() as ledger:
 
         def reserve(number: int) -> bool:
             try:
@@ -205,13 +215,13 @@ def test_delta_is_raced_for_and_verified_like_epsilon(tmp_path: Path, make: Call
         assert found.debit.delta_left(found.spent) == Fraction(1, 10**6)
         with pytest.raises(BudgetExceeded, match="delta 0 left"):
             ledger.check([Debit(BUDGET, None, Fraction(1, 10**6))], Cost(0, share))
-    with Ledger.open(tmp_path) as ledger:
+    with home.open() as ledger:
         assert ledger.verify() == 30
         assert {entry.delta for entry in ledger.entries()} == {"1/30000000"}
 
 
-def test_a_ledger_with_another_delta_does_not_verify(tmp_path: Path, make: Callable[..., Charge]):
-    with Ledger.open(tmp_path) as ledger:
+def test_a_ledger_with_another_delta_does_not_verify(home: Home, make: Callable[..., Charge]):
+    with home.open() as ledger:
         ledger.reserve(make(delta=Fraction(1, 10**6)))
         ledger.writer.submit(lambda batch: batch.connection.execute("UPDATE account SET delta = '0'"))
         with pytest.raises(StartupError, match="not the sums"):

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from dpproxy.accounting import writer
 from dpproxy.accounting.canonical import digest
@@ -15,14 +21,16 @@ from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, Charge, Debit, Stored
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.errors import BudgetExceeded, LedgerUnavailable
+from tests.accounting.conftest import Home
+from tests.postgres import Server
 
 Make = Callable[..., Charge]
 ANN, BOB = Account.user("research", "ann"), Account.user("research", "bob")
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with Ledger.open(tmp_path) as ledger:
+def ledger(home: Home) -> Iterator[Ledger]:
+    with home.open() as ledger:
         yield ledger
 
 
@@ -73,11 +81,11 @@ def test_which_of_several_answers(ledger: Ledger, store: ReleaseStore, make: Mak
     assert payload(BOB) == b"5"
 
 
-def test_it_is_free_for_the_payer_across_restarts_and_debited_to_others_once(tmp_path: Path, make: Make):
-    with Ledger.open(tmp_path) as ledger:
+def test_it_is_free_for_the_payer_across_restarts_and_debited_to_others_once(home: Home, make: Make):
+    with home.open() as ledger:
         keep(ledger, make("ann", 5), b"rows")
     for login in ("one", "two"):
-        with Ledger.open(tmp_path) as ledger:
+        with home.open() as ledger:
             store = ReleaseStore(ledger)
             found = store.find(make().release, 2)
             assert found is not None
@@ -111,10 +119,12 @@ def test_an_adoption_releases_nothing_new(ledger: Ledger, store: ReleaseStore, m
 
 def test_an_altered_answer_is_not_shown(ledger: Ledger, store: ReleaseStore, make: Make):
     keep(ledger, make(), b"rows")
-    ledger.writer.submit(lambda batch: batch.connection.execute("SELECT 1"))
+    ledger.writer.submit(lambda batch: batch.connection.execute("SELECT 1").fetchall())
     while ledger.writer.waiting():
         pass
-    ledger.writer.submit(lambda batch: batch.connection.execute("UPDATE release SET payload = x'00'"))
+    ledger.writer.submit(
+        lambda batch: batch.connection.execute("UPDATE release SET payload = ?", (b"other",)) and None
+    )
     with pytest.raises(LedgerUnavailable):
         store.find(make().release, 1)
 
@@ -132,10 +142,10 @@ QUESTIONS = st.sampled_from(["p", "q"])
 class Interleaving(RuleBasedStateMachine):
     """Charges, stored answers, adoptions, restarts and crashes in any order, against a plain model."""
 
-    def __init__(self) -> None:
+    def __init__(self, server: Server | None) -> None:
         super().__init__()
         self.root = Path(tempfile.mkdtemp())
-        self.state = self.root / "0"
+        self.home = Home(self.root / "0", server, "" if server is None else server.database())
         self.crashed: list[Ledger] = []
         self.logins = 0
         self.spent: dict[Account, int] = {}
@@ -143,7 +153,7 @@ class Interleaving(RuleBasedStateMachine):
         self.open()
 
     def open(self) -> None:
-        self.ledger = Ledger.open(self.state)
+        self.ledger = self.home.open()
         self.store = ReleaseStore(self.ledger)
         self.logins += 1
 
@@ -206,7 +216,8 @@ class Interleaving(RuleBasedStateMachine):
     def crash(self) -> None:
         """The machine stops here: what the disk holds now is all there is."""
         self.crashed.append(self.ledger)
-        self.state = Path(shutil.copytree(self.state, self.root / str(self.logins)))
+        if self.home.server is None:
+            self.home = self.home.copy(self.root / str(self.logins))
         self.open()
 
     @invariant()
@@ -221,5 +232,8 @@ class Interleaving(RuleBasedStateMachine):
         shutil.rmtree(self.root)
 
 
-TestInterleaving = Interleaving.TestCase
-TestInterleaving.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
+def test_interleavings(home: Home):
+    run_state_machine_as_test(
+        lambda: Interleaving(home.server),
+        settings=settings(max_examples=20, stateful_step_count=25, deadline=None),
+    )

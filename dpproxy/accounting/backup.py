@@ -1,0 +1,41 @@
+"""A copy of a ledger in a file, made while others write to it."""
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from dpproxy.accounting import files
+from dpproxy.accounting.chain import Head, Mismatch, Seals
+from dpproxy.accounting.sqlite import SQLite
+from dpproxy.accounting.verify import verify
+from dpproxy.errors import StartupError
+
+
+def write(store: SQLite, seals: Seals, target: Path) -> Head:
+    """Make ``target``, one file, the state of the ledger at one moment; it has its name once it is verified.
+
+    Errors: StartupError where there is such a file, or the copy does not verify; ``FAULTS``.
+    """
+    if target.exists():
+        raise StartupError(f"{target}: expected a file that does not exist yet")
+    draft = target.with_name(f"{target.name}.new")
+    draft.unlink(missing_ok=True)
+    files.write(draft, b"")
+    try:
+        with (
+            closing(store.connect(writing=False)) as source,
+            closing(sqlite3.connect(draft, isolation_level=None)) as copy,
+        ):
+            source.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # no second file beside it
+        head = verify(SQLite(draft), seals, None)
+        with draft.open("rb") as file:
+            os.fsync(file.fileno())
+        draft.rename(target)
+        files.sync(target.parent)
+    except Mismatch as error:
+        raise StartupError(f"{target}: the copy does not verify ({error})") from error
+    finally:
+        draft.unlink(missing_ok=True)
+    return head

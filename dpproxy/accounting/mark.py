@@ -1,0 +1,112 @@
+"""The high-water mark: how far the ledger went, on a path that is not rolled back together with it.
+
+One file of two slots. A write goes to the slot that is not the latest, so that one cut short leaves the mark before it;
+several processes of one host take turns by a lock on the file. A slot is a sealed head of the ledger, as text.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpproxy.accounting import files
+from dpproxy.accounting.chain import Head, Mismatch, Seals
+from dpproxy.errors import StartupError
+
+SLOT = 4096
+"""Bytes of one: no sector of a disk holds parts of both."""
+MAKE = "dpproxy ledger mark --config FILE"
+"""The command that makes a mark anew."""
+
+
+class Missing(Mismatch):
+    """There is no mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The file, and the key its records are sealed with.
+
+    Errors: Mismatch where it is missing, damaged or of another ledger; StartupError where it cannot be read or written.
+    """
+
+    path: Path
+    seals: Seals
+
+    def read(self) -> Head:
+        """The highest head that was written."""
+        with self._locked(os.O_RDONLY) as descriptor:
+            return self._latest(descriptor)[1]
+
+    def advance(self, head: Head) -> None:
+        """Have the mark at ``head`` or beyond; on the disk when this returns."""
+        with self._locked(os.O_RDWR) as descriptor:
+            slot, latest = self._latest(descriptor)
+            if latest.ledger != head.ledger:
+                raise Mismatch(f"the high-water mark {self.path} is of another ledger")
+            if latest.sequence < head.sequence:
+                os.pwrite(descriptor, self._record(head), (1 - slot) * SLOT)
+                os.fdatasync(descriptor)
+
+    def make(self, head: Head) -> None:
+        """Begin a mark at ``head``, whatever stands there."""
+        draft = self.path.with_name(f"{self.path.name}.new")
+        with self._telling():
+            draft.unlink(missing_ok=True)
+            files.write(draft, self._record(head) * 2)
+            draft.rename(self.path)
+            files.sync(self.path.parent)
+
+    @contextmanager
+    def _locked(self, flags: int) -> Iterator[int]:
+        with self._telling():
+            try:
+                descriptor = os.open(self.path, flags | os.O_CLOEXEC)
+            except FileNotFoundError:
+                raise Missing(f"its high-water mark {self.path} is missing") from None
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                yield descriptor
+            finally:
+                os.close(descriptor)
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            cause = error.strerror or type(error).__name__
+            raise StartupError(
+                f"high-water mark {self.path} cannot be used ({cause}): refusing to serve"
+            ) from error
+
+    def _latest(self, descriptor: int) -> tuple[int, Head]:
+        """The slot that holds the highest head, and that head."""
+        found = [self._parse(os.pread(descriptor, SLOT, slot * SLOT)) for slot in (0, 1)]
+        whole = [(slot, head) for slot, head in enumerate(found) if head is not None]
+        if not whole:
+            raise Mismatch(f"the high-water mark {self.path} is damaged or of another ledger")
+        return max(whole, key=lambda each: each[1].sequence)
+
+    def _record(self, head: Head) -> bytes:
+        fields = [
+            head.format,
+            head.ledger.hex(),
+            head.sequence,
+            head.at,
+            head.mac.hex(),
+            self.seals.head(head).hex(),
+        ]
+        return (json.dumps(fields) + "\n").encode("ascii").ljust(SLOT - 1, b" ") + b"\n"
+
+    def _parse(self, record: bytes) -> Head | None:
+        """The head in a slot; None where it was not written whole, or not with this key."""
+        try:
+            version, ledger, sequence, at, mac, seal = json.loads(record)
+            head = Head(version, bytes.fromhex(ledger), sequence, at, bytes.fromhex(mac))
+            return head if self.seals.head(head).hex() == seal else None
+        except (ValueError, TypeError):
+            return None

@@ -1,0 +1,214 @@
+"""The ledger in a PostgreSQL database, in a schema of its own: proxies of several hosts share it.
+
+Writers take turns by a lock on the row of the head; the tables are those of ``schema``, word for word.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from dpproxy.accounting import book, schema
+from dpproxy.accounting.chain import Mismatch, Seals
+from dpproxy.errors import StartupError
+
+SCHEMA = "dpproxy"
+WAIT = 5
+"""Seconds to wait for a connection, or for another process that writes."""
+
+
+class Session:
+    """A connection in autocommit mode that takes the statements of ``book``."""
+
+    def __init__(self, connection: psycopg.Connection) -> None:
+        self.server = connection
+
+    def execute(self, sql: str, values: Sequence[object] = (), /) -> book.Result:
+        """``?`` stands for a value, as everywhere in the ledger."""
+        return self.server.execute(_statement(sql), values or None)
+
+    def executemany(self, sql: str, values: Iterable[Sequence[object]], /) -> None:
+        """All in one exchange with the server."""
+        with self.server.cursor() as cursor:
+            cursor.executemany(_statement(sql), values)
+
+    def commit(self) -> None:
+        """Raises where the server made a ROLLBACK of it, which it does not call an error."""
+        status = self.server.execute("COMMIT").statusmessage
+        if status != "COMMIT":
+            raise psycopg.OperationalError("the server did not commit")
+
+    def rollback(self) -> None:
+        """Undo what is not committed."""
+        self.server.rollback()
+
+    def close(self) -> None:
+        """Let go of the server."""
+        self.server.close()
+
+
+def _statement(sql: str) -> bytes:
+    """None of our statements holds a ``%``, or a ``?`` that is not a value."""
+    return sql.replace("?", "%s").encode()
+
+
+class Postgres:
+    """One database of one server; see ``Store``."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            given = {key: str(value) for key, value in conninfo_to_dict(url).items()}
+        except psycopg.ProgrammingError:  # its text may quote a password
+            raise StartupError("the URL of the ledger's PostgreSQL database cannot be read") from None
+        self._conninfo = make_conninfo("", **(_CONNECTION | given))
+        place = ":".join(given[k] for k in ("host", "port") if k in given)
+        self.name = f"postgresql://{place}/{given.get('dbname', '')}"
+
+    @property
+    def exists(self) -> bool:
+        """Whether the schema has a head."""
+        with closing(self._open()) as server:
+            row = server.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{SCHEMA}.head",)).fetchone()
+        return row is not None and bool(row[0])
+
+    def create(self, seals: Seals) -> None:
+        """In one transaction; where two do it at once, the second fails."""
+        with closing(self._open()) as server:
+            session = Session(server)
+            session.execute("BEGIN")
+            for statement in DDL:
+                session.execute(statement)
+            book.write_head(session, seals, seals.genesis(os.urandom(16), schema.FORMAT))
+            session.commit()
+
+    def connect(self, *, writing: bool) -> Session:
+        """A commit returns after it is on the server's disk; a server that does not promise that is not used."""
+        server = self._open()
+        try:
+            if writing:
+                _require_durability(server)
+            else:
+                server.execute("SET default_transaction_read_only = on")
+        except psycopg.Error:
+            server.close()
+            raise
+        return Session(server)
+
+    def is_usable(self, connection: book.Connection) -> bool:
+        """One round trip: a server that was restarted is met again without failing anybody's statement."""
+        try:
+            connection.execute("SELECT 1")
+        except psycopg.Error:
+            return False
+        return True
+
+    def begin(self, connection: book.Connection) -> None:
+        """Waits for another process at most ``WAIT`` seconds."""
+        connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+        if connection.execute("SELECT sequence FROM head FOR UPDATE").fetchone() is None:
+            raise Mismatch("its head is missing")
+
+    def look(self, connection: book.Connection) -> None:
+        """The state at the first read that follows."""
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+
+    def check(self, connection: book.Connection) -> None:
+        """Columns, primary keys, triggers and rules; damaged pages show when they are read."""
+        if set(connection.execute(_DESCRIBE)) != EXPECTED:
+            raise Mismatch("its tables are not those of a ledger")
+
+    def checkpoint(self, connection: book.Connection) -> None:
+        """The server's own business."""
+
+    def _open(self) -> psycopg.Connection:
+        server = psycopg.connect(self._conninfo, autocommit=True)
+        try:
+            for setting, value in _SETTINGS.items():
+                server.execute("SELECT set_config(%s, %s, false)", (setting, value))
+        except psycopg.Error:
+            server.close()
+            raise
+        return server
+
+
+_CONNECTION = {
+    "connect_timeout": str(WAIT),
+    "tcp_user_timeout": str(WAIT * 1000),
+    "application_name": "dpproxy",
+}
+_SETTINGS = {
+    "search_path": SCHEMA,
+    "lock_timeout": f"{WAIT}s",
+    # A proxy that hangs with the head locked must not stop the others for long.
+    "idle_in_transaction_session_timeout": f"{2 * WAIT}s",
+}
+
+
+_DURABLE = "SELECT current_setting('synchronous_commit'), current_setting('fsync')"
+
+
+def _require_durability(server: psycopg.Connection) -> None:
+    """Errors: psycopg.OperationalError where a commit may be lost with the server's power."""
+    commit, fsync = server.execute(_DURABLE).fetchone() or ("", "")
+    if fsync != "on":
+        raise psycopg.OperationalError("the server runs with fsync off and may lose what it committed")
+    if commit not in ("on", "remote_apply"):
+        server.execute("SET synchronous_commit = on")
+
+
+def _translated(ddl: str) -> str:
+    """SQLite's words for tables in PostgreSQL's; what is declared stays the same."""
+    ddl = re.sub(r"\) STRICT(, WITHOUT ROWID)?$", ")", ddl)
+    words = {"INTEGER": "BIGINT", "BLOB": "BYTEA", "only": '"only"', "window": '"window"'}
+    return re.sub(r"\b(INTEGER|BLOB|only|window)\b", lambda found: words[found[0]], ddl)
+
+
+_TABLES = {name: _translated(ddl) for name, ddl in schema.TABLES.items()}
+_COLUMN = re.compile(r'^ +"?(\w+)"? +(BIGINT|TEXT|BYTEA)\b( NOT NULL| PRIMARY KEY)?', re.MULTILINE)
+_KEY = re.compile(r'^ +(?:("?\w+"?) +BIGINT )?PRIMARY KEY(?: (\(.*\)))?', re.MULTILINE)
+_GUARDED = ("entry", "debit")
+_REFUSE = "BEGIN RAISE EXCEPTION 'append-only'; END"
+DDL = (
+    f"CREATE SCHEMA {SCHEMA}",
+    *_TABLES.values(),
+    schema.GUARDS["release_by_key"],
+    f"CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $${_REFUSE}$$",
+    *(
+        f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {table} "
+        "FOR EACH STATEMENT EXECUTE FUNCTION refuse()"
+        for table in _GUARDED
+    ),
+    # Also for a session that calls itself a replica.
+    *(f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {table}_append_only" for table in _GUARDED),
+)
+
+EXPECTED = {
+    *(
+        (table, name, f"{kind.lower()} {'NO' if rest else 'YES'}")
+        for table, ddl in _TABLES.items()
+        for name, kind, rest in _COLUMN.findall(ddl)
+    ),
+    *(
+        (table, "p", f"PRIMARY KEY {columns or f'({name})'}")
+        for table, ddl in _TABLES.items()
+        for name, columns in _KEY.findall(ddl)
+    ),
+    *((table, f"{table}_append_only", "A") for table in _GUARDED),
+    ("", "refuse", _REFUSE),
+}
+"""What ``_DESCRIBE`` gives for a ledger nobody has altered: the same in all versions of the server."""
+
+_DESCRIBE = """
+SELECT table_name::text, column_name::text, data_type || ' ' || is_nullable
+FROM information_schema.columns WHERE table_schema = current_schema()
+UNION ALL SELECT conrelid::regclass::text, contype::text, pg_get_constraintdef(oid)
+FROM pg_constraint WHERE connamespace = current_schema()::regnamespace AND contype = 'p'
+UNION ALL SELECT tgrelid::regclass::text, tgname::text, tgenabled::text
+FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid
+WHERE relnamespace = current_schema()::regnamespace AND NOT tgisinternal
+UNION ALL SELECT '', proname::text, prosrc FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
+UNION ALL SELECT tablename::text, rulename::text, definition FROM pg_rules WHERE schemaname = current_schema()
+"""

@@ -1,0 +1,102 @@
+"""The ledger in a SQLite file of the state directory: processes of one host share it."""
+
+import os
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from dpproxy.accounting import book, files, schema
+from dpproxy.accounting.chain import Mismatch, Seals
+
+WAIT = 5
+"""Seconds to wait for another process that writes."""
+
+
+class _File(sqlite3.Connection):
+    """Remembers which file it opened."""
+
+    identity = (0, 0)
+
+
+class SQLite:
+    """One file, in WAL mode; see ``Store``."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = str(path)
+
+    @property
+    def exists(self) -> bool:
+        """Whether the file is there."""
+        return self.path.exists()
+
+    def create(self, seals: Seals) -> None:
+        """Written beside its name, then renamed."""
+        draft = self.path.with_name(f"{self.path.name}.new")
+        draft.unlink(missing_ok=True)
+        files.write(draft, b"")
+        with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in schema.DDL:
+                connection.execute(statement)
+            book.write_head(connection, seals, seals.genesis(os.urandom(16), schema.FORMAT))
+            connection.execute("COMMIT")
+        draft.rename(self.path)
+        files.sync(self.path.parent)
+
+    def connect(self, *, writing: bool) -> sqlite3.Connection:
+        """FULL: a commit returns after the log is on the disk. A missing file is not made."""
+        identity = self._identity()
+        connection = sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?mode=rw",
+            uri=True,
+            timeout=WAIT,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=_File,
+        )
+        try:
+            for setting in (*_ALWAYS, *(_WRITING if writing else _READING)):
+                connection.execute(f"PRAGMA {setting}").fetchall()
+        except sqlite3.Error:
+            connection.close()
+            raise
+        connection.identity = identity
+        return connection
+
+    def is_usable(self, connection: book.Connection) -> bool:
+        """A file is not lost; it may have been replaced under its name."""
+        if not isinstance(connection, _File) or connection.identity != self._identity():
+            raise Mismatch("the file was replaced")
+        return True
+
+    def begin(self, connection: book.Connection) -> None:
+        """Waits for another process at most ``WAIT`` seconds."""
+        connection.execute("BEGIN IMMEDIATE")
+
+    def look(self, connection: book.Connection) -> None:
+        """The state at the first read that follows."""
+        connection.execute("BEGIN")
+
+    def check(self, connection: book.Connection) -> None:
+        """Every page, and every table, index and trigger by its text."""
+        if connection.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:
+            raise Mismatch("the file is damaged")
+        if schema.describe(connection) != schema.expected():
+            raise Mismatch("its tables are not those of a ledger")
+
+    def checkpoint(self, connection: book.Connection) -> None:
+        """Move the log into the file; PASSIVE waits for no reader and keeps the log's blocks for the next commits."""
+        with suppress(sqlite3.Error):
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+
+    def _identity(self) -> tuple[int, int]:
+        stat = os.stat(self.path)
+        return stat.st_dev, stat.st_ino
+
+
+_ALWAYS = ("trusted_schema = OFF", "cell_size_check = ON", "temp_store = MEMORY")
+_READING = ("query_only = ON",)
+# Checkpoints are the writer's own business, after the callers have their answer.
+_WRITING = ("journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "wal_autocheckpoint = 0")

@@ -1,0 +1,53 @@
+"""What the ledger asks of a database, whichever it is: the rows and the rules are those of ``book`` and ``batch``."""
+
+import sqlite3
+from typing import Protocol
+
+import psycopg
+
+from dpproxy.accounting.book import Connection
+from dpproxy.accounting.chain import Seals
+
+FAULTS = (sqlite3.Error, psycopg.Error, OSError)
+"""What a database that cannot be read or written raises."""
+
+
+class Store(Protocol):
+    """A place for one ledger; several processes may have it open.
+
+    Its methods raise ``FAULTS`` where the database fails, and ``Mismatch`` where it is not the ledger it was.
+    """
+
+    @property
+    def name(self) -> str:
+        """How messages call it; never with a password."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether a ledger was begun here."""
+
+    def create(self, seals: Seals) -> None:
+        """Make an empty one: the whole of it, or nothing."""
+
+    def connect(self, *, writing: bool) -> Connection:
+        """A connection outside a transaction; for writing, with the settings durability needs."""
+
+    def is_usable(self, connection: Connection) -> bool:
+        """False where the connection is lost and another is to be opened."""
+
+    def begin(self, connection: Connection) -> None:
+        """Open a writing transaction; no other process writes, nor moves the head, until it ends."""
+
+    def look(self, connection: Connection) -> None:
+        """Open a reading transaction: all of it sees one state."""
+
+    def check(self, connection: Connection) -> None:
+        """Raise ``Mismatch`` where the database is damaged, or its tables are not those of a ledger."""
+
+    def checkpoint(self, connection: Connection) -> None:
+        """Tidy up after many commits, when nobody waits for an answer."""
+
+
+def told(error: BaseException) -> str:
+    """A fault in one line, for the operator."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

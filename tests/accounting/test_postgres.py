@@ -1,0 +1,167 @@
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from dpproxy.accounting import postgres as module
+from dpproxy.accounting.chain import Mismatch, Seals
+from dpproxy.accounting.model import Charge
+from dpproxy.accounting.postgres import Postgres
+from dpproxy.errors import LedgerUnavailable, StartupError
+from tests.accounting.conftest import Home
+from tests.postgres import Server, running
+
+SEALS = Seals(b"k")
+
+
+@pytest.fixture
+def home(postgres: Server, tmp_path: Path, make: Callable[..., Charge]) -> Home:
+    home = Home(tmp_path, postgres, postgres.database())
+    with home.open() as ledger:
+        ledger.reserve(make())
+    return home
+
+
+@pytest.fixture
+def store(home: Home) -> Postgres:
+    return Postgres(home.url or "")
+
+
+@pytest.fixture
+def admin(home: Home) -> Iterator[psycopg.Connection]:
+    with psycopg.connect(home.url or "", autocommit=True, options="-c search_path=dpproxy") as connection:
+        yield connection
+
+
+def test_its_name_holds_no_password():
+    url = "postgresql://ann:secret@db.example:5433/ledgers?sslmode=require"
+    assert Postgres(url).name == "postgresql://db.example:5433/ledgers"
+    for wrong in ("postgresql://ann:secret@db:port:port/x", "postgresql://ann:secret@db/x?no_such=1"):
+        with pytest.raises(StartupError) as caught:
+            Postgres(wrong)
+        assert "secret" not in str(caught.value)
+        assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("table", ["entry", "debit"])
+@pytest.mark.parametrize(
+    "statement",
+    ["DELETE FROM {}", "UPDATE {} SET nano = nano", "TRUNCATE {} CASCADE", "DELETE FROM {} WHERE false"],
+)
+def test_entries_are_append_only(admin: psycopg.Connection, table: str, statement: str):
+    for role in ("origin", "replica"):
+        admin.execute(f"SET session_replication_role = {role}".encode())
+        with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
+            admin.execute(statement.format(table).encode())
+
+
+@pytest.mark.parametrize("weak", ["off", "local", "remote_write"])
+def test_commits_reach_the_disk_whatever_the_server_is_set_to(
+    home: Home, store: Postgres, admin: psycopg.Connection, weak: str
+):
+    admin.execute(f"ALTER DATABASE {home.database} SET synchronous_commit = {weak}".encode())
+    with closing(store.connect(writing=True)) as connection:
+        assert connection.execute("SHOW synchronous_commit").fetchone() == ("on",)
+    admin.execute(f"ALTER DATABASE {home.database} SET synchronous_commit = remote_apply".encode())
+    with closing(store.connect(writing=True)) as connection:
+        assert connection.execute("SHOW synchronous_commit").fetchone() == ("remote_apply",)
+
+
+def test_a_reader_cannot_write(store: Postgres):
+    with (
+        closing(store.connect(writing=False)) as connection,
+        pytest.raises(psycopg.errors.ReadOnlySqlTransaction),
+    ):
+        connection.execute("DELETE FROM release")
+
+
+def test_a_commit_that_became_a_rollback_is_an_error(store: Postgres):
+    with closing(store.connect(writing=True)) as connection:
+        store.begin(connection)
+        with pytest.raises(psycopg.Error):
+            connection.execute("SELECT 1 / 0")
+        with pytest.raises(psycopg.OperationalError, match="did not commit"):
+            connection.commit()
+
+
+def test_one_writes_at_a_time(store: Postgres):
+    with closing(store.connect(writing=True)) as one, closing(store.connect(writing=True)) as other:
+        other.execute("SET lock_timeout = '50ms'")
+        store.begin(one)
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            store.begin(other)
+        other.rollback()
+        one.commit()
+        store.begin(other)
+
+
+def test_who_hangs_with_the_head_locked_is_dropped(store: Postgres):
+    with closing(store.connect(writing=True)) as one, closing(store.connect(writing=True)) as other:
+        one.execute("SET idle_in_transaction_session_timeout = '50ms'")
+        store.begin(one)
+        store.begin(other)
+        assert not store.is_usable(one)
+        assert store.is_usable(other)
+
+
+def test_a_second_ledger_is_not_made_over_the_first(store: Postgres):
+    assert store.exists
+    with pytest.raises(psycopg.errors.DuplicateSchema):
+        store.create(SEALS)
+
+
+def test_a_missing_head_is_a_mismatch(store: Postgres, admin: psycopg.Connection):
+    admin.execute("DELETE FROM head")
+    with closing(store.connect(writing=True)) as connection, pytest.raises(Mismatch, match="head is missing"):
+        store.begin(connection)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE entry DISABLE TRIGGER entry_append_only",
+        "DROP TRIGGER debit_append_only ON debit",
+        "CREATE TABLE guest (x int)",
+        "ALTER TABLE account ADD COLUMN note text",
+        "ALTER TABLE account ALTER COLUMN nano TYPE numeric",
+        "CREATE TRIGGER t BEFORE INSERT ON entry EXECUTE FUNCTION refuse()",
+        "ALTER TABLE account ALTER COLUMN delta DROP NOT NULL",
+        "ALTER TABLE debit DROP CONSTRAINT debit_pkey",
+        "CREATE RULE r AS ON INSERT TO entry DO ALSO NOTHING",
+        "CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$",
+    ],
+)
+def test_altered_tables_are_noticed(home: Home, admin: psycopg.Connection, statement: str):
+    home.open().close()
+    admin.execute(statement.encode())
+    with pytest.raises(StartupError, match="tables are not those of a ledger"):
+        home.open()
+
+
+def test_a_server_that_may_lose_commits_is_refused(
+    home: Home, monkeypatch: pytest.MonkeyPatch, admin: psycopg.Connection
+):
+    monkeypatch.setattr(module, "_DURABLE", "SELECT current_setting('synchronous_commit'), 'off'")
+    with pytest.raises(StartupError, match=r"fsync off.*refusing to serve"):
+        home.open()
+    assert admin.execute("SELECT count(*) FROM entry").fetchone() == (1,)
+
+
+def test_a_server_that_goes_away_answers_nothing_and_heals(tmp_path: Path, make: Callable[..., Charge]):
+    with running() as server:
+        home = Home(tmp_path / "state", server, "postgres")
+        with home.open() as ledger:
+            ledger.reserve(make())
+            server.stop("immediate")
+            with pytest.raises(LedgerUnavailable, match="cannot be written"):
+                ledger.reserve(make())
+            with pytest.raises(LedgerUnavailable, match="cannot be read"):
+                ledger.entries()
+            with pytest.raises(StartupError, match=r"ledger postgresql://.*refusing to serve"):
+                home.open()
+            server.start()
+            assert len(ledger.entries()) == 1
+            assert ledger.reserve(make()).sequence == 2
+            assert ledger.verify() == 2
