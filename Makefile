@@ -1,6 +1,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
-.PHONY: env demo test check bench bench-peers serve audit clean
+.PHONY: env demo test check bench bench-peers serve audit kills clean
 
 env: .venv/ready
 .venv/ready: pyproject.toml
@@ -38,6 +38,9 @@ bench-peers: .venv-peers/ready env  ## errors and speed beside OpenDP and diffpr
 
 audit: env         ## sampled privacy tests
 	$(BIN)/pytest -q -m statistical
+
+kills: env         ## kill -9 a proxy under load 200 times: whatever was answered was charged
+	DPPROXY_CRASH_ROUNDS=200 $(BIN)/pytest -q -s --timeout 7200 tests/crash/test_kill.py -k answered
 
 clean:
 	rm -rf .venv .venv-peers build dist *.egg-info

@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpproxy import audit, demo
-from dpproxy.accounting.ledger import Ledger
+from dpproxy import audit, demo, ledger_commands
 from dpproxy.arguments import CONFIG, Arguments, Command, build_parser
 from dpproxy.client import Options
 from dpproxy.config import Config, ConfigError, check_files, load_config
@@ -229,12 +228,6 @@ def _policy_apply(arguments: Arguments) -> int:
     return 0
 
 
-def _ledger_verify(arguments: Arguments) -> int:
-    with Ledger.open(_state(load_config(arguments.config))) as ledger:
-        _say(f"dpproxy: {ledger.path}: {ledger.verify()} entries, all verified")
-    return 0
-
-
 def _state(config: Config) -> Path:
     if not config.state.is_dir():
         raise StartupError(f"{config.state}: expected the state directory of a proxy that has run")
@@ -342,13 +335,7 @@ COMMANDS: tuple[Command, ...] = (
         (CONFIG,),
         _budget_show,
     ),
-    Command(
-        "ledger verify",
-        "check every entry of the ledger against its key",
-        "dpproxy ledger verify --config dpproxy.toml",
-        (CONFIG,),
-        _ledger_verify,
-    ),
+    *ledger_commands.COMMANDS,
     Command(
         "audit",
         "bound epsilon from below by answers of proxies that differ by one person; exit status 1 above the promise",

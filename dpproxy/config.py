@@ -9,7 +9,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,13 @@ class Config:
     users: Path
     threads: int | None
     memory: str | None
+<<<<<<< HEAD
     statement_timeout: float = 300.0
+=======
+    ledger: str | None = field(default=None, repr=False)
+    """Of the PostgreSQL database that holds the ledger; None: a SQLite file in `state`."""
+    high_water: Path | None = None
+>>>>>>> 2da924e (wip2)
     audit_days: int | None = None
     """Days that entries of the audit log are kept; None keeps all."""
     log_format: str = "text"
@@ -102,6 +108,8 @@ KEYS: tuple[Key, ...] = (
     Key("server", "max_connections", read.whole(1, 10_000), 64),
     Key("server", "login_timeout", read.positive_duration, 60.0),
     Key("state", "directory", read.path, REQUIRED),
+    Key("state", "ledger", read.postgres),
+    Key("state", "high_water", read.path),
     Key("data.NAME", "path", read.path, REQUIRED),
     Key("policy", "files", read.patterns, ()),
     Key("users", "file", read.path, REQUIRED),
@@ -297,7 +305,12 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
         users=folder / values["users.file"],
         threads=values["limits.threads"],
         memory=values["limits.memory"],
+<<<<<<< HEAD
         statement_timeout=values["limits.statement_timeout"],
+=======
+        ledger=values["state.ledger"],
+        high_water=path("state.high_water"),
+>>>>>>> 2da924e (wip2)
         audit_days=values["audit.keep_days"],
         log_format=values["log.format"],
         metrics_port=values["metrics.port"],

@@ -76,6 +76,13 @@ def address(value: object) -> tuple[str, int]:
     return found[1] or found[2], int(found[3])
 
 
+def postgres(value: object) -> str:
+    """Where a PostgreSQL database is; a mistake is not quoted, for there may be a password in it."""
+    if not isinstance(value, str) or not re.match(r"postgres(?:ql)?://", value) or "\0" in value:
+        raise Wrong('"postgresql://user@host/database"')
+    return value
+
+
 def patterns(value: object) -> tuple[str, ...]:
     """Paths or patterns of files."""
     if isinstance(value, str):  # from the environment

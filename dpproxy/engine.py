@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from dpproxy import administration, output, payment, relations
 from dpproxy import settings as session_settings
+from dpproxy.accounting.files import alone
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Cost, format_epsilon
 from dpproxy.analysis.scopes import Parameters
@@ -49,6 +50,8 @@ from udfs.privacy import Loss
 
 PLANS = 512
 """Plans kept for statements seen before."""
+START = "start.lock"
+"""The file in the state directory by which processes start one after the other."""
 LARGEST_KEPT = 16_000
 """Characters of a statement and its parameters at most, for its plan to be kept."""
 
@@ -106,7 +109,12 @@ class Engine:
     def start(cls, config: Config, progress: Callable[[str], None]) -> Self:
         """Import or open the data, verify the ledger, apply the policy files. Raises ``StartupError``."""
         config.state.mkdir(parents=True, exist_ok=True, mode=0o700)
-        ledger = Ledger.open(config.state)
+        with alone(config.state / START):  # of several processes the first makes what the others find
+            return cls._start(config, progress)
+
+    @classmethod
+    def _start(cls, config: Config, progress: Callable[[str], None]) -> Self:
+        ledger = Ledger.open(config.state, url=config.ledger, high_water=config.high_water)
         opened: list[Callable[[], None]] = [ledger.close]
         try:
             store = PolicyStore.open(config.state)

@@ -88,6 +88,8 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
         "server.max_connections": "7",
         "server.login_timeout": "2m",
         "state.directory": "s",
+        "state.ledger": "postgresql://ann:secret@db/ledger",
+        "state.high_water": "h",
         "data.NAME.path": "d",
         "policy.files": "a.sql",
         "users.file": "u",
@@ -107,6 +109,13 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
     assert (config.state, config.users, config.data) == (tmp_path / "s", tmp_path / "u", tmp_path / "d")
     assert (config.tls_certificate, config.tls_key) == (tmp_path / "c", tmp_path / "k")
     assert config.policy_files == (tmp_path / "a.sql",)
+    assert (config.ledger, config.high_water) == ("postgresql://ann:secret@db/ledger", tmp_path / "h")
+    assert "secret" not in repr(config)
+
+
+def test_what_is_no_url_is_not_quoted(write: Writer):
+    text = LEAST.replace("[data.main]", 'ledger = "mysql://ann:secret@db"\n[data.main]')
+    assert refused(write(text)) == '4:1: state.ledger: expected "postgresql://user@host/database"'
 
 
 def test_the_environment_wins_over_the_file(write: Writer):

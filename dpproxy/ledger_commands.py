@@ -1,0 +1,224 @@
+"""The commands of the ledger: verify, export, backup, mark. They read it beside proxies that serve from it."""
+
+import csv
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TextIO
+
+from dpproxy.accounting import backup, files
+from dpproxy.accounting.chain import Head, Mismatch, Seals
+from dpproxy.accounting.ledger import store_of, verified
+from dpproxy.accounting.mark import Mark
+from dpproxy.accounting.model import Account, Entry, Posting, format_epsilon
+from dpproxy.accounting.sqlite import SQLite
+from dpproxy.accounting.store import FAULTS, Store, told
+from dpproxy.accounting.verify import entries
+from dpproxy.arguments import CONFIG, Arguments, Command
+from dpproxy.config import Config, load_config
+from dpproxy.errors import StartupError
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A ledger that was begun, its key and its mark."""
+
+    store: Store
+    seals: Seals
+    mark: Mark | None
+
+
+@contextmanager
+def _ledger(config: Config) -> Iterator[_Place]:
+    """The ledger of a configuration; its faults are told in one line."""
+    store = store_of(config.state, config.ledger)
+    try:
+        if not (config.state / files.KEY).exists() or not store.exists:
+            raise StartupError(f"{config.state}: expected the state directory of a proxy that has run")
+        seals = files.read_key(config.state / files.KEY, None)
+        yield _Place(store, seals, None if config.high_water is None else Mark(config.high_water, seals))
+    except FAULTS as error:
+        raise StartupError(f"ledger {store.name} cannot be used: {told(error)}") from error
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"dpproxy: {text}\n")
+    sys.stdout.flush()
+
+
+def _verify(arguments: Arguments) -> int:
+    with _ledger(load_config(arguments.config)) as place:
+        if arguments.file is None:
+            head = verified(place.store, place.seals, place.mark)
+            _say(f"{place.store.name}: {head.sequence} entries, all verified; {_reach(place.mark)}")
+        else:
+            head = verified(SQLite(arguments.file), place.seals, None)
+            _say(f"{arguments.file}: {head.sequence} entries, all verified; {_behind(place, head)}")
+    return 0
+
+
+def _reach(mark: Mark | None) -> str:
+    if mark is None:
+        return "a rollback is not detected, for state.high_water is not configured"
+    return "nothing was rolled back"
+
+
+def _behind(place: _Place, head: Head) -> str:
+    now = verified(place.store, place.seals, None)
+    if now.ledger != head.ledger:
+        raise StartupError("that is another ledger")
+    if now.sequence == head.sequence:
+        return "all that the ledger holds"
+    return f"the ledger holds {now.sequence}: to restore this would forget what was spent since"
+
+
+def _export(arguments: Arguments) -> int:
+    write = {"csv": _write_csv, "json": _write_json}[arguments.format]
+    with _ledger(load_config(arguments.config)) as place:
+        head = verified(place.store, place.seals, place.mark)
+        with closing(place.store.connect(writing=False)) as connection:
+            found = (entry for entry, _ in entries(connection) if entry.sequence <= head.sequence)
+            if arguments.output is None:
+                write(found, sys.stdout)
+                sys.stdout.flush()
+                return 0
+            with arguments.output.open("w", encoding="utf-8", newline="") as file:
+                write(found, file)
+    _say(f"{arguments.output}: {head.sequence} entries, all verified")
+    return 0
+
+
+def _instant(microseconds: int) -> str:
+    return datetime.fromtimestamp(microseconds / 1e6, UTC).isoformat(timespec="microseconds")
+
+
+_FIELDS: dict[str, Callable[[Entry], object]] = {
+    "sequence": lambda entry: entry.sequence,
+    "at": lambda entry: _instant(entry.at),
+    "kind": lambda entry: entry.kind,
+    "who": lambda entry: entry.who,
+    "what": lambda entry: entry.label,
+    "mechanism": lambda entry: entry.mechanism,
+    "epsilon": lambda entry: format_epsilon(entry.nano),
+    "delta": lambda entry: entry.delta,
+    "rho": lambda entry: entry.rho,
+    "policy_version": lambda entry: entry.policy_version,
+    "data_version": lambda entry: entry.data_version,
+    "origin": lambda entry: entry.origin,
+    "note": lambda entry: entry.note,
+    "statement": lambda entry: entry.statement.hex(),
+    "release": lambda entry: entry.release.hex(),
+}
+"""What stands in an entry, hashes in hexadecimal; delta and rho are exact."""
+
+
+def _fields(entry: Entry) -> dict[str, object]:
+    return {name: read(entry) for name, read in _FIELDS.items()}
+
+
+def _debit(posting: Posting) -> dict[str, object]:
+    account = posting.account
+    return {
+        "account": account.kind.value,
+        "name": account.name,
+        "member": account.member,
+        "block": account.block,
+        "window": account.window,
+        "limit_epsilon": None if posting.limit is None else format_epsilon(posting.limit),
+        "debited_epsilon": format_epsilon(posting.nano),
+        "debited_delta": posting.delta,
+        "debited_rho": posting.rho,
+    }
+
+
+_DEBITED = tuple(_debit(Posting(Account.session(""), None, 0)))
+
+
+def _write_csv(found: Iterator[Entry], file: TextIO) -> None:
+    """One line for each account debited; an entry that debits none has one line."""
+    writer = csv.DictWriter(file, (*_FIELDS, *_DEBITED), lineterminator="\n")
+    writer.writeheader()
+    for entry in found:
+        for debit in [_debit(posting) for posting in entry.postings] or [{}]:
+            writer.writerow(_fields(entry) | debit)
+
+
+def _write_json(found: Iterator[Entry], file: TextIO) -> None:
+    """One list, an entry on each line."""
+    before = "[\n"
+    for entry in found:
+        file.write(before + json.dumps(_fields(entry) | {"debits": [_debit(p) for p in entry.postings]}))
+        before = ",\n"
+    file.write("[]\n" if before == "[\n" else "\n]\n")
+
+
+def _backup(arguments: Arguments) -> int:
+    config = load_config(arguments.config)
+    with _ledger(config) as place:
+        if not isinstance(place.store, SQLite):
+            raise StartupError(
+                "a ledger in PostgreSQL is backed up by its own tools: pg_dump --schema=dpproxy"
+            )
+        head = backup.write(place.store, place.seals, arguments.file)
+    _say(
+        f"{arguments.file}: {head.sequence} entries, all verified; it is read with {config.state / files.KEY}"
+    )
+    return 0
+
+
+def _mark(arguments: Arguments) -> int:
+    with _ledger(load_config(arguments.config)) as place:
+        if place.mark is None:
+            raise StartupError("state.high_water is not configured: there is no mark to make")
+        head = verified(place.store, place.seals, None)
+        was = _was(place.mark)
+        place.mark.make(head)
+    _say(f"{place.mark.path}: the high-water mark stands at entry {head.sequence}{was}")
+    return 0
+
+
+def _was(mark: Mark) -> str:
+    try:
+        return f"; it stood at {mark.read().sequence}"
+    except Mismatch as error:
+        return f"; {error}"
+
+
+COMMANDS = (
+    Command(
+        "ledger verify",
+        "check every entry of the ledger against its key, and that nothing was rolled back",
+        "dpproxy ledger verify --config dpproxy.toml",
+        (CONFIG, (("--file",), {"metavar": "BACKUP", "type": Path, "help": "check a backup of it instead"})),
+        _verify,
+    ),
+    Command(
+        "ledger export",
+        "print all entries of the ledger, once they are verified",
+        "dpproxy ledger export --format json --output ledger.json --config dpproxy.toml",
+        (
+            CONFIG,
+            (("--format",), {"choices": ("csv", "json"), "default": "csv", "help": "csv (default) or json"}),
+            (("--output",), {"metavar": "FILE", "type": Path, "help": "a file (default: stdout)"}),
+        ),
+        _export,
+    ),
+    Command(
+        "ledger backup",
+        "copy the ledger to a new file while proxies serve from it, and verify the copy",
+        "dpproxy ledger backup /backup/ledger-2026-11-21.sqlite --config dpproxy.toml",
+        ((("file",), {"metavar": "FILE", "type": Path, "help": "the file to make"}), CONFIG),
+        _backup,
+    ),
+    Command(
+        "ledger mark",
+        "make the high-water mark anew at what the ledger holds; spending beyond that is forgotten for good",
+        "dpproxy ledger mark --config dpproxy.toml",
+        (CONFIG,),
+        _mark,
+    ),
+)

@@ -1,0 +1,141 @@
+"""Several proxies on one state directory, and commands beside them."""
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from decimal import Decimal
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from dpproxy.accounting.ledger import Ledger
+from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.proxies import ROOT, Proxy, environment, spawned, write_home
+
+DDL = (
+    "CREATE TABLE t AS SELECT CAST(i % 7 AS INTEGER) AS p, CAST(i AS INTEGER) AS x FROM range(1000) AS r(i)",
+)
+POLICY = """
+ALTER TABLE t SET PRIVACY KEY (p) MAX ROWS 3;
+ALTER TABLE t SET PRIVACY CEILING EPSILON 10;
+ALTER TABLE t ALTER COLUMN x SET PRIVACY DOMAIN BETWEEN 0 AND 100000;
+CREATE PRIVACY BUDGET b LIMIT EPSILON 1 DEFAULT EPSILON 0.1;
+GRANT SELECT ON t TO analyst WITH PRIVACY BUDGET b;
+"""
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A configuration with a mark."""
+    file = write_home(tmp_path, DDL, POLICY)
+    more = 'high_water = "mark"\n'
+    if request.param == "postgres":
+        server: Server = request.getfixturevalue("postgres")
+        more += f'ledger = "{server.url(server.database())}"\n'
+    file.write_text(file.read_text().replace("[state]\n", f"[state]\n{more}"))
+    return file
+
+
+@pytest.fixture
+def two(file: Path) -> Iterator[tuple[Proxy, Proxy]]:
+    with spawned(file) as one, spawned(file) as other:
+        yield one, other
+
+
+def ask(proxy: Proxy, sql: str, user: str = "ann") -> list[tuple[object, ...]]:
+    with psycopg.connect(proxy.dsn(user), autocommit=True) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def command(file: Path, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "dpproxy", *words, "--config", str(file)],
+        cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_connections_to_both_race_for_ten_queries(two: tuple[Proxy, Proxy], file: Path):
+    with ExitStack() as stack, ThreadPoolExecutor(32) as pool:
+        open_ = [stack.enter_context(psycopg.connect(two[n % 2].dsn(), autocommit=True)) for n in range(32)]
+
+        def one(number: int) -> str:
+            try:
+                open_[number].execute(f"SELECT count(*) FROM t WHERE x < {number}")
+            except psycopg.Error as error:
+                return str(error.sqlstate)
+            return ""
+
+        told = Counter(pool.map(one, range(32)))
+    assert told == {"": 10, "PD001": 22}
+    for proxy in two:
+        assert ask(proxy, "SELECT spent, remaining FROM dp.budgets") == [(Decimal(1), Decimal(0))]
+    assert "10 entries, all verified; nothing was rolled back" in command(file, "ledger", "verify")
+
+
+def test_an_answer_of_one_is_free_at_the_other(two: tuple[Proxy, Proxy]):
+    first = ask(two[0], "SELECT sum(x) FROM t")
+    deadline_passed = ask(two[0], "SELECT count(*) FROM t")  # its charge takes the first answer along
+    assert ask(two[1], "SELECT sum(x) FROM t") == first
+    assert deadline_passed
+    assert ask(two[1], "SELECT spent FROM dp.budgets") == [(Decimal("0.2"),)]
+
+
+def test_a_policy_changed_at_one_is_in_force_at_the_other(two: tuple[Proxy, Proxy], file: Path):
+    ask(two[0], "SELECT count(*) FROM t")
+    with psycopg.connect(two[0].dsn("root"), autocommit=True) as boss:
+        boss.execute("REVOKE SELECT ON t FROM analyst")
+    with pytest.raises(psycopg.Error) as caught:
+        ask(two[1], "SELECT count(*) FROM t")
+    assert caught.value.sqlstate in {"42P01", "42501"}
+    assert "GRANT SELECT" not in command(file, "policy", "dump")
+
+
+def test_commands_work_beside_a_proxy(two: tuple[Proxy, Proxy], file: Path, tmp_path: Path):
+    ask(two[0], "SELECT count(*) FROM t")
+    assert "0.1" in command(file, "budget", "show")
+    assert "epsilon" in command(file, "explain", "SELECT count(*) FROM t")
+    assert "policy version 1" in command(file, "policy", "apply")
+    assert command(file, "ledger", "export").count("\n") > 3
+    if "postgresql" not in file.read_text():
+        assert "1 entries" in command(file, "ledger", "backup", str(tmp_path / "copy"))
+    for proxy in two:
+        assert ask(proxy, "SELECT sum(x) FROM t WHERE x < 10")
+
+
+def test_two_hosts_share_a_ledger(postgres: Server, tmp_path: Path):  # noqa: F811
+    """Each has a state directory of its own; the second one was given the key."""
+    url = postgres.url(postgres.database())
+    files = []
+    for name in ("one", "two"):
+        file = write_home(tmp_path / name, DDL, POLICY)
+        file.write_text(
+            file.read_text().replace("[state]\n", f'[state]\nledger = "{url}"\nhigh_water = "mark"\n')
+        )
+        files.append(file)
+    with spawned(files[0]) as one:
+        other_state = tmp_path / "two" / "state"
+        done = subprocess.run(
+            [sys.executable, "-m", "dpproxy", "serve", "--config", str(files[1])],
+            cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert "has lost its key" in done.stderr
+        for key in ("ledger.key", "truncation.key"):
+            (other_state / key).write_bytes((tmp_path / "one" / "state" / key).read_bytes())
+        ask(one, "SELECT count(*) FROM t WHERE x < 1")
+        command(files[1], "ledger", "mark")
+        with spawned(files[1]) as other:
+            for number in range(2, 11):
+                ask((one, other)[number % 2], f"SELECT count(*) FROM t WHERE x < {number}")
+            for proxy in (one, other):
+                with pytest.raises(psycopg.Error) as caught:
+                    ask(proxy, "SELECT count(*) FROM t WHERE x < 99")
+                assert caught.value.sqlstate == "PD001"
+    with Ledger.open(tmp_path / "one" / "state", url=url, high_water=tmp_path / "one" / "mark") as ledger:
+        assert ledger.verify() == 10
