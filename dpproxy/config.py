@@ -56,13 +56,10 @@ class Config:
     users: Path
     threads: int | None
     memory: str | None
-<<<<<<< HEAD
     statement_timeout: float = 300.0
-=======
     ledger: str | None = field(default=None, repr=False)
     """Of the PostgreSQL database that holds the ledger; None: a SQLite file in `state`."""
     high_water: Path | None = None
->>>>>>> 2da924e (wip2)
     audit_days: int | None = None
     """Days that entries of the audit log are kept; None keeps all."""
     log_format: str = "text"
@@ -305,12 +302,9 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
         users=folder / values["users.file"],
         threads=values["limits.threads"],
         memory=values["limits.memory"],
-<<<<<<< HEAD
         statement_timeout=values["limits.statement_timeout"],
-=======
         ledger=values["state.ledger"],
         high_water=path("state.high_water"),
->>>>>>> 2da924e (wip2)
         audit_days=values["audit.keep_days"],
         log_format=values["log.format"],
         metrics_port=values["metrics.port"],
