@@ -25,7 +25,8 @@ from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore
 from dpproxy.server import Server
 from dpproxy.session import Engine
-from dpproxy.settings import DEFAULTS, decimal
+from dpproxy.setting_checks import decimal
+from dpproxy.settings import DEFAULTS
 from dpproxy.users import UsersFile, add_user, mock_key, read_users
 
 if TYPE_CHECKING:

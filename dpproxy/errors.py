@@ -225,8 +225,8 @@ class TooComplex(Refusal):
     sqlstate = "54001"
 
 
-class PortalFinished(Refusal):
-    """A portal without rows that has run already."""
+class PortalState(Refusal):
+    """A portal that cannot be read so: it has run already and has no rows, or only goes forward."""
 
     sqlstate = "55000"
 

@@ -1,6 +1,6 @@
 """Statements and portals of one session: the simple and the extended query protocol."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NoReturn, assert_never
@@ -9,7 +9,7 @@ from dpproxy.errors import (
     DuplicatePortal,
     DuplicatePreparedStatement,
     FailedTransaction,
-    PortalFinished,
+    PortalState,
     ProtocolViolation,
     Refusal,
     SyntaxRefused,
@@ -18,12 +18,23 @@ from dpproxy.errors import (
     Unsupported,
 )
 from dpproxy.plan import Answer, Caller, Notice, Prepared
-from dpproxy.session_state import Command, EngineShow, Portal, State, Statement
+from dpproxy.session_state import (
+    Around,
+    Command,
+    CopyOut,
+    EngineShow,
+    Late,
+    Portal,
+    State,
+    Statement,
+    Wrapped,
+)
 from dpproxy.session_statements import recognise
 from dpproxy.session_work import Engine, Steps, work
 from dpproxy.statements import Source, split
 from dpproxy.transaction import Status, Transaction
 from dpproxy.wire import messages as m
+from dpproxy.wire.copying import copied
 from dpproxy.wire.rows import encode_rows, expand_formats, row_description
 from dpproxy.wire.values import decode
 
@@ -46,8 +57,7 @@ class Queries:
 
     def fail(self) -> None:
         """A statement was refused: its transaction fails, or is rolled back."""
-        self.state.transaction.fail()
-        self.state.portals.clear()
+        self.state.fail()
 
     def finish(self) -> None:
         """A message, or an extended sequence, has ended: so does a transaction that no BEGIN opened."""
@@ -55,17 +65,33 @@ class Queries:
             self.state.commit()
         self.state.transaction.several = False
 
-    def _prepare(self, source: Source, types: Sequence[int], transaction: Transaction) -> Statement:
+    def _prepare(self, source: Source, types: Sequence[int], state: State) -> Statement:
         """Read one statement; called off the event loop."""
-        action: Command | EngineShow | Prepared | None = recognise(source)
+        self.offset = source.offset
+        action = recognise(source)
         source = replace(source, words=())  # read by now, and far larger than the text
-        if action is not None:
-            return Statement(source, action)
-        if transaction.status is Status.FAILED:
+        match action:
+            case Around(inner, wrap, declared):
+                return self._wrap(source, wrap, self._prepare(inner, declared or types, state))
+            case Late(read):
+                return Statement(source, read(state))
+            case None:
+                pass
+            case _:
+                return Statement(source, action)
+        if state.transaction.status is Status.FAILED:
             _refuse_failed()
-        settings = {**transaction.now, **source.hint}
+        settings = {**state.transaction.now, **source.hint}
         prepared = self._engine.prepare(self._caller, source.text, types, settings)
         return Statement(source, prepared, prepared.parameters)
+
+    def _wrap(
+        self, source: Source, wrap: Callable[[Statement], Command | Wrapped], inner: Statement
+    ) -> Statement:
+        if not isinstance(inner.action, Prepared) or inner.columns is None:
+            raise SyntaxRefused("expected a query that returns rows", hint="write SELECT ...", position=0)
+        action = wrap(inner)
+        return Statement(source, action, inner.parameters if isinstance(action, Wrapped) else ())
 
     def _perform(self, statement: Statement, values: Sequence[object] = ()) -> Steps[Answer]:
         _check_usable(statement, self.state.transaction)
@@ -77,9 +103,14 @@ class Queries:
             case EngineShow(name, columns):
                 text = yield from work(partial(self._engine.show, self._caller, name, settings))
                 return Answer("SHOW", columns, ((text,),))
+            case Wrapped(inner, finish, check):
+                check(self.state)
+                own = statement.action.values
+                answer = yield from self._perform(inner, values if own is None else own)
+                return finish(self.state, answer)
             case Prepared() as prepared:
                 call = partial(self._engine.run, self._caller, prepared, values, settings)
-                return (yield from work(call, charged=prepared.charged))
+                return (yield from work(call, charged=prepared.charged, deadline=prepared.deadline))
             case None:
                 return Answer("")
         assert_never(statement.action)
@@ -98,7 +129,7 @@ class Queries:
             answer = yield from self._perform(statement)
             if answer.columns is not None:
                 yield row_description(answer.columns, ())
-                yield from _rows(answer, (), answer.rows)
+            yield from _rows(answer, (), answer.rows)
             yield from _notices(answer.notices)
             yield m.CommandComplete(answer.tag)
 
@@ -113,8 +144,7 @@ class Queries:
         trial.transaction.several = len(sources) > 1
         planned: list[Statement] = []
         for source in sources:
-            self.offset = source.offset
-            planned.append(self._prepare(source, (), trial.transaction))
+            planned.append(self._prepare(source, (), trial))
             if sum(statement.charged for statement in planned) > 1:
                 raise Unsupported(
                     "more than one statement over protected tables in one message",
@@ -149,8 +179,7 @@ class Queries:
             )
         if not sources:
             return Statement(None, None)
-        self.offset = sources[0].offset
-        statement = self._prepare(sources[0], message.types, self.state.transaction)
+        statement = self._prepare(sources[0], message.types, self.state)
         _check_usable(statement, self.state.transaction)
         return statement
 
@@ -199,7 +228,7 @@ class Queries:
             portal.answer = yield from self._perform(portal.statement, portal.values)
             yield from _notices(portal.answer.notices)
         elif portal.answer.columns is None:
-            raise PortalFinished(f'portal "{message.portal}" cannot be run again')
+            raise PortalState(f'portal "{message.portal}" cannot be run again')
         answer = portal.answer
         part = portal.part(message.limit)
         yield from _rows(answer, portal.formats, part)
@@ -242,14 +271,28 @@ def _passes(statement: Statement, trial: State) -> bool:
     """Try a session statement on a copy of the state; False where it would be refused."""
     try:
         _check_usable(statement, trial.transaction)
-        if isinstance(statement.action, Command):
-            statement.action.run(trial)
+        match statement.action:
+            case Command(run):
+                run(trial)
+            case Wrapped(inner, finish, check):
+                check(trial)
+                finish(trial, Answer("", inner.columns))
+            case _:
+                pass
     except Refusal:
         return False
     return True
 
 
 def _rows(answer: Answer, formats: Sequence[int], rows: Sequence[tuple[object, ...]]) -> Steps[None]:
+    """The rows of an answer, or what COPY sends in their place."""
+    if isinstance(answer, CopyOut):
+        columns = answer.copied.columns or ()
+        yield m.CopyOutResponse(answer.layout.code, len(columns))
+        for framed in copied(answer.layout, columns, answer.copied.rows):
+            yield m.Copied(framed)
+        yield m.CopyOutDone()
+        return
     for start in range(0, len(rows), ROWS_AT_ONCE):
         yield m.Rows(encode_rows(answer.columns or (), formats, rows[start : start + ROWS_AT_ONCE]))
 

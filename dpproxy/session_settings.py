@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from dpproxy.errors import NoTransaction, Unsupported
+from dpproxy.errors import NoTransaction, UndefinedObject, Unsupported
 from dpproxy.pgtypes import TEXT, Column
 from dpproxy.plan import Answer, Notice
 from dpproxy.session_state import Command, EngineShow, State
@@ -84,8 +84,14 @@ def read_show(words: Words) -> Command | EngineShow | None:
     columns = (Column(setting.name, TEXT),)
     if setting.from_engine:
         return EngineShow(setting.name, columns)
-    key = setting.name.lower()
-    return Command(lambda state: Answer("SHOW", columns, ((state.transaction.now[key],),)), columns)
+    return Command(partial(_show, setting.name, columns), columns)
+
+
+def _show(name: str, columns: tuple[Column, ...], state: State) -> Answer:
+    key = name.lower()
+    if key not in state.transaction.now:
+        raise UndefinedObject(f'unrecognized configuration parameter "{name}"', hint="SHOW ALL lists them")
+    return Answer("SHOW", columns, ((state.transaction.now[key],),))
 
 
 def _read_shown(words: Words) -> str:

@@ -9,6 +9,7 @@ from dpproxy.pgtypes import Column, SqlType
 from dpproxy.plan import Answer, Prepared, Settings
 from dpproxy.statements import Source
 from dpproxy.transaction import Transaction
+from dpproxy.wire.copying import Layout
 
 MOST_STATEMENTS: Final = 1000
 """Prepared statements that a session may hold."""
@@ -38,11 +39,48 @@ class EngineShow:
 
 
 @dataclass(frozen=True, slots=True)
+class Wrapped:
+    """A statement that runs another one and does something with its answer: DECLARE, COPY, EXECUTE."""
+
+    inner: "Statement"
+    finish: Callable[["State", Answer], Answer]
+    check: Callable[["State"], None] = lambda _: None
+    """Raises where it may not run now; before anything is run."""
+    values: tuple[object, ...] | None = field(default=None, repr=False)
+    """Those of the inner statement, None where they are the statement's own."""
+    columns: tuple[Column, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """A statement read up to the one inside it; ``types`` are the parameter OIDs that it declares."""
+
+    inner: Source
+    wrap: Callable[["Statement"], Command | Wrapped]
+    types: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A statement that says what it is once it sees the session: FETCH, EXECUTE."""
+
+    read: Callable[["State"], Command | Wrapped]
+
+
+@dataclass(frozen=True, slots=True)
+class CopyOut(Answer):
+    """What COPY sends in place of rows."""
+
+    layout: Layout = field(default_factory=Layout)
+    copied: Answer = field(default_factory=lambda: Answer(""))
+
+
+@dataclass(frozen=True, slots=True)
 class Statement:
     """A statement that may run many times; ``source`` and ``action`` are None for the empty one."""
 
     source: Source | None
-    action: Command | EngineShow | Prepared | None
+    action: Command | EngineShow | Wrapped | Prepared | None
     parameters: tuple[SqlType, ...] = ()
 
     @property
@@ -58,6 +96,8 @@ class Statement:
     @property
     def charged(self) -> bool:
         """True where running it may debit the ledger."""
+        if isinstance(self.action, Wrapped):
+            return self.action.inner.charged
         return isinstance(self.action, Prepared) and self.action.charged
 
     @property
@@ -82,6 +122,12 @@ class Portal:
     """Rows handed out so far."""
     size: int = 0
     """Bytes of its parameters, as they were sent."""
+    scrolls: bool = False
+    """Whether it may be read backwards."""
+    outlives: bool = False
+    """True for WITH HOLD: it stays when its transaction commits."""
+    committed: bool = False
+    """True once that has happened: a later transaction does not undo it."""
 
     def part(self, limit: int) -> Sequence[tuple[object, ...]]:
         """The next rows of a computed answer, at most ``limit``, all of them for 0."""
@@ -130,18 +176,28 @@ class State:
             self,
             transaction=self.transaction.copy(),
             statements=dict(self.statements),
-            portals=dict(self.portals),
+            portals={name: replace(portal) for name, portal in self.portals.items()},
         )
 
     def commit(self) -> None:
         """End the transaction; portals end with it."""
         self.transaction.commit()
-        self.portals.clear()
+        self._keep(lambda portal: portal.outlives)
 
     def rollback(self) -> None:
         """Undo the transaction's settings; portals end with it."""
         self.transaction.rollback()
-        self.portals.clear()
+        self._keep(lambda portal: portal.committed)
+
+    def fail(self) -> None:
+        """A statement was refused: its transaction fails, or is rolled back; portals end with it."""
+        self.transaction.fail()
+        self._keep(lambda portal: portal.committed)
+
+    def _keep(self, stays: Callable[[Portal], bool]) -> None:
+        self.portals = {name: portal for name, portal in self.portals.items() if stays(portal)}
+        for portal in self.portals.values():
+            portal.committed = True
 
 
 def _refuse_more(limit: str, verb: str) -> NoReturn:

@@ -5,17 +5,21 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from dpproxy.errors import ActiveTransaction, NoTransaction, UnknownStatement, Unsupported
+from dpproxy.errors import ActiveTransaction, NoTransaction, Unsupported
 from dpproxy.plan import Answer, Notice
+from dpproxy.session_copy import read_copy
+from dpproxy.session_cursors import read_close, read_declare, read_fetch
+from dpproxy.session_prepared import read_deallocate, read_execute, read_prepare
 from dpproxy.session_settings import read_modes, read_reset, read_set, read_show
-from dpproxy.session_state import Command, EngineShow, State
+from dpproxy.session_state import Around, Command, EngineShow, Late, State
 from dpproxy.statements import Source, Words
 from dpproxy.transaction import Status
 
-Read = Callable[[Words], Command | EngineShow | None]
+Action = Command | EngineShow | Around | Late
+Read = Callable[[Words], Action | None]
 
 
-def recognise(source: Source) -> Command | EngineShow | None:
+def recognise(source: Source) -> Action | None:
     """The session's own statement that ``source`` is; None for the engine's.
 
     Errors: ``SyntaxRefused``, ``Unsupported``, ``UndefinedObject``.
@@ -170,39 +174,6 @@ def _discard_all(state: State) -> Answer:
     return Answer("DISCARD ALL")
 
 
-def _read_deallocate(words: Words) -> Command:
-    words.take("prepare")
-    if words.take("all"):
-        words.end()
-        return Command(_deallocate_all)
-    name = words.name()
-    words.end()
-    return Command(partial(_deallocate, name))
-
-
-def _deallocate(name: str, state: State) -> Answer:
-    if state.statements.pop(name, None) is None:
-        raise UnknownStatement(f'prepared statement "{name}" does not exist')
-    return Answer("DEALLOCATE")
-
-
-def _deallocate_all(state: State) -> Answer:
-    state.statements.clear()
-    return Answer("DEALLOCATE ALL")
-
-
-def _read_close(words: Words) -> Command | None:
-    if not words.take("all"):
-        return None
-    words.end()
-    return Command(_close_all)
-
-
-def _close_all(state: State) -> Answer:
-    state.portals.clear()
-    return Answer("CLOSE CURSOR ALL")
-
-
 def _read_unlisten(words: Words) -> Command:
     if not words.take("*"):
         words.name()
@@ -214,12 +185,33 @@ def _always(tag: str) -> Callable[[State], Answer]:
     return lambda _state: Answer(tag)
 
 
-def _refuse_prepare(_words: Words) -> Command:
-    raise Unsupported(
-        "PREPARE and EXECUTE as statements",
-        hint="use your driver's prepared statements, or send the statement itself",
-        position=0,
-    )
+def _read_listen(words: Words) -> Command:
+    words.name()
+    words.end()
+    return Command(_always("LISTEN"))
+
+
+def _read_notify(words: Words) -> Command:
+    words.name()
+    if words.take(","):
+        words.value()
+    words.end()
+    return Command(_always("NOTIFY"))
+
+
+def _read_lock(words: Words) -> Command:
+    """Nothing here changes under a reader, so a lock is given at once; it holds nobody else up."""
+    words.take("table")
+    words.rest()
+
+    def run(state: State) -> Answer:
+        if state.transaction.status is Status.IDLE and not state.transaction.several:
+            raise NoTransaction(
+                "LOCK TABLE can only be used in transaction blocks", hint="start one with BEGIN"
+            )
+        return Answer("LOCK TABLE")
+
+    return Command(run)
 
 
 STATEMENTS: Final = MappingProxyType[str, Read]({
@@ -235,9 +227,16 @@ STATEMENTS: Final = MappingProxyType[str, Read]({
     "show": read_show,
     "reset": read_reset,
     "discard": _read_discard,
-    "deallocate": _read_deallocate,
-    "close": _read_close,
+    "prepare": read_prepare,
+    "execute": read_execute,
+    "deallocate": read_deallocate,
+    "declare": read_declare,
+    "fetch": read_fetch,
+    "move": partial(read_fetch, shows=False),
+    "close": read_close,
+    "copy": read_copy,
+    "listen": _read_listen,
     "unlisten": _read_unlisten,
-    "prepare": _refuse_prepare,
-    "execute": _refuse_prepare,
+    "notify": _read_notify,
+    "lock": _read_lock,
 })  # fmt: skip

@@ -37,16 +37,17 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A call that may take long; the outcome of a charged one leaves on the padding grid."""
+    """A call that may take long; the outcome of a charged one leaves on the grid of its deadline, in seconds."""
 
     call: Callable[[], object]
     charged: bool = False
+    deadline: float = 0.0
 
 
 Steps = Generator[Backend | Work, object, T]
 """What to send and what to do, in order; ends with a value of the type given."""
 
 
-def work(call: Callable[[], T], *, charged: bool = False) -> Steps[T]:
+def work(call: Callable[[], T], *, charged: bool = False, deadline: float = 0.0) -> Steps[T]:
     """Have ``call`` done and return what it returned."""
-    return cast("T", (yield Work(call, charged)))
+    return cast("T", (yield Work(call, charged, deadline)))

@@ -6,25 +6,18 @@ in the form that SHOW prints.
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, cast
 
+from dpproxy import setting_checks as checks
 from dpproxy.errors import FixedSetting, InvalidParameter, UndefinedObject
 from dpproxy.plan import Settings
-from udfs.prior_notation import parse as parse_prior
-from udfs.privacy import InvalidMechanism
-
-Check = Callable[[str], str]
-"""Text as given to text as kept; raises ValueError with what would be accepted."""
+from dpproxy.setting_checks import Check, decimal
 
 Wanted = Literal["auto", "staircase", "laplace", "gaussian"]
 """The values of dp.mechanism."""
-
-LEAST_EPSILON = Fraction(1, 1000)
-MOST_EPSILON = Fraction(10**6)
-_DECIMAL = re.compile(r"(\d{1,30}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,2})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,163 +36,40 @@ class Setting:
     """A new value must not exceed the old one, and a rollback does not bring the old one back."""
 
 
-def decimal(text: str) -> Fraction:
-    """The exact value of a decimal literal without a sign.
-
-    Errors: ValueError.
-
-    >>> decimal("0.05")
-    Fraction(1, 20)
-    """
-    if not _DECIMAL.fullmatch(text.strip()):
-        raise ValueError("a decimal number such as 0.1")
-    return Fraction(text.strip())
-
-
-def _epsilon(text: str) -> str:
-    allowed = f"a decimal number from 0.001 to {MOST_EPSILON}"
-    if not _DECIMAL.fullmatch(text.strip()) or not LEAST_EPSILON <= decimal(text) <= MOST_EPSILON:
-        raise ValueError(allowed)
-    return text.strip()
-
-
-def _probability(text: str) -> str:
-    if not _DECIMAL.fullmatch(text.strip()) or not 0 < decimal(text) < 1:
-        raise ValueError("a decimal number between 0 and 1, such as 0.95")
-    return text.strip()
-
-
-def _delta(text: str) -> str:
-    if not _DECIMAL.fullmatch(text.strip()) or not 0 <= decimal(text) < 1:
-        raise ValueError("a decimal number from 0 to below 1, such as 1e-8")
-    return text.strip()
-
-
-def _one_of(*allowed: str) -> Check:
-    def check(text: str) -> str:
-        if text.strip().lower() not in allowed:
-            raise ValueError(" or ".join(f"'{word}'" for word in allowed))
-        return text.strip().lower()
-
-    return check
-
-
-_WORDS = {
-    "on": "on",
-    "true": "on",
-    "yes": "on",
-    "1": "on",
-    "off": "off",
-    "false": "off",
-    "no": "off",
-    "0": "off",
-}
-
-
-def _switch(text: str) -> str:
-    try:
-        return _WORDS[text.strip().lower()]
-    except KeyError:
-        raise ValueError("'on' or 'off'") from None
-
-
-def _only(value: str) -> Check:
-    """A switch that has one position; ``value`` is on or off."""
-
-    def check(text: str) -> str:
-        if _switch(text) != value:
-            raise ValueError(f"'{value}'")
-        return value
-
-    return check
-
-
-def _integer(low: int, high: int) -> Check:
-    def check(text: str) -> str:
-        if not re.fullmatch(r"[+-]?\d{1,10}", text.strip(), re.ASCII) or not low <= int(text) <= high:
-            raise ValueError(f"an integer from {low} to {high}")
-        return str(int(text))
-
-    return check
-
-
-def _matching(pattern: str, allowed: str) -> Check:
-    def check(text: str) -> str:
-        if not re.fullmatch(pattern, text.strip(), re.ASCII):
-            raise ValueError(allowed)
-        return text.strip()
-
-    return check
-
-
-def _prior(text: str) -> str:
-    try:
-        parse_prior(text)
-    except InvalidMechanism:
-        raise ValueError("a prior such as 'normal(44, 6)'") from None
-    return text.strip()
-
-
-def _text(text: str) -> str:
-    """Printable ASCII at most, as PostgreSQL keeps application_name."""
-    return "".join(c if " " <= c <= "~" else "?" for c in text)[:63]
-
-
-def _encoding(text: str) -> str:
-    word = text.strip().upper().replace("-", "").replace("_", "")
-    if word in {"UTF8", "UNICODE"}:
-        return "UTF8"
-    if word == "SQLASCII":  # what libpq asks for in the C locale: no conversion
-        return "SQL_ASCII"
-    raise ValueError("'UTF8'")
-
-
-def _date_style(text: str) -> str:
-    order = "MDY"
-    orders = {"MDY": "MDY", "US": "MDY", "DMY": "DMY", "EUROPEAN": "DMY", "YMD": "YMD"}
-    for word in text.upper().replace(" ", "").split(","):
-        if word != "ISO" and word not in orders:
-            raise ValueError("'ISO', alone or with MDY, DMY or YMD")
-        order = orders.get(word, order)
-    return f"ISO, {order}"
-
-
-def _budget(text: str) -> str:
-    if not 0 < len(text.strip()) <= 63:
-        raise ValueError("the name of a budget")
-    return text.strip()
-
-
-_DURATION = _matching(r"\d{1,10}\s*(us|ms|s|min|h|d)?", "a duration such as '5s', or 0")
-_ZONE = _matching(r"[A-Za-z][A-Za-z0-9_+\-/]{0,62}|[+-]?\d{1,2}(:\d\d){0,2}", "the name of a time zone")
-_ANY = _matching(r"[^\0]{0,1000}", "at most 1000 characters")
-_ISOLATION = _one_of("serializable", "repeatable read", "read committed", "read uncommitted")
-
 _PRIVACY = (
-    Setting("dp.budget", "", _budget, "The budget to pay from, where several fit."),
-    Setting("dp.epsilon", "", _epsilon, "The total loss of one statement, in nats."),
+    Setting("dp.budget", "", checks.budget, "The budget to pay from, where several fit."),
+    Setting("dp.epsilon", "", checks.epsilon, "The total loss of one statement, in nats."),
     Setting(
-        "dp.delta", "", _delta, "The delta of one statement: for discovered keys, and for Gaussian noise."
+        "dp.delta",
+        "",
+        checks.delta,
+        "The delta of one statement: for discovered keys, and for Gaussian noise.",
     ),
     Setting(
-        "dp.confidence", "0.95", _probability, "Probability that an error stays within its stated half-width."
+        "dp.confidence",
+        "0.95",
+        checks.probability,
+        "Probability that an error stays within its stated half-width.",
     ),
     Setting(
         "dp.mechanism",
         "auto",
-        _one_of("auto", "staircase", "laplace", "gaussian"),
+        checks.one_of("auto", "staircase", "laplace", "gaussian"),
         "The mechanism that draws the noise; auto is the one of least predicted error.",
     ),
     Setting(
-        "dp.intervals", "off", _one_of("off", "columns"), "Adds a column of interval bounds per measure."
+        "dp.intervals",
+        "off",
+        checks.one_of("off", "columns"),
+        "Adds a column of interval bounds per measure.",
     ),
-    Setting("dp.notices", "on", _switch, "Tells cost and remaining budget after each answer."),
-    Setting("dp.clamp", "on", _switch, "Keeps released counts from going below zero."),
-    Setting("dp.prior", "", _prior, "The prior of dp.with_prior(x) where none is written."),
+    Setting("dp.notices", "on", checks.switch, "Tells cost and remaining budget after each answer."),
+    Setting("dp.clamp", "on", checks.switch, "Keeps released counts from going below zero."),
+    Setting("dp.prior", "", checks.prior, "The prior of dp.with_prior(x) where none is written."),
     Setting(
         "dp.session_epsilon",
         "",
-        _epsilon,
+        checks.epsilon,
         "Most this session may lose in all; lowers only.",
         lowers_only=True,
     ),
@@ -208,16 +78,18 @@ _PRIVACY = (
 )
 
 _REPORTED = (
-    Setting("application_name", "", _text, "The client's own name.", reported=True),
-    Setting("client_encoding", "UTF8", _encoding, "Text is always UTF-8.", reported=True),
-    Setting("DateStyle", "ISO, MDY", _date_style, "Dates are always written as ISO 8601.", reported=True),
-    Setting("default_transaction_read_only", "off", _switch, "Read-only by default.", reported=True),
+    Setting("application_name", "", checks.text, "The client's own name.", reported=True),
+    Setting("client_encoding", "UTF8", checks.encoding, "Text is always UTF-8.", reported=True),
+    Setting(
+        "DateStyle", "ISO, MDY", checks.date_style, "Dates are always written as ISO 8601.", reported=True
+    ),
+    Setting("default_transaction_read_only", "off", checks.switch, "Read-only by default.", reported=True),
     Setting("in_hot_standby", "off", None, "Whether this is a standby.", reported=True),
     Setting("integer_datetimes", "on", None, "Binary timestamps are integers.", reported=True),
     Setting(
         "IntervalStyle",
         "postgres",
-        _one_of("postgres", "postgres_verbose", "sql_standard", "iso_8601"),
+        checks.one_of("postgres", "postgres_verbose", "sql_standard", "iso_8601"),
         "How intervals would be written.",
         reported=True,
     ),
@@ -230,55 +102,64 @@ _REPORTED = (
     Setting(
         "standard_conforming_strings",
         "on",
-        _only("on"),
+        checks.only("on"),
         "Backslashes in plain strings are themselves.",
         reported=True,
     ),
-    Setting("TimeZone", "UTC", _ZONE, "Kept for clients; timestamps leave in UTC.", reported=True),
+    Setting("TimeZone", "UTC", checks.ZONE, "Kept for clients; timestamps leave in UTC.", reported=True),
 )
 
 _KEPT = (
-    Setting("backslash_quote", "safe_encoding", _ANY, "Kept for clients."),
-    Setting("bytea_output", "hex", _one_of("hex"), "Bytes are written in hexadecimal."),
+    Setting("backslash_quote", "safe_encoding", checks.ANY, "Kept for clients."),
+    Setting("bytea_output", "hex", checks.one_of("hex"), "Bytes are written in hexadecimal."),
     Setting(
         "client_min_messages",
         "notice",
-        _one_of("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"),
+        checks.one_of("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"),
         "Kept for clients; dp.notices switches notices off.",
     ),
-    Setting("default_transaction_deferrable", "off", _switch, "Kept for clients."),
-    Setting("default_transaction_isolation", "read committed", _ISOLATION, "Kept for clients."),
-    Setting("escape_string_warning", "on", _switch, "Kept for clients."),
+    Setting("default_transaction_deferrable", "off", checks.switch, "Kept for clients."),
+    Setting("default_transaction_isolation", "read committed", checks.ISOLATION, "Kept for clients."),
+    Setting("escape_string_warning", "on", checks.switch, "Kept for clients."),
     Setting(
-        "extra_float_digits", "1", _integer(-15, 3), "Floats are always written in the shortest exact form."
+        "extra_float_digits",
+        "1",
+        checks.integer(-15, 3),
+        "Floats are always written in the shortest exact form.",
     ),
-    Setting("idle_in_transaction_session_timeout", "0", _DURATION, "Kept for clients."),
-    Setting("idle_session_timeout", "0", _DURATION, "Kept for clients."),
-    Setting("jit", "off", _switch, "Kept for clients."),
+    Setting("idle_in_transaction_session_timeout", "0", checks.DURATION, "Kept for clients."),
+    Setting("idle_session_timeout", "0", checks.DURATION, "Kept for clients."),
+    Setting("jit", "off", checks.switch, "Kept for clients."),
     Setting("lc_collate", "C", None, "Text is ordered by bytes."),
     Setting("lc_ctype", "C.UTF-8", None, "Character classes."),
-    Setting("lc_messages", "C", _ANY, "Messages are English."),
-    Setting("lc_monetary", "C", _ANY, "Kept for clients."),
-    Setting("lc_numeric", "C", _ANY, "Kept for clients."),
-    Setting("lc_time", "C", _ANY, "Kept for clients."),
-    Setting("lock_timeout", "0", _DURATION, "Kept for clients."),
+    Setting("lc_messages", "C", checks.ANY, "Messages are English."),
+    Setting("lc_monetary", "C", checks.ANY, "Kept for clients."),
+    Setting("lc_numeric", "C", checks.ANY, "Kept for clients."),
+    Setting("lc_time", "C", checks.ANY, "Kept for clients."),
+    Setting("lock_timeout", "0", checks.DURATION, "Kept for clients."),
     Setting("max_identifier_length", "63", None, "Longest name."),
     Setting("max_index_keys", "32", None, "Kept for clients."),
-    Setting("plan_cache_mode", "auto", _ANY, "Kept for clients."),
-    Setting("row_security", "on", _switch, "Kept for clients."),
-    Setting("search_path", '"$user", public', _ANY, "Kept for clients; tables are in public."),
+    Setting("plan_cache_mode", "auto", checks.ANY, "Kept for clients."),
+    Setting("row_security", "on", checks.switch, "Kept for clients."),
+    Setting("search_path", '"$user", public', checks.ANY, "Kept for clients; tables are in public."),
     Setting("server_version_num", "150000", None, "server_version as a number."),
-    Setting("statement_timeout", "0", _DURATION, "Kept for clients; the server's own limits hold."),
-    Setting("synchronous_commit", "on", _ANY, "Kept for clients; the ledger is always synchronous."),
-    Setting("transaction_deferrable", "off", _switch, "Of the current transaction."),
-    Setting("transaction_isolation", "read committed", _ISOLATION, "Of the current transaction."),
-    Setting("transaction_read_only", "off", _switch, "Of the current transaction."),
-    Setting("work_mem", "4MB", _ANY, "Kept for clients."),
+    Setting("statement_timeout", "0", checks.DURATION, "Kept for clients; the server's own limits hold."),
+    Setting("synchronous_commit", "on", checks.ANY, "Kept for clients; the ledger is always synchronous."),
+    Setting("transaction_deferrable", "off", checks.switch, "Of the current transaction."),
+    Setting("transaction_isolation", "read committed", checks.ISOLATION, "Of the current transaction."),
+    Setting("transaction_read_only", "off", checks.switch, "Of the current transaction."),
+    Setting("work_mem", "4MB", checks.ANY, "Kept for clients."),
 )
 
 SETTINGS: dict[str, Setting] = {s.name.lower(): s for s in _PRIVACY + _REPORTED + _KEPT}
 DEFAULTS: Settings = {key: s.default for key, s in SETTINGS.items()}
 REPORTED: tuple[str, ...] = tuple(key for key, s in SETTINGS.items() if s.reported)
+
+
+_OF_OTHERS = re.compile(r"(?!dp\.)[a-z_][a-z0-9_]{0,62}\.[a-z_][a-z0-9_]{0,62}").fullmatch
+"""Names of settings that a client makes up for itself, with a namespace of its own."""
+MOST_OF_OTHERS = 100
+"""How many of them a session may hold."""
 
 
 def find(name: str, position: int | None = None) -> Setting:
@@ -289,6 +170,8 @@ def find(name: str, position: int | None = None) -> Setting:
     try:
         return SETTINGS[name.lower()]
     except KeyError:
+        if _OF_OTHERS(name.lower()):
+            return Setting(name.lower(), "", checks.ANY, "Kept for clients.")
         near = difflib.get_close_matches(name.lower(), SETTINGS, n=3)
         hint = (
             f"did you mean {' or '.join(SETTINGS[key].name for key in near)}?"

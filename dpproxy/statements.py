@@ -1,7 +1,7 @@
 """The statements of a message, cut at semicolons: one in a string, dollar quote or comment cuts nothing."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, NoReturn
 
 from sqlglot.dialects.postgres import Postgres
@@ -237,6 +237,76 @@ class Words:
                 position=word.start,
             )
         return number
+
+    @property
+    def hint(self) -> dict[str, str]:
+        """The settings of the statement's own hint."""
+        return self._source.hint
+
+    def qualified(self) -> str:
+        """Take a name with or without those it is in, and give it as it is written.
+
+        Errors: ``SyntaxRefused``.
+        """
+        begun = self._at
+        self.name()
+        while self.take("."):
+            self.name()
+        end = self._at
+        self._at = begun
+        text = self._cut(end).text
+        self._at = end
+        return text
+
+    def made(self, text: str, start: int) -> Source:
+        """Another statement in place of this one; ``start`` is where its refusals point to."""
+        (source,) = split(text)
+        return replace(source, offset=self._source.offset + start, hint=self._source.hint)
+
+    @property
+    def is_last(self) -> bool:
+        """True where one word is left."""
+        return self._at == len(self._source.words) - 1
+
+    def rest(self) -> Source:
+        """Everything that is left, as a statement of its own.
+
+        Errors: ``SyntaxRefused`` where nothing is.
+        """
+        return self._cut(len(self._source.words))
+
+    def bracketed(self) -> Source:
+        """Take what is in the brackets that come next, as a statement of its own.
+
+        Errors: ``SyntaxRefused``.
+        """
+        self.expect("(")
+        depth, end = 1, self._at
+        while depth and end < len(self._source.words):
+            word = self._source.words[end]
+            depth += 0 if word.quoted else (word.text == "(") - (word.text == ")")
+            end += 1
+        if depth:
+            self._at = end
+            self.refuse()
+        inner = self._cut(end - 1)
+        self._at = end
+        return inner
+
+    def _cut(self, end: int) -> Source:
+        """The words from here to ``end``."""
+        words = self._source.words[self._at : end]
+        if not words:
+            self.refuse()
+        whole = self._source
+        start = words[0].start
+        stop = whole.words[end].start if end < len(whole.words) else len(whole.text)
+        return Source(
+            whole.text[start:stop].rstrip(),
+            whole.offset + start,
+            tuple(replace(word, start=word.start - start) for word in words),
+            whole.hint,
+        )
 
     def end(self) -> None:
         """Nothing may follow.

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
-from dpproxy.errors import FixedSetting, InvalidParameter, UnknownSavepoint
+from dpproxy.errors import FixedSetting, InvalidParameter, TooComplex, UnknownSavepoint
 from dpproxy.plan import Settings
-from dpproxy.settings import checked, find, kept_low
+from dpproxy.settings import MOST_OF_OTHERS, SETTINGS, checked, find, kept_low
 
 _OF_TRANSACTION: Final = ("transaction_isolation", "transaction_read_only", "transaction_deferrable")
 
@@ -52,6 +52,11 @@ class Transaction:
         Errors: those of ``settings.checked``.
         """
         key = find(name).name.lower()
+        if key not in self.now and len(self.now) >= len(SETTINGS) + MOST_OF_OTHERS:
+            raise TooComplex(
+                f"more than {MOST_OF_OTHERS} settings of other namespaces in one session",
+                hint="a new connection starts without them",
+            )
         self._put(key, checked(name, text, self.now), local=local)
         current = key.removeprefix("default_")
         if current in _OF_TRANSACTION and current != key and self.status is Status.IDLE:
@@ -66,6 +71,9 @@ class Transaction:
         key = setting.name.lower()
         if setting.check is None:
             raise FixedSetting(f'parameter "{setting.name}" cannot be changed')
+        if key not in self.start:
+            self._put(key, "", local=local)
+            return
         if setting.lowers_only and self.now[key] != self.start[key]:
             raise InvalidParameter(
                 f'parameter "{setting.name}" can only be lowered within a session',

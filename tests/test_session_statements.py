@@ -21,8 +21,7 @@ def fresh() -> State:
 
 @pytest.mark.parametrize(
     "sql",
-    ["SELECT 1", '"begin"', "EXPLAIN (PRIVACY) SELECT 1", "SHOW PRIVACY BUDGETS", "ALTER TABLE t SET PRIVACY PUBLIC",
-     "CLOSE c", "COPY t TO STDOUT", "LISTEN x"],
+    ["SELECT 1", '"begin"', "EXPLAIN (PRIVACY) SELECT 1", "SHOW PRIVACY BUDGETS", "ALTER TABLE t SET PRIVACY PUBLIC"],
 )  # fmt: skip
 def test_all_else_is_the_engines(sql: str):
     assert recognise(split(sql)[0]) is None
@@ -99,7 +98,7 @@ def test_only_rollback_and_commit_leave_a_failed_block():
 
 
 @pytest.mark.parametrize(
-    ("sql", "position"), [("COMMIT AND CHAIN", 7), ("PREPARE a AS SELECT 1", 0), ("EXECUTE a", 0)]
+    ("sql", "position"), [("COMMIT AND CHAIN", 7), ("DECLARE c BINARY CURSOR FOR SELECT 1", 10)]
 )
 def test_what_is_refused_says_where(sql: str, position: int):
     with pytest.raises(Unsupported) as caught:
@@ -148,3 +147,19 @@ def test_discard():
 def test_what_pools_send_to_tidy_up():
     assert run(fresh(), "CLOSE ALL") == Answer("CLOSE CURSOR ALL")
     assert run(fresh(), "UNLISTEN *") == Answer("UNLISTEN")
+
+
+@pytest.mark.parametrize(
+    ("sql", "tag"),
+    [("LISTEN x", "LISTEN"), ("UNLISTEN *", "UNLISTEN"), ("NOTIFY x", "NOTIFY"), ("NOTIFY x, 'y'", "NOTIFY")],
+)
+def test_nobody_tells_anybody_anything(sql: str, tag: str):
+    assert run(fresh(), sql) == Answer(tag)
+
+
+def test_locks_are_given_inside_transactions():
+    state = fresh()
+    with pytest.raises(NoTransaction):
+        run(state, "LOCK TABLE t")
+    run(state, "BEGIN")
+    assert run(state, "LOCK TABLE t IN ACCESS SHARE MODE") == Answer("LOCK TABLE")

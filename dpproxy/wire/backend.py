@@ -15,6 +15,9 @@ from dpproxy.wire.messages import (
     BindComplete,
     CloseComplete,
     CommandComplete,
+    Copied,
+    CopyOutDone,
+    CopyOutResponse,
     EmptyQueryResponse,
     EncryptionAnswer,
     ErrorResponse,
@@ -76,6 +79,8 @@ _BODIES: Final[Mapping[type, Callable[[Any], bytes]]] = MappingProxyType({
     ReadyForQuery: lambda m: m.status,
     RowDescription: lambda m: struct.pack("!H", len(m.fields)) + b"".join(map(_field, m.fields)),
     ParameterDescription: lambda m: struct.pack(f"!H{len(m.oids)}I", len(m.oids), *m.oids),
+    CopyOutResponse: lambda m: struct.pack(f"!bH{m.columns}H", m.format, m.columns, *[m.format] * m.columns),
+    CopyOutDone: lambda _: b"",
     CommandComplete: lambda m: _string(m.text),
     ErrorResponse: lambda m: _report(m, m.position),
     NoticeResponse: lambda m: _report(m, None),
@@ -100,6 +105,6 @@ def encode(message: Backend) -> bytes:
     """
     if isinstance(message, EncryptionAnswer):
         return b"S" if message.accepted else b"N"
-    if isinstance(message, Rows):
+    if isinstance(message, Rows | Copied):
         return message.framed
     return frame(message.tag, _BODIES[type(message)](message))

@@ -129,7 +129,7 @@ class Terminate:
 
 @dataclass(frozen=True, slots=True)
 class CopyData:
-    """Copy content; never expected, but legal after an error."""
+    """Copy content; from a client never expected, but legal after an error."""
 
     tag: ClassVar[bytes] = b"d"
     data: bytes = field(repr=False)
@@ -273,6 +273,29 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
+class CopyOutResponse:
+    """Copy content follows: CopyData, then CopyDone; ``format`` is 0 for text and CSV, 1 for binary."""
+
+    tag: ClassVar[bytes] = b"H"
+    format: int
+    columns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A run of CopyData messages, already framed by ``wire.copying.copied``."""
+
+    framed: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyOutDone:
+    """End of copy content, from the server."""
+
+    tag: ClassVar[bytes] = b"c"
+
+
+@dataclass(frozen=True, slots=True)
 class CommandComplete:
     """A statement is done; ``text`` is its command tag."""
 
@@ -343,6 +366,7 @@ class NoticeResponse:
 Backend = (
     EncryptionAnswer | AuthenticationSASL | AuthenticationSASLContinue | AuthenticationSASLFinal
     | AuthenticationOk | NegotiateProtocolVersion | ParameterStatus | BackendKeyData | ReadyForQuery
-    | RowDescription | ParameterDescription | NoData | Rows | CommandComplete | EmptyQueryResponse
+    | RowDescription | ParameterDescription | NoData | Rows | CopyOutResponse | Copied | CopyOutDone
+    | CommandComplete | EmptyQueryResponse
     | PortalSuspended | ParseComplete | BindComplete | CloseComplete | ErrorResponse | NoticeResponse
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Final
 from dpproxy.errors import ProtocolViolation
 from dpproxy.pgtypes import Column
 from dpproxy.wire.messages import FieldDescription, RowDescription
-from dpproxy.wire.values import Encoder, encoder, out_of_range
+from dpproxy.wire.values import Encoder, encode_value, encoder, out_of_range
 
 _NULL: Final = b"\xff\xff\xff\xff"
 _LENGTH: Final = struct.Struct("!I")
@@ -76,3 +76,14 @@ def encode_rows(columns: Sequence[Column], formats: Sequence[int], rows: Sequenc
         framed.append(_HEADER.pack(b"D", len(body) + 6, len(columns)))
         framed.append(body)
     return b"".join(framed)
+
+
+def binary_row(columns: Sequence[Column], row: Sequence[object]) -> bytes:
+    """The body of one row in binary: how many fields, then each with its length before it.
+
+    Raises:
+        NumberOutOfRange: a value that its column's type cannot hold.
+    """
+    cells = (encode_value(column.type, value, 1) for column, value in zip(columns, row, strict=True))
+    written = [_NULL if cell is None else _LENGTH.pack(len(cell)) + cell for cell in cells]
+    return struct.pack("!H", len(columns)) + b"".join(written)

@@ -1,0 +1,210 @@
+"""DECLARE, FETCH, MOVE and CLOSE: a cursor is a portal whose query runs, and is paid for, when it is declared."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from dpproxy.errors import (
+    DuplicatePortal,
+    InvalidParameter,
+    NoTransaction,
+    PortalState,
+    UnknownPortal,
+    Unsupported,
+)
+from dpproxy.plan import Answer
+from dpproxy.session_state import Around, Command, Late, Portal, State, Statement, Wrapped
+from dpproxy.statements import Words
+from dpproxy.transaction import Status
+
+_MOST: Final = 2**31 - 1
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,10}").fullmatch
+
+
+@dataclass(slots=True)
+class _Declared:
+    """What DECLARE says before its query."""
+
+    name: str
+    scrolls: bool = True
+    outlives: bool = False
+
+
+def read_declare(words: Words) -> Around:
+    """DECLARE, after its first word."""
+    declared = _Declared(words.name())
+    start = words.ahead[0].start if words.ahead else None
+    while (option := words.take_one("binary", "insensitive", "asensitive", "no", "scroll")) is not None:
+        if option == "binary":
+            raise Unsupported("DECLARE BINARY", hint="ask for binary results where you FETCH", position=start)
+        if option == "no":
+            words.expect("scroll")
+            declared.scrolls = False
+    words.expect("cursor")
+    if (hold := words.take_one("with", "without")) is not None:
+        declared.outlives = hold == "with"
+        words.expect("hold")
+    words.expect("for")
+    return Around(words.rest(), partial(_declare, declared))
+
+
+def _declare(declared: _Declared, inner: Statement) -> Wrapped:
+    def check(state: State) -> None:
+        status, several = state.transaction.status, state.transaction.several
+        if status is Status.IDLE and not several and not declared.outlives:
+            raise NoTransaction(
+                "DECLARE CURSOR can only be used in transaction blocks",
+                hint="start one with BEGIN, or write WITH HOLD",
+            )
+        if declared.name in state.portals:
+            raise DuplicatePortal(f'cursor "{declared.name}" already exists', hint="CLOSE it first")
+        state.check_room(declared.name, 0)
+
+    def finish(state: State, answer: Answer) -> Answer:
+        state.portals[declared.name] = Portal(
+            inner, (), (), answer, scrolls=declared.scrolls, outlives=declared.outlives
+        )
+        return Answer("DECLARE CURSOR", notices=answer.notices)
+
+    return Wrapped(inner, finish, check)
+
+
+def read_close(words: Words) -> Command:
+    """CLOSE, after its first word."""
+    if words.take("all"):
+        words.end()
+        return Command(_close_all)
+    name = words.name()
+    words.end()
+    return Command(partial(_close, name))
+
+
+def _close(name: str, state: State) -> Answer:
+    del state.portals[_cursor(name, state)]
+    return Answer("CLOSE CURSOR")
+
+
+def _close_all(state: State) -> Answer:
+    state.portals.clear()
+    return Answer("CLOSE CURSOR ALL")
+
+
+def _cursor(name: str, state: State) -> str:
+    if name not in state.portals or state.portals[name].answer is None:
+        raise UnknownPortal(f'cursor "{name}" does not exist', hint="DECLARE it in this transaction")
+    return name
+
+
+# --- moving
+
+Direction = Callable[[int, int], tuple[range, int]]
+"""From where a cursor stands and how many rows there are, to the rows it gives and where it stands then.
+
+Rows count from 1; 0 is before the first, and one more than there are after the last.
+"""
+
+
+def _here(at: int, size: int) -> tuple[range, int]:
+    """The row it is on, once more."""
+    return range(at, at + (1 <= at <= size)), at
+
+
+def _forward(count: int) -> Direction:
+    def direction(at: int, size: int) -> tuple[range, int]:
+        last = at + count
+        return range(at + 1, min(size, last) + 1), min(size + 1, last)
+
+    return direction if count else _here
+
+
+def _backward(count: int) -> Direction:
+    def direction(at: int, _: int) -> tuple[range, int]:
+        last = max(0, at - count)
+        return range(at - 1, max(1, last) - 1, -1), last
+
+    return direction if count else _here
+
+
+def _absolute(place: int) -> Direction:
+    def direction(_: int, size: int) -> tuple[range, int]:
+        at = place if place >= 0 else max(0, size + 1 + place)
+        return _here(min(size + 1, at), size)
+
+    return direction
+
+
+def _relative(step: int) -> Direction:
+    return lambda at, size: _absolute(max(0, at + step))(at, size)
+
+
+_NAMED: Final[dict[str, Direction]] = {
+    "next": _forward(1),
+    "prior": _backward(1),
+    "first": _absolute(1),
+    "last": _absolute(-1),
+}
+_BACK: Final = frozenset({"prior", "first", "last"})
+
+
+def read_fetch(words: Words, *, shows: bool = True) -> Late:
+    """FETCH or MOVE, after its first word."""
+    direction, is_back = _read_direction(words)
+    words.take_one("from", "in")
+    name = words.name()
+    words.end()
+    return Late(partial(_bind, name, direction, is_back, shows))
+
+
+def _read_direction(words: Words) -> tuple[Direction, bool]:
+    """The direction, and whether it may go backwards."""
+    if words.is_last:
+        return _forward(1), False
+    word = words.take_one(*_NAMED, "absolute", "relative", "forward", "backward")
+    match word:
+        case "absolute":
+            return _absolute(_read_number(words)), True
+        case "relative":
+            return _relative(_read_number(words)), True
+        case "forward" | "backward" | None:
+            count = _read_count(words)
+            is_back = (word == "backward") is (count >= 0) and count != 0
+            return (_backward if is_back else _forward)(abs(count)), is_back
+        case _:
+            return _NAMED[word], word in _BACK
+
+
+def _read_count(words: Words) -> int:
+    if words.take("all"):
+        return _MOST
+    # FORWARD FROM c, FORWARD c, FROM c
+    if words.is_last or (words.ahead and words.ahead[0].text in ("from", "in")):
+        return 1
+    return _read_number(words)
+
+
+def _read_number(words: Words) -> int:
+    start = words.ahead[0].start if words.ahead else None
+    if not words.ahead or words.ahead[0].quoted or words.ahead[0].text[:1] not in "+-0123456789":
+        words.refuse()
+    text = words.value()
+    if not _WHOLE(text) or abs(int(text)) > _MOST:
+        raise InvalidParameter("a cursor moves by a whole number of rows", position=start)
+    return int(text)
+
+
+def _bind(name: str, direction: Direction, is_back: bool, shows: bool, state: State) -> Command:  # noqa: FBT001
+    columns = state.portals[_cursor(name, state)].statement.columns
+
+    def run(state: State) -> Answer:
+        portal = state.portals[_cursor(name, state)]
+        if is_back and not portal.scrolls:
+            raise PortalState("cursor can only scan forward", hint="declare it with SCROLL")
+        rows: Sequence[tuple[object, ...]] = portal.answer.rows if portal.answer else ()
+        places, portal.given = direction(portal.given, len(rows))
+        if not shows:
+            return Answer(f"MOVE {len(places)}")
+        return Answer(f"FETCH {len(places)}", portal.statement.columns, [rows[at - 1] for at in places])
+
+    return Command(run, columns if shows else None)

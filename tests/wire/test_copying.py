@@ -1,0 +1,98 @@
+"""The data of COPY, against what PostgreSQL's documentation says of it."""
+
+import csv
+import io
+import struct
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpproxy.errors import NumberOutOfRange
+from dpproxy.pgtypes import INT4, NUMERIC, TEXT, Column
+from dpproxy.wire.copying import Layout, copied
+
+COLUMNS = (Column("a", INT4), Column("b", TEXT))
+CSV = Layout("csv", ",", "")
+
+
+def bodies(
+    layout: Layout, rows: list[tuple[object, ...]], columns: tuple[Column, ...] = COLUMNS
+) -> list[bytes]:
+    """What each message holds."""
+    data, found = b"".join(copied(layout, columns, rows)), []
+    while data:
+        size = struct.unpack("!I", data[1:5])[0]
+        assert data[:1] == b"d"
+        found.append(data[5 : 1 + size])
+        data = data[1 + size :]
+    return found
+
+
+def test_text_escapes_what_would_read_otherwise():
+    rows = [(1, "tab\there"), (None, "\\N"), (2, None), (3, "line\nand\r\b\f\v;")]
+    assert bodies(Layout(), rows) == [
+        b"1\ttab\\there\n",
+        b"\\N\t\\\\N\n",
+        b"2\t\\N\n",
+        b"3\tline\\nand\\r\\b\\f\\v;\n",
+    ]
+    assert bodies(Layout(delimiter=";", null="-"), [(1, "a;b"), (None, "c")]) == [b"1;a\\;b\n", b"-;c\n"]
+
+
+def test_csv_quotes_what_would_read_otherwise():
+    rows = [(1, "plain"), (2, 'say "x", y'), (None, ""), (3, None), (4, "two\nlines")]
+    assert bodies(CSV, rows) == [
+        b"1,plain\n",
+        b'2,"say ""x"", y"\n',
+        b',""\n',
+        b"3,\n",
+        b'4,"two\nlines"\n',
+    ]
+    assert bodies(Layout("csv", ",", "", header=True, forced=None), [(1, "x"), (None, "y")]) == [
+        b'"a","b"\n',
+        b'"1","x"\n',
+        b',"y"\n',
+    ]
+    assert bodies(Layout("csv", ",", "", escape="\\"), [(1, 'a"b\\c')]) == [b'1,"a\\"b\\\\c"\n']
+    assert bodies(CSV, [("\\.",)], (Column("b", TEXT),)) == [b'"\\."\n']
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(-9, 9), st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+        )
+    )
+)
+def test_csv_reads_back(rows: list[tuple[int, str]]):
+    text = b"".join(bodies(CSV, rows)).decode()
+    assert [(int(a), b) for a, b in csv.reader(io.StringIO(text, newline=""))] == rows
+
+
+def test_binary_has_a_header_and_an_end():
+    header = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+    one = struct.pack("!hiii", 2, 4, 7, 1) + b"x"
+    assert bodies(Layout("binary"), [(7, "x"), (None, "y")]) == [
+        header + one,
+        struct.pack("!hii", 2, -1, 1) + b"y",
+        b"\xff\xff",
+    ]
+    assert bodies(Layout("binary"), []) == [header + b"\xff\xff"]
+
+
+def test_many_rows_are_one_message_each():
+    rows = [(i, "x") for i in range(2500)]
+    assert len(bodies(Layout(), rows)) == 2500
+    assert len(list(copied(Layout(), COLUMNS, rows))) == 3
+
+
+def test_a_number_keeps_its_scale():
+    column = Column("n", NUMERIC.with_precision(10, 2))
+    assert bodies(Layout(), [(Decimal("1.5"),)], (column,)) == [b"1.50\n"]
+
+
+def test_a_value_out_of_range_is_refused():
+    with pytest.raises(NumberOutOfRange):
+        bodies(Layout(), [(2**40, "x")])
