@@ -1,38 +1,64 @@
 """From a plan to its rows, part by part: replay? reserve, run, release, keep; then the answer over all of them."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
+from math import sqrt
 
 import pyarrow as pa
 
-from dpproxy import output, payment
+from dpproxy import output, payloads, payment
 from dpproxy.accounting.inflight import InFlight
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Account, Cost
+from dpproxy.accounting.model import Account, Cost, Stored
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.backends.columns import FEW
 from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.release import Relations, Release
 from dpproxy.backends.source import Source
-from dpproxy.errors import BudgetExceeded, Cancelled
-from dpproxy.plan import Caller, Part, Plan
+from dpproxy.deadlines import Deadlines
+from dpproxy.errors import BudgetExceeded, Cancelled, Internal
+from dpproxy.plan import Additive, Caller, Drawn, Part, Plan, Summed
+from dpproxy.planner.descriptor import FAMILY, Descriptor, described
+from dpproxy.planner.rollup import could_follow, derivation
+from dpproxy.recent import Recent
 from udfs.privacy import Loss, Released
 
 WAIT = 60.0
 """Seconds to wait for the same question asked by somebody else."""
 
-Replan = Callable[[tuple[Loss, ...]], Plan]
-"""The plan again, for the losses its parts were released at."""
+WORST = 10.0
+"""How many times the noise of a draw of its own a question is answered with from the groups of a stored release."""
+DESCRIBED = 4096
+"""Stored releases whose descriptors are kept at hand."""
+
+FREE = Cost()
+
+Replan = Callable[[tuple[Drawn, ...]], Plan]
+"""The plan again, for what its parts were answered from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Who asks which plan; ``cancelled`` says whether they changed their mind."""
+    """Who asks which plan; ``cancelled`` says whether they changed their mind.
+
+    ``worst`` is how many times the noise of a draw of its own a part may have that follows from a stored release; of
+    the releases that the statement itself draws, ``fresh``, none may have more.
+    """
 
     caller: Caller
     plan: Plan
     cancelled: Callable[[], bool]
+    worst: float = WORST
+    fresh: set[int] = field(default_factory=set)
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def account(self) -> Account:
+        """What the caller's own payments are found by."""
+        return Account.user(self.plan.payer.budget, self.caller.user)
 
     def check(self) -> None:
         """Raise ``Cancelled``."""
@@ -49,16 +75,34 @@ class Question:
     key: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The released relation of a part: what it cost this caller, and what its figures are made of."""
+
+    released: Released[pa.Table]
+    cost: Cost = FREE
+    summed: Summed | None = None
+
+    @property
+    def drawn(self) -> Drawn:
+        """For planning the answer's error."""
+        return Drawn(self.released.loss, self.summed)
+
+
 class Answers:
     """Runs plans; its methods may be called from any thread."""
 
-    def __init__(self, backend: Source, ledger: Ledger, secret: bytes, prepared: PreparedTables) -> None:
+    def __init__(
+        self, backend: Source, ledger: Ledger, secret: bytes, prepared: PreparedTables, padding: float = 0.0
+    ) -> None:
         self._backend = backend
         self._prepared = prepared
         self._ledger = ledger
         self._secret = secret
         self._releases = ReleaseStore(ledger)
+        self._described = Recent[tuple[Descriptor | None]](DESCRIBED)
         self._flights = InFlight[bytes]()
+        self._deadlines = Deadlines(padding)
         self._release = Release()
 
     def rows(self, asking: Asking, replan: Replan) -> tuple[list[tuple[object, ...]], Cost]:
@@ -70,11 +114,13 @@ class Answers:
         # First what costs nothing: a public table that is too large is refused before anything is paid.
         publics = [self._backend.run_open(sql, asking.caller.session) for sql in plan.publics]
         relations: Relations = []
+        drawn: list[Drawn] = []
         for part in plan.parts:
-            released, paid = self._part(asking, part, relations, publics)
-            relations.append((part, released))
-            cost += paid
-        shown = _as_released(plan, [released.loss for _, released in relations], replan)
+            found = self._part(asking, part, relations, publics)
+            relations.append((part, found.released))
+            drawn.append(found.drawn)
+            cost += found.cost
+        shown = _as_released(plan, drawn, replan)
         rows = self._release.answer(shown, relations, publics, asking.caller.session)
         return output.convert(plan.outputs, rows), cost
 
@@ -87,11 +133,9 @@ class Answers:
         """Drop the draws."""
         self._release.close()
 
-    def _part(
-        self, asking: Asking, part: Part, earlier: Relations, publics: Sequence[pa.Table]
-    ) -> tuple[Released[pa.Table], Cost]:
+    def _part(self, asking: Asking, part: Part, earlier: Relations, publics: Sequence[pa.Table]) -> Found:
         if part.vacuous:
-            return self._release.zeros(part), Cost()
+            return Found(self._release.zeros(part))
         values = tuple(self._release.value(sql, earlier, publics) for _, sql in part.inputs)
         question = Question(part, values, payment.release_key(part, values, asking.plan.data_version))
         if not earlier and len(asking.plan.charged) > 1:
@@ -103,26 +147,29 @@ class Answers:
 
         Parts that were paid for before cost nothing; those that take values of earlier ones are not looked up.
         """
-        plan = asking.plan
-        own = Account.user(plan.payer.budget, asking.caller.user)
-        missing = Cost()
+        plan, missing = asking.plan, Cost()
         for part in plan.charged:
-            key = first.key if part is first.part else payment.release_key(part, (), plan.data_version)
-            stored = None if part.inputs else self._releases.find(key, part.loss.nano, own)
-            missing += (
-                Cost.of(part.loss.nano, part.delta) if stored is None or own not in stored.payers else Cost()
-            )
+            if part.inputs or self.known(asking, part) is None:
+                missing += Cost.of(part.loss.nano, part.delta)
         charge = payment.charge(asking.caller, plan, first.part, first.key)
         self._ledger.check(charge.debits, missing)
 
-    def _released(self, asking: Asking, question: Question) -> tuple[Released[pa.Table], Cost]:
+    def known(self, asking: Asking, part: Part) -> Drawn | None:
+        """What a part without inputs would be answered from for nothing; None where it would cost something."""
+        key = payment.release_key(part, (), asking.plan.data_version)
+        found = self._paid(asking, Question(part, (), key))
+        return None if found is None else found.drawn
+
+    def _released(self, asking: Asking, question: Question) -> Found:
         """The released relation, from the store or anew, and what it cost this caller."""
         asking.check()
         while True:
+            self._flights.settle(question.key, WAIT, asking.cancelled)
             replayed = self._replay(asking, question)
             if replayed is not None:
                 return replayed
-            with self._flights.claim(question.key, WAIT, asking.cancelled) as claim:
+            due = partial(self._deadlines.seen_from, asking.plan, asking.began)
+            with self._flights.claim(question.key, WAIT, asking.cancelled, due) as claim:
                 if not claim.owner:
                     continue
                 replayed = self._replay(asking, question)
@@ -130,30 +177,109 @@ class Answers:
                     return replayed
                 released = self._release_anew(asking, question)
                 claim.resolve(b"stored")
-                return released, Cost.of(question.part.loss.nano, question.part.delta)
+                return Found(released, Cost.of(question.part.loss.nano, question.part.delta))
 
-    def _replay(self, asking: Asking, question: Question) -> tuple[Released[pa.Table], Cost] | None:
-        """A stored release of the same question; None where there is none, or only one dearer than they can pay."""
+    def _replay(self, asking: Asking, question: Question) -> Found | None:
+        """A stored release that answers; None where there is none, or only one dearer than they can pay."""
         plan, part = asking.plan, question.part
-        own = Account.user(plan.payer.budget, asking.caller.user)
-        stored = self._releases.find(question.key, part.loss.nano, own)
+        paid = self._paid(asking, question)
+        if paid is not None:
+            return paid
+        stored = self._found(asking, question)
         if stored is None:
             return None
-        cost = Cost()
-        if own not in stored.payers:  # who has paid once has paid
-            charge = payment.charge(asking.caller, plan, part, question.key)
-            try:
-                reservation = self._releases.adopt(stored, charge)
-            except BudgetExceeded:
-                if stored.nano == part.loss.nano:
-                    raise
-                return None
-            cost = Cost() if reservation is None else reservation.cost
-        table = pa.ipc.open_stream(stored.payload).read_all()
-        return Released(table, Loss(stored.nano)), cost
+        charge = payment.charge(asking.caller, plan, part, question.key)
+        try:
+            reservation = self._releases.adopt(stored, charge)
+        except BudgetExceeded:
+            if stored.nano == part.loss.nano:
+                raise
+            return None
+        return replace(
+            self._same(asking, question, stored), cost=Cost() if reservation is None else reservation.cost
+        )
+
+    def _found(self, asking: Asking, question: Question) -> Stored | None:
+        """A stored release of the same question; one that may not be seen yet is there for its own statement only."""
+        stored = self._releases.find(question.key, question.part.loss.nano, asking.account)
+        if stored is None or stored.id in asking.fresh or self._deadlines.is_seen(stored.id):
+            return stored
+        return None
+
+    def _paid(self, asking: Asking, question: Question) -> Found | None:
+        """What follows from a release that the caller has paid for: of the same question first."""
+        stored = self._found(asking, question)
+        if stored is not None and asking.account in stored.payers:
+            return self._same(asking, question, stored)
+        return self._derived(asking, question)
+
+    def _same(self, asking: Asking, question: Question, stored: Stored) -> Found:
+        """A release of the same question, its groups and sums in the order in which they are asked for."""
+        part, loss = question.part, Loss(stored.nano)
+        asked = described(part, question.values, asking.plan.data_version)
+        of = payloads.described_by(stored.payload)
+        table = payloads.unpacked(stored.payload)
+        if asked is None or of is None:
+            return Found(Released(table, loss))
+        wanted, groups = payloads.wanted_of(part), payloads.groups_of(table)
+        found = derivation(of, groups, asked, wanted)
+        if found is None:
+            raise Internal("a stored release is not what its key says")
+        if groups != wanted or found.columns != tuple(range(part.measures)):
+            table = payloads.derived(table, found, part)
+        return Found(Released(table, loss), summed=Summed(of.mechanism, found.columns, 1))
+
+    def _derived(self, asking: Asking, question: Question) -> Found | None:
+        """The part as it follows from a stored release of other groups or more sums, the most accurate one."""
+        part = question.part
+        asked = described(part, question.values, asking.plan.data_version)
+        if asked is None or part.mechanism is None:
+            return None
+        best: tuple[float, Found] | None = None
+        for origin, nano in self._releases.paid(question.key[:FAMILY], asking.account):
+            if nano < part.loss.nano or not (origin in asking.fresh or self._deadlines.is_seen(origin)):
+                continue
+            worst = 1.0 if origin in asking.fresh else asking.worst
+            found = self._follows(origin, asked, part)
+            if found is None or found.summed is None:
+                continue
+            ratio = _worse(found.summed, part.mechanism)
+            if ratio <= worst and (best is None or ratio < best[0]):
+                best = ratio, found
+        return None if best is None else best[1]
+
+    def _follows(self, origin: int, asked: Descriptor, part: Part) -> Found | None:
+        payload: bytes | None = None
+        known = self._described.get(origin)
+        if known is None:
+            payload = self._releases.load(origin)
+            known = (None if payload is None else payloads.described_by(payload),)
+            self._described.put(origin, known)
+        [of] = known
+        if of is None or not could_follow(of, asked):
+            return None
+        payload = payload or self._releases.load(origin)
+        if payload is None:
+            return None
+        table = payloads.unpacked(payload)
+        found = derivation(of, payloads.groups_of(table), asked, payloads.wanted_of(part))
+        if found is None:
+            return None
+        summed = Summed(of.mechanism, found.columns, found.most)
+        return Found(Released(payloads.derived(table, found, part), part.loss), summed=summed)
+
+    @contextmanager
+    def _timed(self, asking: Asking, question: Question) -> Iterator[None]:
+        """An exact stage runs, and how long it took is looked at, however it ends."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._deadlines.note(question.key, asking.plan, time.monotonic() - began)
 
     def _release_anew(self, asking: Asking, question: Question) -> Released[pa.Table]:
         part, plan = question.part, asking.plan
+        self._deadlines.check(question.key)
         charge = payment.charge(asking.caller, plan, part, question.key)
         left = self._ledger.remaining(*charge.debits)
         if left is None or left >= charge.nano:  # else ``reserve`` refuses, and drawing would be for nothing
@@ -166,23 +292,30 @@ class Answers:
         run = partial(
             self._backend.run, part.exact, parameters, asking.caller.session, cancelled=asking.cancelled
         )
-        with self._prepared.ready(part.prepares, asking.cancelled):
+        with self._prepared.ready(part.prepares, asking.cancelled), self._timed(asking, question):
             if part.discovered:
                 released = self._release.draw(part, run(select=self._release.selector(part)))
             else:
                 few = part.key_types if part.mechanism is not None and part.groups <= FEW else None
                 released = self._release.draw(part, run(few=few))
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, released.value.schema) as writer:
-            writer.write_table(released.value)
-        self._releases.store(reservation, sink.getvalue().to_pybytes())
+        of = described(part, question.values, plan.data_version)
+        self._deadlines.hide(reservation.sequence, self._deadlines.seen_from(plan, asking.began))
+        self._releases.store(reservation, payloads.packed(released.value, of))
+        asking.fresh.add(reservation.sequence)
         return released
 
 
-def _as_released(plan: Plan, losses: Sequence[Loss], replan: Replan) -> Plan:
-    """Where a more accurate release was stored, its own error applies."""
-    if all(p.vacuous or p.loss == loss for p, loss in zip(plan.parts, losses, strict=True)):
+def _worse(summed: Summed, own: Additive) -> float:
+    """How many times the noise of a draw of its own, of the sum that this is worst for."""
+    sds, least = summed.mechanism.noise_sd(), own.noise_sd()
+    found = [sds[c] * sqrt(summed.terms) for c in summed.columns]
+    return max((sd / best if best else 1.0 for sd, best in zip(found, least, strict=True)), default=1.0)
+
+
+def _as_released(plan: Plan, drawn: Sequence[Drawn], replan: Replan) -> Plan:
+    """Where a stored release answers, its own error applies."""
+    if all(p.vacuous or d == Drawn(p.loss) for p, d in zip(plan.parts, drawn, strict=True)):
         return plan
-    better = replan(tuple(losses))
+    better = replan(tuple(drawn))
     same = [(p.exact, p.box) for p in better.parts] == [(p.exact, p.box) for p in plan.parts]
     return better if same else plan

@@ -30,7 +30,7 @@ from dpproxy.pgcatalog.catalogue import Catalogue
 from dpproxy.pgcatalog.scopes import own_names
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.pgtypes import BY_OID, TEXT, Column
-from dpproxy.plan import Answer, Caller, Plan, Prepared, PublicPlan, Settings
+from dpproxy.plan import Answer, Caller, Drawn, Plan, Prepared, PublicPlan, Settings
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.exactly import plan_for
@@ -46,7 +46,6 @@ from dpproxy.probing import asker
 from dpproxy.recent import Recent
 from dpproxy.records import exact_notice, recorder
 from dpproxy.visible import Views, fitting, visible
-from udfs.privacy import Loss
 
 PLANS = 512
 """Plans kept for statements seen before."""
@@ -81,7 +80,7 @@ class Engine:
 
     def __init__(
         self,
-        database: str,
+        config: Config,
         backend: Source,
         store: PolicyStore,
         ledger: Ledger,
@@ -90,13 +89,13 @@ class Engine:
         progress: Callable[[str], None],
     ) -> None:
         self.log = log
-        self._database = database
+        self._database = config.database
         self._backend = backend
         self._schema = read_views(backend.schema())
         self._store = store
         self._ledger = ledger
-        self._prepared = PreparedTables(backend, secret, progress)
-        self._answers = Answers(backend, ledger, secret, self._prepared)
+        self._prepared = PreparedTables(backend, secret, progress, config.padding)
+        self._answers = Answers(backend, ledger, secret, self._prepared, config.padding)
         self._facts = Facts(backend)
         self._catalogue = Catalogue()
         self._sessions: dict[str, _Session] = {}
@@ -124,19 +123,13 @@ class Engine:
             log = AuditLog.open(config.state, secret, keep_days=config.audit_days)
             opened.append(log.close)
             prepared = prepared_file(config.state, path, secret)
-            backend = Remote(
-                path,
-                threads=config.threads,
-                memory=config.memory,
-                prepared=prepared,
-                limit=config.statement_timeout,
-            )
+            backend = Remote(path, prepared=prepared, **config.limits)
             opened.append(backend.close)
             schema = read_views(backend.schema())
             apply_files(store, config.policy_files, schema)
             for line in fitting(store.current, schema, session_settings.DEFAULTS, Facts(backend)).lines:
                 progress(line)
-            return cls(config.database, backend, store, ledger, secret, log, progress)
+            return cls(config, backend, store, ledger, secret, log, progress)
         except BaseException:
             for close in reversed(opened):
                 close()
@@ -253,7 +246,8 @@ class Engine:
             prepared = Prepared(sql, kinds, (Column("QUERY PLAN", TEXT),), charged=False, body=body)
         else:
             columns = tuple(o.column for o in plan.outputs)
-            prepared = Prepared(sql, kinds, columns, charged=not plan.free, body=_Body("ask", tree, oids))
+            ask = _Body("ask", tree, oids)
+            prepared = Prepared(sql, kinds, columns, not plan.free, ask, deadline=plan.deadline)
         if len(sql) > LARGEST_KEPT:
             return prepared
         if not kinds:  # the plan is final: nothing is left open for ``run`` to fill in
@@ -283,7 +277,7 @@ class Engine:
     def _probe(self, caller: Caller, sql: str, settings: Settings) -> Answer:
         own = {**session_settings.DEFAULTS, "dp.session_epsilon": settings["dp.session_epsilon"]}
 
-        def context(policy: Policy, given: Settings, losses: tuple[Loss, ...] | None) -> Context:
+        def context(policy: Policy, given: Settings, losses: tuple[Drawn, ...] | None) -> Context:
             return self._context(policy, caller, {**own, **given}, losses)
 
         ask = asker(self._answers, caller, self._session(caller.session).cancelled.is_set, context)
@@ -307,7 +301,7 @@ class Engine:
             told = (exact_notice(plan),) if is_exact else ()
             return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows, told, is_exact)
 
-        def replan(losses: tuple[Loss, ...]) -> Plan:
+        def replan(losses: tuple[Drawn, ...]) -> Plan:
             again = self._plan(caller, sql, body, values, settings, losses)
             return again if isinstance(again, Plan) else plan
 
@@ -326,7 +320,7 @@ class Engine:
         body: _Body,
         values: Sequence[object],
         settings: Settings,
-        losses: tuple[Loss, ...] | None,
+        losses: tuple[Drawn, ...] | None,
     ) -> Plan | PublicPlan:
         """The plan with the parameters' values in place, kept for the next time."""
         policy = self.policy
@@ -346,7 +340,7 @@ class Engine:
         return plan
 
     def _context(
-        self, policy: Policy, caller: Caller, settings: Settings, losses: tuple[Loss, ...] | None
+        self, policy: Policy, caller: Caller, settings: Settings, losses: tuple[Drawn, ...] | None
     ) -> Context:
         _, fits, layouts, _ = self._fitting
         prepared = layouts if policy is fits and self._prepared.usable else None

@@ -9,6 +9,7 @@ from dpproxy.accounting.limits import count, tightest
 from dpproxy.accounting.model import Account, Charge, Cost, Debit, Kind, format_delta, format_epsilon
 from dpproxy.accounting.windows import Standing
 from dpproxy.plan import Caller, Notice, Part, Payer, Plan
+from dpproxy.planner.descriptor import FAMILY, family, key_words
 
 
 def debits(payer: Payer, caller: Caller, blocks: Sequence[str] = ()) -> tuple[Debit, ...]:
@@ -38,13 +39,12 @@ def price(plan: Plan) -> Cost:
 def release_key(part: Part, values: Sequence[object], data_version: int) -> bytes:
     """Equal for parts whose released values can stand for each other, whatever was written around them.
 
-    The exact stage with the values it takes, its keys, the boxes the noise was drawn for and the data version; not the
-    epsilon: a more accurate release answers a less accurate request. A delta has to be the same.
+    The exact stage in its normal form with the values it takes, its keys, the boxes the noise was drawn for and the
+    data version; not the epsilon: a more accurate release answers a less accurate request. A delta has to be the same.
+    Releases of the same rows begin alike.
     """
-    keys = repr([(tuple(t.name for t in k.types), k.rows) for k in part.keys])
-    return digest(
-        "release", 2, part.exact, repr(tuple(values)), keys, part.box, part.factor, data_version, part.delta
-    )
+    rows = family(part, values, data_version)
+    return rows[:FAMILY] + digest("release", 3, rows, *key_words(part), part.factor, part.delta)[FAMILY:]
 
 
 def charge(caller: Caller, plan: Plan, part: Part, key: bytes) -> Charge:

@@ -86,6 +86,8 @@ class KeySet:
     types: tuple[SqlType, ...]
     rows: tuple[tuple[Scalar | None, ...], ...]
     discovered: bool = False
+    whole: tuple[bool, ...] | None = None
+    """For each column, whether no row is without one of its values; None where they are declared together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,24 @@ class PublicPlan:
 
 Additive = Staircase | Laplace | Gaussian
 """A mechanism that adds noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """Where the figures of a part come from: columns of draws of a mechanism, so many added up for each at most."""
+
+    mechanism: Additive
+    columns: tuple[int, ...]
+    terms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What a part is answered from: a release of this loss, or figures of another one."""
+
+    loss: Loss
+    summed: Summed | None = None
+
 
 PREPARED = "dpproxy_prepared"
 """The database of prepared tables, beside that of the data."""

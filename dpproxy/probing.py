@@ -5,14 +5,13 @@ from collections.abc import Callable
 from dpproxy.administration import Ask
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.answers import Answers, Asking
-from dpproxy.plan import Caller, Plan, Settings
+from dpproxy.plan import Caller, Drawn, Plan, Settings
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.query import plan_query
 from dpproxy.policy.model import Policy
-from udfs.privacy import Loss
 
-ContextOf = Callable[[Policy, Settings, tuple[Loss, ...] | None], Context]
+ContextOf = Callable[[Policy, Settings, tuple[Drawn, ...] | None], Context]
 """What a statement is planned in: under a policy and settings, for losses of stored releases."""
 
 
@@ -20,7 +19,7 @@ def asker(answers: Answers, caller: Caller, cancelled: Callable[[], bool], conte
     """Asks as the caller, and pays as planned."""
 
     def ask(policy: Policy, sql: str, given: Settings) -> tuple[list[tuple[object, ...]], int]:
-        def planned(losses: tuple[Loss, ...] | None) -> Plan:
+        def planned(losses: tuple[Drawn, ...] | None) -> Plan:
             plan = plan_query(accept(parse(sql)), context_of(policy, given, losses), Parameters())
             if not isinstance(plan, Plan):
                 raise TypeError("a probe reads protected rows")

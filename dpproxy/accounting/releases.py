@@ -58,6 +58,30 @@ class ReleaseStore:
                 return Stored(origin, found[origin], payload, payers[origin])
         return None
 
+    def paid(self, rows: bytes, payer: Account) -> list[tuple[int, int]]:
+        """(charge, nano-epsilon) of the stored releases whose keys begin alike and that an account has paid for.
+
+        The oldest first. Errors: LedgerUnavailable.
+        """
+        waiting = {a.origin: a.nano for a in self._ledger.writer.waiting() if a.key.startswith(rows)}
+        last = rows + b"\xff" * (32 - len(rows))
+        found = self._ledger.read(
+            lambda connection: dict(
+                connection.execute(
+                    "SELECT r.origin, r.nano FROM release r JOIN debit d ON d.origin = r.origin "
+                    "WHERE r.key >= ? AND r.key <= ? AND d.kind = ? AND d.name = ? AND d.member = ?",
+                    (rows, last, payer.kind.value, payer.name, payer.member),
+                ).fetchall()
+            )
+        )
+        found |= {origin: nano for origin, nano in waiting.items() if payer in self._payers(origin)}
+        return sorted(found.items())
+
+    def load(self, origin: int) -> bytes | None:
+        """What was released under a charge; None where it is not there any more."""
+        waiting = {a.origin: a.payload for a in self._ledger.writer.waiting()}
+        return waiting.get(origin) or self._payload(origin)
+
     def adopt(self, stored: Stored, charge: Charge) -> Reservation | None:
         """Let somebody else see a stored release: its full loss for every account it has not cost yet.
 

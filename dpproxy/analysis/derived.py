@@ -69,7 +69,9 @@ def derived_key(node: exp.Expr, name: str, scope: Scope, column_values: ColumnVa
     if key is None:
         raise _not_enumerable(node)
     check_size(len(key.values), position(node))
-    return key
+    read = [scope.leaf(column) for column in node.find_all(exp.Column)]
+    whole = not typed.nullable and all(leaf is not None and not leaf.nullable for leaf in read)
+    return replace(key, whole=whole)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.domains import MOST_LISTED, Lookup, read_column, referenced
 from dpproxy.analysis.typed import Typed, midnight
 from dpproxy.errors import BoundsMissing, TooComplex
-from dpproxy.pgtypes import DATE, FLOATS, INTEGERS, NUMERIC, TEXTS, TIMESTAMP, Column, SqlType
+from dpproxy.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXTS, TIMESTAMP, Column, SqlType
 from dpproxy.policy.model import Between, Discovered, Domain, Members, References, Scalar
 
 MOST_KEYS = 100_000
@@ -35,6 +35,8 @@ class Key:
     values: tuple[Scalar | None, ...]
     present: exp.Expr | None = None
     """Where nothing is listed, and every value that a row holds is one: which rows have one that counts."""
+    whole: bool = False
+    """No row is without one of the values, whatever it holds."""
 
     @property
     def type(self) -> SqlType:
@@ -59,10 +61,12 @@ def group_key(column: Column, domain: Domain, at: int | None, lookup: Lookup | N
             typed = read_column(column, domain)
             if column.type.oid in FLOATS or (column.type.oid == NUMERIC.oid and None in values):
                 raise _not_enumerable(column, at)
-            return Key(column.name, typed, _grouped(column, typed, values), _exact(values, typed))
+            whole = column.type.oid == BOOL.oid and column.not_null and {True, False} <= set(values)
+            return Key(column.name, typed, _grouped(column, typed, values), _exact(values, typed), whole=whole)
         case Between(low, high):
             typed = read_column(column, domain)
-            return Key(column.name, typed, typed.sql, _enumerate(column, low, high, at))
+            values = _enumerate(column, low, high, at)
+            return Key(column.name, typed, typed.sql, values, whole=not typed.nullable)
         case References():
             return _referenced_key(column, domain, at, lookup)
         case Discovered():

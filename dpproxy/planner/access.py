@@ -17,7 +17,7 @@ from dpproxy.errors import (
     UnitLost,
 )
 from dpproxy.pgtypes import Schema
-from dpproxy.plan import Caller, Payer, Settings
+from dpproxy.plan import Caller, Drawn, Payer, Settings
 from dpproxy.planner.refusals import quoted
 from dpproxy.policy.model import Budget, Exposure, Policy, Scalar, TablePolicy
 from dpproxy.policy.units import unit_table
@@ -42,8 +42,8 @@ class Context:
     schema: Schema
     caller: Caller
     settings: Settings
-    losses: tuple[Loss, ...] | None = None
-    """The losses of stored releases that the plan's parts shall fit, instead of the statement's own."""
+    losses: tuple[Drawn, ...] | None = None
+    """The stored releases that the plan's parts shall fit, instead of draws of their own."""
     facts: Facts = _no_facts
     prepared: dict[str, object] | None = None
     """None where rows are cut by each statement; otherwise what is known of prepared tables under this policy."""

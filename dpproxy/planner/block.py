@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import sqrt
 
 from sqlglot import exp
 
@@ -16,7 +17,7 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed, null
 from dpproxy.analysis.windows import refuse_windows
 from dpproxy.errors import NotGranted, TooComplex, Unsupported
-from dpproxy.plan import Part
+from dpproxy.plan import Part, Summed
 from dpproxy.planner.allocate import Allocation, allocate, too_small
 from dpproxy.planner.answer import Answer, answer, is_star, items, limits, row_number
 from dpproxy.planner.conditions import conjuncts
@@ -33,6 +34,7 @@ from dpproxy.planner.refusals import quoted
 from dpproxy.planner.relation import Rows, own_nodes
 from dpproxy.planner.release import quantile_sql, release_sql
 from dpproxy.planner.released import Call, ReleasedScope
+from dpproxy.planner.rollup import half_width
 from dpproxy.planner.sources import Env
 from udfs.mechanisms.quantile import Quantile
 from udfs.privacy import LEAST_NANO, Loss
@@ -192,7 +194,8 @@ class _Block:
                     raise AssertionError("an aggregate has measures")
                 indexes = [measures.index(m) for m in aggregate.measures]
                 columns = tuple(duck.column(f"m{i}", f"r{number}") for i in indexes)
-                calls[node] = Call(aggregate, columns, _noise(allocation, indexes, self.rows.most))
+                noise = _noise(allocation, indexes, self.rows.most, self.planning.summed(number))
+                calls[node] = Call(aggregate, columns, noise)
         for node, statistic in ordered.items():
             part, mechanism = self._order(keys, statistic)
             number = self.planning.add(part)
@@ -284,14 +287,19 @@ def _key_column(index: int, key: Key, relation: int) -> Typed:
     return Typed(held, key.type, key.typed.scale, nullable=None in key.values, longest=key.typed.longest)
 
 
-def _noise(allocation: Allocation, indexes: Sequence[int], rows: int) -> Noise:
+def _noise(allocation: Allocation, indexes: Sequence[int], rows: int, summed: Summed | None) -> Noise:
     mechanism = allocation.mechanism
+    terms = 1
+    if summed is not None:
+        mechanism, terms = summed.mechanism, summed.terms
+        indexes = [summed.columns[i] for i in indexes]
     sds = mechanism.noise_sd()
-    return Noise(
-        tuple(sds[i] for i in indexes),
-        lambda confidence: tuple(mechanism.half_width(confidence)[i] for i in indexes),
-        rows,
-    )
+
+    def half_widths(confidence: Fraction) -> tuple[int, ...]:
+        single = mechanism.half_width(confidence)
+        return tuple(half_width(single[i], sds[i], terms, confidence) for i in indexes)
+
+    return Noise(tuple(sds[i] * sqrt(terms) for i in indexes), half_widths, rows)
 
 
 def _rank(mechanism: Quantile, rows: int) -> Noise:

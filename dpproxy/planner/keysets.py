@@ -35,7 +35,8 @@ def key_sets(
             left.remove(member)
             by_node[member] = (len(by_node), found[member])
         keys = [found[n] for n in nodes]
-        sets.append(KeySet(tuple(k.type for k in keys), tuples_of(keys, planning)))
+        whole = tuple(k.whole for k in keys) if tuples_of is _alone else None
+        sets.append(KeySet(tuple(k.type for k in keys), tuples_of(keys, planning), whole=whole))
     return by_node, tuple(sets)
 
 

@@ -1,6 +1,7 @@
 """Conditions about keys alone: they hold or fail for a key whatever the data, so keys that fail are not answered."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -101,7 +102,9 @@ def _merged(
     rows = tuple(
         tuple(v for part in parts for v in part) for parts in product(*(sets[i].rows for i in touched))
     )
-    joint = KeySet(tuple(t for i in touched for t in sets[i].types), rows)
+    wholes = [w for i in touched for w in sets[i].whole or ()]
+    whole = None if any(sets[i].whole is None for i in touched) else tuple(wholes)
+    joint = KeySet(tuple(t for i in touched for t in sets[i].types), rows, whole=whole)
     rest = tuple(sets[i] for i in order[len(touched) :])
     return {n: (moved.index(i), k) for n, (i, k) in by_node.items()}, (joint, *rest)
 
@@ -116,4 +119,4 @@ def _kept(sql: str, by_node: ByNode, sets: tuple[KeySet, ...], place: int) -> tu
     }
     kept = holding(sql, tuple(inputs.items()))
     rows = tuple(row for row, holds in zip(found.rows, kept, strict=True) if holds)
-    return (*sets[:place], KeySet(found.types, rows), *sets[place + 1 :])
+    return (*sets[:place], replace(found, rows=rows), *sets[place + 1 :])

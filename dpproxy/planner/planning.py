@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.plan import Part, PreparedTable
+from dpproxy.plan import Part, PreparedTable, Summed
 from dpproxy.planner.access import Context, Use
 from udfs.privacy import Loss
 
@@ -43,8 +43,13 @@ class Planning:
         """The loss of the next part."""
         losses = self.context.losses
         if losses is not None and len(self.parts) < len(losses):
-            return losses[len(self.parts)]
+            return losses[len(self.parts)].loss
         return Loss(self.loss.nano // self.shares)
+
+    def summed(self, number: int) -> Summed | None:
+        """What the figures of a part are made of, where that is no draw of its own."""
+        losses = self.context.losses
+        return losses[number].summed if losses is not None and number < len(losses) else None
 
     def add(self, part: Part) -> int:
         """The number of a part; two that are computed and released alike are one."""

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from dpproxy.pgtypes import INT4
-from dpproxy.plan import KeySet, Part, PreparedTable
+from dpproxy.plan import Drawn, KeySet, Part, PreparedTable
 from dpproxy.planner.planning import LEAST_DELTA, Planning
 from tests.golden.world import World
 from tests.planner.passes import planning_of
@@ -66,7 +66,7 @@ def test_shares_never_add_up_to_more(planning: Planning, shares: int):
 
 
 def test_the_losses_of_a_stored_release_come_first(planning: Planning):
-    planning.context = replace(planning.context, losses=(Loss(5),))
+    planning.context = replace(planning.context, losses=(Drawn(Loss(5)),))
     assert planning.share() == Loss(5)
     planning.add(PART)
     assert planning.share() == Loss(NANO)

@@ -1,0 +1,130 @@
+"""What a release of sums is of, in public words, and how it is kept beside the answer.
+
+A descriptor says from which rows, by which keys and with what noise: enough to see what else follows from the release.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpproxy.accounting.canonical import digest
+from dpproxy.plan import Additive, Part
+from dpproxy.planner.canonical import Stage, stage
+from dpproxy.planner.terms import Term
+from udfs.mechanisms import Gaussian, Laplace, Staircase
+
+FORM = 1
+"""Of the terms: releases that were described in another form are found by nobody."""
+FAMILY = 12
+"""Bytes of a release's key that all releases of the same rows share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """A release of sums: the rows without their conditions, these, the keys and the sums in the order of the columns.
+
+    ``whole`` says of each key whether every row has one of its declared values, None where it is declared together with
+    others.
+    """
+
+    rows: bytes
+    conditions: tuple[Term, ...]
+    keys: tuple[Term, ...]
+    whole: tuple[bool | None, ...]
+    measures: tuple[Term, ...]
+    mechanism: Additive
+
+
+def family(part: Part, values: Sequence[object], data_version: int) -> bytes:
+    """Equal for questions about the same rows, whatever their conditions, keys and aggregates."""
+    return digest("rows", FORM, repr(stage(part.exact).rows), repr(tuple(values)), data_version)
+
+
+def described(part: Part, values: Sequence[object], data_version: int) -> Descriptor | None:
+    """The descriptor of a part; None where nothing follows from its release but itself."""
+    if part.mechanism is None or part.discovered or part.vacuous:
+        return None
+    found = stage(part.exact)
+    whole = tuple(w for k in part.keys for w in (k.whole or (None,) * len(k.types)))
+    return Descriptor(
+        family(part, values, data_version),
+        found.conditions,
+        found.keys,
+        whole,
+        found.measures,
+        part.mechanism,
+    )
+
+
+def key_words(part: Part) -> tuple[str, ...]:
+    """What tells the question of a part from others about the same rows; sums and keys in any order."""
+    found = stage(part.exact)
+    if part.mechanism is None or part.discovered:
+        keys = [(tuple(t.name for t in k.types), k.rows) for k in part.keys]
+        return "as it is", repr(_listed(found)), repr(keys), part.box
+    widths = sorted(repr(pair) for pair in zip(found.measures, part.mechanism.widths, strict=True))
+    return (
+        "sums",
+        repr(found.conditions),
+        repr(_sets(part, found.keys)),
+        repr(widths),
+        type(part.mechanism).__name__,
+    )
+
+
+def _listed(found: Stage) -> tuple[object, ...]:
+    return found.conditions, found.keys, found.measures
+
+
+def _sets(part: Part, keys: Sequence[Term]) -> list[str]:
+    """The sets of keys, each with its columns and rows in an order of our own."""
+    left, found = list(keys), []
+    for each in part.keys:
+        names, left = [repr(k) for k in left[: len(each.types)]], left[len(each.types) :]
+        order = sorted(range(len(names)), key=lambda i: names[i])
+        columns = [(names[i], each.types[i].name) for i in order]
+        rows = sorted(repr(tuple(row[i] for i in order)) for row in each.rows)
+        found.append(repr((columns, rows)))
+    return sorted(found)
+
+
+_MECHANISMS: dict[str, Callable[..., Additive]] = {
+    "staircase": Staircase,
+    "laplace": Laplace,
+    "gaussian": Gaussian,
+}
+
+
+def written(descriptor: Descriptor) -> bytes:
+    """The descriptor as text."""
+    mechanism = descriptor.mechanism
+    numbers = {name: getattr(mechanism, name) for name in mechanism.__dataclass_fields__}
+    fields = {
+        "form": FORM,
+        "rows": descriptor.rows.hex(),
+        "conditions": descriptor.conditions,
+        "keys": descriptor.keys,
+        "whole": descriptor.whole,
+        "measures": descriptor.measures,
+        "mechanism": type(mechanism).__name__.lower(),
+        "numbers": numbers,
+    }
+    return json.dumps(fields).encode()
+
+
+def read(text: bytes) -> Descriptor | None:
+    """What ``written`` gave; None in another form."""
+    fields = json.loads(text)
+    if fields["form"] != FORM:
+        return None
+    numbers = {name: _term(value) for name, value in fields["numbers"].items()}
+    conditions, keys, whole, measures = (
+        _term(fields[name]) for name in ("conditions", "keys", "whole", "measures")
+    )
+    mechanism = _MECHANISMS[fields["mechanism"]](**numbers)
+    return Descriptor(bytes.fromhex(fields["rows"]), conditions, keys, whole, measures, mechanism)
+
+
+def _term(value: Any) -> Any:  # noqa: ANN401 - lists are tuples again
+    return tuple(_term(v) for v in value) if isinstance(value, list) else value

@@ -1,0 +1,176 @@
+"""What follows from a release is what would have been computed: without noise, over rows that break the rules."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dpproxy.payloads import wanted_of
+from dpproxy.plan import Part
+from dpproxy.planner.descriptor import Descriptor, described
+from dpproxy.planner.rollup import Derivation, derivation, half_width
+from tests.golden.world import Row, Tables, World, build, plan_of
+from tests.planner.wordings import CONDITIONS, HEADER, KEYS, MEASURES
+from udfs.mechanisms import Laplace, Staircase
+
+CALM = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    """With prepared tables, as a proxy has them: rows that each statement cuts anew are of that statement alone."""
+    return replace(build(HEADER), prepared=True)
+
+
+def part_of(world: World, sql: str) -> Part:
+    [part] = plan_of(world, sql).parts
+    return part
+
+
+def descriptor(part: Part) -> Descriptor:
+    found = described(part, (), 1)
+    assert found is not None
+    return found
+
+
+def follows(world: World, stored: str, asked: str) -> Derivation | None:
+    finer, coarser = part_of(world, stored), part_of(world, asked)
+    return derivation(descriptor(finer), wanted_of(finer), descriptor(coarser), wanted_of(coarser))
+
+
+FINE = "SELECT y, b, k, count(*), sum(x), sum(y) FROM t GROUP BY y, b, k"
+NARROW = "SELECT y, b, k, count(*), sum(x), sum(y) FROM t WHERE k IN ('a', 'b') GROUP BY y, b, k"
+YES = (
+    (FINE, "SELECT k, b, y, sum(x), count(*) FROM t GROUP BY k, b, y"),
+    (FINE, "SELECT k, count(*) FROM t GROUP BY k"),
+    (FINE, "SELECT k, y, sum(x) FROM t WHERE b GROUP BY k, y"),
+    (FINE, "SELECT count(*) FROM t WHERE k = 'a' AND NOT b"),
+    (FINE, "SELECT b, sum(y) FROM t WHERE k IN ('c', 'a') AND y BETWEEN 1 AND 3 GROUP BY b"),
+    (FINE, "SELECT count(*) FROM t WHERE k IS NOT NULL"),
+    (FINE, "SELECT count(*) FROM t WHERE k = 'a' OR k = 'b' AND y > 1"),
+    (NARROW, "SELECT count(*), sum(x) FROM t WHERE k IN ('b', 'a')"),
+    (NARROW, "SELECT count(*) FROM t WHERE k IN ('b', 'a') AND k <> 'a'"),
+    ("SELECT y, b, count(*) FROM t GROUP BY y, b", "SELECT count(*) FROM t"),
+    ("SELECT y > 2 AS high, count(*) FROM t GROUP BY high", "SELECT count(*) FROM t"),
+)
+NO = (
+    (FINE, "SELECT count(*) FROM t"),  # rows whose k is not declared
+    (FINE, "SELECT b, count(*) FROM t GROUP BY b"),
+    (FINE, "SELECT count(*) FROM t WHERE k IS NULL"),
+    (FINE, "SELECT count(*) FROM t WHERE k <> 'a' OR y > 1"),
+    (FINE, "SELECT k, count(*) FROM t WHERE x > 3 GROUP BY k"),  # x is no key
+    (FINE, "SELECT k, count(x) FROM t GROUP BY k"),
+    (NARROW, "SELECT k, b, y, count(*) FROM t GROUP BY k, b, y"),
+    ("SELECT y, count(*) FROM t GROUP BY y", "SELECT y, b, count(*) FROM t GROUP BY y, b"),
+    ("SELECT x, count(*) FROM t GROUP BY x", "SELECT count(*) FROM t"),  # x may be NULL
+    ("SELECT y, b, count(DISTINCT x) FROM t GROUP BY y, b", "SELECT y, count(DISTINCT x) FROM t GROUP BY y"),
+    ("SELECT h, count(*) FROM w GROUP BY h", "SELECT count(*) FROM t"),
+)
+
+
+@pytest.mark.parametrize(("stored", "asked"), YES)
+def test_what_is_determined_follows(world: World, stored: str, asked: str):
+    assert follows(world, stored, asked) is not None
+
+
+@pytest.mark.parametrize(("stored", "asked"), NO)
+def test_what_is_not_determined_does_not_follow(world: World, stored: str, asked: str):
+    assert follows(world, stored, asked) is None
+
+
+def test_different_values_of_a_group_do_not_add_up_but_their_own_group_is_itself(world: World):
+    stored = "SELECT y, b, count(DISTINCT x) FROM t GROUP BY y, b"
+    assert follows(world, stored, "SELECT count(DISTINCT x) FROM t WHERE y = 2 AND b") is not None
+
+
+def test_rows_that_no_group_counts_make_groups_too_few(world: World):
+    """Why a key that leaves rows out is not added up."""
+    rows = {"t": [(1, "a", 1, 1, True, 0.5), (2, "zz", 1, 1, True, 0.5), (3, None, 1, 1, True, 0.5)], "w": []}
+    tables = Tables(world)
+    tables.fill(rows)
+    fine = tables.exact(part_of(world, "SELECT k, count(*) FROM t GROUP BY k"))
+    total = tables.exact(part_of(world, "SELECT count(*) FROM t"))
+    tables.close()
+    assert (sum(c for (c,) in fine.values()), total[()]) == (1, (3,))
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "b", "c", "zz", None]),
+        st.sampled_from([None, -2, 0, 3, 9, 11]),
+        st.integers(-1, 6),
+        st.booleans(),
+        st.sampled_from([None, 0.25, 0.75]),
+    ),
+    max_size=25,
+)
+_CONDITIONS = st.frozensets(st.integers(0, len(CONDITIONS) - 1), max_size=2)
+
+
+def _statement(keys: Sequence[int], measures: Sequence[int], conditions: Sequence[int]) -> str:
+    columns = [KEYS[n].format(a="") for n in keys]
+    where = " AND ".join(f"({CONDITIONS[n][0].format(a='')})" for n in conditions) or "true"
+    group = f" GROUP BY {', '.join(columns)}" if columns else ""
+    listed = [*columns, *(MEASURES[n].format(a="") for n in measures)]
+    return f"SELECT {', '.join(listed)} FROM t WHERE {where}{group}"
+
+
+@CALM
+@given(data=st.data(), rows=ROWS)
+@pytest.mark.parametrize("prepared", [True, False])
+def test_a_derived_answer_is_the_answer_over_any_rows(
+    world: World, *, prepared: bool, data: st.DataObject, rows: list[Row]
+):
+    world = replace(world, prepared=prepared)
+    keys = data.draw(st.permutations(range(len(KEYS))))
+    measures = data.draw(st.lists(st.sampled_from(range(len(MEASURES))), min_size=1, unique=True))
+    first = data.draw(_CONDITIONS)
+    stored = part_of(world, _statement(keys, measures, sorted(first)))
+    tables = Tables(world)
+    tables.fill({"t": [(n, *row) for n, row in enumerate(rows)], "w": []})
+    try:
+        for _ in range(4):
+            kept = data.draw(st.lists(st.sampled_from(keys), unique=True))
+            some = data.draw(st.lists(st.sampled_from(measures), min_size=1, unique=True))
+            asked = part_of(world, _statement(kept, some, sorted({*first, *data.draw(_CONDITIONS)})))
+            if stored.vacuous or asked.vacuous:
+                continue
+            wanted = wanted_of(asked)
+            found = derivation(descriptor(stored), wanted_of(stored), descriptor(asked), wanted)
+            if found is None:
+                continue
+            exact = list(tables.exact(stored).values())
+            derived = [
+                tuple(sum(exact[p][c] for p in places) for c in found.columns) for places in found.places
+            ]
+            assert derived == [tables.exact(asked)[row] for row in wanted]
+    finally:
+        tables.close()
+
+
+@pytest.mark.parametrize("terms", [2, 3, 10, 100])
+@pytest.mark.parametrize(
+    "mechanism", [Laplace.best((1,), 10**9), Staircase.best((1,), 10**9), Staircase.best((5,), 10**9)]
+)
+def test_a_half_width_of_a_sum_holds_what_it_promises(mechanism: Laplace | Staircase, terms: int):
+    """By convolution: what is cut off has a probability below 1e-12."""
+    reach = 60 * mechanism.widths[0]
+    single = np.array([float(mechanism.pmf((z,))) for z in range(-reach, reach + 1)])
+    size = 1 << (2 * reach * terms).bit_length()
+    spectrum = np.fft.rfft(single, size) ** terms
+    law = np.fft.irfft(spectrum, size)[: 2 * reach * terms + 1]
+    middle = reach * terms
+    for confidence in (Fraction(1, 2), Fraction(19, 20), Fraction(999, 1000)):
+        [one], [sd] = mechanism.half_width(confidence), mechanism.noise_sd()
+        half = half_width(one, sd, terms, confidence)
+        inside = float(law[middle - half : middle + half + 1].sum())
+        assert float(confidence) - 1e-9 <= inside
+        assert half <= 6 * sd * terms**0.5 / float(1 - confidence) ** 0.5  # not without use
+
+
+def test_one_draw_has_its_own_half_width_and_no_draw_none():
+    assert (half_width(7, 3.0, 1, Fraction(19, 20)), half_width(7, 3.0, 0, Fraction(19, 20))) == (7, 0)
