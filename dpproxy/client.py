@@ -46,7 +46,8 @@ class Options:
     port: int = 6432
     """0 for a free one."""
     padding: float = 0.01
-    """The outcome of a charged statement leaves this long after its start, or 2, 4, 8 ... times; 0 for at once."""
+    """The outcome of a charged statement leaves so long after its start, at its deadline where that is later, or 2, 4,
+    8 ... times; 0 for at once."""
     tls_certificate: Path | None = None
     tls_key: Path | None = None
     max_connections: int = 100
@@ -292,27 +293,31 @@ class Client:
             if await self._cancelled_before(self._padded) is not None:
                 return None, _cancelled()
             await self._settle()
-        return await (self._charged(work.call) if work.charged else self._outside(work.call))
+        return await (self._charged(work) if work.charged else self._outside(work.call))
 
-    async def _charged(self, call: Callable[[], object]) -> Outcome:
+    async def _charged(self, work: Work) -> Outcome:
         loop = asyncio.get_running_loop()
         start = loop.time()
-        self._padded = loop.create_task(self._pad(call, start))
+        self._padded = loop.create_task(self._pad(work, start))
         moment = await self._cancelled_before(self._padded)
         if moment is None:
             outcome = self._padded.result()
             await self._settle()
             return outcome
-        due = start + instant(moment - start, self._service.options.padding)
+        due = start + instant(moment - start, self._deadline_of(work))
         await asyncio.sleep(due - loop.time())
         return None, _cancelled()
 
-    async def _pad(self, call: Callable[[], object], start: float) -> Outcome:
+    def _deadline_of(self, work: Work) -> float:
+        padding = self._service.options.padding
+        return max(padding, work.deadline) if padding else 0.0
+
+    async def _pad(self, work: Work, start: float) -> Outcome:
         loop = asyncio.get_running_loop()
-        future = self._begin(call)
+        future = self._begin(work.call)
         await asyncio.wait({future})
         elapsed = loop.time() - start
-        await asyncio.sleep(instant(elapsed, self._service.options.padding) - elapsed)
+        await asyncio.sleep(instant(elapsed, self._deadline_of(work)) - elapsed)
         return future.result()
 
     async def _settle(self) -> None:

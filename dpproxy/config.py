@@ -71,6 +71,11 @@ class Config:
         return next(iter(self.sources))
 
     @property
+    def limits(self) -> dict[str, Any]:
+        """What bounds the engine."""
+        return {"threads": self.threads, "memory": self.memory, "limit": self.statement_timeout}
+
+    @property
     def data(self) -> Path:
         """The file or directory behind `database`."""
         return self.sources[self.database]

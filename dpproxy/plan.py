@@ -60,7 +60,8 @@ class Prepared:
     """A statement that parsed and typed; nothing was spent.
 
     ``columns`` is None for statements without a result set. ``charged`` is True where running it may debit the
-    ledger: its answer leaves on the padding grid. ``body`` is the engine's own.
+    ledger: its answer leaves on the padding grid, ``deadline`` seconds after its start at the earliest. ``body`` is the
+    engine's own.
     """
 
     sql: str
@@ -68,6 +69,7 @@ class Prepared:
     columns: tuple[Column, ...] | None
     charged: bool
     body: object = field(repr=False)
+    deadline: float = 0.0
     is_catalogue: bool = False
     """About the catalogue and the caller's own accounts: of no interest to whoever watches over people."""
 
@@ -146,6 +148,11 @@ class PublicPlan:
     def free(self) -> bool:
         """Running it debits nothing."""
         return True
+
+    @property
+    def deadline(self) -> float:
+        """There is nothing that its time could tell."""
+        return 0.0
 
 
 Additive = Staircase | Laplace | Gaussian
@@ -271,6 +278,10 @@ class Plan:
     publics: tuple[str, ...] = ()
     empty: bool = False
     """True for LIMIT 0: the answer has no rows and is free."""
+    deadline: float = 0.0
+    """Seconds its work takes, by the declared sizes and one unit's worst; it is answered then at the earliest."""
+    sized: bool = False
+    """True where EXPECTED ROWS of all its tables are in the deadline: one that is missed by far is no accident."""
 
     @property
     def charged(self) -> tuple[Part, ...]:

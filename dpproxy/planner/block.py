@@ -21,6 +21,7 @@ from dpproxy.plan import Part, Summed
 from dpproxy.planner.allocate import Allocation, allocate, too_small
 from dpproxy.planner.answer import Answer, answer, is_star, items, limits, row_number
 from dpproxy.planner.conditions import conjuncts
+from dpproxy.planner.deadline import widen
 from dpproxy.planner.discovered import Chosen, choose, refuse_order, selecting
 from dpproxy.planner.empty import has_no_rows, has_one_row, never_holds
 from dpproxy.planner.exact import Exact, exact_sql, measured
@@ -179,6 +180,7 @@ class _Block:
         """The parts of one grouping set: the calls with their columns, and the numbers of the parts."""
         label = _label([*self.aggregates, *self.refined], keys, self.rows)
         self.planning.describe(label, _unit_words(self.rows, self.planning))
+        widen(self.planning, self.rows)
         ordered = {n: a for n, a in self.aggregates.items() if isinstance(a, OrderStatistic)}
         sums = {n: a for n, a in self.aggregates.items() if n not in ordered}
         numbers, calls = [], {}

@@ -38,6 +38,10 @@ class Planning:
     prepares: dict[str, PreparedTable] = field(default_factory=dict)
     """The prepared tables of the statement by name."""
     names: set[str] = field(default_factory=set)
+    worst: int = 1
+    """The most rows of one unit in a relation that something is released of."""
+    fan: int = 1
+    """How many times the rows of a protected table such a relation may have."""
 
     def share(self) -> Loss:
         """The loss of the next part."""

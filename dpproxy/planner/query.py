@@ -22,6 +22,7 @@ from dpproxy.planner.access import (
     statement_loss,
 )
 from dpproxy.planner.block import charged
+from dpproxy.planner.deadline import deadline, expected
 from dpproxy.planner.derive import derive, refuse_cut, renamed
 from dpproxy.planner.empty import has_no_rows, never_holds
 from dpproxy.planner.fields import Identifier
@@ -208,6 +209,8 @@ def _plan(found: Relation, planning: Planning, payer: Payer) -> Plan:
         data_version=policy.data_version,
         publics=tuple(planning.publics),
         empty=isinstance(found, Scan) or found.empty,
+        deadline=deadline(planning, parts),
+        sized=expected(planning) is not None,
     )
 
 

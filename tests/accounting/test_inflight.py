@@ -1,6 +1,6 @@
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -95,3 +95,44 @@ def test_nothing_is_remembered_afterwards():
         pass
     assert ask(flights, lambda: 2) == 2
     assert not flights._flights
+
+
+def seen(end: float, offsets: Sequence[float], instant: float) -> list[float]:
+    """When those who ask so long after the owner began see its end, which is at ``end``; relative to the instant."""
+    flights: InFlight[int] = InFlight()
+    start = time.monotonic()
+
+    def ask_later(offset: float) -> float:
+        time.sleep(offset)
+        flights.settle(KEY)
+        with flights.claim(KEY) as claim:
+            found = time.monotonic() - start - instant
+            if claim.owner:
+                claim.resolve(1)
+        return found
+
+    with ThreadPoolExecutor(len(offsets)) as pool:
+        with flights.claim(KEY, seen_from=lambda: start + instant) as claim:
+            asking = [pool.submit(ask_later, offset) for offset in offsets]
+            time.sleep(end)
+            claim.resolve(1)
+        return [future.result() for future in asking]
+
+
+@pytest.mark.parametrize("end", [0.02, 0.11, 0.19])
+def test_when_the_owner_ended_is_seen_by_nobody(end: float):
+    """Whoever asks before the owner's instant sees the instant, whether the owner had ended by then or not."""
+    early = seen(end, [0.01, 0.05, 0.09, 0.13, 0.17], 0.3)
+    assert all(0 <= late < 0.5 for late in early)  # how late a thread wakes is up to the machine
+
+
+def test_that_the_owner_failed_is_seen_at_its_instant_too():
+    flights: InFlight[int] = InFlight()
+    instant = time.monotonic() + 0.2
+    with pytest.raises(ZeroDivisionError), flights.claim(KEY, seen_from=lambda: instant):
+        _ = 1 / 0
+    with flights.claim(KEY) as claim:
+        assert claim.owner
+        assert time.monotonic() >= instant
+    with pytest.raises(Cancelled), flights.claim(KEY), flights.claim(b"other"):
+        flights.settle(KEY, timeout=0)
