@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpproxy import audit, demo, ledger_commands
+from dpproxy import audit, demo, guards, ledger_commands
 from dpproxy.arguments import CONFIG, Arguments, Command, build_parser
 from dpproxy.client import Options
 from dpproxy.config import Config, ConfigError, check_files, load_config
@@ -337,6 +337,7 @@ COMMANDS: tuple[Command, ...] = (
         _budget_show,
     ),
     *ledger_commands.COMMANDS,
+    *guards.COMMANDS,
     Command(
         "audit",
         "bound epsilon from below by answers of proxies that differ by one person; exit status 1 above the promise",

@@ -1,0 +1,85 @@
+"""``dpproxy selftest``: try every attack against twins of made-up people under the policy as it is configured."""
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from dpproxy.arguments import Arguments
+from dpproxy.attacks.homes import twins
+from dpproxy.attacks.run import Found, run
+from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.snapshot import snapshot
+from dpproxy.config import Config, check_files, load_config
+from dpproxy.display import render
+from dpproxy.errors import StartupError
+from dpproxy.pgtypes import Schema
+from dpproxy.policy.files import apply_file, read_file
+from dpproxy.policy.model import Exposure, Policy
+from dpproxy.policy.store import PolicyStore
+from dpproxy.policy.usable import usable
+
+
+def selftest(arguments: Arguments) -> int:
+    """0 where every promise was kept, 1 where one was not. Raises ``StartupError``."""
+    begun = time.monotonic()
+    config = load_config(arguments.config)
+    check_files(config)
+    path, schema = _data(config)
+    policy, lines = usable(_policy(config, schema), schema)
+    for line in lines:
+        _tell(line)
+    if not any(table.exposure is Exposure.PROTECTED for table in policy.tables.values()):
+        raise StartupError("the policy protects no table: there is nothing to attack")
+    found: list[Found] = []
+    with tempfile.TemporaryDirectory(prefix="dpproxy-selftest-") as folder:
+        _tell("starting two proxies over made-up people")
+        with twins(Path(folder), policy, schema, path) as pair:
+            for one in run(pair, arguments.runs, _tell):
+                found.append(one)
+                for fault in one.faults:
+                    _tell(f"BROKEN: {one.name}: {fault}")
+    sys.stdout.write(_shown(found, as_json=arguments.json))
+    broken = sum(not one.kept for one in found)
+    _tell(f"{len(found)} promises, {broken} broken, {time.monotonic() - begun:.0f} s")
+    return 1 if broken else 0
+
+
+def _data(config: Config) -> tuple[Path, Schema]:
+    """The file with the public tables, and what the DDL says; no row of anybody is read."""
+    config.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = snapshot(config.data, config.state, _tell)
+    backend = DuckDB(path)
+    try:
+        return path, backend.schema()
+    finally:
+        backend.close()
+
+
+def _policy(config: Config, schema: Schema) -> Policy:
+    """What the policy files say; without any, the policy in force."""
+    if not config.policy_files:
+        store = PolicyStore.open(config.state)
+        try:
+            return store.current
+        finally:
+            store.close()
+    policy = Policy()
+    for file in config.policy_files:
+        policy = apply_file(policy, read_file(file), schema)
+    return policy
+
+
+def _shown(found: Sequence[Found], *, as_json: bool) -> str:
+    if as_json:
+        return json.dumps([asdict(one) for one in found], indent=2) + "\n"
+    rows = [[one.check, one.name, one.promised, one.found, "kept" if one.kept else "BROKEN"] for one in found]
+    return render(["check", "what", "promised", "found", "verdict"], rows) + "\n"
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"dpproxy: {line}\n")
+    sys.stderr.flush()

@@ -1,0 +1,37 @@
+"""What is compared of two twins: everything but the values drawn."""
+
+import pytest
+
+from dpproxy.attacks.observed import Ask, greeting, observe, refusals, rows, seen, texts
+from dpproxy.attacks.wire import Message
+from tests.attacks.raw import Raw
+from tests.proxies import Proxy
+
+ROW = (2).to_bytes(2, "big") + (1).to_bytes(4, "big") + b"a" + (1).to_bytes(4, "big") + b"7"
+
+
+@pytest.mark.parametrize(
+    ("ask", "shown"),
+    [
+        (Ask(""), ("row", b"a", "noise")),
+        (Ask("", exact=True), ("row", b"a", b"7")),
+        (Ask("", filtered=True), None),
+    ],
+)
+def test_what_is_masked(ask: Ask, shown: object):
+    assert seen(Message("D", ROW), ask, {1}) == shown
+
+
+def test_errors_keep_every_field():
+    one, other = (Message("E", b"C42703\0M" + text + b"\0\0") for text in (b"no a", b"no b"))
+    assert seen(one, Ask(""), set()) != seen(other, Ask(""), set())
+
+
+def test_what_is_seen_of_a_statement(proxies: tuple[Proxy, Proxy]):
+    with Raw(proxies[0]) as connection:
+        assert all(message.kind != "K" for message in greeting(connection))
+        found = observe(connection, Ask("SELECT town, count(*) FROM people GROUP BY town"))
+        assert rows(found) == [(b"north", "noise"), (b"south", "noise"), (b"west", "noise")]
+        wrong = observe(connection, Ask("SELECT nothing FROM people"))
+        assert refusals(wrong) == ["42703"]
+        assert "does not exist" in texts(wrong)

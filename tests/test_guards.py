@@ -1,0 +1,44 @@
+"""Commands about the audit log; `selftest` is tested by itself."""
+
+import sqlite3
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from dpproxy.auditlog.entry import Entry, Outcome
+from dpproxy.auditlog.file import FILE
+from dpproxy.cli import main
+from dpproxy.errors import StartupError
+from dpproxy.guards import COMMANDS
+from tests.proxies import started, write_home
+from tests.test_engine import DDL, POLICY
+
+ENTRY = Entry(1, "ann", "analyst", Outcome.FREE, "SELECT 1")
+
+
+def verify(file: Path) -> int:
+    return main(["log", "verify", "--config", str(file)])
+
+
+def test_a_log_verifies_or_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = write_home(tmp_path, DDL, POLICY)
+    assert verify(file) == 2
+    with started(file) as engine:
+        engine.log.note(ENTRY)
+        engine.log.note(ENTRY)
+        assert engine.log.verify() == 2
+        assert verify(file) == 0
+    assert "2 entries, all verified" in capsys.readouterr().out
+    with sqlite3.connect(tmp_path / "state" / FILE) as connection:
+        connection.execute("DELETE FROM entry WHERE sequence = 2")
+    connection.close()
+    assert verify(file) == 1
+    assert "entries after 1 are missing" in capsys.readouterr().err
+
+
+def test_a_selftest_needs_a_policy_that_protects(tmp_path: Path):
+    file = write_home(tmp_path, DDL, "ALTER TABLE t SET PRIVACY PUBLIC;")
+    [selftest] = [command for command in COMMANDS if command.name == "selftest"]
+    with pytest.raises(StartupError, match="protects no table"):
+        selftest.run(Namespace(config=file, json=False, runs=0))
