@@ -57,7 +57,7 @@ def test_every_command_has_help_with_an_example(command: Command, capsys: Captur
 
 def test_what_is_no_command_exits_with_2(capsys: Captured):
     with pytest.raises(SystemExit) as stopped:
-        main(["selftest"])
+        main(["frobnicate"])
     assert stopped.value.code == 2
     assert "invalid choice" in capsys.readouterr().err
 
