@@ -134,7 +134,11 @@ def _t(request: Request) -> Fraction:
     else:
         epsilon = options.number("epsilon", request.options["epsilon"])
         # Rounded towards less: the promise is never more than was asked.
-        t = Fraction(math.nextafter(math.exp(min(epsilon, MOST_T)), 0)) if epsilon > 0 else Fraction(0)
+        t = (
+            Fraction(math.nextafter(math.exp(float(min(epsilon, Fraction(MOST_T)))), 0))
+            if epsilon > 0
+            else Fraction(0)
+        )
     if not 1 <= t <= MOST_T:
         option = "t" if "t" in request.options else "epsilon"
         raise InvalidOption(option, f"t = exp(epsilon) is between 1 and {MOST_T}")
