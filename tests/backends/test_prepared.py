@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import duckdb
 import pytest
 
 from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.failures import WorkerLost
 from dpproxy.backends.prepared import PreparedTables, prepared_file
 from dpproxy.errors import Cancelled, Internal
 from dpproxy.plan import PREPARED, PreparedTable
@@ -182,6 +184,84 @@ def test_a_build_that_is_killed_leaves_nothing(place: Place):
     build(tables, SECOND)
     assert backend.prepared_names() == {"t2"}
     shut(backend, tables)
+
+
+OTHER = """
+import sys, time
+from pathlib import Path
+from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.prepared import PreparedTables, prepared_file
+from dpproxy.plan import PreparedTable
+
+data = Path(sys.argv[1])
+backend = DuckDB(data, prepared=prepared_file(data.parent, data, b"s" * 32))
+tables = PreparedTables(backend, b"s" * 32, print)
+with tables.ready([PreparedTable("t2", "t", "SELECT i FROM t", truncated=False)], lambda: False):
+    print(sorted(backend.prepared_names()), flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_another_process_has_a_file_of_its_own(place: Place):
+    """Nothing of the first one's is removed, and both build."""
+    backend, tables = place.open()
+    build(tables, FIRST)
+    [first] = place.files()
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", OTHER, str(place.data)], text=True, **pipes) as other:  # type: ignore[call-overload]
+        assert other.stdout.readline().strip() == "['t2']"
+        assert place.files() == sorted([first, first.replace(".duckdb", "-2.duckdb")])
+        build(tables, SECOND)
+        assert backend.prepared_names() == {"t1", "t2"}
+        shut(backend, tables)
+        prepared_file(
+            place.state, place.data, b"o" * 32
+        )  # what is open stays, where it rests on other data too
+        assert place.files() == [first.replace(".duckdb", "-2.duckdb")]
+        other.communicate("\n", timeout=30)
+
+
+def test_the_end_of_a_build_is_seen_on_a_grid(place: Place):
+    backend, tables = place.open()
+    tables._padding = 0.5
+    start = time.monotonic()
+    build(tables, FIRST)
+    assert 0.5 <= time.monotonic() - start < 1.4
+    shut(backend, tables)
+
+
+class Restarted:
+    """A source whose process ended: the table it built may be there, or gone."""
+
+    def __init__(self, backend: DuckDB) -> None:
+        self._backend, self.epoch, self.lost = backend, 0, 0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._backend, name)
+
+    def build(self, *given: object) -> None:
+        if self.lost:
+            self.lost -= 1
+            raise WorkerLost("lost")
+        self._backend.build(*given)  # type: ignore[arg-type]
+
+
+def test_tables_are_looked_for_again_when_the_process_was_replaced(place: Place):
+    backend, _ = place.open()
+    source = Restarted(backend)
+    tables = PreparedTables(source, SECRET, place.told.append)  # type: ignore[arg-type]
+    build(tables, FIRST)
+    backend.build(f"DROP TABLE {PREPARED}.main.t1", {}, "s", never)
+    source.epoch = 1
+    build(tables, FIRST)
+    assert backend.prepared_names() == {"t1"}
+    source.lost = 3
+    for usable in (True, True, False):  # one that ends the process each time is not tried for ever
+        with pytest.raises(Internal):
+            build(tables, SECOND)
+        assert tables.usable == usable
+    tables.close()
+    backend.close()
 
 
 def test_many_ask_and_one_builds(place: Place, monkeypatch: pytest.MonkeyPatch):
