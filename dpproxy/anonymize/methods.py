@@ -2,6 +2,9 @@
 
 from typing import Final
 
+from dpproxy.anonymize.dp_individual_ranking import DpIndividualRanking
+from dpproxy.anonymize.dp_kdtree import DpKdtree
+from dpproxy.anonymize.dp_microaggregation import DpMicroaggregation
 from dpproxy.anonymize.ir_swap import IrSwap
 from dpproxy.anonymize.mdav import Mdav
 from dpproxy.anonymize.mdav_swap import MdavSwap
@@ -13,6 +16,9 @@ _ALL: tuple[Method, ...] = (
     MdavSwap(),
     IrSwap(),
     TCloseness(),
+    DpKdtree(),
+    DpMicroaggregation(),
+    DpIndividualRanking(),
 )
 
 METHODS: Final[dict[str, Method]] = {method.name: method for method in _ALL}

@@ -1,0 +1,51 @@
+"""Ordered attributes as whole coordinates from 0, few enough bits that sums of them fit 64."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dpproxy.anonymize.model import Attribute, Domain
+from dpproxy.anonymize.space import ends, is_ordered
+
+Integers = npt.NDArray[np.int64]
+
+BITS: Final = 36
+"""Wider domains are read in coarser steps; sums over 2**26 rows stay below 2**62."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Coordinates 0 to ``steps`` of the values from ``low`` on, each step 2**shift wide."""
+
+    low: int
+    high: int
+    shift: int
+
+    @property
+    def steps(self) -> int:
+        """The largest coordinate."""
+        return (self.high - self.low) >> self.shift
+
+    def coordinates(self, values: Integers) -> Integers:
+        """From values, those outside the domain as the nearer end."""
+        result: Integers = (np.clip(values, self.low, self.high) - self.low) >> self.shift
+        return result
+
+    def values(self, coordinates: Integers) -> Integers:
+        """From coordinates, those outside as the nearer end."""
+        result: Integers = self.low + (np.clip(coordinates, 0, self.steps).astype(np.int64) << self.shift)
+        return result
+
+
+def axis(domain: Domain) -> Axis:
+    """The axis of an ordered domain."""
+    low, high = ends(domain)
+    return Axis(low, high, max(0, (high - low).bit_length() - BITS))
+
+
+def ordered(attributes: Sequence[Attribute]) -> dict[int, Axis]:
+    """The axes of the ordered attributes, by column."""
+    return {place: axis(a.domain) for place, a in enumerate(attributes) if is_ordered(a.domain)}

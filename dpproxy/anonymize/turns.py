@@ -1,0 +1,39 @@
+"""The loop that takes records from several orders in turn, in machine code."""
+
+import numpy as np
+import numpy.typing as npt
+
+from dpproxy.anonymize.compiled import compiled
+
+Integers = npt.NDArray[np.int64]
+
+
+@compiled
+def in_turn(orders: Integers, k: int) -> Integers:
+    """Take the first k that are left of each order in turn, all that are left last.
+
+    Args:
+        orders: shape (orders, rows): the rows in each order.
+        k: how many at a time; at most as many as rows.
+
+    Returns:
+        Shape (rows,).
+    """
+    count, rows = orders.shape
+    used = np.zeros(rows, dtype=np.bool_)
+    places = np.zeros(count, dtype=np.int64)
+    result = np.empty(rows, dtype=np.int64)
+    filled = 0
+    for cluster in range(rows // k):
+        turn = cluster % count
+        end = rows if cluster == rows // k - 1 else filled + k
+        place = places[turn]
+        while filled < end:
+            row = orders[turn, place]
+            place += 1
+            if not used[row]:
+                used[row] = True
+                result[filled] = row
+                filled += 1
+        places[turn] = place
+    return result

@@ -1,0 +1,81 @@
+"""Private boundaries: options, the promise sampled, and use."""
+
+import os
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpproxy.anonymize.dp_kdtree import DpKdtree
+from dpproxy.anonymize.model import (
+    Attribute,
+    Categories,
+    Interval,
+    InvalidOption,
+    OptionValue,
+    Request,
+    silent,
+)
+from tests.anonymize.audited import least_epsilon
+from tests.anonymize.worlds import TREE
+from udfs.privacy import Loss
+
+PLANE = (Attribute("a", Interval(0, 100)), Attribute("b", Interval(0, 100)))
+HALF = Fraction(1, 2)
+
+
+def request(attributes: tuple[Attribute, ...] = PLANE, **options: OptionValue) -> Request:
+    return Request(attributes, {"epsilon": 1, **options})
+
+
+def test_what_is_promised_is_known_before_a_row_is_read() -> None:
+    build = DpKdtree().check(request(epsilon=HALF))
+    assert build.loss == Loss(500_000_000)
+    assert build.delta == 0
+    assert build.columns == ("a", "b")
+    assert "0.5" in build.guarantee
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"epsilon": 0}, {"k": 1}, {"k": "many"}, {"scale": "zscore"}, {"depth": 3}],
+)
+def test_options_are_checked(options: dict[str, OptionValue]) -> None:
+    with pytest.raises(InvalidOption) as caught:
+        DpKdtree().check(request(**options))
+    assert caught.value.option in options
+
+
+def test_steps_are_for_columns_with_an_order() -> None:
+    with pytest.raises(InvalidOption):
+        DpKdtree().check(request((Attribute("a", TREE),), scale="none"))
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 100), 1, 1000])
+@pytest.mark.parametrize("count", [0, 1, 50])
+def test_any_table_is_built(epsilon: Fraction, count: int) -> None:
+    attributes = (*PLANE, Attribute("c", TREE), Attribute("d", Categories(3)))
+    rows = np.column_stack([np.arange(count), np.arange(count), np.arange(count) % 7, np.arange(count) % 3])
+    found = DpKdtree().check(request(attributes, epsilon=epsilon)).make(rows, os.urandom, silent)
+    assert found.rows.shape[1] == 4
+    assert found.source is None
+    assert not found.achieved
+
+
+def test_leaves_of_k_rows_are_larger() -> None:
+    rows = np.column_stack([np.arange(2000) % 101, np.arange(2000) * 7 % 101])
+    sizes = []
+    for k in (5, 400):
+        found = DpKdtree().check(request(k=k, epsilon=1000)).make(rows, os.urandom, silent)
+        sizes.append(len(np.unique(found.rows, axis=0)))
+    assert sizes[0] > 20 > sizes[1]
+
+
+@pytest.mark.statistical
+def test_the_promise_holds_on_neighbours() -> None:
+    """One row far from all others, there and not: at epsilon 1 a bound above 1 is one time in 1,000."""
+    data = np.array([[3, 3], [5, 9], [4, 2], [9, 9], [99, 98]])
+    build = DpKdtree().check(request())
+    assert least_epsilon(build, data, data[:-1], 100) <= 1
+    loose = DpKdtree().check(request(epsilon=20))
+    assert least_epsilon(loose, data, data[:-1], 100) > 1  # the audit sees what there is to see
