@@ -2,13 +2,13 @@
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, NoReturn
+from typing import NoReturn
 
-from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dpproxy.errors import InvalidParameter, Refusal, SyntaxRefused, TooComplex
+from dpproxy.grammar import tokens
 from dpproxy.settings import DEFAULTS, checked, find
 
 MOST_TEXT = 1_000_000
@@ -30,12 +30,6 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII).fullmatc
 _STARTS_A_NUMBER = re.compile(r"[+-]?\.?\d").match
 _EXAMPLE = "write /*+ dp(epsilon=0.2, confidence=0.9) */"
 _LITERALS = _QUOTED - {TokenType.IDENTIFIER}
-
-
-class _Tokenizer(Postgres.Tokenizer):
-    """PostgreSQL's tokens; no keyword swallows the rest of its statement as one string."""
-
-    COMMANDS: ClassVar[set[TokenType]] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +83,7 @@ def split(sql: str) -> tuple[Source, ...]:
 
 def _tokens(sql: str) -> list[Token]:
     try:
-        return list(_Tokenizer().tokenize(sql))
+        return tokens(sql)
     except TokenError:
         raise SyntaxRefused(
             "a string, quoted name or comment does not end",
@@ -98,10 +92,15 @@ def _tokens(sql: str) -> list[Token]:
 
 
 def _runs(tokens: list[Token]) -> list[list[Token]]:
+    """Those in parentheses are parts of the EXPLAIN before them, which prices them together."""
     runs: list[list[Token]] = [[]]
+    depth = 0
     for token in tokens:
-        if token.token_type is TokenType.SEMICOLON:
+        depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+        inside = depth > 0 and bool(runs[-1]) and runs[-1][0].text.lower() == "explain"
+        if token.token_type is TokenType.SEMICOLON and not inside:
             runs.append([])
+            depth = 0
         else:
             runs[-1].append(token)
     return [run for run in runs if run]

@@ -2,10 +2,10 @@
 
 import logging
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
+from dpproxy import grammar
 from dpproxy.analysis.position import position
 from dpproxy.analysis.windows import WINDOWS, inline_windows
 from dpproxy.errors import SyntaxRefused, TooComplex, Unsupported
@@ -32,7 +32,7 @@ def parse(sql: str) -> exp.Expr:
     if sql.count("[") > MOST_SUBSCRIPTS:
         raise TooComplex(f"the statement has more than {MOST_SUBSCRIPTS} subscripts")
     try:
-        trees = [t for t in sqlglot.parse(sql, read="postgres") if t is not None]
+        trees = grammar.parse(sql)
     except ParseError as error:
         raise _syntax_error(sql, error) from None
     except (TokenError, SqlglotError) as error:
@@ -59,7 +59,7 @@ def _syntax_error(sql: str, error: ParseError) -> SyntaxRefused:
         word = str(details.get("highlight") or "")
         end = sum(len(text) + 1 for text in lines[: line - 1]) + column
         offset = max(0, min(end - len(word), len(sql)))
-    near = str(details.get("highlight") or "")[:40]
+    near = grammar.restored(str(details.get("highlight") or ""))[:40]
     return SyntaxRefused(f'syntax error at or near "{near}"' if near else "syntax error", position=offset)
 
 

@@ -93,3 +93,10 @@ def test_psql_copies_prepares_and_is_told_what_is_not_copied(proxy: Proxy):
     assert found.stdout.splitlines() == ["x,?column?", '"a,b",1', "it's", "kept"]
     assert "rows of a protected table are not shown" in found.stderr
     assert "COPY FROM, which would change data" in found.stderr
+
+
+def test_parameters_without_spaces_between_them(proxy: Proxy):
+    with psycopg.connect(proxy.dsn(), autocommit=True) as connection:
+        raw = psycopg.RawCursor(connection)
+        raw.execute("SELECT count(*) FROM people WHERE town IN ($1,$2)AND age>$3", ["north", "south", 20])
+        assert raw.fetchone()

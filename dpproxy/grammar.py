@@ -1,0 +1,75 @@
+"""PostgreSQL's SQL as the parser reads it, with one repair: ``$1,$2`` is two parameters and no dollar-quoted string.
+
+A ``$`` before a digit never opens a quote in PostgreSQL. The parser's tokenizer takes ``$1,$`` for one; so it is given
+another character in that place, one that no text may hold, and gives the ``$`` back in what was a string all along.
+"""
+
+import re
+from typing import ClassVar, Final
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.tokenizer_core import Token, TokenType
+
+from dpproxy.errors import SyntaxRefused
+
+_MARK: Final = "\ufdd0"
+"""No character: Unicode keeps it free for programs."""
+_PARAMETER: Final = re.compile(r"(?<![\w$])\$(?=[0-9])")
+
+
+class _Tokenizer(Postgres.Tokenizer):
+    """With the mark; no keyword swallows the rest of its statement as one string."""
+
+    SINGLE_TOKENS: ClassVar[dict[str, TokenType]] = {
+        **Postgres.Tokenizer.SINGLE_TOKENS,
+        _MARK: TokenType.PARAMETER,
+    }
+
+
+class _Words(_Tokenizer):
+    COMMANDS: ClassVar[set[TokenType]] = set()
+
+
+class _Marked(Postgres):
+    class Tokenizer(_Tokenizer):
+        """The dialect's own."""
+
+
+def tokens(sql: str) -> list[Token]:
+    """The tokens of a text; positions are those of ``sql``.
+
+    Errors: SyntaxRefused; sqlglot.errors.TokenError where a string or a comment does not end.
+    """
+    found = list(_Words().tokenize(_marked(sql)))
+    for token in found:
+        if _MARK in token.text:
+            token.text = restored(token.text)
+    return found
+
+
+def parse(sql: str) -> list[exp.Expr]:
+    """The statements of a text, without the empty ones.
+
+    Errors: SyntaxRefused; sqlglot.errors.SqlglotError where it does not read.
+    """
+    marked = _marked(sql)
+    trees = [tree for tree in sqlglot.parse(marked, read=_Marked) if tree is not None]
+    for node in (node for tree in trees for node in tree.walk() if marked is not sql):
+        node.comments = None
+        text = node.args.get("this")
+        if isinstance(text, str):
+            node.set("this", restored(text))
+    return trees
+
+
+def restored(text: str) -> str:
+    """A piece of what was read, as it was written."""
+    return text.replace(_MARK, "$")
+
+
+def _marked(sql: str) -> str:
+    if _MARK in sql:
+        raise SyntaxRefused("a character that is none", position=sql.index(_MARK))
+    return _PARAMETER.sub(_MARK, sql) if "$" in sql else sql

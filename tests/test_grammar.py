@@ -1,0 +1,54 @@
+"""Parameters without spaces between them are parameters, and dollars inside strings stay where they are."""
+
+import pytest
+from sqlglot import exp
+
+from dpproxy import grammar
+from dpproxy.errors import SyntaxRefused
+
+
+@pytest.mark.parametrize(
+    ("sql", "numbers", "strings"),
+    [
+        ("SELECT $1,$2", [1, 2], []),
+        ("SELECT a FROM t WHERE b IN ($1,$2,$3)", [1, 2, 3], []),
+        ("SELECT f($1,$2)+$10", [1, 2, 10], []),
+        ("SELECT a FROM t WHERE b=$1AND c>$2::int", [1, 2], []),
+        ("SELECT '$1,$2', $1", [1], ["$1,$2"]),
+        ("SELECT $$ $1,$2 $$, $2", [2], [" $1,$2 "]),
+        ("SELECT $a$ it's $5 $a$,$1", [1], [" it's $5 "]),
+        ("SELECT E'\\'$1', $1", [1], ["'$1"]),
+        ("SELECT U&'$3'", [], ["$3"]),
+        ("SELECT 1 -- $1,$2\n+ $1 /* $2 */", [1], []),
+    ],
+)
+def test_dollars(sql: str, numbers: list[int], strings: list[str]):
+    (tree,) = grammar.parse(sql)
+    assert sorted(int(p.name) for p in tree.find_all(exp.Parameter)) == numbers
+    texts = [
+        n
+        for n in tree.walk()
+        if isinstance(n, exp.ByteString | exp.RawString | exp.UnicodeString) or n.is_string
+    ]
+    assert [text.name for text in texts] == strings
+    assert not any("\ufdd0" in str(node.args.get("this")) for node in tree.walk())
+
+
+def test_names_may_hold_dollars():
+    (tree,) = grammar.parse('SELECT x$1, "$1,$2" FROM t')
+    assert [column.name for column in tree.find_all(exp.Column)][-1] == "$1,$2"
+
+
+def test_tokens_stand_where_they_are_written():
+    sql = "EXECUTE a($1,$2, '$3')"
+    found = grammar.tokens(sql)
+    assert [sql[token.start : token.end + 1] for token in found] == [
+        "EXECUTE", "a", "(", "$", "1", ",", "$", "2", ",", "'$3'", ")"
+    ]  # fmt: skip
+    assert found[-2].text == "$3"
+
+
+def test_what_is_no_character_is_refused():
+    with pytest.raises(SyntaxRefused) as caught:
+        grammar.parse("SELECT '\ufdd0'")
+    assert caught.value.position == 8
