@@ -44,6 +44,15 @@ def probability(text: str) -> str:
     return text.strip()
 
 
+def target(text: str) -> str:
+    """A half-width above 0; 0 and off are none."""
+    if text.strip().lower() in ("", "off", "0"):
+        return ""
+    if not _DECIMAL.fullmatch(text.strip()):
+        raise ValueError("a decimal number such as 50, or 'off'")
+    return text.strip() if decimal(text) else ""
+
+
 def delta(text: str) -> str:
     """A number from 0 to below 1."""
     if not _DECIMAL.fullmatch(text.strip()) or not 0 <= decimal(text) < 1:
@@ -127,8 +136,8 @@ def text(text: str) -> str:
 
 
 def encoding(text: str) -> str:
-    """UTF-8 under its names."""
-    word = text.strip().upper().replace("-", "").replace("_", "")
+    """UTF-8 under its names, also in quotes of its own, as asyncpg sends it."""
+    word = text.strip().strip("'").upper().replace("-", "").replace("_", "")
     if word in {"UTF8", "UNICODE"}:
         return "UTF8"
     if word == "SQLASCII":  # what libpq asks for in the C locale: no conversion

@@ -10,6 +10,7 @@ _MACRO = {
     "array_lower": "array_lower",
     "array_upper": "array_upper",
     "array_to_string": "join_array",
+    "_pg_expandarray": "expand_array",
     "col_description": "null2",
     "format_type": "format_type",
     "has_any_column_privilege": "true_of",

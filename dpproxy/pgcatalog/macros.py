@@ -47,6 +47,7 @@ MACROS: dict[str, tuple[str, str]] = {
     "array_upper": ("a, d", "CASE WHEN d = 1 AND len(a) > 0 THEN CAST(len(a) AS INTEGER) END"),
     "char_to_encoding": ("x", "CASE upper(x) WHEN 'UTF8' THEN 6 WHEN 'SQL_ASCII' THEN 0 ELSE -1 END"),
     "encoding_to_char": ("x", "CASE x WHEN 6 THEN 'UTF8' WHEN 0 THEN 'SQL_ASCII' ELSE '' END"),
+    "expand_array": ("a", "unnest(list_transform(a, lambda v, i: {'x': v, 'n': i}))"),
     "false_of": ("a", "CAST(CASE WHEN a IS NULL THEN NULL ELSE false END AS BOOLEAN)"),
     "format_type": ("t, m", _FORMAT),
     "join_array": ("a, s, n := NULL", "array_to_string(list_transform(a, lambda i: coalesce(i, n)), s)"),

@@ -25,6 +25,7 @@ from dpproxy.pgcatalog import (
     pg_user,
     pg_views,
 )
+from dpproxy.pgcatalog.keywords import KEYWORDS
 from dpproxy.pgcatalog.names import ROLE_NAMES, SCHEMA_NAMES, TYPE_NAMES, class_names
 from dpproxy.pgcatalog.pg_class import pg_class
 from dpproxy.pgcatalog.table import Table
@@ -61,6 +62,6 @@ TABLES: dict[tuple[str, str], Table] = {(table.schema, table.name): table for ta
 """By schema and name."""
 
 INTERNAL: dict[str, Table] = {
-    table.name: table for table in (class_names(_PG_CLASS), TYPE_NAMES, ROLE_NAMES, SCHEMA_NAMES)
+    table.name: table for table in (class_names(_PG_CLASS), TYPE_NAMES, ROLE_NAMES, SCHEMA_NAMES, KEYWORDS)
 }
 """What the rewritten casts read; no statement can name them."""

@@ -14,6 +14,7 @@ from dpproxy.analysis.position import position
 from dpproxy.errors import UndefinedTable, Unsupported
 from dpproxy.pgcatalog import allowed, calls, casts, macros, parameters, scopes, titles
 from dpproxy.pgcatalog.calls import call, text
+from dpproxy.pgcatalog.keywords import KEYWORDS
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.pgtypes import SqlType
@@ -108,7 +109,7 @@ def _table(node: exp.Expr, state: Rewritten) -> exp.Expr:
     if not isinstance(node, exp.Table):
         return node
     if not isinstance(node.this, exp.Identifier):
-        return _table_function(node)
+        return _table_function(node, state)
     if not scopes.is_relation(node):
         return node
     schema, name = scopes.folded(node.args.get("db")) or "pg_catalog", scopes.folded(node.this)
@@ -146,11 +147,20 @@ def _renamed(node: exp.Table, shown: str, stored: str, schema: str | None) -> ex
     return node
 
 
+def _is_keywords(node: exp.Expr) -> bool:
+    """``pg_get_keywords()`` in FROM."""
+    is_source = isinstance(node, exp.Anonymous) and isinstance(node.parent, exp.Table)
+    return is_source and not node.expressions and node.name.lower() == KEYWORDS.name
+
+
 _ROW_SOURCES = (exp.Explode, exp.ExplodingGenerateSeries, exp.GenerateSeries)
 
 
-def _table_function(node: exp.Table) -> exp.Expr:
+def _table_function(node: exp.Table, state: Rewritten) -> exp.Expr:
     """A function in FROM: its one column has the alias's name, as in PostgreSQL."""
+    if _is_keywords(node.this):
+        state.tables.add((KEYWORDS.schema, KEYWORDS.name))
+        return _renamed(node, KEYWORDS.name, KEYWORDS.name, KEYWORDS.schema)
     if not isinstance(node.this, _ROW_SOURCES):
         raise Unsupported("this function may not stand in FROM here", position=position(node))
     node.set("db", None)
@@ -243,11 +253,19 @@ def _array_literal(node: exp.Expr) -> exp.Expr:
     return node
 
 
+_PROCEDURES = frozenset({
+    "typsubscript", "typinput", "typoutput", "typreceive", "typsend", "typmodin", "typmodout", "typanalyze", "amhandler"
+})  # fmt: skip
+"""Columns of procedures, kept by name: a dash where there is none, which PostgreSQL numbers 0."""
+
+
 def _comparison(node: exp.Expr, _state: Rewritten) -> exp.Expr:
-    for key in ("this", "expression"):
-        side = node.args.get(key)
-        if isinstance(side, exp.Literal):
-            node.set(key, _array_literal(side))
+    for key, other in (("this", "expression"), ("expression", "this")):
+        side, beside = node.args.get(key), node.args.get(other)
+        if not isinstance(side, exp.Literal):
+            continue
+        is_none = isinstance(beside, exp.Column) and beside.name in _PROCEDURES and side.name == "0"
+        node.set(key, text("-") if is_none else _array_literal(side))
     return node
 
 
@@ -265,6 +283,10 @@ def _any(node: exp.Expr, _state: Rewritten) -> exp.Expr:
     return node
 
 
+_FIELDS = frozenset({"n", "x"})
+"""What ``_pg_expandarray`` gives: the place of an element, and the element."""
+
+
 def _dot(node: exp.Expr, _state: Rewritten) -> exp.Expr:
     if not isinstance(node, exp.Dot):
         return node
@@ -272,12 +294,11 @@ def _dot(node: exp.Expr, _state: Rewritten) -> exp.Expr:
     inner: exp.Expr = node.expression
     if isinstance(node.parent, exp.DataType | exp.Dot):
         return node
-    if (
-        isinstance(schema, exp.Identifier)
-        and schema.name.lower() == "pg_catalog"
-        and not isinstance(inner, exp.Identifier)
-    ):
-        return inner
+    if isinstance(schema, exp.Identifier) and not isinstance(inner, exp.Identifier):
+        if schema.name.lower() in ("pg_catalog", "information_schema"):
+            return inner
+    elif isinstance(schema, exp.Paren) and inner.name in _FIELDS:
+        return node
     raise Unsupported("a name of this form is not supported here", position=position(node))
 
 
@@ -303,7 +324,7 @@ def _operator(node: exp.Expr, _state: Rewritten) -> exp.Expr:
 
 
 def _call(node: exp.Expr, state: Rewritten) -> exp.Expr:
-    if not isinstance(node, exp.Anonymous):
+    if not isinstance(node, exp.Anonymous) or _is_keywords(node):
         return node
     made, macro = calls.rewritten(node, state.view)
     if macro is not None:
