@@ -48,4 +48,4 @@ def _scan(entry: Entry, planning: Planning, *, lone: bool) -> Scan:
             scan = open_scan(relation, entry.alias, planning)
         case Scan():
             scan = replace(relation, alias=entry.alias)
-    return renamed(scan, entry.names)
+    return renamed(scan, entry.names_for(len(scan.fields)))

@@ -137,7 +137,14 @@ def _source(entry: Entry, planning: Planning) -> Source:
         columns = [OpenColumn(c.name, _qualified(public_value(c, c.name), name)) for c in listed]
         item: exp.Expr = exp.Table(this=exp.to_identifier(relation.name, quoted=True), alias=alias)
         [[size]] = planning.context.facts(f"SELECT count(*) FROM {quoted(relation.name)}")  # noqa: S608 - quoted
-        return Source(entry.alias, item, _named(columns, entry.names), int(str(size)), None, relation.name)
+        return Source(
+            entry.alias,
+            item,
+            _named(columns, entry.names_for(len(columns))),
+            int(str(size)),
+            None,
+            relation.name,
+        )
     if isinstance(relation, Scan):
         raise AssertionError("rows of somebody are not open")  # noqa: TRY004 - a fault of ours
     columns = [
@@ -148,7 +155,7 @@ def _source(entry: Entry, planning: Planning) -> Source:
     return Source(
         entry.alias,
         item,
-        _named(columns, entry.names),
+        _named(columns, entry.names_for(len(columns))),
         relation.rows,
         relation.unique,
         released=relation.released,

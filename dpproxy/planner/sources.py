@@ -60,6 +60,16 @@ class Entry:
         alias = self.node.args.get("alias")
         return tuple(c.name for c in alias.columns) if isinstance(alias, exp.TableAlias) else ()
 
+    def names_for(self, columns: int) -> tuple[str, ...]:
+        """The names for that many columns. Raises ``SyntaxRefused`` where there are more names."""
+        if len(self.names) > columns:
+            raise SyntaxRefused(
+                f'"{self.alias}" has {columns} columns available but {len(self.names)} columns specified',
+                hint="Leave names out: those left keep their own.",
+                position=position(self.node),
+            )
+        return self.names
+
 
 def with_ctes(query: exp.Expr, env: Env) -> Env:
     """What the body of a query sees: each name of WITH sees those before it. Raises ``Unsupported``."""
