@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from dpproxy.accounting.chain import Head, Mismatch, Seals
-from dpproxy.accounting.model import Account, Cost, Entry, Posting, account_of, key_of
+from dpproxy.accounting.model import Account, Cost, Entry, Key, Posting, account_of, key_of
 
 _ENTRY = (
     "sequence, kind, at, who, statement, policy_version, data_version, mechanism, nano, delta, rho, release, "
@@ -77,6 +77,21 @@ def read_spent(connection: Connection, account: Account) -> Cost:
     return Cost() if row is None else Cost(int(row[0]), Fraction(row[1]), Fraction(row[2]))
 
 
+def _read_spent(connection: Connection, accounts: Sequence[Account]) -> dict[Key, Cost]:
+    """The same of several at once, which is one question to a server; accounts that never paid are left out."""
+    if not accounts:
+        return {}
+    asked = ", ".join(["(?, ?, ?, ?, ?)"] * len(accounts))
+    rows = connection.execute(
+        f"SELECT {_ACCOUNT}, nano, delta, rho FROM account WHERE ({_ACCOUNT}) IN (VALUES {asked})",  # noqa: S608
+        [value for account in accounts for value in key_of(account)],
+    )
+    return {
+        (kind, name, member, block, window): Cost(int(nano), Fraction(delta), Fraction(rho))
+        for kind, name, member, block, window, nano, delta, rho in rows
+    }
+
+
 def read_payers(connection: Connection, origin: int) -> frozenset[Account]:
     """The accounts debited for the release of the charge ``origin``, whenever that was: who has paid once has paid."""
     rows = connection.execute(f"SELECT {_ACCOUNT} FROM debit WHERE origin = ?", (origin,))  # noqa: S608
@@ -101,8 +116,9 @@ def append(connection: Connection, entry: Entry, mac: bytes) -> None:
             for at, p in enumerate(entry.postings)
         ],
     )
+    before = _read_spent(connection, [p.account for p in entry.postings])
     totals = [
-        read_spent(connection, p.account) + Cost(p.nano, Fraction(p.delta), Fraction(p.rho))
+        before.get(key_of(p.account), Cost()) + Cost(p.nano, Fraction(p.delta), Fraction(p.rho))
         for p in entry.postings
     ]
     connection.executemany(
