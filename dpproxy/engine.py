@@ -13,7 +13,8 @@ from dpproxy import administration, output, payment, relations
 from dpproxy import settings as session_settings
 from dpproxy.accounting.files import alone
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Cost, format_epsilon
+from dpproxy.accounting.limits import LimitReached
+from dpproxy.accounting.model import Cost
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.answers import Answers, Asking
 from dpproxy.auditlog.entry import Outcome
@@ -25,7 +26,7 @@ from dpproxy.backends.secret import load_secret
 from dpproxy.backends.snapshot import snapshot
 from dpproxy.backends.source import Source
 from dpproxy.config import Config
-from dpproxy.errors import Cancelled, Refusal, UndefinedObject, Unsupported
+from dpproxy.errors import Cancelled, Refusal, Unsupported
 from dpproxy.pgcatalog.catalogue import Catalogue
 from dpproxy.pgcatalog.scopes import own_names
 from dpproxy.pgcatalog.view import CatalogueView
@@ -103,6 +104,7 @@ class Engine:
         self._statements = Recent[Prepared](PLANS)
         self._lock = threading.Lock()
         self._fitting = self._fit(store.current)
+        self._snapshot = ""
 
     @classmethod
     def start(cls, config: Config, progress: Callable[[str], None]) -> Self:
@@ -122,17 +124,20 @@ class Engine:
             secret = load_secret(config.state)
             log = AuditLog.open(config.state, secret, keep_days=config.audit_days)
             opened.append(log.close)
-            backend = Remote(path, prepared=prepared_file(config.state, path, secret), **config.limits)
+            prepared = prepared_file(config.state, path, secret)
+            backend = Remote(path, prepared=prepared, **config.limits)
             opened.append(backend.close)
             schema = read_views(backend.schema())
             apply_files(store, config.policy_files, schema)
             for line in fitting(store.current, schema, session_settings.DEFAULTS, Facts(backend)).lines:
                 progress(line)
-            return cls(config, backend, store, ledger, secret, log, progress)
+            engine = cls(config, backend, store, ledger, secret, log, progress)
         except BaseException:
             for close in reversed(opened):
                 close()
             raise
+        engine._snapshot = prepared.stem
+        return engine
 
     @property
     def policy(self) -> Policy:
@@ -186,15 +191,8 @@ class Engine:
 
     def show(self, caller: Caller, name: str, settings: Settings) -> str:
         """A read-only setting: dp.budget_remaining or dp.last_cost."""
-        if name == "dp.last_cost":
-            cost = self._session(caller.session).last_cost
-            return "" if cost is None else format_epsilon(cost)
-        if name != "dp.budget_remaining":
-            raise UndefinedObject(f'unrecognized configuration parameter "{name}"')
-        left = relations.remaining(self.policy, self._ledger, caller, session_settings.budget(settings))
-        if len(left) == 1:
-            return next(iter(left.values()))
-        return ", ".join(f"{name}={value}" for name, value in left.items())
+        last, wanted = self._session(caller.session).last_cost, session_settings.budget(settings)
+        return relations.shown(name, self.policy, self._ledger, caller, wanted, last)
 
     # --- statements -------------------------------------------------------------------------------
 
@@ -213,6 +211,8 @@ class Engine:
             yield
         except Refusal as refusal:
             refusal.hint = refusal.hint or GENERAL.get(refusal.sqlstate)
+            if isinstance(refusal, LimitReached):
+                refusal.detail = self._ledger.explained(refusal, caller.user, is_admin=caller.is_admin)
             raise
         finally:
             self._session(caller.session).cancelled.clear()
@@ -343,7 +343,7 @@ class Engine:
     ) -> Context:
         _, fits, layouts, _ = self._fitting
         prepared = layouts if policy is fits and self._prepared.usable else None
-        return Context(policy, self._schema, caller, settings, losses, self._facts, prepared)
+        return Context(policy, self._schema, caller, settings, losses, self._facts, prepared, self._snapshot)
 
     def _planned_by(self, policy: Policy, caller: Caller, settings: Settings) -> tuple[object, ...]:
         """Everything beside its text and parameters that a plan depends on."""

@@ -10,6 +10,7 @@ from dpproxy.accounting.model import Account, Charge, Cost, Debit, Kind, format_
 from dpproxy.accounting.windows import Standing
 from dpproxy.plan import Caller, Notice, Part, Payer, Plan
 from dpproxy.planner.descriptor import FAMILY, family, key_words
+from udfs.mechanisms import Gaussian
 
 
 def debits(payer: Payer, caller: Caller, blocks: Sequence[str] = ()) -> tuple[Debit, ...]:
@@ -60,6 +61,7 @@ def charge(caller: Caller, plan: Plan, part: Part, key: bytes) -> Charge:
         release=key,
         label=plan.label,
         delta=part.delta,
+        concentrated=plan.payer.concentrated and isinstance(part.mechanism, Gaussian),
     )
 
 

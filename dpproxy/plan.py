@@ -299,6 +299,11 @@ class Plan:
         return Loss(sum(p.loss.nano for p in self.charged))
 
     @property
+    def rho(self) -> Fraction:
+        """The same as a concentrated loss: the squares of its parts' epsilon over 2."""
+        return sum((p.loss.epsilon**2 / 2 for p in self.charged), Fraction(0))
+
+    @property
     def discovered(self) -> bool:
         """True where keys of a part are not public."""
         return any(p.discovered for p in self.parts)

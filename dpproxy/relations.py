@@ -8,6 +8,7 @@ from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.limits import instant
 from dpproxy.accounting.model import Cost, format_epsilon
 from dpproxy.accounting.spending import Asker, epsilon
+from dpproxy.errors import UndefinedObject
 from dpproxy.pgtypes import INT8, NUMERIC, TEXT, TIMESTAMP, Column
 from dpproxy.plan import Caller
 from dpproxy.policy.model import Budget, Policy
@@ -92,3 +93,17 @@ def remaining(policy: Policy, ledger: Ledger, caller: Caller, wanted: str | None
         for budget in granted_budgets(policy, caller)
         if wanted in (None, budget.name)
     }
+
+
+def shown(
+    name: str, policy: Policy, ledger: Ledger, caller: Caller, wanted: str | None, last_cost: int | None
+) -> str:
+    """A read-only setting: dp.budget_remaining or dp.last_cost."""
+    if name == "dp.last_cost":
+        return "" if last_cost is None else format_epsilon(last_cost)
+    if name != "dp.budget_remaining":
+        raise UndefinedObject(f'unrecognized configuration parameter "{name}"')
+    left = remaining(policy, ledger, caller, wanted)
+    if len(left) == 1:
+        return next(iter(left.values()))
+    return ", ".join(f"{budget}={value}" for budget, value in left.items())

@@ -60,8 +60,10 @@ def read_set(words: Words) -> Command:
     return _read_value(name, words, local=scope == "local")
 
 
-def read_reset(words: Words) -> Command:
-    """RESET, after its first word."""
+def read_reset(words: Words) -> Command | None:
+    """RESET, after its first word; None for what is not a setting."""
+    if words.take("privacy"):
+        return None
     if words.take("all"):
         words.end()
         return Command(_reset_all)

@@ -56,7 +56,14 @@ class Batch:
         if len(users) != 1:
             raise ValueError("a release is adopted by one user")
         payers = book.read_payers(self.connection, origin)
-        debits = [debit for debit in charge.debits if debit.account not in payers]
+        # The ceiling, or blocks of it, paid when it was released: it is the release that costs it, whoever sees it.
+        ceilings = {payer.name for payer in payers if payer.kind is Kind.CEILING}
+        debits = [
+            debit
+            for debit in charge.debits
+            if debit.account not in payers
+            and not (debit.account.kind is Kind.CEILING and debit.account.name in ceilings)
+        ]
         if users[0] in payers or not debits:
             return None
         cost = Cost.of(source.nano, Fraction(source.delta))
@@ -99,7 +106,9 @@ class Batch:
         self, kind: EntryKind, charge: Charge, cost: Cost, origin: int, debits: Sequence[Debit]
     ) -> Reservation:
         debits = sorted(debits, key=lambda debit: _ORDER[debit.account.kind])
-        before = [standing(self.connection, debit, self.now) for debit in debits]
+        before = [
+            standing(self.connection, debit, self.now, concentrated=charge.concentrated) for debit in debits
+        ]
         for found in before:
             check(found, cost)
         entry = Entry(

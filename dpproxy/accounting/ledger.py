@@ -11,10 +11,10 @@ from typing import Self, TypeVar
 
 import psycopg
 
-from dpproxy.accounting import book, files
+from dpproxy.accounting import book, dearest, files
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.database import Database
-from dpproxy.accounting.limits import check, tightest
+from dpproxy.accounting.limits import LimitReached, check, tightest
 from dpproxy.accounting.mark import MAKE, Mark
 from dpproxy.accounting.model import Account, Charge, Cost, Debit, Entry, Reservation, Reset
 from dpproxy.accounting.postgres import Postgres
@@ -134,6 +134,15 @@ class Ledger:
         """Raise ``BudgetExceeded`` where these accounts could not pay now; nothing is debited."""
         for found in self.standings(*debits):
             check(found, cost)
+
+    def explained(self, refusal: LimitReached, who: str, *, is_admin: bool) -> str:
+        """The detail of a refusal with the statements that spent the limit, others' as one total."""
+        found = self.read(
+            lambda connection: dearest.spent_by(
+                connection, refusal.standing, book.read_head(connection, self.seals).sequence
+            )
+        )
+        return f"{refusal.detail}{dearest.told(refusal.standing, found, who, is_admin=is_admin)}"
 
     def entries(self, who: str | None = None) -> list[Entry]:
         """The ledger in order, of one user or of all."""

@@ -33,6 +33,13 @@ class LimitReached(BudgetExceeded):
 def check(standing: Standing, asked: Cost) -> None:
     """Raise ``BudgetExceeded`` where an account cannot pay ``asked``, which may be the sum over several releases."""
     debit, total = standing.debit, standing.spent + asked
+    if standing.concentrated and debit.rho_limit is None:
+        raise LimitReached(
+            standing,
+            f"{_name(debit)} was spent under the accountant ZCDP, which adds up as rho alone",
+            "The accountant BASIC cannot tell what is left of it.",
+            "An administrator declares it again with ACCOUNTANT ZCDP.",
+        )
     if debit.rho_limit is not None:
         if total.rho > debit.rho_limit:
             raise _exceeded(standing, asked)

@@ -36,7 +36,8 @@ class Account:
         name: the unit's table for a ceiling, the budget for BUDGET and USER, the session's random name.
         member: the user for USER, the budget for SESSION.
         block: the block of disjoint people of a ceiling, "" for everybody.
-        window: when it was debited, as ``windows`` numbers it; 0 where nobody asks for a time, and always of a ceiling.
+        window: when it was debited, as ``windows`` numbers it; 0 where nobody asks for a time. Of a ceiling 1 for what
+            only concentrated accounting bounds, else 0.
     """
 
     kind: Kind
@@ -107,6 +108,7 @@ class Charge:
         release: key of the exact stage and the data version, 32 bytes.
         label: a short public description such as ``count, avg(age) by sex on adult``;
             never the analyst's own text.
+        concentrated: what ``nano`` says holds as rho = nano**2 / 2 alone: no pure epsilon bounds the release.
 
     Errors: ValueError for anything the ledger could not hold.
     """
@@ -121,6 +123,7 @@ class Charge:
     release: bytes
     label: str
     delta: Fraction = NO_DELTA
+    concentrated: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.nano <= MAX_NANO:

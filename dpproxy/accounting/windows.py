@@ -9,7 +9,8 @@ was spent in its own period. A ceiling never refills and is never let begin anew
 A ceiling's account names a block, where the people a release is about are told apart by one: ``generation:value``.
 Within a generation, each person is in one block or none, so everybody pays what their own block paid, besides what
 everybody paid; a release about everybody is checked for the dearest block. Generations are not known to divide
-people alike: of each but the current one, the dearest block counts for everybody.
+people alike: of each but the current one, the dearest block counts for everybody. Its window is 1 for what adds up as
+rho alone, which no sum of epsilon bounds, so a plain ceiling that holds some lets nothing more through.
 """
 
 from collections.abc import Iterable
@@ -40,14 +41,21 @@ class Standing:
     spent: Cost
     since: int = 0
     refills: int | None = None
+    concentrated: bool = False
+    """Part of it adds up as rho alone."""
 
 
-def standing(connection: Connection, debit: Debit, now: int) -> Standing:
-    """How an account stands at ``now``, microseconds of the ledger's clock."""
+def standing(connection: Connection, debit: Debit, now: int, *, concentrated: bool = False) -> Standing:
+    """How an account stands at ``now``, microseconds of the ledger's clock.
+
+    ``concentrated`` where what it is debited for adds up as rho alone.
+    """
     account = debit.account
     match account.kind:
         case Kind.CEILING:
-            return Standing(debit, _ceiling(connection, account))
+            spent, has_rho_alone = _ceiling(connection, account)
+            placed = replace(debit, account=replace(account, window=int(concentrated)))
+            return Standing(placed, spent, concentrated=has_rho_alone)
         case Kind.BUDGET | Kind.USER | Kind.SESSION:
             epoch = _epoch(connection, account) * _EPOCH
             since, today, refills = _dates(debit.refresh, now)
@@ -105,20 +113,27 @@ def _sum(connection: Connection, account: Account, since: int) -> Cost:
     return sum((_cost(row) for row in rows), Cost())
 
 
-def _ceiling(connection: Connection, account: Account) -> Cost:
-    """What one unit may have paid: everybody's releases, and those of the blocks that can be its own."""
+def _ceiling(connection: Connection, account: Account) -> tuple[Cost, bool]:
+    """What one unit may have paid, everybody's releases and those of the blocks that can be its own.
+
+    And whether some of it adds up as rho alone.
+    """
     rows = connection.execute(
-        f"SELECT block, nano, delta, rho FROM account WHERE {_OWN}",  # noqa: S608 - our own text
+        f'SELECT block, "window", nano, delta, rho FROM account WHERE {_OWN}',  # noqa: S608 - our own text
         (account.kind.value, account.name, account.member),
     )
-    blocks = {str(block): _cost(rest) for block, *rest in rows}
+    blocks: dict[str, Cost] = {}
+    has_rho_alone = False
+    for block, window, *rest in rows:
+        has_rho_alone |= bool(window)
+        blocks[block] = blocks.get(block, Cost()) + _cost(rest)
     spent, own = blocks.pop("", Cost()), generation(account.block)
     dearest: dict[str, Cost] = {}
     for block, cost in blocks.items():
         of = generation(block)
         if of != own or block == account.block:
             dearest[of] = dearest.get(of, Cost()) | cost
-    return sum(dearest.values(), spent)
+    return sum(dearest.values(), spent), has_rho_alone
 
 
 def generation(block: str) -> str:

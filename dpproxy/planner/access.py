@@ -47,6 +47,8 @@ class Context:
     facts: Facts = _no_facts
     prepared: dict[str, object] | None = None
     """None where rows are cut by each statement; otherwise what is known of prepared tables under this policy."""
+    snapshot: str = ""
+    """Names the state of the data, and the secret that cuts rows; empty where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)

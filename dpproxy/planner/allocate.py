@@ -18,7 +18,9 @@ Gaussian, rho-zCDP for a shift s with sum of (s_j / width_j)**2 at most d, which
 * Rows together: the box that holds all rows of a unit in a group, rho for it, L times.
 
 A Gaussian release of rho in all is (epsilon, delta)-DP for every delta, by ``udfs.conversion``: it gets the greatest
-rho that the part's epsilon allows with its delta, and is charged as that pair, which adds up like any other.
+rho that the part's epsilon allows with its delta, and is charged as that pair, which adds up like any other. Where
+losses add up as rho, every release is charged the square of its epsilon over 2, which is what a pure one costs at most;
+a Gaussian then gets all of that as its rho, rounded down, and costs no delta.
 """
 
 from collections.abc import Sequence
@@ -95,11 +97,13 @@ def allocate(
     loss: Loss,
     delta: Fraction = Fraction(0),
     wanted: Wanted = "auto",
+    *,
+    concentrated: bool = False,
 ) -> Allocation:
     """The allocation of least total relative variance, for units of at most ``most`` rows.
 
     ``groups`` is the most groups a unit may be cut to; None where there is one group only. ``delta`` is what a Gaussian
-    may cost besides; without it there is none.
+    may cost besides; without it there is none, unless losses are ``concentrated`` and add up as rho.
 
     Errors: ``InvalidParameter`` (22023) where the loss is too small to share among a unit's rows.
     """
@@ -110,8 +114,10 @@ def allocate(
     forms = [_Form(together, touched, touched, cut)]
     forms += [_Form(widths, most, most * most, None)] if most > 1 else []
     found = [Allocation(m, f.pure, f.groups) for f in forms for m in _pure(f, loss)]
-    if delta:
-        found += [Allocation(m, f.squares, f.groups, delta) for f in forms for m in _gaussian(f, loss, delta)]
+    if delta or concentrated:
+        spent = Fraction(0) if concentrated else delta
+        rho = loss.nano**2 // (2 * NANO) if concentrated else conversion.within(loss, delta).nano
+        found += [Allocation(m, f.squares, f.groups, spent) for f in forms for m in _gaussian(f, rho)]
     if not found:
         raise too_small(loss, most, min(most, touched))
     return _best(found, widths, wanted)
@@ -122,8 +128,8 @@ def _pure(form: _Form, loss: Loss) -> list[Additive]:
     return [c.mechanism for c in candidates(form.widths, share)] if share.nano >= LEAST_NANO else []
 
 
-def _gaussian(form: _Form, loss: Loss, delta: Fraction) -> list[Additive]:
-    nano = conversion.within(loss, delta).nano // form.squares
+def _gaussian(form: _Form, rho: int) -> list[Additive]:
+    nano = rho // form.squares
     return [Gaussian.best(form.widths, nano)] if nano else []
 
 

@@ -1,7 +1,7 @@
 """A SELECT that groups protected rows: what is released of them, and what is made of that."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
 
@@ -20,6 +20,7 @@ from dpproxy.errors import NotGranted, TooComplex, Unsupported
 from dpproxy.plan import Part, Summed
 from dpproxy.planner.allocate import Allocation, allocate, too_small
 from dpproxy.planner.answer import Answer, answer, is_star, items, limits, row_number
+from dpproxy.planner.blocks import blocks_of
 from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.deadline import widen
 from dpproxy.planner.discovered import Chosen, choose, refuse_order, selecting
@@ -189,7 +190,7 @@ class _Block:
             chosen = self._chosen(keys, measures)
             loss = self.planning.share() if chosen is None else chosen.rest
             allocation = self._allocation(measures, loss, keys)
-            number = self.planning.add(self._part(keys, measures, allocation, chosen))
+            number = self._add(self._part(keys, measures, allocation, chosen))
             numbers.append(number)
             for node, aggregate in sums.items():
                 if allocation is None:
@@ -200,17 +201,22 @@ class _Block:
                 calls[node] = Call(aggregate, columns, noise)
         for node, statistic in ordered.items():
             part, mechanism = self._order(keys, statistic)
-            number = self.planning.add(part)
+            number = self._add(part)
             numbers += [number] if number not in numbers else []
             calls[node] = Call(
                 statistic, (duck.column("m0", f"r{number}"),), _rank(mechanism, self.rows.most)
             )
         for node in self.refined:
             part, found = statistical(node, keys, self.rows, self.planning, vacuous=never_holds(self.select))
-            number = self.planning.add(part)
+            number = self._add(part)
             numbers += [number] if number not in numbers else []
             calls[node] = Call(found, (duck.column("m0", f"r{number}"),), Noise((), lambda _: ()))
         return calls, numbers
+
+    def _add(self, part: Part) -> int:
+        """The number of a part, which says whom it is about."""
+        where = conjuncts(self.select.args.get("where"))
+        return self.planning.add(replace(part, blocks=blocks_of(self.rows, where, self.planning)))
 
     def _order(self, keys: Keys, statistic: OrderStatistic) -> tuple[Part, Quantile]:
         """One row moves a rank by one, so the rows of a unit pay one by one, in whatever groups they are."""
@@ -255,7 +261,8 @@ class _Block:
         groups = self.rows.groups if keys.sets else None
         delta = noise_delta(self.planning, position(self.select), discovered=keys.discovered)
         wanted = session.mechanism(self.planning.context.settings)
-        return allocate(measures, self.rows.most, groups, loss, delta, wanted)
+        concentrated = self.planning.concentrated and not keys.discovered
+        return allocate(measures, self.rows.most, groups, loss, delta, wanted, concentrated=concentrated)
 
     def _part(
         self, keys: Keys, measures: Sequence[Measure], allocation: Allocation | None, chosen: Chosen | None

@@ -167,4 +167,6 @@ def refuse_cut(select: exp.Expr) -> None:
 def renamed(scan: Scan, names: Sequence[str]) -> Scan:
     """The columns under the names of ``AS t (a, b)``."""
     fields = [f.moved(names[i], f.column) if i < len(names) else f for i, f in enumerate(scan.fields)]
-    return replace(scan, fields=tuple(fields), known=() if names else scan.known)
+    return replace(
+        scan, fields=tuple(fields), known=() if names else scan.known, whole=scan.whole and not names
+    )

@@ -8,7 +8,9 @@ from fractions import Fraction
 from dpproxy.accounting.model import format_delta
 from dpproxy.errors import Unsupported
 from dpproxy.plan import Output, Part, Plan, PublicPlan
+from udfs import conversion
 from udfs.mechanisms import Gaussian
+from udfs.privacy import Concentrated
 
 ANY = "any"
 """The sensitivity of what no sensitivity is needed for."""
@@ -47,7 +49,7 @@ def explain_text(plan: Plan | PublicPlan, confidence: Fraction) -> list[str]:
         why = f"exact answers of {', '.join(plan.exact)}, recorded" if plan.exact else "public table, exact"
         return [f"Price: epsilon 0 ({why})", f"  {plan.sql}"]
     lines = [
-        f"Price: epsilon {_epsilon(plan)}{_delta(plan.delta)}{' (free)' if plan.free else ''}",
+        f"Price: epsilon {_epsilon(plan)}{_delta(plan.delta)}{_rho(plan)}{' (free)' if plan.free else ''}",
         f"Privacy unit: {plan.unit}",
         f"Pays: budget {plan.payer.budget}, ceiling of {plan.payer.ceiling}",
     ]
@@ -72,6 +74,15 @@ def _titled(plan: Plan) -> list[tuple[str, Part]]:
 
 def _epsilon(plan: Plan) -> str:
     return "0" if plan.free else f"{float(plan.loss.epsilon):.9g}"
+
+
+def _rho(plan: Plan) -> str:
+    """What losses add up as where the accountant is ZCDP, and what that is by itself."""
+    if not plan.payer.concentrated or plan.free:
+        return ""
+    delta = plan.payer.budget_delta / 2
+    alone = float(conversion.epsilon(Concentrated.of(plan.rho), delta).epsilon)
+    return f", rho {format_delta(plan.rho)} under ZCDP: by itself epsilon {alone:.3g} with delta {format_delta(delta)}"
 
 
 def _delta(delta: Fraction) -> str:
@@ -133,6 +144,8 @@ def explain_json(plan: Plan | PublicPlan, confidence: Fraction) -> str:
     document = {
         "epsilon": 0.0 if plan.free else float(plan.loss.epsilon),
         "delta": float(plan.delta),
+        "accountant": "ZCDP" if plan.payer.concentrated else "BASIC",
+        "rho": float(plan.rho),
         "free": plan.free,
         "unit": plan.unit,
         "budget": plan.payer.budget,

@@ -11,11 +11,14 @@ def noise_delta(planning: Planning, at: int | None, *, discovered: bool) -> Frac
     """What the noise of the next part may cost besides epsilon, 0 where it must be pure.
 
     A Gaussian is considered where it is asked for by name, or where the statement itself sets dp.delta: by default no
-    delta is spent on noise. The delta of discovered keys is theirs alone.
+    delta is spent on noise. The delta of discovered keys is theirs alone. Where losses add up as rho, a Gaussian needs
+    none: ``allocate`` considers it.
 
     Errors: PD003 without a delta, 0A000 beside discovered keys.
     """
     settings = planning.context.settings
+    if planning.concentrated and not discovered:
+        return Fraction(0)
     match session.mechanism(settings):
         case "staircase" | "laplace":
             return Fraction(0)

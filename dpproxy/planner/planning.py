@@ -26,6 +26,8 @@ class Planning:
     shares: int = 1
     delta: Fraction = Fraction(0)
     selections: int = 1
+    concentrated: bool = False
+    """Losses add up as rho: a Gaussian costs no delta of its own."""
     parts: list[Part] = field(default_factory=list)
     publics: list[str] = field(default_factory=list)
     tables: list[Use] = field(default_factory=list)

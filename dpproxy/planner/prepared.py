@@ -118,6 +118,7 @@ def prepared_scan(
         held=True,
         content=tuple(duck.column(name) for name in names.values()),
         referred=layout.referred,
+        whole=True,
     )
 
 

@@ -64,7 +64,8 @@ def plan_query(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan
         if tables:
             payer, budget = find_payer(tables, context)
             loss, delta = statement_loss(budget, context), statement_delta(budget, context)
-        planning = Planning(context, parameters, loss, shares, delta, selections)
+        concentrated = payer is not None and payer.concentrated
+        planning = Planning(context, parameters, loss, shares, delta, selections, concentrated)
         found = _top(tree, planning)
         if isinstance(found, Open):
             check_answer(found.rows, [c.typed for c in found.columns], position(tree))

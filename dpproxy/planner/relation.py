@@ -45,6 +45,8 @@ class Scan:
     """Conditions over its fields that hold of every row, as they are written."""
     is_empty: bool = False
     """Known to have no rows, whatever the data."""
+    whole: bool = False
+    """A protected table under its own names, cut to units' rows and to nothing else."""
 
     @property
     def name(self) -> str:

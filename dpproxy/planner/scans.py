@@ -55,6 +55,7 @@ def protected_scan(table: TablePolicy, alias: str, planning: Planning, *, lone: 
             groups,
             present=() if unit.key is None else present(unit),
             content=tuple(duck.column(c.name) for c in columns),
+            whole=True,
         )
     names = {c.name: planning.reserve(c.name) for c in columns}
     content = tuple(duck.column(name) for name in names.values())
@@ -76,6 +77,7 @@ def protected_scan(table: TablePolicy, alias: str, planning: Planning, *, lone: 
         groups,
         held=unit.key is None,
         content=content,
+        whole=True,
     )
 
 

@@ -149,6 +149,7 @@ def plan_any(world: World, sql: str, options: dict[str, str] | None = None) -> P
         settings,
         facts=world.facts,
         prepared={} if world.prepared else None,
+        snapshot="world",
     )
     return plan_query(accept(parse(sql)), context, parameters(options))
 

@@ -14,7 +14,7 @@ from dpproxy.planner.allocate import Allocation, allocate
 from dpproxy.policy.model import Unit
 from udfs import conversion
 from udfs.mechanisms import Gaussian, Laplace, Staircase
-from udfs.privacy import Concentrated, Loss
+from udfs.privacy import NANO, Concentrated, Loss
 
 UNITS = [
     Unit("u"),
@@ -196,3 +196,24 @@ def test_a_loss_too_small_to_share_is_refused_and_the_hint_says_how_much_is_enou
     assert error.value.hint == "SET dp.epsilon = 0.003; or ask without GROUP BY."
     assert allocated((1,), unit, 3_000_000, grouped=True)
     assert allocated((1,), unit, 2_000_000, grouped=False)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("nano", [10**7, LOSS.nano])
+def test_where_losses_add_up_as_rho_a_gaussian_buys_the_square_of_epsilon_over_two(
+    nano: int, *, grouped: bool
+):
+    """What a unit pays over all its contributions is at most what it is charged, and not much less."""
+    measures = [Measure("m0", 1), Measure("m1", 7)]
+    found = allocate(measures, 6, 3 if grouped else None, Loss(nano), wanted="gaussian", concentrated=True)
+    charged = Fraction(nano, NANO) ** 2 / 2
+    paid = found.factor * Fraction(found.mechanism.nano, NANO)
+    assert charged - Fraction(found.factor, NANO) < paid <= charged
+    assert found.delta == 0
+    assert "delta=0" in found.words
+
+
+def test_where_losses_add_up_as_rho_the_gaussian_wins_for_many_measures():
+    many = [Measure(f"m{i}", 1) for i in range(20)]
+    assert allocate(many, 1, None, LOSS, concentrated=True).name == "gaussian"
+    assert allocate(many, 1, None, LOSS).name != "gaussian"

@@ -78,3 +78,45 @@ def test_no_gaussian_beside_discovered_keys():
     with pytest.raises(Unsupported, match="beside keys that are not public"):
         part_of(world, sql, dp_mechanism="gaussian", dp_delta="1e-6", dp_epsilon="1")
     assert isinstance(part_of(world, sql, dp_delta="1e-6", dp_epsilon="1").mechanism, Staircase)
+
+
+ZCDP = (
+    "CREATE TABLE people (id INTEGER, age INTEGER, sex VARCHAR, town VARCHAR)",
+    "ALTER TABLE people SET PRIVACY KEY (id)",
+    "ALTER TABLE people SET PRIVACY CEILING EPSILON 8 DELTA 1e-5 ACCOUNTANT ZCDP",
+    "ALTER TABLE people ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 100",
+    "ALTER TABLE people ALTER COLUMN sex SET PRIVACY DOMAIN IN ('f', 'm')",
+    "ALTER TABLE people ALTER COLUMN town SET PRIVACY DOMAIN DISCOVERED",
+    "CREATE PRIVACY BUDGET lab LIMIT EPSILON 4 DELTA 1e-6",
+    "GRANT SELECT ON people TO analyst WITH PRIVACY BUDGET lab",
+)
+
+
+@pytest.fixture(scope="module")
+def concentrated() -> World:
+    return build(ZCDP)
+
+
+def test_under_zcdp_a_gaussian_is_drawn_where_it_is_better_and_costs_no_delta(concentrated: World):
+    sql = "SELECT sex, count(*), avg(age), stddev(age) FROM people GROUP BY sex"
+    part = part_of(concentrated, sql)
+    assert isinstance(part.mechanism, Gaussian)
+    assert (part.delta, part.loss.nano) == (0, 10**8)
+    assert part.mechanism.nano * part.factor == 10**9 // 200
+    assert part_of(concentrated, sql, dp_mechanism="gaussian").delta == 0
+    assert isinstance(part_of(concentrated, sql, dp_mechanism="laplace").mechanism, Laplace)
+
+
+def test_under_zcdp_keys_that_are_discovered_still_cost_their_delta_and_no_more(concentrated: World):
+    part = part_of(concentrated, "SELECT town, count(*) FROM people GROUP BY town", dp_epsilon="1")
+    assert part.delta == Fraction(1, 10**8)
+    assert isinstance(part.mechanism, Staircase)
+
+
+def test_under_zcdp_a_budget_needs_a_delta():
+    world = build([s.replace(" DELTA 1e-6", "") for s in ZCDP])
+    with pytest.raises(
+        BoundsMissing, match='budget "lab" has no DELTA, which the accountant ZCDP'
+    ) as refused:
+        plan_of(world, "SELECT count(*) FROM people")
+    assert refused.value.hint == "CREATE PRIVACY BUDGET lab LIMIT EPSILON 4 DELTA 0.000001;"

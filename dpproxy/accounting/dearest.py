@@ -1,0 +1,77 @@
+"""Who spent a limit that is hit: the asker's own dearest statements, what others spent as one total."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpproxy.accounting import book
+from dpproxy.accounting.model import NANO, format_epsilon
+from dpproxy.accounting.windows import Standing
+
+SHOWN = 3
+LOOKED_AT = 10_000
+"""Entries, the last ones: a refusal takes no longer in a long ledger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Statements of one user that are described alike: how many, and what they cost together, as epsilon and as rho."""
+
+    who: str
+    label: str
+    count: int
+    nano: int
+    squares: Fraction
+
+    def cost(self, *, concentrated: bool) -> str:
+        """For people."""
+        if concentrated:
+            return f"rho {float(self.squares / (2 * NANO * NANO)):.4g}"
+        return f"{format_epsilon(self.nano)} epsilon"
+
+
+def spent_by(connection: book.Connection, standing: Standing, sequence: int) -> list[Spent]:
+    """What counts against an account, the dearest first; of the last entries up to ``sequence``."""
+    account = standing.debit.account
+    rows = connection.execute(
+        "SELECT e.who, e.label, count(*), sum(d.nano), sum(d.nano * 1.0 * d.nano) FROM entry e "
+        "JOIN debit d ON d.origin = e.origin AND d.sequence = e.sequence "
+        'WHERE e.sequence > ? AND d.kind = ? AND d.name = ? AND d.member = ? AND d."window" >= ? AND d.nano > 0 '
+        "GROUP BY e.who, e.label",
+        (sequence - LOOKED_AT, account.kind.value, account.name, account.member, standing.since),
+    )
+    found = [
+        Spent(str(who), str(label), int(count), int(nano), Fraction(str(squares)))
+        for who, label, count, nano, squares in rows
+    ]
+    return sorted(found, key=lambda one: (-one.squares, one.who, one.label))
+
+
+def told(standing: Standing, spent: Sequence[Spent], who: str, *, is_admin: bool) -> str:
+    """The sentence that a refusal adds; an administrator is told of everybody by name."""
+    concentrated = standing.debit.rho_limit is not None
+    own = [one for one in spent if is_admin or one.who == who]
+    others = [one for one in spent if not is_admin and one.who != who]
+    parts = []
+    if own:
+        named = ", ".join(_named(one, concentrated=concentrated, is_admin=is_admin) for one in own[:SHOWN])
+        whose = "The dearest statements" if is_admin else "Your dearest statements"
+        parts.append(f"{whose}: {named}.")
+        if own[SHOWN:]:
+            rest = _together(own[SHOWN:]).cost(concentrated=concentrated)
+            parts.append(f"{'Others' if is_admin else 'Others of yours'}: {rest}.")
+    if others:
+        parts.append(f"What others spent: {_together(others).cost(concentrated=concentrated)}.")
+    return "".join(f" {part}" for part in parts)
+
+
+def _named(one: Spent, *, concentrated: bool, is_admin: bool) -> str:
+    times = f" in {one.count} releases" if one.count > 1 else ""
+    return f"{f'{one.who}: ' if is_admin else ''}{one.label}, {one.cost(concentrated=concentrated)}{times}"
+
+
+def _together(spent: Sequence[Spent]) -> Spent:
+    nano = sum(one.nano for one in spent)
+    return Spent(
+        "", "", sum(one.count for one in spent), nano, sum((one.squares for one in spent), Fraction(0))
+    )
