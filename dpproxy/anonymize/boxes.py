@@ -30,6 +30,11 @@ class Line(Protocol):
         """The last position; the first is 0."""
         ...
 
+    @property
+    def depth(self) -> int:
+        """So many cuts in a row, or a few more, and single positions are left."""
+        ...
+
     def positions(self, values: Integers) -> Integers:
         """From values of the attribute."""
         ...
@@ -57,6 +62,10 @@ class Ruler:
     @property
     def last(self) -> int:
         return self.axis.steps
+
+    @property
+    def depth(self) -> int:
+        return self.last.bit_length()
 
     def positions(self, values: Integers) -> Integers:
         return self.axis.coordinates(values)
@@ -95,6 +104,10 @@ class Walk:
     def last(self) -> int:
         return self.places.size - 1
 
+    @property
+    def depth(self) -> int:
+        return 2 * self.last.bit_length() if self.joints.any() else self.last.bit_length()
+
     def positions(self, values: Integers) -> Integers:
         return self.at[values]
 
@@ -105,12 +118,13 @@ class Walk:
         return np.array([self.table[a : b + 1, a : b + 1].max() for a, b in zip(first, last, strict=True)])
 
     def cuts(self, first: Integers, last: Integers) -> Integers:
-        """Where subtrees meet nearest to the root, of several such places the one nearest to the middle."""
+        """Where, in the middle half, subtrees meet nearest to the root; of several places the most central."""
         result = (first + last) // 2
         for place, (a, b) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
             if a < b:
-                found = self.joints[a:b]
-                loose = a + np.flatnonzero(found == found.min())
+                outer = (b - a - 1) // 4
+                found = self.joints[a + outer : b - outer]
+                loose = a + outer + np.flatnonzero(found == found.min())
                 result[place] = loose[np.argmin(np.abs(2 * loose - (a + b - 1)))]
         return result
 

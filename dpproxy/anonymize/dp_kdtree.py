@@ -1,8 +1,8 @@
 """Private boundaries: a tree of boxes, each leaf released as its noisy centroid, noisily many times.
 
 One row is in one leaf, so losses do not add up over leaves, and a leaf's noise is of the size of the leaf. What is
-afterwards made of the noisy numbers (counts that agree along the tree, centroids shrunk towards the middle of their
-box) is free. Proof: ``dp_kdtree.md``.
+afterwards made of the noisy numbers (counts that agree along the tree, centroids shrunk towards that of the box above)
+is free. A domain of few cells is released cell by cell. Proof: ``dp_kdtree.md``.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpproxy.anonymize import boxes, leaves, options, price
+from dpproxy.anonymize import boxes, flat, leaves, options, population, price
 from dpproxy.anonymize.boxes import Line
 from dpproxy.anonymize.model import Anonymized, Build, InvalidOption, Progress, Request, Table
 from dpproxy.anonymize.shuffle import order
@@ -48,14 +48,28 @@ class DpKdtree:
         return Build(
             guarantee=f"differential privacy, epsilon {price.shown(total)}: one row more or less",
             loss=total,
-            make=partial(_make, lines, total, k),
+            make=partial(_make, lines, total, k, request.expected_rows),
             columns=tuple(a.name for a in request.attributes),
         )
 
 
 def _make(
-    lines: tuple[Line, ...], total: Loss, k: int | None, rows: Table, words: Words, progress: Progress
+    lines: tuple[Line, ...],
+    total: Loss,
+    k: int | None,
+    expected: int | None,
+    rows: Table,
+    words: Words,
+    progress: Progress,
 ) -> Anonymized:
+    if k is None and flat.cells(lines) <= flat.MOST_CELLS:
+        if expected is None:
+            counting = price.counting(total)
+            expected = population.noisy(len(rows), counting.nano, 0, words)
+            total = Loss(total.nano - counting.nano)
+        if flat.suits(lines, total.nano, expected):
+            released = flat.synthetic(lines, total.nano, rows, words)
+            return Anonymized(released[order(len(released), words)])
     released = synthetic(lines, total, k, rows, words, progress)
     return Anonymized(released[order(len(released), words)])
 
@@ -65,7 +79,7 @@ def synthetic(
 ) -> Table:
     """Release rows like ``rows``, neighbouring ones near each other; costs ``total``."""
     positions = np.stack([line.positions(rows[:, j]) for j, line in enumerate(lines)])
-    budget = Budget.of(total.nano)
+    budget = Budget.of(total.nano, sum(line.depth for line in lines))
     levels, arranged = grown(positions, lines, budget, k, words, progress)
     found = [leaves.released(level, positions, lines, arranged, words) for level in levels]
     variance = float(Staircase.best((1,), budget.each).variance()[0]) if budget.levels else 1.0

@@ -69,11 +69,11 @@ class Budget:
     levels: int
 
     @staticmethod
-    def of(nano: int) -> "Budget":
-        """Equal parts for the counts, fewer of them where a part would be below the least epsilon."""
+    def of(nano: int, cuts: int) -> "Budget":
+        """Equal parts for the counts: as many as ``cuts`` in a row need, and none below the least epsilon."""
         numerator, denominator = COUNTED
         counted = nano * numerator // denominator
-        levels = min(LEVELS, counted // LEAST_NANO)
+        levels = min(LEVELS, -(-cuts // FOLD), counted // LEAST_NANO)
         return Budget(nano, counted // max(levels, 1), levels)
 
 

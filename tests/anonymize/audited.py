@@ -7,7 +7,7 @@ import numpy as np
 from dpproxy.anonymize.model import Build, Table, silent
 from udfs.audit import audit
 
-BUILDS = 1200
+BUILDS = 500
 """On each side."""
 
 

@@ -24,7 +24,7 @@ def test_one_row_more_moves_one_leaf_inside_its_box_of_widths(
     rows, attributes = world
     ours = lines(attributes, scaled=True)
     positions = np.stack([line.positions(rows[:, j]) for j, line in enumerate(ours)])
-    levels, order = grown(positions, ours, Budget.of(10**6 * NANO), None, os.urandom, silent)
+    levels, order = grown(positions, ours, Budget.of(10**6 * NANO, 24), None, os.urandom, silent)
     gone = data.draw(st.integers(0, len(rows) - 1))
     place = int(np.flatnonzero(order == gone)[0])
     moved = []

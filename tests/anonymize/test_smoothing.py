@@ -20,7 +20,7 @@ def tree(world: World, nano: int) -> tuple[list[Level], list[leaves.Leaves], lis
     rows, attributes = world
     ours = lines(attributes, scaled=True)
     positions = np.stack([line.positions(rows[:, j]) for j, line in enumerate(ours)])
-    levels, order = grown(positions, ours, Budget.of(nano), None, os.urandom, silent)
+    levels, order = grown(positions, ours, Budget.of(nano, 24), None, os.urandom, silent)
     return (
         levels,
         [leaves.released(v, positions, ours, order, os.urandom) for v in levels],
