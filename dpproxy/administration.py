@@ -9,7 +9,7 @@ from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import NANO, Account, Cost, Reset, format_epsilon, nano_limit
 from dpproxy.accounting.windows import users
 from dpproxy.auditlog.log import AuditLog
-from dpproxy.errors import BoundsMissing, InvalidParameter, NotGranted, Refusal, UndefinedObject, Unsupported
+from dpproxy.errors import BoundsMissing, InvalidParameter, NotGranted, Refusal, UndefinedObject
 from dpproxy.pgtypes import Column, Schema
 from dpproxy.plan import Answer, Caller, Notice
 from dpproxy.planner.access import Context, Facts
@@ -22,17 +22,13 @@ from dpproxy.policy.parser import parse
 from dpproxy.policy.show import Listed, show_grants, show_policy
 from dpproxy.policy.statements import (
     Amount,
-    CreateView,
-    DropView,
     GrantSelect,
     Listing,
     Name,
-    RefreshView,
     ResetBudget,
     Show,
     Statement,
     Suggest,
-    VerifyViews,
 )
 from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.suggest import SUGGESTED, suggest
@@ -56,12 +52,7 @@ def read(sql: str, caller: Caller) -> Statement:
             hint="SELECT * FROM dp.budgets; shows what you may spend.",
             position=0,
         )
-    statement = parse(sql)
-    if isinstance(statement, CreateView | DropView | RefreshView | VerifyViews) or (
-        isinstance(statement, Show) and statement.listing is Listing.VIEWS
-    ):
-        raise Unsupported("protected views are not supported yet", position=0)
-    return statement
+    return parse(sql)
 
 
 def columns(statement: Statement, policy: Policy) -> tuple[Column, ...] | None:

@@ -20,7 +20,7 @@ from dpproxy.backends.release import Relations, Release
 from dpproxy.backends.source import Source
 from dpproxy.deadlines import Deadlines
 from dpproxy.errors import BudgetExceeded, Cancelled, Internal
-from dpproxy.plan import Additive, Caller, Drawn, Part, Plan, Summed
+from dpproxy.plan import Additive, Caller, Drawn, Part, Plan, PublicPlan, Summed
 from dpproxy.planner.descriptor import FAMILY, Descriptor, described
 from dpproxy.planner.rollup import could_follow, derivation
 from dpproxy.recent import Recent
@@ -123,6 +123,12 @@ class Answers:
         shown = _as_released(plan, drawn, replan)
         rows = self._release.answer(shown, relations, publics, asking.caller.session)
         return output.convert(plan.outputs, rows), cost
+
+    def public(self, plan: PublicPlan, session: str) -> Sequence[tuple[object, ...]]:
+        """The rows of a statement that nothing is charged for."""
+        if plan.large:
+            return output.Portions(plan.outputs, self._backend.run_portions(plan, session))
+        return output.convert(plan.outputs, self._backend.run_public(plan, session))
 
     def interrupt(self, session: str) -> None:
         """Stop what a session runs; what it reserved stays charged."""

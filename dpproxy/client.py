@@ -21,6 +21,7 @@ from typing import Any, Final, NoReturn
 from dpproxy.errors import Cancelled, ProtocolViolation, Refusal, ShuttingDown, TooManyConnections
 from dpproxy.grid import instant
 from dpproxy.session import Engine, Session, Users, Work
+from dpproxy.session_work import Outcome, outcome
 from dpproxy.wire import messages as m
 from dpproxy.wire.connection import Connection
 
@@ -31,6 +32,8 @@ MOST_AHEAD: Final = 1 << 20
 """Bytes read ahead while a statement runs."""
 UNWATCHED: Final = 0.05
 """Seconds a statement runs before its client's socket is watched."""
+NEWS: Final = 0.5
+"""Seconds between two looks at what a statement has to say."""
 FAREWELL: Final = 1.0
 """Seconds a client gets to take the last bytes."""
 LOGGING_IN: Final = 4
@@ -81,10 +84,6 @@ class Service:
         same = hmac.compare_digest(_word(request.secret), _word(expected))
         if client is not None and same:
             client.cancel()
-
-
-Outcome = tuple[object, Exception | None]
-"""What a call returned, or the exception it raised."""
 
 
 class Client:
@@ -293,7 +292,7 @@ class Client:
             if await self._cancelled_before(self._padded) is not None:
                 return None, _cancelled()
             await self._settle()
-        return await (self._charged(work) if work.charged else self._outside(work.call))
+        return await (self._charged(work) if work.charged else self._outside(work.call, work.told))
 
     async def _charged(self, work: Work) -> Outcome:
         loop = asyncio.get_running_loop()
@@ -337,26 +336,33 @@ class Client:
         finally:
             self._cancelled = None
 
-    async def _outside(self, call: Callable[[], object]) -> Outcome:
+    async def _outside(
+        self, call: Callable[[], object], told: Callable[[], Iterable[m.Backend]] | None = None
+    ) -> Outcome:
         """Make the call in a thread; a client that leaves meanwhile interrupts it."""
         future = self._begin(call)
+        while told is not None and not future.done():
+            await self._watching((future,), NEWS)
+            for message in told():
+                self._say(message)
+            await self._flush()
         await self._watching((future,))
         self._future = None
         return future.result()
 
     def _begin(self, call: Callable[[], object]) -> asyncio.Future[Outcome]:
         loop = asyncio.get_running_loop()
-        self._future = loop.run_in_executor(self._service.executor, _outcome, call)
+        self._future = loop.run_in_executor(self._service.executor, outcome, call)
         return self._future
 
-    async def _watching(self, awaited: Iterable[asyncio.Future[Any]]) -> None:
-        """Wait for one of them, and see the client leave meanwhile."""
+    async def _watching(self, awaited: Iterable[asyncio.Future[Any]], most: float | None = None) -> None:
+        """Wait for one of them, ``most`` seconds at most, and see the client leave meanwhile."""
         first = asyncio.FIRST_COMPLETED
         done, _ = await asyncio.wait(awaited, timeout=UNWATCHED, return_when=first)
         if not done:
             async with asyncio.TaskGroup() as tasks:
                 watch = tasks.create_task(self._watch())
-                await asyncio.wait(awaited, return_when=first)
+                await asyncio.wait(awaited, timeout=most, return_when=first)
                 watch.cancel()
 
     async def _watch(self) -> None:
@@ -379,13 +385,6 @@ def _cancelled() -> Cancelled:
 
 def _refuse_connection() -> NoReturn:
     raise TooManyConnections("too many connections", hint="close one, or raise the server's limit")
-
-
-def _outcome(call: Callable[[], object]) -> Outcome:
-    try:
-        return call(), None
-    except Exception as error:  # noqa: BLE001 - thrown again where the session waits for it
-        return None, error
 
 
 def _word(secret: int) -> bytes:

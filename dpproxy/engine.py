@@ -1,20 +1,18 @@
 """The only path from a statement to its answer: replay? reserve, run, release, post-process, keep."""
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
 from sqlglot import exp
 
-from dpproxy import administration, output, payment, relations
+from dpproxy import administration, payment, relations, view_statements
 from dpproxy import settings as session_settings
 from dpproxy.accounting.files import alone
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.limits import LimitReached
-from dpproxy.accounting.model import Cost
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.answers import Answers, Asking
 from dpproxy.auditlog.entry import Outcome
@@ -31,7 +29,7 @@ from dpproxy.pgcatalog.catalogue import Catalogue
 from dpproxy.pgcatalog.scopes import own_names
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.pgtypes import BY_OID, TEXT, Column
-from dpproxy.plan import Answer, Caller, Drawn, Plan, Prepared, PublicPlan, Settings
+from dpproxy.plan import Answer, Caller, Drawn, Notice, Plan, Prepared, PublicPlan, Settings
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.exactly import plan_for
@@ -44,8 +42,11 @@ from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.tokens import is_privacy_statement
 from dpproxy.probing import asker
+from dpproxy.protected import ProtectedViews
 from dpproxy.recent import Recent
 from dpproxy.records import exact_notice, recorder
+from dpproxy.sessions import Sessions
+from dpproxy.view_statements import World, begin
 from dpproxy.visible import Views, fitting, visible
 
 PLANS = 512
@@ -54,16 +55,6 @@ START = "start.lock"
 """The file in the state directory by which processes start one after the other."""
 LARGEST_KEPT = 16_000
 """Characters of a statement and its parameters at most, for its plan to be kept."""
-
-
-@dataclass(slots=True)
-class _Session:
-    """What the engine remembers of one connection."""
-
-    cancelled: threading.Event = field(default_factory=threading.Event)
-    last_cost: int | None = None
-    last_paid: Cost = field(default_factory=Cost)
-    """Of the last statement that cost anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +74,7 @@ class Engine:
         self,
         config: Config,
         backend: Source,
-        store: PolicyStore,
+        world: World,
         ledger: Ledger,
         secret: bytes,
         log: AuditLog,
@@ -92,18 +83,16 @@ class Engine:
         self.log = log
         self._database = config.database
         self._backend = backend
-        self._schema = read_views(backend.schema())
-        self._store = store
+        self._world, self._schema, self._store, self._facts = world, world.schema, world.store, world.facts
         self._ledger = ledger
         self._prepared = PreparedTables(backend, secret, progress, config.padding)
         self._answers = Answers(backend, ledger, secret, self._prepared, config.padding)
-        self._facts = Facts(backend)
         self._catalogue = Catalogue()
-        self._sessions: dict[str, _Session] = {}
+        self._sessions = Sessions()
         self._plans = Recent[Plan | PublicPlan](PLANS)
         self._statements = Recent[Prepared](PLANS)
-        self._lock = threading.Lock()
-        self._fitting = self._fit(store.current)
+        begin(world, progress)
+        self._fitting = self._fit(world.store.current)
         self._snapshot = ""
 
     @classmethod
@@ -129,9 +118,12 @@ class Engine:
             opened.append(backend.close)
             schema = read_views(backend.schema())
             apply_files(store, config.policy_files, schema)
-            for line in fitting(store.current, schema, session_settings.DEFAULTS, Facts(backend)).lines:
+            facts = Facts(backend)
+            for line in fitting(store.current, schema, session_settings.DEFAULTS, facts).lines:
                 progress(line)
-            engine = cls(config, backend, store, ledger, secret, log, progress)
+            views = ProtectedViews(config.state, backend, ledger, secret)
+            opened.append(views.close)
+            engine = cls(config, backend, World(views, store, schema, facts), ledger, secret, log, progress)
         except BaseException:
             for close in reversed(opened):
                 close()
@@ -149,15 +141,11 @@ class Engine:
 
     def _fit(self, stored: Policy) -> tuple[Policy, Policy, dict[str, object], Views]:
         """A policy, what of it fits the data, its prepared tables, and its views; those of others are dropped."""
-        fits, layouts = (
-            fitting(stored, self._schema, session_settings.DEFAULTS, self._facts),
-            dict[str, object](),
-        )
-        nobody = Caller("", frozenset(), "")
-        context = Context(
-            fits.policy, self._schema, nobody, session_settings.DEFAULTS, None, self._facts, layouts
-        )
-        self._prepared.keep(prepared_names(context))
+        layouts: dict[str, object] = {}
+        nobody, given = Caller("", frozenset(), ""), session_settings.DEFAULTS
+        fits = fitting(stored, self._schema, given, self._facts)
+        context = Context(fits.policy, self._schema, nobody, given, None, self._facts, layouts)
+        self._prepared.keep(prepared_names(context) | self._world.views.tables)
         return stored, fits.policy, layouts, fits.views
 
     # --- sessions ---------------------------------------------------------------------------------
@@ -168,30 +156,20 @@ class Engine:
 
     def open(self, caller: Caller) -> None:
         """Remember a session."""
-        with self._lock:
-            self._sessions[caller.session] = _Session()
+        self._sessions.open(caller.session)
 
     def close(self, caller: Caller) -> None:
         """Forget a session; its account stays in the ledger."""
-        with self._lock:
-            self._sessions.pop(caller.session, None)
+        self._sessions.close(caller.session)
 
     def cancel(self, session: str) -> None:
         """Interrupt what a session runs; what it reserved stays charged."""
-        with self._lock:
-            found = self._sessions.get(session)
-        if found is not None:
-            found.cancelled.set()
+        self._sessions.find(session).cancelled.set()
         self._answers.interrupt(session)
-
-    def _session(self, name: str) -> _Session:
-        """The session; one that was never opened is remembered by nobody."""
-        with self._lock:
-            return self._sessions.get(name) or _Session()
 
     def show(self, caller: Caller, name: str, settings: Settings) -> str:
         """A read-only setting: dp.budget_remaining or dp.last_cost."""
-        last, wanted = self._session(caller.session).last_cost, session_settings.budget(settings)
+        last, wanted = self._sessions.find(caller.session).last_cost, session_settings.budget(settings)
         return relations.shown(name, self.policy, self._ledger, caller, wanted, last)
 
     # --- statements -------------------------------------------------------------------------------
@@ -200,7 +178,7 @@ class Engine:
         """Parse and type a statement; nothing is spent. Raises a ``Refusal``."""
         with self._cancellable(caller):
             prepared = self._prepare(caller, sql, types, settings)
-            if self._session(caller.session).cancelled.is_set():
+            if self._sessions.find(caller.session).cancelled.is_set():
                 raise Cancelled("canceling statement due to user request")
             return prepared
 
@@ -215,11 +193,14 @@ class Engine:
                 refusal.detail = self._ledger.explained(refusal, caller.user, is_admin=caller.is_admin)
             raise
         finally:
-            self._session(caller.session).cancelled.clear()
+            self._sessions.find(caller.session).cancelled.clear()
 
     def _prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
         if is_privacy_statement(sql):
             statement = administration.read(sql, caller)
+            if view_statements.is_of_views(statement):
+                shown = view_statements.columns(statement)
+                return Prepared(sql, (), shown, charged=False, body=_Body("views"), is_slow=True)
             listed = administration.columns(statement, self.policy)
             is_probe = administration.is_probe(statement)
             return Prepared(sql, (), listed, is_probe, _Body("probe" if is_probe else "administer"))
@@ -263,7 +244,11 @@ class Engine:
             match body.kind:
                 case "administer":
                     given = self._store, self._schema, self._ledger, self._facts, self.log
-                    return administration.run(prepared.sql, caller, *given)
+                    answer = administration.run(prepared.sql, caller, *given)
+                    notices = view_statements.besides(administration.read(prepared.sql, caller), self._world)
+                    return replace(answer, notices=(*answer.notices, *notices))
+                case "views":
+                    return self._of_views(caller, prepared.sql)
                 case "probe":
                     return self._probe(caller, prepared.sql, settings)
                 case "describe":
@@ -273,13 +258,21 @@ class Engine:
                 case _:
                     return self._query(caller, prepared, body, values, settings)
 
+    def _of_views(self, caller: Caller, sql: str) -> Answer:
+        session, statement = self._sessions.find(caller.session), administration.read(sql, caller)
+        return view_statements.run(statement, sql, caller, session, self._world)
+
+    def told(self, session: str) -> list[Notice]:
+        """What a running statement had to say since it was last asked; a build that takes long tells how far it is."""
+        return self._sessions.find(session).news()
+
     def _probe(self, caller: Caller, sql: str, settings: Settings) -> Answer:
         own = {**session_settings.DEFAULTS, "dp.session_epsilon": settings["dp.session_epsilon"]}
 
         def context(policy: Policy, given: Settings, losses: tuple[Drawn, ...] | None) -> Context:
             return self._context(policy, caller, {**own, **given}, losses)
 
-        ask = asker(self._answers, caller, self._session(caller.session).cancelled.is_set, context)
+        ask = asker(self._answers, caller, self._sessions.find(caller.session).cancelled.is_set, context)
         statement = administration.read(sql, caller)
         return administration.run_probe(statement, self._store.current, self._schema, self._ledger, ask)
 
@@ -296,7 +289,7 @@ class Engine:
             is_exact = bool(plan.exact)
             if is_exact:
                 recorder(self.log, caller, sql, values)(Outcome.EXACT)
-            rows = output.convert(plan.outputs, self._backend.run_public(plan, caller.session))
+            rows = self._answers.public(plan, caller.session)
             told = (exact_notice(plan),) if is_exact else ()
             return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows, told, is_exact)
 
@@ -304,7 +297,7 @@ class Engine:
             again = self._plan(caller, sql, body, values, settings, losses)
             return again if isinstance(again, Plan) else plan
 
-        session = self._session(caller.session)
+        session = self._sessions.find(caller.session)
         rows, cost = self._answers.rows(Asking(caller, plan, session.cancelled.is_set), replan)
         session.last_cost = cost.nano
         session.last_paid = cost if cost.nano else session.last_paid
@@ -343,12 +336,16 @@ class Engine:
     ) -> Context:
         _, fits, layouts, _ = self._fitting
         prepared = layouts if policy is fits and self._prepared.usable else None
-        return Context(policy, self._schema, caller, settings, losses, self._facts, prepared, self._snapshot)
+        views = self._world.views.found
+        return Context(
+            policy, self._schema, caller, settings, losses, self._facts, prepared, self._snapshot, views
+        )
 
     def _planned_by(self, policy: Policy, caller: Caller, settings: Settings) -> tuple[object, ...]:
         """Everything beside its text and parameters that a plan depends on."""
         given = tuple(settings[name] for name in PLANNED_BY)
-        return given, caller.roles, policy.version, policy.data_version, self._prepared.usable
+        state = policy.version, policy.data_version, self._prepared.usable, self._world.views.tables
+        return given, caller.roles, state
 
     def _explain(
         self, caller: Caller, sql: str, body: _Body, values: Sequence[object], settings: Settings
@@ -367,7 +364,7 @@ class Engine:
     def _describe(self, caller: Caller, body: _Body, values: Sequence[object], settings: Settings) -> Answer:
         if body.tree is None:
             raise AssertionError("a query has a tree")
-        last = self._session(caller.session).last_paid
+        last = self._sessions.find(caller.session).last_paid
         rows = relations.rows(self.policy, self._ledger, caller, own_names(body.tree), last)
         fresh = {name: (columns, rows[name]) for name, columns in relations.OWN.items()}
         return self._catalogue.run(self._view(caller, settings), body.tree, values, fresh)
@@ -383,6 +380,7 @@ class Engine:
         self._answers.close()
         self._ledger.close()
         self._store.close()
+        self._world.views.close()
         self._backend.close()
         self.log.close()
 

@@ -3,6 +3,9 @@
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Context, Decimal
+from typing import overload
+
+import pyarrow as pa
 
 from dpproxy.errors import NumberOutOfRange
 from dpproxy.pgtypes import FLOATS, INT2, INT4, INT8, INTEGERS, NUMERIC
@@ -19,6 +22,36 @@ def convert(outputs: Sequence[Output], rows: Sequence[tuple[object, ...]]) -> li
     """Rows in the types of the columns. Raises ``NumberOutOfRange`` for a numeric that is not a number."""
     makers = [_maker(output) for output in outputs]
     return [tuple(make(value) for make, value in zip(makers, row, strict=True)) for row in rows]
+
+
+class Portions(Sequence[tuple[object, ...]]):
+    """Rows of a table in the types of the columns, made when they are asked for: most of them are never all there."""
+
+    def __init__(self, outputs: Sequence[Output], table: pa.Table) -> None:
+        self._makers = [_maker(output) for output in outputs]
+        self._table = table
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[object, ...]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[tuple[object, ...]]: ...
+
+    def __getitem__(self, index: int | slice) -> tuple[object, ...] | list[tuple[object, ...]]:
+        if isinstance(index, int):
+            return self[index : index + 1][0]
+        start, stop, step = index.indices(len(self))
+        if step != 1:
+            raise ValueError("portions are read in order")
+        part = self._table.slice(start, max(0, stop - start))
+        columns = [
+            [make(value) for value in column.to_pylist()]
+            for make, column in zip(self._makers, part.columns, strict=True)
+        ]
+        return list(zip(*columns, strict=True))
 
 
 def _maker(output: Output) -> Callable[[object], object]:

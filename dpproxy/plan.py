@@ -72,6 +72,8 @@ class Prepared:
     deadline: float = 0.0
     is_catalogue: bool = False
     """About the catalogue and the caller's own accounts: of no interest to whoever watches over people."""
+    is_slow: bool = False
+    """It may take long, and tells how far it is."""
 
 
 Settings = Mapping[str, str]
@@ -143,6 +145,8 @@ class PublicPlan:
     outputs: tuple[Output, ...]
     exact: tuple[str, ...] = ()
     """Protected tables that it reads without noise: each answer is recorded before it is given."""
+    large: bool = False
+    """It reads a view, and its rows are read in portions."""
 
     @property
     def free(self) -> bool:

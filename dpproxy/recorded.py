@@ -13,7 +13,7 @@ from dpproxy.engine import Engine
 from dpproxy.errors import Refusal
 from dpproxy.logs import JsonLines
 from dpproxy.metrics import ADDRESS, Metrics
-from dpproxy.plan import Answer, Caller, Prepared, Settings
+from dpproxy.plan import Answer, Caller, Notice, Prepared, Settings
 from dpproxy.records import entry_of
 from dpproxy.settings import DEFAULTS
 
@@ -59,6 +59,10 @@ class Recorded:
     def cancel(self, session: str) -> None:
         """Interrupt what the session runs."""
         self._engine.cancel(session)
+
+    def told(self, session: str) -> Sequence[Notice]:
+        """What a running statement had to say."""
+        return self._engine.told(session)
 
     def show(self, caller: Caller, name: str, settings: Settings) -> str:
         """A setting that only the engine knows."""

@@ -110,10 +110,16 @@ class Queries:
                 return finish(self.state, answer)
             case Prepared() as prepared:
                 call = partial(self._engine.run, self._caller, prepared, values, settings)
-                return (yield from work(call, charged=prepared.charged, deadline=prepared.deadline))
+                told = self._told if prepared.is_slow else None
+                due = prepared.deadline
+                return (yield from work(call, charged=prepared.charged, deadline=due, told=told))
             case None:
                 return Answer("")
         assert_never(statement.action)
+
+    def _told(self) -> list[m.NoticeResponse]:
+        """What the running statement has to say so far."""
+        return _responses(self._engine.told(self._caller.session))
 
     # --- simple query
 
@@ -298,5 +304,8 @@ def _rows(answer: Answer, formats: Sequence[int], rows: Sequence[tuple[object, .
 
 
 def _notices(notices: Sequence[Notice]) -> Steps[None]:
-    for notice in notices:
-        yield m.NoticeResponse(notice.sqlstate, notice.message, notice.detail, notice.hint, notice.severity)
+    yield from _responses(notices)
+
+
+def _responses(notices: Sequence[Notice]) -> list[m.NoticeResponse]:
+    return [m.NoticeResponse(n.sqlstate, n.message, n.detail, n.hint, n.severity) for n in notices]

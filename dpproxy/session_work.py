@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, cast
 
-from dpproxy.plan import Answer, Caller, Prepared, Settings
+from dpproxy.plan import Answer, Caller, Notice, Prepared, Settings
 from dpproxy.wire.messages import Backend
 
 T = TypeVar("T")
@@ -31,6 +31,9 @@ class Engine(Protocol):
     def cancel(self, session: str) -> None:
         """Interrupt what the session runs now, if anything; called while ``run`` is under way."""
 
+    def told(self, session: str) -> Sequence[Notice]:
+        """What the statement that a session runs had to say since this was asked last."""
+
     def show(self, caller: Caller, name: str, settings: Settings) -> str:
         """The value of a setting that only the engine knows."""
 
@@ -42,12 +45,32 @@ class Work:
     call: Callable[[], object]
     charged: bool = False
     deadline: float = 0.0
+    told: Callable[[], Sequence[Backend]] | None = None
+    """What the call has to say while it goes on, each message once."""
+
+
+Outcome = tuple[object, Exception | None]
+"""What a call returned, or the exception it raised."""
+
+
+def outcome(call: Callable[[], object]) -> Outcome:
+    """Make a call."""
+    try:
+        return call(), None
+    except Exception as error:  # noqa: BLE001 - thrown again where the session waits for it
+        return None, error
 
 
 Steps = Generator[Backend | Work, object, T]
 """What to send and what to do, in order; ends with a value of the type given."""
 
 
-def work(call: Callable[[], T], *, charged: bool = False, deadline: float = 0.0) -> Steps[T]:
+def work(
+    call: Callable[[], T],
+    *,
+    charged: bool = False,
+    deadline: float = 0.0,
+    told: Callable[[], Sequence[Backend]] | None = None,
+) -> Steps[T]:
     """Have ``call`` done and return what it returned."""
-    return cast("T", (yield Work(call, charged, deadline)))
+    return cast("T", (yield Work(call, charged, deadline, told)))

@@ -62,6 +62,7 @@ def delta(text: str) -> str:
 
 def one_of(*allowed: str) -> Check:
     """Some words, in any case."""
+
     def check(text: str) -> str:
         if text.strip().lower() not in allowed:
             raise ValueError(" or ".join(f"'{word}'" for word in allowed))
@@ -103,6 +104,7 @@ def only(value: str) -> Check:
 
 def integer(low: int, high: int) -> Check:
     """A whole number of a range, both ends included."""
+
     def check(text: str) -> str:
         if not re.fullmatch(r"[+-]?\d{1,10}", text.strip(), re.ASCII) or not low <= int(text) <= high:
             raise ValueError(f"an integer from {low} to {high}")
@@ -113,6 +115,7 @@ def integer(low: int, high: int) -> Check:
 
 def matching(pattern: str, allowed: str) -> Check:
     """What a pattern matches; ``allowed`` says it in words."""
+
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text.strip(), re.ASCII):
             raise ValueError(allowed)

@@ -64,6 +64,8 @@ class FakeEngine:
     cancelled: threading.Event = field(default_factory=threading.Event)
     finish: threading.Event = field(default_factory=threading.Event)
     closed: threading.Event = field(default_factory=threading.Event)
+    news: list[Notice] = field(default_factory=list)
+    """What ``SELECT slow`` has to say while it runs, one at each look."""
 
     def database_exists(self, name: str) -> bool:
         return name == "main"
@@ -82,7 +84,7 @@ class FakeEngine:
         self.log.append(f"prepare {sql}")
         own = tuple(types) + (0,) * len(known.parameters)  # the client's word on a type counts
         parameters = tuple(BY_OID.get(oid, kind) for oid, kind in zip(own, known.parameters, strict=False))
-        return Prepared(sql, parameters, known.columns, known.charged, body=None)
+        return Prepared(sql, parameters, known.columns, known.charged, None, is_slow="slow" in sql)
 
     def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
         known = KNOWN[prepared.sql]
@@ -96,6 +98,9 @@ class FakeEngine:
         self.log.append("cancel")
         self.cancelled.set()
         self.finish.set()
+
+    def told(self, session: str) -> list[Notice]:
+        return [self.news.pop(0)] if self.news else []
 
     def show(self, caller: Caller, name: str, settings: Settings) -> str:
         return "0.5"

@@ -1,5 +1,6 @@
 """One client's socket: hostile bytes, early leave, read-ahead, backpressure, padding."""
 
+import select
 import socket
 import struct
 import time
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from dpproxy.plan import Notice
 from dpproxy.server import Options, Server
 from tests.fake_engine import FakeEngine, FakeUsers, next_result
 
@@ -185,3 +187,20 @@ def test_a_slow_reader_gets_it_all(port: int):
         assert result is not None
         assert result.ntuples == 30_000
         assert next_result(connection.pgconn) is None
+
+
+def test_what_a_long_statement_has_to_say_comes_while_it_runs(port: int, engine: FakeEngine):
+    engine.news += [Notice("half"), Notice("nearly")]
+    heard: list[str] = []
+    connection = connect(port)
+    connection.add_notice_handler(lambda notice: heard.append(notice.message_primary or ""))
+    connection.pgconn.send_query(b"SELECT slow")
+    until = time.monotonic() + 10
+    while len(heard) < 2 and time.monotonic() < until:
+        select.select([connection.fileno()], [], [], 0.1)
+        connection.pgconn.consume_input()
+        connection.pgconn.is_busy()
+    assert heard == ["half", "nearly"]
+    assert not engine.cancelled.is_set()
+    connection.cancel_safe()
+    connection.close()

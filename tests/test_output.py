@@ -3,10 +3,11 @@
 from datetime import date
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 
 from dpproxy.errors import NumberOutOfRange
-from dpproxy.output import convert
+from dpproxy.output import Portions, convert
 from dpproxy.pgtypes import BOOL, DATE, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, Column, SqlType
 from dpproxy.plan import Output
 
@@ -47,3 +48,14 @@ def test_numerics_are_exact_where_they_were_integers():
 def test_a_numeric_that_is_no_number_is_refused(value: float):
     with pytest.raises(NumberOutOfRange):
         shown(value, NUMERIC)
+
+
+def test_portions_are_made_where_they_are_asked_for():
+    outputs = (Output(Column("n", INT8), 0), Output(Column("pay", NUMERIC), 2))
+    table = pa.table({"c0": [1, 2, None], "c1": [150, None, 3]})
+    rows = Portions(outputs, table)
+    assert len(rows) == 3
+    assert rows[1:5] == [(2, None), (None, Decimal("0.03"))]
+    assert rows[0] == (1, Decimal("1.50"))
+    assert list(rows) == rows[:]
+    assert rows[3:9] == []

@@ -1,6 +1,6 @@
 import pytest
 
-from dpproxy.session_work import Steps, Work, work
+from dpproxy.session_work import Steps, Work, outcome, work
 
 
 def test_work_returns_what_is_sent_and_raises_what_is_thrown():
@@ -24,3 +24,10 @@ def test_work_returns_what_is_sent_and_raises_what_is_thrown():
     with pytest.raises(StopIteration) as stopped:
         steps.throw(ValueError())
     assert stopped.value.value == "caught"
+
+
+def test_an_outcome_is_a_value_or_what_was_raised():
+    assert outcome(lambda: 3) == (3, None)
+    value, error = outcome(lambda: 1 // 0)
+    assert value is None
+    assert isinstance(error, ZeroDivisionError)

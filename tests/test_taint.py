@@ -17,13 +17,20 @@ MAKES_RELEASED = (
     "dpproxy/answers.py",
 )
 """Who may say that a value was paid for."""
-KNOWS_EXACT = ("udfs/privacy.py", "udfs/mechanisms/", "dpproxy/backends/")
+KNOWS_EXACT = (
+    "udfs/privacy.py",
+    "udfs/mechanisms/",
+    "dpproxy/backends/",
+    "dpproxy/views/make.py",
+    "dpproxy/protected.py",
+)
 """Who may name the type of an exact value."""
 OPENS_EXACT = (
     "udfs/privacy.py",
     "udfs/mechanisms/",
     "dpproxy/backends/release.py",
     "dpproxy/backends/worker.py",  # to send it to the process that draws
+    "dpproxy/views/make.py",
 )
 """Who may read ``.value`` where the type is known."""
 KNOWS_ASYNCIO = ("dpproxy/server.py", "dpproxy/client.py")

@@ -62,7 +62,9 @@ def group_key(column: Column, domain: Domain, at: int | None, lookup: Lookup | N
             if column.type.oid in FLOATS or (column.type.oid == NUMERIC.oid and None in values):
                 raise _not_enumerable(column, at)
             whole = column.type.oid == BOOL.oid and column.not_null and {True, False} <= set(values)
-            return Key(column.name, typed, _grouped(column, typed, values), _exact(values, typed), whole=whole)
+            return Key(
+                column.name, typed, _grouped(column, typed, values), _exact(values, typed), whole=whole
+            )
         case Between(low, high):
             typed = read_column(column, domain)
             values = _enumerate(column, low, high, at)

@@ -69,7 +69,9 @@ def squared_distances(rows: Table, attributes: Sequence[Attribute], reference: I
 
 def _steps(values: Integers, domain: Domain, reference: int) -> Integers:
     if isinstance(domain, Taxonomy):
-        semantic: Integers = (taxonomy.distances(domain)[reference] << UNIT_BITS) // max(taxonomy.width(domain), 1)
+        semantic: Integers = (taxonomy.distances(domain)[reference] << UNIT_BITS) // max(
+            taxonomy.width(domain), 1
+        )
         return semantic[values]
     if not is_ordered(domain):
         return np.where(values != reference, 1 << UNIT_BITS, 0)

@@ -166,6 +166,8 @@ class Build:
     make: Callable[[Table, Words, Progress], Anonymized] = field(repr=False)
     delta: Fraction = Fraction(0)
     columns: tuple[str, ...] = ()
+    k: int = 0
+    """The least rows of a cluster, where the rows stay inside: they bound what one unit moves an order statistic by."""
 
 
 class Method(Protocol):

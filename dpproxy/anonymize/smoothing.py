@@ -56,7 +56,9 @@ def agreeing(levels: Sequence[Level], leaves: Sequence[Leaves], counting: float)
         if depth:
             whole = result[-1][levels[depth - 1].cut]
         begins = np.append(np.flatnonzero(np.diff(level.parent, prepend=-1)), level.parent.size)
-        result.append(cells.share(whole, begins, found[depth], variances[depth], SURE[min(depth, len(SURE) - 1)]))
+        result.append(
+            cells.share(whole, begins, found[depth], variances[depth], SURE[min(depth, len(SURE) - 1)])
+        )
     return result
 
 

@@ -223,6 +223,37 @@ class DuckDB:
         """Make or drop a prepared table, without a limit of time. Raises as ``run`` does."""
         self.run(sql, parameters, session, few=(), cancelled=cancelled)
 
+    def load(self, name: str, path: Path, sql: str) -> None:
+        """Make a prepared table of the rows of a statement over a file of ours. Raises ``Internal``.
+
+        The file is read by an engine of its own: the one with the data opens no other.
+        """
+        cursor = self._connection.cursor()
+        try:
+            with duckdb.connect(str(path), read_only=True) as file:
+                rows = file.sql(sql).to_arrow_table()
+            cursor.register("loaded", rows)
+            cursor.execute(f'CREATE TABLE IF NOT EXISTS "{PREPARED}"."main"."{name}" AS SELECT * FROM loaded')  # noqa: S608
+        except duckdb.Error:
+            raise failure("view") from None
+        finally:
+            cursor.close()
+
+    def unload(self, name: str) -> None:
+        """Drop such a table."""
+        cursor = self._connection.cursor()
+        try:
+            cursor.execute(f'DROP TABLE IF EXISTS "{PREPARED}"."main"."{name}"')
+        except duckdb.Error:
+            raise failure("view") from None
+        finally:
+            cursor.close()
+
+    def run_portions(self, plan: PublicPlan, session: str) -> pa.Table:
+        """Rows of a statement that reads a view, in the engine's types. Raises as ``run_public``."""
+        table: pa.Table = self._public(session, lambda cursor: cursor.sql(plan.sql).to_arrow_table())
+        return table
+
     def run_public(self, plan: PublicPlan, session: str) -> list[tuple[object, ...]]:
         """Rows of a statement over public tables. Raises class 22 for what the analyst's own arithmetic does."""
         return self._public(session, lambda cursor: cursor.execute(plan.sql).fetchall())

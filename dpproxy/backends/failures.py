@@ -55,6 +55,7 @@ FAILURES: dict[str, Failure] = {
         "a public table is too large to be read beside released values",
         "Read less of it: FROM (SELECT x, y FROM t WHERE ...) AS t.",
     ),
+    "view": Failure(Internal, "a protected view is not available at the moment"),
     "draw": Failure(Internal, "the release could not be drawn; it stays charged"),
     "answer": Failure(Internal, "the answer could not be computed from the released values"),
     "answer too long": Failure(Cancelled, "canceling statement: cancelled, or too long over released values"),

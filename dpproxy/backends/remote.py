@@ -126,6 +126,18 @@ class Remote:
         """A statement over public tables as a table, to be joined with what was released."""
         return self._ask("run_open", (sql,), session)[1]
 
+    def load(self, name: str, path: Path, sql: str) -> None:
+        """Make a prepared table of the rows of a statement over a file of ours."""
+        self._ask("load", (name, str(path.absolute()), sql), f"load {name}", LONGEST_BUILD)
+
+    def unload(self, name: str) -> None:
+        """Drop such a table."""
+        self._ask("unload", (name,), f"load {name}", LONGEST_BUILD)
+
+    def run_portions(self, plan: PublicPlan, session: str) -> pa.Table:
+        """Rows of a statement that reads a protected view, in the engine's types."""
+        return self._ask("run_portions", (plan.sql,), session)[1]
+
     def interrupt(self, session: str) -> None:
         """Stop what a session runs, from any thread; does not wait."""
         with self._lock:

@@ -1,6 +1,7 @@
 """What a data source can be asked, wherever it is: the one list of methods of ``DuckDB`` and of ``Remote``."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
@@ -46,6 +47,15 @@ class Source(Protocol):
 
     def run_open(self, sql: str, session: str) -> pa.Table:
         """A statement over public tables as a table."""
+
+    def load(self, name: str, path: Path, sql: str) -> None:
+        """Make a prepared table of the rows of a statement over a file of ours."""
+
+    def unload(self, name: str) -> None:
+        """Drop such a table."""
+
+    def run_portions(self, plan: PublicPlan, session: str) -> pa.Table:
+        """Rows of a statement that reads a protected view, in the engine's types."""
 
     def interrupt(self, session: str) -> None:
         """Stop what a session runs."""

@@ -48,6 +48,9 @@ class Worker:
             "build": self._build,
             "run_public": self._run_public,
             "run_open": self._run_open,
+            "run_portions": self._run_portions,
+            "load": self._load,
+            "unload": self._unload,
             "schema": self._schema,
             "prepared_names": self._prepared_names,
         }
@@ -145,6 +148,17 @@ class Worker:
 
     def _run_open(self, _: Channel, number: int, sql: str) -> Reply:
         return None, self._backend.run_open(sql, str(number))
+
+    def _run_portions(self, _: Channel, number: int, sql: str) -> Reply:
+        return None, self._backend.run_portions(PublicPlan(sql, ()), str(number))
+
+    def _load(self, _: Channel, __: int, name: str, path: str, sql: str) -> Reply:
+        self._backend.load(name, Path(path), sql)
+        return None, None
+
+    def _unload(self, _: Channel, __: int, name: str) -> Reply:
+        self._backend.unload(name)
+        return None, None
 
     def _schema(self, _: Channel, __: int) -> Reply:
         return self._backend.schema(), None

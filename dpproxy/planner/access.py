@@ -1,7 +1,7 @@
 """Who may ask what of which table, and which budget pays."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from sqlglot import exp
@@ -21,6 +21,7 @@ from dpproxy.plan import Caller, Drawn, Payer, Settings
 from dpproxy.planner.refusals import quoted
 from dpproxy.policy.model import Budget, Exposure, Policy, Scalar, TablePolicy
 from dpproxy.policy.units import unit_table
+from dpproxy.views.materialized import Materialized
 from udfs.privacy import Loss
 
 DEFAULT_EPSILON = Fraction(1, 10)
@@ -49,6 +50,13 @@ class Context:
     """None where rows are cut by each statement; otherwise what is known of prepared tables under this policy."""
     snapshot: str = ""
     """Names the state of the data, and the secret that cuts rows; empty where nobody knows."""
+    views: Mapping[str, Materialized] = field(default_factory=dict)
+    """The protected views that are built, and the relations beside them, by name."""
+
+    def is_inside(self, name: str) -> bool:
+        """Whether it names a view whose rows stay inside."""
+        view = self.views.get(name)
+        return view is not None and view.inside
 
 
 @dataclass(frozen=True, slots=True)

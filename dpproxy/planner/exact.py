@@ -62,6 +62,15 @@ def exact_sql(
     return Exact(sql, check_total(sql))
 
 
+def rows_sql(rows: Rows, columns: Sequence[tuple[exp.Expr, str]]) -> Exact:
+    """SELECT columns, under names, FROM the bounded rows: what only a protected view is made of."""
+    select, _ = _bounded(rows, [], None)
+    for expression, name in columns:
+        select.append("expressions", duck.named(expression, name))
+    sql = duck.text(select)
+    return Exact(sql, check_total(sql))
+
+
 def measured(measures: Sequence[str]) -> list[str]:
     """The columns of whole numbers."""
     return [f"CAST({sql} AS INT128) AS m{index}" for index, sql in enumerate(measures)]

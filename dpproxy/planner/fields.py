@@ -14,7 +14,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.errors import BoundsMissing, NotGranted
 from dpproxy.pgtypes import FLOATS, Column
 from dpproxy.planner.refusals import quoted
-from dpproxy.policy.model import Domain, Scalar
+from dpproxy.policy.model import ColumnClass, Domain, Scalar
 
 Link = tuple[str, str]
 """What a key column identifies: the table and the column that its values are the keys of."""
@@ -63,6 +63,8 @@ class Declared:
     """Finds the values of a public column that the domain names."""
     is_unit: bool = False
     """Equal values are one privacy unit."""
+    column_class: ColumnClass | None = None
+    """What it is declared to be to an intruder; only protected views ask."""
 
     def read(self, node: exp.Column) -> Typed:
         """The value inside the domain."""

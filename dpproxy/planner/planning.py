@@ -3,9 +3,12 @@
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from sqlglot import exp
+
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.plan import Part, PreparedTable, Summed
 from dpproxy.planner.access import Context, Use
+from dpproxy.views.materialized import Materialized
 from udfs.privacy import Loss
 
 LEAST_DELTA = Fraction(1, 10**30)
@@ -44,6 +47,10 @@ class Planning:
     """The most rows of one unit in a relation that something is released of."""
     fan: int = 1
     """How many times the rows of a protected table such a relation may have."""
+    masked: list[exp.Table] = field(default_factory=list)
+    """Where views are named that are not private differentially."""
+    read: list[Materialized] = field(default_factory=list)
+    """The released views of the statement."""
 
     def share(self) -> Loss:
         """The loss of the next part."""

@@ -29,6 +29,7 @@ from dpproxy.planner.fields import Identifier
 from dpproxy.planner.from_rows import rows_of
 from dpproxy.planner.grouping import grouping_sets, has_aggregates, key_columns
 from dpproxy.planner.individual import individual, is_individual
+from dpproxy.planner.materialized import check_masked, is_plain_read
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.open_limits import check_answer
 from dpproxy.planner.open_place import placed
@@ -40,6 +41,7 @@ from dpproxy.planner.people import people
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.predicates import inner_of
 from dpproxy.planner.priors import settled
+from dpproxy.planner.protected import ViewQuery, view_query
 from dpproxy.planner.refusals import quoted
 from dpproxy.planner.relation import Scan
 from dpproxy.planner.scans import is_public
@@ -67,10 +69,12 @@ def plan_query(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan
         concentrated = payer is not None and payer.concentrated
         planning = Planning(context, parameters, loss, shares, delta, selections, concentrated)
         found = _top(tree, planning)
-        if isinstance(found, Open):
+        check_masked(planning)
+        large = isinstance(found, Open) and is_plain_read(tree, found, planning)
+        if isinstance(found, Open) and not large:
             check_answer(found.rows, [c.typed for c in found.columns], position(tree))
         if payer is None and not planning.tables:
-            return _public(found)
+            return _public(found, large=large)
         count = max(1, planning.charged()), max(1, planning.selecting())
         if payer is not None and (shares, selections) == count and _named(planning.tables) == _named(tables):
             return _plan(found, planning, payer)
@@ -112,6 +116,11 @@ def view_columns(view: str, context: Context) -> tuple[Column, ...]:
     if not isinstance(entry.relation, Open):
         raise TypeError("a view is no table")
     return tuple(c.column for c in entry.relation.columns)
+
+
+def plan_view(name: str, query: str, context: Context) -> ViewQuery:
+    """Compile the query of a protected view. Raises a ``Refusal``; nothing is read but public tables."""
+    return view_query(name, query, context, _relation)
 
 
 def _top(tree: exp.Expr, planning: Planning) -> Relation:
@@ -179,10 +188,10 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
     return derive(rows, select, alias, planning)
 
 
-def _public(found: Relation) -> PublicPlan:
+def _public(found: Relation, *, large: bool) -> PublicPlan:
     if isinstance(found, Scan):
         raise AssertionError("rows of somebody come from a protected table")  # noqa: TRY004 - our own fault
-    return PublicPlan(duck.text(found.query), tuple(_output(c) for c in found.columns))
+    return PublicPlan(duck.text(found.query), tuple(_output(c) for c in found.columns), large=large)
 
 
 def _output(column: OpenColumn) -> Output:

@@ -136,7 +136,8 @@ def _fields(
         domain = domain or together.get(column.name)
         is_unit = link is not None and link == owner_link(owner)
         if domain is not None:
-            found.append(Declared(column.name, held, domain, link, _lookup(planning), is_unit=is_unit))
+            kind = None if declared is None else declared.column_class
+            found.append(Declared(column.name, held, domain, link, _lookup(planning), is_unit, kind))
         elif link is not None:
             found.append(Identifier(column.name, held, link, table.name, is_unit))
     return tuple(found)

@@ -9,6 +9,7 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import DuplicateAlias, SyntaxRefused, Unsupported
 from dpproxy.planner.access import Use, find_table
+from dpproxy.planner.materialized import find_materialized, relation_of
 from dpproxy.planner.open import Open
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import HINTS
@@ -163,7 +164,8 @@ def _view(node: exp.Table, alias: str, planning: Planning, env: Env) -> Relation
     """What a view's name stands for, None for other names."""
     view = find_view(node, planning.context, inside=env.view is not None)
     if view is None:
-        return None
+        built = find_materialized(node, planning.context, inside=env.view is not None)
+        return None if built is None else relation_of(node, built, planning)
     planning.parameters.spend(REFERENCE, position(node))
     with placed_at(node):
         found = apart(query_of(view, planning.context), alias, planning, Env(env.plan, view=env.view or node))

@@ -1,0 +1,101 @@
+"""Protected views as relations: what was released is read like a public table, by whoever it is granted to."""
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.analysis.position import position
+from dpproxy.analysis.typed import Typed
+from dpproxy.errors import NotGranted, UndefinedTable, UnitLost
+from dpproxy.pgtypes import FLOATS
+from dpproxy.plan import PREPARED
+from dpproxy.planner.access import Context
+from dpproxy.planner.open import Open, OpenColumn
+from dpproxy.planner.open_limits import width
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.refusals import quoted
+from dpproxy.views.columns import ShownColumn
+from dpproxy.views.materialized import Materialized
+
+LARGEST_READ = 4_000_000_000
+"""Characters of the answer of a statement that reads one view and multiplies nothing: it is read in portions."""
+
+
+def find_materialized(node: exp.Table, context: Context, *, inside: bool) -> Materialized | None:
+    """The built view of a name, None where there is none; ``inside`` another view no grant is needed.
+
+    Errors: ``UndefinedTable`` alike for a missing and not granted one.
+    """
+    found = context.views.get(node.name) if node.db in ("", "public", "main") else None
+    if found is None or inside or is_granted(found, context):
+        return found
+    if context.caller.is_admin:
+        paid = " WITH PRIVACY BUDGET <budget>" if found.inside else ""
+        raise NotGranted(
+            f'SELECT on protected view "{found.view}" is granted to none of your roles',
+            hint=f"GRANT SELECT ON {quoted(found.view)} TO <role>{paid};",
+            position=position(node),
+        )
+    raise UndefinedTable(f'relation "{node.name}" does not exist', position=position(node))
+
+
+def is_granted(view: Materialized, context: Context) -> bool:
+    """Whether the caller may read it."""
+    return any(g.table == view.view and g.role in context.caller.roles for g in context.policy.grants)
+
+
+def relation_of(node: exp.Table, view: Materialized, planning: Planning) -> Open:
+    """Its rows. Raises PD002 where they stay inside."""
+    if view.inside:
+        raise UnitLost(
+            f'rows of protected view "{view.view}" stay inside',
+            hint=f"{ASKED} FROM {quoted(view.name)};",
+            position=position(node),
+        )
+    if not view.private:
+        planning.masked.append(node)
+    planning.read.append(view)
+    table = exp.table_(view.table, db="main", catalog=PREPARED, quoted=True)
+    query = exp.Select(
+        expressions=[duck.named(duck.column(c.name), f"c{i}") for i, c in enumerate(view.columns)],
+        from_=exp.From(this=table),
+    )
+    columns = tuple(OpenColumn(c.name, typed(c, f"c{i}")) for i, c in enumerate(view.columns))
+    return Open(query, columns, released=False, rows=view.rows)
+
+
+ASKED = "SELECT min(x), median(y), percentile_disc(0.25) WITHIN GROUP (ORDER BY x)"
+
+
+def typed(column: ShownColumn, name: str) -> Typed:
+    """A column's values as its table holds them."""
+    kind = column.type
+    return Typed(
+        duck.column(name),
+        kind,
+        None if kind.oid in FLOATS else kind.scale or 0,
+        column.low,
+        column.high,
+        longest=column.longest,
+        first=column.first,
+        last=column.last,
+    )
+
+
+def check_masked(planning: Planning) -> None:
+    """What is not private differentially has no place beside protected rows. Raises PD002."""
+    if planning.masked and planning.tables:
+        node = planning.masked[0]
+        raise UnitLost(
+            f'protected view "{node.name}" is not differentially private: it is not read beside protected tables',
+            detail="Whoever its rows are about would show through what is joined with them.",
+            hint="Ask about it in a statement of its own.",
+            position=position(node),
+        )
+
+
+def is_plain_read(tree: exp.Expr, found: Open, planning: Planning) -> bool:
+    """Whether a statement reads one view and shows no more than it holds: such an answer is read in portions."""
+    if len(planning.read) != 1 or planning.tables or len(list(tree.find_all(exp.Table))) != 1:
+        return False
+    size = found.rows * width(c.typed for c in found.columns)
+    return found.rows <= planning.read[0].rows and size <= LARGEST_READ

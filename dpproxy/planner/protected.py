@@ -1,0 +1,259 @@
+"""The query of a protected view: one row for each privacy unit, every column inside a declared domain.
+
+It is planned as a subquery is, by the same proof of whose rows they are, and compiled to one statement that gives the
+rows as numbers. That statement is the view's alone: nothing that analysts send ever becomes one.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.aggregates.argument import argument
+from dpproxy.analysis import duck
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Parameters
+from dpproxy.analysis.typed import Typed
+from dpproxy.errors import BoundsMissing, InvalidParameter, NotGranted, UnitLost
+from dpproxy.pgtypes import BOOL, DATE, FLOAT8, FLOATS, NUMERIC, TEXT, TIMESTAMP, SqlType
+from dpproxy.planner.accept import accept, parse
+from dpproxy.planner.access import Context, find_owner
+from dpproxy.planner.answer import is_star
+from dpproxy.planner.exact import rows_sql
+from dpproxy.planner.fields import Declared, Field, Identifier
+from dpproxy.planner.materialized import check_masked
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.refusals import quoted
+from dpproxy.planner.relation import Rows, Scan
+from dpproxy.planner.sources import Env, Relation
+from dpproxy.policy.model import ColumnClass, Members, Policy, TablePolicy, Taxonomic
+from dpproxy.views.columns import Listed, Moments, PlacesOf, Steps, ViewColumn
+from udfs.privacy import NANO, Loss
+
+Plan = Callable[[exp.Expr, str, Planning, Env], Relation]
+MOST_COLUMNS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ViewQuery:
+    """What a view is made of: the statement of its rows, and its columns in that order.
+
+    ``sql`` takes the truncation secret as parameter 1 where ``truncated``. ``owner`` is the table that owns the unit,
+    ``tables`` are the protected ones it reads, ``left_out`` names columns that ``*`` stands for and nobody is shown.
+    """
+
+    sql: str
+    truncated: bool
+    columns: tuple[ViewColumn, ...]
+    owner: TablePolicy
+    tables: tuple[str, ...]
+    expected_rows: int | None
+    left_out: tuple[str, ...] = ()
+
+
+def view_query(name: str, query: str, context: Context, plan: Plan) -> ViewQuery:
+    """Compile the query of a view. Raises a ``Refusal``; nothing is read but public tables."""
+    tree = accept(parse(query))
+    planning = Planning(context, Parameters(), Loss(NANO), delta=_ANY)
+    node = exp.Table(this=exp.to_identifier(name, quoted=True))
+    found = plan(tree, name, planning, Env(plan=plan, view=node))
+    if planning.parts or planning.inputs or not isinstance(found, Scan):
+        raise _released(planning, tree)
+    check_masked(planning)
+    owner = find_owner(planning.tables, context)
+    tables = tuple(dict.fromkeys(use.table for use in planning.tables))
+    _check_rows(found, owner, tree)
+    columns, left_out = _columns(found, planning, starred=_is_starred(tree))
+    rows = Rows(
+        (found,),
+        found.unit,
+        owner.name,
+        found.most,
+        found.groups,
+        found.held,
+        found.content,
+        present=found.present,
+    )
+    exact = rows_sql(rows, [(sql, f"c{i}") for i, (_, sql) in enumerate(columns)])
+    return ViewQuery(
+        exact.sql,
+        1 in exact.parameters,
+        tuple(column for column, _ in columns),
+        owner,
+        tables,
+        _expected(found, owner, tables, context.policy),
+        left_out,
+    )
+
+
+def _released(planning: Planning, tree: exp.Expr) -> UnitLost | InvalidParameter:
+    if not planning.tables:
+        return InvalidParameter(
+            "the view's query reads no protected table",
+            hint="What is nobody's needs no protection: ALTER TABLE ... SET PRIVACY PUBLIC.",
+            position=position(tree),
+        )
+    return UnitLost(
+        "the view's query releases values instead of rows",
+        detail="A view is made of one row for each privacy unit.",
+        hint="SELECT x, y FROM t; or, of several rows of a person: SELECT avg(x) AS x FROM t GROUP BY <privacy key>;",
+        position=position(tree),
+    )
+
+
+def _check_rows(scan: Scan, owner: TablePolicy, tree: exp.Expr) -> None:
+    """One row for each unit, by what is declared."""
+    if scan.is_empty:
+        raise InvalidParameter("the view's query has no rows, whatever the data", position=position(tree))
+    if scan.most <= 1:
+        return
+    key = owner.unit.key if owner.unit is not None else None
+    fix = "join on columns that are unique in the public table"
+    if key is not None:
+        fix = f"SELECT avg(x) AS x, ... FROM {quoted(scan.table)} GROUP BY {quoted(key)}; makes one of each"  # noqa: S608
+    raise UnitLost(
+        f"one privacy unit can have {scan.most} rows of the view's query, and a view takes one of each",
+        hint=f"{fix[0].upper()}{fix[1:]}.",
+        position=position(tree),
+    )
+
+
+def _is_starred(tree: exp.Expr) -> bool:
+    return isinstance(tree, exp.Select) and any(is_star(e) for e in tree.expressions)
+
+
+def _columns(
+    scan: Scan, planning: Planning, *, starred: bool
+) -> tuple[list[tuple[ViewColumn, exp.Expr]], tuple[str, ...]]:
+    """The columns with what gives them; identifiers that ``*`` stands for are left out, others refused."""
+    found: list[tuple[ViewColumn, exp.Expr]] = []
+    left_out: list[str] = []
+    for field in scan.fields:
+        if _identifies(field):
+            if not starred:
+                raise NotGranted(
+                    f'column "{field.name}" tells people apart and is part of no view',
+                    hint="Leave it out of the view's SELECT.",
+                )
+            left_out.append(field.name)
+            continue
+        if any(field.name == column.name for column, _ in found) or field.name == "?column?":
+            raise InvalidParameter(
+                f'two columns of the view are named "{field.name}", or one has no name',
+                hint="Name each: SELECT x + 1 AS y, ...",
+            )
+        found.append(_column(field, planning))
+    if not found or len(found) > MOST_COLUMNS:
+        raise InvalidParameter(f"a view has from 1 to {MOST_COLUMNS} columns, this one has {len(found)}")
+    return found, tuple(left_out)
+
+
+def _identifies(field: Field) -> bool:
+    if isinstance(field, Identifier):
+        return True
+    return isinstance(field, Declared) and (field.is_unit or field.column_class is ColumnClass.IDENTIFIER)
+
+
+def _column(field: Field, planning: Planning) -> tuple[ViewColumn, exp.Expr]:
+    node = exp.column(field.name)
+    kind = field.column_class if isinstance(field, Declared) else None
+    if isinstance(field, Declared) and isinstance(field.domain, Taxonomic):
+        return _concepts(field, field.domain, planning)
+    is_listed = isinstance(field, Declared) and isinstance(field.domain, Members)
+    typed = field.read(node)
+    made: tuple[PlacesOf, exp.Expr]
+    if typed.is_number and (not is_listed or typed.scale is None):
+        built = argument(node, typed)
+        made = Steps.of(built.low, built.high, built.unit), built.sql
+    elif typed.is_moment and not is_listed:
+        made = _since(field, typed)
+    else:
+        made = _listed(field)
+    places, sql = made
+    shown = _shown_type(typed)
+    return ViewColumn(field.name, shown, places, duck.text(sql), kind), sql
+
+
+def _shown_type(typed: Typed) -> SqlType:
+    """Computed numbers without a last digit are shown as floats, decimals with theirs."""
+    if typed.is_number and typed.scale is None:
+        return FLOAT8
+    if typed.type.oid == NUMERIC.oid:
+        return NUMERIC.with_precision(38, typed.scale or 0)
+    return typed.type if typed.is_number or typed.type.oid in _AS_THEY_ARE else TEXT
+
+
+def _listed(field: Field) -> tuple[Listed, exp.Expr]:
+    key = field.key(None)
+    is_ordered = key.type.oid in _ORDERED or key.typed.is_number
+    return Listed(key.values, is_ordered), key.raw
+
+
+def _since(field: Field, typed: Typed) -> tuple[Moments, exp.Expr]:
+    """Days, or microseconds in steps that make no more than a lattice has, from the first declared moment."""
+    if typed.first is None or typed.last is None:
+        raise BoundsMissing(
+            f'column "{field.name}" has no declared bounds',
+            hint="ALTER TABLE ... ALTER COLUMN ... SET PRIVACY DOMAIN BETWEEN ... AND ...;",
+        )
+    first, last = _moment(typed.first), _moment(typed.last)
+    if typed.type.oid == DATE.oid:
+        high = (last - first).days
+        sql = duck.cast(duck.binary(exp.Sub, typed.sql, duck.constant(first.date())), "BIGINT")
+    else:
+        high = (last - first) // timedelta(microseconds=1)
+        start = duck.integer((first - _EPOCH) // timedelta(microseconds=1))
+        sql = duck.binary(exp.Sub, duck.call("epoch_us", typed.sql), start)
+    steps = Steps.of(0, high, _ONE)
+    return Moments(0, high, _ONE, steps.step, first), sql
+
+
+def _moment(day: date) -> datetime:
+    return day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)  # noqa: DTZ001 - no zone
+
+
+def _concepts(field: Declared, domain: Taxonomic, planning: Planning) -> tuple[ViewColumn, exp.Expr]:
+    """The codes of the taxonomy, and the places of each one's parents."""
+    taxonomy = planning.context.policy.taxonomies[domain.taxonomy]
+    code, parent, table = (quoted_name(n) for n in (taxonomy.code, taxonomy.parent, taxonomy.table))
+    pairs = planning.context.facts(
+        f"SELECT DISTINCT {code}, {parent} FROM {table} WHERE {code} IS NOT NULL ORDER BY 1, 2"  # noqa: S608 - quoted
+    )
+    values = tuple(dict.fromkeys(row[0] for row in pairs))
+    place = {value: index for index, value in enumerate(values)}
+    parents: list[list[int]] = [[] for _ in values]
+    for concept, above in pairs:
+        if above is None:
+            continue
+        if above not in place:
+            raise InvalidParameter(
+                f'taxonomy "{taxonomy.name}": a parent is no code of table "{taxonomy.table}"',
+                hint="Each concept is a code of its own, the root too, with NULL for its parent.",
+            )
+        parents[place[concept]].append(place[above])
+    key = replace(field, domain=domain).key(None)
+    listed = Listed(values, parents=tuple(tuple(p) for p in parents))
+    column = ViewColumn(field.name, _shown_type(key.typed), listed, duck.text(key.raw), field.column_class)
+    return column, key.raw
+
+
+def quoted_name(name: str) -> str:
+    """A name in the engine's SQL."""
+    return duck.text(exp.to_identifier(name, quoted=True))
+
+
+def _expected(scan: Scan, owner: TablePolicy, tables: Sequence[str], policy: Policy) -> int | None:
+    """How many rows the owner of the data expects: units, or rows where each is one."""
+    if scan.unit is not None:
+        return owner.expected_rows
+    declared = policy.tables.get(tables[0])
+    return None if declared is None else declared.expected_rows
+
+
+_ANY = Fraction(1, 10**6)
+_ONE = Fraction(1)
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - of a type without zone
+_AS_THEY_ARE = frozenset({BOOL.oid, DATE.oid, TIMESTAMP.oid, *FLOATS})
+_ORDERED = frozenset({BOOL.oid, DATE.oid, TIMESTAMP.oid})

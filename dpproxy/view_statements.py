@@ -1,0 +1,168 @@
+"""Statements about protected views: CREATE, REFRESH, DROP, VERIFY, SHOW, and the views of policy files."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import assert_never
+
+from dpproxy.errors import Refusal
+from dpproxy.pgtypes import Column, Schema
+from dpproxy.plan import Answer, Caller, Notice
+from dpproxy.planner.access import Context, Facts
+from dpproxy.policy.apply import apply
+from dpproxy.policy.apply_view import known_view
+from dpproxy.policy.dump import protected_view
+from dpproxy.policy.model import Policy, ProtectedView
+from dpproxy.policy.statements import (
+    CreateView,
+    DropView,
+    GrantSelect,
+    Listing,
+    RefreshView,
+    Show,
+    Statement,
+    VerifyViews,
+)
+from dpproxy.policy.store import PolicyStore
+from dpproxy.policy.usable import usable
+from dpproxy.protected import Order, Planned, ProtectedViews, digest_of, masked_notices, refused, told
+from dpproxy.sessions import Remembered
+from dpproxy.settings import DEFAULTS
+from dpproxy.views import listing
+
+ViewStatement = CreateView | RefreshView | DropView | VerifyViews | Show
+FILES = "policy files"
+"""Who wants a view that a policy file declares."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What statements about views are run against."""
+
+    views: ProtectedViews
+    store: PolicyStore
+    schema: Schema
+    facts: Facts
+
+    def context(self, policy: Policy) -> Context:
+        """Whoever declares a view plans its query: names mean what they mean to the owner of the data."""
+        nobody = Caller("", frozenset(), "")
+        fits, _ = usable(policy, self.schema)
+        return Context(fits, self.schema, nobody, DEFAULTS, None, self.facts, views=self.views.found)
+
+    def fit(self) -> list[str]:
+        """Have the policy's views there; a line for each that is not."""
+        taken = self.schema.tables.keys() | self.schema.views.keys()
+        return self.views.fit(self.store.current, taken.__contains__)
+
+
+def is_of_views(statement: Statement) -> bool:
+    """Whether a statement is about protected views."""
+    if isinstance(statement, Show):
+        return statement.listing is Listing.VIEWS
+    return isinstance(statement, CreateView | RefreshView | DropView | VerifyViews)
+
+
+def columns(statement: Statement) -> tuple[Column, ...] | None:
+    """The answer's columns; None for statements without rows."""
+    return listing.COLUMNS if isinstance(statement, Show) else None
+
+
+def run(statement: Statement, sql: str, caller: Caller, session: Remembered, world: World) -> Answer:
+    """Build, list or drop. Raises a ``Refusal``; before a build is charged nothing has changed."""
+    if not isinstance(statement, ViewStatement):
+        raise TypeError("no statement about views")
+    told_to, stop = session.told.append, session.cancelled.is_set
+    order = Order(caller.user, caller.session, told_to, stop, positions_of(statement))
+    match statement:
+        case CreateView():
+            return _create(statement, sql, order, world)
+        case RefreshView():
+            view = known_view(world.store.current, statement.name)
+            planned = world.views.plan(view, world.context(world.store.current), {})
+            notice = _build(planned, order, world, lambda: None)
+            return Answer("REFRESH PROTECTED VIEW", notices=(notice,))
+        case DropView():
+            world.store.change([sql], world.schema, by=order.by)
+            world.fit()
+            world.views.dropped(statement.name.text)
+            return Answer("DROP PROTECTED VIEW")
+        case VerifyViews():
+            raise AssertionError("not yet")
+        case Show():
+            return Answer("SHOW", listing.COLUMNS, _listed(world))
+        case _:
+            assert_never(statement)
+
+
+def _create(statement: CreateView, sql: str, order: Order, world: World) -> Answer:
+    tag, name = "CREATE PROTECTED VIEW", statement.name.text
+    before = world.store.current
+    after = apply(before, statement, world.schema)
+    view = after.views[name]
+    if before.views.get(name) == view and world.views.built(view) is not None:
+        same = Notice(f'protected view "{name}" is built as declared already', hint="REFRESH builds it anew.")
+        return Answer(tag, notices=(same,))
+    try:
+        planned = world.views.plan(view, world.context(after), order.positions)
+    except Refusal as refusal:
+        at_option = refusal.position is not None and refusal.position in order.positions.values()
+        raise refusal if at_option else refused(refusal, statement.offset) from None
+    notice = _build(planned, order, world, lambda: world.store.change([sql], world.schema, by=order.by))
+    return Answer(tag, notices=(notice,))
+
+
+def _build(planned: Planned, order: Order, world: World, declare: Callable[[], object]) -> Notice:
+    built = world.views.build(planned, world.store.current, order, declare)
+    world.fit()
+    return told(built, planned.query.left_out)
+
+
+def _listed(world: World) -> listing.Rows:
+    policy = world.store.current
+    context = world.context(policy)
+
+    def digest(view: ProtectedView) -> str | None:
+        try:
+            return digest_of(world.views.plan(view, context, {}).query)
+        except Refusal:
+            return None
+
+    return listing.listed(policy.views, world.views.builds(), digest, policy.data_version)
+
+
+def begin(world: World, progress: Callable[[str], None]) -> None:
+    """Have the policy's views there, and build those that never were; one whose build failed waits for REFRESH."""
+    for line in world.fit():
+        progress(line)
+    policy = world.store.current
+    begun = {(b.view, b.definition) for b in world.views.builds()}
+    for view in policy.views.values():
+        if (view.name, protected_view(view)) in begun:
+            continue
+        order = Order(FILES, f"view {view.name}", lambda notice: progress(notice.message), lambda: False, {})
+        try:
+            planned = world.views.plan(view, world.context(policy), {})
+            progress(_build(planned, order, world, lambda: None).message)
+        except Refusal as refusal:
+            hint = f" ({refusal.hint})" if refusal.hint else ""
+            progress(f'protected view "{view.name}" is not built: {refusal.message}{hint}')
+
+
+def besides(statement: Statement, world: World) -> tuple[Notice, ...]:
+    """What is told of views beside GRANT and SHOW PRIVACY BUDGETS: that the loss of some has no bound."""
+    notices = masked_notices(world.store.current, world.views.found)
+    if isinstance(statement, Show) and statement.listing is Listing.BUDGETS:
+        return notices
+    if isinstance(statement, GrantSelect):
+        return _of(notices, (n.text for n in statement.tables))
+    return ()
+
+
+def _of(notices: Iterable[Notice], names: Iterable[str]) -> tuple[Notice, ...]:
+    listed = tuple(f'view "{name}"' for name in names)
+    return tuple(n for n in notices if any(name in n.message for name in listed))
+
+
+def positions_of(statement: Statement) -> dict[str, int | None]:
+    """Where the values of a statement's options stand."""
+    return {o.name.text: o.position for o in statement.options} if isinstance(statement, CreateView) else {}

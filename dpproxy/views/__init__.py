@@ -1,0 +1,1 @@
+"""Protected views: what their columns are, how they are made, and the files they are kept in."""

@@ -1,0 +1,230 @@
+"""The columns of a protected view: from a row's value to a place in its declared domain, and back.
+
+A method knows whole numbers only. What a place stands for is declared, so that all here is public but the places.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import assert_never
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dpproxy.anonymize.model import Categories, Domain, Interval, Taxonomy
+from dpproxy.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TIMESTAMP, SqlType
+from dpproxy.policy.model import ColumnClass, Scalar
+
+MOST_STEPS = 2**30
+"""Steps of a lattice: a finer one is made coarser."""
+
+Places = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Numbers: place i stands for ``(low + i * step) * unit``, the last place for ``high * unit``."""
+
+    low: int
+    high: int
+    unit: Fraction
+    step: int = 1
+
+    @classmethod
+    def of(cls, low: int, high: int, unit: Fraction) -> "Steps":
+        """The lattice from ``low`` to ``high``, of at most ``MOST_STEPS`` steps."""
+        return cls(low, high, unit, max(1, -(-(high - low) // MOST_STEPS)))
+
+    @property
+    def last(self) -> int:
+        """The number of the last place."""
+        return -(-(self.high - self.low) // self.step)
+
+
+@dataclass(frozen=True, slots=True)
+class Moments(Steps):
+    """Dates and timestamps: numbers count days, or microseconds, from ``first``."""
+
+    first: date = date(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Declared values by place; ``parents`` where they are concepts, ``ordered`` where their order means something."""
+
+    values: tuple[Scalar | None, ...]
+    ordered: bool = False
+    parents: tuple[tuple[int, ...], ...] | None = None
+
+
+PlacesOf = Steps | Listed
+
+
+@dataclass(frozen=True, slots=True)
+class ViewColumn:
+    """A column of a view; ``sql`` gives a row's number, or its value where values are listed.
+
+    ``type`` is what clients see. NULL is a place only where it is listed: rows with another NULL drop out.
+    """
+
+    name: str
+    type: SqlType
+    places: PlacesOf
+    sql: str
+    column_class: ColumnClass | None = None
+
+    @property
+    def domain(self) -> Domain:
+        """The domain as methods know it."""
+        match self.places:
+            case Steps():
+                return Interval(0, self.places.last)
+            case Listed(values, ordered, parents):
+                return Categories(len(values), ordered) if parents is None else Taxonomy(parents)
+            case _:
+                assert_never(self.places)
+
+
+def encode(column: ViewColumn, values: pa.ChunkedArray) -> tuple[Places, npt.NDArray[np.bool_]]:
+    """The places of a column's values, and which rows have one."""
+    places = column.places
+    match places:
+        case Steps():
+            known = values.is_valid().to_numpy(zero_copy_only=False)
+            numbers = pc.fill_null(values.cast(pa.int64()), places.low).to_numpy(zero_copy_only=False)
+            found = (np.clip(numbers, places.low, places.high) - places.low + places.step // 2) // places.step
+            return found.astype(np.int64), known
+        case Listed(listed):
+            found = pc.index_in(values, value_set=_as_held(listed, values.type), skip_nulls=False)
+            known = found.is_valid().to_numpy(zero_copy_only=False)
+            return pc.fill_null(found, 0).cast(pa.int64()).to_numpy(zero_copy_only=False), known
+        case _:
+            assert_never(places)
+
+
+def _as_held(values: Sequence[Scalar | None], kind: pa.DataType) -> pa.Array:
+    """Listed values in the engine's type."""
+    if pa.types.is_decimal(kind):
+        return pa.array([None if v is None else Decimal(int(str(v))) for v in values], kind)
+    return pa.array(values, kind)
+
+
+def decode(column: ViewColumn, places: Places) -> pa.Array:
+    """What places stand for: numbers of exact types in whole steps of their last digit, all else as it is shown."""
+    match column.places:
+        case Moments():
+            return _moments(column, places)
+        case Steps() as steps:
+            numbers = np.clip(steps.low + places * steps.step, steps.low, steps.high)
+            if column.type.oid in FLOATS:
+                return pa.array(numbers * float(steps.unit), pa.float64())
+            return pa.array(numbers, pa.int64())
+        case Listed(values):
+            listed = pa.array([_shown(v) for v in values], _TYPES.get(column.type.oid, pa.int64()))
+            return listed.take(pa.array(places, pa.int64()))
+        case _:
+            assert_never(column.places)
+
+
+def _shown(value: Scalar | None) -> Scalar | float | None:
+    return float(value) if isinstance(value, Fraction) else value
+
+
+def _moments(column: ViewColumn, places: Places) -> pa.Array:
+    moments = column.places
+    if not isinstance(moments, Moments):
+        raise TypeError("no moments")
+    since = np.clip(moments.low + places * moments.step, moments.low, moments.high)
+    if column.type.oid == DATE.oid:
+        days = (moments.first.toordinal() - _EPOCH.toordinal() + since).astype(np.int32)
+        return pa.array(days, pa.int32()).cast(pa.date32())
+    micros = (_moment(moments.first) - _EPOCH) // timedelta(microseconds=1) + since
+    return pa.array(micros, pa.int64()).cast(pa.timestamp("us"))
+
+
+def _moment(day: date) -> datetime:
+    return day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)  # noqa: DTZ001 - no zone
+
+
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - of a type without zone
+
+
+_TYPES: dict[int, pa.DataType] = {
+    **dict.fromkeys(FLOATS, pa.float64()),
+    TEXT.oid: pa.string(),
+    BOOL.oid: pa.bool_(),
+    DATE.oid: pa.date32(),
+    TIMESTAMP.oid: pa.timestamp("us"),
+}
+_ENGINE: Mapping[int, str] = {
+    **dict.fromkeys(FLOATS, "DOUBLE"),
+    TEXT.oid: "VARCHAR",
+    BOOL.oid: "BOOLEAN",
+    DATE.oid: "DATE",
+    TIMESTAMP.oid: "TIMESTAMP",
+}
+_WHOLE = {2: "SMALLINT", 4: "INTEGER", 8: "BIGINT"}
+
+
+def stored_type(kind: SqlType) -> str:
+    """The type of a column in a view's file."""
+    if kind.oid in INTEGERS:
+        return _WHOLE[kind.size]
+    if kind.oid == NUMERIC.oid:
+        return f"DECIMAL(38, {kind.scale or 0})"
+    return _ENGINE[kind.oid]
+
+
+def stored(name: str, kind: SqlType) -> str:
+    """The column of a view's file, of what ``decode`` gives."""
+    quoted = '"' + name.replace('"', '""') + '"'
+    if kind.oid == NUMERIC.oid and kind.scale:
+        digit = f"CAST('{Decimal((0, (1,), -kind.scale)):f}' AS DECIMAL({kind.scale + 1}, {kind.scale}))"
+        return f"CAST(CAST({quoted} AS DECIMAL(19, 0)) * {digit} AS DECIMAL(38, {kind.scale})) AS {quoted}"
+    return f"CAST({quoted} AS {stored_type(kind)}) AS {quoted}"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownColumn:
+    """A column of a relation that was released, with the bounds of its domain: all public.
+
+    ``steps`` where the relation stays inside and is held in places.
+    """
+
+    name: str
+    type: SqlType
+    low: Fraction | None = None
+    high: Fraction | None = None
+    longest: int | None = None
+    first: date | None = None
+    last: date | None = None
+    steps: Steps | None = field(default=None)
+
+
+def shown_column(column: ViewColumn, *, inside: bool) -> ShownColumn:
+    """What is known of a view's column without its rows."""
+    places = column.places
+    if isinstance(places, Moments):
+        ends = [_end(places, column.type, n) for n in (places.low, places.high)]
+        return ShownColumn(
+            column.name, column.type, first=ends[0], last=ends[1], steps=places if inside else None
+        )
+    if isinstance(places, Steps):
+        low, high = places.low * places.unit, places.high * places.unit
+        return ShownColumn(column.name, column.type, low, high, steps=places if inside else None)
+    texts = [len(v) for v in places.values if isinstance(v, str)]
+    numbers = [v for v in places.values if isinstance(v, int | Fraction) and not isinstance(v, bool)]
+    scale = Fraction(1, 10 ** (column.type.scale or 0)) if column.type.oid == NUMERIC.oid else Fraction(1)
+    if not numbers:
+        return ShownColumn(column.name, column.type, longest=max(texts, default=None))
+    return ShownColumn(column.name, column.type, min(numbers) * scale, max(numbers) * scale)
+
+
+def _end(places: Moments, kind: SqlType, number: int) -> date:
+    if kind.oid == DATE.oid:
+        return date.fromordinal(places.first.toordinal() + number)
+    return _moment(places.first) + timedelta(microseconds=number)

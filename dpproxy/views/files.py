@@ -1,0 +1,98 @@
+"""The files of views: one DuckDB file for each build, written beside its place and moved there whole."""
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+import duckdb
+
+from dpproxy.analysis.duck import LOCKED
+from dpproxy.errors import CatalogueUnavailable
+from dpproxy.pgtypes import NUMERIC
+from dpproxy.views.columns import ShownColumn, stored
+from dpproxy.views.make import Relation
+
+FOLDER = "views"
+_WRITING: dict[str, str | bool | int | float | list[str]] = {
+    k: v for k, v in LOCKED.items() if k != "enable_external_access"
+}
+
+
+def file_of(state: Path, view: str, epoch: int) -> Path:
+    """Where a build is kept; a name that is no file name is written in another way."""
+    return state / FOLDER / f"{quote(view, safe='')}-{epoch}.duckdb"
+
+
+def write(path: Path, relations: Mapping[str, Relation], *, inside: bool) -> None:
+    """Write a build, and move it to its place once it is on the disk. Raises ``CatalogueUnavailable``."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    half = path.with_suffix(".tmp")
+    half.unlink(missing_ok=True)
+    try:
+        with duckdb.connect(str(half), config=_WRITING) as connection:
+            for suffix, relation in relations.items():
+                connection.register("made", relation.rows)
+                listed = ", ".join(_stored(column, inside=inside) for column in relation.columns)
+                connection.execute(f'CREATE TABLE "{table_of(suffix)}" AS SELECT {listed} FROM made')  # noqa: S608
+                connection.unregister("made")
+        half.chmod(0o600)
+        _sync(half)
+        half.rename(path)
+        _sync(path.parent)
+    except (duckdb.Error, OSError) as error:
+        raise CatalogueUnavailable(
+            "the view's file cannot be written: is there room in the state directory?"
+        ) from (None if isinstance(error, duckdb.Error) else error)
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def table_of(suffix: str) -> str:
+    """The table of a relation in its file."""
+    return "rows" if not suffix else f"rows_{quote(suffix, safe='')}"
+
+
+def _stored(column: ShownColumn, *, inside: bool) -> str:
+    return quoted(column.name) if inside else stored(column.name, column.type)
+
+
+def held(suffix: str, columns: Iterable[ShownColumn], *, inside: bool) -> str:
+    """The statement over a file that gives its rows as plans read them: decimals in whole steps of their last digit."""
+    listed = ", ".join(quoted(c.name) if inside else _held(c) for c in columns)
+    return f'SELECT {listed} FROM "{table_of(suffix)}"'  # noqa: S608 - quoted names
+
+
+def _held(column: ShownColumn) -> str:
+    name = quoted(column.name)
+    if column.type.oid != NUMERIC.oid:
+        return name
+    return f"CAST({name} * {10 ** (column.type.scale or 0)} AS BIGINT) AS {name}"
+
+
+def quoted(name: str) -> str:
+    """A name in the engine's SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def remove(state: Path, view: str, kept: Iterable[int]) -> None:
+    """Remove the files of a view's other builds."""
+    stay = {file_of(state, view, epoch) for epoch in kept}
+    for path in (state / FOLDER).glob(f"{quote(view, safe='')}-*.duckdb"):
+        number = path.stem.rpartition("-")[2]
+        if path not in stay and number.isdigit() and path == file_of(state, view, int(number)):
+            path.unlink(missing_ok=True)
+
+
+def sweep(state: Path) -> None:
+    """Remove what a crash left half written."""
+    for path in (state / FOLDER).glob("*.tmp*"):
+        path.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -1,0 +1,85 @@
+"""What SHOW PRIVACY VIEWS lists."""
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+
+from dpproxy.pgtypes import INT8, NUMERIC, TEXT, Column
+from dpproxy.policy.dump import protected_view
+from dpproxy.policy.model import ProtectedView
+from dpproxy.policy.show import number
+from dpproxy.views.manifest import Built, newest
+
+NANO = 10**9
+UNBOUNDED = "its loss has no finite bound"
+"""Of what is not private differentially."""
+COLUMNS = (
+    Column("name", TEXT),
+    Column("method", TEXT),
+    Column("state", TEXT),
+    Column("guarantee", TEXT),
+    Column("epsilon", NUMERIC),
+    Column("delta", NUMERIC),
+    Column("builds", INT8),
+    Column("rows", INT8),
+    Column("epoch", INT8),
+    Column("data_version", INT8),
+    Column("charged", TEXT),
+    Column("created_at", TEXT),
+    Column("declaration", TEXT),
+)
+
+Rows = list[tuple[object, ...]]
+
+
+def listed(
+    views: Mapping[str, ProtectedView],
+    builds: Sequence[Built],
+    digest_of: Callable[[ProtectedView], str | None],
+    data_version: int,
+) -> Rows:
+    """One row for each view by name; ``digest_of`` is of what a view would be made of now, None where it cannot be."""
+    return [_row(views[name], builds, digest_of(views[name]), data_version) for name in sorted(views)]
+
+
+def _row(
+    view: ProtectedView, builds: Sequence[Built], digest: str | None, data_version: int
+) -> tuple[object, ...]:
+    text = protected_view(view)
+    build = newest(builds, view.name, text)
+    begun = [b for b in builds if b.view == view.name]
+    method = str(view.option("method"))
+    if build is None:
+        state = "not built" if digest is not None else "cannot be built: its query is refused now"
+        return (view.name, method, state, None, None, None, len(begun), None, None, None, None, None, text)
+    loss = (Decimal(build.nano) / NANO, number(build.delta)) if build.private else (None, None)
+    guarantee = build.guarantee if build.private else f"{build.guarantee}; {UNBOUNDED}"
+    return (
+        view.name,
+        method,
+        _state(build, text, digest, data_version),
+        guarantee,
+        *loss,
+        len(begun),
+        None if build.inside else build.rows,
+        build.epoch,
+        build.data_version,
+        ", ".join([f"ceiling of {build.owner}", *([build.charged] if build.charged else [])])
+        if build.private
+        else None,
+        build.at,
+        text,
+    )
+
+
+def _state(build: Built, text: str, digest: str | None, data_version: int) -> str:
+    """Whether a view is what would be built now."""
+    where = "inside" if build.inside else "released"
+    if build.definition != text:
+        return f"{where}, of an older declaration"
+    if digest is None:
+        return f"{where}, stale: its query is refused now"
+    if digest != build.digest:
+        return f"{where}, stale: its tables are declared otherwise now"
+    if data_version != build.data_version:
+        return f"{where}, of data version {build.data_version}"
+    return where

@@ -1,0 +1,125 @@
+"""From a view's definition to its relations: the request a method checks, the rows it is given, what it releases."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from dpproxy.anonymize.model import (
+    Anonymized,
+    Attribute,
+    Build,
+    InvalidOption,
+    Method,
+    Progress,
+    Request,
+    Role,
+    Table,
+)
+from dpproxy.pgtypes import INT8
+from dpproxy.policy.model import ColumnClass, OptionValue, ProtectedView
+from dpproxy.views.columns import ShownColumn, ViewColumn, decode, encode, shown_column
+from udfs.privacy import Exact
+from udfs.randomness import Words
+
+OWN = frozenset({"method", "quasi", "sensitive", "charge", "reason"})
+"""Options that every view takes; the others are its method's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation to be kept: its columns, and its rows as ``columns.stored`` takes them."""
+
+    columns: tuple[ShownColumn, ...]
+    rows: pa.Table
+
+
+def checked(
+    view: ProtectedView,
+    columns: Sequence[ViewColumn],
+    expected_rows: int | None,
+    methods: Mapping[str, Method],
+) -> tuple[Method, Build]:
+    """The method of a view and what it promises. Raises ``InvalidOption``; reads no row."""
+    method = methods.get(str(view.option("method")))
+    if method is None:
+        raise InvalidOption("method", "no such method", f"Methods: {', '.join(sorted(methods))}.")
+    own = {name: value for name, value in view.options if name not in OWN}
+    unknown = next((name for name in own if name not in method.options), None)
+    if unknown is not None:
+        listed = ", ".join([*method.options, *sorted(OWN - {"method"})])
+        raise InvalidOption(unknown, f"{method.name} has no such option", f"Options: {listed}.")
+    roles = _roles(view, columns)
+    attributes = tuple(Attribute(c.name, c.domain, roles[c.name]) for c in columns)
+    return method, method.check(Request(attributes, own, expected_rows))
+
+
+def _roles(view: ProtectedView, columns: Sequence[ViewColumn]) -> dict[str, Role]:
+    """What intruders may know: the view's own lists win over classes; what neither names is both."""
+    lists = {name: _names(name, view.option(name), columns) for name in ("quasi", "sensitive")}
+    roles = {}
+    for column in columns:
+        known, secret = (column.name in lists[name] for name in ("quasi", "sensitive"))
+        if not (lists["quasi"] or lists["sensitive"]):
+            known = column.column_class is ColumnClass.QUASI_IDENTIFIER
+            secret = column.column_class is ColumnClass.SENSITIVE
+        roles[column.name] = Role.BOTH if known == secret else Role.QUASI if known else Role.SENSITIVE
+    return roles
+
+
+def _names(option: str, value: OptionValue | None, columns: Sequence[ViewColumn]) -> frozenset[str]:
+    if value is None:
+        return frozenset()
+    names = (value,) if isinstance(value, str) else value
+    listed = {column.name for column in columns}
+    if not isinstance(names, tuple) or not all(name in listed for name in names):
+        raise InvalidOption(option, "names a column that the view has not", f"({', '.join(sorted(listed))})")
+    return frozenset(str(name) for name in names)
+
+
+def places(columns: Sequence[ViewColumn], exact: Exact[pa.Table]) -> Table:
+    """The rows a method is given, ``Exact`` still in all but type: places in domains, in an order of their own.
+
+    Rows with a NULL, or with a value that is none of the listed ones, drop out. The order is that of the values, so
+    that it tells nothing about where rows stood.
+    """
+    found, known = [], np.ones(exact.value.num_rows, np.bool_)
+    for index, column in enumerate(columns):
+        values, has_one = encode(column, exact.value.column(index))
+        found.append(values)
+        known &= has_one
+    rows = np.stack(found, axis=1)[known] if found else np.empty((0, 0), np.int64)
+    return np.ascontiguousarray(rows[np.lexsort(rows.T[::-1])])
+
+
+def made(build: Build, rows: Table, words: Words, progress: Progress) -> Anonymized:
+    """What the method makes of the rows, its own in random order: theirs would tell the order they were given in."""
+    found = build.make(rows, words, progress)
+    order = np.argsort(np.frombuffer(words(8 * len(found.rows)), np.uint64), kind="stable")
+    source = None if found.source is None else found.source[order]
+    return Anonymized(found.rows[order], found.linked, found.inside, source, found.achieved)
+
+
+def relations(build: Build, columns: Sequence[ViewColumn], found: Anonymized) -> dict[str, Relation]:
+    """The relations to keep, by suffix; the view's own has none."""
+    names = build.columns or tuple(column.name for column in columns)
+    known = {column.name: column for column in columns}
+    kept = {"": _relation(names, found.rows, known, inside=found.inside)}
+    for suffix, linked in found.linked.items():
+        alike = {name: replace(known[of], name=name) for name, of in linked.like.items()}
+        kept[suffix] = _relation(linked.columns, linked.values, {**known, **alike}, inside=found.inside)
+    return kept
+
+
+def _relation(
+    names: Sequence[str], rows: Table, known: Mapping[str, ViewColumn], *, inside: bool
+) -> Relation:
+    shown: list[ShownColumn] = []
+    arrays: list[pa.Array] = []
+    for index, name in enumerate(names):
+        column, values = known.get(name), rows[:, index]
+        shown.append(ShownColumn(name, INT8) if column is None else shown_column(column, inside=inside))
+        is_place = column is None or inside
+        arrays.append(pa.array(values, pa.int64()) if is_place else decode(known[name], values))
+    return Relation(tuple(shown), pa.table(arrays, list(names)))

@@ -1,0 +1,242 @@
+"""Which views were built, when, of what and at what price; those that were dropped too.
+
+A build is written down before a row is read, and again once its file is in its place: what was begun and never
+finished stays as what it may have cost. Views that are not private differentially are frozen by this record.
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from fractions import Fraction
+from pathlib import Path
+
+from dpproxy.errors import CatalogueUnavailable, StartupError
+from dpproxy.pgtypes import BY_OID, NUMERIC, SqlType
+from dpproxy.views.columns import Moments, ShownColumn, Steps
+from dpproxy.views.files import FOLDER
+
+FILE = "views.sqlite"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS build (
+  view TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  definition TEXT NOT NULL,
+  method TEXT NOT NULL,
+  private INTEGER NOT NULL,
+  inside INTEGER NOT NULL,
+  k INTEGER NOT NULL,
+  guarantee TEXT NOT NULL,
+  nano INTEGER NOT NULL,
+  delta TEXT NOT NULL,
+  data_version INTEGER NOT NULL,
+  owner TEXT NOT NULL,
+  tables TEXT NOT NULL,
+  charged TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  at TEXT NOT NULL,
+  by TEXT NOT NULL,
+  rows INTEGER,
+  relations TEXT,
+  PRIMARY KEY (view, epoch)
+) STRICT
+"""
+_NAMES = (
+    "view", "epoch", "definition", "method", "private", "inside", "k", "guarantee", "nano", "delta", "data_version",
+    "owner", "tables", "charged", "reason", "digest", "at", "by", "rows", "relations",
+)  # fmt: skip
+_ALL = f"SELECT {', '.join(_NAMES)} FROM build ORDER BY view, epoch"  # noqa: S608 - names of our own
+_ADD = f"INSERT INTO build ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_NAMES))})"  # noqa: S608
+_DONE = "UPDATE build SET rows = ?, relations = ? WHERE view = ? AND epoch = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """One build of a view.
+
+    Attributes:
+        definition: the statement that declares what was built.
+        private: differentially.
+        k: the least records of a cluster, where the rows stay inside.
+        owner: the table that owns the unit; ``tables``: the protected ones that are read.
+        digest: of the statement that gave its rows, and of their domains.
+        charged: the budget that pays beside the ceiling, "" for none.
+        rows: how many were released; None for a build that was not finished.
+        relations: of each relation by suffix, how many rows it has and its columns.
+    """
+
+    view: str
+    epoch: int
+    definition: str
+    method: str
+    private: bool
+    inside: bool
+    k: int
+    guarantee: str
+    nano: int
+    delta: Fraction
+    data_version: int
+    owner: str
+    tables: tuple[str, ...]
+    charged: str
+    reason: str
+    digest: str
+    at: str
+    by: str
+    rows: int | None = None
+    relations: Mapping[str, tuple[int, tuple[ShownColumn, ...]]] | None = None
+
+
+class Manifest:
+    """The record of builds; any thread may call any method."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    @classmethod
+    def open(cls, state: Path) -> "Manifest":
+        """The record in a state directory, made where there is none. Raises ``StartupError``."""
+        path = state / FOLDER / FILE
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            connection = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.execute(_SCHEMA)
+        except (OSError, sqlite3.Error) as error:
+            raise StartupError(f"record of views {path} cannot be used") from error
+        return cls(connection)
+
+    def all(self) -> list[Built]:
+        """Every build, by view and epoch. Raises ``CatalogueUnavailable``."""
+        with self._lock:
+            try:
+                return [_built(row) for row in self._connection.execute(_ALL)]
+            except (sqlite3.Error, ValueError, KeyError) as error:
+                raise CatalogueUnavailable("the record of views cannot be read") from error
+
+    def begin(self, build: Built) -> Built:
+        """Write a build down, durably, under the next epoch of its view."""
+        last = max((b.epoch for b in self.all() if b.view == build.view), default=0)
+        begun = replace(build, epoch=last + 1, at=datetime.now(UTC).isoformat(timespec="seconds"))
+        self._write(_ADD, _row(begun))
+        return begun
+
+    def finish(self, build: Built) -> None:
+        """Its file is in its place: from now on this is the view."""
+        self._write(_DONE, (build.rows, _relations(build), build.view, build.epoch))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._connection.close()
+
+    def _write(self, sql: str, values: Sequence[object]) -> None:
+        with self._lock:
+            try:
+                self._connection.execute(sql, values)
+            except sqlite3.Error as error:
+                raise CatalogueUnavailable("the record of views cannot be written") from error
+
+
+def current(builds: Sequence[Built], view: str, definition: str) -> Built | None:
+    """The newest finished build of what a view is declared to be."""
+    found = [b for b in builds if b.view == view and b.definition == definition and b.rows is not None]
+    return max(found, key=lambda b: b.epoch, default=None)
+
+
+def newest(builds: Sequence[Built], view: str, definition: str) -> Built | None:
+    """The build of a view that is read: of another definition where what it is declared to be was never finished."""
+    finished = [b for b in builds if b.view == view and b.rows is not None]
+    return current(builds, view, definition) or max(finished, key=lambda b: b.epoch, default=None)
+
+
+def _row(build: Built) -> tuple[object, ...]:
+    return (
+        build.view, build.epoch, build.definition, build.method, int(build.private), int(build.inside), build.k,
+        build.guarantee, build.nano, str(build.delta), build.data_version, build.owner, json.dumps(build.tables),
+        build.charged, build.reason, build.digest, build.at, build.by, build.rows, _relations(build),
+    )  # fmt: skip
+
+
+def _built(row: Sequence[object]) -> Built:
+    found = dict(zip(_NAMES, row, strict=True))
+    relations = found["relations"]
+    return Built(
+        **{
+            **found,
+            "private": bool(found["private"]),
+            "inside": bool(found["inside"]),
+            "delta": Fraction(str(found["delta"])),
+            "tables": tuple(json.loads(str(found["tables"]))),
+            "relations": None if relations is None else _read(str(relations)),
+        }  # type: ignore[arg-type]
+    )
+
+
+def _relations(build: Built) -> str | None:
+    if build.relations is None:
+        return None
+    return json.dumps(
+        {s: [rows, [_column(c) for c in listed]] for s, (rows, listed) in build.relations.items()}
+    )
+
+
+def _column(column: ShownColumn) -> dict[str, object]:
+    steps = column.steps
+    return {
+        "name": column.name,
+        "type": column.type.oid,
+        "scale": column.type.scale,
+        "low": None if column.low is None else str(column.low),
+        "high": None if column.high is None else str(column.high),
+        "longest": column.longest,
+        "first": None if column.first is None else column.first.isoformat(),
+        "last": None if column.last is None else column.last.isoformat(),
+        "steps": None if steps is None else [steps.low, steps.high, str(steps.unit), steps.step],
+        "from": steps.first.isoformat() if isinstance(steps, Moments) else None,
+    }
+
+
+def _read(text: str) -> dict[str, tuple[int, tuple[ShownColumn, ...]]]:
+    return {s: (rows, tuple(_shown(c) for c in listed)) for s, (rows, listed) in json.loads(text).items()}
+
+
+def _shown(held: Mapping[str, object]) -> ShownColumn:
+    kind: SqlType = BY_OID[int(str(held["type"]))]
+    if kind.oid == NUMERIC.oid:
+        kind = kind.with_precision(38, int(str(held["scale"] or 0)))
+    low, high = (None if held[n] is None else Fraction(str(held[n])) for n in ("low", "high"))
+    first, last = (_date(held[n]) for n in ("first", "last"))
+    longest = held["longest"]
+    return ShownColumn(
+        str(held["name"]),
+        kind,
+        low,
+        high,
+        longest if isinstance(longest, int) else None,
+        first,
+        last,
+        _steps(held),
+    )
+
+
+def _steps(held: Mapping[str, object]) -> Steps | None:
+    steps = held["steps"]
+    if not isinstance(steps, list):
+        return None
+    low, high, unit, step = steps
+    start = _date(held["from"])
+    if start is None:
+        return Steps(low, high, Fraction(unit), step)
+    return Moments(low, high, Fraction(unit), step, start)
+
+
+def _date(text: object) -> date | None:
+    if text is None:
+        return None
+    return datetime.fromisoformat(str(text)) if "T" in str(text) else date.fromisoformat(str(text))
