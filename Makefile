@@ -1,6 +1,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
-.PHONY: env demo test check bench bench-peers serve audit kills clean
+.PHONY: env demo test check bench bench-peers soak serve audit kills clean
 
 env: .venv/ready
 .venv/ready: pyproject.toml
@@ -26,6 +26,9 @@ check: env         ## format, lint, types, import contracts, docs
 
 bench: env         ## ratios against bare DuckDB, side by side; noise values per second
 	$(BIN)/python -m tests.bench
+
+soak: env          ## half an hour of mixed traffic from 32 connections: MINUTES=30
+	$(BIN)/python -m tests.bench.soak --minutes $(or $(MINUTES),30)
 
 bench-peers: .venv-peers/ready env  ## errors and speed beside OpenDP and diffprivlib, in an environment of their own
 	$(BIN)/python -m tests.bench.utility --peers .venv-peers/bin/python

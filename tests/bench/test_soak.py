@@ -1,0 +1,27 @@
+"""The soak shows that it works; how memory goes takes longer than a test may: `make soak`."""
+
+import os
+from pathlib import Path
+
+from tests.bench.soak import ANALYST, Reading, grown, reading, soak
+
+
+def test_all_kinds_of_traffic_without_a_fault(tmp_path: Path):
+    report = soak(tmp_path, 6 / 60, 6)
+    assert report.faults == []
+    assert report.told.keys() >= {name for name, _ in ANALYST} | {"exact", "administered"}
+    assert report.readings[-1].memory > 2**20
+
+
+def test_growth_is_seen():
+    def readings(*sizes: int) -> list[Reading]:
+        return [Reading(n, size * 2**20, 1, 1, (size * 2**20,)) for n, size in enumerate(sizes)]
+
+    assert grown(readings(*[50] * 6, *[100] * 14)) == 0
+    assert grown(readings(*range(100, 300, 10))) > 0.5
+
+
+def test_a_process_is_read():
+    found = reading(os.getpid(), 0.0)
+    assert found.files > 2
+    assert found.threads >= 1
