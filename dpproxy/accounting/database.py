@@ -8,7 +8,7 @@ from typing import TypeVar
 from dpproxy.accounting import book
 from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.chain import Head, Mismatch, Seals
-from dpproxy.accounting.mark import Mark
+from dpproxy.accounting.mark import Mark, Missing
 from dpproxy.accounting.store import FAULTS, Store
 from dpproxy.errors import StartupError
 
@@ -71,6 +71,7 @@ class Database:
             connection = self._connect()
             self._store.begin(connection)
             before = self._read_head(connection)
+            self._check_mark(connection, before)
             batch = Batch(connection, self._seals, before, self._clock() // 1000)
             result = fill(batch)
             if batch.head != before:
@@ -122,6 +123,19 @@ class Database:
             if (head.ledger, reached) != (known.ledger, known.mac) or head.sequence < known.sequence:
                 raise Mismatch("it is not the ledger that was opened")
         return head
+
+    def _check_mark(self, connection: book.Connection, head: Head) -> None:
+        """See that the mark is an entry of this ledger: a copy of it that is used elsewhere has moved it on."""
+        if self._mark is None:
+            return
+        try:
+            marked = self._mark.read()
+        except (StartupError, Missing):
+            return  # said when it is moved
+        if marked != head:
+            reached = book.read_mac(connection, marked.sequence) if marked.sequence else marked.mac
+            if marked.sequence > head.sequence or reached != marked.mac:
+                raise Mismatch("its high-water mark is that of a copy")
 
     def _connect(self) -> book.Connection:
         """The connection, opened anew after a failure."""

@@ -47,6 +47,8 @@ class Mark:
             slot, latest = self._latest(descriptor)
             if latest.ledger != head.ledger:
                 raise Mismatch(f"the high-water mark {self.path} is of another ledger")
+            if latest.sequence == head.sequence and latest.mac != head.mac:
+                raise Mismatch(f"the high-water mark {self.path} is that of a copy of the ledger")
             if latest.sequence < head.sequence:
                 os.pwrite(descriptor, self._record(head), (1 - slot) * SLOT)
                 os.fdatasync(descriptor)
