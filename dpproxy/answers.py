@@ -21,7 +21,7 @@ from dpproxy.backends.source import Source
 from dpproxy.deadlines import Deadlines
 from dpproxy.errors import BudgetExceeded, Cancelled, Internal
 from dpproxy.plan import Additive, Caller, Drawn, Part, Plan, PublicPlan, Summed
-from dpproxy.planner.descriptor import FAMILY, Descriptor, described
+from dpproxy.planner.descriptor import FAMILY, Descriptor, counting, described
 from dpproxy.planner.rollup import could_follow, derivation
 from dpproxy.recent import Recent
 from udfs.privacy import Loss, Released
@@ -166,6 +166,20 @@ class Answers:
         found = self._paid(asking, Question(part, (), key))
         return None if found is None else found.drawn
 
+    def counted(self, caller: Caller, plan: Plan) -> float | None:
+        """The rows of the smallest of a plan's groups, as released to the caller; None where they were not."""
+        asking = Asking(caller, plan, lambda: False)
+        part = next((p for p in plan.charged if not p.inputs), None)
+        asked = None if part is None else described(part, (), plan.data_version)
+        numbers = None if asked is None else counting(asked)
+        if part is None or numbers is None:
+            return None
+        for origin, _ in self._releases.paid(numbers.rows[:FAMILY], asking.account):
+            found = self._follows(origin, numbers, part) if self._deadlines.is_seen(origin) else None
+            if found is not None:
+                return min(float(values[0]) for values in found.released.value["v"].to_pylist())
+        return None
+
     def _released(self, asking: Asking, question: Question) -> Found:
         """The released relation, from the store or anew, and what it cost this caller."""
         asking.check()
@@ -249,7 +263,7 @@ class Answers:
             found = self._follows(origin, asked, part)
             if found is None or found.summed is None:
                 continue
-            ratio = _worse(found.summed, part.mechanism)
+            ratio = worse(found.summed, part.mechanism)
             if ratio <= worst and (best is None or ratio < best[0]):
                 best = ratio, found
         return None if best is None else best[1]
@@ -311,7 +325,7 @@ class Answers:
         return released
 
 
-def _worse(summed: Summed, own: Additive) -> float:
+def worse(summed: Summed, own: Additive) -> float:
     """How many times the noise of a draw of its own, of the sum that this is worst for."""
     sds, least = summed.mechanism.noise_sd(), own.noise_sd()
     found = [sds[c] * sqrt(summed.terms) for c in summed.columns]

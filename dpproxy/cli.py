@@ -172,13 +172,19 @@ def _check_policy(files: Sequence[Path]) -> None:
 
 
 def _explain(arguments: Arguments) -> int:
-    prefix = "EXPLAIN (PRIVACY) "
+    budget = "" if arguments.budget is None else f", BUDGET {float(arguments.budget):.9g}"
+    prefix = f"EXPLAIN (PRIVACY{', FORMAT JSON' if arguments.json else ''}{budget}) "
+    if arguments.sql.endswith(".sql"):
+        arguments.sql = read_file(Path(arguments.sql)).text + "\n"
+        prefix += "("
+    elif budget:
+        prefix += "("
     config = load_config(arguments.config)
     check_files(config)
     with _engine(config) as engine:
         roles = frozenset(arguments.role or {grant.role for grant in engine.policy.grants})
         try:
-            answer = _ask(engine, prefix + arguments.sql, roles)
+            answer = _ask(engine, prefix + arguments.sql + (")" if prefix.endswith("(") else ""), roles)
         except Refusal as refusal:
             place = (
                 []
@@ -313,10 +319,12 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "explain",
-        "print the price and the expected error of a statement; nothing is spent",
+        "print the price and the expected error of statements; nothing is spent",
         "dpproxy explain 'SELECT sex, count(*) FROM adult GROUP BY sex' --config dpproxy.toml",
         (
-            (("sql",), {"metavar": "SQL", "help": "one SELECT"}),
+            (("sql",), {"metavar": "SQL", "help": "one SELECT, or a file of several (.sql)"}),
+            (("--budget",), {"metavar": "E", "type": decimal, "help": "an epsilon to split among them"}),
+            (("--json",), {"action": "store_true", "help": "print one JSON document"}),
             CONFIG,
             (
                 ("--role",),

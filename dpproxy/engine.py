@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -28,12 +29,12 @@ from dpproxy.errors import Cancelled, Refusal, Unsupported
 from dpproxy.pgcatalog.catalogue import Catalogue
 from dpproxy.pgcatalog.scopes import own_names
 from dpproxy.pgcatalog.view import CatalogueView
-from dpproxy.pgtypes import BY_OID, TEXT, Column
+from dpproxy.pgtypes import BY_OID
 from dpproxy.plan import Answer, Caller, Drawn, Notice, Plan, Prepared, PublicPlan, Settings
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.exactly import plan_for
-from dpproxy.planner.explain import explain_json, explain_text, split_explain
+from dpproxy.planner.explain import ONE, Explain, split_explain
 from dpproxy.planner.refusals import GENERAL
 from dpproxy.planner.scans import prepared_names
 from dpproxy.planner.views import read_views
@@ -41,6 +42,7 @@ from dpproxy.policy.files import apply_files
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.tokens import is_privacy_statement
+from dpproxy.pricing import EXPLAINED, Desk, explained, tolerance
 from dpproxy.probing import asker
 from dpproxy.protected import ProtectedViews
 from dpproxy.recent import Recent
@@ -64,7 +66,7 @@ class _Body:
     kind: str
     tree: exp.Expr | None = None
     types: tuple[int, ...] = ()
-    as_json: bool = False
+    explain: Explain = ONE
 
 
 class Engine:
@@ -210,6 +212,8 @@ class Engine:
         if kept is not None:
             return kept
         explain = split_explain(sql)
+        if explain is not None and explain.several:
+            return Prepared(sql, (), EXPLAINED, charged=False, body=_Body("explain", explain=explain))
         tree = parse(sql if explain is None else explain.sql)
         if explain is None and self._catalogue.covers(tree):
             kinds, columns = self._catalogue.prepare(self._view(caller, settings), tree, types)
@@ -222,8 +226,8 @@ class Engine:
         kinds = parameters.all_types()
         oids = tuple(k.oid for k in kinds)
         if explain is not None:
-            body = _Body("explain", tree, oids, explain.as_json)
-            prepared = Prepared(sql, kinds, (Column("QUERY PLAN", TEXT),), charged=False, body=body)
+            told = _Body("explain", tree, oids, explain)
+            prepared = Prepared(sql, kinds, EXPLAINED, charged=False, body=told)
         else:
             columns = tuple(o.column for o in plan.outputs)
             ask = _Body("ask", tree, oids)
@@ -286,19 +290,19 @@ class Engine:
         if is_dearer or tuple(o.column for o in plan.outputs) != prepared.columns:
             raise Unsupported("cached plan must not change result type", hint="Prepare the statement again.")
         if isinstance(plan, PublicPlan):
-            is_exact = bool(plan.exact)
-            if is_exact:
+            if plan.exact:
                 recorder(self.log, caller, sql, values)(Outcome.EXACT)
             rows = self._answers.public(plan, caller.session)
-            told = (exact_notice(plan),) if is_exact else ()
-            return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows, told, is_exact)
+            told = (exact_notice(plan),) if plan.exact else ()
+            return Answer(f"SELECT {len(rows)}", prepared.columns, rows, told, bool(plan.exact))
 
         def replan(losses: tuple[Drawn, ...]) -> Plan:
             again = self._plan(caller, sql, body, values, settings, losses)
             return again if isinstance(again, Plan) else plan
 
         session = self._sessions.find(caller.session)
-        rows, cost = self._answers.rows(Asking(caller, plan, session.cancelled.is_set), replan)
+        asking = Asking(caller, plan, session.cancelled.is_set, tolerance(settings))
+        rows, cost = self._answers.rows(asking, replan)
         session.last_cost = cost.nano
         session.last_paid = cost if cost.nano else session.last_paid
         wanted = session_settings.notices(settings)
@@ -318,8 +322,7 @@ class Engine:
         policy = self.policy
         bound = tuple((type(v), v) for v in values)
         key = (sql, body.types, bound, losses, self._planned_by(policy, caller, settings))
-        kept = self._plans.get(key)
-        if kept is not None:
+        if (kept := self._plans.get(key)) is not None:
             return kept
         if body.tree is None:
             raise AssertionError("a query has a tree")
@@ -336,24 +339,33 @@ class Engine:
     ) -> Context:
         _, fits, layouts, _ = self._fitting
         prepared = layouts if policy is fits and self._prepared.usable else None
-        views = self._world.views.found
-        return Context(
-            policy, self._schema, caller, settings, losses, self._facts, prepared, self._snapshot, views
-        )
+        given = prepared, partial(self._answers.counted, caller), self._snapshot, self._world.views.found
+        return Context(policy, self._schema, caller, settings, losses, self._facts, *given)
 
     def _planned_by(self, policy: Policy, caller: Caller, settings: Settings) -> tuple[object, ...]:
         """Everything beside its text and parameters that a plan depends on."""
-        given = tuple(settings[name] for name in PLANNED_BY)
+        given = tuple(settings[name] for name in session_settings.PLANNED_BY)
+        who = caller.user if settings["dp.target_error"] else ""
         state = policy.version, policy.data_version, self._prepared.usable, self._world.views.tables
-        return given, caller.roles, state
+        return given, who, caller.roles, state
 
     def _explain(
         self, caller: Caller, sql: str, body: _Body, values: Sequence[object], settings: Settings
     ) -> Answer:
-        plan = self._plan(caller, sql, body, values, settings, None)
-        confidence = session_settings.confidence(settings)
-        lines = [explain_json(plan, confidence)] if body.as_json else explain_text(plan, confidence)
-        return Answer("EXPLAIN", (Column("QUERY PLAN", TEXT),), [(line,) for line in lines])
+        def plan_at(text: str, given: Settings, losses: tuple[Drawn, ...] | None) -> Plan | PublicPlan:
+            if body.explain.several:
+                return self._plan(caller, text, self._asked(caller, text, given), (), given, losses)
+            return self._plan(caller, sql, body, values, given, losses)
+
+        desk = Desk(self._answers, self._ledger, self.policy, caller, settings, plan_at)
+        return Answer("EXPLAIN", EXPLAINED, [(line,) for line in explained(body.explain, desk)])
+
+    def _asked(self, caller: Caller, sql: str, settings: Settings) -> _Body:
+        """A query that stands beside others. Raises a ``Refusal``."""
+        body = self._prepare(caller, sql, (), settings).body
+        if not isinstance(body, _Body) or body.kind != "ask" or body.types:
+            raise Unsupported("EXPLAIN (PRIVACY) prices queries without parameters", position=0)
+        return body
 
     # --- the catalogue ----------------------------------------------------------------------------
 
@@ -375,24 +387,12 @@ class Engine:
 
     def shut_down(self) -> None:
         """Close everything; what waits to be written is written."""
-        self._catalogue.close()
-        self._prepared.close()
-        self._answers.close()
-        self._ledger.close()
-        self._store.close()
-        self._world.views.close()
-        self._backend.close()
-        self.log.close()
+        opened = (self._catalogue, self._prepared, self._answers, self._ledger, self._store, self._world.views)
+        for each in (*opened, self._backend, self.log):
+            each.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.shut_down()
-
-
-PLANNED_BY = (
-    "dp.budget", "dp.epsilon", "dp.delta", "dp.confidence", "dp.mechanism", "dp.intervals", "dp.clamp",
-    "dp.session_epsilon", "dp.prior",
-)  # fmt: skip
-"""The settings a plan depends on."""

@@ -117,6 +117,8 @@ class ColumnError:
     noise_sd: float | None
     half_width: float | None
     formula: str | None = None
+    over_count: float | None = None
+    """The half-width times the released count, where it is a share of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +284,8 @@ class Plan:
     publics: tuple[str, ...] = ()
     empty: bool = False
     """True for LIMIT 0: the answer has no rows and is free."""
+    solved: str = ""
+    """What its loss was solved for, for people."""
     deadline: float = 0.0
     """Seconds its work takes, by the declared sizes and one unit's worst; it is answered then at the earliest."""
     sized: bool = False

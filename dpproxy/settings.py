@@ -46,6 +46,12 @@ _PRIVACY = (
         "The delta of one statement: for discovered keys, and for Gaussian noise.",
     ),
     Setting(
+        "dp.target_error",
+        "",
+        checks.target,
+        "The half-width that no column shall exceed: epsilon is solved for it; off by default.",
+    ),
+    Setting(
         "dp.confidence",
         "0.95",
         checks.probability,
@@ -218,12 +224,23 @@ def kept_low(new: Mapping[str, str], current: Settings) -> dict[str, str]:
     return {**new, **{key: current[key] for key, s in SETTINGS.items() if s.lowers_only}}
 
 
+PLANNED_BY = (
+    "dp.budget", "dp.epsilon", "dp.delta", "dp.target_error", "dp.confidence", "dp.mechanism", "dp.intervals",
+    "dp.clamp", "dp.session_epsilon", "dp.prior",
+)  # fmt: skip
+"""The settings a plan depends on."""
+
 # --- what the engine reads ------------------------------------------------------------------------
 
 
 def epsilon(settings: Settings) -> Fraction | None:
     """dp.epsilon, None where not set."""
     return decimal(settings["dp.epsilon"]) if settings["dp.epsilon"] else None
+
+
+def target_error(settings: Settings) -> Fraction | None:
+    """dp.target_error, None where not set."""
+    return decimal(settings["dp.target_error"]) if settings["dp.target_error"] else None
 
 
 def delta(settings: Settings) -> Fraction | None:

@@ -17,6 +17,11 @@ from dpproxy.setting_checks import Check
         (checks.encoding, "unicode", "UTF8"),
         (checks.text, "naïve", "na?ve"),
         (checks.delta, "0", "0"),
+        (checks.target, " 50 ", "50"),
+        (checks.target, "1e-3", "1e-3"),
+        (checks.target, "0", ""),
+        (checks.target, "0.0", ""),
+        (checks.target, "OFF", ""),
     ],
 )
 def test_what_is_kept(check: Check, text: str, kept: str):
@@ -27,6 +32,8 @@ def test_what_is_kept(check: Check, text: str, kept: str):
     ("check", "text"),
     [
         (checks.epsilon, "0"),
+        (checks.target, "-1"),
+        (checks.target, "much"),
         (checks.probability, "1"),
         (checks.delta, "1"),
         (checks.switch, "maybe"),

@@ -27,6 +27,8 @@ def texts(sql: str) -> list[str]:
         ("SELECT 1 -- a;b\n; x", ["SELECT 1", "x"]),
         ("SELECT 1 /* a; /* b; */ c; */; x", ["SELECT 1", "x"]),
         ("EXPLAIN (PRIVACY) SELECT ';'; RESET ALL", ["EXPLAIN (PRIVACY) SELECT ';'", "RESET ALL"]),
+        ("EXPLAIN (PRIVACY, BUDGET 2) (a; b); c; (d; e)", ["EXPLAIN (PRIVACY, BUDGET 2) (a; b)", "c", "(d", "e)"]),
+        ("EXPLAIN (PRIVACY) a; (b; c", ["EXPLAIN (PRIVACY) a", "(b", "c"]),
         ("CALL f(';'); EXECUTE x(';'); y", ["CALL f(';')", "EXECUTE x(';')", "y"]),
     ],
 )  # fmt: skip

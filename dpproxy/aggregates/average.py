@@ -90,4 +90,4 @@ class Average:
         unit = float(self.argument.unit)
         top = halves[0] * unit + self.argument.centred_width * unit * halves[1]
         width = float(self.argument.centred_width * self.argument.unit * noise.rows)
-        return Error(f"({width:.15g}, {noise.rows})", None, None, f"about {top:.6g} / count")
+        return Error(f"({width:.15g}, {noise.rows})", None, None, f"about {top:.6g} / count", top)

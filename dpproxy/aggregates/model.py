@@ -43,6 +43,8 @@ class Error:
     noise_sd: float | None
     half_width: float | None
     formula: str | None = None
+    over_count: float | None = None
+    """The half-width times the released count, where it is a share of that."""
 
 
 class Aggregate(Protocol):

@@ -17,7 +17,7 @@ from dpproxy.errors import (
     UnitLost,
 )
 from dpproxy.pgtypes import Schema
-from dpproxy.plan import Caller, Drawn, Payer, Settings
+from dpproxy.plan import Caller, Drawn, Payer, Plan, Settings
 from dpproxy.planner.refusals import quoted
 from dpproxy.policy.model import Budget, Exposure, Policy, Scalar, TablePolicy
 from dpproxy.policy.units import unit_table
@@ -29,6 +29,10 @@ DEFAULT_EPSILON = Fraction(1, 10)
 
 Facts = Callable[[str], tuple[tuple[Scalar | None, ...], ...]]
 """Answers a statement over public tables."""
+
+
+def _no_counts(_: Plan) -> float | None:
+    return None
 
 
 def _no_facts(_: str) -> tuple[tuple[Scalar | None, ...], ...]:
@@ -48,6 +52,8 @@ class Context:
     facts: Facts = _no_facts
     prepared: dict[str, object] | None = None
     """None where rows are cut by each statement; otherwise what is known of prepared tables under this policy."""
+    counted: Callable[[Plan], float | None] = _no_counts
+    """The least number of rows of a plan's groups that was released to the caller; None where none was."""
     snapshot: str = ""
     """Names the state of the data, and the secret that cuts rows; empty where nobody knows."""
     views: Mapping[str, Materialized] = field(default_factory=dict)

@@ -142,6 +142,7 @@ def _column(index: int, item: Item, value: Typed, scope: ReleasedScope, *, clamp
             found.noise_sd,
             found.half_width,
             found.formula,
+            found.over_count,
         )
     return OpenColumn(item.name, replace(value, sql=duck.column(f"c{index}")), floor, error)
 

@@ -5,7 +5,7 @@ A descriptor says from which rows, by which keys and with what noise: enough to 
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dpproxy.accounting.canonical import digest
@@ -55,6 +55,20 @@ def described(part: Part, values: Sequence[object], data_version: int) -> Descri
         found.measures,
         part.mechanism,
     )
+
+
+def counting(descriptor: Descriptor) -> Descriptor | None:
+    """The same question about numbers of rows alone; None where none is among the sums."""
+    found = next((m for m in descriptor.measures if _is_number(m)), None)
+    return None if found is None else replace(descriptor, measures=(found,))
+
+
+def _is_number(measure: Term) -> bool:
+    match measure:
+        case ("Cast", ("this", ("Count", *arguments)), *_):
+            return bool(dict(arguments)["this"][0] != "Distinct")
+        case _:
+            return False
 
 
 def key_words(part: Part) -> tuple[str, ...]:

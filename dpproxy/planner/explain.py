@@ -2,11 +2,16 @@
 
 import json
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import TokenType
+
+from dpproxy import grammar
 from dpproxy.accounting.model import format_delta
-from dpproxy.errors import Unsupported
+from dpproxy.errors import SyntaxRefused, TooComplex, Unsupported
 from dpproxy.plan import Output, Part, Plan, PublicPlan
 from udfs import conversion
 from udfs.mechanisms import Gaussian
@@ -16,16 +21,30 @@ ANY = "any"
 """The sensitivity of what no sensitivity is needed for."""
 _EXPLAIN = re.compile(r"\s*EXPLAIN\b", re.IGNORECASE)
 _PRIVACY = re.compile(
-    r"\s*EXPLAIN\s*\(\s*PRIVACY\s*(?:,\s*FORMAT\s+(?P<format>TEXT|JSON)\s*)?\)", re.IGNORECASE
+    r"\s*EXPLAIN\s*\(\s*PRIVACY\s*(?:,\s*FORMAT\s+(?P<format>TEXT|JSON)\s*)?"
+    r"(?:,\s*BUDGET\s+(?P<budget>[0-9]{1,9}(\.[0-9]{1,9})?)\s*)?\)",
+    re.IGNORECASE | re.ASCII,
 )
+MOST_STATEMENTS = 100
+"""Statements priced at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """The statement to explain, blank where EXPLAIN stood, so that positions stay."""
+    """The statement to explain, blank where EXPLAIN stood, so that positions stay.
+
+    ``several`` are the statements in parentheses with semicolons between them, each blank where the others stood;
+    ``budget`` is the epsilon to split among them.
+    """
 
     sql: str
     as_json: bool
+    several: tuple[str, ...] = ()
+    budget: Fraction | None = None
+
+
+ONE = Explain("", as_json=False)
+"""Where nothing else is said."""
 
 
 def split_explain(sql: str) -> Explain | None:
@@ -36,24 +55,53 @@ def split_explain(sql: str) -> Explain | None:
     if found is None:
         raise Unsupported(
             "EXPLAIN shows how the engine would read rows, which is not answered",
-            hint="EXPLAIN (PRIVACY) <query>; or EXPLAIN (PRIVACY, FORMAT JSON) <query>;",
+            hint="EXPLAIN (PRIVACY) <query>; or EXPLAIN (PRIVACY, FORMAT JSON, BUDGET 2) (<query>; <query>);",
             position=0,
         )
     rest = " " * found.end() + sql[found.end() :]
-    return Explain(rest, (found["format"] or "text").lower() == "json")
+    as_json = (found["format"] or "text").lower() == "json"
+    budget = None if found["budget"] is None else Fraction(found["budget"])
+    return Explain(rest, as_json, _several(rest, is_list=budget is not None), budget)
 
 
-def explain_text(plan: Plan | PublicPlan, confidence: Fraction) -> list[str]:
-    """The plan as lines, one per row of the answer."""
+def _several(sql: str, *, is_list: bool) -> tuple[str, ...]:
+    """The statements inside the parentheses; none where there is one query and no budget for it."""
+    try:
+        tokens = grammar.tokens(sql)
+    except TokenError:
+        return ()  # said with its place by whoever reads the statement
+    cuts = [t.start for t in tokens if t.token_type is TokenType.SEMICOLON]
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        tokens.pop()
+    if not tokens or not (is_list or any(cut < tokens[-1].start for cut in cuts)):
+        return ()
+    first, last = tokens[0], tokens[-1]
+    if (first.token_type, last.token_type) != (TokenType.L_PAREN, TokenType.R_PAREN):
+        raise SyntaxRefused(
+            "several statements stand in parentheses: (<query>; <query>)", position=first.start
+        )
+    inside = [cut for cut in cuts if cut < last.start]
+    ends = zip([first.start, *inside], [*inside, last.start], strict=True)
+    found = [" " * (a + 1) + sql[a + 1 : b] for a, b in ends if sql[a + 1 : b].strip()]
+    if len(found) > MOST_STATEMENTS:
+        raise TooComplex(f"more than {MOST_STATEMENTS} statements to price")
+    return tuple(found)
+
+
+def explain_text(plan: Plan | PublicPlan, confidence: Fraction, stored: Collection[int] = ()) -> list[str]:
+    """The plan as lines, one per row of the answer; the parts that are ``stored`` cost their caller nothing."""
     if isinstance(plan, PublicPlan):
         why = f"exact answers of {', '.join(plan.exact)}, recorded" if plan.exact else "public table, exact"
         return [f"Price: epsilon 0 ({why})", f"  {plan.sql}"]
     lines = [
-        f"Price: epsilon {_epsilon(plan)}{_delta(plan.delta)}{_rho(plan)}{' (free)' if plan.free else ''}",
+        f"Price: {_price(plan, stored)}",
+        *([f"Solved for {plan.solved}"] if plan.solved else []),
         f"Privacy unit: {plan.unit}",
         f"Pays: budget {plan.payer.budget}, ceiling of {plan.payer.ceiling}",
     ]
-    for title, part in _titled(plan):
+    for index, (title, part) in enumerate(_titled(plan)):
+        if index in stored:
+            lines.append(f"Answered{title}: from a stored release, whose error is told below")
         lines.append(f"Mechanism{title}: {_mechanism(part)}")
         lines.append(f"Keys{title}: {_keys(part)}")
     lines += [f"  {output.column.name}: {_error(output, confidence)}" for output in plan.outputs]
@@ -72,8 +120,18 @@ def _titled(plan: Plan) -> list[tuple[str, Part]]:
     return [(f" r{index}", part) for index, part in enumerate(plan.parts)]
 
 
-def _epsilon(plan: Plan) -> str:
-    return "0" if plan.free else f"{float(plan.loss.epsilon):.9g}"
+def unpaid(plan: Plan, stored: Collection[int]) -> tuple[Fraction, Fraction]:
+    """Epsilon and delta of the parts that no stored release answers."""
+    left = [p for i, p in enumerate(plan.parts) if not (p.vacuous or plan.empty or i in stored)]
+    return sum((p.loss.epsilon for p in left), Fraction(0)), sum((p.delta for p in left), Fraction(0))
+
+
+def _price(plan: Plan, stored: Collection[int]) -> str:
+    epsilon, delta = unpaid(plan, stored)
+    if not stored:
+        return f"epsilon {float(epsilon):.9g}{_delta(delta)}{_rho(plan)}{' (free)' if plan.free else ''}"
+    whole = f"epsilon {float(plan.loss.epsilon):.9g}{_delta(plan.delta)}{_rho(plan)}"
+    return f"epsilon {float(epsilon):.9g}{_delta(delta)} ({whole} but for stored releases)"
 
 
 def _rho(plan: Plan) -> str:
@@ -136,17 +194,19 @@ def _error(output: Output, confidence: Fraction) -> str:
     )
 
 
-def explain_json(plan: Plan | PublicPlan, confidence: Fraction) -> str:
-    """The plan as one JSON document."""
+def explain_json(plan: Plan | PublicPlan, confidence: Fraction, stored: Collection[int] = ()) -> str:
+    """The plan as one JSON document; the parts that are ``stored`` cost their caller nothing."""
     if isinstance(plan, PublicPlan):
         free = {"epsilon": 0.0, "free": True, "exact": plan.sql, "recorded": list(plan.exact)}
         return json.dumps(free, indent=2)
     document = {
-        "epsilon": 0.0 if plan.free else float(plan.loss.epsilon),
-        "delta": float(plan.delta),
+        "epsilon": float(unpaid(plan, stored)[0]),
+        "delta": float(unpaid(plan, stored)[1]),
         "accountant": "ZCDP" if plan.payer.concentrated else "BASIC",
         "rho": float(plan.rho),
-        "free": plan.free,
+        "free": not unpaid(plan, stored)[0],
+        "stored": sorted(stored),
+        "solved": plan.solved or None,
         "unit": plan.unit,
         "budget": plan.payer.budget,
         "ceiling": plan.payer.ceiling,

@@ -21,6 +21,7 @@ from dpproxy.planner.access import (
     statement_delta,
     statement_loss,
 )
+from dpproxy.planner.accuracy import within_target
 from dpproxy.planner.block import charged
 from dpproxy.planner.deadline import deadline, expected
 from dpproxy.planner.derive import derive, refuse_cut, renamed
@@ -57,7 +58,23 @@ ANY_DELTA = Fraction(1, 10**6)
 
 
 def plan_query(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan | PublicPlan:
-    """Plan one accepted statement. Raises a ``Refusal``; nothing is read or spent."""
+    """Plan one accepted statement, for dp.target_error where that is set. Raises a ``Refusal``; nothing is spent."""
+    work = parameters.budget
+
+    def plan_at(priced: Context) -> Plan | PublicPlan:
+        parameters.budget = work
+        return _planned(tree, priced, parameters)
+
+    return within_target(context, plan_at, lambda: _rows(tree, context))
+
+
+def _rows(tree: exp.Expr, context: Context) -> int | None:
+    """The declared rows of the largest protected table; None where one of them has none."""
+    known = [context.policy.tables[t.table].expected_rows for t in _guess(tree, context)]
+    return None if None in known else max((k for k in known if k is not None), default=None)
+
+
+def _planned(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan | PublicPlan:
     work = parameters.budget
     tables, shares, selections = _guess(tree, context), 1, 1
     for _ in range(PASSES):

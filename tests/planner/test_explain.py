@@ -27,6 +27,29 @@ def test_positions_stay_where_they_were(sql: str, as_json: bool):  # noqa: FBT00
     assert not found.sql[: sql.index("SELECT")].strip()
 
 
+@pytest.mark.parametrize(
+    ("sql", "several", "budget"),
+    [
+        ("EXPLAIN (PRIVACY) (SELECT 1; SELECT ';' ;)", ["SELECT 1", "SELECT ';'"], None),
+        ("EXPLAIN (PRIVACY, FORMAT JSON, BUDGET 2.5) (SELECT 1);", ["SELECT 1"], Fraction(5, 2)),
+        ("EXPLAIN (PRIVACY) (SELECT 1)", [], None),
+        ("EXPLAIN (PRIVACY) (SELECT 1);", [], None),
+        ("EXPLAIN (PRIVACY) (SELECT 1) UNION (SELECT 2)", [], None),
+        (
+            "EXPLAIN (PRIVACY) (SELECT (1); /* ; */ SELECT (2) -- ;\n)",
+            ["SELECT (1)", "/* ; */ SELECT (2) -- ;"],
+            None,
+        ),
+    ],
+)
+def test_several_statements_stand_in_parentheses(sql: str, several: list[str], budget: Fraction | None):
+    found = split_explain(sql)
+    assert found is not None
+    assert [text.strip() for text in found.several] == several
+    assert found.budget == budget
+    assert all(sql.startswith(text.strip(), len(text) - len(text.lstrip())) for text in found.several)
+
+
 def test_other_statements_are_left_alone():
     assert split_explain("SELECT 'EXPLAIN (PRIVACY)'") is None
     assert split_explain("EXPLAINER") is None
@@ -76,7 +99,7 @@ def test_json_holds_the_same(world: World):
     assert (told["epsilon"], told["free"], told["keys"], told["confidence"]) == (0.5, False, 1, 0.95)
     [part], [one] = plan.parts, told["parts"]
     assert part.mechanism is not None
-    assert (one["mechanism"], one["widths"], one["epsilon"]) == ("staircase", ["1", "1", "50"], 0.5)
+    assert (one["mechanism"], one["widths"], one["epsilon"]) == ("staircase", ["50", "1", "1"], 0.5)
     assert (one["contributions"], one["keys"]) == (1, 1)
     assert (one["exact"], one["release"]) == (part.exact, part.release)
     n, mean, twice = told["columns"]
