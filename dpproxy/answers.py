@@ -319,8 +319,9 @@ class Answers:
                 few = part.key_types if part.mechanism is not None and part.groups <= FEW else None
                 released = self._release.draw(part, run(few=few))
         of = described(part, question.values, plan.data_version)
-        self._deadlines.hide(reservation.sequence, self._deadlines.seen_from(plan, asking.began))
-        self._releases.store(reservation, payloads.packed(released.value, of))
+        until = self._deadlines.seen_from(plan, asking.began)
+        self._deadlines.hide(reservation.sequence, until)
+        self._releases.store(reservation, payloads.packed(released.value, of), until)
         asking.fresh.add(reservation.sequence)
         return released
 

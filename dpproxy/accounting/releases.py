@@ -16,15 +16,17 @@ class ReleaseStore:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
-    def store(self, reservation: Reservation, payload: bytes) -> None:
+    def store(self, reservation: Reservation, payload: bytes, seen_from: float = 0.0) -> None:
         """Keep what was released under a charge; does not wait, and is seen by ``find`` at once.
+
+        Other processes see it from ``seen_from`` on, on the clock of ``time.monotonic``.
 
         Lost in a crash before it is written, it stays charged and is charged anew when asked again.
         """
         entry = reservation.entry
         if entry.kind != EntryKind.CHARGE.value:
             raise ValueError("only a charge releases something new")
-        self._ledger.writer.keep(Answered(entry.sequence, entry.release, entry.nano, payload))
+        self._ledger.writer.keep(Answered(entry.sequence, entry.release, entry.nano, payload, seen_from))
 
     def find(self, release: bytes, at_least_nano: int, payer: Account | None = None) -> Stored | None:
         """A stored release of this key that is at least as accurate as asked.

@@ -35,6 +35,8 @@ class Answered:
     key: bytes
     nano: int
     payload: bytes = field(repr=False)
+    seen_from: float = 0.0
+    """On the clock of ``time.monotonic``: other processes must not find it sooner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ class Writer:
         return result
 
     def keep(self, answered: Answered) -> None:
-        """Write a released answer with the next commit, or after ``LINGER`` seconds; does not wait."""
+        """Write a released answer once its time has come, ``LINGER`` seconds later at most; does not wait."""
         with self._lock:
             if self._closed:
                 return
@@ -138,7 +140,8 @@ class Writer:
         return tasks
 
     def _write(self, tasks: list[_Task]) -> None:
-        answers = self.waiting() if self._closed or time.monotonic() >= self._resume else ()
+        now = time.monotonic()
+        answers = tuple(a for a in self.waiting() if self._closed or now >= max(self._resume, a.seen_from))
         failure = self._commit(tasks, answers)
         if answers and failure is not None:
             self._resume = time.monotonic() + RETRY

@@ -209,7 +209,7 @@ def _result(outcome: tuple[str, Any, pa.Table], call: _Call) -> tuple[Any, pa.Ta
     if kind == "done":
         return value, table
     code = value if value in FAILURES else "exact"
-    raise failure("too long" if call.expired and code == "cancelled" else code)
+    raise failure("too long" if call.expired and code == "cancelled" else code) from None
 
 
 def _lost(call: _Call, *, is_charged: bool) -> NoReturn:

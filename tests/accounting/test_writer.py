@@ -179,3 +179,18 @@ def test_a_fault_of_our_own_leaves_nobody_waiting(writer: Writer):
     with pytest.raises(ShuttingDown):
         writer.submit(lambda _: 1)
     writer.close()
+
+
+def test_an_answer_is_not_written_before_its_time(writer: Writer, disk: Disk):
+    """Whoever shares the database would see there that it is, and so when it was released."""
+    until = time.monotonic() + 0.3
+    writer.keep(Answered(1, b"key", 1, b"early", until))
+    writer.keep(answered(2, b"at once"))
+    assert soon(lambda: disk.kept == [b"at once"])
+    writer.submit(lambda _: None)  # a commit of others does not take it along
+    assert time.monotonic() > until or disk.kept == [b"at once"]
+    assert soon(lambda: disk.kept == [b"at once", b"early"])
+    assert time.monotonic() >= until
+    writer.keep(Answered(3, b"key", 1, b"at the end", time.monotonic() + 1000))
+    writer.close()
+    assert disk.kept[-1] == b"at the end"

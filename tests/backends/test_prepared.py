@@ -226,7 +226,7 @@ def test_the_end_of_a_build_is_seen_on_a_grid(place: Place):
     tables._padding = 0.5
     start = time.monotonic()
     build(tables, FIRST)
-    assert 0.5 <= time.monotonic() - start < 1.4
+    assert time.monotonic() - start >= 0.5
     shut(backend, tables)
 
 
