@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpproxy import audit, demo, guards, ledger_commands
+from dpproxy import audit, budget_commands, demo, guards, ledger_commands
 from dpproxy.arguments import CONFIG, Arguments, Command, build_parser
 from dpproxy.client import Options
 from dpproxy.config import Config, ConfigError, check_files, load_config
-from dpproxy.display import caret, render, spoken
+from dpproxy.display import caret, spoken
 from dpproxy.errors import Refusal, StartupError
 from dpproxy.plan import Answer, Caller
 from dpproxy.policy.dump import dump
@@ -198,15 +198,6 @@ def _explain(arguments: Arguments) -> int:
     return 0
 
 
-def _budget_show(arguments: Arguments) -> int:
-    config = load_config(arguments.config)
-    check_files(config)
-    with _engine(config) as engine:
-        answer = _ask(engine, "SHOW PRIVACY BUDGETS", frozenset({"admin"}))
-    _say(render([column.name for column in answer.columns or ()], answer.rows))
-    return 0
-
-
 def _ask(engine: Engine, sql: str, roles: frozenset[str]) -> Answer:
     """One statement that spends nothing."""
     caller = Caller("dpproxy", roles, secrets.token_hex(16))
@@ -337,13 +328,7 @@ COMMANDS: tuple[Command, ...] = (
         ),
         _explain,
     ),
-    Command(
-        "budget show",
-        "print limits and what was spent",
-        "dpproxy budget show --config dpproxy.toml",
-        (CONFIG,),
-        _budget_show,
-    ),
+    *budget_commands.COMMANDS,
     *ledger_commands.COMMANDS,
     *guards.COMMANDS,
     Command(
