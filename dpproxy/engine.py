@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from dpproxy import administration, payment, relations, view_statements
 from dpproxy import settings as session_settings
-from dpproxy.accounting.files import alone
+from dpproxy.accounting.files import starting
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.limits import LimitReached
 from dpproxy.analysis.scopes import Parameters
@@ -53,8 +53,6 @@ from dpproxy.visible import Views, fitting, visible
 
 PLANS = 512
 """Plans kept for statements seen before."""
-START = "start.lock"
-"""The file in the state directory by which processes start one after the other."""
 LARGEST_KEPT = 16_000
 """Characters of a statement and its parameters at most, for its plan to be kept."""
 
@@ -101,7 +99,7 @@ class Engine:
     def start(cls, config: Config, progress: Callable[[str], None]) -> Self:
         """Import or open the data, verify the ledger, apply the policy files. Raises ``StartupError``."""
         config.state.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with alone(config.state / START):  # of several processes the first makes what the others find
+        with starting(config.state, progress):
             return cls._start(config, progress)
 
     @classmethod

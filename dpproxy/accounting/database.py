@@ -68,8 +68,7 @@ class Database:
             self._follow(self._head, again=True)
         ending = False
         try:
-            connection = self._connect()
-            self._store.begin(connection)
+            connection = self._begin()
             before = self._read_head(connection)
             self._check_mark(connection, before)
             batch = Batch(connection, self._seals, before, self._clock() // 1000)
@@ -139,16 +138,26 @@ class Database:
 
     def _connect(self) -> book.Connection:
         """The connection, opened anew after a failure."""
-        if self._connection is not None and not self._store.is_usable(self._connection):
-            self.close()
         if self._connection is None:
             self._connection = self._store.connect(writing=True)
         return self._connection
 
-    def _check_writable(self) -> None:
+    def _begin(self) -> book.Connection:
+        """A writing transaction; over another connection where this one was lost meanwhile."""
         connection = self._connect()
         try:
             self._store.begin(connection)
+        except FAULTS:
+            if self._store.is_usable(connection):
+                raise
+            self.close()
+            connection = self._connect()
+            self._store.begin(connection)
+        return connection
+
+    def _check_writable(self) -> None:
+        try:
+            connection = self._begin()
             connection.execute("UPDATE head SET sequence = sequence")
             connection.commit()
         except FAULTS:

@@ -7,7 +7,7 @@ import fcntl
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -19,14 +19,24 @@ from dpproxy.errors import StartupError
 DATABASE = "ledger.sqlite"
 KEY = "ledger.key"
 LOCK = "ledger.lock"
+START = "start.lock"
 
 _OWN = "key "
 _GIVEN = "fingerprint "
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
+def starting(directory: Path, progress: Callable[[str], None]) -> Iterator[None]:
+    """Start alone: of several processes on a state directory, the first makes what the others find."""
+    with alone(directory / START, lambda: progress("waiting for another process that starts here")):
+        yield
+
+
+@contextmanager
+def alone(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Wait until no other process is inside a block with this lock; the file is made where missing.
+
+    ``waiting`` is called where there is one.
 
     Errors: StartupError where it cannot be made.
     """
@@ -35,7 +45,11 @@ def alone(path: Path) -> Iterator[None]:
     except OSError as error:
         raise StartupError(f"state directory {path.parent} cannot be used: {error.strerror}") from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child that was forked inside has the descriptor too

@@ -165,14 +165,21 @@ class Ledger:
         """Run a query over what is committed. Errors: LedgerUnavailable where the ledger cannot be read."""
         with self._reading:
             try:
-                if self._reader is not None and not self.store.is_usable(self._reader):
+                try:
+                    return query(self._opened())
+                except FAULTS:
+                    if self._reader is None or self.store.is_usable(self._reader):
+                        raise
                     self._drop_reader()
-                if self._reader is None:
-                    self._reader = self.store.connect(writing=False)
-                return query(self._reader)
+                    return query(self._opened())
             except (*FAULTS, Mismatch) as error:
                 self._drop_reader()
                 raise LedgerUnavailable("the privacy ledger cannot be read") from error
+
+    def _opened(self) -> book.Connection:
+        if self._reader is None:
+            self._reader = self.store.connect(writing=False)
+        return self._reader
 
     def close(self) -> None:
         """Write what waits and let go of the database. Closing twice is harmless."""

@@ -100,6 +100,7 @@ class Postgres:
     def is_usable(self, connection: book.Connection) -> bool:
         """One round trip: a server that was restarted is met again without failing anybody's statement."""
         try:
+            connection.rollback()
             connection.execute("SELECT 1")
         except psycopg.Error:
             return False

@@ -66,13 +66,14 @@ class SQLite:
         return connection
 
     def is_usable(self, connection: book.Connection) -> bool:
-        """A file is not lost; it may have been replaced under its name."""
-        if not isinstance(connection, _File) or connection.identity != self._identity():
-            raise Mismatch("the file was replaced")
+        """A file is never lost: what failed would fail again."""
+        connection.rollback()
         return True
 
     def begin(self, connection: book.Connection) -> None:
-        """Waits for another process at most ``WAIT`` seconds."""
+        """Waits for another process at most ``WAIT`` seconds. The file may have been replaced under its name."""
+        if not isinstance(connection, _File) or connection.identity != self._identity():
+            raise Mismatch("the file was replaced")
         connection.execute("BEGIN IMMEDIATE")
 
     def look(self, connection: book.Connection) -> None:

@@ -33,7 +33,7 @@ class Store(Protocol):
         """A connection outside a transaction; for writing, with the settings durability needs."""
 
     def is_usable(self, connection: Connection) -> bool:
-        """False where the connection is lost and another is to be opened."""
+        """After a failure: False where the connection was lost, and another may do better; ends its transaction."""
 
     def begin(self, connection: Connection) -> None:
         """Open a writing transaction; no other process writes, nor moves the head, until it ends."""

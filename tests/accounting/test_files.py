@@ -1,6 +1,8 @@
 import stat
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -113,6 +115,22 @@ def test_many_processes_may_start_at_once(home: Home):
         assert process.returncode == 0
     with home.open() as one, home.open() as other:
         assert one.verify() == other.verify() == 0
+
+
+def test_who_waits_is_told(tmp_path: Path):
+    told: list[str] = []
+    with ThreadPoolExecutor(1) as pool:
+        with files.starting(tmp_path, told.append):
+            inside = threading.Event()
+
+            def wait() -> list[str]:
+                with files.starting(tmp_path, lambda line: (told.append(line), inside.set())[0]):
+                    return [*told]
+
+            second = pool.submit(wait)
+            assert inside.wait(10)
+            assert not second.done()
+        assert second.result(10) == ["waiting for another process that starts here"]
 
 
 def test_a_directory_that_cannot_be_used_is_one_clear_line(tmp_path: Path):

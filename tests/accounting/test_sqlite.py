@@ -71,10 +71,11 @@ def test_a_look_sees_one_state(store: SQLite):
 
 def test_a_connection_knows_its_file(store: SQLite, tmp_path: Path):
     with closing(store.connect(writing=True)) as connection:
+        store.begin(connection)
         assert store.is_usable(connection)
         store.path.rename(tmp_path / "kept")
         with pytest.raises(OSError, match=store.path.name):
-            store.is_usable(connection)
+            store.begin(connection)
         store.create(Seals(b"k"))
         with pytest.raises(Mismatch, match="replaced"):
-            store.is_usable(connection)
+            store.begin(connection)
