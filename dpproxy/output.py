@@ -1,17 +1,21 @@
 """From the engine's values to the client's: scaled integers to numbers, counts kept at zero or above."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Context, Decimal
-from typing import overload
+from typing import Any, Final, overload
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dpproxy.errors import NumberOutOfRange
-from dpproxy.pgtypes import FLOATS, INT2, INT4, INT8, INTEGERS, NUMERIC
+from dpproxy.pgtypes import FLOAT8, FLOATS, INT2, INT4, INT8, INTEGERS, NUMERIC
 from dpproxy.plan import Output
 
 _RANGES = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
+_BITS = {INT2.oid: 16, INT4.oid: 32, INT8.oid: 64}
+_AT_ONCE: Final = 2_000
+"""Rows made at one time."""
 _DIGITS = 15
 """Significant digits of a numeric that was computed as a DOUBLE."""
 _WIDE = Context(prec=400)
@@ -27,8 +31,10 @@ def convert(outputs: Sequence[Output], rows: Sequence[tuple[object, ...]]) -> li
 class Portions(Sequence[tuple[object, ...]]):
     """Rows of a table in the types of the columns, made when they are asked for: most of them are never all there."""
 
+    __slots__ = ("_outputs", "_table")
+
     def __init__(self, outputs: Sequence[Output], table: pa.Table) -> None:
-        self._makers = [_maker(output) for output in outputs]
+        self._outputs = outputs
         self._table = table
 
     def __len__(self) -> int:
@@ -38,20 +44,61 @@ class Portions(Sequence[tuple[object, ...]]):
     def __getitem__(self, index: int) -> tuple[object, ...]: ...
 
     @overload
-    def __getitem__(self, index: slice) -> list[tuple[object, ...]]: ...
+    def __getitem__(self, index: slice) -> "Portions": ...
 
-    def __getitem__(self, index: int | slice) -> tuple[object, ...] | list[tuple[object, ...]]:
+    def __getitem__(self, index: int | slice) -> "tuple[object, ...] | Portions":
         if isinstance(index, int):
-            return self[index : index + 1][0]
+            [row] = self[index : index + 1] if index >= 0 else self[len(self) + index : len(self) + index + 1]
+            return row
         start, stop, step = index.indices(len(self))
         if step != 1:
             raise ValueError("portions are read in order")
-        part = self._table.slice(start, max(0, stop - start))
-        columns = [
-            [make(value) for value in column.to_pylist()]
-            for make, column in zip(self._makers, part.columns, strict=True)
-        ]
-        return list(zip(*columns, strict=True))
+        return Portions(self._outputs, self._table.slice(start, max(0, stop - start)))
+
+    def __iter__(self) -> Iterator[tuple[object, ...]]:
+        makers = [_maker(output) for output in self._outputs]
+        for start in range(0, len(self), _AT_ONCE):
+            part = self._table.slice(start, _AT_ONCE)
+            columns = [
+                [make(value) for value in column.to_pylist()]
+                for make, column in zip(makers, part.columns, strict=True)
+            ]
+            yield from zip(*columns, strict=True)
+
+    def arrays(self) -> list[Any]:
+        """The columns as ``wire.bulk`` takes them.
+
+        Raises:
+            NumberOutOfRange: a numeric that is not a number.
+        """
+        table = self._table.combine_chunks()
+        return [_array(output, column) for output, column in zip(self._outputs, table.columns, strict=True)]
+
+
+def _array(output: Output, column: pa.ChunkedArray) -> Any:  # noqa: ANN401 - an array, or a list of what has no array
+    array = column.chunk(0) if column.num_chunks else pa.array([], column.type)
+    kind, oid = array.type, output.column.type.oid
+    if oid in INTEGERS and pa.types.is_signed_integer(kind) and kind.bit_width <= _BITS[oid]:
+        return (
+            array
+            if output.floor is None
+            else pc.max_element_wise(array, pa.scalar(output.floor, kind), skip_nulls=False)
+        )
+    if oid == NUMERIC.oid and output.scale is not None and _is_whole(kind):
+        steps = array.cast(pa.decimal128(38, 0))
+        return pa.Array.from_buffers(
+            pa.decimal128(38, output.scale), len(steps), steps.buffers(), offset=steps.offset
+        )
+    if oid not in INTEGERS and oid != NUMERIC.oid and oid not in FLOATS:
+        return array
+    if oid == FLOAT8.oid and pa.types.is_float64(kind):
+        return array
+    make = _maker(output)
+    return [make(value) for value in array.to_pylist()]
+
+
+def _is_whole(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_signed_integer(kind) or (pa.types.is_decimal128(kind) and kind.scale == 0))
 
 
 def _maker(output: Output) -> Callable[[object], object]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, NoReturn, assert_never
+from typing import Any, Final, NoReturn, assert_never, cast
 
 from dpproxy.errors import (
     DuplicatePortal,
@@ -17,6 +17,7 @@ from dpproxy.errors import (
     UnknownStatement,
     Unsupported,
 )
+from dpproxy.pgtypes import Column
 from dpproxy.plan import Answer, Caller, Notice, Prepared
 from dpproxy.session_state import (
     Around,
@@ -34,11 +35,14 @@ from dpproxy.session_work import Engine, Steps, work
 from dpproxy.statements import Source, split
 from dpproxy.transaction import Status, Transaction
 from dpproxy.wire import messages as m
+from dpproxy.wire.bulk import Columnar, data_rows
 from dpproxy.wire.copying import copied
 from dpproxy.wire.rows import encode_rows, expand_formats, row_description
 from dpproxy.wire.values import decode
 
 ROWS_AT_ONCE: Final = 2000
+MANY_AT_ONCE: Final = 20_000
+"""Rows of one portion where they are held by column."""
 
 
 class Queries:
@@ -295,12 +299,23 @@ def _rows(answer: Answer, formats: Sequence[int], rows: Sequence[tuple[object, .
     if isinstance(answer, CopyOut):
         columns = answer.copied.columns or ()
         yield m.CopyOutResponse(answer.layout.code, len(columns))
-        for framed in copied(answer.layout, columns, answer.copied.rows):
+        pieces = copied(answer.layout, columns, answer.copied.rows)
+        while framed := (yield from work(partial(next, pieces, b""))):
             yield m.Copied(framed)
         yield m.CopyOutDone()
         return
+    columns = answer.columns or ()
+    if columns and isinstance(rows, Columnar):
+        for start in range(0, len(rows), MANY_AT_ONCE):
+            portion = partial(_framed, columns, formats, cast("Columnar", rows[start : start + MANY_AT_ONCE]))
+            yield m.Rows((yield from work(portion)))
+        return
     for start in range(0, len(rows), ROWS_AT_ONCE):
-        yield m.Rows(encode_rows(answer.columns or (), formats, rows[start : start + ROWS_AT_ONCE]))
+        yield m.Rows(encode_rows(columns, formats, rows[start : start + ROWS_AT_ONCE]))
+
+
+def _framed(columns: Sequence[Column], formats: Sequence[int], rows: Columnar) -> bytes:
+    return data_rows(columns, formats, rows.arrays())
 
 
 def _notices(notices: Sequence[Notice]) -> Steps[None]:

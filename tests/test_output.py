@@ -55,7 +55,33 @@ def test_portions_are_made_where_they_are_asked_for():
     table = pa.table({"c0": [1, 2, None], "c1": [150, None, 3]})
     rows = Portions(outputs, table)
     assert len(rows) == 3
-    assert rows[1:5] == [(2, None), (None, Decimal("0.03"))]
+    assert list(rows[1:5]) == [(2, None), (None, Decimal("0.03"))]
     assert rows[0] == (1, Decimal("1.50"))
-    assert list(rows) == rows[:]
-    assert rows[3:9] == []
+    assert list(rows) == [rows[0], rows[1], rows[-1]] == list(rows[:])
+    assert list(rows[3:9]) == []
+
+
+def test_portions_by_column_are_the_same_values():
+    outputs = (
+        Output(Column("i", INT4), None),
+        Output(Column("n", INT8), 0, floor=0),
+        Output(Column("huge", INT8), 0),
+        Output(Column("pay", NUMERIC), 2),
+        Output(Column("mean", NUMERIC), None),
+        Output(Column("x", FLOAT8), None),
+        Output(Column("t", TEXT), None),
+        Output(Column("d", DATE), None),
+    )
+    table = pa.table({
+        "c0": pa.array([1, None, -3], pa.int32()),
+        "c1": [-5, None, 3],
+        "c2": pa.array([Decimal(2**70), Decimal(-7), None], pa.decimal128(38, 0)),
+        "c3": pa.array([Decimal(150), None, Decimal(-3)], pa.decimal128(38, 0)),
+        "c4": [1.5, 0.1, None],
+        "c5": [1.5, None, float("inf")],
+        "c6": ["a", None, ""],
+        "c7": pa.array([date(2020, 1, 1), None, date(1, 1, 1)]),
+    })  # fmt: skip
+    for rows in (Portions(outputs, table), Portions(outputs, table)[1:]):
+        held = [array if isinstance(array, list) else array.to_pylist() for array in rows.arrays()]
+        assert list(zip(*held, strict=True)) == list(rows)

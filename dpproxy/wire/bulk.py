@@ -7,7 +7,7 @@ What is rare or has no fast form is written value by value, by ``wire.values``: 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,16 @@ from dpproxy.wire.values import encode_value
 
 Array = Any
 """pyarrow has no types."""
+
+
+@runtime_checkable
+class Columnar(Protocol):
+    """Rows that are held by column."""
+
+    def arrays(self) -> list[Array]:
+        """One array for each column, or a list of values that have none."""
+
+
 _EMPTY: Final = pa.scalar(b"", pa.binary())
 _DAYS: Final = 10_957
 """From 1970-01-01 to 2000-01-01."""
@@ -64,6 +74,13 @@ def copied_lines(lines: Array) -> bytes:
     return _joined([fixed(head), lines])
 
 
+def joined_lines(cells: Sequence[Array], between: bytes, null: bytes) -> Array:
+    """Each row's cells with something between them, and a line break at the end."""
+    filled = [pc.fill_null(cell, pa.scalar(null, pa.binary())) for cell in cells]
+    whole = pc.binary_join_element_wise(*filled, pa.scalar(between, pa.binary()))
+    return pc.binary_join_element_wise(whole, pa.scalar(b"\n", pa.binary()), _EMPTY)
+
+
 def fixed(rows: NDArray[Any]) -> Array:
     """Values of equal width, shape (rows, bytes), as an array of bytes."""
     held = np.ascontiguousarray(rows)
@@ -95,7 +112,9 @@ def _joined(pieces: Sequence[Array]) -> bytes:
 
 
 def column_cells(column: Column, code: int, array: Array) -> Array:
-    """The bytes of each value, NULL where it is NULL."""
+    """The bytes of each value, NULL where it is NULL; values that have no array come as a list."""
+    if isinstance(array, list):
+        return pa.array([encode_value(column.type, value, code) for value in array], pa.binary())
     if pa.types.is_null(array.type):
         return array.cast(pa.binary())
     write = _WRITERS[code].get(column.type.oid)

@@ -4,10 +4,15 @@ import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from functools import partial
+from typing import Any, Final, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from dpproxy.pgtypes import Column
 from dpproxy.wire.backend import frame
+from dpproxy.wire.bulk import Columnar, column_cells, copied_binary, copied_lines, joined_lines
 from dpproxy.wire.messages import CopyData
 from dpproxy.wire.rows import binary_row
 from dpproxy.wire.values import encode_value
@@ -16,6 +21,8 @@ _SIGNATURE: Final = b"PGCOPY\n\xff\r\n\0" + struct.pack("!II", 0, 0)
 _END: Final = struct.pack("!h", -1)
 _AT_ONCE: Final = 1000
 """Rows in one piece of bytes; each row is a message of its own, as clients expect."""
+_MANY: Final = 20_000
+"""The same where rows are held by column."""
 
 Row = Sequence[object]
 
@@ -44,72 +51,90 @@ class Layout:
 def copied(layout: Layout, columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[bytes]:
     """CopyData messages for the rows, framed, many in one piece; a header and an end where the layout has them.
 
+    Rows that are held by column are written so.
+
     Raises:
         NumberOutOfRange: a value that its column's type cannot hold.
     """
     if layout.format == "binary":
         yield from _binary(columns, rows)
         return
-    line = _csv_line if layout.format == "csv" else _text_line
+    makers = [_maker(layout, column, alone=len(columns) == 1) for column in columns]
     if layout.header:
-        yield frame(CopyData.tag, line(layout, columns, [column.name.encode() for column in columns]))
-    for start in range(0, len(rows), _AT_ONCE):
-        written = (_texts(columns, row) for row in rows[start : start + _AT_ONCE])
-        yield b"".join(frame(CopyData.tag, line(layout, columns, cells)) for cells in written)
+        names = [column.name.encode() for column in columns]
+        yield frame(
+            CopyData.tag, _line(layout, [make.cell(name) for make, name in zip(makers, names, strict=True)])
+        )
+    for part in _parts(rows):
+        yield _lines(layout, columns, makers, part)
+
+
+def _parts(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    size = _MANY if isinstance(rows, Columnar) else _AT_ONCE
+    return (rows[start : start + size] for start in range(0, len(rows), size))
 
 
 def _binary(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[bytes]:
-    first = _SIGNATURE  # it comes with the first message, whichever that is
-    for start in range(0, len(rows), _AT_ONCE):
-        bodies = [binary_row(columns, row) for row in rows[start : start + _AT_ONCE]]
-        bodies[0] = first + bodies[0]
-        first = b""
-        yield b"".join(frame(CopyData.tag, body) for body in bodies)
-    yield frame(CopyData.tag, first + _END)
+    """The header comes with the first message, whichever that is."""
+    end = frame(CopyData.tag, (b"" if rows else _SIGNATURE) + _END)
+    for number, part in enumerate(_parts(rows)):
+        if isinstance(part, Columnar):
+            written = copied_binary(columns, part.arrays())
+        else:
+            written = b"".join(frame(CopyData.tag, binary_row(columns, row)) for row in part)
+        yield written if number else _begun(written)
+    yield end
 
 
-def _texts(columns: Sequence[Column], row: Row) -> list[bytes | None]:
-    return [encode_value(column.type, value, 0) for column, value in zip(columns, row, strict=True)]
+def _begun(written: bytes) -> bytes:
+    """The same messages, the signature inside the first of them."""
+    size = int.from_bytes(written[1:5], "big")
+    return frame(CopyData.tag, _SIGNATURE + written[5 : 1 + size]) + written[1 + size :]
 
 
-# --- text
+# --- lines
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """How the cells of one column are written: those that ``odd`` is found in are ``changed``."""
+
+    odd: re.Pattern[bytes]
+    changed: Callable[[bytes], bytes]
+
+    def cell(self, cell: bytes) -> bytes:
+        """One of them."""
+        return self.changed(cell) if self.odd.search(cell) else cell
+
+    def cells(self, cells: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
+        """All of them."""
+        odd = pc.fill_null(pc.match_substring_regex(cells, self.odd.pattern.decode()), fill_value=False)
+        if not pc.any(odd).as_py():
+            return cells
+        again = [self.changed(cell) for cell in cells.filter(odd).to_pylist()]
+        return pc.replace_with_mask(cells, odd, pa.array(again, pa.binary()))
+
+
+def _maker(layout: Layout, column: Column, *, alone: bool) -> _Maker:
+    delimiter = re.escape(layout.delimiter)
+    if layout.format == "text":
+        odd = re.compile(rf"[\x08\x0c\n\r\t\x0b\\{delimiter}]".encode())
+        return _Maker(odd, partial(odd.sub, _escaped))
+    if layout.forced is None or column.name in layout.forced:
+        return _Maker(re.compile(b""), partial(_quoted, layout))
+    whole = [
+        re.escape(layout.null),
+        *([r"\\\."] if alone else []),
+    ]  # \. alone ends the data for older readers
+    text = rf"[{delimiter}{re.escape(layout.quote)}\r\n]|^(?:{'|'.join(whole)})$"
+    return _Maker(re.compile(text.encode()), partial(_quoted, layout))
+
 
 _ESCAPED: Final = {b"\b": b"\\b", b"\f": b"\\f", b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t", b"\v": b"\\v"}
 
 
-def _text_line(layout: Layout, _: Sequence[Column], cells: Sequence[bytes | None]) -> bytes:
-    delimiter = layout.delimiter.encode()
-    written = [layout.null.encode() if c is None else _escaped(c, delimiter) for c in cells]
-    return delimiter.join(written) + b"\n"
-
-
-def _escaped(cell: bytes, delimiter: bytes) -> bytes:
-    def replaced(found: re.Match[bytes]) -> bytes:
-        return _ESCAPED.get(found[0], b"\\" + found[0])
-
-    return re.sub(rb"[\x08\x0c\n\r\t\x0b\\" + re.escape(delimiter) + rb"]", replaced, cell)
-
-
-# --- CSV
-
-
-def _csv_line(layout: Layout, columns: Sequence[Column], cells: Sequence[bytes | None]) -> bytes:
-    is_needed = _needs_quotes(layout, alone=len(cells) == 1)
-    written = [
-        layout.null.encode()
-        if cell is None
-        else _quoted(layout, cell)
-        if layout.forced is None or column.name in layout.forced or is_needed(cell)
-        else cell
-        for column, cell in zip(columns, cells, strict=True)
-    ]
-    return layout.delimiter.encode().join(written) + b"\n"
-
-
-def _needs_quotes(layout: Layout, *, alone: bool) -> Callable[[bytes], bool]:
-    null, special = layout.null.encode(), (layout.delimiter + layout.quote + "\r\n").encode()
-    # A line of \. alone would end the data for older readers.
-    return lambda cell: cell == null or (alone and cell == b"\\.") or any(byte in special for byte in cell)
+def _escaped(found: re.Match[bytes]) -> bytes:
+    return _ESCAPED.get(found[0], b"\\" + found[0])
 
 
 def _quoted(layout: Layout, cell: bytes) -> bytes:
@@ -117,3 +142,22 @@ def _quoted(layout: Layout, cell: bytes) -> bytes:
     if escape != quote:
         cell = cell.replace(escape, escape + escape)
     return quote + cell.replace(quote, escape + quote) + quote
+
+
+def _line(layout: Layout, cells: Sequence[bytes | None]) -> bytes:
+    null = layout.null.encode()
+    return layout.delimiter.encode().join(null if cell is None else cell for cell in cells) + b"\n"
+
+
+def _lines(layout: Layout, columns: Sequence[Column], makers: Sequence[_Maker], rows: Sequence[Row]) -> bytes:
+    """The CopyData messages of some rows."""
+    if isinstance(rows, Columnar):
+        arrays = zip(makers, columns, rows.arrays(), strict=True)
+        cells = [make.cells(column_cells(column, 0, array)) for make, column, array in arrays]
+        return copied_lines(joined_lines(cells, layout.delimiter.encode(), layout.null.encode()))
+    written = []
+    for row in rows:
+        texts = (encode_value(column.type, value, 0) for column, value in zip(columns, row, strict=True))
+        cells = [None if t is None else make.cell(t) for make, t in zip(makers, texts, strict=True)]
+        written.append(frame(CopyData.tag, _line(layout, cells)))
+    return b"".join(written)

@@ -3,8 +3,10 @@
 import csv
 import io
 import struct
+from collections.abc import Sequence
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,3 +98,49 @@ def test_a_number_keeps_its_scale():
 def test_a_value_out_of_range_is_refused():
     with pytest.raises(NumberOutOfRange):
         bodies(Layout(), [(2**40, "x")])
+
+
+class Held(Sequence[tuple[object, ...]]):
+    """Rows by column."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+
+    def __len__(self) -> int:
+        return self.table.num_rows
+
+    def __getitem__(self, index: slice) -> "Held":  # type: ignore[override]
+        return Held(self.table[index])
+
+    def arrays(self) -> list[pa.Array]:
+        return [column.combine_chunks() for column in self.table.columns]
+
+
+TEXTS_OF_ALL_KINDS = [
+    "plain", "a,b", 'say "x"', "tab\there", "back\\slash", "", None, "\\N", "two\nlines", "\\.", "ünï", ";",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        Layout(),
+        Layout(delimiter=";", null="-"),
+        CSV,
+        Layout("csv", ";", "plain", header=True, forced=frozenset({"a"})),
+        Layout("csv", ",", "", escape="\\"),
+        Layout("binary"),
+        Layout("csv", ",", "", forced=None),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("width", [1, 2])
+def test_rows_by_column_are_the_same(layout: Layout, width: int):
+    columns = (Column("b", TEXT), Column("a", INT4))[:width]
+    rows = [
+        (text, None if number % 3 == 0 else number)[:width] for number, text in enumerate(TEXTS_OF_ALL_KINDS)
+    ]
+    kinds = (pa.string(), pa.int32())[:width]
+    arrays = [pa.array([row[at] for row in rows], kind) for at, kind in enumerate(kinds)]
+    held = Held(pa.table(arrays, names=["b", "a"][:width]))
+    assert b"".join(copied(layout, columns, held)) == b"".join(copied(layout, columns, rows))
+    assert b"".join(copied(layout, columns, held[:0])) == b"".join(copied(layout, columns, []))
