@@ -197,13 +197,7 @@ class Engine:
 
     def _prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
         if is_privacy_statement(sql):
-            statement = administration.read(sql, caller)
-            if view_statements.is_of_views(statement):
-                shown = view_statements.columns(statement)
-                return Prepared(sql, (), shown, charged=False, body=_Body("views"), is_slow=True)
-            listed = administration.columns(statement, self.policy)
-            is_probe = administration.is_probe(statement)
-            return Prepared(sql, (), listed, is_probe, _Body("probe" if is_probe else "administer"))
+            return self._administrative(caller, sql)
         policy = self.policy
         key = (sql, tuple(types), self._planned_by(policy, caller, settings))
         kept = self._statements.get(key)
@@ -236,6 +230,14 @@ class Engine:
             self._plans.put((sql, (), (), None, self._planned_by(policy, caller, settings)), plan)
         self._statements.put(key, prepared)
         return prepared
+
+    def _administrative(self, caller: Caller, sql: str) -> Prepared:
+        statement = administration.read(sql, caller)
+        if view_statements.is_of_views(statement):
+            shown, body = view_statements.columns(statement), _Body("views")
+            return Prepared(sql, (), shown, charged=False, body=body, is_slow=True)
+        listed, is_probe = administration.columns(statement, self.policy), administration.is_probe(statement)
+        return Prepared(sql, (), listed, is_probe, _Body("probe" if is_probe else "administer"))
 
     def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
         """Answer a prepared statement. Raises a ``Refusal``."""
@@ -369,7 +371,8 @@ class Engine:
 
     def _view(self, caller: Caller, settings: Settings) -> CatalogueView:
         policy = self.policy
-        return visible(policy, self._schema, caller, settings, self._database, self._fitting[3])
+        views = self._fitting[3], self._world.views.found
+        return visible(policy, self._schema, caller, settings, self._database, *views)
 
     def _describe(self, caller: Caller, body: _Body, values: Sequence[object], settings: Settings) -> Answer:
         if body.tree is None:

@@ -13,6 +13,7 @@ from dpproxy.planner.exactly import visible_columns
 from dpproxy.planner.query import view_columns
 from dpproxy.policy.model import Exposure, Policy, TablePolicy
 from dpproxy.policy.usable import usable
+from dpproxy.views.materialized import Materialized
 
 Views = Mapping[str, tuple[Column, ...]]
 """The columns of the views that can be used, by name."""
@@ -32,7 +33,8 @@ def fitting(stored: Policy, schema: Schema, settings: Settings, facts: Facts) ->
     policy, lines = usable(stored, schema)
     context = Context(policy, schema, Caller("", frozenset(), ""), settings, None, facts)
     found: dict[str, tuple[Column, ...]] = {}
-    for name in sorted({g.table for g in stored.grants} - schema.tables.keys() - stored.tables.keys()):
+    known = schema.tables.keys() | stored.tables.keys() | stored.views.keys()
+    for name in sorted({g.table for g in stored.grants} - known):
         view = schema.views.get(name)
         try:
             if view is not None and view.flaw is None:
@@ -47,7 +49,13 @@ def fitting(stored: Policy, schema: Schema, settings: Settings, facts: Facts) ->
 
 
 def visible(
-    policy: Policy, schema: Schema, caller: Caller, settings: Settings, database: str, views: Views
+    policy: Policy,
+    schema: Schema,
+    caller: Caller,
+    settings: Settings,
+    database: str,
+    views: Views,
+    built: Mapping[str, Materialized],
 ) -> CatalogueView:
     """The catalogue as this caller sees it."""
     tables = [t for t in policy.tables.values() if t.name in schema.tables and _is_visible(t, policy, caller)]
@@ -59,10 +67,17 @@ def visible(
         for t in tables
     ]
     found += [Relation(v, columns, "v") for v, columns in views.items() if _is_shown(v, policy, caller)]
+    found += [_built(v) for v in built.values() if _is_shown(v.view, policy, caller)]
     found.sort(key=lambda relation: relation.name)
     own = tuple(Relation(name, columns, "v") for name, columns in relations.OWN.items())
     roles = sorted({"admin", *caller.roles, *(g.role for g in policy.grants if caller.is_admin)})
     return CatalogueView(database, caller.user, tuple(roles), tuple(found), settings, policy.version, own)
+
+
+def _built(view: Materialized) -> Relation:
+    """A protected view, or a relation beside it, with what it promises."""
+    columns = tuple(Column(c.name, c.type) for c in view.columns)
+    return Relation(view.name, columns, "m", view.guarantee)
 
 
 def _is_visible(table: TablePolicy, policy: Policy, caller: Caller) -> bool:

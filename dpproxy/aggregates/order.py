@@ -112,7 +112,8 @@ class OrderStatistic:
         return Error("1 row of rank", None, None, f"{rows} rows of rank")
 
 
-def _fraction(node: exp.Expr, scope: Scope) -> Fraction:
+def fraction_of(node: exp.Expr, scope: Scope) -> Fraction:
+    """The constant of a percentile. Raises ``Unsupported``."""
     value = compile_expression(node, scope)
     if value.parameter is not None:
         return Fraction(1, 2)
@@ -184,7 +185,7 @@ def percentile(node: Any, scope: Scope, _: object, condition: Condition | None =
             position=position(node),
         )
     ordered = order.expressions[0]
-    fraction = _fraction(call.this, scope)
+    fraction = fraction_of(call.this, scope)
     if ordered.args.get("desc"):
         fraction = 1 - fraction
     found = _operand(call, ordered.this, scope, condition, dates=type(call) is exp.PercentileDisc)

@@ -123,6 +123,7 @@ def _inside(request: Request, references: Table, k: int | None, total: Loss, del
         loss=total,
         make=partial(_keep, request.attributes, references, k, total),
         columns=tuple(a.name for a in request.attributes),
+        k=k,
     )
 
 

@@ -153,11 +153,6 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
             "fastpath:bool waitstart:timestamp"
         ),
     ),
-    "pg_matviews": (
-        12038,
-        "v",
-        "schemaname matviewname matviewowner tablespace hasindexes:bool ispopulated:bool definition",
-    ),
     "pg_opclass": (
         2616,
         "r",

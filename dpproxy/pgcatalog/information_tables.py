@@ -12,7 +12,7 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
             "table_catalog": view.database,
             "table_schema": schema,
             "table_name": relation.name,
-            "table_type": "VIEW" if relation.kind == "v" else "BASE TABLE",
+            "table_type": "BASE TABLE" if relation.kind == "r" else "VIEW",
             "is_insertable_into": "NO",
             "is_typed": "NO",
         }

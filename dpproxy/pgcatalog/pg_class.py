@@ -51,7 +51,7 @@ def _user_rows(view: CatalogueView) -> Iterator[Row]:
             "relname": relation.name,
             "relnamespace": oids.SCHEMAS[schema],
             "reltype": oids.row_type_oid(schema, relation.name),
-            "relam": HEAP if relation.kind == "r" else 0,
+            "relam": HEAP if relation.kind in "rm" else 0,
             "relkind": relation.kind,
             "relnatts": len(relation.columns),
         }

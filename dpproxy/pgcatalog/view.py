@@ -11,7 +11,7 @@ OWNER = "admin"
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation this caller may see; ``kind`` is pg_class.relkind: r table, v view."""
+    """A relation this caller may see; ``kind`` is pg_class.relkind: r table, v view, m protected view."""
 
     name: str
     columns: tuple[Column, ...]

@@ -30,6 +30,7 @@ from dpproxy.planner.fields import Identifier
 from dpproxy.planner.from_rows import rows_of
 from dpproxy.planner.grouping import grouping_sets, has_aggregates, key_columns
 from dpproxy.planner.individual import individual, is_individual
+from dpproxy.planner.inside import inside, inside_view
 from dpproxy.planner.materialized import check_masked, is_plain_read
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.open_limits import check_answer
@@ -184,6 +185,9 @@ def _renamed(found: Relation, names: list[str]) -> Relation:
 
 
 def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top: bool) -> Relation:
+    kept = inside_view(select, planning, env)
+    if kept is not None:
+        return inside(select, kept, planning, env)
     found = entries(select, planning, env)
     if not any(e.is_protected for e in found):
         return open_select(select, found, planning, env)

@@ -33,10 +33,13 @@ VIEWS = {
 }
 
 
+V_BUDGET: str | None = None
+
+
 def plan(world: World, sql: str, role: str = "analyst") -> Plan | PublicPlan:
     policy = replace(
         world.policy,
-        grants=(Grant("v", "analyst", None), Grant("people", "analyst", "b")),
+        grants=(Grant("v", "analyst", V_BUDGET), Grant("people", "analyst", "b")),
         budgets={"b": Budget("b", Fraction(9))},
     )
     people = replace(policy.tables["people"], ceiling=Ceiling(Fraction(9)))
