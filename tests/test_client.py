@@ -5,6 +5,7 @@ import socket
 import struct
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import psycopg
 import pytest
@@ -131,6 +132,24 @@ def test_a_cancel_leaves_charged_work_alone_and_the_next_waits_for_it(
     # The work ended after the first point of its grid: it shows at the second at the soonest.
     assert time.monotonic() - start >= 2 * PADDING
     assert engine.log[3:] == ["end SELECT heavy", "prepare SELECT 1", "run SELECT 1"]
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_a_deadline_later_than_the_padding_is_kept(
+    padded: psycopg.Connection, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch, *, cancelled: bool
+):
+    prepare = engine.prepare
+    deadline = 2.5 * PADDING
+    monkeypatch.setattr(engine, "prepare", lambda *given: replace(prepare(*given), deadline=deadline))
+    engine.finish.set()
+    start = time.monotonic()
+    padded.pgconn.send_query(b"SELECT heavy")
+    if cancelled:
+        while "end SELECT heavy" not in engine.log:
+            time.sleep(0.005)
+        padded.cancel_safe()
+    assert sqlstate_of(padded) == (b"57014" if cancelled else None)
+    assert time.monotonic() - start >= deadline
 
 
 def test_a_cancel_shows_the_same_of_work_that_has_ended(padded: psycopg.Connection, engine: FakeEngine):
