@@ -5,7 +5,7 @@ Several statements are priced in the order in which they would be asked: what fo
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, log10
 
@@ -16,7 +16,7 @@ from dpproxy.accounting.model import format_epsilon
 from dpproxy.answers import WORST, Answers, Asking, worse
 from dpproxy.errors import InvalidParameter
 from dpproxy.pgtypes import TEXT, Column
-from dpproxy.plan import Caller, Drawn, Part, Plan, PublicPlan, Settings, Summed
+from dpproxy.plan import Caller, Drawn, Output, Part, Plan, PublicPlan, Settings, Summed
 from dpproxy.planner.descriptor import described
 from dpproxy.planner.explain import Explain, explain_json, explain_text, unpaid
 from dpproxy.planner.rollup import derivation
@@ -99,9 +99,28 @@ def explained(explain: Explain, desk: Desk) -> list[str]:
         if known:
             drawn = tuple(known.get(i, Drawn(part.loss)) for i, part in enumerate(plan.parts))
             plan = desk.plan_at(explain.sql, desk.settings, drawn)
+        if isinstance(plan, Plan):
+            plan = _numbered(plan, desk)
     if explain.as_json:
         return [explain_json(plan, desk.confidence, known)]
     return explain_text(plan, desk.confidence, known)
+
+
+def _numbered(plan: Plan, desk: Desk) -> Plan:
+    """With numbers for the half-widths that a count decides, where one was released."""
+    count = desk.answers.counted(desk.caller, plan)
+    if count is None:
+        return plan
+    return replace(plan, outputs=tuple(_output(o, max(1.0, count)) for o in plan.outputs))
+
+
+def _output(output: Output, count: float) -> Output:
+    error = output.error
+    if error is None or error.over_count is None:
+        return output
+    half = error.over_count / count
+    words = f"about {half:.6g} in the smallest group, of {count:g} rows ({error.formula})"
+    return replace(output, error=replace(error, half_width=half, formula=words))
 
 
 # --- several statements

@@ -1,4 +1,5 @@
 import io
+import json
 import re
 from pathlib import Path
 
@@ -167,6 +168,12 @@ def test_a_policy_is_applied_priced_and_shown(
     assert "policy version 1" in capsys.readouterr().out
     assert main(["explain", "SELECT count(*) FROM t", "--config", str(config)]) == 0
     assert "0.25" in capsys.readouterr().out
+    file = config.parent / "dashboard.sql"
+    file.write_text("SELECT count(*) FROM t; -- the first\nSELECT count(*) FROM t -- and once more\n")
+    assert main(["explain", str(file), "--budget", "0.1", "--json", "--config", str(config)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [s["proposed"] for s in told["statements"]] == [0.1, 0.1]
+    assert [s["because"] for s in told["statements"]] == [None, "follows from statement 1"]
     assert main(["explain", "SELECT count(*), nothing FROM t", "--config", str(config)]) == 1
     refusal = capsys.readouterr().err
     assert "42703" in refusal

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,9 +53,15 @@ def spent(engine: Engine, caller: Caller = ANN) -> int:
     return engine._ledger.spent(Account.user("b", caller.user))
 
 
-def document(engine: Engine, sql: str, caller: Caller = ANN) -> dict[str, object]:
-    found: dict[str, object] = json.loads(run(engine, sql, caller)[0])
+def document(engine: Engine, sql: str, caller: Caller = ANN) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(engine, sql, caller)[0])
     return found
+
+
+def column(engine: Engine, sql: str, name: str, caller: Caller) -> dict[str, Any]:
+    columns = document(engine, f"EXPLAIN (PRIVACY, FORMAT JSON) {sql}", caller)["columns"]
+    [found] = [c for c in columns if c["name"] == name]
+    return found  # type: ignore[no-any-return]
 
 
 def test_several_statements_are_priced_in_their_turn_and_nothing_is_spent(engine: Engine):
@@ -109,6 +116,23 @@ def test_an_explained_roll_up_tells_the_error_of_its_sum(engine: Engine):
     [single] = [one for one in run(engine, f"EXPLAIN (PRIVACY) {FINE}", caller) if "noise sd" in one]
     sds = [float(text.split("noise sd ")[1].split(",")[0]) for text in (line, single)]
     assert sds[0] == pytest.approx(sds[1] * 5**0.5, rel=1e-4)
+
+
+def test_the_half_width_of_an_average_is_a_number_once_its_count_is_released(engine: Engine):
+    caller, sql = (
+        Caller("eva", frozenset({"analyst"}), "session of eva"),
+        "SELECT y, avg(x) FROM t GROUP BY y",
+    )
+    before = column(engine, sql, "avg", caller)
+    assert before["half_width"] is None
+    run(engine, sql, caller)
+    after = column(engine, sql, "avg", caller)
+    top = float(before["half_width_formula"].split()[1])
+    # The noise of a count of 200 rows has sd 20 at most: off by more than 150 less than once in 1e9.
+    assert top / 350 < after["half_width"] < top / 50
+    assert any(
+        "in the smallest group, of" in line for line in run(engine, f"EXPLAIN (PRIVACY) {sql}", caller)
+    )
 
 
 def test_a_split_adds_up_and_makes_errors_alike(engine: Engine):
