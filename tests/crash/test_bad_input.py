@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -208,16 +209,18 @@ def test_a_wrong_password_and_an_unknown_user_are_one_message(copy: Path):
 # --- disks --------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def disk(home: Path) -> Iterator[Callable[[str], None]]:
-    """A small disk under the state directory; called with options it is mounted, or mounted anew."""
-    state = home / "state"
-    state.mkdir()
+Mount = Callable[[str], None]
+
+
+@contextmanager
+def mounting(folder: Path) -> Iterator[Mount]:
+    """A small disk in a folder; called with options it is mounted, or mounted anew."""
+    folder.mkdir()
     mounted: list[str] = []
 
     def mount(options: str) -> None:
-        first = ["-t", "tmpfs", "-o", options, "tmpfs", str(state)]
-        again = ["-o", f"remount,{options}", str(state)]
+        first = ["-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+        again = ["-o", f"remount,{options}", str(folder)]
         done = subprocess.run(["mount", *(again if mounted else first)], capture_output=True, check=False)
         if done.returncode:
             pytest.skip("a disk cannot be mounted here")
@@ -225,15 +228,62 @@ def disk(home: Path) -> Iterator[Callable[[str], None]]:
 
     yield mount
     if mounted:
-        subprocess.run(["umount", str(state)], check=True)
+        subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_disk_that_is_full_at_the_start(home: Path, disk: Callable[[str], None]):
+@pytest.fixture
+def disk(home: Path) -> Iterator[Mount]:
+    """Under the state directory."""
+    with mounting(home / "state") as mount:
+        yield mount
+
+
+@pytest.fixture
+def second(home: Path) -> Iterator[Mount]:
+    """Under the high-water mark, which is configured."""
+    edit("dpproxy.toml", "[state]\n", '[state]\nhigh_water = "second/mark"\n')(home)
+    with mounting(home / "second") as mount:
+        yield mount
+
+
+def test_a_second_disk_without_room_for_the_mark(
+    home: Path, second: Mount, capsys: pytest.CaptureFixture[str]
+):
+    second("size=4k")
+    (home / "second/ballast").write_bytes(bytes(4096))
+    line = f"high-water mark {home}/second/mark cannot be used (No space left on device): refusing to serve"
+    assert stopped(home / "dpproxy.toml", capsys) == line
+
+
+def test_a_second_disk_that_turns_read_only_answers_nothing_and_heals(home: Path, second: Mount):
+    second("size=64k")
+    with spawned(home / "dpproxy.toml") as proxy, psycopg.connect(proxy.dsn(), autocommit=True) as client:
+        first = client.execute(question(1)).fetchone()
+        second("ro")
+        for number in (2, 3, 4):
+            with pytest.raises(psycopg.Error) as caught:
+                client.execute(question(number))
+            assert caught.value.sqlstate == "58030"
+        assert client.execute(question(1)).fetchone() == first  # what was paid for stays
+        assert client.execute("SELECT count(*) FROM dp.ledger").fetchone() == (2,)  # the first was charged
+        line = f"high-water mark {home}/second/mark cannot be used (Read-only file system): refusing to serve"
+        assert refused(home / "dpproxy.toml") == line
+        second("rw")
+        assert client.execute(question(5)).fetchone() is not None
+        client.close()
+        status, log = end(proxy)
+    assert status == 0
+    assert "(Read-only file system" in log
+    with Ledger.open(home / "state", high_water=home / "second/mark") as ledger:
+        assert ledger.verify() == 3
+
+
+def test_a_disk_that_is_full_at_the_start(home: Path, disk: Mount):
     disk("size=64k")
     assert "the disk is full" in refused(home / "dpproxy.toml")
 
 
-def test_a_disk_that_fills_up_and_is_emptied(home: Path, disk: Callable[[str], None]):
+def test_a_disk_that_fills_up_and_is_emptied(home: Path, disk: Mount):
     disk("size=1m")
     ballast = home / "state/ballast"
     with spawned(home / "dpproxy.toml") as proxy, psycopg.connect(proxy.dsn(), autocommit=True) as client:
@@ -269,7 +319,7 @@ def test_a_disk_that_fills_up_and_is_emptied(home: Path, disk: Callable[[str], N
         assert ledger.verify() > 0
 
 
-def test_a_disk_that_is_read_only(home: Path, disk: Callable[[str], None]):
+def test_a_disk_that_is_read_only(home: Path, disk: Mount):
     disk("size=4m")
     with spawned(home / "dpproxy.toml") as proxy, psycopg.connect(proxy.dsn(), autocommit=True) as client:
         client.execute(question(1))
