@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from dpproxy.auditlog.entry import Outcome
-from tests.proxies import Proxy, serving, spawned, write_home
+from tests.proxies import Proxy, end, serving, spawned, write_home
 
 DDL = (
     """CREATE TABLE t AS SELECT CAST(i % 50 AS INTEGER) AS x, ['a', 'b'][1 + i % 2] AS k, 4242424242 + i AS y
@@ -204,8 +204,8 @@ def test_figures_and_lines_of_a_server(tmp_path: Path):
         ask(proxy, "ann", "SELECT count(*) FROM t", "SELECT nothing FROM t")
         with urllib.request.urlopen(url, timeout=5) as answer:
             text = answer.read().decode()
-        proxy.process.terminate()
-        lines = [json.loads(line) for line in proxy.process.stderr if line.startswith("{")]
+        _, rest = end(proxy)
+    lines = [json.loads(line) for line in rest.splitlines() if line.startswith("{")]
     assert 'dpproxy_statements_total{outcome="answered",sqlstate=""} 1.0' in text
     assert 'dpproxy_budget_spent_epsilon{budget="b"} 0.1' in text
     assert "dpproxy_ledger_commit_seconds_count 1.0" in text

@@ -40,6 +40,7 @@ ATTACKS = (
             "SELECT count(*) FROM {t} WHERE EXISTS (SELECT {secret} FROM {t} AS b WHERE b.{key} = {t}.{key})",
             "WITH {t} AS (SELECT 1 AS x) SELECT x FROM {t}",
             "SELECT count(*) FROM main.{t}",
+            "COPY (SELECT count(*) FROM {t}) TO STDOUT",
             "SELECT count(*) FROM public.{t} AS x",
             "SELECT count(*) FROM {t} AS {t}",
             "WITH a AS (SELECT * FROM {t}), b AS (SELECT * FROM a) SELECT count(*) FROM b JOIN a USING ({key})",

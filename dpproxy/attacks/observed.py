@@ -43,6 +43,11 @@ def seen(message: Message, ask: Ask, noisy: set[int]) -> Seen | None:
                 "noise" if n in noisy and v is not None and not ask.exact else v for n, v in enumerate(values)
             ]
             return ("row", *kept)
+        case "d" if not ask.exact:  # of COPY: what is NULL shows, nothing else
+            return (
+                "copied",
+                *(None if value == rb"\N" else "noise" for value in message.body.rstrip(b"\n").split(b"\t")),
+            )
         case "C" if ask.filtered:
             return ("tag", message.body.split(b" ")[0])
         case "T":

@@ -15,7 +15,7 @@ ATTACKS = (
             "SELECT * FROM glob('/*')",
             "COPY {t} TO '/tmp/x.csv'",
             "COPY {t} TO STDOUT",
-            "COPY (SELECT count(*) FROM {t}) TO STDOUT",
+            "COPY (SELECT {n} FROM {t}) TO STDOUT",
             "ATTACH 'data.duckdb' AS other",
             "DETACH main",
             "USE main",

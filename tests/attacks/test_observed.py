@@ -22,6 +22,11 @@ def test_what_is_masked(ask: Ask, shown: object):
     assert seen(Message("D", ROW), ask, {1}) == shown
 
 
+def test_what_is_copied_shows_only_what_is_null():
+    assert seen(Message("d", b"7\t\\N\n"), Ask(""), set()) == ("copied", "noise", None)
+    assert seen(Message("d", b"7\n"), Ask("", exact=True), set()) == ("d", b"7\n")
+
+
 def test_errors_keep_every_field():
     one, other = (Message("E", b"C42703\0M" + text + b"\0\0") for text in (b"no a", b"no b"))
     assert seen(one, Ask(""), set()) != seen(other, Ask(""), set())
