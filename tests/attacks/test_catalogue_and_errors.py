@@ -50,7 +50,7 @@ CATALOGUE = (
     "ANALYZE people",
     "VACUUM people",
     "COPY people TO STDOUT",
-    "COPY (SELECT count(*) FROM people) TO STDOUT",
+    "COPY (SELECT age FROM people) TO STDOUT",
     "DECLARE c CURSOR FOR SELECT * FROM people",
     "PREPARE p AS SELECT * FROM people",
     "INSERT INTO people SELECT * FROM people",

@@ -11,6 +11,7 @@ from dpproxy.plan import Caller, Plan, PublicPlan
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.exactly import exact_tables, plan_for, visible_columns
+from dpproxy.policy.model import Grant, ProtectedView
 from dpproxy.settings import DEFAULTS
 from tests.golden.world import World, build, parameters
 
@@ -114,6 +115,15 @@ def test_or_in_none(world: World):
             "half",
         )
     assert caught.value.position == sql.index("people")
+
+
+def test_a_protected_view_beside_is_not_exact(world: World):
+    view = ProtectedView("cities", (("method", "mdav"),), "SELECT age FROM people")
+    policy = replace(world.policy, views={"cities": view})
+    granted = replace(policy, grants=(*policy.grants, Grant("cities", "dpo", None)))
+    assert tables(replace(world, policy=granted), "SELECT count(*) FROM cities", "dpo") == ()
+    with pytest.raises(NotGranted, match="for exact answers only"):
+        tables(replace(world, policy=granted), "SELECT count(*) FROM people, cities", "dpo")
 
 
 def test_what_the_caller_cannot_see_is_told_like_what_is_missing(world: World):
