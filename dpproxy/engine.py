@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Self
-
-from sqlglot import exp
 
 from dpproxy import administration, payment, relations, view_statements
 from dpproxy import settings as session_settings
@@ -24,6 +22,7 @@ from dpproxy.backends.remote import Remote
 from dpproxy.backends.secret import load_secret
 from dpproxy.backends.snapshot import snapshot
 from dpproxy.backends.source import Source
+from dpproxy.body import Body
 from dpproxy.config import Config
 from dpproxy.errors import Cancelled, Refusal, Unsupported
 from dpproxy.pgcatalog.catalogue import Catalogue
@@ -34,7 +33,7 @@ from dpproxy.plan import Answer, Caller, Drawn, Notice, Plan, Prepared, PublicPl
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.exactly import plan_for
-from dpproxy.planner.explain import ONE, Explain, split_explain
+from dpproxy.planner.explain import split_explain
 from dpproxy.planner.refusals import GENERAL
 from dpproxy.planner.scans import prepared_names
 from dpproxy.planner.views import read_views
@@ -55,16 +54,6 @@ PLANS = 512
 """Plans kept for statements seen before."""
 LARGEST_KEPT = 16_000
 """Characters of a statement and its parameters at most, for its plan to be kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Body:
-    """What ``prepare`` found; ``kind`` names the method that runs it."""
-
-    kind: str
-    tree: exp.Expr | None = None
-    types: tuple[int, ...] = ()
-    explain: Explain = ONE
 
 
 class Engine:
@@ -205,12 +194,12 @@ class Engine:
             return kept
         explain = split_explain(sql)
         if explain is not None and explain.several:
-            return Prepared(sql, (), EXPLAINED, charged=False, body=_Body("explain", explain=explain))
+            return Prepared(sql, (), EXPLAINED, charged=False, body=Body("explain", explain=explain))
         tree = parse(sql if explain is None else explain.sql)
         if explain is None and self._catalogue.covers(tree):
             kinds, columns = self._catalogue.prepare(self._view(caller, settings), tree, types)
             return Prepared(
-                sql, kinds, columns, charged=False, body=_Body("describe", tree), is_catalogue=True
+                sql, kinds, columns, charged=False, body=Body("describe", tree), is_catalogue=True
             )
         parameters = Parameters({n: BY_OID[oid] for n, oid in enumerate(types, 1) if oid in BY_OID})
         context = self._context(policy, caller, settings, None)
@@ -218,11 +207,11 @@ class Engine:
         kinds = parameters.all_types()
         oids = tuple(k.oid for k in kinds)
         if explain is not None:
-            told = _Body("explain", tree, oids, explain)
+            told = Body("explain", tree, oids, explain)
             prepared = Prepared(sql, kinds, EXPLAINED, charged=False, body=told)
         else:
             columns = tuple(o.column for o in plan.outputs)
-            ask = _Body("ask", tree, oids)
+            ask = Body("ask", tree, oids)
             prepared = Prepared(sql, kinds, columns, not plan.free, ask, deadline=plan.deadline)
         if len(sql) > LARGEST_KEPT:
             return prepared
@@ -234,15 +223,15 @@ class Engine:
     def _administrative(self, caller: Caller, sql: str) -> Prepared:
         statement = administration.read(sql, caller)
         if view_statements.is_of_views(statement):
-            shown, body = view_statements.columns(statement), _Body("views")
+            shown, body = view_statements.columns(statement), Body("views")
             return Prepared(sql, (), shown, charged=False, body=body, is_slow=True)
         listed, is_probe = administration.columns(statement, self.policy), administration.is_probe(statement)
-        return Prepared(sql, (), listed, is_probe, _Body("probe" if is_probe else "administer"))
+        return Prepared(sql, (), listed, is_probe, Body("probe" if is_probe else "administer"))
 
     def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
         """Answer a prepared statement. Raises a ``Refusal``."""
         body = prepared.body
-        if not isinstance(body, _Body):
+        if not isinstance(body, Body):
             raise TypeError("a statement of another engine")
         with self._cancellable(caller):
             match body.kind:
@@ -264,7 +253,8 @@ class Engine:
 
     def _of_views(self, caller: Caller, sql: str) -> Answer:
         session, statement = self._sessions.find(caller.session), administration.read(sql, caller)
-        return view_statements.run(statement, sql, caller, session, self._world)
+        record = partial(recorder(self.log, caller, sql), Outcome.EXACT)
+        return view_statements.run(statement, sql, caller, session, self._world, record)
 
     def told(self, session: str) -> list[Notice]:
         """What a running statement had to say since it was last asked; a build that takes long tells how far it is."""
@@ -281,7 +271,7 @@ class Engine:
         return administration.run_probe(statement, self._store.current, self._schema, self._ledger, ask)
 
     def _query(
-        self, caller: Caller, prepared: Prepared, body: _Body, values: Sequence[object], settings: Settings
+        self, caller: Caller, prepared: Prepared, body: Body, values: Sequence[object], settings: Settings
     ) -> Answer:
         sql = prepared.sql
         plan = self._plan(caller, sql, body, values, settings, None)
@@ -313,7 +303,7 @@ class Engine:
         self,
         caller: Caller,
         sql: str,
-        body: _Body,
+        body: Body,
         values: Sequence[object],
         settings: Settings,
         losses: tuple[Drawn, ...] | None,
@@ -350,7 +340,7 @@ class Engine:
         return given, who, caller.roles, state
 
     def _explain(
-        self, caller: Caller, sql: str, body: _Body, values: Sequence[object], settings: Settings
+        self, caller: Caller, sql: str, body: Body, values: Sequence[object], settings: Settings
     ) -> Answer:
         def plan_at(text: str, given: Settings, losses: tuple[Drawn, ...] | None) -> Plan | PublicPlan:
             if body.explain.several:
@@ -360,10 +350,10 @@ class Engine:
         desk = Desk(self._answers, self._ledger, self.policy, caller, settings, plan_at)
         return Answer("EXPLAIN", EXPLAINED, [(line,) for line in explained(body.explain, desk)])
 
-    def _asked(self, caller: Caller, sql: str, settings: Settings) -> _Body:
+    def _asked(self, caller: Caller, sql: str, settings: Settings) -> Body:
         """A query that stands beside others. Raises a ``Refusal``."""
         body = self._prepare(caller, sql, (), settings).body
-        if not isinstance(body, _Body) or body.kind != "ask" or body.types:
+        if not isinstance(body, Body) or body.kind != "ask" or body.types:
             raise Unsupported("EXPLAIN (PRIVACY) prices queries without parameters", position=0)
         return body
 
@@ -374,7 +364,7 @@ class Engine:
         views = self._fitting[3], self._world.views.found
         return visible(policy, self._schema, caller, settings, self._database, *views)
 
-    def _describe(self, caller: Caller, body: _Body, values: Sequence[object], settings: Settings) -> Answer:
+    def _describe(self, caller: Caller, body: Body, values: Sequence[object], settings: Settings) -> Answer:
         if body.tree is None:
             raise AssertionError("a query has a tree")
         last = self._sessions.find(caller.session).last_paid
@@ -388,7 +378,14 @@ class Engine:
 
     def shut_down(self) -> None:
         """Close everything; what waits to be written is written."""
-        opened = (self._catalogue, self._prepared, self._answers, self._ledger, self._store, self._world.views)
+        opened = (
+            self._catalogue,
+            self._prepared,
+            self._answers,
+            self._ledger,
+            self._store,
+            self._world.views,
+        )
         for each in (*opened, self._backend, self.log):
             each.close()
 

@@ -15,7 +15,7 @@ from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, Charge, Debit, format_epsilon
 from dpproxy.anonymize.methods import METHODS
-from dpproxy.anonymize.model import WORDS, Anonymized, Build, InvalidOption, Method, Unachievable
+from dpproxy.anonymize.model import WORDS, Anonymized, Build, InvalidOption, Method, Table, Unachievable
 from dpproxy.errors import BoundsMissing, Cancelled, Internal, InvalidParameter, Refusal
 from dpproxy.plan import Notice
 from dpproxy.planner.access import Context
@@ -24,7 +24,7 @@ from dpproxy.planner.query import plan_view
 from dpproxy.policy.dump import protected_view
 from dpproxy.policy.model import Ceiling, Policy, ProtectedView
 from dpproxy.views import files, listing
-from dpproxy.views.make import checked, made, places, relations
+from dpproxy.views.make import checked, figures, made, places, relations
 from dpproxy.views.manifest import Built, Manifest, current, newest
 from dpproxy.views.materialized import Materialized
 from udfs.privacy import Exact
@@ -191,7 +191,7 @@ class ProtectedViews:
             view, query = planned.view, planned.query
             parameters = {"1": self._secret.hex()} if query.truncated else {}
             exact = self._backend.run(query.sql, parameters, order.session, cancelled=order.cancelled)
-            found = _made(planned, exact, order)
+            rows, found = _made(planned, exact, order)
             kept = relations(planned.build, query.columns, found)
             path = files.file_of(self._state, view.name, begun.epoch)
             files.write(path, kept, inside=found.inside)
@@ -204,6 +204,7 @@ class ProtectedViews:
             self._manifest.finish(done)
             declare()
             files.remove(self._state, view.name, [begun.epoch])
+            self._manifest.measured(done, figures(planned.build, query.columns, rows, found))
             return done
 
     def dropped(self, view: str) -> None:
@@ -260,17 +261,17 @@ class ProtectedViews:
         self._ledger.reserve(charge)
 
 
-def _made(planned: Planned, exact: Exact[pa.Table], order: Order) -> Anonymized:
-    """Run the method; what goes wrong in it may quote a row, and is not passed on."""
+def _made(planned: Planned, exact: Exact[pa.Table], order: Order) -> tuple[Table, Anonymized]:
+    """The rows and what the method makes of them; what goes wrong in it may quote a row, and is not passed on."""
     name = planned.view.name
     try:
         rows = places(planned.query.columns, exact)
-        return made(planned.build, rows, WORDS, _progress(name, order))
+        return rows, made(planned.build, rows, WORDS, _progress(name, order))
     except Unachievable as error:
         raise InvalidParameter(f'protected view "{name}" cannot be built: {error}') from None
     except Refusal:
         raise
-    except Exception:  # noqa: BLE001 - a fault of ours
+    except Exception:  # noqa: BLE001
         raise Internal(f'protected view "{name}" could not be built; it stays charged') from None
 
 

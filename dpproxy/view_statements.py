@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import assert_never
 
-from dpproxy.errors import Refusal
+from dpproxy.errors import Refusal, UndefinedTable
 from dpproxy.pgtypes import Column, Schema
 from dpproxy.plan import Answer, Caller, Notice
 from dpproxy.planner.access import Context, Facts
@@ -27,7 +27,8 @@ from dpproxy.policy.usable import usable
 from dpproxy.protected import Order, Planned, ProtectedViews, digest_of, masked_notices, refused, told
 from dpproxy.sessions import Remembered
 from dpproxy.settings import DEFAULTS
-from dpproxy.views import listing
+from dpproxy.views import listing, verify
+from dpproxy.views.manifest import newest
 
 ViewStatement = CreateView | RefreshView | DropView | VerifyViews | Show
 FILES = "policy files"
@@ -64,11 +65,23 @@ def is_of_views(statement: Statement) -> bool:
 
 def columns(statement: Statement) -> tuple[Column, ...] | None:
     """The answer's columns; None for statements without rows."""
+    if isinstance(statement, VerifyViews):
+        return verify.COLUMNS
     return listing.COLUMNS if isinstance(statement, Show) else None
 
 
-def run(statement: Statement, sql: str, caller: Caller, session: Remembered, world: World) -> Answer:
-    """Build, list or drop. Raises a ``Refusal``; before a build is charged nothing has changed."""
+def run(
+    statement: Statement,
+    sql: str,
+    caller: Caller,
+    session: Remembered,
+    world: World,
+    record: Callable[[], None],
+) -> Answer:
+    """Build, list, verify or drop. Raises a ``Refusal``; before a build is charged nothing has changed.
+
+    ``record`` puts on record that exact figures are about to be shown.
+    """
     if not isinstance(statement, ViewStatement):
         raise TypeError("no statement about views")
     told_to, stop = session.told.append, session.cancelled.is_set
@@ -87,7 +100,7 @@ def run(statement: Statement, sql: str, caller: Caller, session: Remembered, wor
             world.views.dropped(statement.name.text)
             return Answer("DROP PROTECTED VIEW")
         case VerifyViews():
-            raise AssertionError("not yet")
+            return _verified(statement, caller, record, world)
         case Show():
             return Answer("SHOW", listing.COLUMNS, _listed(world))
         case _:
@@ -115,6 +128,31 @@ def _build(planned: Planned, order: Order, world: World, declare: Callable[[], o
     built = world.views.build(planned, world.store.current, order, declare)
     world.fit()
     return told(built, planned.query.left_out)
+
+
+def _verified(statement: VerifyViews, caller: Caller, record: Callable[[], None], world: World) -> Answer:
+    policy, builds, rows, hidden = world.store.current, world.views.builds(), [], []
+    for name in statement.names:
+        view = known_view(policy, name)
+        build = newest(builds, view.name, protected_view(view))
+        if build is None:
+            raise UndefinedTable(
+                f'protected view "{view.name}" is not built',
+                hint="REFRESH PROTECTED VIEW builds it.",
+                position=name.position,
+            )
+        exact = may_see_exact(policy, caller, build.tables)
+        hidden += [] if exact else [view.name]
+        rows.append(verify.verified(view, build, exact=exact))
+    if len(hidden) < len(rows):
+        record()
+    return Answer("VERIFY", verify.COLUMNS, rows, verify.notices(hidden))
+
+
+def may_see_exact(policy: Policy, caller: Caller, tables: Iterable[str]) -> bool:
+    """Whether one of the caller's roles has EXACT SELECT on each of these tables; none has it unnamed."""
+    granted = {g.table for g in policy.exact if g.role in caller.roles}
+    return set(tables) <= granted
 
 
 def _listed(world: World) -> listing.Rows:

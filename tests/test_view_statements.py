@@ -11,6 +11,7 @@ from dpproxy.anonymize.methods import METHODS
 from dpproxy.anonymize.model import Progress
 from dpproxy.engine import Engine
 from dpproxy.errors import (
+    BoundsMissing,
     BudgetExceeded,
     Internal,
     InvalidParameter,
@@ -20,6 +21,7 @@ from dpproxy.errors import (
     UndefinedTable,
     UnitLost,
 )
+from dpproxy.plan import Caller
 from tests.hospital import ANN, EVE, ROOT, Plain, ask, home
 from tests.proxies import started
 
@@ -233,6 +235,45 @@ def test_a_view_whose_tables_changed_is_kept_and_said_to_be_stale(engine: Engine
     assert len(ask(engine, "SELECT age FROM v", ANN).rows) == 60
     with pytest.raises(UndefinedColumn):
         ask(engine, "REFRESH PROTECTED VIEW v")
+
+
+def test_exact_figures_are_for_those_with_exact_select_and_on_record(engine: Engine):
+    masked = "CREATE PROTECTED VIEW v WITH (method = mdav, k = 5) AS SELECT age, cost FROM patients"
+    ask(engine, masked)
+    ask(engine, VIEW.replace(" v ", " w "))
+    answer = ask(engine, "VERIFY PROTECTED VIEW v, w")
+    names = [c.name for c in answer.columns or ()]
+    shown = [dict(zip(names, row, strict=True)) for row in answer.rows]
+    assert [r["view"] for r in shown] == ["v", "w"]
+    assert all(r["linkage_risk"] is None and r["achieved"] is None for r in shown)
+    assert "not shown" in answer.notices[0].message
+    ask(engine, "GRANT EXACT SELECT ON patients TO dpo")
+    dpo = Caller("dee", frozenset({"admin", "dpo"}), "session-dee")
+    answer = ask(engine, "VERIFY PROTECTED VIEW v, w", dpo)
+    shown = [dict(zip(names, row, strict=True)) for row in answer.rows]
+    assert answer.notices == ()
+    assert 0 < float(str(shown[0]["information_loss"])) < 1
+    assert shown[1]["mean_change"] == 0
+    assert any(row[4] == "exact" for row in ask(engine, "SHOW PRIVACY AUDIT").rows)
+    with pytest.raises(UndefinedTable):
+        ask(engine, "VERIFY PROTECTED VIEW v, x", dpo)
+
+
+def test_order_statistics_of_what_stays_inside_are_charged(engine: Engine):
+    inside = (
+        "CREATE PROTECTED VIEW v WITH (method = dp_microaggregation, k = 5, epsilon = 1, release = query)"
+    )
+    ask(engine, f"{inside} AS SELECT age, cost FROM patients")
+    with pytest.raises(BoundsMissing):
+        ask(engine, GRANT)
+    ask(engine, f"{GRANT} WITH PRIVACY BUDGET research")
+    first = ask(engine, "SELECT min(age), max(age) FROM v", ANN, epsilon="2").rows
+    assert ask(engine, "SELECT max(age), min(age) FROM v", ANN, epsilon="2").rows == [first[0][::-1]]
+    assert spent(engine) == (3, 2)  # once, and the build
+    with pytest.raises(UnitLost):
+        ask(engine, "SELECT min(age) FROM v WHERE age > 3", ANN)
+    text = "\n".join(str(r[0]) for r in ask(engine, "EXPLAIN (PRIVACY) SELECT min(cost) FROM v", ANN).rows)
+    assert "k = 5" in text
 
 
 def test_administrators_alone_build_and_list(engine: Engine):

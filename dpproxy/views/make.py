@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from dpproxy.anonymize import measures
 from dpproxy.anonymize.model import (
     Anonymized,
     Attribute,
@@ -25,6 +26,10 @@ from udfs.randomness import Words
 
 OWN = frozenset({"method", "quasi", "sensitive", "charge", "reason"})
 """Options that every view takes; the others are its method's."""
+
+
+ACHIEVED = "achieved "
+"""Before the name of a figure that the data decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +104,22 @@ def made(build: Build, rows: Table, words: Words, progress: Progress) -> Anonymi
     order = np.argsort(np.frombuffer(words(8 * len(found.rows)), np.uint64), kind="stable")
     source = None if found.source is None else found.source[order]
     return Anonymized(found.rows[order], found.linked, found.inside, source, found.achieved)
+
+
+def figures(build: Build, columns: Sequence[ViewColumn], rows: Table, found: Anonymized) -> dict[str, float]:
+    """What a release loses and risks, and what the data decided, as exact figures; none where they cannot be had."""
+    if not len(rows) or not len(found.rows):
+        return _named(found.achieved)
+    attributes = [Attribute(c.name, c.domain) for c in columns]
+    names = build.columns or tuple(c.name for c in columns)
+    try:
+        return {**measures.measured(rows, found, attributes, names), **_named(found.achieved)}
+    except ValueError:  # of rows too few to compare
+        return _named(found.achieved)
+
+
+def _named(achieved: Mapping[str, float]) -> dict[str, float]:
+    return {f"{ACHIEVED}{name}": value for name, value in achieved.items()}
 
 
 def relations(build: Build, columns: Sequence[ViewColumn], found: Anonymized) -> dict[str, Relation]:

@@ -8,7 +8,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -41,14 +41,16 @@ CREATE TABLE IF NOT EXISTS build (
   by TEXT NOT NULL,
   rows INTEGER,
   relations TEXT,
+  figures TEXT NOT NULL DEFAULT '{}',
   PRIMARY KEY (view, epoch)
 ) STRICT
 """
 _NAMES = (
     "view", "epoch", "definition", "method", "private", "inside", "k", "guarantee", "nano", "delta", "data_version",
     "owner", "tables", "charged", "reason", "digest", "at", "by", "rows", "relations",
+    "figures",
 )  # fmt: skip
-_ALL = f"SELECT {', '.join(_NAMES)} FROM build ORDER BY view, epoch"  # noqa: S608 - names of our own
+_ALL = f"SELECT {', '.join(_NAMES)} FROM build ORDER BY view, epoch"  # noqa: S608
 _ADD = f"INSERT INTO build ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_NAMES))})"  # noqa: S608
 _DONE = "UPDATE build SET rows = ?, relations = ? WHERE view = ? AND epoch = ?"
 
@@ -65,6 +67,7 @@ class Built:
         digest: of the statement that gave its rows, and of their domains.
         charged: the budget that pays beside the ceiling, "" for none.
         rows: how many were released; None for a build that was not finished.
+        figures: exact ones of what it loses and risks, and what the data decided: never for analysts.
         relations: of each relation by suffix, how many rows it has and its columns.
     """
 
@@ -88,6 +91,7 @@ class Built:
     by: str
     rows: int | None = None
     relations: Mapping[str, tuple[int, tuple[ShownColumn, ...]]] | None = None
+    figures: Mapping[str, float] = field(default_factory=dict, repr=False)
 
 
 class Manifest:
@@ -130,6 +134,13 @@ class Manifest:
         """Its file is in its place: from now on this is the view."""
         self._write(_DONE, (build.rows, _relations(build), build.view, build.epoch))
 
+    def measured(self, build: Built, figures: Mapping[str, float]) -> None:
+        """Keep what a build loses and risks."""
+        self._write(
+            "UPDATE build SET figures = ? WHERE view = ? AND epoch = ?",
+            (json.dumps(dict(figures)), build.view, build.epoch),
+        )
+
     def close(self) -> None:
         """Let go of the file."""
         with self._lock:
@@ -160,6 +171,7 @@ def _row(build: Built) -> tuple[object, ...]:
         build.view, build.epoch, build.definition, build.method, int(build.private), int(build.inside), build.k,
         build.guarantee, build.nano, str(build.delta), build.data_version, build.owner, json.dumps(build.tables),
         build.charged, build.reason, build.digest, build.at, build.by, build.rows, _relations(build),
+        json.dumps(dict(build.figures)),
     )  # fmt: skip
 
 
@@ -174,7 +186,8 @@ def _built(row: Sequence[object]) -> Built:
             "delta": Fraction(str(found["delta"])),
             "tables": tuple(json.loads(str(found["tables"]))),
             "relations": None if relations is None else _read(str(relations)),
-        }  # type: ignore[arg-type]
+            "figures": json.loads(str(found["figures"])),
+        }
     )
 
 

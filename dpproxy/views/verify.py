@@ -1,0 +1,68 @@
+"""What VERIFY PROTECTED VIEW tells: the guarantee to everybody who may ask, exact figures by EXACT SELECT alone."""
+
+from collections.abc import Mapping, Sequence
+
+from dpproxy.pgtypes import FLOAT8, INT8, TEXT, Column
+from dpproxy.plan import Notice
+from dpproxy.policy.dump import protected_view
+from dpproxy.policy.model import ProtectedView
+from dpproxy.views.make import ACHIEVED, OWN
+from dpproxy.views.manifest import Built
+
+FIGURES: Mapping[str, tuple[str, ...]] = {
+    "information_loss": ("information_loss", "matched_information_loss"),
+    "linkage_risk": ("linkage",),
+    "linkage_risk_informed": ("linkage_informed",),
+    "mean_change": ("mean_change",),
+    "variance_change": ("variance_change",),
+    "correlation_change": ("correlation_change",),
+    "sse": ("sse",),
+    "matched_sse": ("matched_sse",),
+}
+"""Columns, and the measures that they show: the first one there is."""
+COLUMNS = (
+    Column("view", TEXT),
+    Column("guarantee", TEXT),
+    Column("asked", TEXT),
+    Column("achieved", TEXT),
+    *(Column(name, FLOAT8) for name in FIGURES),
+    Column("epoch", INT8),
+)
+
+
+def verified(view: ProtectedView, build: Built, *, exact: bool) -> tuple[object, ...]:
+    """The row of a view; without ``exact``, NULL stands where the original rows decide."""
+    figures = build.figures if exact else {}
+    achieved = ", ".join(
+        f"{name.removeprefix(ACHIEVED)} = {value:g}"
+        for name, value in figures.items()
+        if name.startswith(ACHIEVED)
+    )
+    return (
+        view.name,
+        build.guarantee,
+        asked(view),
+        achieved or None,
+        *(next((figures[n] for n in names if n in figures), None) for names in FIGURES.values()),
+        build.epoch,
+    )
+
+
+def asked(view: ProtectedView) -> str:
+    """The method and its options, as they were written."""
+    own = ProtectedView("v", tuple(o for o in view.options if o[0] not in OWN), "q")
+    options = protected_view(own).removeprefix("CREATE PROTECTED VIEW v WITH (").removesuffix(") AS q")
+    return f"{view.option('method')}: {options}" if options else str(view.option("method"))
+
+
+def notices(hidden: Sequence[str]) -> tuple[Notice, ...]:
+    """Why some figures are NULL."""
+    if not hidden:
+        return ()
+    listed = ", ".join(f'"{name}"' for name in hidden)
+    return (
+        Notice(
+            f"figures of {listed} need the original rows and are not shown",
+            hint="GRANT EXACT SELECT ON <its tables> TO <role>; each look is put on record.",
+        ),
+    )
