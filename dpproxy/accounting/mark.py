@@ -7,6 +7,7 @@ several processes of one host take turns by a lock on the file. A slot is a seal
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,12 +19,28 @@ from dpproxy.errors import StartupError
 
 SLOT = 4096
 """Bytes of one: no sector of a disk holds parts of both."""
+WAIT = 5
+"""Seconds to wait for another process that writes the mark; none is so slow, but one may be stopped."""
+POLL = 0.0005
+"""Seconds between two looks: a part of what an fsync takes."""
 MAKE = "dpproxy ledger mark --config FILE"
 """The command that makes a mark anew."""
 
 
 class Missing(Mismatch):
     """There is no mark."""
+
+
+def _lock(descriptor: int) -> None:
+    """Take turns with other processes. Errors: OSError after ``WAIT`` seconds."""
+    until = time.monotonic() + WAIT
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(POLL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +87,7 @@ class Mark:
             except FileNotFoundError:
                 raise Missing(f"its high-water mark {self.path} is missing") from None
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                _lock(descriptor)
                 yield descriptor
             finally:
                 os.close(descriptor)

@@ -137,7 +137,11 @@ class Postgres:
 
 _CONNECTION = {
     "connect_timeout": str(WAIT),
+    # A host that is gone does not say so: noticed while something is sent, and while an answer is waited for.
     "tcp_user_timeout": str(WAIT * 1000),
+    "keepalives_idle": str(WAIT),
+    "keepalives_interval": "1",
+    "keepalives_count": str(WAIT),
     "application_name": "dpproxy",
 }
 _SETTINGS = {

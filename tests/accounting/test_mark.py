@@ -1,3 +1,4 @@
+import fcntl
 import multiprocessing
 import os
 import stat
@@ -6,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dpproxy.accounting import mark as module
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.mark import SLOT, Mark, Missing
 from dpproxy.errors import StartupError
@@ -92,6 +94,18 @@ def test_a_place_that_cannot_be_used_is_named(tmp_path: Path):
     for use in (mark.read, lambda: mark.make(GENESIS)):
         with pytest.raises(StartupError, match=r"high-water mark .*mark cannot be used \(Not a directory\)"):
             use()
+
+
+def test_who_holds_it_for_ever_is_not_waited_for_so_long(mark: Mark, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "WAIT", 0.05)
+    with mark.path.open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        for use in (mark.read, lambda: mark.advance(head(1))):
+            with pytest.raises(
+                StartupError, match=r"mark cannot be used \(Resource temporarily unavailable\)"
+            ):
+                use()
+    mark.advance(head(1))
 
 
 def _advance(path: Path, first: int) -> None:
