@@ -145,20 +145,16 @@ class Answers:
         values = tuple(self._release.value(sql, earlier, publics) for _, sql in part.inputs)
         question = Question(part, values, payment.release_key(part, values, asking.plan.data_version))
         if not earlier and len(asking.plan.charged) > 1:
-            self._check_affordable(asking, question)
+            self._check_affordable(asking)
         return self._released(asking, question)
 
-    def _check_affordable(self, asking: Asking, first: Question) -> None:
+    def _check_affordable(self, asking: Asking) -> None:
         """Refuse a statement of several parts before its first is paid for, where they do not all fit.
 
         Parts that were paid for before cost nothing; those that take values of earlier ones are not looked up.
         """
-        plan, missing = asking.plan, Cost()
-        for part in plan.charged:
-            if part.inputs or self.known(asking, part) is None:
-                missing += Cost.of(part.loss.nano, part.delta)
-        charge = payment.charge(asking.caller, plan, first.part, first.key)
-        self._ledger.check(charge.debits, missing)
+        missing = [p for p in asking.plan.charged if p.inputs or self.known(asking, p) is None]
+        payment.check_together(missing, asking.plan.payer, asking.caller, self._ledger)
 
     def known(self, asking: Asking, part: Part) -> Drawn | None:
         """What a part without inputs would be answered from for nothing; None where it would cost something."""

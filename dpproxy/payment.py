@@ -34,7 +34,19 @@ def debits(payer: Payer, caller: Caller, blocks: Sequence[str] = ()) -> tuple[De
 
 def price(plan: Plan) -> Cost:
     """What a plan costs at most: the sum over its parts."""
-    return sum((Cost.of(part.loss.nano, part.delta) for part in plan.charged), Cost())
+    return _together(plan.charged)
+
+
+def check_together(parts: Sequence[Part], payer: Payer, caller: Caller, ledger: Ledger) -> None:
+    """Raise ``BudgetExceeded`` where these parts do not all fit; of blocks, each pays for what is about it."""
+    ledger.check(debits(payer, caller)[:3], _together(parts))
+    for blocks in dict.fromkeys(part.blocks for part in parts):
+        theirs = [p for p in parts if not (p.blocks and blocks) or set(p.blocks) & set(blocks)]
+        ledger.check(debits(payer, caller, blocks)[3:], _together(theirs))
+
+
+def _together(parts: Sequence[Part]) -> Cost:
+    return sum((Cost.of(part.loss.nano, part.delta) for part in parts), Cost())
 
 
 def release_key(part: Part, values: Sequence[object], data_version: int) -> bytes:

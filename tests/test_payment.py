@@ -10,13 +10,14 @@ from dpproxy import payment
 from dpproxy.accounting.model import NANO, Cost
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.engine import Engine
+from dpproxy.errors import BudgetExceeded
 from dpproxy.plan import Plan
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.query import plan_query
 from dpproxy.settings import DEFAULTS
 from tests.proxies import started, write_home
-from tests.test_engine import ANN, DDL, POLICY
+from tests.test_engine import ANN, BOB, DDL, POLICY, ask
 
 
 @pytest.fixture(scope="module")
@@ -100,3 +101,18 @@ def test_the_notice_tells_cost_and_what_is_left(engine: Engine):
     assert "4 more" in str(told.hint)
     free = payment.notice(Cost(), asked, ANN, engine._ledger)
     assert (free.message, free.hint) == ("cost 0, 1 left in budget b", None)
+
+
+def test_parts_about_different_blocks_need_not_fit_one_ceiling(tmp_path: Path):
+    blocks = POLICY.replace("CEILING EPSILON 3", "CEILING EPSILON 0.5").replace(
+        "CREATE", "ALTER TABLE t SET PRIVACY BLOCKS BY (k);\nCREATE", 1
+    )
+    both = "SELECT (SELECT count(*) FROM t WHERE k = 'a'), (SELECT count(*) FROM t WHERE k = '{}' AND x > 1)"
+    with started(write_home(tmp_path, DDL, blocks)) as engine:
+        with pytest.raises(BudgetExceeded, match="the statement asks for 1"):
+            ask(engine, both.format("a"), epsilon="1")
+        assert engine._ledger.entries() == []  # before its first part was paid for
+        ask(engine, both.format("b"), epsilon="1")
+        assert [entry.nano for entry in engine._ledger.entries()] == [NANO // 2] * 2
+        with pytest.raises(BudgetExceeded, match='ceiling of "t" has 0 epsilon left'):
+            ask(engine, "SELECT sum(x) FROM t WHERE k IN ('a', 'b')", BOB)

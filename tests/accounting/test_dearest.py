@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -12,6 +11,7 @@ from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.limits import LimitReached
 from dpproxy.accounting.model import NANO, Account, Charge, Debit, Reset
 from dpproxy.policy.interval import Interval, Step
+from tests.accounting.conftest import Home
 
 BUDGET = Account.budget("research")
 SPENT = (
@@ -21,8 +21,8 @@ SPENT = (
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with Ledger.open(tmp_path, clock=lambda: 1_800_000_000 * 10**9) as found:
+def ledger(home: Home) -> Iterator[Ledger]:
+    with home.open(clock=lambda: 1_800_000_000 * 10**9) as found:
         yield found
 
 

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,9 +14,10 @@ import pytest
 
 from dpproxy.accounting.files import DATABASE
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Account, Charge, Cost, Debit
+from dpproxy.accounting.model import Account, Charge, Cost, Debit, Reset
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.errors import BudgetExceeded, LedgerUnavailable, ShuttingDown, StartupError
+from dpproxy.policy.interval import Interval, Step
 from tests.accounting.conftest import Home
 
 ROOT = Path(__file__).parents[2]
@@ -226,3 +228,30 @@ def test_a_ledger_with_another_delta_does_not_verify(home: Home, make: Callable[
         ledger.writer.submit(lambda batch: batch.connection.execute("UPDATE account SET delta = '0'"))
         with pytest.raises(StartupError, match="not the sums"):
             ledger.verify()
+
+
+def test_a_budget_refills_and_begins_anew_by_the_ledgers_own_clock(home: Home, make: Callable[..., Charge]):
+    """Over restarts, and on a host whose clock is set back."""
+    month = Interval(1, Step.MONTH)
+    january, february = 1_767_700_000 * 10**9, 1_770_400_000 * 10**9
+
+    def pay(ledger: Ledger, question: str) -> None:
+        charge = make(nano=6, question=question, budget=10, ceiling=100)
+        debits = tuple(replace(d, refresh=month if d.account == BUDGET else None) for d in charge.debits)
+        ledger.reserve(replace(charge, debits=debits))
+
+    with home.open(clock=lambda: january) as ledger:
+        pay(ledger, "a")
+        with pytest.raises(BudgetExceeded, match=r"has 0\.000000004 epsilon left") as caught:
+            pay(ledger, "b")
+        assert "refills at 2026-02-01" in str(caught.value.detail)
+    with home.open(clock=lambda: february) as ledger:
+        pay(ledger, "b")
+    with home.open(clock=lambda: january) as ledger:
+        with pytest.raises(BudgetExceeded):
+            pay(ledger, "c")
+        entry = ledger.reset(Reset("root", BUDGET, "a reason", "reset budget research", 1, 1))
+        assert (entry.kind, entry.note, entry.at) == ("reset", "a reason", february // 1000)
+        pay(ledger, "c")
+        assert ledger.spent(Account.ceiling("people")) == 18
+        assert ledger.verify() == 4

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +15,7 @@ from dpproxy.accounting.spending import Asker
 from dpproxy.policy.apply import apply
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import change_of
+from tests.accounting.conftest import Home
 
 ANN = Asker("ann", "s1", Cost.of(NANO // 10))
 NOW = datetime(2026, 11, 21, tzinfo=UTC).timestamp()
@@ -39,11 +39,11 @@ def policy(accountant: str = "BASIC") -> Policy:
 
 
 @pytest.fixture
-def spend(tmp_path: Path) -> Callable[..., Ledger]:
+def spend(home: Home) -> Callable[..., Ledger]:
     """A ledger in which ann paid 0.1 twice and bob 0.2 once."""
 
     def run(declared: Policy) -> Ledger:
-        ledger = Ledger.open(tmp_path / "state", clock=lambda: int(NOW * 1e9))
+        ledger = home.open(clock=lambda: int(NOW * 1e9))
         for number, (who, nano) in enumerate((("ann", NANO // 10), ("ann", NANO // 10), ("bob", NANO // 5))):
             debits = tuple(spending.debits(declared, declared.budgets["b"], Asker(who, f"{who}'s")))
             key = digest(number)

@@ -192,29 +192,29 @@ def _charged(engine: Engine, record: Record, line: str) -> str:
     user, sql = line.split(": ", 1)
     caller = Caller(user, frozenset({"admin" if user == "admin" else "analyst"}), f"session of {user}")
     settings = {**DEFAULTS, **record.options}
-    accounts = _accounts(engine, caller)
-    before = {name: engine._ledger.spent(account) for name, account in accounts.items()}
+    before = _spent(engine, caller)
     said = ""
     engine.open(caller)
     try:
         engine.run(caller, engine.prepare(caller, sql, (), settings), (), settings)
     except Refusal as refusal:
         said = f"{refusal.sqlstate} {refusal.message}"
-    moved = {name: engine._ledger.spent(account) - before[name] for name, account in accounts.items()}
+    moved = {name: spent - before[name] for name, spent in _spent(engine, caller).items()}
     words = [said] if said else []
     words += [f"{name} {format_epsilon(cost)}" for name, cost in moved.items() if cost]
     return f"{user}: {', '.join(words) or 'nothing'}"
 
 
-def _accounts(engine: Engine, caller: Caller) -> dict[str, Account]:
-    accounts = {"session": Account.session(caller.session)}
-    for name in engine.policy.budgets:
-        accounts |= {
-            f"user of {name}": Account.user(name, caller.user),
-            f"budget {name}": Account.budget(name),
-        }
+def _spent(engine: Engine, caller: Caller) -> dict[str, int]:
+    """What a caller's accounts have paid, of a session over all budgets."""
+    ledger, budgets = engine._ledger, engine.policy.budgets
+    sessions = [Account.session(caller.session, name) for name in budgets]
+    found = {"session": sum(ledger.spent(account) for account in sessions)}
+    for name in budgets:
+        found[f"user of {name}"] = ledger.spent(Account.user(name, caller.user))
+        found[f"budget {name}"] = ledger.spent(Account.budget(name))
     ceilings = [n for n, t in engine.policy.tables.items() if t.ceiling is not None]
-    return accounts | {f"ceiling {n}": Account.ceiling(n) for n in ceilings}
+    return found | {f"ceiling {n}": ledger.spent(Account.ceiling(n)) for n in ceilings}
 
 
 def _engine(world: World, folder: Path) -> Engine:
