@@ -20,6 +20,7 @@ from dpproxy.backends.release import Relations, Release
 from dpproxy.backends.source import Source
 from dpproxy.deadlines import Deadlines
 from dpproxy.errors import BudgetExceeded, Cancelled, Internal
+from dpproxy.grid import began
 from dpproxy.plan import Additive, Caller, Drawn, Part, Plan, PublicPlan, Summed
 from dpproxy.planner.descriptor import FAMILY, Descriptor, counting, described
 from dpproxy.planner.rollup import could_follow, derivation
@@ -53,7 +54,7 @@ class Asking:
     cancelled: Callable[[], bool]
     worst: float = WORST
     fresh: set[int] = field(default_factory=set)
-    began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=began)
 
     @property
     def account(self) -> Account:

@@ -313,7 +313,7 @@ class Client:
 
     async def _pad(self, work: Work, start: float) -> Outcome:
         loop = asyncio.get_running_loop()
-        future = self._begin(work.call)
+        future = self._begin(work.call, start)
         await asyncio.wait({future})
         elapsed = loop.time() - start
         await asyncio.sleep(instant(elapsed, self._deadline_of(work)) - elapsed)
@@ -350,9 +350,9 @@ class Client:
         self._future = None
         return future.result()
 
-    def _begin(self, call: Callable[[], object]) -> asyncio.Future[Outcome]:
+    def _begin(self, call: Callable[[], object], start: float | None = None) -> asyncio.Future[Outcome]:
         loop = asyncio.get_running_loop()
-        self._future = loop.run_in_executor(self._service.executor, outcome, call)
+        self._future = loop.run_in_executor(self._service.executor, outcome, call, start)
         return self._future
 
     async def _watching(self, awaited: Iterable[asyncio.Future[Any]], most: float | None = None) -> None:

@@ -1,7 +1,15 @@
 """When an outcome may be seen: at an instant that is computed before the work, or at twice, four times ... its time.
 
-What leaves tells between which two of these instants the work ended, and no more.
+What leaves tells between which two of these instants the work ended, and no more. There is one grid for a statement:
+its client's, and that of whoever waits for what it releases, begin at one moment, or the two together would tell more.
 """
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_BEGAN: ContextVar[float | None] = ContextVar("began", default=None)
 
 
 def instant(elapsed: float, deadline: float) -> float:
@@ -17,3 +25,19 @@ def instant(elapsed: float, deadline: float) -> float:
     while deadline < elapsed:
         deadline *= 2
     return deadline
+
+
+@contextmanager
+def beginning(moment: float | None) -> Iterator[None]:
+    """What is done inside, in this thread, began at ``moment`` on the clock of ``time.monotonic``."""
+    token = _BEGAN.set(moment)
+    try:
+        yield
+    finally:
+        _BEGAN.reset(token)
+
+
+def began() -> float:
+    """When the statement at hand began: where its client's grid does, and now where there is none."""
+    moment = _BEGAN.get()
+    return time.monotonic() if moment is None else moment

@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, cast
 
+from dpproxy.grid import beginning
 from dpproxy.plan import Answer, Caller, Notice, Prepared, Settings
 from dpproxy.wire.messages import Backend
 
@@ -53,10 +54,11 @@ Outcome = tuple[object, Exception | None]
 """What a call returned, or the exception it raised."""
 
 
-def outcome(call: Callable[[], object]) -> Outcome:
-    """Make a call."""
+def outcome(call: Callable[[], object], start: float | None = None) -> Outcome:
+    """Make a call, whose work began at ``start`` where a client's grid does."""
     try:
-        return call(), None
+        with beginning(start):
+            return call(), None
     except Exception as error:  # noqa: BLE001 - thrown again where the session waits for it
         return None, error
 

@@ -4,12 +4,14 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import psycopg
 import pytest
 
+from dpproxy import client as module
+from dpproxy.grid import began
 from dpproxy.plan import Notice
 from dpproxy.server import Options, Server
 from tests.fake_engine import FakeEngine, FakeUsers, next_result
@@ -132,6 +134,25 @@ def test_a_cancel_leaves_charged_work_alone_and_the_next_waits_for_it(
     # The work ended after the first point of its grid: it shows at the second at the soonest.
     assert time.monotonic() - start >= 2 * PADDING
     assert engine.log[3:] == ["end SELECT heavy", "prepare SELECT 1", "run SELECT 1"]
+
+
+def test_the_engine_knows_when_the_clients_grid_begins(
+    padded: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+):
+    """Charged work that has to wait for a thread began before that; other work begins when it does."""
+    moments = []
+
+    def late_outcome(call: Callable[[], object], start: float | None) -> object:
+        time.sleep(0.2)  # as if no thread had been free
+        now = time.monotonic()
+        return real(lambda: (moments.append((start, began(), now)), call())[1], start)
+
+    real = module.outcome
+    monkeypatch.setattr(module, "outcome", late_outcome)
+    padded.execute("SELECT region")
+    (_, prepared, ready), (start, run, late) = moments
+    assert prepared >= ready
+    assert start == run <= late - 0.2
 
 
 @pytest.mark.parametrize("cancelled", [False, True])

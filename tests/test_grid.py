@@ -1,8 +1,11 @@
 """Outcomes are seen at instants that are computed before the work."""
 
+import threading
+import time
+
 import pytest
 
-from dpproxy.grid import instant
+from dpproxy.grid import began, beginning, instant
 
 
 @pytest.mark.parametrize(
@@ -20,3 +23,17 @@ from dpproxy.grid import instant
 )
 def test_the_first_instant_at_or_after_the_end(elapsed: float, deadline: float, seen: float):
     assert instant(elapsed, deadline) == pytest.approx(seen)
+
+
+def test_a_statement_has_one_beginning_in_its_thread():
+    found = []
+    with beginning(1.5):
+        thread = threading.Thread(target=lambda: found.append(began()))
+        thread.start()
+        thread.join()
+        assert began() == 1.5
+    assert found[0] > 1.5
+    before = time.monotonic()
+    with beginning(None):
+        assert began() >= before
+    assert began() >= before
