@@ -130,7 +130,8 @@ def test_what_the_engine_reads():
 
 def test_no_setting_switches_noise_off():
     assert {name for name in SETTINGS if name.startswith("dp.")} == {
-        "dp.budget", "dp.epsilon", "dp.delta", "dp.confidence", "dp.mechanism", "dp.intervals", "dp.notices",
+        "dp.budget", "dp.epsilon", "dp.delta", "dp.target_error", "dp.confidence", "dp.mechanism", "dp.intervals",
+        "dp.notices",
         "dp.prior",
         "dp.clamp",
         "dp.session_epsilon", "dp.budget_remaining", "dp.last_cost",
