@@ -15,6 +15,8 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
+ROOM = 10**9
+"""Bytes of memory that a cluster of the tests may take."""
 _names = count(1)
 
 
@@ -40,12 +42,21 @@ class Server:
         """For ``psycopg.connect``, or the configuration."""
         return f"postgresql://postgres@/{database}?host={quote(str(self.folder), safe='')}"
 
-    def database(self, template: str = "template0") -> str:
-        """A new database, the copy of another; its name."""
-        name = f"ledger{next(_names)}"
+    def database(self, template: str = "template0", name: str = "ledger") -> str:
+        """A new database, the copy of another; its name, numbered."""
+        name = f"{name}{next(_names)}"
         with psycopg.connect(self.url(), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy".encode())
         return name
+
+    def tidy(self) -> None:
+        """Drop the databases called ``ledger``: hundreds of them would fill the memory."""
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            found = connection.execute(
+                "SELECT datname FROM pg_database WHERE datname LIKE 'ledger%'"
+            ).fetchall()
+            for (name,) in found:
+                connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
     def run(self, *command: str) -> None:
         """One of its programs, as the user it runs as: it refuses to run as root."""
@@ -73,7 +84,8 @@ def running(place: Path | None = None) -> Iterator[Server]:
         assert not os.environ.get("CI"), "PostgreSQL's server is to be installed: apt-get install postgresql"
         pytest.skip("PostgreSQL's server is not installed")
     memory = Path("/dev/shm")
-    parent = place or (memory if memory.is_dir() else Path(tempfile.gettempdir()))
+    has_room = memory.is_dir() and shutil.disk_usage(memory).free > ROOM
+    parent = place or (memory if has_room else Path(tempfile.gettempdir()))
     folder = Path(tempfile.mkdtemp(prefix="pg", dir=parent))
     server = Server(folder, programs)
     try:

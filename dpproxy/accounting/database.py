@@ -59,6 +59,11 @@ class Database:
         self._logged = 0
         self._check_writable()
 
+    @property
+    def largest(self) -> int:
+        """Charges in one transaction at most."""
+        return self._store.largest
+
     def commit(self, fill: Callable[[Batch], T]) -> T:
         """One transaction around ``fill``; its result once that is on the disk, and the mark behind it.
 

@@ -58,6 +58,8 @@ def _statement(sql: str) -> bytes:
 class Postgres:
     """One database of one server; see ``Store``."""
 
+    largest = 16  # each is a dozen round trips, with the head locked for everybody
+
     def __init__(self, url: str) -> None:
         try:
             given = {key: str(value) for key, value in conninfo_to_dict(url).items()}

@@ -21,6 +21,8 @@ class _File(sqlite3.Connection):
 class SQLite:
     """One file, in WAL mode; see ``Store``."""
 
+    largest = 256
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self.name = str(path)

@@ -23,6 +23,10 @@ class Store(Protocol):
         """How messages call it; never with a password."""
 
     @property
+    def largest(self) -> int:
+        """Charges in one transaction at most: how long other processes wait for it."""
+
+    @property
     def exists(self) -> bool:
         """Whether a ledger was begun here."""
 

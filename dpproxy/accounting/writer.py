@@ -18,7 +18,6 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-LARGEST_BATCH = 256
 LINGER = 0.05
 """Seconds a released answer may wait for somebody else's commit."""
 RETRY = 1.0
@@ -123,10 +122,10 @@ class Writer:
             except Empty:
                 return []
             if first is not None:
-                return [first, *self._drain(LARGEST_BATCH - 1)]
+                return [first, *self._drain(self._database.largest - 1)]
             if self._deadline is None and self._waiting:
                 self._deadline = time.monotonic() + LINGER
-        return self._drain(LARGEST_BATCH)
+        return self._drain(self._database.largest)
 
     def _drain(self, most: int | None) -> list[_Task]:
         tasks: list[_Task] = []

@@ -2,7 +2,7 @@
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -79,12 +79,14 @@ class Home:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
     """A place where no ledger was begun yet, of either kind."""
     if request.param == "sqlite":
-        return Home(tmp_path / "state")
+        yield Home(tmp_path / "state")
+        return
     server = request.getfixturevalue("postgres")
-    return Home(tmp_path / "state", server, server.database())
+    yield Home(tmp_path / "state", server, server.database())
+    server.tidy()
 
 
 @pytest.fixture

@@ -38,7 +38,9 @@ def state(
     if kind not in _pristine:
         server = home.server
         made = Home(
-            tmp_path_factory.mktemp("pristine") / "state", server, server.database() if server else ""
+            tmp_path_factory.mktemp("pristine") / "state",
+            server,
+            server.database(name="kept") if server else "",
         )
         with made.open() as ledger:
             store = ReleaseStore(ledger)

@@ -18,6 +18,8 @@ T = TypeVar("T")
 class Disk:
     """Stands for the database: holds commits back, and fails those with answers or all, as told."""
 
+    largest = 50
+
     def __init__(self) -> None:
         self.free = threading.Event()
         self.free.set()
@@ -84,6 +86,19 @@ def test_whoever_waits_during_a_commit_shares_the_next(disk: Disk, writer: Write
         disk.free.set()
         assert [task.result(5) for task in tasks] == list(range(21))
     assert disk.commits == [1, 20]
+    writer.close()
+
+
+def test_no_commit_is_larger_than_the_database_likes(disk: Disk, writer: Writer):
+    disk.free.clear()
+    with ThreadPoolExecutor(121) as pool:
+        tasks: list[Future[int]] = [pool.submit(writer.submit, lambda _: 0)]
+        assert disk.entered.wait(5)
+        tasks += [pool.submit(writer.submit, lambda _: 0) for _ in range(120)]
+        assert soon(lambda: writer._queue.qsize() == 120)
+        disk.free.set()
+        assert [task.result(5) for task in tasks] == [0] * 121
+    assert disk.commits == [1, 50, 50, 20]
     writer.close()
 
 
