@@ -230,11 +230,11 @@ class DuckDB:
         """
         cursor = self._connection.cursor()
         try:
-            with duckdb.connect(str(path), read_only=True) as file:
+            with duckdb.connect(str(path), read_only=True, config=dict(LOCKED)) as file:
                 rows = file.sql(sql).to_arrow_table()
             cursor.register("loaded", rows)
             cursor.execute(f'CREATE TABLE IF NOT EXISTS "{PREPARED}"."main"."{name}" AS SELECT * FROM loaded')  # noqa: S608
-        except duckdb.Error:
+        except Exception:  # noqa: BLE001 - whatever it is, it may quote a row
             raise failure("view") from None
         finally:
             cursor.close()
@@ -244,7 +244,7 @@ class DuckDB:
         cursor = self._connection.cursor()
         try:
             cursor.execute(f'DROP TABLE IF EXISTS "{PREPARED}"."main"."{name}"')
-        except duckdb.Error:
+        except Exception:  # noqa: BLE001 - whatever it is, it may quote a row
             raise failure("view") from None
         finally:
             cursor.close()
