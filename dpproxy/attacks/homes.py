@@ -22,12 +22,13 @@ from dpproxy.policy.model import Exposure, Policy
 from dpproxy.process import serving
 from dpproxy.users import add_user
 
-ANALYST, LOUD, POOR, AUDITOR = "analyst", "loud", "poor", "auditor"
-"""Users, each of the role and with the budget of the same name."""
+ANALYST, LOUD, POOR, AUDITOR, ONLOOKER = "analyst", "loud", "poor", "auditor", "onlooker"
+"""Users, each of the role and with the budget of the same name. The onlooker never pays: plans tell of payments."""
 BUDGETS = {
     ANALYST: "LIMIT EPSILON 900000 DELTA 0.1 MAX EPSILON 1 DEFAULT EPSILON 0.1",
     LOUD: "LIMIT EPSILON 900000000 DELTA 0.1 MAX EPSILON 1000000 DEFAULT EPSILON 1000000",
     POOR: "LIMIT EPSILON 1 MAX EPSILON 0.4 DEFAULT EPSILON 0.4",
+    ONLOOKER: "LIMIT EPSILON 1",
     AUDITOR: "LIMIT EPSILON 900000 DELTA 0.1 MAX EPSILON 1 DEFAULT EPSILON 1",
 }
 CEILING = "CEILING EPSILON 1000000000 DELTA 0.5"

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
 
-from dpproxy.attacks.homes import ANALYST, AUDITOR, LOUD, POOR, Twins
+from dpproxy.attacks.homes import ANALYST, AUDITOR, LOUD, ONLOOKER, POOR, Twins
 from dpproxy.attacks.model import Attack, Outcome
 from dpproxy.attacks.observed import Ask, Seen, greeting, observe, refusals, rows
 from dpproxy.attacks.suite import Trial, trials
@@ -82,7 +82,7 @@ def attacked(twins: Twins, tell: Tell) -> Iterator[Found]:
 
 def tried(twins: Twins, attack: Attack, found: Sequence[Trial]) -> Found:
     """TWIN: one attack."""
-    with twins.connected(ANALYST) as sides:
+    with twins.connected(ONLOOKER if attack.outcome is Outcome.FREE else ANALYST) as sides:
         return _attack(attack, found, sides)
 
 

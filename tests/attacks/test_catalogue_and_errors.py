@@ -79,8 +79,11 @@ CATALOGUE = (
 
 
 @pytest.mark.parametrize("sql", CATALOGUE)
-def test_the_catalogue_and_what_is_refused(twin: Twin, sql: str):
-    found = twin.same(Ask(sql, exact=True), Ask("SHOW dp.budget_remaining", exact=True))
+def test_the_catalogue_and_what_is_refused(proxies: tuple[Proxy, Proxy], sql: str):
+    with Twin(
+        *proxies, user="bob"
+    ) as twin:  # who has paid for nothing: plans tell errors by what one has paid for
+        found = twin.same(Ask(sql, exact=True), Ask("SHOW dp.budget_remaining", exact=True))
     told = repr(found)
     assert "hers" not in told.replace(sql, "")
     assert "2147483647" not in told
