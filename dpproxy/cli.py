@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpproxy import audit, budget_commands, demo, guards, ledger_commands
+from dpproxy import audit, budget_commands, demo, guards, ledger_commands, view_commands
 from dpproxy.arguments import CONFIG, Arguments, Command, build_parser
 from dpproxy.client import Options
 from dpproxy.config import Config, ConfigError, check_files, load_config
@@ -329,6 +329,7 @@ COMMANDS: tuple[Command, ...] = (
         _explain,
     ),
     *budget_commands.COMMANDS,
+    *view_commands.COMMANDS,
     *ledger_commands.COMMANDS,
     *guards.COMMANDS,
     Command(

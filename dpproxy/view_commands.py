@@ -1,0 +1,99 @@
+"""The commands of protected views: build one anew, list them, and tell what they promise."""
+
+import secrets
+import sys
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
+
+from dpproxy.arguments import CONFIG, Arguments, Command
+from dpproxy.config import check_files, load_config
+from dpproxy.display import render
+from dpproxy.plan import Answer, Caller
+from dpproxy.policy.dump import identifier
+from dpproxy.settings import DEFAULTS
+
+NEWS = 0.5
+"""Seconds between two looks at how far a build is."""
+
+
+def _build(arguments: Arguments) -> int:
+    for notice in _administer(arguments, f"REFRESH PROTECTED VIEW {identifier(arguments.name)}").notices:
+        _say(f"dpproxy: {notice.message}")
+        _say(f"dpproxy: {notice.detail}")
+    return 0
+
+
+def _list(arguments: Arguments) -> int:
+    return _show(_administer(arguments, "SHOW PRIVACY VIEWS"))
+
+
+def _verify(arguments: Arguments) -> int:
+    answer = _administer(arguments, f"VERIFY PROTECTED VIEW {', '.join(map(identifier, arguments.name))}")
+    for notice in answer.notices:
+        _tell(f"{notice.message} ({notice.hint})")
+    return _show(answer)
+
+
+def _show(answer: Answer) -> int:
+    _say(render([column.name for column in answer.columns or ()], answer.rows))
+    return 0
+
+
+def _administer(arguments: Arguments, sql: str) -> Answer:
+    """One statement in the name of the command line; what it has to say meanwhile goes to the operator."""
+    from dpproxy.engine import Engine  # noqa: PLC0415 - slow to import
+
+    config = load_config(arguments.config)
+    check_files(config)
+    roles = frozenset({"admin", *(getattr(arguments, "role", None) or ())})
+    caller = Caller("dpproxy", roles, secrets.token_hex(16))
+    with Engine.start(config, _tell) as engine, ThreadPoolExecutor(1) as executor:
+        engine.open(caller)
+        prepared = engine.prepare(caller, sql, (), DEFAULTS)
+        future = executor.submit(partial(engine.run, caller, prepared, (), DEFAULTS))
+        while wait((future,), NEWS).not_done:
+            for notice in engine.told(caller.session):
+                _tell(notice.message)
+        return future.result()
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"dpproxy: {line}\n")
+    sys.stderr.flush()
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+COMMANDS = (
+    Command(
+        "view build",
+        "build a protected view anew, and charge it anew; progress goes to stderr",
+        "dpproxy view build patients_dp --config dpproxy.toml",
+        ((("name",), {"metavar": "NAME", "help": "the view, as the policy declares it"}), CONFIG),
+        _build,
+    ),
+    Command(
+        "view list",
+        "print every protected view with its state, price and guarantee",
+        "dpproxy view list --config dpproxy.toml",
+        (CONFIG,),
+        _list,
+    ),
+    Command(
+        "view verify",
+        "print what protected views promise, side by side; exact figures for a role with EXACT SELECT alone",
+        "dpproxy view verify patients_dp patients_k --role dpo --config dpproxy.toml",
+        (
+            (("name",), {"metavar": "NAME", "nargs": "+", "help": "the views"}),
+            (
+                ("--role",),
+                {"metavar": "ROLE", "action": "append", "help": "look as this role, too; it is on record"},
+            ),
+            CONFIG,
+        ),
+        _verify,
+    ),
+)
