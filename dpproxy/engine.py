@@ -30,11 +30,11 @@ from dpproxy.pgcatalog.scopes import own_names
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.pgtypes import BY_OID
 from dpproxy.plan import Answer, Caller, Drawn, Notice, Plan, Prepared, PublicPlan, Settings
-from dpproxy.planner.accept import accept, parse
+from dpproxy.planner.accept import parse
 from dpproxy.planner.access import Context
-from dpproxy.planner.exactly import plan_for
 from dpproxy.planner.explain import split_explain
 from dpproxy.planner.refusals import GENERAL
+from dpproxy.planner.routing import plan_routed, routed_notice
 from dpproxy.planner.scans import prepared_names
 from dpproxy.planner.views import read_views
 from dpproxy.policy.files import apply_files
@@ -203,7 +203,7 @@ class Engine:
             )
         parameters = Parameters({n: BY_OID[oid] for n, oid in enumerate(types, 1) if oid in BY_OID})
         context = self._context(policy, caller, settings, None)
-        plan = plan_for(accept(tree), context, parameters, recorder(self.log, caller, sql))
+        plan = plan_routed(tree, context, parameters, recorder(self.log, caller, sql))
         kinds = parameters.all_types()
         oids = tuple(k.oid for k in kinds)
         if explain is not None:
@@ -283,7 +283,7 @@ class Engine:
             if plan.exact:
                 recorder(self.log, caller, sql, values)(Outcome.EXACT)
             rows = self._answers.public(plan, caller.session)
-            told = (exact_notice(plan),) if plan.exact else ()
+            told = (exact_notice(plan),) if plan.exact else (routed_notice(plan),) if plan.view else ()
             return Answer(f"SELECT {len(rows)}", prepared.columns, rows, told, bool(plan.exact))
 
         def replan(losses: tuple[Drawn, ...]) -> Plan:
@@ -319,7 +319,7 @@ class Engine:
         kinds = {n: BY_OID[oid] for n, oid in enumerate(body.types, 1)}
         context = self._context(policy, caller, settings, losses)
         given = Parameters(kinds, tuple(values))
-        plan = plan_for(accept(body.tree), context, given, recorder(self.log, caller, sql, values))
+        plan = plan_routed(body.tree, context, given, recorder(self.log, caller, sql, values))
         if len(sql) + sum(len(str(v)) for v in values) <= LARGEST_KEPT:
             self._plans.put(key, plan)
         return plan

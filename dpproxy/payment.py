@@ -91,7 +91,9 @@ def notice(cost: Cost, plan: Plan, caller: Caller, ledger: Ledger) -> Notice:
     if cost == Cost():
         return Notice(
             f"cost 0, {remaining} in budget {plan.payer.budget}",
-            detail="The answer follows from what was released before, or from the policy." if not plan.empty else None,
+            detail="The answer follows from what was released before, or from the policy."
+            if not plan.empty
+            else None,
         )
     more = count(standings, price(plan))
     rho = f" (rho {format_delta(cost.rho)})" if plan.payer.concentrated else ""

@@ -149,6 +149,8 @@ class PublicPlan:
     """Protected tables that it reads without noise: each answer is recorded before it is given."""
     large: bool = False
     """It reads a view, and its rows are read in portions."""
+    view: str = ""
+    """The protected view it reads instead of the table that was named."""
 
     @property
     def free(self) -> bool:

@@ -71,6 +71,12 @@ _PRIVACY = (
     ),
     Setting("dp.notices", "on", checks.switch, "Tells cost and remaining budget after each answer."),
     Setting("dp.clamp", "on", checks.switch, "Keeps released counts from going below zero."),
+    Setting(
+        "dp.preview",
+        "off",
+        checks.one_of("off", "view"),
+        "Asks a protected view where a statement about its table has no answer.",
+    ),
     Setting("dp.prior", "", checks.prior, "The prior of dp.with_prior(x) where none is written."),
     Setting(
         "dp.session_epsilon",
@@ -226,7 +232,7 @@ def kept_low(new: Mapping[str, str], current: Settings) -> dict[str, str]:
 
 PLANNED_BY = (
     "dp.budget", "dp.epsilon", "dp.delta", "dp.target_error", "dp.confidence", "dp.mechanism", "dp.intervals",
-    "dp.clamp", "dp.session_epsilon", "dp.prior",
+    "dp.clamp", "dp.session_epsilon", "dp.prior", "dp.preview",
 )  # fmt: skip
 """The settings a plan depends on."""
 
@@ -281,6 +287,11 @@ def intervals(settings: Settings) -> bool:
 def notices(settings: Settings) -> bool:
     """dp.notices."""
     return settings["dp.notices"] == "on"
+
+
+def preview(settings: Settings) -> bool:
+    """dp.preview."""
+    return settings["dp.preview"] == "view"
 
 
 def clamp(settings: Settings) -> bool:

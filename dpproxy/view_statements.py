@@ -170,8 +170,7 @@ def _listed(world: World) -> listing.Rows:
 
 def begin(world: World, progress: Callable[[str], None]) -> None:
     """Have the policy's views there, and build those that never were; one whose build failed waits for REFRESH."""
-    for line in world.fit():
-        progress(line)
+    left_out = world.fit()
     policy = world.store.current
     begun = {(b.view, b.definition) for b in world.views.builds()}
     for view in policy.views.values():
@@ -184,6 +183,8 @@ def begin(world: World, progress: Callable[[str], None]) -> None:
         except Refusal as refusal:
             hint = f" ({refusal.hint})" if refusal.hint else ""
             progress(f'protected view "{view.name}" is not built: {refusal.message}{hint}')
+    for line in world.fit() if left_out else ():
+        progress(line)
 
 
 def besides(statement: Statement, world: World) -> tuple[Notice, ...]:

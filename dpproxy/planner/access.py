@@ -59,11 +59,6 @@ class Context:
     views: Mapping[str, Materialized] = field(default_factory=dict)
     """The protected views that are built, and the relations beside them, by name."""
 
-    def is_inside(self, name: str) -> bool:
-        """Whether it names a view whose rows stay inside."""
-        view = self.views.get(name)
-        return view is not None and view.inside
-
 
 @dataclass(frozen=True, slots=True)
 class Use:

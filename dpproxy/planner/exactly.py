@@ -50,7 +50,7 @@ def exact_tables(tree: exp.Expr, context: Context) -> tuple[str, ...]:
     """
     roles, policy = context.caller.roles, context.policy
     granted = {g.table for g in policy.exact if g.role in roles}
-    if not granted or any(context.is_inside(node.name) for node in tree.find_all(exp.Table)):
+    if not granted or any(node.name in context.views for node in tree.find_all(exp.Table)):
         return ()
     paid = {g.table for g in policy.grants if g.role in roles}
     named: dict[str, exp.Table] = {}

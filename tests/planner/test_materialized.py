@@ -14,7 +14,7 @@ from dpproxy.plan import Caller, Plan, PublicPlan
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.query import plan_query
-from dpproxy.policy.model import Budget, Ceiling, Grant
+from dpproxy.policy.model import Budget, Ceiling, Grant, Policy
 from dpproxy.settings import DEFAULTS
 from dpproxy.views.columns import ShownColumn
 from dpproxy.views.materialized import Materialized
@@ -36,14 +36,19 @@ VIEWS = {
 V_BUDGET: str | None = None
 
 
-def plan(world: World, sql: str, role: str = "analyst") -> Plan | PublicPlan:
+def granted(world: World, on_view: Grant) -> Policy:
+    """A policy that can be asked."""
     policy = replace(
         world.policy,
-        grants=(Grant("v", "analyst", V_BUDGET), Grant("people", "analyst", "b")),
+        grants=(on_view, Grant("people", "analyst", "b")),
         budgets={"b": Budget("b", Fraction(9))},
     )
     people = replace(policy.tables["people"], ceiling=Ceiling(Fraction(9)))
-    policy = replace(policy, tables={**policy.tables, "people": people})
+    return replace(policy, tables={**policy.tables, "people": people})
+
+
+def plan(world: World, sql: str, role: str = "analyst") -> Plan | PublicPlan:
+    policy = granted(world, Grant("v", "analyst", V_BUDGET))
     caller = Caller("ann", frozenset({role}), "s")
     context = Context(policy, world.schema, caller, DEFAULTS, None, lambda _: ((3,),), views=VIEWS)
     return plan_query(accept(parse(sql)), context, Parameters())

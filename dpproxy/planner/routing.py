@@ -1,0 +1,122 @@
+"""Questions without a sound direct answer, led to the protected view that has one.
+
+A statement about one protected table that is refused may be answerable from a released view of that table's rows: then
+the hint names it, and with ``dp.preview = view`` the statement is planned over the view instead. Only a view counts
+whose query shows the columns in question as they are, of all rows, and that is granted to the caller.
+"""
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from dpproxy import settings as session
+from dpproxy.analysis.scopes import Parameters
+from dpproxy.errors import Refusal
+from dpproxy.plan import Notice, Plan, PublicPlan
+from dpproxy.planner.accept import accept, parse
+from dpproxy.planner.access import Context
+from dpproxy.planner.answer import is_star
+from dpproxy.planner.exactly import Record, plan_for
+from dpproxy.planner.materialized import is_granted
+from dpproxy.planner.refusals import quoted
+from dpproxy.policy.model import Exposure
+from dpproxy.views.materialized import Materialized
+
+UNANSWERED = frozenset({"42501", "0A000", "PD002", "PD003"})
+"""States of refusals that another source of rows can help."""
+
+
+def plan_routed(
+    tree: exp.Expr, context: Context, parameters: Parameters, record: Record
+) -> Plan | PublicPlan:
+    """Plan a parsed statement, over a protected view where that was asked for. Raises a ``Refusal``."""
+    try:
+        return plan_for(accept(tree), context, parameters, record)
+    except Refusal as refusal:
+        view = _view_for(tree, context) if refusal.sqlstate in UNANSWERED else None
+        plan = None if view is None else _planned(_over(tree, view, context), context, parameters, record)
+        if view is None or plan is None:
+            raise
+        if session.preview(context.settings):
+            return replace(plan, view=view.name)
+        name = quoted(view.name)
+        also = "" if refusal.hint is None else f" Or: {refusal.hint}"
+        refusal.hint = f"Protected view {name} answers it: ask FROM {name}, or SET dp.preview = view;{also}"
+        raise
+
+
+def _planned(tree: exp.Expr, context: Context, parameters: Parameters, record: Record) -> PublicPlan | None:
+    """The plan over the view, None where that is refused, too."""
+    try:
+        plan = plan_for(accept(tree), context, parameters, record)
+    except Refusal:
+        return None
+    return plan if isinstance(plan, PublicPlan) else None
+
+
+def routed_notice(plan: PublicPlan) -> Notice:
+    """What is told beside an answer of another source than the one that was named."""
+    return Notice(
+        f'answered from protected view "{plan.view}", since dp.preview = view',
+        detail="Its rows are what its method released, not those of the table.",
+        hint=f"It is asked by its own name, too: {quoted(plan.view)}.",
+    )
+
+
+def _view_for(tree: exp.Expr, context: Context) -> Materialized | None:
+    """The granted view that has what a statement about one protected table asks; private ones before others."""
+    tables = {t.name for t in tree.find_all(exp.Table) if _is_protected(t.name, context)}
+    if len(tables) != 1 or tree.find(exp.CTE) is not None:
+        return None
+    [table] = tables
+    asked = {c.name for c in tree.find_all(exp.Column) if not isinstance(c.this, exp.Star)}
+    found = [
+        view
+        for view in context.views.values()
+        if not view.inside
+        and view.name == view.view
+        and view.source == table
+        and is_granted(view, context)
+        and asked & _columns_of(table, context) <= _shown(view)
+    ]
+    return min(found, key=lambda v: (not v.private, -len(v.columns), v.name), default=None)
+
+
+def _is_protected(name: str, context: Context) -> bool:
+    policy = context.policy.tables.get(name)
+    granted = any(g.table == name and g.role in context.caller.roles for g in context.policy.grants)
+    return policy is not None and policy.exposure is Exposure.PROTECTED and granted
+
+
+def _columns_of(table: str, context: Context) -> set[str]:
+    return {c.name for c in context.schema.tables.get(table, ())}
+
+
+def _shown(view: Materialized) -> set[str]:
+    """The columns that a view shows as they are in its table, all rows of it; none where its query does more."""
+    tree = parse(view.query)
+    plain = {name for name, value in tree.args.items() if value}
+    tables = list(tree.find_all(exp.Table))
+    if not isinstance(tree, exp.Select) or plain - {"expressions", "from_", "kind"} or len(tables) != 1:
+        return set()
+    names = {c.name for c in view.columns}
+    if any(is_star(e) for e in tree.expressions):
+        return names
+    bare = {e.name for e in tree.expressions if type(e) is exp.Column}
+    return names & bare
+
+
+def _over(tree: exp.Expr, view: Materialized, context: Context) -> exp.Expr:
+    """The statement with the view where the table stood, under the table's name."""
+
+    def moved(node: exp.Expr) -> exp.Expr:
+        if type(node) is not exp.Table or not _is_protected(node.name, context):
+            return node
+        copy = node.copy()
+        copy.set("this", exp.to_identifier(view.name, quoted=True))
+        copy.set("db", None)
+        if not node.alias:
+            copy.set("alias", exp.TableAlias(this=exp.to_identifier(node.name, quoted=True)))
+        return copy
+
+    return tree.transform(moved)

@@ -1,0 +1,74 @@
+"""Statements that a protected view can answer instead of its table."""
+
+from dataclasses import replace
+
+import pytest
+
+from dpproxy.analysis.scopes import Parameters
+from dpproxy.errors import Refusal
+from dpproxy.plan import Caller, Plan, PublicPlan
+from dpproxy.planner.accept import parse
+from dpproxy.planner.access import Context
+from dpproxy.planner.routing import plan_routed, routed_notice
+from dpproxy.policy.model import Grant
+from dpproxy.settings import DEFAULTS
+from dpproxy.views.materialized import Materialized
+from tests.golden.world import World
+from tests.planner.test_materialized import VIEW, granted
+
+SHOWN = replace(VIEW, query="SELECT age, pay, city FROM people", rows=50)
+
+
+def routed(world: World, sql: str, view: Materialized = SHOWN, preview: str = "off") -> Plan | PublicPlan:
+    policy = granted(world, Grant("v", "analyst", None))
+    caller = Caller("ann", frozenset({"analyst"}), "s")
+    settings = {**DEFAULTS, "dp.preview": preview}
+    context = Context(policy, world.schema, caller, settings, None, lambda _: ((3,),), views={"v": view})
+    return plan_routed(parse(sql), context, Parameters(), lambda _: None)
+
+
+UNANSWERED = [
+    "SELECT * FROM people",
+    "SELECT age, city FROM people WHERE pay > 3 ORDER BY age LIMIT 5",
+    "SELECT p.age FROM people AS p",
+    "SELECT string_agg(city, ',') FROM people",
+]
+
+
+@pytest.mark.parametrize("sql", UNANSWERED)
+def test_the_hint_names_the_view_that_answers(world: World, sql: str):
+    with pytest.raises(Refusal) as caught:
+        routed(world, sql)
+    assert str(caught.value.hint).startswith("Protected view v answers it")
+
+
+@pytest.mark.parametrize("sql", UNANSWERED[:3])
+def test_with_preview_the_view_answers(world: World, sql: str):
+    found = routed(world, sql, preview="view")
+    assert isinstance(found, PublicPlan)
+    assert found.view == "v"
+    assert VIEW.table in found.sql
+    assert "dp.preview" in routed_notice(found).message
+
+
+def test_what_has_a_direct_answer_is_not_led_elsewhere(world: World):
+    assert isinstance(routed(world, "SELECT count(*) FROM people", preview="view"), Plan)
+
+
+@pytest.mark.parametrize(
+    ("sql", "view"),
+    [
+        ("SELECT height FROM people", SHOWN),
+        ("SELECT nothing FROM people", SHOWN),
+        ("SELECT age FROM people", replace(SHOWN, query="SELECT age FROM people WHERE age > 3")),
+        ("SELECT age FROM people", replace(SHOWN, query="SELECT pay AS age FROM people")),
+        ("SELECT age FROM people", replace(SHOWN, source="visits")),
+        ("SELECT age FROM people", replace(SHOWN, inside=True)),
+        ("SELECT p.age FROM people AS p JOIN visits AS v ON p.id = v.patient", SHOWN),
+    ],
+)
+def test_a_view_that_would_answer_something_else_is_not_named(world: World, sql: str, view: Materialized):
+    for preview in ("off", "view"):
+        with pytest.raises(Refusal) as caught:
+            routed(world, sql, view, preview)
+        assert "Protected view" not in str(caught.value.hint)
