@@ -181,7 +181,6 @@ class Answers:
         """The released relation, from the store or anew, and what it cost this caller."""
         asking.check()
         while True:
-            self._flights.settle(question.key, WAIT, asking.cancelled)
             replayed = self._replay(asking, question)
             if replayed is not None:
                 return replayed

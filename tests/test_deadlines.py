@@ -1,6 +1,7 @@
 """What may be seen from when on, and what is not run again."""
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -79,6 +80,32 @@ def test_sessions_at_shifted_times_see_one_instant(
     assert all(
         moment >= PADDING for moment in seen[1:]
     )  # the one whose work it was is held by its client's grid
+
+
+def test_what_was_paid_before_is_shown_while_others_ask_for_more(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+):
+    sql = "SELECT count(*) FROM t WHERE x > 3"
+    shown = ask(engine, sql, CALLERS[0]).rows
+    time.sleep(PADDING)
+    run: Callable[..., object] = engine._answers._backend.run
+    running, go_on = threading.Event(), threading.Event()
+
+    def held(*given: object, **more: object) -> object:
+        running.set()
+        assert go_on.wait(60)
+        return run(*given, **more)
+
+    monkeypatch.setattr(engine._answers._backend, "run", held)
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(ask, engine, sql, CALLERS[1], "0.9")
+        assert running.wait(30)
+        try:
+            assert ask(engine, sql, CALLERS[0]).rows == shown
+            assert not other.done()
+        finally:
+            go_on.set()
+        assert other.result().rows != []
 
 
 def test_a_release_is_hidden_until_its_instant():

@@ -82,17 +82,6 @@ class InFlight(Generic[T]):
             if claim.owner:
                 self._land(flight, claim, seen_from())
 
-    def settle(
-        self, key: bytes, timeout: float | None = None, cancelled: Callable[[], bool] = lambda: False
-    ) -> None:
-        """Wait until nobody owns the question, as far as may be seen. Errors: as ``claim``."""
-        until = None if timeout is None else time.monotonic() + timeout
-        with self._lock:
-            self._forget()
-            flight = self._flights.get(key)
-            if flight is not None:
-                self._wait(flight, until, cancelled)
-
     def _board(
         self, key: bytes, until: float | None, cancelled: Callable[[], bool]
     ) -> tuple[_Flight[T], Claim[T]]:

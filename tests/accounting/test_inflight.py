@@ -104,7 +104,6 @@ def seen(end: float, offsets: Sequence[float], instant: float) -> list[float]:
 
     def ask_later(offset: float) -> float:
         time.sleep(offset)
-        flights.settle(KEY)
         with flights.claim(KEY) as claim:
             found = time.monotonic() - start - instant
             if claim.owner:
@@ -134,5 +133,3 @@ def test_that_the_owner_failed_is_seen_at_its_instant_too():
     with flights.claim(KEY) as claim:
         assert claim.owner
         assert time.monotonic() >= instant
-    with pytest.raises(Cancelled), flights.claim(KEY), flights.claim(b"other"):
-        flights.settle(KEY, timeout=0)
