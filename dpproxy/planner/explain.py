@@ -97,7 +97,7 @@ def explain_text(plan: Plan | PublicPlan, confidence: Fraction, stored: Collecti
         f"Price: {_price(plan, stored)}",
         *([f"Solved for {plan.solved}"] if plan.solved else []),
         f"Privacy unit: {plan.unit}",
-        f"Pays: budget {plan.payer.budget}, ceiling of {plan.payer.ceiling}",
+        f"Pays: budget {plan.payer.budget}, ceiling of {plan.payer.ceiling}{_blocks(plan)}",
     ]
     for index, (title, part) in enumerate(_titled(plan)):
         if index in stored:
@@ -132,6 +132,12 @@ def _price(plan: Plan, stored: Collection[int]) -> str:
         return f"epsilon {float(epsilon):.9g}{_delta(delta)}{_rho(plan)}{' (free)' if plan.free else ''}"
     whole = f"epsilon {float(plan.loss.epsilon):.9g}{_delta(plan.delta)}{_rho(plan)}"
     return f"epsilon {float(epsilon):.9g}{_delta(delta)} ({whole} but for stored releases)"
+
+
+def _blocks(plan: Plan) -> str:
+    """The blocks of people that alone are debited."""
+    names = [block.partition(":")[2] for block in plan.blocks]
+    return f" in block {', '.join(names)}" if names else ""
 
 
 def _rho(plan: Plan) -> str:
@@ -210,6 +216,7 @@ def explain_json(plan: Plan | PublicPlan, confidence: Fraction, stored: Collecti
         "unit": plan.unit,
         "budget": plan.payer.budget,
         "ceiling": plan.payer.ceiling,
+        "blocks": [block.partition(":")[2] for block in plan.blocks],
         "keys": None if plan.discovered else plan.groups,
         "confidence": float(confidence),
         "columns": [_column(o) for o in plan.outputs],

@@ -1,11 +1,13 @@
 """Which blocks a release is about: none but their people move it, and nothing is claimed where that is not certain."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
 from dpproxy.plan import Plan
 from dpproxy.planner.blocks import MOST_BLOCKS
+from dpproxy.planner.explain import explain_text
 from tests.golden.neighbours import shuffled
 from tests.golden.world import Tables, World, build, plan_of
 
@@ -130,6 +132,12 @@ def test_another_division_of_people_is_another_generation(world: World):
     found = {plan_of(one, sql).parts[0].blocks for one in keyed}
     assert len(found) == 2
     assert all(len(blocks) == 1 for blocks in found)
+
+
+def test_explain_tells_whose_ceiling_pays(world: World):
+    plan = plan_of(world, "SELECT count(*) FROM people WHERE region IN ('north', 'west')")
+    line = next(one for one in explain_text(plan, Fraction(95, 100)) if one.startswith("Pays: "))
+    assert line == "Pays: budget lab, ceiling of people" + (" in block 'north', 'west'" if plan.blocks else "")
 
 
 def test_too_many_blocks_are_everybody():
