@@ -64,6 +64,14 @@ def test_the_same_question_is_free_in_any_session_and_any_words(proxy: Proxy):
         assert (some, cost) == ([row for row in rows if int(str(row[1])) > 2], 0)
 
 
+def test_a_parameter_is_the_constant_that_it_holds(proxy: Proxy):
+    with connected(proxy) as ann:
+        rows, cost = asked(ann, "SELECT count(*) FROM t WHERE x > 5 AND k = 'a'")
+        assert cost == 1
+        assert asked(ann, "SELECT count(*) FROM t WHERE k = %s AND %s < x", "a", 5) == (rows, 0)
+        assert asked(ann, "SELECT count(*) FROM t WHERE k = %s AND %s < x", "a", 6)[1] == 1
+
+
 def test_children_add_up_to_their_parents_for_whoever_paid(home: Path):
     with serving(home) as proxy, connected(proxy) as ann:
         rows, _ = asked(ann, FINE)
