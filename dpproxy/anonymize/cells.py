@@ -83,9 +83,9 @@ def sums(
 
 @compiled
 def share(totals: Floats, begins: Integers, found: Floats, variances: Floats, sure: float) -> Floats:
-    """Divide the count of each cell among its parts: what was found for them, made to add up, none negative.
+    """Divide the count of each cell among its parts, in proportion to what was found for them.
 
-    Parts found smaller than ``sure`` standard deviations get nothing; differences are shared by variance.
+    Parts found smaller than ``sure`` standard deviations get nothing; where all are, the surest gets everything.
 
     Args:
         totals: shape (cells,).
@@ -101,19 +101,9 @@ def share(totals: Floats, begins: Integers, found: Floats, variances: Floats, su
     for cell in range(totals.size):
         if totals[cell] > 0:
             parts = slice(begins[cell], begins[cell + 1])
-            result[parts] = _shares(totals[cell], found[parts], variances[parts], sure)
+            scores = found[parts] / np.sqrt(variances[parts])
+            kept = np.where(scores >= sure, np.maximum(found[parts], 0.0), 0.0)
+            if np.sum(kept) <= 0:
+                kept[np.argmax(scores)] = 1.0
+            result[parts] = kept * (totals[cell] / np.sum(kept))
     return result
-
-
-@compiled
-def _shares(total: float, found: Floats, variances: Floats, sure: float) -> Floats:
-    scores = found / np.sqrt(variances)
-    kept = scores >= sure
-    kept[np.argmax(scores)] = True
-    while True:
-        missing = total - np.sum(np.where(kept, found, 0.0))
-        spread = np.sum(np.where(kept, variances, 0.0))
-        shares = np.where(kept, found + missing * variances / spread, 0.0)
-        if np.all(shares >= 0):
-            return shares
-        kept &= shares > 0

@@ -2,7 +2,7 @@
 
 Upwards every box weighs its own numbers and those of its parts by the variances of their noise; downwards a box's
 number is divided among its parts. Source: Hay, Rastogi, Miklau, Suciu, "Boosting the accuracy of differentially
-private histograms through consistency", VLDB 2010; here with different variances, nothing negative, and for middles.
+private histograms through consistency", VLDB 2010; here with different variances, in proportion, and for middles.
 """
 
 from collections.abc import Sequence

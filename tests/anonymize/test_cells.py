@@ -56,7 +56,9 @@ def test_shares_add_up_and_none_is_negative(found: list[float], total: float, su
     assert abs(shares.sum() - total) < 1e-6 * max(total, 1)
 
 
-def test_small_parts_get_nothing_and_differences_go_by_variance() -> None:
+def test_small_parts_get_nothing_and_the_others_in_proportion() -> None:
     found, variances = np.array([10.0, 30.0, 1.0]), np.array([1.0, 3.0, 1.0])
     shares = cells.share(np.array([44.0]), np.array([0, 3]), found, variances, 2.0)
     assert shares.tolist() == [11.0, 33.0, 0.0]
+    shares = cells.share(np.array([44.0]), np.array([0, 3]), -found, variances, 2.0)
+    assert shares.tolist() == [0.0, 0.0, 44.0]
