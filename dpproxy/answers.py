@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import sqrt
+from math import inf, sqrt
 
 import pyarrow as pa
 
@@ -25,6 +25,7 @@ from dpproxy.plan import Additive, Caller, Drawn, Part, Plan, PublicPlan, Summed
 from dpproxy.planner.descriptor import FAMILY, Descriptor, counting, described
 from dpproxy.planner.rollup import could_follow, derivation
 from dpproxy.recent import Recent
+from udfs.mechanisms import Gaussian
 from udfs.privacy import Loss, Released
 
 WAIT = 60.0
@@ -46,13 +47,15 @@ class Asking:
     """Who asks which plan; ``cancelled`` says whether they changed their mind.
 
     ``worst`` is how many times the noise of a draw of its own a part may have that follows from a stored release; of
-    the releases that the statement itself draws, ``fresh``, none may have more.
+    the releases that the statement itself draws, ``fresh``, none may have more. ``alike`` where only releases by the
+    same mechanism count: one was asked for.
     """
 
     caller: Caller
     plan: Plan
     cancelled: Callable[[], bool]
     worst: float = WORST
+    alike: bool = False
     fresh: set[int] = field(default_factory=set)
     began: float = field(default_factory=began)
 
@@ -259,7 +262,7 @@ class Answers:
             found = self._follows(origin, asked, part)
             if found is None or found.summed is None:
                 continue
-            ratio = worse(found.summed, part.mechanism)
+            ratio = worse(found.summed, part.mechanism, alike=asking.alike)
             if ratio <= worst and (best is None or ratio < best[0]):
                 best = ratio, found
         return None if best is None else best[1]
@@ -322,8 +325,16 @@ class Answers:
         return released
 
 
-def worse(summed: Summed, own: Additive) -> float:
-    """How many times the noise of a draw of its own, of the sum that this is worst for."""
+def worse(summed: Summed, own: Additive, *, alike: bool = False) -> float:
+    """How many times the noise of a draw of its own, of the sum that this is worst for.
+
+    Infinite for another mechanism where ``alike``, and for a Gaussian that was drawn at less rho.
+    """
+    of = summed.mechanism
+    if alike and type(of) is not type(own):
+        return inf
+    if isinstance(of, Gaussian) and isinstance(own, Gaussian) and of.nano < own.nano:
+        return inf
     sds, least = summed.mechanism.noise_sd(), own.noise_sd()
     found = [sds[c] * sqrt(summed.terms) for c in summed.columns]
     return max((sd / best if best else 1.0 for sd, best in zip(found, least, strict=True)), default=1.0)

@@ -291,7 +291,7 @@ class Engine:
             return again if isinstance(again, Plan) else plan
 
         session = self._sessions.find(caller.session)
-        asking = Asking(caller, plan, session.cancelled.is_set, tolerance(settings))
+        asking = Asking(caller, plan, session.cancelled.is_set, *tolerance(settings))
         rows, cost = self._answers.rows(asking, replan)
         session.last_cost = cost.nano
         session.last_paid = cost if cost.nano else session.last_paid

@@ -51,7 +51,7 @@ class Desk:
 
     def known(self, plan: Plan) -> dict[int, Drawn]:
         """The parts that cost nothing, by their places, with what answers them."""
-        asking = Asking(self.caller, plan, lambda: False, worst=tolerance(self.settings))
+        asking = Asking(self.caller, plan, lambda: False, *tolerance(self.settings))
         charged = (
             () if plan.empty else [(i, p) for i, p in enumerate(plan.parts) if not (p.vacuous or p.inputs)]
         )
@@ -83,9 +83,12 @@ class Priced:
         return self.epsilon > 0
 
 
-def tolerance(settings: Settings) -> float:
-    """How many times the noise of a draw of its own a stored release may have: once where an error is asked for."""
-    return WORST if session.target_error(settings) is None else 1.0
+def tolerance(settings: Settings) -> tuple[float, bool]:
+    """What stored releases may stand in: how many times the noise, and whether of the same mechanism only.
+
+    As much noise where an error is asked for; the same mechanism where one is.
+    """
+    return WORST if session.target_error(settings) is None else 1.0, session.mechanism(settings) != "auto"
 
 
 def explained(explain: Explain, desk: Desk) -> list[str]:
@@ -159,14 +162,16 @@ def _priced(sql: str, plan: Plan | PublicPlan, before: Sequence[Priced], desk: D
     return Priced(text, plan, shown, *unpaid(plan, known), because, fresh, follows)
 
 
-def _earlier(part: Part, plan: Plan, before: Sequence[Priced], worst: float) -> tuple[int, Drawn] | None:
+def _earlier(
+    part: Part, plan: Plan, before: Sequence[Priced], tolerated: tuple[float, bool]
+) -> tuple[int, Drawn] | None:
     """The first statement before that releases what the part follows from, and how it follows."""
     for number, each in enumerate(before, 1):
         if isinstance(each.plan, PublicPlan) or each.plan.payer.budget != plan.payer.budget:
             continue
         for other in each.fresh:
             found = _following(part, plan, other, each.plan)
-            if found is not None and _is_near(found, part, worst):
+            if found is not None and _is_near(found, part, *tolerated):
                 return number, found
     return None
 
@@ -182,8 +187,10 @@ def _following(part: Part, plan: Plan, other: Part, earlier: Plan) -> Drawn | No
     return None if found is None else Drawn(part.loss, Summed(of.mechanism, found.columns, found.most))
 
 
-def _is_near(drawn: Drawn, part: Part, worst: float) -> bool:
-    return drawn.summed is None or part.mechanism is None or worse(drawn.summed, part.mechanism) <= worst
+def _is_near(drawn: Drawn, part: Part, worst: float, alike: bool) -> bool:  # noqa: FBT001
+    if drawn.summed is None or part.mechanism is None:
+        return True
+    return worse(drawn.summed, part.mechanism, alike=alike) <= worst
 
 
 # --- a split

@@ -224,6 +224,16 @@ def test_a_roll_up_is_free_for_who_has_paid_and_for_nobody_else(desk: Desk):
     assert desk.ceiling() == ceiling
 
 
+def test_a_mechanism_that_is_asked_for_is_drawn_from(desk: Desk):
+    desk.ask(FINE)
+    given = {**DEFAULTS, "dp.epsilon": "1"}
+    for mechanism, paid in (("laplace", 5), ("laplace", 5), ("staircase", 5), ("auto", 5)):
+        settings = {**given, "dp.mechanism": mechanism}
+        sql = "SELECT y, b, count(*), sum(x) FROM t GROUP BY y, b"
+        desk.engine.run(desk.ann, desk.engine.prepare(desk.ann, sql, (), settings), (), settings)
+        assert desk.spent() == paid, mechanism
+
+
 def test_grouping_sets_follow_from_what_was_paid_for(desk: Desk):
     counts = {(y, b): n for y, b, n, _ in desk.ask(FINE).rows}
     rows = desk.ask("SELECT y, b, count(*) FROM t GROUP BY CUBE (y, b)", epsilon="2").rows
