@@ -4,6 +4,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -13,7 +14,7 @@ import pyarrow as pa
 from dpproxy.accounting.accounts import limited
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Account, Charge, Debit, format_epsilon
+from dpproxy.accounting.model import Account, Charge, Debit
 from dpproxy.anonymize.methods import METHODS
 from dpproxy.anonymize.model import WORDS, Anonymized, Build, InvalidOption, Method, Table, Unachievable
 from dpproxy.errors import BoundsMissing, Cancelled, Internal, InvalidParameter, Refusal
@@ -23,7 +24,7 @@ from dpproxy.planner.protected import ViewQuery
 from dpproxy.planner.query import plan_view
 from dpproxy.policy.dump import protected_view
 from dpproxy.policy.model import Ceiling, Policy, ProtectedView
-from dpproxy.views import files, listing
+from dpproxy.views import files
 from dpproxy.views.make import checked, figures, made, places, relations
 from dpproxy.views.manifest import Built, Manifest, current, newest
 from dpproxy.views.materialized import Materialized
@@ -33,6 +34,8 @@ Positions = Mapping[str, int | None]
 """Where the value of an option stands in the statement."""
 TOLD = 1.0
 """Seconds between two notices of one build."""
+MEASURING = 60.0
+"""Seconds to wait for the figures of a build."""
 
 
 class Backend(Protocol):
@@ -90,6 +93,8 @@ class ProtectedViews:
         self._ledger = ledger
         self._secret = secret
         self._manifest = Manifest.open(state)
+        self._measurer = ThreadPoolExecutor(1, "measure")
+        self._measures: dict[str, Future[None]] = {}
         self._lock = threading.Lock()
         self._loading = threading.Lock()
         self._found: dict[str, Materialized] = {}
@@ -204,15 +209,26 @@ class ProtectedViews:
             self._manifest.finish(done)
             declare()
             files.remove(self._state, view.name, [begun.epoch])
-            self._manifest.measured(done, figures(planned.build, query.columns, rows, found))
+            self._measures[view.name] = self._measurer.submit(self._measure, planned, done, rows, found)
             return done
+
+    def _measure(self, planned: Planned, done: Built, rows: Table, found: Anonymized) -> None:
+        """Keep what a build loses and risks: exact figures, which nobody waits for who builds."""
+        self._manifest.measured(done, figures(planned.build, planned.query.columns, rows, found))
+
+    def measured(self, view: str) -> None:
+        """Wait until the figures of a view's last build are there."""
+        begun = self._measures.get(view)
+        if begun is not None:
+            wait((begun,), MEASURING)
 
     def dropped(self, view: str) -> None:
         """Remove the files of a view that is declared no more."""
         files.remove(self._state, view, [])
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Let go of the files; figures that nobody has asked for yet are measured to their end."""
+        self._measurer.shutdown(wait=True, cancel_futures=True)
         self._manifest.close()
 
     def _check_frozen(self, planned: Planned, policy: Policy) -> None:
@@ -356,26 +372,6 @@ def _relations(build: Built, view: ProtectedView) -> list[tuple[Materialized, st
         )
         found.append((relation, files.held(suffix, columns, inside=build.inside)))
     return found
-
-
-def told(build: Built, left_out: tuple[str, ...]) -> Notice:
-    """What is said of a finished build."""
-    price = f"cost {format_epsilon(build.nano)} epsilon" if build.private else listing.UNBOUNDED
-    left = f" Left out, since they tell people apart: {', '.join(left_out)}." if left_out else ""
-    return Notice(
-        f'protected view "{build.view}" is built: {price}',
-        detail=f"{build.guarantee.rstrip('.')}.{left}",
-        hint=f"GRANT SELECT ON {build.view} TO <role>;" if not build.inside else None,
-    )
-
-
-def masked_notices(policy: Policy, found: Mapping[str, Materialized]) -> tuple[Notice, ...]:
-    """For each role that may read what is not private differentially, that its loss has no finite bound."""
-    return tuple(
-        Notice(f'role "{grant.role}" reads protected view "{grant.table}": {listing.UNBOUNDED}')
-        for grant in policy.grants
-        if grant.table in found and not found[grant.table].private
-    )
 
 
 def refused(refusal: Refusal, offset: int) -> Refusal:

@@ -24,11 +24,12 @@ from dpproxy.policy.statements import (
 )
 from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.usable import usable
-from dpproxy.protected import Order, Planned, ProtectedViews, digest_of, masked_notices, refused, told
+from dpproxy.protected import Order, Planned, ProtectedViews, digest_of, refused
 from dpproxy.sessions import Remembered
 from dpproxy.settings import DEFAULTS
 from dpproxy.views import listing, verify
 from dpproxy.views.manifest import newest
+from dpproxy.views.notices import masked_notices, told
 
 ViewStatement = CreateView | RefreshView | DropView | VerifyViews | Show
 FILES = "policy files"
@@ -131,6 +132,8 @@ def _build(planned: Planned, order: Order, world: World, declare: Callable[[], o
 
 
 def _verified(statement: VerifyViews, caller: Caller, record: Callable[[], None], world: World) -> Answer:
+    for name in statement.names:
+        world.views.measured(name.text)
     policy, builds, rows, hidden = world.store.current, world.views.builds(), [], []
     for name in statement.names:
         view = known_view(policy, name)

@@ -1,54 +1,7 @@
-"""What is told of builds, and where refusals of a view's query stand."""
-
-# ruff: noqa: FBT003 - records written out
-
-from dataclasses import replace
-from fractions import Fraction
+"""Where refusals of a view's query stand; what is built is tested through statements."""
 
 from dpproxy.errors import UnitLost
-from dpproxy.policy.model import Grant, Policy
-from dpproxy.protected import masked_notices, refused, told
-from dpproxy.views.manifest import Built
-from dpproxy.views.materialized import Materialized
-
-BUILD = Built(
-    "v",
-    1,
-    "",
-    "m",
-    True,
-    False,
-    0,
-    "Words.",
-    25 * 10**7,
-    Fraction(0),
-    1,
-    "t",
-    ("t",),
-    "",
-    "",
-    "",
-    "",
-    "root",
-    3,
-    {},
-)
-VIEW = Materialized("v", "v", "w", (), 3, True, False, 0, "Words", "t", "t", "SELECT 1")
-
-
-def test_a_build_tells_its_price_its_guarantee_and_what_was_left_out():
-    notice = told(BUILD, ("id",))
-    assert notice.message == 'protected view "v" is built: cost 0.25 epsilon'
-    assert notice.detail == "Words. Left out, since they tell people apart: id."
-    assert "no finite bound" in told(replace(BUILD, private=False), ()).message
-    assert told(replace(BUILD, inside=True), ()).hint is None
-
-
-def test_who_may_read_what_has_no_bound_is_told():
-    policy = Policy(grants=(Grant("v", "a", None), Grant("w", "b", None)))
-    assert masked_notices(policy, {"v": VIEW}) == ()
-    [notice] = masked_notices(policy, {"v": replace(VIEW, private=False)})
-    assert notice.message == 'role "a" reads protected view "v": its loss has no finite bound'
+from dpproxy.protected import refused
 
 
 def test_a_refusal_of_the_query_stands_where_the_query_does():

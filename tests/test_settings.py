@@ -133,6 +133,6 @@ def test_no_setting_switches_noise_off():
         "dp.budget", "dp.epsilon", "dp.delta", "dp.target_error", "dp.confidence", "dp.mechanism", "dp.intervals",
         "dp.notices",
         "dp.prior",
-        "dp.clamp",
+        "dp.clamp", "dp.preview",
         "dp.session_epsilon", "dp.budget_remaining", "dp.last_cost",
     }  # fmt: skip

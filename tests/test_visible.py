@@ -12,6 +12,8 @@ from dpproxy.policy.model import (
     Unit,
 )
 from dpproxy.settings import DEFAULTS
+from dpproxy.views.columns import ShownColumn
+from dpproxy.views.materialized import Materialized
 from dpproxy.visible import fitting, visible
 from tests.golden.world import build
 
@@ -37,11 +39,12 @@ POLICY = Policy(
         Grant("gone", "analyst", "research"),
     ),
 )
+BUILT: dict[str, Materialized] = {}
 VIEWS = {"adults": (Column("town", TEXT),), "unasked": (Column("n", INT4),)}
 
 
 def seen(*roles: str) -> dict[str, list[str]]:
-    view = visible(POLICY, SCHEMA, Caller("ann", frozenset(roles), "s"), DEFAULTS, "main", VIEWS)
+    view = visible(POLICY, SCHEMA, Caller("ann", frozenset(roles), "s"), DEFAULTS, "main", VIEWS, BUILT)
     return {relation.name: [column.name for column in relation.columns] for relation in view.relations}
 
 
@@ -59,7 +62,7 @@ def test_an_administrator_sees_whatever_is_declared_and_there():
 
 def test_roles_of_others_are_an_administrators_to_know():
     for roles, expected in ((("guest",), ("admin", "guest")), (("admin",), ("admin", "analyst"))):
-        view = visible(POLICY, SCHEMA, Caller("ann", frozenset(roles), "s"), DEFAULTS, "main", VIEWS)
+        view = visible(POLICY, SCHEMA, Caller("ann", frozenset(roles), "s"), DEFAULTS, "main", VIEWS, BUILT)
         assert view.roles == expected
 
 
@@ -98,3 +101,16 @@ def test_a_policy_that_fits_is_kept_as_it_is():
     world = build(RAW[:2] + RAW[4:])
     found = fitting(world.policy, world.schema, DEFAULTS, world.facts)
     assert (found.policy, found.lines) == (world.policy, ())
+
+
+def test_a_protected_view_is_a_materialized_view_with_its_guarantee():
+    columns = (ShownColumn("age", INT4),)
+    built = {
+        "safe": Materialized("safe", "safe", "w", columns, 3, True, False, 0, "words", "people", "people", "")  # noqa: FBT003
+    }
+    policy = replace(POLICY, grants=(*POLICY.grants, Grant("safe", "analyst", None)))
+    for role, names in (("analyst", ["safe"]), ("guest", [])):
+        caller = Caller("ann", frozenset({role}), "s")
+        view = visible(policy, SCHEMA, caller, DEFAULTS, "main", VIEWS, built)
+        found = [(r.name, r.comment) for r in view.relations if r.kind == "m"]
+        assert found == [(name, "words") for name in names]

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
+from typing import assert_never
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +22,7 @@ from dpproxy.anonymize.model import (
 )
 from dpproxy.pgtypes import INT8
 from dpproxy.policy.model import ColumnClass, OptionValue, ProtectedView
-from dpproxy.views.columns import ShownColumn, ViewColumn, decode, encode, shown_column
+from dpproxy.views.columns import Listed, ShownColumn, Steps, ViewColumn, decode, encode, shown_column
 from udfs.privacy import Exact
 from udfs.randomness import Words
 
@@ -94,8 +96,23 @@ def places(columns: Sequence[ViewColumn], exact: Exact[pa.Table]) -> Table:
         values, has_one = encode(column, exact.value.column(index))
         found.append(values)
         known &= has_one
-    rows = np.stack(found, axis=1)[known] if found else np.empty((0, 0), np.int64)
+    rows = np.stack(found, axis=1)[known]
+    sizes = [_size(column) for column in columns]
+    if prod(sizes) < 2**63:  # one number for a row: sorted in a tenth of the time
+        keys = np.sort(np.ravel_multi_index(tuple(rows.T), sizes)) if len(rows) else np.empty(0, np.int64)
+        return np.ascontiguousarray(np.stack(np.unravel_index(keys, sizes), axis=1).astype(np.int64))
     return np.ascontiguousarray(rows[np.lexsort(rows.T[::-1])])
+
+
+def _size(column: ViewColumn) -> int:
+    """How many places a column has."""
+    match column.places:
+        case Steps():
+            return column.places.last + 1
+        case Listed(values):
+            return len(values)
+        case _:
+            assert_never(column.places)
 
 
 def made(build: Build, rows: Table, words: Words, progress: Progress) -> Anonymized:

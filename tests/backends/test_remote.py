@@ -18,7 +18,7 @@ from dpproxy.backends.failures import WorkerLost
 from dpproxy.backends.remote import Remote
 from dpproxy.errors import Cancelled, Internal, NumberOutOfRange, Refusal, StartupError, TooComplex
 from dpproxy.pgtypes import TEXT
-from dpproxy.plan import PublicPlan
+from dpproxy.plan import PREPARED, PublicPlan
 from udfs.privacy import Exact
 
 ENDLESS = "SELECT CAST(count(*) AS HUGEINT) AS m0 FROM range(10000000000) AS r(i), t"
@@ -187,3 +187,20 @@ def test_one_that_says_what_it_should_not_is_ended(remote: Remote, monkeypatch: 
     monkeypatch.undo()
     works(remote)
     assert pid(remote) != first
+
+
+def test_a_view_is_read_from_its_file_and_put_away(file: Path, tmp_path: Path):
+    remote = Remote(file, threads=1, prepared=tmp_path / "prepared.duckdb")
+    path = tmp_path / "v-1.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE rows AS SELECT i AS a, i / 4 AS b FROM range(5) AS r(i)")
+    for _ in range(2):
+        remote.load("w1", path, "SELECT a, b FROM rows")
+    assert "w1" in remote.prepared_names()
+    plan = PublicPlan(f'SELECT sum(a) AS c0, max(b) AS c1 FROM "{PREPARED}"."main"."w1"', ())
+    assert remote.run_portions(plan, "s").to_pydict() == {"c0": [10], "c1": [1.0]}
+    remote.unload("w1")
+    assert "w1" not in remote.prepared_names()
+    with pytest.raises(Internal, match="view"):
+        remote.load("w2", tmp_path / "absent.duckdb", "SELECT a FROM rows")
+    remote.close()

@@ -102,3 +102,11 @@ def test_columns_that_a_method_adds_and_relations_beside_the_rows():
     assert [(c.name, c.type) for c in kept[""].columns] == [("age", INT4), ("group", INT8)]
     assert kept["buckets"].rows.to_pydict() == {"group": [1], "low": [4]}
     assert kept["buckets"].columns[1].high == 9
+
+
+def test_rows_with_too_many_places_for_one_number_are_sorted_alike():
+    wide = [ViewColumn(n, INT8, Steps.of(0, 2**40, Fraction(1)), n) for n in ("a", "b", "c")]
+    rows = pa.table({"c0": [2**39, 0, 2**39], "c1": [1024, 2**40, 0], "c2": [0, 1024, 2048]})
+    step = 2**40 // 2**30
+    expected = sorted([value // step for value in row.values()] for row in rows.to_pylist())
+    assert places(wide, Exact(rows)).tolist() == expected

@@ -1,0 +1,30 @@
+"""What is told of views: of a build that is finished, and of what has no bound."""
+
+from collections.abc import Mapping
+
+from dpproxy.accounting.model import format_epsilon
+from dpproxy.plan import Notice
+from dpproxy.policy.model import Policy
+from dpproxy.views import listing
+from dpproxy.views.manifest import Built
+from dpproxy.views.materialized import Materialized
+
+
+def told(build: Built, left_out: tuple[str, ...]) -> Notice:
+    """What is said of a finished build."""
+    price = f"cost {format_epsilon(build.nano)} epsilon" if build.private else listing.UNBOUNDED
+    left = f" Left out, since they tell people apart: {', '.join(left_out)}." if left_out else ""
+    return Notice(
+        f'protected view "{build.view}" is built: {price}',
+        detail=f"{build.guarantee.rstrip('.')}.{left}",
+        hint=f"GRANT SELECT ON {build.view} TO <role>;" if not build.inside else None,
+    )
+
+
+def masked_notices(policy: Policy, found: Mapping[str, Materialized]) -> tuple[Notice, ...]:
+    """For each role that may read what is not private differentially, that its loss has no finite bound."""
+    return tuple(
+        Notice(f'role "{grant.role}" reads protected view "{grant.table}": {listing.UNBOUNDED}')
+        for grant in policy.grants
+        if grant.table in found and not found[grant.table].private
+    )
