@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dpproxy.anonymize import taxonomy
-from dpproxy.anonymize.clusters import canonical
 from dpproxy.anonymize.model import Attribute, Domain, Progress, Table, Taxonomy, silent
 from dpproxy.anonymize.space import ends, is_ordered, size
 
@@ -88,15 +87,21 @@ def arranged(
     """Return the rows in the order of their clusters, shape (rows,): ``sizes`` says how many each has."""
     from dpproxy.anonymize import turns  # noqa: PLC0415 - the compiler is imported when a view is built
 
-    content = canonical(rows)
-    by_content = rows[content]
     orders = np.empty((len(references), len(rows)), dtype=np.int64)
     for place, reference in enumerate(references):
         progress(place / (len(references) + 1))
-        orders[place] = np.argsort(squared_distances(by_content, attributes, reference), kind="stable")
-    taken = orders[0] if len(orders) == 1 else turns.in_turn(orders, k)
-    result: Integers = content[taken]
-    return result
+        orders[place] = _ordered(rows, squared_distances(rows, attributes, reference))
+    return orders[0] if len(orders) == 1 else turns.in_turn(orders, k)
+
+
+def _ordered(rows: Table, distances: Integers) -> Integers:
+    """The rows by distance, those at equal distances by content."""
+    order = np.argsort(distances, kind="stable")
+    equal = np.diff(distances[order]) == 0
+    tied = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
+    among = order[tied]
+    order[tied] = among[np.lexsort((*rows[among].T[::-1], distances[among]))]
+    return order
 
 
 def sizes(rows: int, k: int) -> Integers:

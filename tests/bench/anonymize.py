@@ -53,6 +53,10 @@ WORKS = (
     Work("mdav_swap", 30_162, {"k": 10}, sensitive=2),
     Work("ir_swap", 1_000_000, {"k": 10}),
     Work("t_closeness", 30_162, {"t": Fraction(2)}, sensitive=1),
+    Work("dp_microaggregation", 1_000_000, {"epsilon": 1}, 2.0),
+    Work("dp_microaggregation", 1_000_000, {"epsilon": 1, "reference": "corners"}, 8.0),
+    Work("dp_individual_ranking", 1_000_000, {"epsilon": 1, "joint": "none"}),
+    Work("dp_kdtree", 1_000_000, {"epsilon": 1}, 3.0),
 )
 
 
