@@ -29,7 +29,7 @@ from dpproxy.planner.allocate import Allocation, allocate
 from dpproxy.planner.answer import answer, limits
 from dpproxy.planner.empty import has_no_rows
 from dpproxy.planner.fields import Computed, no_keys
-from dpproxy.planner.materialized import find_materialized, typed
+from dpproxy.planner.materialized import find_materialized, is_granted, shown_columns, typed
 from dpproxy.planner.mechanisms import noise_delta
 from dpproxy.planner.open import Open
 from dpproxy.planner.planning import Planning
@@ -41,6 +41,7 @@ from dpproxy.views.columns import Moments, ShownColumn, Steps
 from dpproxy.views.materialized import Materialized
 
 ORDERS = (exp.Min, exp.Max, exp.Median, exp.WithinGroup)
+_PARTS = (*ORDERS, exp.PercentileCont, exp.PercentileDisc)
 _PLAIN = frozenset({"expressions", "from_", "limit", "offset", "order", "kind"})
 
 
@@ -127,14 +128,36 @@ def inside_view(select: exp.Select, planning: Planning, env: Env) -> Materialize
     if type(node) is not exp.Table or (not node.db and node.name in env.ctes):
         return None
     found = find_materialized(node, planning.context, inside=env.view is not None)
-    return found if found is not None and found.inside else None
+    if found is None:
+        return _in_place(select, node, planning)
+    return found if found.inside else None
+
+
+def _in_place(select: exp.Select, node: exp.Table, planning: Planning) -> Materialized | None:
+    """With ``dp.preview = view``: the granted view that answers order statistics of bare columns of its table."""
+    context = planning.context
+    if not session.preview(context.settings) or any(v and n not in _PLAIN for n, v in select.args.items()):
+        return None
+    nodes = [n for e in _written(select) for n in own_nodes(e)]
+    asked = {n.name for n in nodes if type(n) is exp.Column}
+    ordered = any(isinstance(n, ORDERS) for n in nodes)
+    others = any(isinstance(n, exp.AggFunc) and not isinstance(n, _PARTS) for n in nodes)
+    if not ordered or others:
+        return None
+    found = (
+        view
+        for view in context.views.values()
+        if view.inside and view.source == node.name and is_granted(view, context)
+    )
+    return min((v for v in found if asked <= shown_columns(v)), key=lambda v: (-v.k, v.name), default=None)
 
 
 def inside(select: exp.Select, view: Materialized, planning: Planning, env: Env) -> Open:
     """The released relation of such a SELECT: one row. Raises PD002; nothing is read or spent."""
     node = select.args["from_"].this
     _check_plain(select, view)
-    planning.tables.append(Use(env.view or node, view.source))
+    own = exp.Table(this=exp.to_identifier(view.name, quoted=True))  # its grant names the budget
+    planning.tables.append(Use(env.view or own, view.source))
     rows = _rows(view, node.alias_or_name)
     scope = Scope(Level.ROW, lambda _: None, planning.parameters)
     calls: dict[exp.Expr, Call] = {}

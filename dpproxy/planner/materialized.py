@@ -8,6 +8,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.errors import NotGranted, UndefinedTable, UnitLost
 from dpproxy.pgtypes import FLOATS
 from dpproxy.plan import PREPARED
+from dpproxy.planner.accept import parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.open_limits import width
@@ -79,6 +80,20 @@ def typed(column: ShownColumn, name: str) -> Typed:
         first=column.first,
         last=column.last,
     )
+
+
+def shown_columns(view: Materialized) -> set[str]:
+    """The columns that a view shows as they are in its table, all rows of it; none where its query does more."""
+    tree = parse(view.query)
+    plain = {name for name, value in tree.args.items() if value}
+    tables = list(tree.find_all(exp.Table))
+    if not isinstance(tree, exp.Select) or plain - {"expressions", "from_", "kind"} or len(tables) != 1:
+        return set()
+    names = {c.name for c in view.columns}
+    if any(isinstance(e, exp.Star) for e in tree.expressions):
+        return names
+    bare = {e.name for e in tree.expressions if type(e) is exp.Column}
+    return names & bare
 
 
 def check_masked(planning: Planning) -> None:

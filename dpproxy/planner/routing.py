@@ -13,11 +13,10 @@ from dpproxy import settings as session
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.errors import Refusal
 from dpproxy.plan import Notice, Plan, PublicPlan
-from dpproxy.planner.accept import accept, parse
+from dpproxy.planner.accept import accept
 from dpproxy.planner.access import Context
-from dpproxy.planner.answer import is_star
 from dpproxy.planner.exactly import Record, plan_for
-from dpproxy.planner.materialized import is_granted
+from dpproxy.planner.materialized import is_granted, shown_columns
 from dpproxy.planner.refusals import quoted
 from dpproxy.policy.model import Exposure
 from dpproxy.views.materialized import Materialized
@@ -77,7 +76,7 @@ def _view_for(tree: exp.Expr, context: Context) -> Materialized | None:
         and view.name == view.view
         and view.source == table
         and is_granted(view, context)
-        and asked & _columns_of(table, context) <= _shown(view)
+        and asked & _columns_of(table, context) <= shown_columns(view)
     ]
     return min(found, key=lambda v: (not v.private, -len(v.columns), v.name), default=None)
 
@@ -90,20 +89,6 @@ def _is_protected(name: str, context: Context) -> bool:
 
 def _columns_of(table: str, context: Context) -> set[str]:
     return {c.name for c in context.schema.tables.get(table, ())}
-
-
-def _shown(view: Materialized) -> set[str]:
-    """The columns that a view shows as they are in its table, all rows of it; none where its query does more."""
-    tree = parse(view.query)
-    plain = {name for name, value in tree.args.items() if value}
-    tables = list(tree.find_all(exp.Table))
-    if not isinstance(tree, exp.Select) or plain - {"expressions", "from_", "kind"} or len(tables) != 1:
-        return set()
-    names = {c.name for c in view.columns}
-    if any(is_star(e) for e in tree.expressions):
-        return names
-    bare = {e.name for e in tree.expressions if type(e) is exp.Column}
-    return names & bare
 
 
 def _over(tree: exp.Expr, view: Materialized, context: Context) -> exp.Expr:

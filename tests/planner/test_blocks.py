@@ -137,7 +137,9 @@ def test_another_division_of_people_is_another_generation(world: World):
 def test_explain_tells_whose_ceiling_pays(world: World):
     plan = plan_of(world, "SELECT count(*) FROM people WHERE region IN ('north', 'west')")
     line = next(one for one in explain_text(plan, Fraction(95, 100)) if one.startswith("Pays: "))
-    assert line == "Pays: budget lab, ceiling of people" + (" in block 'north', 'west'" if plan.blocks else "")
+    assert line == "Pays: budget lab, ceiling of people" + (
+        " in block 'north', 'west'" if plan.blocks else ""
+    )
 
 
 def test_too_many_blocks_are_everybody():

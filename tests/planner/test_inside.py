@@ -16,6 +16,7 @@ from dpproxy.errors import Refusal, TypeMismatch, UnitLost
 from dpproxy.pgtypes import DATE, INT4, TEXT
 from dpproxy.plan import Plan
 from dpproxy.planner.inside import InsideStatistic
+from dpproxy.settings import DEFAULTS
 from dpproxy.views.columns import Moments, ShownColumn, Steps
 from dpproxy.views.materialized import Materialized
 from tests.golden.world import World
@@ -133,3 +134,24 @@ def test_another_view_of_the_same_rows_is_another_question(world: World, monkeyp
     first = planned(world, "SELECT min(age) FROM v", monkeypatch).parts[0]
     monkeypatch.setattr("tests.planner.test_inside.VIEW", replace(VIEW, table="w2"))
     assert planned(world, "SELECT min(age) FROM v", monkeypatch).parts[0].exact != first.exact
+
+
+def test_with_preview_bare_order_statistics_of_the_table_run_against_the_view(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    view = replace(VIEW, query="SELECT age, born, city FROM people")
+    monkeypatch.setattr(test_materialized, "VIEWS", {"v": view})
+    monkeypatch.setattr(test_materialized, "V_BUDGET", "b")
+    sql = "SELECT min(age), max(age) FROM people"
+
+    def read(statement: str) -> bool:
+        found = test_materialized.plan(world, statement)
+        assert isinstance(found, Plan)
+        return all(VIEW.table in part.exact for part in found.parts)
+
+    assert not read(sql)
+    monkeypatch.setattr(test_materialized, "DEFAULTS", {**DEFAULTS, "dp.preview": "view"})
+    assert read(sql)
+    assert not read(f"{sql} WHERE age > 3")
+    assert not read("SELECT min(age), avg(age) FROM people")
+    assert not read("SELECT max(pay) FROM people")
