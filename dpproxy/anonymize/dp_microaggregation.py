@@ -89,6 +89,7 @@ class DpMicroaggregation:
         if options.word(request, "release", ("table", "query")) == "query":
             return _inside(request, references, k, total, delta)
         plan = _plan(request, references, k, total, delta)
+        price.enough(Loss(_part(plan, 1)))
         also = f", delta {price.shown(delta)}" if delta else ""
         return Build(
             guarantee=f"differential privacy, epsilon {price.shown(total)}{also}: one row more or less",

@@ -78,6 +78,19 @@ def test_any_table_is_built(joint: str, count: int) -> None:
     assert found.rows.shape[1] == 2
 
 
+def test_wide_domains_and_little_epsilon_are_built() -> None:
+    wide = (Attribute("a", Interval(-(2**60), 2**60)), Attribute("b", Interval(5, 5)))
+    rows = np.array([[-(2**60), 5], [0, 5], [2**60, 5]] * 5)
+    found = (
+        DpIndividualRanking()
+        .check(request(wide, epsilon=Fraction(1, 50)))
+        .make(rows, os.urandom, silent)
+        .rows
+    )
+    assert (np.abs(found[:, 0]) <= 2**60).all()
+    assert (found[:, 1] == 5).all()
+
+
 def test_the_tree_keeps_what_belongs_together() -> None:
     values = np.arange(2000) * 7919 % 101
     rows = np.column_stack([values, 100 - values])

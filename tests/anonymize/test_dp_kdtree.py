@@ -62,6 +62,15 @@ def test_any_table_is_built(epsilon: Fraction, count: int) -> None:
     assert not found.achieved
 
 
+def test_wide_domains_and_single_values_are_built() -> None:
+    wide = (Attribute("a", Interval(-(2**60), 2**60)), Attribute("b", Interval(5, 5)))
+    rows = np.array([[-(2**60), 5], [0, 5], [2**60, 5]] * 50)
+    for epsilon in (Fraction(1, 50), 1000):
+        found = DpKdtree().check(request(wide, epsilon=epsilon)).make(rows, os.urandom, silent).rows
+        assert (np.abs(found[:, 0]) <= 2**60).all()
+        assert (found[:, 1] == 5).all()
+
+
 def test_leaves_of_k_rows_are_larger() -> None:
     rows = np.column_stack([np.arange(2000) % 101, np.arange(2000) * 7 % 101])
     sizes = []

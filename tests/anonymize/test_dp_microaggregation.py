@@ -84,6 +84,21 @@ def test_any_table_is_built(options: dict[str, OptionValue], count: int) -> None
     assert found.source is None
 
 
+@pytest.mark.parametrize("options", [{}, {"delta": Fraction(1, 1000)}])
+def test_wide_domains_and_little_epsilon_are_built(options: dict[str, OptionValue]) -> None:
+    wide = (Attribute("a", Interval(-(2**60), 2**60)), Attribute("b", TREE))
+    rows = np.array([[-(2**60), 3], [0, 4], [2**60, 5]] * 5)
+    build = DpMicroaggregation().check(request(wide, epsilon=Fraction(1, 50), **options))
+    found = build.make(rows, os.urandom, silent).rows
+    assert (np.abs(found[:, 0]) <= 2**60).all()
+
+
+def test_too_many_columns_for_epsilon_are_refused_before_anything_is_charged() -> None:
+    with pytest.raises(InvalidOption) as caught:
+        DpMicroaggregation().check(request(PLANE * 6, epsilon=Fraction(1, 100)))
+    assert caught.value.option == "epsilon"
+
+
 def test_without_noise_rows_are_middles() -> None:
     rows = np.array([[0, 0], [1, 0], [50, 50], [52, 50], [100, 100], [90, 100]])
     build = DpMicroaggregation().check(request(k=2, epsilon=HUGE))
