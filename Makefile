@@ -1,6 +1,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
-.PHONY: env demo test check bench bench-peers soak serve audit kills clean
+.PHONY: env demo test check clients bench bench-peers soak serve audit kills clean
 
 env: .venv/ready
 .venv/ready: pyproject.toml
@@ -24,6 +24,15 @@ check: env         ## format, lint, types, import contracts, docs
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q tests/test_docs.py tests/test_layout.py tests/test_proofs.py tests/test_taint.py
 
+clients: .venv-clients/ready env  ## the clients that take long to install: node-postgres, postgres.js, dbt, pgcli
+	$(BIN)/pytest -q -m clients
+
+.venv-clients/ready:
+	$(PYTHON) -m venv .venv-clients
+	.venv-clients/bin/pip install --quiet --disable-pip-version-check 'dbt-core<1.12' 'dbt-postgres<1.12' 'pgcli>=4.1,<5'
+	npm install --silent --no-fund --no-audit --prefix .venv-clients pg@8 pg-cursor@2 postgres@3
+	@touch $@
+
 bench: env         ## ratios against bare DuckDB, side by side; noise values per second
 	$(BIN)/python -m tests.bench
 
@@ -46,4 +55,4 @@ kills: env         ## kill -9 a proxy under load 200 times: whatever was answere
 	DPPROXY_CRASH_ROUNDS=200 $(BIN)/pytest -q -s --timeout 7200 tests/crash/test_kill.py -k answered
 
 clean:
-	rm -rf .venv .venv-peers build dist *.egg-info
+	rm -rf .venv .venv-clients .venv-peers build dist *.egg-info

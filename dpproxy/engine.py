@@ -367,10 +367,12 @@ class Engine:
     def _describe(self, caller: Caller, body: Body, values: Sequence[object], settings: Settings) -> Answer:
         if body.tree is None:
             raise AssertionError("a query has a tree")
-        last = self._sessions.find(caller.session).last_paid
+        session = self._sessions.find(caller.session)
+        last = session.last_paid
         rows = relations.rows(self.policy, self._ledger, caller, own_names(body.tree), last)
         fresh = {name: (columns, rows[name]) for name, columns in relations.OWN.items()}
-        return self._catalogue.run(self._view(caller, settings), body.tree, values, fresh)
+        view = self._view(caller, settings)
+        return self._catalogue.run(view, body.tree, values, fresh, session.cancelled.is_set)
 
     def commits(self) -> tuple[int, float]:
         """How many commits the ledger made since the start, and how many seconds they took."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -92,7 +92,7 @@ def _close_all(state: State) -> Answer:
 
 
 def _cursor(name: str, state: State) -> str:
-    if name not in state.portals or state.portals[name].answer is None:
+    if name not in state.portals or state.portals[name].statement.columns is None:
         raise UnknownPortal(f'cursor "{name}" does not exist', hint="DECLARE it in this transaction")
     return name
 
@@ -194,8 +194,9 @@ def _read_number(words: Words) -> int:
     return int(text)
 
 
-def _bind(name: str, direction: Direction, is_back: bool, shows: bool, state: State) -> Command:  # noqa: FBT001
-    columns = state.portals[_cursor(name, state)].statement.columns
+def _bind(name: str, direction: Direction, is_back: bool, shows: bool, state: State) -> Command | Wrapped:  # noqa: FBT001
+    found = state.portals[_cursor(name, state)]
+    columns = found.statement.columns
 
     def run(state: State) -> Answer:
         portal = state.portals[_cursor(name, state)]
@@ -207,4 +208,12 @@ def _bind(name: str, direction: Direction, is_back: bool, shows: bool, state: St
             return Answer(f"MOVE {len(places)}")
         return Answer(f"FETCH {len(places)}", portal.statement.columns, [rows[at - 1] for at in places])
 
-    return Command(run, columns if shows else None)
+    def finish(state: State, answer: Answer) -> Answer:
+        portal = state.portals[_cursor(name, state)]
+        portal.answer = portal.answer or answer
+        return replace(run(state), notices=answer.notices)
+
+    shown = columns if shows else None
+    if found.answer is None:  # a portal of the protocol that nothing was asked of yet
+        return Wrapped(found.statement, finish, values=found.values, columns=shown)
+    return Command(run, shown)

@@ -11,7 +11,7 @@ from dpproxy.plan import Caller, Settings
 from dpproxy.planner.access import Context, Facts
 from dpproxy.planner.exactly import visible_columns
 from dpproxy.planner.query import view_columns
-from dpproxy.policy.model import Exposure, Policy, TablePolicy
+from dpproxy.policy.model import Exposure, Policy, TablePolicy, Unit
 from dpproxy.policy.usable import usable
 from dpproxy.views.materialized import Materialized
 
@@ -63,7 +63,7 @@ def visible(
     found = [
         Relation(t.name, visible_columns(policy, t.name, schema.tables[t.name]))
         if t.name in exact
-        else Relation(t.name, _columns(t, schema))
+        else _of_table(t, schema)
         for t in tables
     ]
     found += [Relation(v, columns, "v") for v, columns in views.items() if _is_shown(v, policy, caller)]
@@ -78,6 +78,22 @@ def _built(view: Materialized) -> Relation:
     """A protected view, or a relation beside it, with what it promises."""
     columns = tuple(Column(c.name, c.type) for c in view.columns)
     return Relation(view.name, columns, "m", view.guarantee)
+
+
+def _of_table(table: TablePolicy, schema: Schema) -> Relation:
+    columns = _columns(table, schema)
+    if table.unit is None:
+        return Relation(table.name, columns)
+    declared = tuple((c.name, d) for c in columns if (d := table.columns[c.name].domain) is not None)
+    return Relation(table.name, columns, comment=_comment(table.unit), declared=declared)
+
+
+def _comment(unit: Unit) -> str:
+    """The guarantee: whose presence hardly shows."""
+    rows = f", at most {unit.max_rows} row{'s' if unit.max_rows > 1 else ''} of this table"
+    owner = f" of {unit.references[0]}" if unit.references else ""
+    one = "one row" if unit.key is None else f"one {unit.key}{owner}{rows}"
+    return f"Answered with noise; privacy unit: {one}."
 
 
 def _is_visible(table: TablePolicy, policy: Policy, caller: Caller) -> bool:

@@ -114,3 +114,12 @@ def test_a_protected_view_is_a_materialized_view_with_its_guarantee():
         view = visible(policy, SCHEMA, caller, DEFAULTS, "main", VIEWS, built)
         found = [(r.name, r.comment) for r in view.relations if r.kind == "m"]
         assert found == [(name, "words") for name in names]
+
+
+def test_what_is_protected_says_so_and_tells_its_domains():
+    view = visible(POLICY, SCHEMA, Caller("ann", frozenset(["analyst"]), "s"), DEFAULTS, "main", VIEWS, {})
+    found = {relation.name: relation for relation in view.relations}
+    assert found["people"].comment == "Answered with noise; privacy unit: one row."
+    assert found["people"].domains == {"town": Members(("a",))}
+    assert found["regions"].comment is None
+    assert not found["regions"].domains

@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -53,7 +53,14 @@ class Catalogue:
         described = self._database(view).describe(statement, _fresh(statement, _no_rows(view)))
         return kinds, _columns(statement, described)
 
-    def run(self, view: CatalogueView, tree: exp.Expr, values: Sequence[object], dp: Fresh) -> Answer:
+    def run(
+        self,
+        view: CatalogueView,
+        tree: exp.Expr,
+        values: Sequence[object],
+        dp: Fresh,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Answer:
         """The answer.
 
         Args:
@@ -61,13 +68,15 @@ class Catalogue:
             tree: a statement that is covered.
             values: the parameters' values.
             dp: this caller's rows of the relations of schema dp.
+            cancelled: whether the statement is to end.
 
         Raises:
             Refusal: for whatever is not on a list, or too large.
         """
         kinds = parameters.types(tree, [0] * len(values))
         statement = rewrite(view, tree, kinds, values)
-        described, fetched = self._database(view).run(statement, _fresh(statement, {**_no_rows(view), **dp}))
+        fresh = _fresh(statement, {**_no_rows(view), **dp})
+        described, fetched = self._database(view).run(statement, fresh, cancelled)
         columns = _columns(statement, described)
         rows = results.rows([column.type for column in columns], fetched)
         return Answer(f"SELECT {len(rows)}", columns, rows)

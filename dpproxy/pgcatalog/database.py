@@ -2,6 +2,7 @@
 
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
@@ -32,6 +33,8 @@ MAX_ROWS = 100_000
 """Most rows of one answer."""
 TIME_LIMIT = 5.0
 """Seconds."""
+POLL = 0.05
+"""Seconds after which a cancel is seen."""
 
 _LOCK = (
     "SET enable_external_access = false",
@@ -78,14 +81,16 @@ class Database:
             cursor.execute(f"DESCRIBE {statement.sql}")
             return [(str(row[0]), str(row[1])) for row in cursor.fetchall()]
 
-    def run(self, statement: Rewritten, fresh: Fresh) -> tuple[Described, list[tuple[object, ...]]]:
+    def run(
+        self, statement: Rewritten, fresh: Fresh, cancelled: Callable[[], bool] = lambda: False
+    ) -> tuple[Described, list[tuple[object, ...]]]:
         """The result's columns and rows.
 
         Raises:
             TooComplex: more than `MAX_ROWS` rows, or out of memory.
-            Cancelled: more than `TIME_LIMIT` seconds.
+            Cancelled: more than `TIME_LIMIT` seconds, or ``cancelled``, asked every `POLL` seconds, says so.
         """
-        with self._cursor(statement, fresh) as cursor:
+        with self._cursor(statement, fresh, cancelled) as cursor:
             cursor.execute(statement.sql)
             columns = [(str(item[0]), str(item[1])) for item in cursor.description or ()]
             rows = cursor.fetchmany(MAX_ROWS + 1)
@@ -94,10 +99,13 @@ class Database:
         return columns, rows
 
     @contextmanager
-    def _cursor(self, statement: Rewritten, fresh: Fresh) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _cursor(
+        self, statement: Rewritten, fresh: Fresh, cancelled: Callable[[], bool] = lambda: False
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
         self._fill(statement.tables)
         cursor = self._root.cursor()
-        watch = threading.Timer(TIME_LIMIT, _interrupt, (cursor,))
+        ended = threading.Event()
+        watch = threading.Thread(target=_watch, args=(cursor, cancelled, ended), daemon=True)
         try:
             for name in statement.fresh:
                 cursor.register(fresh_name(name), _arrow(*fresh[name]))
@@ -105,9 +113,11 @@ class Database:
             yield cursor
         except duckdb.Error as error:
             self.broken |= isinstance(error, duckdb.FatalException | duckdb.InternalException)
+            if isinstance(error, duckdb.InterruptException) and cancelled():
+                raise Cancelled("canceling statement due to user request") from None
             raise _refusal(error, statement) from None
         finally:
-            watch.cancel()
+            ended.set()
             cursor.close()
 
     def _fill(self, wanted: Iterable[tuple[str, str]]) -> None:
@@ -121,9 +131,13 @@ class Database:
                 self._filled.add(key)
 
 
-def _interrupt(cursor: duckdb.DuckDBPyConnection) -> None:
-    with suppress(duckdb.Error):  # it may just have been closed
-        cursor.interrupt()
+def _watch(cursor: duckdb.DuckDBPyConnection, cancelled: Callable[[], bool], ended: threading.Event) -> None:
+    """Interrupt a statement that is cancelled or takes too long, until it has ended."""
+    last = time.monotonic() + TIME_LIMIT
+    while not ended.wait(POLL):
+        if cancelled() or time.monotonic() > last:
+            with suppress(duckdb.Error):  # it may just have been closed
+                cursor.interrupt()
 
 
 def _table(key: tuple[str, str]) -> Table:

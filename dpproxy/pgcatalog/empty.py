@@ -46,17 +46,6 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
         "r",
         "oid:oid castsource:oid casttarget:oid castfunc:oid castcontext castmethod",
     ),
-    "pg_constraint": (
-        2606,
-        "r",
-        (
-            "oid:oid conname connamespace:oid contype condeferrable:bool condeferred:bool "
-            "convalidated:bool conrelid:oid contypid:oid conindid:oid conparentid:oid confrelid:oid "
-            "confupdtype confdeltype confmatchtype conislocal:bool coninhcount:int4 connoinherit:bool "
-            "conkey:int2[] confkey:int2[] conpfeqop:oid[] conppeqop:oid[] conffeqop:oid[] "
-            "confdelsetcols:int2[] conexclop:oid[] conbin"
-        ),
-    ),
     "pg_conversion": (
         2607,
         "r",

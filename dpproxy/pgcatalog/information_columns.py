@@ -42,7 +42,7 @@ def _numbers(of: SqlType) -> Row:
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    for schema, relation in view.named():
+    for schema, relation in view.standard():
         for number, column in enumerate(relation.columns, 1):
             yield _FIXED | {
                 "table_catalog": view.database,

@@ -25,33 +25,49 @@ _COMMENT = (
     "(SELECT min(description) FROM pg_catalogue.pg_description "
     "WHERE objoid = o AND objsubid = 0 AND classoid = 1259)"
 )
+_COLUMN_COMMENT = (
+    "(SELECT min(description) FROM pg_catalogue.pg_description "
+    "WHERE objoid = o AND objsubid = n AND classoid = 1259)"
+)
+_CONSTRAINT = (
+    "(SELECT min(CASE WHEN pretty THEN internal_pretty ELSE internal_plain END) FROM internal.constraint_texts "
+    "WHERE internal_oid = o)"
+)
 _ROLE = (
     "coalesce((SELECT min(internal_name) FROM internal.role_names WHERE internal_oid = x), "
     "'unknown (OID=' || x || ')')"
 )
 _TEXT = "'''' || replace(CAST(x AS VARCHAR), '''', '''''') || ''''"
 _FORMAT = (
-    "CASE WHEN t IS NULL THEN NULL WHEN t = 1700 AND m > 3 THEN "
+    "CASE WHEN t IS NULL THEN NULL WHEN t = 0 THEN '-' WHEN t = 1700 AND m > 3 THEN "
     "'numeric(' || ((m - 4) >> 16) || ',' || ((m - 4) & 65535) || ')' ELSE coalesce((SELECT map(list(internal_oid), "
     "list(internal_name)) FROM internal.type_names WHERE internal_shown)[t], '???') END"
 )
 """A lookup in a map, not a correlated subquery: that is run as a join, which puts rows in another order, and clients
 (psql's \\gdesc) rely on the order of a VALUES list."""
+_AS_TEXT = (
+    "CASE WHEN typeof(x) LIKE '%[]' THEN '{' || replace(regexp_extract(CAST(x AS VARCHAR), '^.(.*).$', 1), ', ', ',') "
+    "|| '}' ELSE CAST(x AS VARCHAR) END"
+)
 _QUOTE = (
     "CASE WHEN regexp_full_match(CAST(x AS VARCHAR), '[a-z_][a-z0-9_$]*') THEN CAST(x AS VARCHAR) "
     "ELSE '\"' || replace(CAST(x AS VARCHAR), '\"', '\"\"') || '\"' END"
 )
 
 MACROS: dict[str, tuple[str, str]] = {
+    "as_text": ("x", _AS_TEXT),
     "array_lower": ("a, d", "CASE WHEN d = 1 AND len(a) > 0 THEN 1 END"),
     "array_upper": ("a, d", "CASE WHEN d = 1 AND len(a) > 0 THEN CAST(len(a) AS INTEGER) END"),
     "char_to_encoding": ("x", "CASE upper(x) WHEN 'UTF8' THEN 6 WHEN 'SQL_ASCII' THEN 0 ELSE -1 END"),
+    "column_comment": ("o, n", _COLUMN_COMMENT),
+    "constraint_text": ("o, pretty := false", _CONSTRAINT),
     "encoding_to_char": ("x", "CASE x WHEN 6 THEN 'UTF8' WHEN 0 THEN 'SQL_ASCII' ELSE '' END"),
     "expand_array": ("a", "unnest(list_transform(a, lambda v, i: {'x': v, 'n': i}))"),
     "false_of": ("a", "CAST(CASE WHEN a IS NULL THEN NULL ELSE false END AS BOOLEAN)"),
     "format_type": ("t, m", _FORMAT),
     "join_array": ("a, s, n := NULL", "array_to_string(list_transform(a, lambda i: coalesce(i, n)), s)"),
     "name_of_role": ("x", _ROLE),
+    "nothing": ("", "''"),
     "null1": ("a", _NULL),
     "null2": ("a, b", _NULL),
     "null3": ("a, b, c", _NULL),
@@ -67,6 +83,8 @@ MACROS: dict[str, tuple[str, str]] = {
 """By name: parameters and body; in DuckDB each is called `prefix` and its name."""
 
 READS: dict[str, tuple[tuple[str, str], ...]] = {
+    "column_comment": (("pg_catalog", "pg_description"),),
+    "constraint_text": (("internal", "constraint_texts"),),
     "format_type": (("internal", "type_names"),),
     "name_of_role": (("internal", "role_names"),),
     "object_comment": (("pg_catalog", "pg_description"),),

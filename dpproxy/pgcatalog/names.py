@@ -21,7 +21,11 @@ def quoted(name: str) -> str:
         ('patients', '"Odd name"')
     """
     plain = name.isascii() and name.isidentifier() and name == name.lower()
-    return name if plain else '"' + name.replace('"', '""') + '"'
+    return name if plain else _always_quoted(name)
+
+
+def _always_quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _named(oid: int, name: str, *, shown: bool) -> Row:
@@ -29,11 +33,13 @@ def _named(oid: int, name: str, *, shown: bool) -> Row:
 
 
 def _forms(schema: str, name: str, oid: int) -> Iterator[Row]:
-    """Every spelling that finds the object; the one that is shown comes first."""
+    """Every spelling that finds the object, and which of them is shown."""
     on_path = schema in ("public", "pg_catalog")
-    bare, full = quoted(name), f"{quoted(schema)}.{quoted(name)}"
-    for form in dict.fromkeys((bare, full)) if on_path else (full,):
-        yield _named(oid, form, shown=form == (bare if on_path else full))
+    shown = quoted(name) if on_path else f"{quoted(schema)}.{quoted(name)}"
+    spellings = dict.fromkeys((quoted(name), _always_quoted(name)))
+    full = [f"{of}.{form}" for of in (quoted(schema), _always_quoted(schema)) for form in spellings]
+    for form in (*spellings, *full) if on_path else full:
+        yield _named(oid, form, shown=form == shown)
 
 
 def class_names(listed: Table) -> Table:

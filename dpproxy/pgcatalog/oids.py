@@ -41,6 +41,11 @@ def relation_oid(schema: str, name: str) -> int:
     return _hashed(f"relation {schema}", name, low, high)
 
 
+def constraint_oid(schema: str, table: str, name: str) -> int:
+    """pg_constraint.oid."""
+    return _hashed(f"constraint {schema} {table}", name, _OFF_PATH[1], 1 << 31)
+
+
 def row_type_oid(schema: str, name: str) -> int:
     """pg_type.oid of a relation's row type."""
     return _hashed(f"row {schema}", name, _OFF_PATH[1], 1 << 31)

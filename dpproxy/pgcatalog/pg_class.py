@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.pg_am import HEAP
+from dpproxy.pgcatalog.pg_constraint import checks
 from dpproxy.pgcatalog.table import Row, Table, columns
-from dpproxy.pgcatalog.view import CatalogueView
+from dpproxy.pgcatalog.view import OWNER, CatalogueView
 
 _DEFAULTS: dict[str, object] = {
     "reloftype": 0,
@@ -44,6 +45,12 @@ _COLUMNS = columns(
 )
 
 
+def acl(view: CatalogueView) -> list[str]:
+    """Who may do what with a relation, as aclitems: the owner and the caller may read."""
+    names = [name if name.isalnum() else '"' + name.replace('"', '""') + '"' for name in (OWNER, view.user)]
+    return [f"{name}=r/{OWNER}" for name in dict.fromkeys(names)]
+
+
 def _user_rows(view: CatalogueView) -> Iterator[Row]:
     for schema, relation in view.named():
         yield _DEFAULTS | {
@@ -54,6 +61,8 @@ def _user_rows(view: CatalogueView) -> Iterator[Row]:
             "relam": HEAP if relation.kind in "rm" else 0,
             "relkind": relation.kind,
             "relnatts": len(relation.columns),
+            "relacl": acl(view),
+            "relchecks": sum(1 for _ in checks(relation)),
         }
 
 

@@ -86,8 +86,9 @@ def _read(line: str) -> BaseType:
 
 
 def _array(of: BaseType) -> BaseType:
+    kind, category = ("p", "P") if of.name == "record" else ("b", "A")
     return BaseType(
-        of.array, f"_{of.name}", -1, False, "b", "A", False, of.oid, 0,  # noqa: FBT003
+        of.array, f"_{of.name}", -1, False, kind, category, False, of.oid, 0,  # noqa: FBT003
         ("array_in", "array_out", "array_recv", "array_send"),
         "d" if of.align == "d" else "i", "x", of.collation, f"{of.display}[]",
     )  # fmt: skip

@@ -13,6 +13,7 @@ from dpproxy.pgcatalog import (
     pg_am,
     pg_attribute,
     pg_collation,
+    pg_constraint,
     pg_database,
     pg_description,
     pg_language,
@@ -35,6 +36,7 @@ _OTHERS: tuple[Table, ...] = (
     pg_am.TABLE,
     pg_attribute.TABLE,
     pg_collation.TABLE,
+    pg_constraint.TABLE,
     pg_database.TABLE,
     pg_description.TABLE,
     pg_language.TABLE,
@@ -64,6 +66,7 @@ TABLES: dict[tuple[str, str], Table] = {(table.schema, table.name): table for ta
 """By schema and name."""
 
 INTERNAL: dict[str, Table] = {
-    table.name: table for table in (class_names(_PG_CLASS), TYPE_NAMES, ROLE_NAMES, SCHEMA_NAMES, KEYWORDS)
+    table.name: table
+    for table in (class_names(_PG_CLASS), TYPE_NAMES, ROLE_NAMES, SCHEMA_NAMES, KEYWORDS, pg_constraint.TEXTS)
 }
 """What the rewritten casts read; no statement can name them."""

@@ -214,6 +214,8 @@ def _cast_rule(node: exp.Expr, state: Rewritten) -> exp.Expr:
     if name in casts.OBJECTS:
         return _object_cast(node, casts.OBJECTS[name], state)
     kind = casts.stored(node.to)
+    if kind == "VARCHAR" and not isinstance(node.this, exp.Literal | exp.Null):
+        return call(f"{macros.PREFIX}as_text", node.this)
     return _cast(_array_literal(node.this) if kind.endswith("[]") else node.this, kind)
 
 

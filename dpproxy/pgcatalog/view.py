@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dpproxy.pgtypes import Column
+from dpproxy.policy.model import Domain
 
 OWNER = "admin"
 """The built-in role that owns every object."""
@@ -17,6 +18,13 @@ class Relation:
     columns: tuple[Column, ...]
     kind: str = "r"
     comment: str | None = None
+    declared: tuple[tuple[str, Domain], ...] = ()
+    """Domains of columns, outside of which this caller sees no value."""
+
+    @property
+    def domains(self) -> Mapping[str, Domain]:
+        """By column."""
+        return dict(self.declared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +56,7 @@ class CatalogueView:
         """Every relation with its schema."""
         yield from (("public", relation) for relation in self.relations)
         yield from (("dp", relation) for relation in self.own)
+
+    def standard(self) -> Iterator[tuple[str, Relation]]:
+        """Those that the standard's information_schema knows: it has no materialized views."""
+        return ((schema, relation) for schema, relation in self.named() if relation.kind != "m")

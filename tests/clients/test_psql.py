@@ -85,7 +85,7 @@ def test_columns_are_described_in_order_without_running(proxy: Proxy):
 
 
 def test_the_price_before(proxy: Proxy):
-    shown, _ = psql(proxy, "EXPLAIN (PRIVACY) SELECT town, count(*) FROM people GROUP BY town")
+    shown, _ = psql(proxy, "EXPLAIN (PRIVACY) SELECT town, count(*) FROM people WHERE age > 61 GROUP BY town")
     for line in (
         "Price: epsilon 0.1",
         "Privacy unit: one row of people",
@@ -129,7 +129,7 @@ def test_an_administrator_declares_and_grants(proxy: Proxy):
     )  # fmt: skip
     assert told == ""
     assert "ALTER TABLE" in shown
-    assert re.search(r"research +\| +100000", shown)
+    assert re.search(r"research +\|.*\| +100000 ", shown)
     _, told = psql(proxy, "ALTER TABLE people SET PRIVACY PUBLIC")
     assert told.startswith("ERROR:  privacy statements are for administrators")
 
@@ -141,5 +141,6 @@ def test_parameters_and_output_forms(proxy: Proxy):
     )
     assert re.search(r"^north,\d+$", shown, re.MULTILINE)
     assert "ERROR" not in told
-    _, told = psql(proxy, "COPY (SELECT count(*) FROM people) TO STDOUT")
-    assert told.startswith("ERROR:  COPY statements are not answered")
+    shown, told = psql(proxy, "COPY (SELECT count(*) FROM people) TO STDOUT")
+    assert re.fullmatch(r"\d+\n", shown)
+    assert told.startswith("NOTICE:  cost ")

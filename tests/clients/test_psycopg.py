@@ -122,13 +122,6 @@ def test_what_is_refused_is_told_in_full(connection: psycopg.Connection):
     assert connection.execute("SELECT count(*) FROM people").fetchone() is not None
 
 
-def test_a_cursor_of_the_server_is_refused_in_words(proxy: Proxy):
-    with psycopg.connect(proxy.dsn()) as connection, connection.cursor("c") as cursor:
-        with pytest.raises(psycopg.errors.FeatureNotSupported, match="DECLARE"):
-            cursor.execute("SELECT count(*) FROM people")
-        connection.rollback()
-
-
 def test_settings_at_startup(proxy: Proxy):
     with psycopg.connect(
         proxy.dsn(), options="-c dp.epsilon=0.05 -c dp.notices=off", autocommit=True

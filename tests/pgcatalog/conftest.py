@@ -8,6 +8,7 @@ from sqlglot import parse_one
 from dpproxy.pgcatalog import Catalogue, CatalogueView, Relation
 from dpproxy.pgtypes import DATE, FLOAT8, INT8, NUMERIC, TEXT, TIMESTAMP, Column
 from dpproxy.plan import Answer
+from dpproxy.policy.model import Discovered, Members
 
 PATIENTS = Relation(
     "patients",
@@ -19,6 +20,7 @@ PATIENTS = Relation(
         Column("score", FLOAT8),
     ),
     comment="people",
+    declared=(("name", Members(("a", "b"))), ("born", Discovered())),
 )
 VISITS = Relation("Odd visits", (Column("id", INT8),), kind="v")
 LEDGER = Relation("ledger", (Column("at", TIMESTAMP), Column("loss", NUMERIC), Column("who", TEXT)))

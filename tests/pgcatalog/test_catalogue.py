@@ -52,7 +52,7 @@ def test_psql_dt_plus_shows_the_comment_and_no_size(ask: Callable[..., list[tupl
 def test_psql_d_table(ask: Callable[..., list[tuple[object, ...]]]):
     found, facts, columns, *rest = [ask(sql) for sql in sent("\\d patients")]
     assert found == [(OID, "public", "patients")]
-    assert facts[0][:4] == (0, "r", False, False)
+    assert facts[0][:4] == (1, "r", False, False)
     assert [row[:4] for row in columns] == [
         ("id", "bigint", None, True),
         ("name", "text", None, False),

@@ -1,0 +1,230 @@
+"""The same questions to the catalogue and to a real PostgreSQL that has the same tables: the same rows."""
+
+from collections.abc import Callable, Iterator
+from datetime import date, datetime
+from fractions import Fraction
+
+import psycopg
+import pytest
+from sqlglot import parse_one
+
+from dpproxy.pgcatalog import Catalogue, CatalogueView, Relation
+from dpproxy.pgcatalog.relations import TABLES
+from dpproxy.pgtypes import (
+    BOOL,
+    DATE,
+    FLOAT4,
+    FLOAT8,
+    INT2,
+    INT4,
+    INT8,
+    NUMERIC,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Column,
+)
+from dpproxy.policy.model import Between, Domain, Members
+from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+
+COLUMNS: tuple[tuple[Column, str, Domain | None], ...] = (
+    (Column("age", INT4, not_null=True), "integer NOT NULL", Between(-10, 110)),
+    (Column("small", INT2), "smallint", Between(0, 5)),
+    (Column("big", INT8), "bigint", Between(-1000000000000, 5)),
+    (Column("few", INT8), "bigint", Members((1, -2, 5000000000))),
+    (Column("one", INT8), "bigint", Members((7,))),
+    (Column("region", INT4), "integer", Members((0, -1, 2))),
+    (Column("paid", NUMERIC.with_precision(10, 2)), "numeric(10,2)", Between(-10, Fraction(2001, 2))),
+    (Column("owed", NUMERIC), "numeric", Between(Fraction(-1, 2), 5000000000)),
+    (Column("ratio", FLOAT8), "double precision", Between(-10, Fraction(1, 4))),
+    (Column("share", FLOAT4), "real", Members((0, Fraction(1, 2)))),
+    (Column("part", FLOAT4), "real", Between(0, Fraction(1, 2))),
+    (Column("half", FLOAT4), "real", Members((Fraction(1, 2),))),
+    (Column("sizes", FLOAT8), "double precision", Members((-1, Fraction(1, 2)))),
+    (Column("amounts", NUMERIC), "numeric", Members((-1, Fraction(1, 2)))),
+    (Column("level", INT2), "smallint", Members((1, 2))),
+    (Column("Odd name", TEXT), "text", Members(("it's", "b"))),
+    (Column("single", TEXT), "text", Members(("only",))),
+    (Column("born", DATE), "date", Between(date(1900, 1, 1), date(2020, 12, 31))),
+    (Column("day", DATE), "date", Members((date(2020, 1, 1), date(2020, 1, 2)))),
+    (Column("seen", TIMESTAMP), "timestamp", Between(datetime(2000, 1, 1), datetime(2030, 1, 1, 12, 30))),  # noqa: DTZ001
+    (Column("told", TIMESTAMPTZ), "timestamptz", None),
+    (Column("member", BOOL), "boolean", Members((True, False))),
+)
+PEOPLE = Relation(
+    "people",
+    tuple(column for column, _, _ in COLUMNS),
+    comment="who",
+    declared=tuple((c.name, d) for c, _, d in COLUMNS if d is not None),
+)
+RECENT = Relation("recent", (Column("age", INT4), Column("n", INT8)), kind="v")
+SUMS = Relation("sums", (Column("n", INT8),), kind="m")
+
+
+def written(value: object) -> str:
+    match value:
+        case bool() | int():
+            return str(value)
+        case Fraction():
+            return str(float(value))
+        case datetime():
+            return f"TIMESTAMP '{value}'"
+        case date():
+            return f"DATE '{value}'"
+        case _:
+            return "'" + str(value).replace("'", "''") + "'"
+
+
+def condition(name: str, domain: Domain) -> str:
+    match domain:
+        case Between(low, high):
+            return f'"{name}" BETWEEN {written(low)} AND {written(high)}'
+        case Members(values):
+            return f'"{name}" IN ({", ".join(map(written, values))})'
+    raise AssertionError(domain)
+
+
+def statements() -> Iterator[str]:
+    columns = [
+        f'"{c.name}" {kind}' + (f" CHECK ({condition(c.name, domain)})" if domain else "")
+        for c, kind, domain in COLUMNS
+    ]
+    yield f"CREATE TABLE people ({', '.join(columns)})"
+    yield "COMMENT ON TABLE people IS 'who'"
+    yield "CREATE VIEW recent AS SELECT age, count(*) AS n FROM people GROUP BY age"
+    yield "CREATE MATERIALIZED VIEW sums AS SELECT count(*) AS n FROM people"
+
+
+@pytest.fixture(scope="module")
+def real(postgres: Server) -> Iterator[psycopg.Connection]:  # noqa: F811
+    with psycopg.connect(postgres.url(postgres.database()), autocommit=True) as connection:
+        for statement in statements():
+            connection.execute(statement.encode())
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def ours() -> Iterator[Callable[[str], tuple[list[tuple[object, ...]], list[str], list[str]]]]:
+    """Rows, and names and types of columns."""
+    view = CatalogueView("main", "ann", ("analyst",), (PEOPLE, RECENT, SUMS), {"search_path": "public"}, 1)
+    catalogue = Catalogue()
+
+    def ask(sql: str) -> tuple[list[tuple[object, ...]], list[str], list[str]]:
+        answer = catalogue.run(view, parse_one(sql, read="postgres"), (), {})
+        columns = answer.columns or ()
+        return list(answer.rows), [c.name for c in columns], [c.type.name for c in columns]
+
+    yield ask
+    catalogue.close()
+
+
+MINE = "relnamespace = 'public'::regnamespace"
+QUESTIONS = (
+    # structure
+    (
+        f"SELECT relname, relkind::text, relnatts, relchecks, relhasindex, relpersistence::text FROM pg_class "
+        f"WHERE {MINE} AND relkind IN ('r', 'v', 'm') ORDER BY 1"
+    ),
+    (
+        "SELECT attname, attnum, atttypid, format_type(atttypid, atttypmod) AS shown, attlen, atttypmod, attnotnull, "
+        "attbyval, attalign::text, attstorage::text, attndims, attisdropped, attidentity::text, attgenerated::text, "
+        "attcollation FROM pg_attribute WHERE attrelid = 'people'::regclass AND attnum > 0 ORDER BY attnum"
+    ),
+    (
+        "SELECT attname, atttypid::regtype::text AS kind FROM pg_attribute WHERE attrelid = 'recent'::regclass "
+        "AND attnum > 0 ORDER BY attnum"
+    ),
+    (
+        "SELECT a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid WHERE c.relname = "
+        "'sums' AND attnum > 0"
+    ),
+    (
+        "SELECT conname, contype::text, conkey::text AS key, convalidated, condeferrable, connoinherit, conislocal "
+        "FROM pg_constraint WHERE conrelid = 'people'::regclass ORDER BY 1"
+    ),
+    "SELECT conname, pg_get_constraintdef(oid) AS x FROM pg_constraint WHERE conrelid = 'people'::regclass ORDER BY 1",
+    (
+        "SELECT conname, pg_get_constraintdef(oid, true) AS def FROM pg_constraint WHERE conrelid = 'people'::regclass "
+        "ORDER BY 1"
+    ),
+    "SELECT count(*) AS n FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid WHERE c.relname = 'people'",
+    "SELECT obj_description('people'::regclass, 'pg_class') AS told",
+    "SELECT count(*) AS n FROM pg_inherits",
+    "SELECT count(*) AS n FROM pg_trigger",
+    "SELECT count(*) AS n FROM pg_policy",
+    "SELECT tablename, hasindexes, hasrules, hastriggers, rowsecurity FROM pg_tables WHERE schemaname = 'public'",
+    "SELECT viewname FROM pg_views WHERE schemaname = 'public'",
+    "SELECT matviewname, ispopulated FROM pg_matviews WHERE schemaname = 'public'",
+    "SELECT nspname, oid FROM pg_namespace WHERE nspname IN ('pg_catalog', 'public') ORDER BY 1",
+    "SELECT t.typname, t.typtype::text, t.typcategory::text FROM pg_type t WHERE t.typrelid = 'people'::regclass",
+    "SELECT e.typname FROM pg_type t JOIN pg_type e ON e.oid = t.typarray WHERE t.typrelid = 'people'::regclass",
+    # information_schema
+    "SELECT table_name, table_type, is_typed FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1",
+    (
+        "SELECT table_name, column_name, ordinal_position, column_default, is_nullable, data_type, "
+        "character_maximum_length, numeric_precision, numeric_precision_radix, numeric_scale, datetime_precision, "
+        "udt_schema, udt_name, dtd_identifier, is_identity, is_generated FROM information_schema.columns "
+        "WHERE table_schema = 'public' ORDER BY table_name, ordinal_position"
+    ),
+    "SELECT table_name, check_option FROM information_schema.views WHERE table_schema = 'public'",
+    "SELECT count(*) AS n FROM information_schema.routines WHERE routine_schema = 'public'",
+    "SELECT count(*) AS n FROM information_schema.sequences",
+    "SELECT count(*) AS n FROM information_schema.triggers",
+    # types, names and functions
+    (
+        "SELECT 'people'::regclass::text AS a, 'public.people'::regclass::text AS b, "
+        "'\"people\"'::regclass::text AS c, "
+        "to_regclass('nothing') IS NULL AS d"
+    ),
+    (
+        "SELECT 23::regtype::text AS a, 'int'::regtype::oid AS b, 'timestamp with time zone'::regtype::oid AS c, "
+        "1009::regtype::text AS d"
+    ),
+    (
+        "SELECT format_type(1700, 655366) AS a, format_type(1043, -1) AS b, format_type(1007, -1) AS c, "
+        "format_type(NULL, 1) AS d, format_type(0, NULL) AS e"
+    ),
+    "SELECT quote_ident('a b') AS a, quote_ident('ab') AS b, quote_literal('it''s') AS c",
+    "SELECT array_upper(ARRAY[1, 2, 3], 1) AS a, array_lower(ARRAY[1], 1) AS b, array_length(ARRAY[1, 2], 1) AS c",
+    "SELECT pg_encoding_to_char(6) AS a, pg_table_is_visible('people'::regclass) AS b",
+    "SELECT pg_get_serial_sequence('people', 'age') AS a",
+    "SELECT 'abc' ~ '^a' AS a, 'abc' OPERATOR(pg_catalog.~) '^b' AS b, 'a' COLLATE pg_catalog.default AS c",
+    "SELECT current_schema() AS a, current_schemas(true)::text AS b, current_schemas(false)::text AS c",
+    # statistics: nothing is known of either
+    f"SELECT relname, reltuples FROM pg_class WHERE {MINE} AND relkind = 'r'",
+    "SELECT count(*) AS n FROM pg_stats WHERE schemaname = 'public'",
+)
+TYPES = """SELECT oid, typname, typlen, typbyval, typtype::text, typcategory::text, typispreferred, typisdefined,
+  typdelim::text, typrelid, typelem, typarray, typalign::text, typstorage::text, typnotnull, typbasetype, typtypmod,
+  typndims, typcollation FROM pg_type WHERE typnamespace = 11 AND typrelid = 0 ORDER BY oid"""
+
+
+@pytest.mark.parametrize("sql", QUESTIONS)
+def test_the_same_rows(
+    real: psycopg.Connection,
+    ours: Callable[[str], tuple[list[tuple[object, ...]], list[str], list[str]]],
+    sql: str,
+):
+    cursor = real.execute(sql.encode())
+    rows, names, _ = ours(sql)
+    assert names == [column.name for column in cursor.description or ()]
+    assert sorted(map(repr, rows)) == sorted(map(repr, cursor.fetchall()))
+
+
+def test_the_types_we_have_are_those_of_postgres(
+    real: psycopg.Connection, ours: Callable[[str], tuple[list[tuple[object, ...]], list[str], list[str]]]
+):
+    rows, _, _ = ours(TYPES)
+    theirs = {row[0]: row for row in real.execute(TYPES.encode()).fetchall()}
+    assert len(rows) > 70
+    assert rows == [theirs[row[0]] for row in rows]
+
+
+def test_every_column_of_the_catalogue_is_one_of_postgres(real: psycopg.Connection):
+    asked = """SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+      WHERE c.relnamespace::regnamespace::text IN ('pg_catalog', 'information_schema') AND a.attnum > 0"""
+    theirs = {tuple(row) for row in real.execute(asked.encode()).fetchall()}
+    mine = {(table.name, column) for table in TABLES.values() for column in table.columns}
+    assert not mine - theirs
+    complete = {name for name, _ in mine}
+    assert not {(name, column) for name, column in theirs if name in complete} - mine
