@@ -126,7 +126,8 @@ def _every(statements: Sequence[str]) -> Iterator[Question]:
 def audited(
     urls: Sequence[str], questions: Sequence[Question], epsilon: Fraction, runs: int, tell: Tell
 ) -> Iterator[Line]:
-    """Ask each question of both sides by turns."""
+    """Ask each question of both sides by turns, every time at more epsilon: what was released follows from no other."""
+    last = len(questions) * runs - 1
     confidence = 1 - (1 - SURE) / len(questions)
     for number, question in enumerate(questions, 1):
         with (
@@ -139,7 +140,7 @@ def audited(
             told = time.monotonic()
             for done in range(runs):
                 for side in sides[:: 1 if done % 2 else -1]:
-                    side.ask(question.sql, epsilon - (runs - 1 - done) * STEP)
+                    side.ask(question.sql, epsilon - (last - (number - 1) * runs - done) * STEP)
                 if time.monotonic() > told + PAUSE:
                     told = time.monotonic()
                     tell(f"{number} of {len(questions)}, run {done + 1} of {runs}: {question.sql}")

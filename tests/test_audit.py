@@ -69,7 +69,7 @@ def test_a_broken_promise_ends_with_status_1(tmp_path: Path, capsys: Captured):
     ("sql", "why"),
     [
         ("SELECT count(nothing) FROM t", "42703"),
-        ("SELECT k, count(*) FROM t WHERE k > -1 GROUP BY k HAVING count(*) > 40", "number of rows"),
+        ("SELECT k, count(*) FROM t WHERE k + 0 > -1 GROUP BY k HAVING count(*) > 40", "number of rows"),
         ("SELECT k FROM t GROUP BY k", "free of charge"),
         ("SELECT CASE WHEN count(*) > -1000 THEN 1 END FROM t", "varies"),
     ],
@@ -84,7 +84,7 @@ def test_what_cannot_be_audited_ends_with_status_2(
 def test_answers_that_were_stored_before_are_no_samples(neighbours: list[str]):
     ask = (
         neighbours,
-        ["SELECT count(*) FROM t WHERE k > -2 GROUP BY k"],
+        ["SELECT count(*) FROM t WHERE k + 0 > -2 GROUP BY k"],
         Fraction("0.125"),
         10,
         lambda _line: None,
