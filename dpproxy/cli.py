@@ -23,6 +23,7 @@ from dpproxy.policy.dump import dump
 from dpproxy.policy.files import PolicyFileError, apply_file, read_file
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore
+from dpproxy.process import terminable
 from dpproxy.server import Server
 from dpproxy.session import Engine
 from dpproxy.setting_checks import decimal
@@ -39,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = build_parser(COMMANDS).parse_args(argv)
     run: Callable[[Arguments], int] = arguments.run
     try:
-        return run(arguments)
+        with terminable():
+            return run(arguments)
     except StartupError as error:
         _tell(str(error))
         return 2

@@ -6,14 +6,12 @@ with a status other than 0.
 
 import re
 import secrets
-import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import TextIO
 
 import psycopg
@@ -72,7 +70,6 @@ def running(folder: Path, port: int) -> Iterator[Running]:
 
 def serve(port: int, out: TextIO = sys.stdout) -> int:
     """Keep a server running and print one URL per role, until interrupted."""
-    previous = signal.signal(signal.SIGTERM, _interrupt)
     try:
         with (
             tempfile.TemporaryDirectory(prefix="dpproxy-demo-") as folder,
@@ -83,12 +80,6 @@ def serve(port: int, out: TextIO = sys.stdout) -> int:
             return server.process.wait()
     except KeyboardInterrupt:
         return 0
-    finally:
-        signal.signal(signal.SIGTERM, previous)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 @dataclass(slots=True)
