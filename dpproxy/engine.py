@@ -195,7 +195,7 @@ class Engine:
         explain = split_explain(sql)
         if explain is not None and explain.several:
             return Prepared(sql, (), EXPLAINED, charged=False, body=Body("explain", explain=explain))
-        tree = parse(sql if explain is None else explain.sql)
+        tree = parse(sql if explain is None else explain.sql, self._database)
         if explain is None and self._catalogue.covers(tree):
             kinds, columns = self._catalogue.prepare(self._view(caller, settings), tree, types)
             return Prepared(

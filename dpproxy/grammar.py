@@ -1,4 +1,6 @@
-"""PostgreSQL's SQL as the parser reads it, with one repair: ``$1,$2`` is two parameters and no dollar-quoted string.
+"""PostgreSQL's SQL as the parser reads it, with two repairs.
+
+``$1,$2`` is two parameters and no dollar-quoted string; ``regtype[]`` is read as ``_regtype``, which is the same type.
 
 A ``$`` before a digit never opens a quote in PostgreSQL. The parser's tokenizer takes ``$1,$`` for one; so it is given
 another character in that place, one that no text may hold, and gives the ``$`` back in what was a string all along.
@@ -17,6 +19,8 @@ from dpproxy.errors import SyntaxRefused
 _MARK: Final = "\ufdd0"
 """No character: Unicode keeps it free for programs."""
 _PARAMETER: Final = re.compile(r"(?<![\w$])\$(?=[0-9])")
+
+_OBJECTS: Final = re.compile(r"(?<=::)(reg[a-z]+)\[\]", re.IGNORECASE)
 
 
 class _Tokenizer(Postgres.Tokenizer):
@@ -55,13 +59,25 @@ def parse(sql: str) -> list[exp.Expr]:
     Errors: SyntaxRefused; sqlglot.errors.SqlglotError where it does not read.
     """
     marked = _marked(sql)
-    trees = [tree for tree in sqlglot.parse(marked, read=_Marked) if tree is not None]
+    trees = [tree for tree in sqlglot.parse(_renamed(marked), read=_Marked) if tree is not None]
     for node in (node for tree in trees for node in tree.walk() if marked is not sql):
         node.comments = None
         text = node.args.get("this")
         if isinstance(text, str):
             node.set("this", restored(text))
     return trees
+
+
+def _renamed(marked: str) -> str:
+    """The arrays of ``regtype`` and its like under their own names, every character in its place."""
+    if _OBJECTS.search(marked) is None:
+        return marked
+    texts = [range(t.start, t.end + 1) for t in _Words().tokenize(marked) if t.token_type == TokenType.STRING]
+
+    def name(found: re.Match[str]) -> str:
+        return found[0] if any(found.start() in text for text in texts) else f"_{found[1]} "
+
+    return _OBJECTS.sub(name, marked)
 
 
 def restored(text: str) -> str:

@@ -52,3 +52,9 @@ def test_what_is_no_character_is_refused():
     with pytest.raises(SyntaxRefused) as caught:
         grammar.parse("SELECT '\ufdd0'")
     assert caught.value.position == 8
+
+
+def test_arrays_of_object_names():
+    (tree,) = grammar.parse("SELECT x::regtype[], y::RegClass[] FROM t WHERE z = '::regtype[]'")
+    assert [cast.to.sql("postgres") for cast in tree.find_all(exp.Cast)] == ["_regtype", "_RegClass"]
+    assert tree.find(exp.Literal).name == "::regtype[]"

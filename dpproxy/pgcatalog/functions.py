@@ -21,6 +21,7 @@ _MACRO = {
     "pg_advisory_unlock_all": "nothing",
     "pg_get_constraintdef": "constraint_text",
     "pg_get_userbyid": "name_of_role",
+    "pg_is_other_temp_schema": "false_of",
     "pg_relation_is_publishable": "false_of",
     "pg_table_is_visible": "table_visible",
     "pg_tablespace_location": "null1",

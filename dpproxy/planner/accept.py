@@ -22,8 +22,8 @@ DEEPEST = 150
 logging.getLogger("sqlglot").disabled = True  # its messages quote statements
 
 
-def parse(sql: str) -> exp.Expr:
-    """One statement as a tree, names folded as PostgreSQL folds them.
+def parse(sql: str, database: str | None = None) -> exp.Expr:
+    """One statement as a tree, names folded as PostgreSQL folds them, without the ``database`` before a schema.
 
     Errors: ``SyntaxRefused`` (42601) with the position, ``TooComplex`` (54001).
     """
@@ -44,10 +44,19 @@ def parse(sql: str) -> exp.Expr:
         raise SyntaxRefused("exactly one statement is expected here", position=0)
     tree = trees[0]
     _fold(tree, sql)
+    if database is not None:
+        _be_local(tree, database)
     _spell(tree)
     write_priors(tree)
     inline_windows(tree)
     return tree
+
+
+def _be_local(tree: exp.Expr, database: str) -> None:
+    for named in tree.find_all(exp.Table, exp.Column):
+        catalog = named.args.get("catalog")
+        if catalog is not None and catalog.name == database:
+            named.set("catalog", None)
 
 
 def _syntax_error(sql: str, error: ParseError) -> SyntaxRefused:

@@ -27,7 +27,7 @@ shop:
 """
 PROJECT = """
 name: shop
-version: "1"
+version: "1.0"
 config-version: 2
 profile: shop
 model-paths: [models]

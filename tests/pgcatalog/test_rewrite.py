@@ -93,3 +93,7 @@ def test_a_refusal_never_shows_the_engines_names(ask: Callable[..., list[tuple[o
             ask(sql)
         assert "pg_catalogue" not in caught.value.message
         assert "LINE" not in caught.value.message
+
+
+def test_arrays_of_types_are_shown_by_name(ask: Callable[..., list[tuple[object, ...]]]):
+    assert ask("SELECT coalesce(proallargtypes::_regtype, proargtypes::_regtype)::text[] FROM pg_proc") == []

@@ -175,3 +175,8 @@ def test_an_order_inside_an_aggregate_is_for_joined_texts():
     accept(parse("SELECT string_agg(x, ',' ORDER BY y) FROM t"))
     with pytest.raises(Unsupported, match="ORDER BY inside an aggregate"):
         accept(parse("SELECT sum(x ORDER BY y) FROM t"))
+
+
+def test_the_name_of_the_database_may_stand_before_a_schema():
+    tree = parse('SELECT "main"."public"."t"."x" FROM "main"."public"."t", other.public.t', "main")
+    assert tree.sql("postgres") == 'SELECT "public"."t"."x" FROM "public"."t", other.public.t'
