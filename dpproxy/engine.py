@@ -297,7 +297,8 @@ class Engine:
         session.last_paid = cost if cost.nano else session.last_paid
         wanted = session_settings.notices(settings)
         notices = (payment.notice(cost, plan, caller, self._ledger),) if wanted else ()
-        return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows, notices)
+        left = self.show(caller, "dp.budget_remaining", settings)
+        return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows, notices, left=left)
 
     def _plan(
         self,

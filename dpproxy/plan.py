@@ -53,6 +53,8 @@ class Answer:
     notices: tuple[Notice, ...] = ()
     is_exact: bool = False
     """Rows of people without noise, put on record before they were read."""
+    left: str | None = None
+    """dp.budget_remaining after a question about people, None for all else."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,13 +51,15 @@ class Queries:
     ``offset`` is where the statement at hand starts in its message: positions of refusals are relative to it.
     """
 
-    __slots__ = ("_caller", "_engine", "offset", "state")
+    __slots__ = ("_caller", "_engine", "left", "offset", "state")
 
     def __init__(self, engine: Engine, caller: Caller, state: State) -> None:
         self._engine = engine
         self._caller = caller
         self.state = state
         self.offset = 0
+        self.left: str | None = None
+        """dp.budget_remaining after the last question about people."""
 
     def fail(self) -> None:
         """A statement was refused: its transaction fails, or is rolled back."""
@@ -116,7 +118,9 @@ class Queries:
                 call = partial(self._engine.run, self._caller, prepared, values, settings)
                 told = self._told if prepared.is_slow else None
                 due = prepared.deadline
-                return (yield from work(call, charged=prepared.charged, deadline=due, told=told))
+                answer = yield from work(call, charged=prepared.charged, deadline=due, told=told)
+                self.left = answer.left or self.left
+                return answer
             case None:
                 return Answer("")
         assert_never(statement.action)
