@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import inf, sqrt
 
 import pyarrow as pa
 
 from dpproxy import output, payloads, payment
 from dpproxy.accounting.inflight import InFlight
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Account, Cost, Stored
+from dpproxy.accounting.model import Account, Cost, Reservation, Stored
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.backends.columns import FEW
 from dpproxy.backends.prepared import PreparedTables
@@ -20,12 +19,12 @@ from dpproxy.backends.release import Relations, Release
 from dpproxy.backends.source import Source
 from dpproxy.deadlines import Deadlines
 from dpproxy.errors import BudgetExceeded, Cancelled, Internal
+from dpproxy.following import follows, independent, worse
 from dpproxy.grid import began
-from dpproxy.plan import Additive, Caller, Drawn, Part, Plan, PublicPlan, Summed
+from dpproxy.plan import Caller, Drawn, Part, Plan, PublicPlan, Summed
 from dpproxy.planner.descriptor import FAMILY, Descriptor, counting, described
 from dpproxy.planner.rollup import could_follow, derivation
 from dpproxy.recent import Recent
-from udfs.mechanisms import Gaussian
 from udfs.privacy import Loss, Released
 
 WAIT = 60.0
@@ -35,6 +34,9 @@ WORST = 10.0
 """How many times the noise of a draw of its own a question is answered with from the groups of a stored release."""
 DESCRIBED = 4096
 """Stored releases whose descriptors are kept at hand."""
+
+POLL = 0.02
+"""Seconds between two looks at whether who waits has changed their mind."""
 
 FREE = Cost()
 
@@ -57,6 +59,8 @@ class Asking:
     worst: float = WORST
     alike: bool = False
     fresh: set[int] = field(default_factory=set)
+    reserved: dict[bytes, Reservation] = field(default_factory=dict)
+    """What is charged and not drawn yet, by the keys of the releases."""
     began: float = field(default_factory=began)
 
     @property
@@ -119,11 +123,11 @@ class Answers:
         publics = [self._backend.run_open(sql, asking.caller.session) for sql in plan.publics]
         relations: Relations = []
         drawn: list[Drawn] = []
-        for part in plan.parts:
-            found = self._part(asking, part, relations, publics)
-            relations.append((part, found.released))
-            drawn.append(found.drawn)
-            cost += found.cost
+        while len(relations) < len(plan.parts):
+            for part, found in self._together(asking, relations, publics):
+                relations.append((part, found.released))
+                drawn.append(found.drawn)
+                cost += found.cost
         shown = _as_released(plan, drawn, replan)
         rows = self._release.answer(shown, relations, publics, asking.caller.session)
         return output.convert(plan.outputs, rows), cost
@@ -143,14 +147,78 @@ class Answers:
         """Drop the draws."""
         self._release.close()
 
-    def _part(self, asking: Asking, part: Part, earlier: Relations, publics: Sequence[pa.Table]) -> Found:
-        if part.vacuous:
-            return Found(self._release.zeros(part))
-        values = tuple(self._release.value(sql, earlier, publics) for _, sql in part.inputs)
-        question = Question(part, values, payment.release_key(part, values, asking.plan.data_version))
+    def _together(
+        self, asking: Asking, earlier: Relations, publics: Sequence[pa.Table]
+    ) -> list[tuple[Part, Found]]:
+        """The next parts, as many as take no values of each other; all of them are paid for before the first is run.
+
+        When an account is debited can be seen: between two parts it would tell how long the first one took. Where one
+        takes values of parts before, it is debited at an instant of the statement's grid.
+        """
+        parts = independent(asking.plan.parts[len(earlier) :], len(earlier))
+        if asking.fresh:
+            self._wait(asking)
+        questions = [self._question(asking, p, earlier, publics) for p in parts if not p.vacuous]
         if not earlier and len(asking.plan.charged) > 1:
             self._check_affordable(asking)
-        return self._released(asking, question)
+        known = self._reserve(asking, questions) if len(questions) > 1 else {}
+        given, found = iter(questions), list[tuple[Part, Found]]()
+        for part in parts:
+            if part.vacuous:
+                found.append((part, Found(self._release.zeros(part))))
+                continue
+            question = next(given)
+            replayed = known.pop(question.key, None)
+            found.append((part, self._released(asking, question) if replayed is None else replayed))
+        return found
+
+    def _question(
+        self, asking: Asking, part: Part, earlier: Relations, publics: Sequence[pa.Table]
+    ) -> Question:
+        values = tuple(self._release.value(sql, earlier, publics) for _, sql in part.inputs)
+        return Question(part, values, payment.release_key(part, values, asking.plan.data_version))
+
+    def _wait(self, asking: Asking) -> None:
+        """Until it may be seen that what the statement has drawn so far is there."""
+        until = self._deadlines.seen_from(asking.plan, asking.began)
+        while (left := until - time.monotonic()) > 0:
+            asking.check()
+            time.sleep(min(left, POLL))
+
+    def _reserve(self, asking: Asking, questions: Sequence[Question]) -> dict[bytes, Found]:
+        """Charge what is to be drawn; what is answered from the store already, by its key."""
+        known: dict[bytes, Found] = {}
+        fresh: list[Question] = []
+        for question in questions:
+            self._deadlines.check(question.key)
+        for question in questions:
+            if question.key in asking.reserved or question.key in known:
+                continue
+            replayed = self._replay(asking, question)
+            if replayed is not None:
+                known[question.key] = replayed
+            elif not any(self._will_follow(asking, question, other) for other in fresh):
+                asking.reserved[question.key] = self._pay(asking, question)
+                fresh.append(question)
+        return known
+
+    def _will_follow(self, asking: Asking, question: Question, other: Question) -> bool:
+        """Whether a part will follow from another one of the statement once that is drawn."""
+        asked, of = (described(q.part, q.values, asking.plan.data_version) for q in (question, other))
+        own = question.part.mechanism
+        if asked is None or of is None or own is None or other.part.loss.nano < question.part.loss.nano:
+            return False
+        summed = follows(of, other.part, asked, question.part)
+        return summed is not None and worse(summed, own, alike=asking.alike) <= 1.0
+
+    def _pay(self, asking: Asking, question: Question) -> Reservation:
+        """Charge one part. Raises ``BudgetExceeded``."""
+        charge = payment.charge(asking.caller, asking.plan, question.part, question.key)
+        left = self._ledger.remaining(*charge.debits)
+        if left is None or left >= charge.nano:  # else ``reserve`` refuses, and drawing would be for nothing
+            self._release.prepare(question.part)
+        asking.check()
+        return self._ledger.reserve(charge)
 
     def _check_affordable(self, asking: Asking) -> None:
         """Refuse a statement of several parts before its first is paid for, where they do not all fit.
@@ -183,18 +251,19 @@ class Answers:
     def _released(self, asking: Asking, question: Question) -> Found:
         """The released relation, from the store or anew, and what it cost this caller."""
         asking.check()
+        paid = asking.reserved.pop(question.key, None)
         while True:
-            replayed = self._replay(asking, question)
+            replayed = None if paid else self._replay(asking, question)
             if replayed is not None:
                 return replayed
             due = partial(self._deadlines.seen_from, asking.plan, asking.began)
             with self._flights.claim(question.key, WAIT, asking.cancelled, due) as claim:
                 if not claim.owner:
                     continue
-                replayed = self._replay(asking, question)
+                replayed = None if paid else self._replay(asking, question)
                 if replayed is not None:
                     return replayed
-                released = self._release_anew(asking, question)
+                released = self._release_anew(asking, question, paid)
                 claim.resolve(b"stored")
                 return Found(released, Cost.of(question.part.loss.nano, question.part.delta))
 
@@ -296,15 +365,12 @@ class Answers:
         finally:
             self._deadlines.note(question.key, asking.plan, time.monotonic() - began)
 
-    def _release_anew(self, asking: Asking, question: Question) -> Released[pa.Table]:
+    def _release_anew(
+        self, asking: Asking, question: Question, paid: Reservation | None
+    ) -> Released[pa.Table]:
         part, plan = question.part, asking.plan
         self._deadlines.check(question.key)
-        charge = payment.charge(asking.caller, plan, part, question.key)
-        left = self._ledger.remaining(*charge.debits)
-        if left is None or left >= charge.nano:  # else ``reserve`` refuses, and drawing would be for nothing
-            self._release.prepare(part)
-        asking.check()
-        reservation = self._ledger.reserve(charge)
+        reservation = paid or self._pay(asking, question)
         parameters = {str(n): v for (n, _), v in zip(part.inputs, question.values, strict=True)}
         if part.truncated:
             parameters["1"] = self._secret.hex()
@@ -323,21 +389,6 @@ class Answers:
         self._releases.store(reservation, payloads.packed(released.value, of), until)
         asking.fresh.add(reservation.sequence)
         return released
-
-
-def worse(summed: Summed, own: Additive, *, alike: bool = False) -> float:
-    """How many times the noise of a draw of its own, of the sum that this is worst for.
-
-    Infinite for another mechanism where ``alike``, and for a Gaussian that was drawn at less rho.
-    """
-    of = summed.mechanism
-    if alike and type(of) is not type(own):
-        return inf
-    if isinstance(of, Gaussian) and isinstance(own, Gaussian) and of.nano < own.nano:
-        return inf
-    sds, least = summed.mechanism.noise_sd(), own.noise_sd()
-    found = [sds[c] * sqrt(summed.terms) for c in summed.columns]
-    return max((sd / best if best else 1.0 for sd, best in zip(found, least, strict=True)), default=1.0)
 
 
 def _as_released(plan: Plan, drawn: Sequence[Drawn], replan: Replan) -> Plan:

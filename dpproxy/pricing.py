@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, log10
 
-from dpproxy import payloads, payment
+from dpproxy import payment
 from dpproxy import settings as session
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import format_epsilon
-from dpproxy.answers import WORST, Answers, Asking, worse
+from dpproxy.answers import WORST, Answers, Asking
 from dpproxy.errors import InvalidParameter
+from dpproxy.following import follows, worse
 from dpproxy.pgtypes import TEXT, Column
-from dpproxy.plan import Caller, Drawn, Output, Part, Plan, PublicPlan, Settings, Summed
+from dpproxy.plan import Caller, Drawn, Output, Part, Plan, PublicPlan, Settings
 from dpproxy.planner.descriptor import described
 from dpproxy.planner.explain import Explain, explain_json, explain_text, unpaid
-from dpproxy.planner.rollup import derivation
 from dpproxy.policy.model import Policy
 
 EXPLAINED = (Column("QUERY PLAN", TEXT),)
@@ -183,8 +183,8 @@ def _following(part: Part, plan: Plan, other: Part, earlier: Plan) -> Drawn | No
     if asked is None or of is None:
         keys = [payment.release_key(p, (), w.data_version) for p, w in ((part, plan), (other, earlier))]
         return Drawn(other.loss) if keys[0] == keys[1] else None
-    found = derivation(of, payloads.wanted_of(other), asked, payloads.wanted_of(part))
-    return None if found is None else Drawn(part.loss, Summed(of.mechanism, found.columns, found.most))
+    summed = follows(of, other, asked, part)
+    return None if summed is None else Drawn(part.loss, summed)
 
 
 def _is_near(drawn: Drawn, part: Part, worst: float, alike: bool) -> bool:  # noqa: FBT001

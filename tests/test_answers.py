@@ -1,12 +1,15 @@
 """Statements of several releases, and what follows from stored ones: what is paid, stored and shown, part by part."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dpproxy.accounting.model import NANO, Account
+from dpproxy.deadlines import Deadlines
 from dpproxy.engine import Engine
 from dpproxy.errors import BudgetExceeded
 from dpproxy.plan import Answer, Caller
@@ -86,6 +89,33 @@ def test_one_subquery_in_two_places_is_one_release(engine: Engine):
     shares = "WITH n AS (SELECT k, count(*) AS c FROM t GROUP BY k) SELECT n.k, n.c - m.c FROM n JOIN n AS m USING (k)"
     assert {difference for _, difference in ask(engine, shares).rows} == {0}
     assert spent(engine) == 4
+
+
+def test_every_part_is_debited_before_the_first_is_run(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    """Or whoever watches the accounts would see how long the first one took."""
+    answers, seen = engine._answers, list[int]()
+
+    def run(*given: Any, **more: Any) -> Any:  # noqa: ANN401 - as the backend is called
+        seen.append(len(engine._ledger.entries()))
+        return original(*given, **more)
+
+    original = answers._backend.run
+    monkeypatch.setattr(answers._backend, "run", run)
+    ask(engine, ROLLUP)
+    assert seen == [2, 2]
+    ask(engine, "SELECT median(x), count(*), (SELECT max(y) FROM t WHERE b) FROM t WHERE NOT b")
+    assert seen == [2, 2, 5, 5, 5]
+
+
+def test_what_takes_a_released_value_is_debited_at_an_instant_of_the_grid(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(engine._answers, "_deadlines", Deadlines(0.4))
+    began = time.time()
+    ask(engine, "SELECT count(*) FROM t WHERE x > (SELECT avg(x) FROM t) AND x < (SELECT max(x) FROM t)")
+    *inner, outer = [entry.at / 1e6 for entry in engine._ledger.entries()]
+    assert len(inner) == 2
+    assert outer >= began + 0.4
 
 
 ROOT = Caller("root", frozenset({"admin"}), "session of root")
