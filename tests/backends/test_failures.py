@@ -44,7 +44,11 @@ def made(kind: type) -> Exception:
     return error  # type: ignore[no-any-return]
 
 
-EVERY = [made(kind) for kind in {*LIBRARIES, *BUILTIN} if kind not in {BaseExceptionGroup, ExceptionGroup}]
+EVERY = [
+    made(kind)
+    for kind in dict.fromkeys((*LIBRARIES, *BUILTIN))
+    if kind not in {BaseExceptionGroup, ExceptionGroup}
+]
 MAPS: list[Callable[[Exception], str]] = [
     failures.exact_failure,
     failures.public_failure,
