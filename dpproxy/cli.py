@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from dpproxy import audit, budget_commands, demo, guards, ledger_commands, view_commands
 from dpproxy.arguments import CONFIG, Arguments, Command, build_parser
-from dpproxy.client import Options
 from dpproxy.config import Config, ConfigError, check_files, load_config
 from dpproxy.display import caret, spoken
 from dpproxy.errors import Refusal, StartupError
+from dpproxy.options import Options
 from dpproxy.plan import Answer, Caller
 from dpproxy.policy.dump import dump
 from dpproxy.policy.files import PolicyFileError, apply_file, read_file

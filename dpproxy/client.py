@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from dpproxy.errors import Cancelled, ProtocolViolation, Refusal, ShuttingDown, TooManyConnections
+from dpproxy.errors import Cancelled, Refusal, ShuttingDown, TooManyConnections
 from dpproxy.grid import instant
+from dpproxy.options import Options
 from dpproxy.session import Engine, Session, Users, Work
 from dpproxy.session_work import Outcome, outcome
+from dpproxy.timeouts import of_silence, of_statement
 from dpproxy.wire import messages as m
 from dpproxy.wire.connection import Connection
 
@@ -39,24 +40,6 @@ FAREWELL: Final = 1.0
 LOGGING_IN: Final = 4
 """So many times ``max_connections`` may be in their login at one time."""
 _LOG: Final = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to serve; ``padding`` and ``login_timeout`` in seconds."""
-
-    host: str = "127.0.0.1"
-    port: int = 6432
-    """0 for a free one."""
-    padding: float = 0.01
-    """The outcome of a charged statement leaves so long after its start, at its deadline where that is later, or 2, 4,
-    8 ... times; 0 for at once."""
-    tls_certificate: Path | None = None
-    tls_key: Path | None = None
-    max_connections: int = 100
-    login_timeout: float = 60.0
-    mock_key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
-    """What unknown users' invented salts are made of; kept across restarts, they do not change."""
 
 
 @dataclass(slots=True)
@@ -110,6 +93,7 @@ class Client:
         """Charged work until the grid point of its end, also when nobody waits for its outcome any more."""
         self._cancelled: asyncio.Future[float] | None = None
         """Where the moment of a cancel is put, while one counts that interrupts nothing."""
+        self._timed_out = False
         self._admitted = self._reading = self._gone = self._stopping = self._leaving = False
 
     # --- from outside
@@ -182,7 +166,7 @@ class Client:
                     if self._is_over():
                         break
                 await self._flush()
-        except (ProtocolViolation, ShuttingDown, TooManyConnections) as refusal:
+        except Refusal as refusal:
             await self._dismiss(refusal)
 
     def _is_stopping(self) -> bool:
@@ -199,8 +183,12 @@ class Client:
             self._ahead.clear()
             return data
         self._reading = True
+        limit, refusal = of_silence(self.session.transaction)
         try:
-            return await self._reader.read(READ_SIZE)
+            async with asyncio.timeout(limit):
+                return await self._reader.read(READ_SIZE)
+        except TimeoutError:
+            raise refusal from None
         except asyncio.CancelledError:
             if not self._is_stopping() or self._task is None or self._task.uncancel():
                 raise
@@ -292,7 +280,22 @@ class Client:
             if await self._cancelled_before(self._padded) is not None:
                 return None, _cancelled()
             await self._settle()
-        return await (self._charged(work) if work.charged else self._outside(work.call, work.told))
+        self._timed_out = False
+        limit = of_statement(self.session.transaction)
+        timer = asyncio.get_running_loop().call_later(limit, self._time_out)
+        try:
+            found, error = await (
+                self._charged(work) if work.charged else self._outside(work.call, work.told)
+            )
+        finally:
+            timer.cancel()
+        if self._timed_out and isinstance(error, Cancelled):
+            error = Cancelled("canceling statement due to statement timeout")
+        return found, error
+
+    def _time_out(self) -> None:
+        self._timed_out = True
+        self.cancel()
 
     async def _charged(self, work: Work) -> Outcome:
         loop = asyncio.get_running_loop()

@@ -249,6 +249,18 @@ class ShuttingDown(Refusal):
     sqlstate = "57P01"
 
 
+class IdleSession(Refusal):
+    """The client said nothing for longer than idle_session_timeout."""
+
+    sqlstate = "57P05"
+
+
+class IdleInTransaction(Refusal):
+    """The client said nothing in a transaction for longer than idle_in_transaction_session_timeout."""
+
+    sqlstate = "25P03"
+
+
 class LedgerUnavailable(Refusal):
     """The ledger, or the audit log of exact answers, cannot be written or does not verify: nothing is answered."""
 

@@ -11,8 +11,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from dpproxy.client import LOGGING_IN, Client, Options, Service
+from dpproxy.client import LOGGING_IN, Client, Service
 from dpproxy.errors import StartupError
+from dpproxy.options import Options
 from dpproxy.session import Engine, Users
 
 __all__ = ["Options", "Server"]
@@ -91,6 +92,7 @@ class Server:
             if self._service.logging_in >= most or self._stopping.is_set():
                 writer.transport.abort()
             else:
+                _keep_alive(writer.get_extra_info("socket"))
                 tasks.create_task(self._attend(reader, writer))
 
         host, port = self._service.options.host, self._service.options.port
@@ -119,6 +121,14 @@ class Server:
             await asyncio.sleep(0.02)
         for client in list(self._service.clients.values()):
             client.abandon()
+
+
+def _keep_alive(connected: socket.socket) -> None:
+    """Have a client that is gone without a word noticed, after some minutes of silence."""
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4)):
+        if hasattr(socket, name):
+            connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def _tls_context(options: Options) -> ssl.SSLContext | None:

@@ -75,6 +75,11 @@ class Session:
         except Exception as error:  # noqa: BLE001 - logged without its text, which may hold a row's value
             yield from self._refuse(message, _internal(error))
 
+    @property
+    def transaction(self) -> Transaction | None:
+        """The state of its transaction and settings, None before the login is done."""
+        return None if self._queries is None else self._queries.state.transaction
+
     def close(self) -> None:
         """The client is gone."""
         if self.caller is not None:

@@ -166,7 +166,20 @@ def budget(text: str) -> str:
     return text.strip()
 
 
-DURATION = matching(r"\d{1,10}\s*(us|ms|s|min|h|d)?", "a duration such as '5s', or 0")
+_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+DURATION = matching(rf"\d{{1,10}}\s*({'|'.join(_UNITS)})?", "a duration such as '5s', or 0")
+
+
+def seconds(duration: str) -> float:
+    """A duration that is kept; without a unit it is of milliseconds.
+
+    >>> seconds("500"), seconds("2 min"), seconds("0")
+    (0.5, 120.0, 0.0)
+    """
+    number = duration.rstrip("abcdefghijklmnopqrstuvwxyz ")
+    return int(number) * _UNITS[duration[len(number) :].strip() or "ms"]
+
+
 ZONE = matching(r"[A-Za-z][A-Za-z0-9_+\-/]{0,62}|[+-]?\d{1,2}(:\d\d){0,2}", "the name of a time zone")
 ANY = matching(r"[^\0]{0,1000}", "at most 1000 characters")
 ISOLATION = one_of("serializable", "repeatable read", "read committed", "read uncommitted")

@@ -1,0 +1,28 @@
+"""The timeouts that a session sets for itself: of a statement, and of silence."""
+
+from typing import Final
+
+from dpproxy.errors import IdleInTransaction, IdleSession, Refusal
+from dpproxy.setting_checks import seconds
+from dpproxy.transaction import Status, Transaction
+
+NEVER: Final = 366 * 86400.0
+"""Seconds that stand for no limit."""
+
+
+def of_statement(transaction: Transaction | None) -> float:
+    """Seconds that the work of a message may take; before the login there is no other limit than the login's."""
+    return NEVER if transaction is None else _limit(transaction, "statement_timeout")
+
+
+def of_silence(transaction: Transaction | None) -> tuple[float, Refusal]:
+    """Seconds that the client may say nothing, and what ends its session then."""
+    if transaction is None or transaction.status is Status.IDLE:
+        limit = NEVER if transaction is None else _limit(transaction, "idle_session_timeout")
+        return limit, IdleSession("terminating connection due to idle-session timeout")
+    limit = _limit(transaction, "idle_in_transaction_session_timeout")
+    return limit, IdleInTransaction("terminating connection due to idle-in-transaction timeout")
+
+
+def _limit(transaction: Transaction, name: str) -> float:
+    return min(seconds(transaction.now[name]) or NEVER, NEVER)

@@ -1,0 +1,55 @@
+"""What a session sets for itself: how long a statement may take, and how long it may be silent."""
+
+import time
+
+import psycopg
+import psycopg2
+import psycopg2.errors
+import pytest
+
+from tests.clients.conftest import SLOW
+from tests.proxies import Proxy
+
+pytestmark = pytest.mark.external
+HEAVY = "SELECT " + ", ".join(f"sum((x + {n}) * (y - {n}))" for n in range(11, 19)) + " FROM much"
+
+
+def test_a_statement_has_its_time(world: Proxy):
+    with psycopg.connect(world.dsn(options="'-c statement_timeout=300'"), autocommit=True) as connection:
+        began = time.monotonic()
+        with pytest.raises(psycopg.errors.QueryCanceled, match="statement timeout"):
+            connection.execute(SLOW)
+        assert time.monotonic() - began < 4  # the catalogue's own limit is 5
+        assert connection.execute("SELECT n FROM towns WHERE town = 'Rome'").fetchone() == (3,)
+        connection.execute("SET statement_timeout = 0")
+        assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
+
+
+def test_a_charged_statement_that_had_its_time_stays_charged(proxy: Proxy):
+    with psycopg.connect(proxy.dsn(), autocommit=True) as connection:
+        connection.execute("SET statement_timeout = '60ms'")
+        with pytest.raises(psycopg.errors.QueryCanceled, match="statement timeout"):
+            connection.execute(HEAVY)
+        connection.execute("SET statement_timeout = 0")
+        assert connection.execute(HEAVY).fetchone() is not None
+        assert connection.execute("SHOW dp.last_cost").fetchone() in {("0",), ("0.1",)}
+
+
+@pytest.mark.parametrize(
+    ("name", "begin", "sqlstate"),
+    [
+        ("idle_session_timeout", "SELECT 1", "57P05"),
+        ("idle_in_transaction_session_timeout", "BEGIN", "25P03"),
+    ],
+)
+def test_silence_ends_a_session(world: Proxy, name: str, begin: str, sqlstate: str):
+    with psycopg.connect(world.dsn(), autocommit=True) as connection:
+        connection.execute(f"SET {name} = '200ms'".encode())
+        connection.execute(begin.encode())
+        time.sleep(0.6)
+        with pytest.raises(psycopg.Error) as caught:
+            connection.execute("SELECT 1")
+        assert caught.value.sqlstate == sqlstate
+    older = psycopg2.connect(world.dsn(options=f"'-c {name}=1min'"))
+    older.cursor().execute("SELECT 1")
+    older.close()
