@@ -19,7 +19,7 @@ from dpproxy.backends.release import Relations, Release
 from dpproxy.backends.source import Source
 from dpproxy.deadlines import Deadlines
 from dpproxy.errors import BudgetExceeded, Cancelled, Internal
-from dpproxy.following import follows, independent, worse
+from dpproxy.following import Question, follows, independent, worse
 from dpproxy.grid import began
 from dpproxy.plan import Caller, Drawn, Part, Plan, PublicPlan, Summed
 from dpproxy.planner.descriptor import FAMILY, Descriptor, counting, described
@@ -62,6 +62,8 @@ class Asking:
     reserved: dict[bytes, Reservation] = field(default_factory=dict)
     """What is charged and not drawn yet, by the keys of the releases."""
     began: float = field(default_factory=began)
+    charged: Callable[[], None] = lambda: None
+    """Called once what comes next is charged, before it is run."""
 
     @property
     def account(self) -> Account:
@@ -72,15 +74,6 @@ class Asking:
         """Raise ``Cancelled``."""
         if self.cancelled():
             raise Cancelled("canceling statement due to user request")
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One part with the values it takes, and the key its release is found by."""
-
-    part: Part
-    values: tuple[object, ...] = field(repr=False)
-    key: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +193,7 @@ class Answers:
             elif not any(self._will_follow(asking, question, other) for other in fresh):
                 asking.reserved[question.key] = self._pay(asking, question)
                 fresh.append(question)
+        asking.charged()
         return known
 
     def _will_follow(self, asking: Asking, question: Question, other: Question) -> bool:
@@ -371,6 +365,8 @@ class Answers:
         part, plan = question.part, asking.plan
         self._deadlines.check(question.key)
         reservation = paid or self._pay(asking, question)
+        if paid is None:
+            asking.charged()
         parameters = {str(n): v for (n, _), v in zip(part.inputs, question.values, strict=True)}
         if part.truncated:
             parameters["1"] = self._secret.hex()

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from dpproxy import administration, payment, relations, view_statements
+from dpproxy import administration, relations, view_statements
 from dpproxy import settings as session_settings
 from dpproxy.accounting.files import starting
 from dpproxy.accounting.ledger import Ledger
@@ -25,6 +25,7 @@ from dpproxy.backends.source import Source
 from dpproxy.body import Body
 from dpproxy.config import Config
 from dpproxy.errors import Cancelled, Refusal, Unsupported
+from dpproxy.look import Look
 from dpproxy.pgcatalog.catalogue import Catalogue
 from dpproxy.pgcatalog.scopes import own_names
 from dpproxy.pgcatalog.view import CatalogueView
@@ -291,14 +292,14 @@ class Engine:
             return again if isinstance(again, Plan) else plan
 
         session = self._sessions.find(caller.session)
-        asking = Asking(caller, plan, session.cancelled.is_set, *tolerance(settings))
+        look = Look(plan, caller, self._ledger, partial(self.show, caller, "dp.budget_remaining", settings))
+        asking = Asking(caller, plan, session.cancelled.is_set, *tolerance(settings), charged=look.take)
         rows, cost = self._answers.rows(asking, replan)
         session.last_cost = cost.nano
         session.last_paid = cost if cost.nano else session.last_paid
-        wanted = session_settings.notices(settings)
-        notices = (payment.notice(cost, plan, caller, self._ledger),) if wanted else ()
-        left = self.show(caller, "dp.budget_remaining", settings)
-        return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows, notices, left=left)
+        notice, left = look.told(cost)
+        told = (notice,) if session_settings.notices(settings) else ()
+        return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows, told, left=left)
 
     def _plan(
         self,

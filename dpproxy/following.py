@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from math import inf, sqrt
 from typing import Final
 
@@ -13,6 +14,15 @@ from udfs.mechanisms import Gaussian
 
 _RELATION: Final = re.compile(r"\br(\d+)\b")
 """The name of a released relation; a text that looks like one does no harm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One part with the values it takes, and the key its release is found by."""
+
+    part: Part
+    values: tuple[object, ...] = field(repr=False)
+    key: bytes
 
 
 def independent(parts: Sequence[Part], first: int) -> Sequence[Part]:

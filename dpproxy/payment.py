@@ -83,9 +83,13 @@ def _more(count: int) -> str:
     return f"About {count} more {'statement' if count == 1 else 'statements'} at this price."
 
 
-def notice(cost: Cost, plan: Plan, caller: Caller, ledger: Ledger) -> Notice:
+def standings_of(plan: Plan, caller: Caller, ledger: Ledger) -> list[Standing]:
+    """How the accounts that pay for a plan stand."""
+    return ledger.standings(*debits(plan.payer, caller, plan.blocks))
+
+
+def notice(cost: Cost, plan: Plan, standings: Sequence[Standing]) -> Notice:
     """One line after an answer: its cost, and what the tightest limit leaves."""
-    standings = ledger.standings(*debits(plan.payer, caller, plan.blocks))
     left = tightest(standings)
     remaining = "no limit" if left is None else f"{format_epsilon(left)} left"
     if cost == Cost():
@@ -98,12 +102,16 @@ def notice(cost: Cost, plan: Plan, caller: Caller, ledger: Ledger) -> Notice:
     more = count(standings, price(plan))
     rho = f" (rho {format_delta(cost.rho)})" if plan.payer.concentrated else ""
     delta = f" and delta {format_delta(cost.delta)}" if cost.delta else ""
-    keys = "keys that enough units share" if plan.discovered else f"{plan.groups} keys answered"
+    keys = "keys that enough units share" if plan.discovered else _answered(plan.groups)
     return Notice(
         f"cost {format_epsilon(cost.nano)} epsilon{rho}{delta}, {remaining} in budget {plan.payer.budget}",
         detail=f"{plan.label}; {keys}; unit: {plan.unit}.{_converted(standings, plan)}",
         hint=None if more is None else _more(more),
     )
+
+
+def _answered(groups: int) -> str:
+    return f"{groups} key{'s' if groups > 1 else ''} answered"
 
 
 def _converted(standings: Sequence[Standing], plan: Plan) -> str:
