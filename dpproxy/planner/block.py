@@ -267,7 +267,8 @@ class _Block:
     def _part(
         self, keys: Keys, measures: Sequence[Measure], allocation: Allocation | None, chosen: Chosen | None
     ) -> Part:
-        vacuous = never_holds(self.select) or allocation is None or not keys.count
+        unread = keys.discovered and chosen is None  # nothing would decide which groups are shown
+        vacuous = never_holds(self.select) or unread or allocation is None or not keys.count
         columns, groups = [m.sql for m in measures], allocation.groups if allocation else None
         if chosen is not None:
             columns, groups = [*columns, chosen.units], chosen.cut

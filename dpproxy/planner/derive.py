@@ -69,6 +69,8 @@ def derived_scan(
     rows: Rows, select: exp.Select, fields: Sequence[Field], alias: str, planning: Planning
 ) -> Scan:
     """An item of FROM for a SELECT to which the unit is still to be added."""
+    if not fields:
+        raise Unsupported("a subquery in FROM needs a column", hint=f"SELECT 1 AS x FROM {rows.tables}")  # noqa: S608
     unit = None
     if rows.unit is not None:
         unit = duck.column(planning.reserve("unit"))

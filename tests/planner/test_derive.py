@@ -61,6 +61,8 @@ def test_values_are_inside_what_follows_from_the_domains(clinic: World):
         ),
         ("SELECT count(*) FROM (SELECT row_number() OVER () AS n FROM people) s", Unsupported),
         ("SELECT count(*) FROM (SELECT id + 1 AS x FROM people) s", NotGranted),
+        ("SELECT count(*) FROM (SELECT FROM people) AS s", Unsupported),
+        ("SELECT count(*) FROM (SELECT FROM visits GROUP BY person) AS s", Unsupported),
     ],
 )
 def test_refused(clinic: World, sql: str, error: type[Refusal]):

@@ -153,3 +153,11 @@ def test_what_is_refused(world: World, sql: str, given: dict[str, str], refusal:
         plan_any(world, sql, given)
     assert caught.value.hint
     assert caught.value.position is not None
+
+
+@pytest.mark.parametrize("tail", ["LIMIT 0", "HAVING count(*) > 3 LIMIT 0"])
+def test_groups_that_nothing_selects_are_not_read(world: World, tail: str):
+    """No rows are wanted, so nothing decides which groups are shown: then none is computed, or paid for."""
+    plan = plan_of(world, f"SELECT count(*) FROM ({TOWNS} {tail}) AS s")
+    assert plan.free
+    assert all(p.vacuous for p in plan.parts)
