@@ -51,6 +51,8 @@ class Service:
     users: Users
     executor: ThreadPoolExecutor
     tls: ssl.SSLContext | None
+    binding: bytes | None = None
+    """What SCRAM binds to of the server's certificate."""
     clients: dict[int, "Client"] = field(default_factory=dict)
     admitted: int = 0
     """Clients past their login whose work has not ended."""
@@ -63,8 +65,8 @@ class Service:
     def cancel(self, request: m.CancelRequest) -> None:
         """Cancel what the session runs that the request names, if the secret is right."""
         client = self.clients.get(request.process)
-        expected = client.session.secret if client else secrets.randbits(32)
-        same = hmac.compare_digest(_word(request.secret), _word(expected))
+        expected = client.session.secret if client else secrets.token_bytes(len(request.secret))
+        same = hmac.compare_digest(request.secret, expected)
         if client is not None and same:
             client.cancel()
 
@@ -236,6 +238,7 @@ class Client:
         self._connection.tls_accepted()
         self._say(m.EncryptionAnswer(accepted=True))
         await self._flush()
+        self.session.binding = self._service.binding
         await self._writer.start_tls(
             self._service.tls, ssl_handshake_timeout=self._service.options.login_timeout
         )
@@ -388,7 +391,3 @@ def _cancelled() -> Cancelled:
 
 def _refuse_connection() -> NoReturn:
     raise TooManyConnections("too many connections", hint="close one, or raise the server's limit")
-
-
-def _word(secret: int) -> bytes:
-    return (secret & 0xFFFFFFFF).to_bytes(4, "big")

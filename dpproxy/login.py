@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from dpproxy.errors import InvalidParameter, ProtocolViolation, Unsupported
 from dpproxy.plan import Settings
@@ -13,10 +14,21 @@ _OFF = frozenset({"", "false", "off", "no", "0"})
 _WORD = re.compile(r"(?:\\.|[^\s\\])+", re.DOTALL)
 
 
+NEWEST: Final = 2
+"""Protocol 3.2: cancel keys may be long."""
+LONG_KEY: Final = 32
+
+
 def negotiation(startup: Startup) -> NegotiateProtocolVersion | None:
     """What of the protocol is not spoken here; None where all is."""
     unknown = tuple(name for name in startup.parameters if name.startswith("_pq_."))
-    return NegotiateProtocolVersion(0, unknown) if unknown or startup.minor > 0 else None
+    spoken = min(startup.minor, NEWEST)
+    return NegotiateProtocolVersion(spoken, unknown) if unknown or startup.minor > NEWEST else None
+
+
+def of_key(startup: Startup) -> int:
+    """How many bytes a cancel key has."""
+    return LONG_KEY if startup.minor >= NEWEST else 4
 
 
 def user_of(startup: Startup) -> str:

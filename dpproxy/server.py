@@ -15,6 +15,7 @@ from dpproxy.client import LOGGING_IN, Client, Service
 from dpproxy.errors import StartupError
 from dpproxy.options import Options
 from dpproxy.session import Engine, Users
+from dpproxy.wire.binding import server_end_point
 
 __all__ = ["Options", "Server"]
 
@@ -29,7 +30,8 @@ class Server:
 
     def __init__(self, options: Options, engine: Engine, users: Users) -> None:
         executor = ThreadPoolExecutor(options.max_connections + SPARE, thread_name_prefix="statement")
-        self._service = Service(options, engine, users, executor, _tls_context(options))
+        tls = _tls_context(options)
+        self._service = Service(options, engine, users, executor, tls, _binding(options))
         self._last_process = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
@@ -142,6 +144,11 @@ def _tls_context(options: Options) -> ssl.SSLContext | None:
         reason = error.strerror or "not a certificate with its key"
         raise StartupError(f"cannot use TLS certificate {options.tls_certificate}: {reason}") from None
     return context
+
+
+def _binding(options: Options) -> bytes | None:
+    file = options.tls_certificate
+    return None if file is None else server_end_point(file.read_text(encoding="utf-8"))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from dpproxy.errors import Internal, ProtocolViolation, Refusal, UnknownDatabase
-from dpproxy.login import database_of, negotiation, settings_of, user_of
+from dpproxy.login import LONG_KEY, database_of, negotiation, of_key, settings_of, user_of
 from dpproxy.plan import Caller
 from dpproxy.session_queries import Queries
 from dpproxy.session_state import State
@@ -21,7 +21,7 @@ from dpproxy.session_work import Engine, Steps, Work, work
 from dpproxy.settings import REPORTED, SETTINGS
 from dpproxy.transaction import Status, Transaction
 from dpproxy.wire import messages as m
-from dpproxy.wire.scram import MECHANISM, ScramSecret, ScramServer
+from dpproxy.wire.scram import ScramSecret, ScramServer
 
 __all__ = ["Engine", "Session", "Steps", "Users", "Work"]
 
@@ -47,7 +47,9 @@ class Session:
 
     def __init__(self, engine: Engine, users: Users, *, process: int = 0, mock_key: bytes = b"") -> None:
         self.process = process
-        self.secret = secrets.randbits(32)
+        self.secret = secrets.token_bytes(LONG_KEY)
+        self.binding: bytes | None = None
+        """What SCRAM binds to of the TLS below; None without."""
         self.caller: Caller | None = None
         self.finished = False
         self._engine = engine
@@ -105,9 +107,11 @@ class Session:
         if (answer := negotiation(message)) is not None:
             yield answer
         self._startup = message
+        self.secret = self.secret[: of_key(message)]
         user = user_of(message)
-        self._scram = yield from work(partial(ScramServer, self._users.lookup, user, self._mock_key))
-        yield m.AuthenticationSASL((MECHANISM,))
+        made = partial(ScramServer, self._users.lookup, user, self._mock_key, self.binding)
+        self._scram = yield from work(made)
+        yield m.AuthenticationSASL(self._scram.mechanisms)
 
     def _sasl_first(self, message: m.SASLInitialResponse) -> Steps[None]:
         yield m.AuthenticationSASLContinue(self._challenger().first(message.mechanism, message.data))

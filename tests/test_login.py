@@ -26,7 +26,8 @@ def test_replication_is_refused(value: str):
 
 def test_options_of_the_protocol_are_negotiated():
     assert negotiation(Startup({"user": "a"})) is None
-    assert negotiation(Startup({"user": "a"}, minor=2)) == NegotiateProtocolVersion(0, ())
+    assert negotiation(Startup({"user": "a"}, minor=2)) is None
+    assert negotiation(Startup({"user": "a"}, minor=9)) == NegotiateProtocolVersion(2, ())
     startup = Startup({"user": "a", "_pq_.x": "1"})
     assert negotiation(startup) == NegotiateProtocolVersion(0, ("_pq_.x",))
     assert settings_of(startup)["session_authorization"] == "a"

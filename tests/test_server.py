@@ -246,7 +246,7 @@ def test_cancel_interrupts_the_statement_of_the_right_session(
 
 def test_cancel_of_nothing_does_nothing(engine: FakeEngine, users: FakeUsers, connection: psycopg.Connection):
     connection.cancel_safe()
-    Server(Options(), engine, users)._service.cancel(CancelRequest(1, 2))
+    Server(Options(), engine, users)._service.cancel(CancelRequest(1, b"1234"))
     assert connection.execute("SELECT 1").fetchone() == (1,)
     assert not engine.cancelled.is_set()
 

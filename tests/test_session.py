@@ -101,8 +101,8 @@ def test_nothing_is_answered_before_the_login():
 
 
 def test_a_newer_protocol_is_negotiated():
-    said = drive(Session(FakeEngine(), FakeUsers()), m.Startup({"user": "alice", "_pq_.x": "1"}, minor=2))
-    assert said[0] == m.NegotiateProtocolVersion(0, ("_pq_.x",))
+    said = drive(Session(FakeEngine(), FakeUsers()), m.Startup({"user": "alice", "_pq_.x": "1"}, minor=3))
+    assert said[0] == m.NegotiateProtocolVersion(2, ("_pq_.x",))
 
 
 def test_changed_settings_are_reported_before_ready():

@@ -73,9 +73,9 @@ _BODIES: Final[Mapping[type, Callable[[Any], bytes]]] = MappingProxyType({
     AuthenticationSASL: lambda m: _authentication(10, _strings(m.mechanisms) + b"\0"),
     AuthenticationSASLContinue: lambda m: _authentication(11, m.data),
     AuthenticationSASLFinal: lambda m: _authentication(12, m.data),
-    NegotiateProtocolVersion: lambda m: struct.pack("!II", m.minor, len(m.unknown)) + _strings(m.unknown),
+    NegotiateProtocolVersion: lambda m: struct.pack("!HHI", 3, m.minor, len(m.unknown)) + _strings(m.unknown),
     ParameterStatus: lambda m: _string(m.name) + _string(m.value),
-    BackendKeyData: lambda m: struct.pack("!II", m.process, m.secret),
+    BackendKeyData: lambda m: struct.pack("!I", m.process) + m.secret,
     ReadyForQuery: lambda m: m.status,
     RowDescription: lambda m: struct.pack("!H", len(m.fields)) + b"".join(map(_field, m.fields)),
     ParameterDescription: lambda m: struct.pack(f"!H{len(m.oids)}I", len(m.oids), *m.oids),
@@ -101,7 +101,7 @@ def frame(tag: bytes, body: bytes) -> bytes:
 def encode(message: Backend) -> bytes:
     """The message's bytes.
 
-    ``process`` and ``secret`` are unsigned 32-bit numbers; an error's ``position`` counts from 1.
+    ``process`` is an unsigned 32-bit number; an error's ``position`` counts from 1.
     """
     if isinstance(message, EncryptionAnswer):
         return b"S" if message.accepted else b"N"

@@ -39,6 +39,7 @@ MAX_SQL: Final = 1024 * 1024
 MAX_BIND: Final = 1024 * 1024
 MAX_COPY: Final = 1024 * 1024
 MIN_STARTUP: Final = 4
+MOST_SECRET: Final = 256
 
 MAJOR_VERSION: Final = 3
 
@@ -124,7 +125,10 @@ class _Body:
 
 
 def _cancel(body: _Body) -> CancelRequest:
-    return CancelRequest(body.int32(), body.int32())
+    process, size = body.int32(), body.rest
+    if not 4 <= size <= MOST_SECRET:
+        raise ProtocolViolation(f"a cancel key of {size} bytes")
+    return CancelRequest(process, body.take(size))
 
 
 def _parameters(body: _Body) -> dict[str, str]:
@@ -153,7 +157,7 @@ def read_startup(packet: bytes) -> Frontend:
     elif code >> 16 == MAJOR_VERSION:
         message = Startup(_parameters(body), code & 0xFFFF)
     else:
-        raise ProtocolViolation(f"unsupported frontend protocol {code >> 16}.{code & 0xFFFF}: it is 3.0 here")
+        raise ProtocolViolation(f"unsupported frontend protocol {code >> 16}.{code & 0xFFFF}: it is 3 here")
     body.end()
     return message
 

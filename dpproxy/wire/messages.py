@@ -21,7 +21,7 @@ class CancelRequest:
     """Cancels what another connection runs."""
 
     process: int
-    secret: int
+    secret: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,8 @@ class BackendKeyData:
 
     tag: ClassVar[bytes] = b"K"
     process: int
-    secret: int = field(repr=False)
+    secret: bytes = field(repr=False)
+    """4 bytes; from protocol 3.2 on 4 to 256."""
 
 
 @dataclass(frozen=True, slots=True)

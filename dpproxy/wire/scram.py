@@ -1,4 +1,4 @@
-"""SCRAM-SHA-256 from the server's side (RFC 5802, RFC 7677), without channel binding.
+"""SCRAM-SHA-256 from the server's side (RFC 5802, RFC 7677), under TLS with channel binding where the client can.
 
 libpq sends an empty user name, as the one of the startup packet counts; ``scramp``'s server refuses that, so
 the exchange is here and only the preparation of the password is its.
@@ -19,6 +19,7 @@ from scramp.utils import ScramException, saslprep
 from dpproxy.errors import InvalidParameter, InvalidPassword, ProtocolViolation
 
 MECHANISM: Final = "SCRAM-SHA-256"
+BOUND: Final = f"{MECHANISM}-PLUS"
 DEFAULT_ITERATIONS: Final = 15_000
 MIN_ITERATIONS: Final = 4_096
 MAX_ITERATIONS: Final = 10_000_000
@@ -29,7 +30,9 @@ _KEY_SIZE: Final = 32
 _SECRET: Final = re.compile(r"SCRAM-SHA-256\$(\d{1,8}):([^$:]+)\$([^$:]+):([^$:]+)", re.ASCII)
 _NONCE: Final = r"[\x21-\x2b\x2d-\x7e]+"
 _EXTENSIONS: Final = r"(?:,[A-Za-z]=[^,\0]+)*"
-_CLIENT_FIRST: Final = re.compile(rf"(?P<gs2>[ny],,)(?P<bare>n=[^,\0]*,r=(?P<nonce>{_NONCE}){_EXTENSIONS})")
+_CLIENT_FIRST: Final = re.compile(
+    rf"(?P<gs2>(?:[ny]|p=tls-server-end-point),,)(?P<bare>n=[^,\0]*,r=(?P<nonce>{_NONCE}){_EXTENSIONS})"
+)
 _CLIENT_FINAL: Final = re.compile(
     rf"(?P<unsigned>c=(?P<gs2>[^,]+),r=(?P<nonce>{_NONCE}){_EXTENSIONS}),p=(?P<proof>[A-Za-z0-9+/=]+)"
 )
@@ -104,32 +107,66 @@ class ScramServer:
         lookup: the secret of a user, or None.
         user: of the startup packet; the name in the SCRAM messages is ignored, as PostgreSQL does.
         mock_key: kept across restarts, or an unknown user's salt would change.
+        binding: what to bind to (tls-server-end-point); None where there is no TLS.
     """
 
-    __slots__ = ("_bare", "_gs2", "_known", "_nonce", "_secret", "_server_first", "_user")
+    __slots__ = (
+        "_bare",
+        "_binding",
+        "_bound",
+        "_gs2",
+        "_known",
+        "_nonce",
+        "_secret",
+        "_server_first",
+        "_user",
+    )
 
-    def __init__(self, lookup: Callable[[str], ScramSecret | None], user: str, mock_key: bytes) -> None:
+    def __init__(
+        self,
+        lookup: Callable[[str], ScramSecret | None],
+        user: str,
+        mock_key: bytes,
+        binding: bytes | None = None,
+    ) -> None:
         found, mock = lookup(user), _mock_secret(mock_key, user)
         self._user = user
+        self._binding = binding
+        self._bound = b""
         self._known = found is not None
         self._secret = found or mock
         self._gs2 = self._bare = self._nonce = self._server_first = ""
+
+    @property
+    def mechanisms(self) -> tuple[str, ...]:
+        """What is offered."""
+        return (MECHANISM,) if self._binding is None else (BOUND, MECHANISM)
 
     def first(self, mechanism: str, data: bytes) -> bytes:
         """The challenge to the client's first message.
 
         Raises:
-            ProtocolViolation: another mechanism, channel binding, or malformed.
+            ProtocolViolation: another mechanism, malformed, or a client that could bind and was told it cannot.
         """
-        if mechanism != MECHANISM:
-            raise ProtocolViolation(f"SASL mechanism is not {MECHANISM}")
+        if mechanism not in self.mechanisms:
+            raise ProtocolViolation(f"SASL mechanism is not {' or '.join(self.mechanisms)}")
         match = _CLIENT_FIRST.fullmatch(_text(data))
         if match is None or self._nonce:
             raise ProtocolViolation("malformed SCRAM message")
+        self._check_flag(match["gs2"][0], mechanism)
         self._gs2, self._bare = match["gs2"], match["bare"]
         self._nonce = match["nonce"] + _base64(token_bytes(_NONCE_SIZE))
         self._server_first = f"r={self._nonce},s={_base64(self._secret.salt)},i={self._secret.iterations}"
         return self._server_first.encode()
+
+    def _check_flag(self, flag: str, mechanism: str) -> None:
+        if (flag == "p") is not (mechanism == BOUND):
+            raise ProtocolViolation("malformed SCRAM message")
+        # It would bind, and did not see that we can: somebody between us left it out (RFC 5802, section 6).
+        if flag == "y" and self._binding is not None:
+            raise ProtocolViolation("the offer of channel binding did not arrive")
+        if flag == "p":
+            self._bound = self._binding or b""
 
     def final(self, data: bytes) -> bytes:
         """The server's own proof, once the client's is right.
@@ -141,7 +178,7 @@ class ScramServer:
         match = _CLIENT_FINAL.fullmatch(_text(data))
         if match is None or not self._nonce:
             raise ProtocolViolation("malformed SCRAM message")
-        if match["gs2"] != _base64(self._gs2.encode()) or match["nonce"] != self._nonce:
+        if match["gs2"] != _base64(self._gs2.encode() + self._bound) or match["nonce"] != self._nonce:
             raise ProtocolViolation("SCRAM message does not belong to this exchange")
         signed = f"{self._bare},{self._server_first},{match['unsigned']}".encode()
         server_signature = _hmac(self._secret.server_key, signed)

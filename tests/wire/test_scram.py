@@ -14,7 +14,7 @@ from scramp import ScramClient
 from dpproxy.errors import InvalidParameter, InvalidPassword, ProtocolViolation
 from dpproxy.wire import messages as m
 from dpproxy.wire.connection import Connection
-from dpproxy.wire.scram import DEFAULT_ITERATIONS, MECHANISM, ScramSecret, ScramServer, make_secret
+from dpproxy.wire.scram import BOUND, DEFAULT_ITERATIONS, MECHANISM, ScramSecret, ScramServer, make_secret
 
 MOCK_KEY = b"k" * 32
 PASSWORD = "correct horse"
@@ -229,3 +229,26 @@ def test_libpq_is_told_of_a_wrong_password():
         pytest.raises(psycopg.OperationalError, match='password authentication failed for user "ann"'),
     ):
         psycopg.connect(host="127.0.0.1", port=port, user="ann", password="wrong", dbname="d")
+
+
+def test_a_client_that_binds():
+    binding = b"h" * 32
+    for end, fits in ((binding, True), (b"x" * 32, False)):
+        scram = ScramServer({"ann": SECRET}.get, "ann", MOCK_KEY, end)
+        assert scram.mechanisms == (BOUND, MECHANISM)
+        client = ScramClient([BOUND], "ignored", PASSWORD, channel_binding=("tls-server-end-point", binding))
+        client.set_server_first(scram.first(BOUND, client.get_client_first().encode()).decode())
+        if fits:
+            client.set_server_final(scram.final(client.get_client_final().encode()).decode())
+        else:
+            with pytest.raises(ProtocolViolation, match="does not belong"):
+                scram.final(client.get_client_final().encode())
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "first"),
+    [(MECHANISM, b"y,,n=,r=abc"), (MECHANISM, b"p=tls-server-end-point,,n=,r=abc"), (BOUND, FIRST)],
+)
+def test_a_binding_that_somebody_took_away(mechanism: str, first: bytes):
+    with pytest.raises(ProtocolViolation):
+        ScramServer({"ann": SECRET}.get, "ann", MOCK_KEY, b"h" * 32).first(mechanism, first)
