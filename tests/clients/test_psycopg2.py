@@ -36,7 +36,8 @@ def test_rows_and_names(connection: "psycopg2.extensions.connection"):
     [
         ("age > %s", 30), ("income > %s", 30.5), ("income > %s", Decimal("30.5")), ("town = %s", "it's"),
         ("born > %s", date(1980, 1, 1)), ("seen > %s", datetime(2019, 1, 1)),  # noqa: DTZ001
-        ("member = %s", True), ("member = %s", None), ("town IN %s", ("north", "south")), ("age > %s", -5),
+        ("member = %s", True), ("member = %s", None), ("town IN %s", ("north", "south")),
+        ("town = ANY(%s)", ["north", "south"]), ("region = ANY(%s)", [1, 2]), ("age > %s", -5),
         ("code = %s", "back\\slash"),
     ],
 )  # fmt: skip
