@@ -293,7 +293,7 @@ def _made(planned: Planned, exact: Exact[pa.Table], order: Order) -> tuple[Table
 
 def digest_of(query: ViewQuery) -> str:
     """Of what the rows of a view are."""
-    return hashlib.sha256(repr((query.sql, query.columns, query.owner.name)).encode()).hexdigest()
+    return query.digest
 
 
 def _debits(view: ProtectedView, owner: str, ceiling: Ceiling, policy: Policy) -> tuple[Debit, ...]:
@@ -369,6 +369,7 @@ def _relations(build: Built, view: ProtectedView) -> list[tuple[Materialized, st
             build.owner,
             build.tables[0],
             view.query,
+            build.digest,
         )
         found.append((relation, files.held(suffix, columns, inside=build.inside)))
     return found

@@ -7,7 +7,7 @@ rows may move by more, and is refused.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 
@@ -21,9 +21,9 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import TypeMismatch, UnitLost
+from dpproxy.errors import Refusal, TypeMismatch, UnitLost
 from dpproxy.pgtypes import DATE, FLOAT8, FLOATS, INTEGERS, NUMERIC, TIMESTAMP, Column, SqlType
-from dpproxy.plan import PREPARED, Part
+from dpproxy.plan import PREPARED, Caller, Part
 from dpproxy.planner.access import Use
 from dpproxy.planner.allocate import Allocation, allocate
 from dpproxy.planner.answer import answer, limits
@@ -33,10 +33,12 @@ from dpproxy.planner.materialized import find_materialized, is_granted, shown_co
 from dpproxy.planner.mechanisms import noise_delta
 from dpproxy.planner.open import Open
 from dpproxy.planner.planning import Planning
+from dpproxy.planner.protected import view_query
 from dpproxy.planner.refusals import quoted
 from dpproxy.planner.relation import Rows, Scan, own_nodes
 from dpproxy.planner.released import Call, ReleasedScope
 from dpproxy.planner.sources import Env
+from dpproxy.settings import DEFAULTS
 from dpproxy.views.columns import Moments, ShownColumn, Steps
 from dpproxy.views.materialized import Materialized
 
@@ -156,6 +158,7 @@ def inside(select: exp.Select, view: Materialized, planning: Planning, env: Env)
     """The released relation of such a SELECT: one row. Raises PD002; nothing is read or spent."""
     node = select.args["from_"].this
     _check_plain(select, view)
+    _check_current(select, view, planning, env)
     own = exp.Table(this=exp.to_identifier(view.name, quoted=True))  # its grant names the budget
     planning.tables.append(Use(env.view or own, view.source))
     rows = _rows(view, node.alias_or_name)
@@ -213,6 +216,23 @@ def _check_plain(select: exp.Select, view: Materialized) -> None:
             raise _refused(
                 view, clause if isinstance(clause, exp.Expr) else select, f"{words} is not answered"
             )
+
+
+def _check_current(select: exp.Select, view: Materialized, planning: Planning, env: Env) -> None:
+    """Refuse where its rows would be other people's today: an answer is charged to units as they are declared now."""
+    nobody = Caller("", frozenset(), "")
+    owner = replace(planning.context, caller=nobody, settings=DEFAULTS, losses=None, prepared=None)
+    try:
+        found = view_query(view.view, view.query, owner, env.plan).digest
+    except Refusal:
+        found = None
+    if found != view.digest:
+        raise UnitLost(
+            f'protected view "{view.view}" was built of tables that are declared otherwise now',
+            detail="What one person moves its rows by follows from what was declared then.",
+            hint=f"An administrator builds it anew: REFRESH PROTECTED VIEW {quoted(view.view)};",
+            position=position(select.args["from_"].this),
+        )
 
 
 def _rows(view: Materialized, alias: str) -> Rows:

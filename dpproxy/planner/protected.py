@@ -4,6 +4,7 @@ It is planned as a subquery is, by the same proof of whose rows they are, and co
 rows as numbers. That statement is the view's alone: nothing that analysts send ever becomes one.
 """
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
@@ -51,6 +52,11 @@ class ViewQuery:
     tables: tuple[str, ...]
     expected_rows: int | None
     left_out: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """Of what the rows of the view are, and whose."""
+        return hashlib.sha256(repr((self.sql, self.columns, self.owner.name)).encode()).hexdigest()
 
 
 def view_query(name: str, query: str, context: Context, plan: Plan) -> ViewQuery:

@@ -16,6 +16,7 @@ class Materialized:
         inside: the rows are not shown, only charged questions read them; then ``k`` is the least records of a cluster.
         owner: the table that owns the privacy unit; ``source`` is a protected table it was made of.
         query: what it was made of.
+        digest: of what its rows were when they were read, and whose; "" where nobody knows.
     """
 
     name: str
@@ -30,3 +31,4 @@ class Materialized:
     owner: str
     source: str
     query: str
+    digest: str = ""
