@@ -53,9 +53,21 @@ TYPES: tuple[SqlType, ...] = (
     NUMERIC,
 )  # fmt: skip
 BY_OID: dict[int, SqlType] = {t.oid: t for t in TYPES}
+ARRAYS: dict[int, SqlType] = {
+    1000: BOOL, 1003: NAME, 1005: INT2, 1007: INT4, 1009: TEXT, 1015: VARCHAR, 1016: INT8, 1021: FLOAT4, 1022: FLOAT8,
+    1028: OID, 1115: TIMESTAMP, 1182: DATE, 1185: TIMESTAMPTZ, 1231: NUMERIC,
+}  # fmt: skip
+"""By the OID of the array type, the type of its elements (pg_type.typelem)."""
+_OF_ARRAYS = {element.oid: oid for oid, element in ARRAYS.items()}
 INTEGERS = frozenset({INT2.oid, INT4.oid, INT8.oid})
 FLOATS = frozenset({FLOAT4.oid, FLOAT8.oid})
 TEXTS = frozenset({TEXT.oid, VARCHAR.oid})
+
+
+def array_of(element: SqlType) -> SqlType:
+    """The array type; of an element type that has none here, that of text."""
+    oid = _OF_ARRAYS.get(element.oid, 1009)
+    return SqlType(f"_{ARRAYS[oid].name}", oid, -1)
 
 
 @dataclass(frozen=True, slots=True)

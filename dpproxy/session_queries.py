@@ -18,7 +18,8 @@ from dpproxy.errors import (
     Unsupported,
 )
 from dpproxy.pgtypes import Column
-from dpproxy.plan import Answer, Caller, Notice, Prepared
+from dpproxy.plan import Answer, Caller, Notice, Prepared, Settings
+from dpproxy.session_arrays import Lists, lists
 from dpproxy.session_state import (
     Around,
     Command,
@@ -88,6 +89,11 @@ class Queries:
         if state.transaction.status is Status.FAILED:
             _refuse_failed()
         settings = {**state.transaction.now, **source.hint}
+        found = lists(source.text)
+        if found is not None:
+            types = found.element_types(types)
+            prepared = self._engine.prepare(self._caller, found.single(), types, settings)
+            return Statement(source, prepared, found.types(prepared.parameters), found)
         prepared = self._engine.prepare(self._caller, source.text, types, settings)
         return Statement(source, prepared, prepared.parameters)
 
@@ -115,6 +121,9 @@ class Queries:
                 answer = yield from self._perform(inner, values if own is None else own)
                 return finish(self.state, answer)
             case Prepared() as prepared:
+                if statement.lists is not None:
+                    spread = partial(self._spread, statement, statement.lists, values, settings)
+                    prepared, values = yield from work(spread)
                 call = partial(self._engine.run, self._caller, prepared, values, settings)
                 told = self._told if prepared.is_slow else None
                 due = prepared.deadline
@@ -128,6 +137,13 @@ class Queries:
     def _told(self) -> list[m.NoticeResponse]:
         """What the running statement has to say so far."""
         return _responses(self._engine.told(self._caller.session))
+
+    def _spread(
+        self, statement: Statement, found: Lists, values: Sequence[object], settings: Settings
+    ) -> tuple[Prepared, tuple[object, ...]]:
+        """The statement with as many parameters as its lists have values."""
+        text, flat, types = found.spread(values, [kind.oid for kind in statement.parameters])
+        return self._engine.prepare(self._caller, text, types, settings), flat
 
     # --- simple query
 

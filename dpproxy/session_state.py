@@ -7,6 +7,7 @@ from typing import Final, NoReturn
 from dpproxy.errors import TooComplex
 from dpproxy.pgtypes import Column, SqlType
 from dpproxy.plan import Answer, Prepared, Settings
+from dpproxy.session_arrays import Lists
 from dpproxy.statements import Source
 from dpproxy.transaction import Transaction
 from dpproxy.wire.copying import Layout
@@ -82,6 +83,8 @@ class Statement:
     source: Source | None
     action: Command | EngineShow | Wrapped | Prepared | None
     parameters: tuple[SqlType, ...] = ()
+    lists: Lists | None = None
+    """Where some of them are lists of values."""
 
     @property
     def columns(self) -> tuple[Column, ...] | None:

@@ -9,6 +9,7 @@
 | text, varchar, name, unknown | str |
 | date, timestamp, timestamptz | date, datetime without zone, datetime in UTC |
 | bytea | bytes |
+| arrays of these, as parameters | list |
 
 NULL is None everywhere.
 """
@@ -23,6 +24,7 @@ from typing import Any, Final
 
 from dpproxy.errors import InvalidText, NumberOutOfRange, Unsupported
 from dpproxy.pgtypes import (
+    ARRAYS,
     BOOL,
     BYTEA,
     DATE,
@@ -41,7 +43,7 @@ from dpproxy.pgtypes import (
     VARCHAR,
     SqlType,
 )
-from dpproxy.wire import datetimes, floats, numeric
+from dpproxy.wire import arrays, datetimes, floats, numeric
 
 Encoder = Callable[[Any], bytes]
 _Decoder = Callable[[bytes], object]
@@ -198,10 +200,14 @@ def decode(type: SqlType, data: bytes, format: int) -> object:  # noqa: A002 - t
         InvalidText: it does not read as the type; the value is not quoted.
         NumberOutOfRange: it reads, but the type, or Python's for a date, cannot hold it.
     """
-    if type.oid not in _DECODERS:
+    element = ARRAYS.get(type.oid, type)
+    if element.oid not in _DECODERS:
         raise Unsupported(f"parameter of type {type.name}")
+    read = _DECODERS[element.oid][format]
     try:
-        return _DECODERS[type.oid][format](data)
+        if element is type:
+            return read(data)
+        return (arrays.read_text, arrays.read_binary)[format](data, read)
     except (ValueError, struct.error):
         name = _FULL_NAMES.get(type.oid, type.name)
         raise InvalidText(f"invalid {_FORMATS[format]} input for type {name}") from None

@@ -80,6 +80,10 @@ public class Jdbc {
             asked.setLong(7, 1L << 40);
             say("values", count(asked.executeQuery()));
         }
+        try (PreparedStatement asked = connection.prepareStatement("SELECT n FROM towns WHERE town = ANY (?) ORDER BY n")) {
+            asked.setArray(1, connection.createArrayOf("text", new String[] {"Bern", "Rome"}));
+            say("array", cells(asked.executeQuery(), "n"));
+        }
     }
 
     static void pages(Connection connection) throws Exception {

@@ -20,6 +20,7 @@ async function nodePostgres() {
   for (const n of [1, 2, 3]) {
     seen.named.push((await client.query({ name: "town", text: "SELECT town FROM towns WHERE n = $1", values: [n] })).rows[0].town);
   }
+  seen.any = (await client.query("SELECT n FROM towns WHERE town = ANY($1)", [["Bern", "Rome"]])).rowCount;
   const cursor = client.query(new Cursor("SELECT n FROM towns ORDER BY n"));
   seen.pages = [(await cursor.read(2)).length, (await cursor.read(2)).length, (await cursor.read(2)).length];
   await cursor.close();
@@ -44,6 +45,7 @@ async function postgresJs() {
   seen.jsShape = (await sql`SELECT town, n FROM towns`.describe()).columns.map((column) => column.name);
   seen.jsBlock = await sql.begin(async (block) => (await block`SELECT count(*) FROM people`).length);
   seen.jsIn = (await sql`SELECT count(*) FROM people WHERE town IN ${sql(["Bern", "Oslo"])}`).length;
+  seen.jsAny = (await sql`SELECT n FROM towns WHERE town = ANY(${["Bern", "Rome"]})`).length;
   seen.jsRefused = await sql`SELECT x FROM nowhere`.catch(failed);
   const query = sql.unsafe(slow);
   setTimeout(() => query.cancel(), 300);

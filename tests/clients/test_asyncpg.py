@@ -42,6 +42,9 @@ def test_queries_with_parameters(world: Proxy):
         )
         assert [row["town"] for row in rows] == ["Bern", "Oslo", "Rome"]
         assert [type(value) for value in rows[0].values()] == [str, int, Decimal, float]
+        several = "SELECT count(*) FROM people WHERE town = ANY($1) AND age = ANY($2::int[])"
+        assert await connection.fetchval(several, ["Bern", "Oslo"], [30, 31, 32]) is not None
+        assert await connection.fetchval("SELECT count(*) FROM towns WHERE n = ANY($1)", [1, 3]) == 2
         for value in (20, 30, 40):
             assert await connection.fetchval("SELECT count(*) FROM people WHERE age > $1", value) is not None
 

@@ -18,6 +18,8 @@ EXPECTED: dict[str, object] = {
     "groups": TOWNS,
     "parameters": ["n", "a"],
     "named": TOWNS,
+    "any": 2,
+    "jsAny": 2,
     "pages": [2, 1, 0],
     "refused": {"code": "42501", "hint": True},
     "several": ["BEGIN", "SELECT", "COMMIT"],

@@ -32,6 +32,9 @@ def test_queries_with_parameters(connection: pg8000.native.Connection):
     assert [column["name"] for column in connection.columns] == ["town", "count", "avg", "sum"]
     for value in (date(1951, 1, 1), datetime(1951, 1, 1)):  # noqa: DTZ001
         assert connection.run("SELECT count(*) FROM people WHERE born > :value", value=value)
+    assert connection.run("SELECT town FROM towns WHERE town = ANY(:towns) ORDER BY n", towns=["Bern", "Rome"]) == [
+        ["Bern"], ["Rome"],
+    ]  # fmt: skip
 
 
 def test_types_of_public_rows(connection: pg8000.native.Connection):

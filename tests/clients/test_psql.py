@@ -37,6 +37,15 @@ def test_an_answer_with_its_price(proxy: Proxy):
             r"\d people",
             [r'Table "public.people"', r"age +\| integer", r"born +\| date", r"id +\| integer .* not null"],
         ),
+        (
+            r"\d+ people",
+            [
+                r'"people_age_check" CHECK \(age >= 0 AND age <= 110\)',
+                "DOMAIN BETWEEN 0 AND 110 OUTSIDE CLAMP",
+                r"\(town = ANY \(ARRAY\['north'::text, 'south'::text, 'west'::text\]\)\)",
+            ],
+        ),
+        (r"\dt+", [r"people .* Answered with noise; privacy unit: one row\."]),
         (r"\d+ visits", [r"cost +\| numeric\(12,2\)", r"ward +\| text"]),
         (r"\l", [r"main +\| admin \| UTF8"]),
         (r"\du", ["ann", "analyst"]),

@@ -47,6 +47,25 @@ def test_a_parameter_of_each_type(connection: psycopg.Connection, condition: str
         assert isinstance(cursor.fetchone()[0], int)  # type: ignore[index]
 
 
+@pytest.mark.parametrize("values", [["north"], ["north", 'so,"uth', "west"]])
+def test_a_list_of_values(connection: psycopg.Connection, values: list[str]):
+    marks = ", ".join(["%s"] * len(values))
+    written = connection.execute(
+        f"SELECT count(*) FROM people WHERE town IN ({marks})".encode(), values
+    ).fetchone()
+    for kind in ("%s", "%b", "%t"):
+        cursor = connection.execute(
+            f"SELECT count(*) FROM people WHERE town = ANY({kind})".encode(), [values]
+        )
+        assert cursor.fetchone() == written
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="empty"):
+        connection.execute("SELECT count(*) FROM people WHERE town = ANY(%s)", [[]])
+    numbers = connection.execute(
+        "SELECT count(*) FROM people WHERE age = ANY(%s) AND big > %s", [[30, 31, 300], 5]
+    )
+    assert numbers.fetchone() is not None
+
+
 def test_the_same_parameter_is_a_replay(connection: psycopg.Connection):
     ask = "SELECT count(*) FROM people WHERE age > %s AND town = %s"
     first = connection.execute(ask, [44, "north"]).fetchone()

@@ -1,0 +1,102 @@
+"""Parameters that are lists: ``x = ANY ($1)``, as drivers send them, becomes ``x = ANY (ARRAY[$1, $2, ...])``.
+
+How many values there are is known when they are bound: the statement is prepared with one, for its shape, and anew
+with as many as come.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import TokenType
+
+from dpproxy import grammar
+from dpproxy.errors import InvalidParameter, TooComplex
+from dpproxy.pgtypes import ARRAYS, SqlType, array_of
+
+MOST_VALUES: Final = 1000
+"""In one list."""
+_ANY: Final = re.compile(
+    r"=\s*ANY\s*\(\s*\$(\d{1,5})\s*(?:::\s*[a-z_][a-z0-9_ ]*\[\s*\]\s*)?\)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Where lists stand in a statement: start, end, and the number of the parameter."""
+
+    text: str
+    places: tuple[tuple[int, int, int], ...]
+
+    @property
+    def numbers(self) -> frozenset[int]:
+        """The parameters that are lists."""
+        return frozenset(number for _, _, number in self.places)
+
+    def element_types(self, types: Sequence[int]) -> list[int]:
+        """Declared OIDs, of lists those of their elements; 0 where that is not known."""
+        return [
+            oid if n not in self.numbers else ARRAYS[oid].oid if oid in ARRAYS else 0
+            for n, oid in enumerate(types, 1)
+        ]
+
+    def types(self, elements: Sequence[SqlType]) -> tuple[SqlType, ...]:
+        """The parameters' types, from those of the statement with one value in each list."""
+        return tuple(array_of(kind) if n in self.numbers else kind for n, kind in enumerate(elements, 1))
+
+    def spread(
+        self, values: Sequence[object], types: Sequence[int]
+    ) -> tuple[str, tuple[object, ...], list[int]]:
+        """The statement, its values and their types, with as many parameters as the lists have elements.
+
+        Errors: ``InvalidParameter`` for NULL or an empty list, ``TooComplex``.
+        """
+        flat, kinds, marks = list(values), self.element_types(types), dict[int, str]()
+        for number in sorted(self.numbers):
+            first, *others = _checked(values[number - 1])
+            flat[number - 1] = first
+            names = [number, *range(len(flat) + 1, len(flat) + 1 + len(others))]
+            marks[number] = ", ".join(f"${name}" for name in names)
+            flat += others
+            kinds += [kinds[number - 1]] * len(others)
+        return self._written(marks), tuple(flat), kinds
+
+    def single(self) -> str:
+        """The statement with one value in each list."""
+        return self._written({number: f"${number}" for number in self.numbers})
+
+    def _written(self, marks: dict[int, str]) -> str:
+        written, at = [], 0
+        for start, end, number in self.places:
+            written += [self.text[at:start], f"= ANY (ARRAY[{marks[number]}])"]
+            at = end
+        return "".join([*written, self.text[at:]])
+
+
+def lists(text: str) -> Lists | None:
+    """The parameters of a statement that are lists and nothing else; None where there is none."""
+    found = list(_ANY.finditer(text))
+    if not found:
+        return None
+    try:
+        starts = {token.start for token in grammar.tokens(text) if token.token_type == TokenType.EQ}
+    except SqlglotError:
+        return None  # the engine says what is wrong with it
+    places = [(one.start(), one.end(), int(one[1])) for one in found if one.start() in starts]
+    alone = [place for place in places if _is_only(place[2], text, places)]
+    return Lists(text, tuple(alone)) if alone else None
+
+
+def _is_only(number: int, text: str, places: Iterable[tuple[int, int, int]]) -> bool:
+    used = len(re.findall(rf"\${number}(?![0-9])", text))
+    return used == sum(place[2] == number for place in places)
+
+
+def _checked(value: object) -> list[object]:
+    if not isinstance(value, list) or not value:
+        raise InvalidParameter("a list of values is empty or NULL", hint="send at least one value")
+    if len(value) > MOST_VALUES:
+        raise TooComplex(f"a list of more than {MOST_VALUES} values", hint="write a range, or fewer values")
+    return value
