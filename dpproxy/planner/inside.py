@@ -21,7 +21,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import Refusal, TypeMismatch, UnitLost
+from dpproxy.errors import Refusal, TypeMismatch, UndefinedTable, UnitLost
 from dpproxy.pgtypes import DATE, FLOAT8, FLOATS, INTEGERS, NUMERIC, TIMESTAMP, Column, SqlType
 from dpproxy.plan import PREPARED, Caller, Part
 from dpproxy.planner.access import Use
@@ -215,6 +215,15 @@ def _check_plain(select: exp.Select, view: Materialized) -> None:
             words = {"joins": "a join", "where": "a condition", "group": "GROUP BY"}.get(name, name.upper())
             raise _refused(
                 view, clause if isinstance(clause, exp.Expr) else select, f"{words} is not answered"
+            )
+    node = select.args["from_"].this
+    alias = node.args.get("alias")
+    if alias is not None and alias.columns:
+        raise _refused(view, node, "columns under other names are not answered")
+    for column in (n for e in _written(select) for n in own_nodes(e) if type(n) is exp.Column):
+        if column.table and column.table != node.alias_or_name:
+            raise UndefinedTable(
+                f'missing FROM-clause entry for table "{column.table}"', position=position(column)
             )
 
 

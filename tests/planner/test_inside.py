@@ -12,7 +12,7 @@ from dpproxy.analysis import duck
 from dpproxy.anonymize import insensitive
 from dpproxy.anonymize.model import Attribute, Interval, silent
 from dpproxy.anonymize.space import centroids
-from dpproxy.errors import Refusal, TypeMismatch, UnitLost
+from dpproxy.errors import Refusal, TypeMismatch, UndefinedTable, UnitLost
 from dpproxy.pgtypes import DATE, INT4, TEXT
 from dpproxy.plan import Caller, Plan
 from dpproxy.planner.access import Context
@@ -83,6 +83,7 @@ def test_what_is_made_of_released_values_is_free_as_ever(world: World, monkeypat
         "SELECT count(*) FROM v",
         "SELECT * FROM v",
         "SELECT min(age) FROM v, people",
+        "SELECT min(age) FROM v AS x (born, age)",
         "SELECT count(*) FROM people WHERE age IN (SELECT age FROM v)",
     ],
 )
@@ -101,6 +102,12 @@ def test_an_average_beside_them_and_a_median_of_days_are_refused(
         planned(world, "SELECT median(born) FROM v", monkeypatch)
     with pytest.raises(Refusal):
         planned(world, "SELECT min(age), avg(age) FROM v", monkeypatch)
+
+
+def test_names_of_no_entry_of_from_are_told_as_missing(world: World, monkeypatch: pytest.MonkeyPatch):
+    assert planned(world, "SELECT min(x.age) FROM v AS x", monkeypatch).parts
+    with pytest.raises(UndefinedTable):
+        planned(world, "SELECT min(y.age) FROM v AS x", monkeypatch)
 
 
 def test_rows_of_people_who_are_declared_otherwise_now_are_not_asked(
