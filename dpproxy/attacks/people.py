@@ -179,7 +179,7 @@ def _numbered(column: Column, domain: Domain | None, number: str) -> str:
         case "SMALLINT" | "INTEGER" | "BIGINT":
             return f"{number} + 1000"
         case "DATE":
-            return f"DATE '2000-01-01' + {number}"
+            return f"DATE '2000-01-01' + CAST({number} AS INTEGER)"
         case "VARCHAR":
             return f"'u' || {number}"
         case kind:
@@ -199,10 +199,19 @@ def _value(column: Column, domain: Domain | None) -> str:
         case Between(low, high):
             return _between(constant(low), constant(high), kind, isinstance(low, int | Fraction))
         case _:
-            return _numbered(column, None, "(i % 5)") if kind in _COUNTED else f"CAST(NULL AS {kind})"
+            if kind in _COUNTED:
+                return _numbered(column, None, "(i % 5)")
+            return f"CAST({_ANY.get(kind, '0') if column.not_null else 'NULL'} AS {kind})"
 
 
 _COUNTED = {"SMALLINT", "INTEGER", "BIGINT", "DATE", "VARCHAR", "DOUBLE", "REAL"}
+_ANY = {
+    "BOOLEAN": "TRUE",
+    "BLOB": "''",
+    "TIMESTAMP": "'2000-01-01'",
+    "TIMESTAMPTZ": "'2000-01-01 00:00:00+00'",
+}
+"""Some value by type, 0 of others."""
 
 
 def _between(low: str, high: str, kind: str, is_number: bool) -> str:  # noqa: FBT001 - of one caller

@@ -7,6 +7,7 @@ import pytest
 
 from dpproxy.attacks import people
 from tests.attacks.made_up import policy, schema
+from tests.golden.world import build
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +38,33 @@ def test_rows_are_inside_their_domains(data: duckdb.DuckDBPyConnection):
     )
     assert one("SELECT bool_and(answer BETWEEN 1 AND 5) FROM survey") == (True,)
     assert one("SELECT count(*) FROM wages") == (0,)
+
+
+def test_a_table_may_have_undeclared_columns_of_every_type():
+    kinds = (
+        "SMALLINT",
+        "INTEGER",
+        "BIGINT",
+        "VARCHAR",
+        "DATE",
+        "TIMESTAMP",
+        "BOOLEAN",
+        "REAL",
+        "DOUBLE",
+        "DECIMAL(9,2)",
+    )
+    columns = ", ".join(f"c{n} {kind} NOT NULL, d{n} {kind}" for n, kind in enumerate(kinds))
+    world = build((f"CREATE TABLE x (id INTEGER NOT NULL, {columns})", "ALTER TABLE x SET PRIVACY KEY (id)"))
+    rows = people.everybody(world.policy, world.schema)
+    with duckdb.connect(":memory:") as connection:
+        for statement in (
+            *people.tables(world.policy, world.schema),
+            *rows,
+            *people.her(world.policy, world.schema),
+        ):
+            connection.execute(statement)
+        [[count]] = connection.execute("SELECT count(*) FROM x").fetchall()
+    assert count > people.PEOPLE
 
 
 def test_references_lead_somewhere(data: duckdb.DuckDBPyConnection):
