@@ -27,6 +27,7 @@ from dpproxy.planner.discovered import Chosen, choose, refuse_order, selecting
 from dpproxy.planner.empty import has_no_rows, has_one_row, never_holds
 from dpproxy.planner.exact import Exact, exact_sql, measured
 from dpproxy.planner.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
+from dpproxy.planner.label import label, unit_words
 from dpproxy.planner.mechanisms import noise_delta
 from dpproxy.planner.open import Open
 from dpproxy.planner.padding import check_padded
@@ -179,8 +180,8 @@ class _Block:
 
     def _release(self, keys: Keys) -> tuple[dict[exp.Expr, Call], list[int]]:
         """The parts of one grouping set: the calls with their columns, and the numbers of the parts."""
-        label = _label([*self.aggregates, *self.refined], keys, self.rows)
-        self.planning.describe(label, _unit_words(self.rows, self.planning))
+        about = label([*self.aggregates, *self.refined], keys, self.rows, self.planning)
+        self.planning.describe(about, unit_words(self.rows, self.planning))
         widen(self.planning, self.rows)
         ordered = {n: a for n, a in self.aggregates.items() if isinstance(a, OrderStatistic)}
         sums = {n: a for n, a in self.aggregates.items() if n not in ordered}
@@ -379,19 +380,3 @@ def _aggregates(nodes: list[exp.Expr], rows: Rows, planning: Planning) -> dict[e
         raise TooComplex(f"the statement has more than {MOST_AGGREGATES} different aggregates")
     averaged = averaged_arguments(nodes)
     return {n: AGGREGATES[type(n)](n, rows.scope(planning.parameters), averaged) for n in nodes}
-
-
-def _unit_words(rows: Rows, planning: Planning) -> str:
-    if rows.unit is None:
-        return f"one row of {rows.owner}" + (f", at most {rows.most} times" if rows.most > 1 else "")
-    if rows.present and isinstance(rows.unit, exp.Column):
-        return f"one {rows.unit.name} of {rows.tables}, at most {rows.most} rows"
-    owner = planning.context.policy.tables[rows.owner].unit
-    key = owner.key if owner is not None else ""
-    return f"one {key} of {rows.owner}, at most {rows.most} rows of {rows.tables}"
-
-
-def _label(aggregates: Sequence[exp.Expr], keys: Keys, rows: Rows) -> str:
-    calls = ", ".join(duck.text(n, "postgres").lower() for n in aggregates)
-    names = ", ".join(k.name for k in keys.listed)
-    return f"{calls or 'keys'}{f' by {names}' if names else ''} on {rows.tables}"

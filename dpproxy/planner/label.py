@@ -1,0 +1,51 @@
+"""What a release is about, in words that are kept: the ledger, refusals and notices have them."""
+
+import re
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.planner.grouping import Keys
+from dpproxy.planner.planning import Planning
+from dpproxy.planner.relation import Rows
+
+UNITS = frozenset(
+    "decade year quarter month week day hour minute second epoch dow doy isodow isoyear".split()  # noqa: SIM905 - a table
+)
+"""Texts that are words of the language."""
+_QUOTED = re.compile(r"""'((?:[^']|'')*)'|"(?:[^"]|"")*\"""")
+OTHER = "public rows"
+"""What stands in FROM under no name of the policy."""
+
+
+def label(aggregates: Sequence[exp.Expr], keys: Keys, rows: Rows, planning: Planning) -> str:
+    """Aggregates, keys and tables; texts, which may name a person, and names that the analyst made up are left out."""
+    policy = planning.context.policy
+    known = policy.tables.keys() | policy.views.keys()
+    calls = ", ".join(_words(duck.text(n, "postgres").lower()) for n in aggregates)
+    names = ", ".join(_words(k.name) for k in keys.listed)
+    tables = ", ".join(dict.fromkeys(s.table if s.table in known else OTHER for s in rows.scans))
+    return f"{calls or 'keys'}{f' by {names}' if names else ''} on {tables}"
+
+
+def _words(text: str) -> str:
+    r"""An expression without the texts in it.
+
+    >>> _words("sum(case when name = 'x''y' then 1 end) by date_trunc('month', \"day's\")")
+    'sum(case when name = \'...\' then 1 end) by date_trunc(\'month\', "day\'s")'
+    """
+    return _QUOTED.sub(
+        lambda found: "'...'" if found[1] is not None and found[1] not in UNITS else found[0], text
+    )
+
+
+def unit_words(rows: Rows, planning: Planning) -> str:
+    """The privacy unit, and the most that is read of one."""
+    if rows.unit is None:
+        return f"one row of {rows.owner}" + (f", at most {rows.most} times" if rows.most > 1 else "")
+    if rows.present and isinstance(rows.unit, exp.Column):
+        return f"one {rows.unit.name} of {rows.tables}, at most {rows.most} rows"
+    owner = planning.context.policy.tables[rows.owner].unit
+    key = owner.key if owner is not None else ""
+    return f"one {key} of {rows.owner}, at most {rows.most} rows of {rows.tables}"

@@ -1,0 +1,32 @@
+"""What is kept of a statement in words."""
+
+import pytest
+
+from tests.golden.world import World, plan_of
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ('SELECT count(*) FROM people AS "Ann\'s"', "count(*) on people"),
+        (
+            "SELECT sum(CASE WHEN city = 'Ann Smith' THEN 1 ELSE 0 END) FROM people",
+            "sum(case when city = '...' then 1 else 0 end) on people",
+        ),
+        (
+            "SELECT CASE WHEN age > 50 THEN 'Ann''s' ELSE 'y' END, count(*) FROM people GROUP BY 1",
+            "count(*) by case when age > 50 then '...' else '...' end on people",
+        ),
+        (
+            'WITH "Ann" AS (SELECT 1 AS n) SELECT count(*) FROM people CROSS JOIN "Ann"',
+            "count(*) on people, public rows",
+        ),
+    ],
+)
+def test_texts_and_made_up_names_are_left_out(world: World, sql: str, words: str):
+    assert plan_of(world, sql).label == words
+
+
+def test_the_unit_is_told_with_the_most_that_is_read_of_one(world: World):
+    assert plan_of(world, "SELECT count(*) FROM people").unit == "one id of people, at most 1 rows"
+    assert plan_of(world, "SELECT count(*) FROM visits").unit == "one patient of visits, at most 6 rows"
