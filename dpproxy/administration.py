@@ -159,7 +159,7 @@ def run_probe(statement: Statement, policy: Policy, schema: Schema, ledger: Ledg
             proposed[index] = _bounded(table, one, found[one.unbounded].bounds(rows), format_epsilon(share))
             cost += paid
     notice = Notice(f'cost {format_epsilon(cost)} epsilon of the ceiling of table "{owner.name}"')
-    return replace(_proposed(proposed), notices=(notice,))
+    return replace(_proposed(proposed), notices=(notice,), nano=cost)
 
 
 def _proposed(found: list[Proposal]) -> Answer:

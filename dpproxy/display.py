@@ -6,6 +6,8 @@ from decimal import Decimal
 WIDEST = 44
 """Characters of a cell that are shown, where there are several columns."""
 WIDEST_ALONE = 160
+PLACES = {float: 4, Decimal: 9}
+"""Decimal places that are shown, of epsilon all it has; what is too small for them is shown as it is."""
 
 
 def render(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -39,8 +41,8 @@ def _is_number(column: Sequence[object]) -> bool:
 
 def _cell(value: object, widest: int) -> str:
     if isinstance(value, float | Decimal):
-        value = round(value, 4)
-        text = f"{value:f}"
+        short = round(value, PLACES[type(value)])
+        text = f"{short if short or not value else Decimal(str(value)):f}"
         text = text.rstrip("0").rstrip(".") if "." in text else text
     else:
         text = "" if value is None else str(value)

@@ -55,6 +55,8 @@ class Answer:
     """Rows of people without noise, put on record before they were read."""
     left: str | None = None
     """dp.budget_remaining after a question about people, None for all else."""
+    nano: int = 0
+    """Of a privacy statement: what it debited, in nano-epsilon."""
 
 
 @dataclass(frozen=True, slots=True)

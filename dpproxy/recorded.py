@@ -96,7 +96,7 @@ class Recorded:
         if answer.is_exact:
             return Outcome.EXACT, 0
         if kind != "SELECT":
-            return Outcome.EXPLAINED if kind == "EXPLAIN" else Outcome.ADMINISTERED, 0
+            return Outcome.EXPLAINED if kind == "EXPLAIN" else Outcome.ADMINISTERED, answer.nano
         if not prepared.charged:
             return Outcome.FREE, 0
         cost = int(Fraction(self._engine.show(caller, "dp.last_cost", DEFAULTS) or 0) * NANO)
@@ -116,8 +116,8 @@ class Recorded:
         listed = self._engine.prepare(OPERATOR, "SHOW PRIVACY BUDGETS", (), DEFAULTS)
         answer = self._engine.run(OPERATOR, listed, (), DEFAULTS)
         names = [column.name for column in answer.columns or ()]
-        name, spent = names.index("name"), names.index("spent")
-        return {str(row[name]): float(str(row[spent])) for row in answer.rows}
+        name, kind, spent = map(names.index, ("name", "kind", "spent"))
+        return {str(row[name]): float(str(row[spent])) for row in answer.rows if row[kind] == "budget"}
 
 
 @contextmanager

@@ -93,8 +93,7 @@ def run(
         case RefreshView():
             view = known_view(world.store.current, statement.name)
             planned = world.views.plan(view, world.context(world.store.current), {})
-            notice = _build(planned, order, world, lambda: None)
-            return Answer("REFRESH PROTECTED VIEW", notices=(notice,))
+            return _build("REFRESH PROTECTED VIEW", planned, order, world, lambda: None)
         case DropView():
             world.store.change([sql], world.schema, by=order.by)
             world.fit()
@@ -121,14 +120,13 @@ def _create(statement: CreateView, sql: str, order: Order, world: World) -> Answ
     except Refusal as refusal:
         at_option = refusal.position is not None and refusal.position in order.positions.values()
         raise refusal if at_option else refused(refusal, statement.offset) from None
-    notice = _build(planned, order, world, lambda: world.store.change([sql], world.schema, by=order.by))
-    return Answer(tag, notices=(notice,))
+    return _build(tag, planned, order, world, lambda: world.store.change([sql], world.schema, by=order.by))
 
 
-def _build(planned: Planned, order: Order, world: World, declare: Callable[[], object]) -> Notice:
+def _build(tag: str, planned: Planned, order: Order, world: World, declare: Callable[[], object]) -> Answer:
     built = world.views.build(planned, world.store.current, order, declare)
     world.fit()
-    return told(built, planned.query.left_out)
+    return Answer(tag, notices=(told(built, planned.query.left_out),), nano=built.nano)
 
 
 def _verified(statement: VerifyViews, caller: Caller, record: Callable[[], None], world: World) -> Answer:
@@ -182,7 +180,8 @@ def begin(world: World, progress: Callable[[str], None]) -> None:
         order = Order(FILES, f"view {view.name}", lambda notice: progress(notice.message), lambda: False, {})
         try:
             planned = world.views.plan(view, world.context(policy), {})
-            progress(_build(planned, order, world, lambda: None).message)
+            answer = _build("REFRESH PROTECTED VIEW", planned, order, world, lambda: None)
+            progress(answer.notices[0].message)
         except Refusal as refusal:
             hint = f" ({refusal.hint})" if refusal.hint else ""
             progress(f'protected view "{view.name}" is not built: {refusal.message}{hint}')

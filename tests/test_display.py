@@ -30,6 +30,16 @@ def test_whole_numbers_keep_their_zeros():
     assert render(["a"], [(Decimal(1200),)]).splitlines()[2] == " 1200"
 
 
+def test_a_small_limit_is_not_shown_as_none():
+    told = render(
+        ["delta", "epsilon", "x"], [(Decimal("1E-12"), Decimal("3.636199999"), 1e-7), (Decimal(0), 0.5, 0.0)]
+    )
+    assert told.splitlines()[2:] == [
+        " 0.000000000001 | 3.636199999 | 0.0000001",
+        "              0 |         0.5 |         0",
+    ]
+
+
 def test_the_caret_stands_under_the_offset():
     assert caret("one\ntwo three", 8) == ["LINE 2: two three", "            ^"]
     assert caret("one", 0) == ["LINE 1: one", "        ^"]

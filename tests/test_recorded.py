@@ -9,11 +9,12 @@ import psycopg
 import pytest
 
 from dpproxy.auditlog.entry import Outcome
+from dpproxy.recorded import Recorded
 from tests.proxies import Proxy, end, serving, spawned, write_home
 
 DDL = (
-    """CREATE TABLE t AS SELECT CAST(i % 50 AS INTEGER) AS x, ['a', 'b'][1 + i % 2] AS k, 4242424242 + i AS y
-      FROM range(500) AS r(i)""",
+    """CREATE TABLE t AS SELECT CAST(i % 50 AS INTEGER) AS x, ['a', 'b'][1 + i % 2] AS k, 4242424242 + i AS y,
+      CAST(i % 7 AS INTEGER) AS z FROM range(500) AS r(i)""",
     "CREATE TABLE p AS SELECT 'a' AS k, 5 AS n",
 )
 POLICY = """
@@ -27,7 +28,7 @@ CREATE PRIVACY BUDGET b LIMIT EPSILON 0.3 DEFAULT EPSILON 0.1;
 GRANT SELECT ON t TO analyst WITH PRIVACY BUDGET b;
 GRANT EXACT SELECT ON t TO dpo;
 """
-USERS = {"ann": ["analyst"], "dora": ["dpo"], "root": ["admin"]}
+USERS = {"ann": ["analyst"], "bob": ["analyst"], "dora": ["dpo"], "root": ["admin"]}
 MORE = '[audit]\nkeep_days = 30\n[log]\nformat = "json"\n[metrics]\nport = 0\n'
 
 
@@ -85,6 +86,21 @@ def test_who_asked_what_and_was_told_what_kind_of_thing(proxy: Proxy):
     assert entries[2][5] == 'column "secret" does not exist'
     assert entries[7][6] == "SELECT sum(x) FROM t WHERE x > 7"
     assert shown(proxy, " LIMIT 1")[0][6] == "SHOW PRIVACY AUDIT"
+
+
+def test_what_a_privacy_statement_debits_is_its_price(proxy: Proxy):
+    build = "CREATE PROTECTED VIEW v WITH (method = dp_individual_ranking, k = 10, epsilon = 1) AS SELECT x FROM t"
+    ask(proxy, "root", "SUGGEST PRIVACY FOR t WITH EPSILON 0.5", build, "REFRESH PROTECTED VIEW v")
+    assert [(e[2], str(e[3])) for e in shown(proxy)] == [
+        ("administered", price) for price in ("0.5", "1", "1")
+    ]
+
+
+def test_the_figure_of_a_budget_is_not_that_of_one_of_its_users(proxy: Proxy):
+    assert proxy.engine is not None
+    ask(proxy, "ann", "SELECT count(*) FROM t")
+    ask(proxy, "bob", "SELECT avg(x) FROM t")
+    assert Recorded(proxy.engine).spent() == {"b": pytest.approx(0.2)}
 
 
 def test_the_audit_is_for_administrators(proxy: Proxy):
