@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; the exit status."""
     logging.basicConfig(level=logging.INFO, format="dpproxy: %(message)s", stream=sys.stderr)
-    arguments = build_parser(COMMANDS).parse_args(argv)
-    run: Callable[[Arguments], int] = arguments.run
     try:
         with terminable():
+            arguments = build_parser(COMMANDS).parse_args(argv)
+            run: Callable[[Arguments], int] = arguments.run
             return run(arguments)
     except StartupError as error:
         _tell(str(error))

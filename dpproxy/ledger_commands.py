@@ -45,6 +45,17 @@ def _ledger(config: Config) -> Iterator[_Place]:
         raise StartupError(f"ledger {store.name} cannot be used: {told(error)}") from error
 
 
+@contextmanager
+def _other(path: Path) -> Iterator[None]:
+    """A file that the command line names: its faults are not the ledger's."""
+    try:
+        yield
+    except OSError as error:
+        raise StartupError(f"{path}: {error.strerror}") from error
+    except FAULTS as error:
+        raise StartupError(f"{path}: {told(error)}") from error
+
+
 def _say(text: str) -> None:
     sys.stdout.write(f"dpproxy: {text}\n")
     sys.stdout.flush()
@@ -56,7 +67,8 @@ def _verify(arguments: Arguments) -> int:
             head = verified(place.store, place.seals, place.mark)
             _say(f"{place.store.name}: {head.sequence} entries, all verified; {_reach(place.mark)}")
         else:
-            head = verified(SQLite(arguments.file), place.seals, None)
+            with _other(arguments.file):
+                head = verified(SQLite(arguments.file), place.seals, None)
             _say(f"{arguments.file}: {head.sequence} entries, all verified; {_behind(place, head)}")
     return 0
 
@@ -86,7 +98,9 @@ def _export(arguments: Arguments) -> int:
                 write(found, sys.stdout)
                 sys.stdout.flush()
                 return 0
-            with arguments.output.open("w", encoding="utf-8", newline="") as file:
+            with _other(arguments.output):
+                file = arguments.output.open("w", encoding="utf-8", newline="")
+            with file:
                 write(found, file)
     _say(f"{arguments.output}: {head.sequence} entries, all verified")
     return 0

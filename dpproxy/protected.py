@@ -17,7 +17,7 @@ from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, Charge, Debit
 from dpproxy.anonymize.methods import METHODS
 from dpproxy.anonymize.model import WORDS, Anonymized, Build, InvalidOption, Method, Table, Unachievable
-from dpproxy.errors import BoundsMissing, Cancelled, Internal, InvalidParameter, Refusal
+from dpproxy.errors import BoundsMissing, BudgetExceeded, Cancelled, Internal, InvalidParameter, Refusal
 from dpproxy.plan import Notice
 from dpproxy.planner.access import Context
 from dpproxy.planner.protected import ViewQuery
@@ -274,7 +274,11 @@ class ProtectedViews:
             label=f"protected view {begun.view} by {planned.method.name}",
             delta=planned.build.delta,
         )
-        self._ledger.reserve(charge)
+        try:
+            self._ledger.reserve(charge)
+        except BudgetExceeded as refusal:
+            refusal.hint = "Build it for less: epsilon = ... among its options, which no setting changes."
+            raise
 
 
 def _made(planned: Planned, exact: Exact[pa.Table], order: Order) -> tuple[Table, Anonymized]:

@@ -46,7 +46,10 @@ def read_copy(words: Words) -> Around:
     else:
         inner = _whole_table(words)
     if words.take("from"):
-        raise Unsupported("COPY FROM, which would change data", hint="COPY (SELECT ...) TO STDOUT reads it")
+        raise Unsupported(
+            "COPY FROM, which would change data, is not supported",
+            hint="COPY (SELECT ...) TO STDOUT reads it",
+        )
     words.expect("to")
     if not words.take("stdout"):
         _refuse_place(words)
@@ -69,7 +72,9 @@ def _whole_table(words: Words) -> Source:
 
 def _refuse_place(words: Words) -> NoReturn:
     if words.take("program") or (words.ahead and words.ahead[0].literal):
-        raise Unsupported("COPY to a file of the server", hint=r"COPY ... TO STDOUT; psql has \copy")
+        raise Unsupported(
+            "COPY to a file of the server is not supported", hint=r"COPY ... TO STDOUT; psql has \copy"
+        )
     words.refuse()
 
 
@@ -178,7 +183,9 @@ def _read_switch(words: Words) -> bool:
 def _read_encoding(words: Words) -> None:
     start = words.ahead[0].start if words.ahead else None
     if words.value().upper().replace("-", "") not in ("UTF8", "UNICODE"):
-        raise Unsupported("COPY in another encoding", hint="text is always UTF-8", position=start)
+        raise Unsupported(
+            "COPY in another encoding is not supported", hint="text is always UTF-8", position=start
+        )
 
 
 def _read_forced(words: Words) -> frozenset[str] | None:

@@ -38,7 +38,11 @@ def read_declare(words: Words) -> Around:
     start = words.ahead[0].start if words.ahead else None
     while (option := words.take_one("binary", "insensitive", "asensitive", "no", "scroll")) is not None:
         if option == "binary":
-            raise Unsupported("DECLARE BINARY", hint="ask for binary results where you FETCH", position=start)
+            raise Unsupported(
+                "DECLARE BINARY is not supported",
+                hint="ask for binary results where you FETCH",
+                position=start,
+            )
         if option == "no":
             words.expect("scroll")
             declared.scrolls = False

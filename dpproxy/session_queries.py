@@ -177,7 +177,7 @@ class Queries:
             planned.append(self._prepare(source, (), trial))
             if sum(statement.charged for statement in planned) > 1:
                 raise Unsupported(
-                    "more than one statement over protected tables in one message",
+                    "more than one statement over protected tables in one message is not supported",
                     hint="send them one by one",
                     position=0,
                 )

@@ -53,7 +53,9 @@ def read_set(words: Words) -> Command:
         return _read_value("search_path", words, local=scope == "local")
     start = words.ahead[0].start if words.ahead else None
     if words.take_one("authorization", "role"):
-        raise Unsupported("changing the user of a session", hint="connect as that user", position=start)
+        raise Unsupported(
+            "changing the user of a session is not supported", hint="connect as that user", position=start
+        )
     name = _read_name(words)
     if not words.take_one("=", "to"):
         words.refuse()

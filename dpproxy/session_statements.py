@@ -80,7 +80,9 @@ def _read_end(words: Words) -> None:
     words.take_one("work", "transaction")
     start = words.ahead[0].start if words.ahead else None
     if words.take("and", "chain"):
-        raise Unsupported("AND CHAIN", hint="begin the next transaction with BEGIN", position=start)
+        raise Unsupported(
+            "AND CHAIN is not supported", hint="begin the next transaction with BEGIN", position=start
+        )
     words.take("and", "no", "chain")
     words.end()
 

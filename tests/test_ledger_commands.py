@@ -187,3 +187,20 @@ def test_nothing_is_begun_by_looking(file: Path, words: tuple[str, ...], capsys:
     assert status == 2
     assert "expected the state directory of a proxy that has run" in told
     assert not (file.parent / "state").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (("verify", "--file", "none/b.sqlite"), "No such file or directory"),
+        (("verify", "--file", "dpproxy.toml"), "file is not a database"),
+        (("export", "--output", "none/out.csv"), "No such file or directory"),
+    ],
+)
+def test_a_file_that_is_named_is_not_the_ledger(
+    file: Path, ledger: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, str, str], fault: str
+):
+    assert ledger.is_dir()
+    *start, name = words
+    path = file.parent / name
+    assert run(capsys, file, *start, path) == (2, "", f"dpproxy: {path}: {fault}\n")

@@ -188,7 +188,7 @@ def _mechanism(part: Part) -> str:
 def _error(output: Output, confidence: Fraction) -> str:
     error = output.error
     if error is None:
-        return "computed from released values and keys"
+        return "a key, or computed from keys and released values"
     if error.formula is not None and error.sensitivity == ANY:
         return f"{error.aggregate}, {error.formula}"
     percent = f"{float(confidence) * 100:g} %"

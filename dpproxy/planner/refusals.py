@@ -248,7 +248,7 @@ def refuse_clause(node: exp.Expr, name: str, value: object) -> Unsupported:
 GENERAL: dict[str, str] = {
     "0A000": "What is answered: SELECT keys, count, sum, avg FROM one table WHERE ... GROUP BY declared columns "
     "HAVING ... ORDER BY ... LIMIT n;",
-    "22023": "EXPLAIN (PRIVACY) <query>; shows what a statement would cost and how far off it would be.",
+    "22023": "Give a value inside the range that the message names.",
     "22P02": "Write a literal of that type, or CAST the other side.",
     "22003": "Use a smaller number, or CAST to numeric or double precision.",
     "42601": "What is answered: SELECT keys, count, sum, avg FROM one table WHERE ... GROUP BY declared columns;",

@@ -39,8 +39,8 @@ def plan_routed(
         if session.preview(context.settings):
             return replace(plan, view=view.name)
         name = quoted(view.name)
-        also = "" if refusal.hint is None else f" Or: {refusal.hint}"
-        refusal.hint = f"Protected view {name} answers it: ask FROM {name}, or SET dp.preview = view;{also}"
+        also = "" if refusal.hint is None else f" Or else: {refusal.hint}"
+        refusal.hint = f"Protected view {name} answers it: ask FROM {name}, or SET dp.preview = view.{also}"
         raise
 
 

@@ -105,7 +105,11 @@ def _reset(cursor: Cursor) -> ResetBudget:
     at = cursor.token.position
     reason = _text(cursor, "REASON").strip()
     if not 0 < len(reason) <= LONGEST_REASON:
-        raise InvalidParameter(f"a reason has 1 to {LONGEST_REASON} characters", position=at)
+        raise InvalidParameter(
+            f"a reason has 1 to {LONGEST_REASON} characters",
+            hint="Say for whoever reads the ledger why: REASON 'a mistaken query'.",
+            position=at,
+        )
     return ResetBudget(budget, user, reason, position)
 
 

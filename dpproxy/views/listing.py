@@ -52,7 +52,7 @@ def _row(
         state = "not built" if digest is not None else "cannot be built: its query is refused now"
         return (view.name, method, state, None, None, None, len(begun), None, None, None, None, None, text)
     loss = (Decimal(build.nano) / NANO, number(build.delta)) if build.private else (None, None)
-    guarantee = build.guarantee if build.private else f"{build.guarantee}; {UNBOUNDED}"
+    guarantee = build.guarantee if build.private else f"{build.guarantee.rstrip('.')}; {UNBOUNDED}"
     return (
         view.name,
         method,

@@ -79,7 +79,7 @@ def test_the_text_says_price_unit_noise_and_error(world: World):
         ),
         "Keys: 3 declared, all answered",
     ]
-    assert lines[5] == "  ward: computed from released values and keys"
+    assert lines[5] == "  ward: a key, or computed from keys and released values"
     assert lines[6].startswith("  n: count(*), sensitivity 6, noise sd ")
     assert ", 95 % half-width " in lines[6]
     assert lines[7].startswith("  avg: avg(hours), sensitivity (72, 6), 95 % half-width about ")
