@@ -21,7 +21,7 @@ def test_a_script(world: Proxy, program: Callable[[str, str], str], tmp_path: Pa
         "BEGIN;\nSELECT town FROM towns WHERE n = :least;\nEND;\n"
     )
     done = subprocess.run(
-        [program("pgbench", "postgresql-contrib"), "-n", "-f", str(script), "-M", protocol, "-c", "3", "-t", "20"],
+        [program("pgbench", "postgresql"), "-n", "-f", str(script), "-M", protocol, "-c", "3", "-t", "20"],
         env={**world.environment(), "PGOPTIONS": "-c dp.notices=off"},
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
