@@ -139,7 +139,9 @@ def test_some_roles_get_nothing(applied: Apply, role: str):
 
 
 def test_exact_answers_are_granted_and_taken_by_themselves(applied: Apply):
-    policy = applied(PROTECT, "GRANT EXACT SELECT ON patients TO dpo, auditor", "REVOKE SELECT ON patients FROM dpo")
+    policy = applied(
+        PROTECT, "GRANT EXACT SELECT ON patients TO dpo, auditor", "REVOKE SELECT ON patients FROM dpo"
+    )
     assert policy.exact == (ExactGrant("patients", "auditor"), ExactGrant("patients", "dpo"))
     assert policy.grants == ()
     policy = applied("REVOKE EXACT SELECT ON patients FROM auditor, nobody", to=policy)
