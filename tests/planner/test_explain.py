@@ -104,8 +104,8 @@ def test_json_holds_the_same(world: World):
     assert (one["exact"], one["release"]) == (part.exact, part.release)
     n, mean, twice = told["columns"]
     assert n["name"] == "n"
-    assert n["noise_sd"] == pytest.approx(part.mechanism.noise_sd()[0])
-    assert n["half_width"] == part.mechanism.half_width(CONFIDENCE)[0]
+    assert n["noise_sd"] == pytest.approx(part.mechanism.noise_sd()[1])
+    assert n["half_width"] == part.mechanism.half_width(CONFIDENCE)[1]
     assert mean["half_width"] is None
     assert mean["half_width_formula"].startswith("about ")
     assert twice == {"name": "?column?", "type": "int8"}
