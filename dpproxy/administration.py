@@ -29,6 +29,7 @@ from dpproxy.policy.statements import (
     Show,
     Statement,
     Suggest,
+    VerifyViews,
 )
 from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.suggest import SUGGESTED, suggest
@@ -44,15 +45,23 @@ Ask = Callable[[Policy, str, Mapping[str, str]], tuple[Rows, int]]
 """Asks a charged statement under a policy and settings; its rows, and what they cost in nano-epsilon."""
 
 
-def read(sql: str, caller: Caller) -> Statement:
-    """The statement. Raises ``NotGranted`` for anybody but an administrator, before it is even read."""
-    if not caller.is_admin:
-        raise NotGranted(
-            "privacy statements are for administrators",
-            hint="SELECT * FROM dp.budgets; shows what you may spend.",
-            position=0,
-        )
-    return parse(sql)
+def read(sql: str, caller: Caller, policy: Policy) -> Statement:
+    """The statement; whoever has EXACT SELECT may look at the audit log and at protected views, too.
+
+    Raises ``NotGranted`` for anybody else but an administrator, before it is even read.
+    """
+    if caller.is_admin:
+        return parse(sql)
+    if any(grant.role in caller.roles for grant in policy.exact):
+        statement = parse(sql)
+        is_looked_at = isinstance(statement, Show) and statement.listing in (Listing.AUDIT, Listing.VIEWS)
+        if is_looked_at or isinstance(statement, VerifyViews):
+            return statement
+    raise NotGranted(
+        "privacy statements are for administrators",
+        hint="SELECT * FROM dp.budgets; shows what you may spend.",
+        position=0,
+    )
 
 
 def columns(statement: Statement, policy: Policy) -> tuple[Column, ...] | None:
@@ -70,7 +79,7 @@ def run(
     sql: str, caller: Caller, store: PolicyStore, schema: Schema, ledger: Ledger, facts: Facts, log: AuditLog
 ) -> Answer:
     """List, propose or change the policy; a change is durable before it is answered."""
-    statement = read(sql, caller)
+    statement = read(sql, caller, store.current)
     if isinstance(statement, Show) and statement.listing is Listing.AUDIT:
         return Answer("SHOW", records.COLUMNS, records.listed(log.last(statement.limit or records.LISTED)))
     if isinstance(statement, Suggest):

@@ -12,6 +12,7 @@ from dpproxy import settings as session_settings
 from dpproxy.accounting.files import starting
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.limits import LimitReached
+from dpproxy.administration import read
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.answers import Answers, Asking
 from dpproxy.auditlog.entry import Outcome
@@ -79,8 +80,7 @@ class Engine:
         self._answers = Answers(backend, ledger, secret, self._prepared, config.padding)
         self._catalogue = Catalogue()
         self._sessions = Sessions()
-        self._plans = Recent[Plan | PublicPlan](PLANS)
-        self._statements = Recent[Prepared](PLANS)
+        self._plans, self._statements = Recent[Plan | PublicPlan](PLANS), Recent[Prepared](PLANS)
         begin(world, progress)
         self._fitting = self._fit(world.store.current)
         self._snapshot = ""
@@ -222,7 +222,7 @@ class Engine:
         return prepared
 
     def _administrative(self, caller: Caller, sql: str) -> Prepared:
-        statement = administration.read(sql, caller)
+        statement = read(sql, caller, self.policy)
         if view_statements.is_of_views(statement):
             shown, body = view_statements.columns(statement), Body("views")
             return Prepared(sql, (), shown, charged=False, body=body, is_slow=True)
@@ -239,8 +239,8 @@ class Engine:
                 case "administer":
                     given = self._store, self._schema, self._ledger, self._facts, self.log
                     answer = administration.run(prepared.sql, caller, *given)
-                    notices = view_statements.besides(administration.read(prepared.sql, caller), self._world)
-                    return replace(answer, notices=(*answer.notices, *notices))
+                    told = view_statements.besides(read(prepared.sql, caller, self.policy), self._world)
+                    return replace(answer, notices=(*answer.notices, *told))
                 case "views":
                     return self._of_views(caller, prepared.sql)
                 case "probe":
@@ -253,7 +253,7 @@ class Engine:
                     return self._query(caller, prepared, body, values, settings)
 
     def _of_views(self, caller: Caller, sql: str) -> Answer:
-        session, statement = self._sessions.find(caller.session), administration.read(sql, caller)
+        session, statement = self._sessions.find(caller.session), read(sql, caller, self.policy)
         record = partial(recorder(self.log, caller, sql), Outcome.EXACT)
         return view_statements.run(statement, sql, caller, session, self._world, record)
 
@@ -268,7 +268,7 @@ class Engine:
             return self._context(policy, caller, {**own, **given}, losses)
 
         ask = asker(self._answers, caller, self._sessions.find(caller.session).cancelled.is_set, context)
-        statement = administration.read(sql, caller)
+        statement = read(sql, caller, self.policy)
         return administration.run_probe(statement, self._store.current, self._schema, self._ledger, ask)
 
     def _query(

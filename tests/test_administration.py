@@ -16,6 +16,7 @@ from dpproxy.errors import (
     Refusal,
     UndefinedTable,
 )
+from dpproxy.policy.model import ExactGrant, Policy
 from dpproxy.settings import DEFAULTS
 from tests.proxies import started, write_home
 from tests.test_engine import ANN, COUNT, DDL, POLICY, ROOT, ask
@@ -24,11 +25,20 @@ from tests.test_engine import ANN, COUNT, DDL, POLICY, ROOT, ask
 def test_an_analyst_is_refused_before_the_statement_is_read():
     for sql in ("ALTER TABLE t SET PRIVACY PUBLIC", "ALTER TABLE salaries SET PRIVACY NONSENSE"):
         with pytest.raises(NotGranted) as caught:
-            administration.read(sql, ANN)
+            administration.read(sql, ANN, Policy())
         assert (caught.value.message, caught.value.position) == (
             "privacy statements are for administrators",
             0,
         )
+
+
+def test_who_has_exact_select_may_look_at_the_record_and_at_views():
+    policy = Policy(exact=(ExactGrant("t", "analyst"),))
+    for sql in ("SHOW PRIVACY AUDIT LIMIT 3", "SHOW PRIVACY VIEWS", "VERIFY PROTECTED VIEW v"):
+        assert administration.read(sql, ANN, policy)
+    for sql in ("SHOW PRIVACY BUDGETS", "DROP PROTECTED VIEW v", "GRANT EXACT SELECT ON t TO analyst"):
+        with pytest.raises(NotGranted):
+            administration.read(sql, ANN, policy)
 
 
 @pytest.mark.parametrize(
