@@ -15,7 +15,7 @@ def test_the_quick_run_prints_a_table_and_writes_json(tmp_path: Path, capsys: py
     assert main(["--small", "--json", str(file)]) == 0
     captured = capsys.readouterr()
     lines = json.loads(file.read_text(encoding="utf-8"))
-    assert len(captured.out.splitlines()) == len(lines) + 8
+    assert len(captured.out.splitlines()) == len(lines) + 11  # four tables
     assert all(line["proxy"] > 0 for line in lines if "proxy" in line)
     assert {line["what"] for line in lines} >= {"20 regions, 10 M rows", "smallest statement, charged"}
     assert {line["what"] for line in lines} >= {f"{work.name}, from SQL" for work in WORKS}
