@@ -254,17 +254,20 @@ class Answers:
             with self._flights.claim(question.key, WAIT, asking.cancelled, due) as claim:
                 if not claim.owner:
                     continue
-                replayed = None if paid else self._replay(asking, question)
+                replayed = None if paid else self._replay(asking, question, is_second=True)
                 if replayed is not None:
                     return replayed
                 released = self._release_anew(asking, question, paid)
                 claim.resolve(b"stored")
                 return Found(released, Cost.of(question.part.loss.nano, question.part.delta))
 
-    def _replay(self, asking: Asking, question: Question) -> Found | None:
-        """A stored release that answers; None where there is none, or only one dearer than they can pay."""
+    def _replay(self, asking: Asking, question: Question, *, is_second: bool = False) -> Found | None:
+        """A stored release that answers; None where there is none, or only one dearer than they can pay.
+
+        A second look is for the same question alone: somebody may just have asked it.
+        """
         plan, part = asking.plan, question.part
-        paid = self._paid(asking, question)
+        paid = self._paid(asking, question, is_second=is_second)
         if paid is not None:
             return paid
         stored = self._found(asking, question)
@@ -288,12 +291,12 @@ class Answers:
             return stored
         return None
 
-    def _paid(self, asking: Asking, question: Question) -> Found | None:
+    def _paid(self, asking: Asking, question: Question, *, is_second: bool = False) -> Found | None:
         """What follows from a release that the caller has paid for: of the same question first."""
         stored = self._found(asking, question)
         if stored is not None and asking.account in stored.payers:
             return self._same(asking, question, stored)
-        return self._derived(asking, question)
+        return None if is_second else self._derived(asking, question)
 
     def _same(self, asking: Asking, question: Question, stored: Stored) -> Found:
         """A release of the same question, its groups and sums in the order in which they are asked for."""

@@ -1,10 +1,15 @@
 """The release store: answers that were released and paid for are shown again without touching the data."""
 
+from typing import Final
+
 from dpproxy.accounting import book
 from dpproxy.accounting.chain import Mismatch
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, Charge, EntryKind, Reservation, Stored
 from dpproxy.accounting.writer import Answered
+
+MOST_PAID: Final = 200
+"""Stored releases of the same rows that a question is looked for in: the time that takes has a bound."""
 
 
 class ReleaseStore:
@@ -63,7 +68,7 @@ class ReleaseStore:
     def paid(self, rows: bytes, payer: Account) -> list[tuple[int, int]]:
         """(charge, nano-epsilon) of the stored releases whose keys begin alike and that an account has paid for.
 
-        The oldest first. Errors: LedgerUnavailable.
+        The latest ``MOST_PAID`` of them, the oldest first. Errors: LedgerUnavailable.
         """
         waiting = {a.origin: a.nano for a in self._ledger.writer.waiting() if a.key.startswith(rows)}
         last = rows + b"\xff" * (32 - len(rows))
@@ -71,8 +76,9 @@ class ReleaseStore:
             lambda connection: dict(
                 connection.execute(
                     "SELECT r.origin, r.nano FROM release r JOIN debit d ON d.origin = r.origin "
-                    "WHERE r.key >= ? AND r.key <= ? AND d.kind = ? AND d.name = ? AND d.member = ?",
-                    (rows, last, payer.kind.value, payer.name, payer.member),
+                    "WHERE r.key >= ? AND r.key <= ? AND d.kind = ? AND d.name = ? AND d.member = ? "
+                    "ORDER BY r.origin DESC LIMIT ?",
+                    (rows, last, payer.kind.value, payer.name, payer.member, MOST_PAID),
                 ).fetchall()
             )
         )
