@@ -103,9 +103,11 @@ def test_the_figure_of_a_budget_is_not_that_of_one_of_its_users(proxy: Proxy):
     assert Recorded(proxy.engine).spent() == {"b": pytest.approx(0.2)}
 
 
-def test_the_audit_is_for_administrators(proxy: Proxy):
+def test_the_audit_is_for_administrators_and_for_who_has_exact_select(proxy: Proxy):
     assert ask(proxy, "ann", "SHOW PRIVACY AUDIT") == ["42501"]
-    assert ask(proxy, "dora", "SHOW PRIVACY AUDIT") == ["42501"]
+    [seen] = ask(proxy, "dora", "SHOW PRIVACY AUDIT")  # who has EXACT SELECT
+    assert seen
+    assert ask(proxy, "dora", "SHOW PRIVACY BUDGETS") == ["42501"]
     assert ask(proxy, "root", "SHOW PRIVACY AUDIT LIMIT 0", "SHOW PRIVACY AUDIT LIMIT 1.5") == [
         "22023",
         "22023",
