@@ -6,12 +6,10 @@ The thesis is J. Soria-Comas, "Improving data utility in differential privacy an
 examples/thesis/out and need the extra: pip install 'dpproxy[plots]'.
 """
 
-import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -19,9 +17,9 @@ from dpproxy.anonymize import measures
 from dpproxy.anonymize.methods import METHODS
 from dpproxy.anonymize.model import Anonymized, Attribute, Request, Role, silent
 from examples.thesis.census import FOUR, NAMES, QUASI, Rows, census, declared
+from examples.thesis.command import options, show
 from examples.thesis.tables import Figure, compared, table
 
-OUT = Path(__file__).with_name("out")
 SIZES = (5, 11, 25, 100, 300)
 BUILDS = 5
 """Builds of what is random, of which the mean is shown."""
@@ -143,21 +141,7 @@ def tables() -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables and draw the figures."""
-    parser = argparse.ArgumentParser(
-        prog="python -m examples.thesis.kanonymity", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER", help="where figures go")
-    options = parser.parse_args(arguments)
-    for text in tables():
-        print(text)
-    try:
-        from examples.thesis.kanonymity_figures import draw  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as error:
-        sys.stderr.write(f"no figures, {error.name} is missing: pip install 'dpproxy[plots]'\n")
-        return 1
-    for path in draw(options.out):
-        print(f"figure: {path}")
-    return 0
+    return show("kanonymity", tables(), options("kanonymity", __doc__).parse_args(arguments).out)
 
 
 if __name__ == "__main__":

@@ -1,27 +1,12 @@
 """The figures of chapters 2 and 3: change of correlations against k, and risk against loss."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
-import matplotlib as mpl
-
-from examples.thesis.kanonymity import PRINTED, SIZES, TITLES, change, microaggregated
-
-mpl.use("Agg")
-from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-
-def draw(folder: Path) -> Iterator[Path]:
-    """Write every figure; the paths, as they are written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, make in FIGURES.items():
-        figure = make()
-        path = folder / f"{name}.png"
-        figure.savefig(path, dpi=120)
-        plt.close(figure)
-        yield path
+from examples.thesis.drawing import plt
+from examples.thesis.kanonymity import PRINTED, SIZES, TITLES, change, microaggregated
 
 
 def correlations() -> Figure:

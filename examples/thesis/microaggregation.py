@@ -7,14 +7,12 @@ made again here for comparison only: they are not differentially private. Figure
 the extra: pip install 'dpproxy[plots]'.
 """
 
-import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
@@ -23,11 +21,11 @@ from dpproxy.anonymize.methods import METHODS
 from dpproxy.anonymize.model import Attribute, OptionValue, Request, Role, Taxonomy, silent
 from examples.thesis.adult import adult, distances_apart, transported
 from examples.thesis.census import FOUR, Rows, census, declared
+from examples.thesis.command import options, show
 from examples.thesis.tables import Figure, compared, table
 from udfs.mechanisms import Laplace, Staircase
 from udfs.privacy import NANO
 
-OUT = Path(__file__).with_name("out")
 BUILDS = 5
 EPSILONS = (Fraction(1, 10), Fraction(1), Fraction(10))
 PUBLISHED = {Fraction(1, 10): (100, "1.5"), Fraction(1): (30, "0.25"), Fraction(10): (5, "0.098")}
@@ -208,24 +206,12 @@ def tables(builds: int = BUILDS) -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables and draw the figures."""
-    parser = argparse.ArgumentParser(
-        prog="python -m examples.thesis.microaggregation", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER", help="where figures go")
+    parser = options("microaggregation", __doc__)
     parser.add_argument(
         "--builds", type=int, default=BUILDS, metavar="N", help="builds that means are taken of"
     )
-    options = parser.parse_args(arguments)
-    for text in tables(options.builds):
-        print(text)
-    try:
-        from examples.thesis.microaggregation_figures import draw  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as error:
-        sys.stderr.write(f"no figures, {error.name} is missing: pip install 'dpproxy[plots]'\n")
-        return 1
-    for path in draw(options.out):
-        print(f"figure: {path}")
-    return 0
+    given = parser.parse_args(arguments)
+    return show("microaggregation", tables(given.builds), given.out)
 
 
 if __name__ == "__main__":

@@ -1,31 +1,16 @@
 """The figures of chapter 6: error against k of the thesis' build, and error against epsilon of all."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 
-import matplotlib as mpl
-
-from examples.thesis.microaggregation import METHODS_HERE, PUBLISHED, mean_alone, ours, thesis
-
-mpl.use("Agg")
-from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
+
+from examples.thesis.drawing import plt
+from examples.thesis.microaggregation import METHODS_HERE, PUBLISHED, mean_alone, ours, thesis
 
 BUILDS = 2
 SIZES = (2, 5, 10, 25, 50, 100, 200)
 ALONG = tuple(map(Fraction, ("0.1", "0.3", "1", "3", "10")))
-
-
-def draw(folder: Path) -> Iterator[Path]:
-    """Write every figure; the paths, as they are written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, make in FIGURES.items():
-        figure = make()
-        path = folder / f"{name}.png"
-        figure.savefig(path, dpi=120)
-        plt.close(figure)
-        yield path
 
 
 def against_k() -> Figure:

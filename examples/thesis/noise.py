@@ -6,20 +6,18 @@ The thesis is J. Soria-Comas, "Improving data utility in differential privacy an
 examples/thesis/out and need the extra: pip install 'dpproxy[plots]'.
 """
 
-import argparse
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 from scipy.optimize import minimize_scalar
 
+from examples.thesis.command import options, show
 from examples.thesis.tables import Figure, compared, table
 from udfs.mechanisms import Staircase
 from udfs.mechanisms import continuous as optimal
 from udfs.privacy import NANO
 
-OUT = Path(__file__).with_name("out")
 EPSILONS = (0.1, 0.5, 1.0)
 FINE = 10**6
 """Steps of the lattice for a sensitivity of 1: so fine that it looks continuous."""
@@ -130,21 +128,7 @@ def tables() -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables and draw the figures."""
-    parser = argparse.ArgumentParser(
-        prog="python -m examples.thesis.noise", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER", help="where figures go")
-    options = parser.parse_args(arguments)
-    for text in tables():
-        print(text)
-    try:
-        from examples.thesis.noise_figures import draw  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as error:
-        sys.stderr.write(f"no figures, {error.name} is missing: pip install 'dpproxy[plots]'\n")
-        return 1
-    for path in draw(options.out):
-        print(f"figure: {path}")
-    return 0
+    return show("noise", tables(), options("noise", __doc__).parse_args(arguments).out)
 
 
 if __name__ == "__main__":

@@ -1,30 +1,15 @@
 """The figures of chapter 4: densities, variance and interval length against d, joint densities."""
 
 import math
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
-import matplotlib as mpl
 import numpy as np
-
-from udfs.mechanisms import continuous as optimal
-
-mpl.use("Agg")
-from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
+from examples.thesis.drawing import plt
+from udfs.mechanisms import continuous as optimal
+
 EPSILONS = (0.1, 0.5, 1.0)
-
-
-def draw(folder: Path) -> Iterator[Path]:
-    """Write every figure; the paths, as they are written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, make in FIGURES.items():
-        figure = make()
-        path = folder / f"{name}.png"
-        figure.savefig(path, dpi=120)
-        plt.close(figure)
-        yield path
 
 
 def density(d: float, epsilon: float, x: np.ndarray) -> np.ndarray:

@@ -6,16 +6,15 @@ The thesis is J. Soria-Comas, "Improving data utility in differential privacy an
 examples/thesis/out and need the extra: pip install 'dpproxy[plots]'.
 """
 
-import argparse
 import math
 import sys
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 
+from examples.thesis.command import options, show
 from examples.thesis.tables import Figure, compared, table
 from udfs import priors
 from udfs.mechanisms.refinement import Refinement
@@ -23,7 +22,6 @@ from udfs.prior_notation import parse
 from udfs.priors import WHOLE, Prior
 from udfs.privacy import NANO
 
-OUT = Path(__file__).with_name("out")
 DRAWS = 200_000
 UNIT_INTERVAL = priors.uniform(0, 1)
 EPSILONS = {"0.1": 0.1, "ln 2": math.log(2), "1": 1.0, "2": 2.0}
@@ -169,21 +167,7 @@ def tables() -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables and draw the figures."""
-    parser = argparse.ArgumentParser(
-        prog="python -m examples.thesis.refinement", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER", help="where figures go")
-    options = parser.parse_args(arguments)
-    for text in tables():
-        print(text)
-    try:
-        from examples.thesis.refinement_figures import draw  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as error:
-        sys.stderr.write(f"no figures, {error.name} is missing: pip install 'dpproxy[plots]'\n")
-        return 1
-    for path in draw(options.out):
-        print(f"figure: {path}")
-    return 0
+    return show("refinement", tables(), options("refinement", __doc__).parse_args(arguments).out)
 
 
 if __name__ == "__main__":

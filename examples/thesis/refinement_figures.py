@@ -1,31 +1,16 @@
 """The figures of chapter 5: priors and what they become, and the choice of a_u."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
-import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
+from examples.thesis.drawing import plt
 from udfs import priors
 from udfs.mechanisms.refinement import Refinement
 from udfs.priors import WHOLE, Prior
 from udfs.privacy import NANO
-
-mpl.use("Agg")
-from matplotlib import pyplot as plt
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
-
-def draw(folder: Path) -> Iterator[Path]:
-    """Write every figure; the paths, as they are written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, make in FIGURES.items():
-        figure = make()
-        path = folder / f"{name}.png"
-        figure.savefig(path, dpi=120)
-        plt.close(figure)
-        yield path
 
 
 def _density(axis: Axes, prior: Prior, law: list[float], **style: str) -> None:

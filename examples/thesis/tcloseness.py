@@ -6,7 +6,6 @@ The thesis is J. Soria-Comas, "Improving data utility in differential privacy an
 examples/thesis/out and need the extra: pip install 'dpproxy[plots]'.
 """
 
-import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -32,9 +31,9 @@ from dpproxy.anonymize.model import (
 )
 from dpproxy.anonymize.quotas import apportioned, quotas
 from examples.thesis.census import Rows, census, declared
+from examples.thesis.command import options, show
 from examples.thesis.tables import Figure, compared, table
 
-OUT = Path(__file__).with_name("out")
 ADULT = Path(__file__).parents[1] / "data" / "adult.parquet"
 FACTORS = tuple(Fraction(text) for text in ("1.1", "1.25", "1.5", "2", "3", "5", "10"))
 KNOWN, SECRET = ("taxinc", "pothval"), ("fedtax",)
@@ -218,21 +217,7 @@ def tables() -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables and draw the figures."""
-    parser = argparse.ArgumentParser(
-        prog="python -m examples.thesis.tcloseness", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER", help="where figures go")
-    options = parser.parse_args(arguments)
-    for text in tables():
-        print(text)
-    try:
-        from examples.thesis.tcloseness_figures import draw  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError as error:
-        sys.stderr.write(f"no figures, {error.name} is missing: pip install 'dpproxy[plots]'\n")
-        return 1
-    for path in draw(options.out):
-        print(f"figure: {path}")
-    return 0
+    return show("tcloseness", tables(), options("tcloseness", __doc__).parse_args(arguments).out)
 
 
 if __name__ == "__main__":

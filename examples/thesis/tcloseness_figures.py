@@ -1,26 +1,11 @@
 """The figure of chapter 7: what is kept against t."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
-import matplotlib as mpl
-
-from examples.thesis.tcloseness import FACTORS, on_census
-
-mpl.use("Agg")
-from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-
-def draw(folder: Path) -> Iterator[Path]:
-    """Write every figure; the paths, as they are written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, make in FIGURES.items():
-        figure = make()
-        path = folder / f"{name}.png"
-        figure.savefig(path, dpi=120)
-        plt.close(figure)
-        yield path
+from examples.thesis.drawing import plt
+from examples.thesis.tcloseness import FACTORS, on_census
 
 
 def over_t() -> Figure:

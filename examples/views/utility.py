@@ -9,20 +9,17 @@ rows: an administrator's view of things, not an analyst's.
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-import matplotlib as mpl
+from matplotlib.figure import Figure
 
 from dpproxy.anonymize import measures
 from dpproxy.anonymize.methods import METHODS
 from dpproxy.anonymize.model import Attribute, OptionValue, Request, Role, silent
 from examples.thesis.census import FOUR, Rows, census, declared
-
-mpl.use("Agg")
-from matplotlib import pyplot as plt
-from matplotlib.figure import Figure
+from examples.thesis.drawing import draw, plt
 
 OUT = Path(__file__).with_name("out")
 SIZES = (2, 5, 10, 25, 50, 100, 200)
@@ -84,24 +81,13 @@ def risk_and_loss() -> Figure:
 FIGURES: dict[str, Callable[[], Figure]] = {"views_k": against_k, "views_risk_and_loss": risk_and_loss}
 
 
-def draw(folder: Path) -> Iterator[Path]:
-    """Write every figure; the paths, as they are written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, make in FIGURES.items():
-        figure = make()
-        path = folder / f"{name}.png"
-        figure.savefig(path, dpi=120)
-        plt.close(figure)
-        yield path
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Draw the figures."""
     parser = argparse.ArgumentParser(
         prog="python -m examples.views.utility", description=__doc__.splitlines()[0]
     )
     parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER", help="where figures go")
-    for path in draw(parser.parse_args(arguments).out):
+    for path in draw(FIGURES, parser.parse_args(arguments).out):
         print(f"figure: {path}")
     return 0
 
