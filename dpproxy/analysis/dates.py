@@ -181,11 +181,6 @@ def _moved(node: exp.Expr, value: Typed, by: Interval, kind: SqlType, scope: Sco
     )  # fmt: skip
 
 
-def is_arithmetic(a: Typed, b: Typed) -> bool:
-    """An operand of ``+`` or ``-`` is a date or a timestamp."""
-    return a.is_moment or b.is_moment
-
-
 def arithmetic(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
     """Date plus or minus whole days, a date; date minus date, whole days."""
     if isinstance(node, exp.Sub) and a.type.oid == DATE.oid:

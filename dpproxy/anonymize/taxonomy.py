@@ -77,24 +77,11 @@ def marginality(taxonomy: Taxonomy, values: Integers) -> Integers:
     return distances(taxonomy) @ counts(taxonomy, values)
 
 
-def centroid(taxonomy: Taxonomy, values: Integers) -> int:
-    """Return the least marginal concept, the first of equals."""
-    return int(np.argmin(marginality(taxonomy, values)))
-
-
 def boundaries(taxonomy: Taxonomy) -> tuple[int, int]:
     """Return the most marginal concept of the taxonomy and the one farthest from it, the first of equals."""
     found = distances(taxonomy)
     bottom = int(np.argmax(found.sum(axis=1)))
     return bottom, int(np.argmax(found[bottom]))
-
-
-def private_centroid(taxonomy: Taxonomy, values: Integers, nano: int, words: Words = os.urandom) -> int:
-    """Draw a concept, the less marginal the likelier.
-
-    Privacy: costs ``nano`` nano-epsilon where neighbours differ by one value for another. Errors: InvalidMechanism.
-    """
-    return int(private_centroids(taxonomy, counts(taxonomy, values)[None, :], nano, words)[0])
 
 
 def private_centroids(

@@ -1,24 +1,9 @@
 """Whose privacy a table's rows touch: references followed to the table that owns the unit."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from dpproxy.errors import BoundsMissing, InvalidParameter
 from dpproxy.policy.model import Policy, TablePolicy, Unit
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One reference: rows of ``table`` belong to the rows of ``referenced_table`` whose column equals ``key``.
-
-    ``referenced_column`` need not be that table's own privacy key, and need not be unique: a row that matches rows of
-    several units belongs to each of them. A NULL or dangling ``key`` belongs to nobody.
-    """
-
-    table: str
-    key: str
-    referenced_table: str
-    referenced_column: str
 
 
 def unit_table(policy: Policy, table: str) -> TablePolicy:
@@ -31,19 +16,6 @@ def unit_table(policy: Policy, table: str) -> TablePolicy:
     """
     *_, (owner, _) = _followed(policy, table)
     return owner
-
-
-def reference_chain(policy: Policy, table: str) -> tuple[Step, ...]:
-    """The references from ``table`` to the table that owns its unit, nearest first; none where it is its own.
-
-    Raises:
-        BoundsMissing, InvalidParameter: as ``unit_table``.
-    """
-    return tuple(
-        Step(found.name, unit.key, *unit.references)
-        for found, unit in _followed(policy, table)
-        if unit.key is not None and unit.references is not None
-    )
 
 
 def _followed(policy: Policy, table: str) -> Iterator[tuple[TablePolicy, Unit]]:

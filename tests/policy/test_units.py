@@ -5,9 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from dpproxy.errors import BoundsMissing, InvalidParameter
-from dpproxy.policy.apply import unit_table
 from dpproxy.policy.model import Exposure, Policy, TablePolicy, Unit
-from dpproxy.policy.units import Step, reference_chain
+from dpproxy.policy.units import unit_table
 
 
 def test_references_are_followed(applied: Callable[..., Policy]):
@@ -20,27 +19,12 @@ def test_references_are_followed(applied: Callable[..., Policy]):
     assert unit_table(policy, "patients").name == "patients"
 
 
-def test_the_steps_to_the_owner(applied: Callable[..., Policy]):
-    policy = applied(
-        "ALTER TABLE patients SET PRIVACY KEY (patient_id)",
-        "ALTER TABLE visits SET PRIVACY KEY (patient_id) REFERENCES patients (patient_id) MAX ROWS 3",
-        "ALTER TABLE lines SET PRIVACY KEY (visit_id) REFERENCES visits (visit_id) MAX ROWS 9",
-    )
-    assert reference_chain(policy, "lines") == (
-        Step("lines", "visit_id", "visits", "visit_id"),
-        Step("visits", "patient_id", "patients", "patient_id"),
-    )
-    assert reference_chain(policy, "patients") == ()
-
-
 @pytest.mark.parametrize("way", ["PUBLIC", "HIDDEN"])
 def test_a_unit_whose_owner_is_not_protected_is_lost(applied: Callable[..., Policy], way: str):
     policy = applied(
         "ALTER TABLE visits SET PRIVACY KEY (patient_id) REFERENCES patients (patient_id)",
         f"ALTER TABLE patients SET PRIVACY {way}",
     )
-    with pytest.raises(BoundsMissing):
-        reference_chain(policy, "visits")
     with pytest.raises(BoundsMissing) as caught:
         unit_table(policy, "visits")
     assert "patients" not in f"{caught.value.message} {caught.value.hint}"
@@ -52,9 +36,8 @@ def test_a_row_is_referred_to_by_nobody(applied: Callable[..., Policy]):
         "ALTER TABLE patients SET PRIVACY KEY ROW",
     )
     assert unit_table(policy, "patients").name == "patients"
-    for followed in (unit_table, reference_chain):
-        with pytest.raises(BoundsMissing, match="a row of another table"):
-            followed(policy, "visits")
+    with pytest.raises(BoundsMissing, match="a row of another table"):
+        unit_table(policy, "visits")
 
 
 def test_an_undeclared_table_has_no_unit():
@@ -67,6 +50,5 @@ def test_a_cycle_ends():
         return TablePolicy(name, Exposure.PROTECTED, Unit("id", (target, "id")))
 
     policy = Policy(tables={"a": protected("a", "b"), "b": protected("b", "a")})
-    for followed in (unit_table, reference_chain):
-        with pytest.raises(InvalidParameter, match="cycle"):
-            followed(policy, "a")
+    with pytest.raises(InvalidParameter, match="cycle"):
+        unit_table(policy, "a")
