@@ -107,7 +107,7 @@ class Engine:
             backend = Remote(path, prepared=prepared, **config.limits)
             opened.append(backend.close)
             schema = read_views(backend.schema())
-            apply_files(store, config.policy_files, schema)
+            apply_files(store, config.policy_files, schema, tell=progress)
             facts = Facts(backend)
             for line in fitting(store.current, schema, session_settings.DEFAULTS, facts).lines:
                 progress(line)

@@ -1,6 +1,6 @@
 """Policy files: statements ended by semicolons, applied together or not at all; a mistake is shown where it stands."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -8,6 +8,7 @@ from typing import NamedTuple
 from dpproxy.errors import Refusal, StartupError, SyntaxRefused
 from dpproxy.pgtypes import Schema
 from dpproxy.policy.apply import apply
+from dpproxy.policy.dump import dump
 from dpproxy.policy.model import Policy
 from dpproxy.policy.statements import AdvanceDataVersion
 from dpproxy.policy.store import PolicyStore, change_of
@@ -102,9 +103,16 @@ def apply_file(policy: Policy, file: PolicyFile, schema: Schema | None) -> Polic
 
 
 def apply_files(
-    store: PolicyStore, paths: Sequence[Path], schema: Schema, by: str = "policy files"
+    store: PolicyStore,
+    paths: Sequence[Path],
+    schema: Schema,
+    by: str = "policy files",
+    *,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Policy:
     """Apply the files in order as one change of the stored policy; the policy in force afterwards.
+
+    What they change of a policy that there was is told line by line: it may be what somebody has declared since.
 
     Raises:
         StartupError: a file cannot be read; PolicyFileError for a mistake in it. Nothing changed.
@@ -116,4 +124,13 @@ def apply_files(
             policy = apply_file(policy, file, schema)
         return policy
 
-    return store.update(apply_all, "\n".join(file.text for file in files), by)
+    before = store.current
+    after = store.update(apply_all, "\n".join(file.text for file in files), by)
+    if before.version and after.version != before.version:
+        tell("the policy files change the policy in force:")
+        old, new = dump(before), dump(after)
+        for line in [f"  was: {s}" for s in old if s not in new] + [
+            f"  now: {s}" for s in new if s not in old
+        ]:
+            tell(line)
+    return after

@@ -46,6 +46,22 @@ def test_files_are_one_change_and_apply_again(tmp_path: Path, store: PolicyStore
     assert [entry.by for entry in store.history()] == ["policy files"]
 
 
+def test_what_the_files_undo_is_told(tmp_path: Path, store: PolicyStore, schema: Schema):
+    paths, told = write(tmp_path, a=TABLES, b=BUDGETS), list[str]()
+    apply_files(store, paths, schema, tell=told.append)
+    apply_files(store, paths, schema, tell=told.append)
+    assert told == []
+    store.change(
+        ["ALTER TABLE patients ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 20 AND 60"], schema, by="root"
+    )
+    apply_files(store, paths, schema, tell=told.append)
+    assert told == [
+        "the policy files change the policy in force:",
+        "  was: ALTER TABLE patients ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 20 AND 60 OUTSIDE CLAMP",
+        "  now: ALTER TABLE patients ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 110 OUTSIDE CLAMP",
+    ]
+
+
 def test_a_typo_is_shown_with_its_line_and_a_caret(tmp_path: Path, store: PolicyStore, schema: Schema):
     paths = write(tmp_path, a=BUDGETS.partition(";")[0], b=TABLES.replace("DOMAIN", "DOMIAN"))
     with pytest.raises(PolicyFileError) as caught:
