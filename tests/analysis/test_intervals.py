@@ -56,7 +56,8 @@ MOVES = [
 def test_months_then_days_then_time(start: datetime, by: Interval, end: datetime):
     assert moved(start, by) == end
     sql = duck.text(moved_sql(duck.constant(start), by))
-    assert duckdb.execute(f"SELECT {sql}").fetchone() == (end,)
+    with duckdb.connect() as connection:
+        assert connection.execute(f"SELECT {sql}").fetchall() == [(end,)]
 
 
 @pytest.mark.parametrize(

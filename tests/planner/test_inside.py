@@ -126,7 +126,8 @@ def test_places_become_what_they_stand_for():
         assert column.steps is not None
         found = InsideStatistic("min", column, column.steps, 1, is_double=False)
         sql = duck.text(found.value([duck.integer(place)]).sql)
-        [[value]] = duckdb.sql(f"SELECT {sql}").fetchall()
+        with duckdb.connect() as connection:
+            [[value]] = connection.execute(f"SELECT {sql}").fetchall()
         return value
 
     assert [shown(COLUMNS[0], p) for p in (-5, 7, 200)] == [0, 7, 100]
