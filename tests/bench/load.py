@@ -83,7 +83,7 @@ class Asker:
         if self.connection.status != pq.ConnStatus.OK:
             raise ConnectionError(self.connection.get_error_message())
         self.file = self.connection.socket
-        os.set_blocking(self.file, True)  # noqa: FBT003
+        os.set_blocking(self.file, True)
         self.begun = 0.0
         self.received = b""
         self.waits: list[float] = []
