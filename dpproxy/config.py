@@ -38,6 +38,21 @@ class ConfigError(StartupError):
 
 
 @dataclass(frozen=True, slots=True)
+class Data:
+    """Where the rows of one data source are: a file or directory, or a server. One of the two is given."""
+
+    path: Path | None = None
+    url: str | None = field(default=None, repr=False)
+    """May hold a password: a message names the data source instead."""
+
+    @property
+    def scheme(self) -> str:
+        """Of the URL, in one spelling; empty for a path."""
+        scheme = "" if self.url is None else self.url.partition("://")[0]
+        return "postgresql" if scheme == "postgres" else scheme
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Everything that `dpproxy serve` needs to know; durations in seconds, paths absolute."""
 
@@ -50,7 +65,7 @@ class Config:
     max_connections: int
     login_timeout: float
     state: Path
-    sources: Mapping[str, Path]
+    sources: Mapping[str, Data]
     """Data by database name; exactly one for now."""
     policy_files: tuple[Path, ...]
     users: Path
@@ -76,8 +91,8 @@ class Config:
         return {"threads": self.threads, "memory": self.memory, "limit": self.statement_timeout}
 
     @property
-    def data(self) -> Path:
-        """The file or directory behind `database`."""
+    def data(self) -> Data:
+        """What is behind `database`."""
         return self.sources[self.database]
 
 
@@ -112,7 +127,8 @@ KEYS: tuple[Key, ...] = (
     Key("state", "directory", read.path, REQUIRED),
     Key("state", "ledger", read.postgres),
     Key("state", "high_water", read.path),
-    Key("data.NAME", "path", read.path, REQUIRED),
+    Key("data.NAME", "path", read.path),
+    Key("data.NAME", "url", read.source),
     Key("policy", "files", read.patterns, ()),
     Key("users", "file", read.path, REQUIRED),
     Key("limits", "threads", read.whole(1, 1024)),
@@ -145,7 +161,7 @@ def load_config(file: Path, environment: Mapping[str, str] | None = None) -> Con
 
 def check_files(config: Config) -> None:
     """Raise for a file or directory that the configuration names and that is not there."""
-    named = {f"data.{name}.path": path for name, path in config.sources.items()}
+    named = {f"data.{name}.path": data.path for name, data in config.sources.items() if data.path is not None}
     named |= {"users.file": config.users}
     if config.tls_certificate is not None and config.tls_key is not None:
         named |= {"server.tls_certificate": config.tls_certificate, "server.tls_key": config.tls_key}
@@ -247,15 +263,15 @@ def _from_environment(file: Path, values: dict[str, Any], environment: Mapping[s
     for variable, text in sorted(environment.items()):
         if not variable.startswith(PREFIX):
             continue
-        source = re.fullmatch(PREFIX + r"DATA_(\w+)_PATH", variable)
+        source = re.fullmatch(PREFIX + r"DATA_(\w+)_(PATH|URL)", variable)
         key = (
-            _BY_DOTTED["data.NAME.path"]
+            _BY_DOTTED[f"data.NAME.{source[2].lower()}"]
             if source
             else next((k for k in KEYS if k.variable == variable), None)
         )
         if key is None:
             raise ConfigError(file, _unknown(variable, "environment variable", [k.variable for k in KEYS]))
-        dotted = f"data.{names.get(source[1], source[1].lower())}.path" if source else key.dotted
+        dotted = f"data.{names.get(source[1], source[1].lower())}.{key.name}" if source else key.dotted
         try:
             found[dotted] = key.read(text)
         except read.Wrong as wrong:
@@ -265,21 +281,27 @@ def _from_environment(file: Path, values: dict[str, Any], environment: Mapping[s
 
 def _require(file: Path, values: dict[str, Any]) -> None:
     """What must be there, and what must be there together."""
-    sources = [dotted for dotted in values if dotted.startswith("data.")]
     for key in KEYS:
-        if (
-            key.default is REQUIRED
-            and key.dotted not in values
-            and not (key.section == "data.NAME" and sources)
-        ):
-            raise ConfigError(file, f"{key.dotted.replace('NAME', 'main')}: expected, and missing")
+        if key.default is REQUIRED and key.dotted not in values:
+            raise ConfigError(file, f"{key.dotted}: expected, and missing")
+    sources = _sources(values)
+    if not sources:
+        raise ConfigError(file, "data.main.path: expected, or data.main.url, and missing")
+    for name in sources:
+        if (f"data.{name}.path" in values) == (f"data.{name}.url" in values):
+            raise ConfigError(file, f"data.{name}.path, data.{name}.url: expected one of the two")
     if len(sources) > 1:
         listed = ", ".join(sources)
         raise ConfigError(
-            file, f"{sources[1]}: expected one data source; several are not supported yet ({listed})"
+            file, f"data.{sources[1]}: expected one data source; several are not supported yet ({listed})"
         )
     if ("server.tls_certificate" in values) != ("server.tls_key" in values):
         raise ConfigError(file, "server.tls_certificate, server.tls_key: expected both or none")
+
+
+def _sources(values: Mapping[str, Any]) -> list[str]:
+    """The names of the data sources, each once, in the order written."""
+    return list(dict.fromkeys(dotted.split(".")[1] for dotted in values if dotted.startswith("data.")))
 
 
 def _build(file: Path, given: dict[str, Any]) -> Config:
@@ -287,7 +309,7 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
     folder = file.parent
 
     def path(dotted: str) -> Path | None:
-        return None if values[dotted] is None else folder / values[dotted]
+        return None if values.get(dotted) is None else folder / values[dotted]
 
     host, port = values["server.listen"]
     return Config(
@@ -301,7 +323,7 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
         login_timeout=values["server.login_timeout"],
         state=folder / values["state.directory"],
         sources={
-            dotted.split(".")[1]: folder / given[dotted] for dotted in given if dotted.startswith("data.")
+            name: Data(path(f"data.{name}.path"), values.get(f"data.{name}.url")) for name in _sources(given)
         },
         policy_files=_expand(file, values["policy.files"]),
         users=folder / values["users.file"],

@@ -83,6 +83,13 @@ def postgres(value: object) -> str:
     return value
 
 
+def source(value: object) -> str:
+    """Where a data source is; a mistake is not quoted either."""
+    if not isinstance(value, str) or not re.match(r"(?:postgres(?:ql)?|sc)://.", value) or "\0" in value:
+        raise Wrong('"postgresql://user@host/database" or "sc://host:15002"')
+    return value
+
+
 def patterns(value: object) -> tuple[str, ...]:
     """Paths or patterns of files."""
     if isinstance(value, str):  # from the environment

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Self
 
 from dpproxy import administration, relations, view_statements
@@ -18,10 +17,9 @@ from dpproxy.answers import Answers, Asking
 from dpproxy.auditlog.entry import Outcome
 from dpproxy.auditlog.log import AuditLog
 from dpproxy.backends.facts import Facts
-from dpproxy.backends.prepared import PreparedTables, prepared_file
-from dpproxy.backends.remote import Remote
+from dpproxy.backends.opening import open_source
+from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.secret import load_secret
-from dpproxy.backends.snapshot import snapshot
 from dpproxy.backends.source import Source
 from dpproxy.body import Body
 from dpproxy.config import Config
@@ -99,12 +97,11 @@ class Engine:
         try:
             store = PolicyStore.open(config.state)
             opened.append(store.close)
-            path: Path = snapshot(config.data, config.state, progress)
             secret = load_secret(config.state)
             log = AuditLog.open(config.state, secret, keep_days=config.audit_days)
             opened.append(log.close)
-            prepared = prepared_file(config.state, path, secret)
-            backend = Remote(path, prepared=prepared, **config.limits)
+            source = open_source(config, secret, progress)
+            backend = source.backend
             opened.append(backend.close)
             schema = read_views(backend.schema())
             apply_files(store, config.policy_files, schema, tell=progress)
@@ -118,7 +115,7 @@ class Engine:
             for close in reversed(opened):
                 close()
             raise
-        engine._snapshot = prepared.stem
+        engine._snapshot = source.state
         return engine
 
     @property

@@ -50,8 +50,10 @@ def selftest(arguments: Arguments) -> int:
 
 def _data(config: Config) -> tuple[Path, Schema]:
     """The file with the public tables, and what the DDL says; no row of anybody is read."""
+    if config.data.path is None:
+        raise StartupError(f"data.{config.database}.url: the self-test needs a source of files")
     config.state.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = snapshot(config.data, config.state, _tell)
+    path = snapshot(config.data.path, config.state, _tell)
     backend = DuckDB(path)
     try:
         return path, backend.schema()

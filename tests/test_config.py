@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.config import KEYS, ConfigError, check_files, load_config
+from dpproxy.config import KEYS, ConfigError, Data, check_files, load_config
 
 Writer = Callable[[str], Path]
 LEAST = """
@@ -41,7 +41,7 @@ def test_the_least_configuration_has_the_documented_defaults(write: Writer, tmp_
     assert (config.max_connections, config.login_timeout) == (64, 60.0)
     assert (config.tls_certificate, config.tls_key, config.threads, config.memory) == (None,) * 4
     assert config.state == tmp_path / "state"
-    assert (config.database, config.data) == ("main", tmp_path / "adult.duckdb")
+    assert (config.database, config.data) == ("main", Data(tmp_path / "adult.duckdb"))
     assert config.policy_files == ()
 
 
@@ -73,7 +73,7 @@ def test_every_key_is_read(write: Writer, tmp_path: Path):
     assert (config.tls_certificate, config.tls_key) == (Path("/etc/proxy.crt"), tmp_path / "proxy.key")
     assert (config.max_connections, config.login_timeout) == (3, 1.5)
     assert config.state == Path("/var/lib/dpproxy")
-    assert config.sources == {"census": tmp_path / "data"}
+    assert config.sources == {"census": Data(tmp_path / "data")}
     assert [file.name for file in config.policy_files] == ["c.txt", "a.sql", "b.sql"]
     assert (config.threads, config.memory) == (2, "4GB")
 
@@ -91,6 +91,7 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
         "state.ledger": "postgresql://ann:secret@db/ledger",
         "state.high_water": "h",
         "data.NAME.path": "d",
+        "data.NAME.url": "postgresql://reader:secret@db/people",
         "policy.files": "a.sql",
         "users.file": "u",
         "limits.threads": "1",
@@ -101,26 +102,50 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
         "metrics.port": "9187",
     }
     assert samples.keys() == {key.dotted for key in KEYS}
-    environment = {key.variable.replace("NAME", "MAIN"): samples[key.dotted] for key in KEYS}
+    used = [key for key in KEYS if key.dotted != "data.NAME.url"]  # the one or the other
+    environment = {key.variable.replace("NAME", "MAIN"): samples[key.dotted] for key in used}
     config = load_config(write(""), environment | {"HOME": "/root"})
     assert (config.host, config.port, config.padding, config.login_timeout) == ("0.0.0.0", 5432, 1.0, 120.0)
     assert (config.max_connections, config.threads, config.memory) == (7, 1, "512MB")
     assert (config.audit_days, config.log_format, config.metrics_port) == (90, "json", 9187)
-    assert (config.state, config.users, config.data) == (tmp_path / "s", tmp_path / "u", tmp_path / "d")
+    assert (config.state, config.users, config.data) == (tmp_path / "s", tmp_path / "u", Data(tmp_path / "d"))
     assert (config.tls_certificate, config.tls_key) == (tmp_path / "c", tmp_path / "k")
     assert config.policy_files == (tmp_path / "a.sql",)
     assert (config.ledger, config.high_water) == ("postgresql://ann:secret@db/ledger", tmp_path / "h")
     assert "secret" not in repr(config)
 
 
+@pytest.mark.parametrize(
+    ("url", "scheme"),
+    [
+        ("postgresql://ann:secret@db/people", "postgresql"),
+        ("postgres://ann:secret@db", "postgresql"),
+        ("sc://h:15002/;token=secret", "sc"),
+    ],
+)
+def test_a_source_may_be_a_url_which_nothing_prints(write: Writer, url: str, scheme: str):
+    config = load_config(write(LEAST.replace('path = "adult.duckdb"', f'url = "{url}"')), {})
+    assert (config.data.scheme, config.data.url, config.data.path) == (scheme, url, None)
+    assert "secret" not in repr(config)
+    variables = {"DPPROXY_DATA_MAIN_URL": url}
+    config = load_config(write(LEAST.replace('[data.main]\npath = "adult.duckdb"', "")), variables)
+    assert config.data.url == url
+    both = refused(write(LEAST), **variables)
+    assert both == "data.main.path, data.main.url: expected one of the two"
+
+
 def test_what_is_no_url_is_not_quoted(write: Writer):
+    text = LEAST.replace('path = "adult.duckdb"', 'url = "mysql://ann:secret@db"')
+    assert refused(write(text)) == (
+        '5:1: data.main.url: expected "postgresql://user@host/database" or "sc://host:15002"'
+    )
     text = LEAST.replace("[data.main]", 'ledger = "mysql://ann:secret@db"\n[data.main]')
     assert refused(write(text)) == '4:1: state.ledger: expected "postgresql://user@host/database"'
 
 
 def test_the_environment_wins_over_the_file(write: Writer):
     config = load_config(write(LEAST), {"DPPROXY_DATA_MAIN_PATH": "/data", "DPPROXY_STATE_DIRECTORY": "/s"})
-    assert (config.sources, config.state) == ({"main": Path("/data")}, Path("/s"))
+    assert (config.sources, config.state) == ({"main": Data(Path("/data"))}, Path("/s"))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +169,7 @@ def test_the_environment_wins_over_the_file(write: Writer):
             "policy.files: expected files, nothing matches 'nothing/*.sql'",
         ),
         ('[limits]\nmemory = "lots"', '2:1: limits.memory: expected a size such as "4GB"'),
-        ('[data.other]\npath = "x"', "data.main.path: expected one data source"),
+        ('[data.other]\npath = "x"', "data.main: expected one data source"),
         ("[server\n", "1:8: not TOML: Expected ']'"),
         ("a = ", "1:5: not TOML: Invalid value"),
     ],
@@ -157,7 +182,8 @@ def test_what_does_not_fit_names_its_key_and_place(write: Writer, text: str, pro
 def test_a_missing_key_is_named(write: Writer, missing: str):
     name = missing.rsplit(".", 1)[1]
     text = "\n".join(line for line in LEAST.splitlines() if not line.startswith(name))
-    assert refused(write(text)) == f"{missing}: expected, and missing"
+    either = ", or data.main.url," if name == "path" else ","
+    assert refused(write(text)) == f"{missing}: expected{either} and missing"
 
 
 def test_an_unknown_or_wrong_variable_is_named(write: Writer):

@@ -1,6 +1,7 @@
 """What a data source can be asked, wherever it is: the one list of methods of ``DuckDB`` and of ``Remote``."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -62,3 +63,16 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Give the files back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A data source that was opened.
+
+    Attributes:
+        backend: what answers.
+        state: names the state of the data as it was then; nobody without the truncation secret can foresee it.
+    """
+
+    backend: Source
+    state: str

@@ -11,7 +11,7 @@ import duckdb
 from dpproxy import output
 from dpproxy.accounting.model import Account, format_epsilon
 from dpproxy.backends.release import Release
-from dpproxy.config import Config
+from dpproxy.config import Config, Data
 from dpproxy.engine import Engine
 from dpproxy.errors import Refusal
 from dpproxy.plan import Caller, Part, Plan, PublicPlan
@@ -227,7 +227,7 @@ def _engine(world: World, folder: Path) -> Engine:
                 connection.execute(f'INSERT INTO "{name}" VALUES ({", ".join("?" for _ in row)})', row)
     policy.write_text("".join(f"{s};\n" for s in world.policy_ddl), encoding="utf-8")
     config = Config(
-        folder / "dpproxy.toml", "localhost", 0, 0.0, None, None, 4, 1.0, folder / "state", {"main": data},
+        folder / "dpproxy.toml", "localhost", 0, 0.0, None, None, 4, 1.0, folder / "state", {"main": Data(data)},
         (policy,), folder / "users", 1, None,
     )  # fmt: skip
     return Engine.start(config, lambda _: None)

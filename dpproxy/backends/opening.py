@@ -1,0 +1,42 @@
+"""How a data source is opened: one function for each scheme of `data.NAME.url`, and one for `data.NAME.path`."""
+
+from collections.abc import Callable, Mapping
+
+from dpproxy.backends.prepared import prepared_file
+from dpproxy.backends.remote import Remote
+from dpproxy.backends.snapshot import snapshot
+from dpproxy.backends.source import Opened
+from dpproxy.config import Config
+from dpproxy.errors import StartupError
+
+Opener = Callable[[Config, bytes, Callable[[str], None]], Opened]
+"""Of the configuration of this one data source, the truncation secret, and who is told of progress.
+
+It may keep files in `config.state`, obeys `config.limits`, and raises ``StartupError`` without a word of
+`config.data.url` or of any row.
+"""
+
+
+def open_source(config: Config, secret: bytes, progress: Callable[[str], None]) -> Opened:
+    """Open the one data source of a configuration. Raises ``StartupError``."""
+    return OPENERS[config.data.scheme](config, secret, progress)
+
+
+def _files(config: Config, secret: bytes, progress: Callable[[str], None]) -> Opened:
+    """A DuckDB file, or a directory of Parquet and CSV files, with the prepared tables beside it."""
+    if config.data.path is None:
+        raise AssertionError("a source without a scheme has a path")
+    path = snapshot(config.data.path, config.state, progress)
+    prepared = prepared_file(config.state, path, secret)
+    return Opened(Remote(path, prepared=prepared, **config.limits), prepared.stem)
+
+
+def _postgresql(config: Config, _secret: bytes, _progress: Callable[[str], None]) -> Opened:
+    raise StartupError(f"data.{config.database}.url: PostgreSQL cannot be served yet")
+
+
+def _spark(config: Config, _secret: bytes, _progress: Callable[[str], None]) -> Opened:
+    raise StartupError(f"data.{config.database}.url: Spark cannot be served yet")
+
+
+OPENERS: Mapping[str, Opener] = {"": _files, "postgresql": _postgresql, "sc": _spark}
