@@ -1,6 +1,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
-.PHONY: env demo test check clients bench bench-peers soak serve audit kills clean
+.PHONY: env demo test check clients bench bench-peers soak serve audit kills docs clean
 
 env: .venv/ready
 .venv/ready: pyproject.toml
@@ -23,6 +23,9 @@ check: env         ## format, lint, types, import contracts, docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q tests/test_docs.py tests/test_layout.py tests/test_proofs.py tests/test_taint.py
+
+docs: env          ## the documentation as one site, in site/; a link that leads nowhere is an error
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs -d build/doctrees . site
 
 clients: .venv-clients/ready env  ## the clients that take long to install: node-postgres, postgres.js, dbt, pgcli
 	$(BIN)/pytest -q -m clients
@@ -55,4 +58,4 @@ kills: env         ## kill -9 a proxy under load 200 times: whatever was answere
 	DPPROXY_CRASH_ROUNDS=200 $(BIN)/pytest -q -s --timeout 7200 tests/crash/test_kill.py -k answered
 
 clean:
-	rm -rf .venv .venv-clients .venv-peers build dist *.egg-info
+	rm -rf .venv .venv-clients .venv-peers build dist site *.egg-info

@@ -13,7 +13,7 @@ HEAD = """\
 The 22 queries of TPC-H, sent as the specification writes them, with its default parameters; Q15 in its variant
 without a view. One customer with all orders and all their lines is the privacy unit: `lineitem` refers to `orders`,
 which refers to `customer`. Parts, suppliers and geography are public. Tables, policy and queries:
-[examples/tpch](../examples/tpch).
+`examples/tpch` ([examples](../examples/README.md)).
 
 {answered} of 22 are answered. A protected answer shows every declared key, also one that nobody is in.
 

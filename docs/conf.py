@@ -1,0 +1,71 @@
+"""The documentation as one site: Sphinx reads the Markdown pages where they stand, ``make docs`` builds them.
+
+The root is the folder of the project, so that a link between pages is the same on the site and in the files. What a
+page belongs to in the navigation is said here and not in the pages; a page that is in no part, a link and an anchor that
+lead nowhere are errors.
+"""
+
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).parents[1]
+PARTS: dict[str, tuple[str, ...]] = {
+    "Tutorials": ("docs/tutorials/analyst", "docs/tutorials/bi-tool", "docs/tutorials/administrator"),
+    "What is promised": ("docs/privacy", "docs/attacks", "docs/audit", "docs/proofs"),
+    "Asking": ("docs/sql", "docs/releases", "docs/refinement", "docs/functions", "docs/clients", "docs/tpch"),
+    "Administering": ("docs/statements", "docs/budgets", "docs/views", "docs/views-methods"),
+    "Operating": ("docs/configuration", "docs/commands", "docs/ledger", "docs/errors"),
+    "Measured": ("docs/utility", "docs/performance", "docs/gallery", "docs/corrections"),
+    "How it is built": (
+        "docs/architecture",
+        "docs/decisions",
+        "examples/README",
+        "CONTRIBUTING",
+        "CHANGELOG",
+    ),
+}
+"""Headings of the navigation, each with its pages."""
+FOLDERS = {
+    "docs/decisions": ("decisions/*",),
+    "docs/proofs": ("../udfs/*", "../udfs/mechanisms/*", "../dpproxy/anonymize/*"),
+}
+"""Pages about all pages of a folder."""
+
+project = "dpproxy"
+author = "the authors of dpproxy"
+extensions = ["myst_parser"]
+root_doc = "README"
+include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**.md", "examples/README.md",
+                    "udfs/**.md", "dpproxy/**.md"]  # fmt: skip
+myst_heading_anchors = 4
+suppress_warnings: list[str] = []
+html_theme = "furo"
+html_title = "dpproxy"
+html_copy_source = False
+html_show_copyright = False
+
+
+def _contents(pages: tuple[str, ...], *options: str) -> str:
+    return "\n".join(("", "```{toctree}", *options, "", *pages, "```", ""))
+
+
+def _navigation(_: Sphinx, page: str, source: list[str]) -> None:
+    """Append to the start page what Sphinx makes the navigation of, and to pages about a folder its pages."""
+    if page == root_doc:
+        source[0] += "".join(_contents(part, f":caption: {name}", ":hidden:") for name, part in PARTS.items())
+    if page in FOLDERS:
+        source[0] += _contents(FOLDERS[page], ":glob:", ":maxdepth: 1")
+
+
+def _start(app: Sphinx, error: Exception | None) -> None:
+    """The start page under the name that servers look for."""
+    if error is None and app.builder.name == "html":
+        folder = Path(app.outdir)
+        (folder / "index.html").write_bytes((folder / f"{root_doc}.html").read_bytes())
+
+
+def setup(app: Sphinx) -> None:
+    """What Sphinx calls."""
+    app.connect("source-read", _navigation)
+    app.connect("build-finished", _start)
