@@ -1,0 +1,39 @@
+"""Every way fetches the same rows from both servers; no time is asserted."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.bench import rows
+
+
+def test_each_way_has_a_line_for_each_source(capsys: pytest.CaptureFixture[str]):
+    rows.main(["--rows", "2000", "--rounds", "1"])
+    lines = [line.split("|") for line in capsys.readouterr().out.splitlines()[4:]]
+    assert [(line[1].strip(), line[2].strip()) for line in lines] == [
+        (source, way) for source in rows.SOURCES for way in rows.WAYS
+    ]
+
+
+def test_both_servers_hold_the_same_rows():
+    with tempfile.TemporaryDirectory() as folder, rows.proxied(Path(folder), 500) as proxy:
+        with rows.beside(proxy) as postgres:
+            for table in rows.SOURCES.values():
+                found = []
+                for place in (proxy, postgres):
+                    with psycopg.connect(place.url) as connection:
+                        found.append(connection.execute(f"SELECT * FROM {table}".encode()).fetchall())
+                assert sorted(found[0]) == sorted(found[1])
+                assert len(found[0]) > 100
+
+
+def test_the_most_memory_of_a_fetch_is_seen():
+    def fetch(_url: str, _table: str) -> None:
+        bytearray(64 * 2**20)[:] = b"x" * 64 * 2**20
+
+    run = rows.measured(rows.Place("", os.getpid()), fetch, "", (os.getpid(),))
+    assert run.grew[0] > 60 * 2**20
+    assert 0 < run.processor <= run.seconds + 0.1
