@@ -7,6 +7,7 @@ above what they had before.
 """
 
 import argparse
+import math
 import os
 import socket
 import statistics
@@ -84,6 +85,10 @@ class Run:
     grew: tuple[int, ...]
 
 
+class Refused(Exception):
+    """What a server said in place of the rows."""
+
+
 Fetch = Callable[[str, str], None]
 """Fetch all of a table from a URL."""
 
@@ -93,7 +98,11 @@ def psql(sql: str) -> Fetch:
 
     def fetch(url: str, table: str) -> None:
         words = ["psql", url, "-AtXq", "-v", "ON_ERROR_STOP=1", "-c", sql.format(table)]
-        subprocess.run(words, stdout=subprocess.DEVNULL, check=True)
+        done = subprocess.run(
+            words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
+        )
+        if done.returncode:
+            raise Refused(done.stderr.splitlines()[0])
 
     return fetch
 
@@ -103,7 +112,7 @@ def libpq_binary(url: str, table: str) -> None:
     connection = pq.PGconn.connect(url.encode())
     result = connection.exec_params(f"SELECT * FROM {table}".encode(), None, result_format=pq.Format.BINARY)
     if result.status != pq.ExecStatus.TUPLES_OK:
-        raise RuntimeError(result.error_message)
+        raise Refused(result.error_message.splitlines()[0])
     result.clear()
     connection.finish()
 
@@ -111,8 +120,11 @@ def libpq_binary(url: str, table: str) -> None:
 def arrow(url: str, table: str) -> None:
     """A table of Arrow, as pandas and polars get it."""
     with adbc.connect(url) as connection, connection.cursor() as cursor:
-        cursor.execute(f"SELECT * FROM {table}")
-        cursor.fetch_arrow_table()
+        try:
+            cursor.execute(f"SELECT * FROM {table}")
+            cursor.fetch_arrow_table()
+        except adbc.Error as error:
+            raise Refused(str(error).splitlines()[0]) from error
 
 
 WAYS: dict[str, Fetch] = {
@@ -159,8 +171,9 @@ def measured(place: Place, fetch: Fetch, table: str, watched: Sequence[int] = ()
 
 @contextmanager
 def proxied(folder: Path, rows: int) -> Iterator[Place]:
-    """The proxy over the data; the view is built when it starts."""
-    home = write_home(folder, (DDL.format(rows=rows), "CREATE TABLE listed AS FROM people"), POLICY)
+    """The proxy over the data; the view is built when it starts. The public table is in ``listed.csv`` as well."""
+    kept = f"COPY listed TO '{folder / 'listed.csv'}' (HEADER false)"
+    home = write_home(folder, (DDL.format(rows=rows), "CREATE TABLE listed AS FROM people", kept), POLICY)
     with spawned(home) as proxy:
         assert proxy.process is not None
         secret = PASSWORD.replace(" ", "%20")
@@ -168,7 +181,7 @@ def proxied(folder: Path, rows: int) -> Iterator[Place]:
 
 
 @contextmanager
-def beside(proxy: Place) -> Iterator[Place]:
+def beside(proxy: Place, folder: Path) -> Iterator[Place]:
     """A PostgreSQL by TCP that holds what the proxy shows."""
     with running() as server, socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -179,23 +192,24 @@ def beside(proxy: Place) -> Iterator[Place]:
         data = str(server.folder / "data")
         server.run("pg_ctl", "start", "-w", "-D", data, "-l", str(server.folder / "log"), "-o", options)
         url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
-        for table in SOURCES.values():
-            copied(proxy.url, url, table)
+        with psycopg.connect(proxy.url) as giver:
+            query = f"COPY (SELECT * FROM {SOURCES['protected view']}) TO STDOUT (FORMAT csv)"
+            with giver.cursor().copy(query.encode()) as parts:
+                fill(url, SOURCES["protected view"], map(bytes, parts))
+        with (folder / "listed.csv").open("rb") as file:
+            fill(url, SOURCES["public table"], iter(lambda: file.read(1 << 20), b""))
         process = int((server.folder / "data" / "postmaster.pid").read_text().split()[0])
         yield Place(url, process)
 
 
-def copied(source: str, to: str, table: str) -> None:
-    """Rows, from one server to another."""
-    with psycopg.connect(source) as giver, psycopg.connect(to, autocommit=True) as taker:
-        taker.execute(POSTGRES.format(table=table).encode())
-        with (
-            giver.cursor().copy(f"COPY (SELECT * FROM {table}) TO STDOUT".encode()) as rows,
-            taker.cursor().copy(f"COPY {table} FROM STDIN".encode()) as into,
-        ):
-            for part in rows:
+def fill(url: str, table: str, parts: Iterator[bytes]) -> None:
+    """A table, from the parts of a CSV."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(POSTGRES.format(table=table).encode())
+        with connection.cursor().copy(f"COPY {table} FROM STDIN (FORMAT csv)".encode()) as into:
+            for part in parts:
                 into.write(part)
-        taker.execute(f"VACUUM (FREEZE, ANALYZE) {table}".encode())
+        connection.execute(f"VACUUM (FREEZE, ANALYZE) {table}".encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,15 +220,20 @@ class Line:
     way: str
     proxy: Sequence[Run]
     postgres: Sequence[Run]
+    refused: str = ""
 
     @property
     def ratio(self) -> float:
         """Of the clients' times."""
+        if self.refused:
+            return math.inf
         return seconds(self.proxy) / seconds(self.postgres)
 
     @property
     def row(self) -> list[str]:
         """Cells for ``HEADER``."""
+        if self.refused:
+            return [self.source, self.way, f"refused: {self.refused}", *[""] * (len(HEADER) - 3)]
         spent = [statistics.median(run.processor for run in runs) for runs in (self.proxy, self.postgres)]
         grew = [max(run.grew[0] for run in self.proxy), max(sum(run.grew[1:]) for run in self.proxy)]
         return [
@@ -237,16 +256,20 @@ def seconds(runs: Sequence[Run]) -> float:
 
 def measure(folder: Path, rows: int, rounds: int, only: str = "") -> Iterator[Line]:
     """Every way of every source whose names together contain ``only``, the servers in turns."""
-    with proxied(folder, rows) as proxy, beside(proxy) as postgres:
+    with proxied(folder, rows) as proxy, beside(proxy, folder) as postgres:
         watched = family(proxy.process)
         for (source, table), (way, fetch) in product(SOURCES.items(), WAYS.items()):
             if only not in f"{source}, {way}":
                 continue
             own, other = [], []
-            for _ in range(rounds):
-                own.append(measured(proxy, fetch, table, watched))
-                other.append(measured(postgres, fetch, table))
-            yield Line(source, way, own, other)
+            try:
+                for _ in range(rounds):
+                    own.append(measured(proxy, fetch, table, watched))
+                    other.append(measured(postgres, fetch, table))
+            except Refused as refused:
+                yield Line(source, way, (), (), str(refused))
+            else:
+                yield Line(source, way, own, other)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,13 +1,13 @@
 """Every way fetches the same rows from both servers; no time is asserted."""
 
 import os
-import tempfile
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from tests.bench import rows
+from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 
 
 def test_each_way_has_a_line_for_each_source(capsys: pytest.CaptureFixture[str]):
@@ -18,16 +18,21 @@ def test_each_way_has_a_line_for_each_source(capsys: pytest.CaptureFixture[str])
     ]
 
 
-def test_both_servers_hold_the_same_rows():
-    with tempfile.TemporaryDirectory() as folder, rows.proxied(Path(folder), 500) as proxy:
-        with rows.beside(proxy) as postgres:
-            for table in rows.SOURCES.values():
-                found = []
-                for place in (proxy, postgres):
-                    with psycopg.connect(place.url) as connection:
-                        found.append(connection.execute(f"SELECT * FROM {table}".encode()).fetchall())
-                assert sorted(found[0]) == sorted(found[1])
-                assert len(found[0]) > 100
+def test_both_servers_hold_the_same_rows(tmp_path: Path):
+    with rows.proxied(tmp_path, 500) as proxy, rows.beside(proxy, tmp_path) as postgres:
+        for table in rows.SOURCES.values():
+            found = []
+            for place in (proxy, postgres):
+                with psycopg.connect(place.url) as connection:
+                    found.append(connection.execute(f"SELECT * FROM {table}".encode()).fetchall())
+            assert sorted(found[0]) == sorted(found[1])
+            assert len(found[0]) > 100
+
+
+@pytest.mark.parametrize("way", rows.WAYS)
+def test_what_is_refused_is_said(way: str, postgres: Server):
+    with pytest.raises(rows.Refused, match='relation "nothing" does not exist'):
+        rows.WAYS[way](postgres.url(), "nothing")
 
 
 def test_the_most_memory_of_a_fetch_is_seen():
