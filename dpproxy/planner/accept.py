@@ -11,6 +11,7 @@ from dpproxy.analysis.windows import WINDOWS, inline_windows
 from dpproxy.errors import SyntaxRefused, TooComplex, Unsupported
 from dpproxy.planner.prior_text import is_with_prior, write_priors
 from dpproxy.planner.refusals import HINTS, refuse_clause, refuse_node, refuse_statement
+from dpproxy.planner.templates import write_moments
 
 LONGEST_STATEMENT = 100_000
 MOST_NODES = 10_000
@@ -48,6 +49,7 @@ def parse(sql: str, database: str | None = None) -> exp.Expr:
         _be_local(tree, database)
     _spell(tree)
     _list(tree)
+    write_moments(tree)
     write_priors(tree)
     inline_windows(tree)
     return tree

@@ -21,10 +21,11 @@ ANY = "any"
 """The sensitivity of what no sensitivity is needed for."""
 _EXPLAIN = re.compile(r"\s*EXPLAIN\b", re.IGNORECASE)
 _PRIVACY = re.compile(
-    r"\s*EXPLAIN\s*\(\s*PRIVACY\s*(?:,\s*FORMAT\s+(?P<format>TEXT|JSON)\s*)?"
-    r"(?:,\s*BUDGET\s+(?P<budget>[0-9]{1,9}(\.[0-9]{1,9})?)\s*)?\)",
+    r"\s*EXPLAIN\s*(?:\(\s*PRIVACY\s*(?:,\s*FORMAT\s+(?P<format>TEXT|JSON)\s*)?"
+    r"(?:,\s*BUDGET\s+(?P<budget>[0-9]{1,9}(\.[0-9]{1,9})?)\s*)?\)|(?=(?:SELECT|WITH|VALUES)\b))",
     re.IGNORECASE | re.ASCII,
 )
+"""Without options it is the same: tools that ask for a plan, to show what a query would cost, write no others."""
 MOST_STATEMENTS = 100
 """Statements priced at once."""
 
@@ -48,7 +49,7 @@ ONE = Explain("", as_json=False)
 
 
 def split_explain(sql: str) -> Explain | None:
-    """The statement behind EXPLAIN (PRIVACY ...), None where there is no EXPLAIN. Raises ``Unsupported``."""
+    """The statement behind EXPLAIN, with the option PRIVACY or none; None for others. Raises ``Unsupported``."""
     if not _EXPLAIN.match(sql):
         return None
     found = _PRIVACY.match(sql)

@@ -16,6 +16,8 @@ CONFIDENCE = Fraction(95, 100)
         ("EXPLAIN (PRIVACY) SELECT 1", False),
         ("explain ( privacy ,format JSON ) SELECT 1", True),
         ("  EXPLAIN (PRIVACY, FORMAT text)SELECT 1", False),
+        ("EXPLAIN SELECT 1", False),
+        ("explain\nSELECT 1", False),
     ],
 )
 def test_positions_stay_where_they_were(sql: str, as_json: bool):  # noqa: FBT001
@@ -56,7 +58,15 @@ def test_other_statements_are_left_alone():
 
 
 @pytest.mark.parametrize(
-    "sql", ["EXPLAIN SELECT 1", "EXPLAIN ANALYZE SELECT 1", "EXPLAIN (ANALYZE, PRIVACY) SELECT 1", "EXPLAIN"]
+    "sql",
+    [
+        "EXPLAIN ANALYZE SELECT 1",
+        "EXPLAIN (ANALYZE, PRIVACY) SELECT 1",
+        "EXPLAIN (FORMAT JSON) SELECT 1",
+        "EXPLAIN DELETE FROM t",
+        "EXPLAIN SELECTED",
+        "EXPLAIN",
+    ],
 )
 def test_other_explains_are_refused(sql: str):
     with pytest.raises(Unsupported) as error:

@@ -1,0 +1,68 @@
+"""Moments as BI tools write them are constants."""
+
+import pytest
+from sqlglot import exp
+
+from dpproxy.errors import InvalidText, Unsupported
+from dpproxy.planner.accept import parse
+
+
+@pytest.mark.parametrize(
+    ("call", "constant"),
+    [
+        ("TO_DATE('1951-01-31', 'YYYY-MM-DD')", "CAST('1951-01-31' AS DATE)"),
+        ("to_date('31.1.1951', 'dd.mm.yyyy')", "CAST('1951-01-31' AS DATE)"),
+        ("to_date('19510131', 'YYYYMMDD')", "CAST('1951-01-31' AS DATE)"),
+        ("to_date('1951', 'YYYY')", "CAST('1951-01-01' AS DATE)"),
+        (
+            "to_timestamp('2019-12-01 10:30:05.25', 'YYYY-MM-DD HH24:MI:SS.US')",
+            "CAST('2019-12-01 10:30:05.250000' AS TIMESTAMP)",
+        ),
+        ("TO_TIMESTAMP('2019-12-01', 'YYYY-MM-DD')", "CAST('2019-12-01 00:00:00' AS TIMESTAMP)"),
+    ],
+)
+def test_a_call_is_its_constant(call: str, constant: str):
+    assert parse(f"SELECT {call}").selects[0].sql("postgres") == constant
+
+
+def test_what_it_means_has_the_place_of_the_call():
+    node = parse("SELECT 1, to_date('2020-01-01', 'YYYY-MM-DD')").selects[1]
+    assert isinstance(node, exp.Cast)
+    assert node.meta["start"] == 10
+
+
+@pytest.mark.parametrize(
+    ("call", "position"),
+    [
+        ("to_date('1951-02-30', 'YYYY-MM-DD')", 7),
+        ("to_date('1951-01-31x', 'YYYY-MM-DD')", 7),
+        ("to_date('0000-01-31', 'YYYY-MM-DD')", 7),
+        ("to_date('', 'YYYY-MM-DD')", 7),
+    ],
+)
+def test_a_text_that_is_not_of_its_template(call: str, position: int):
+    with pytest.raises(InvalidText) as caught:
+        parse(f"SELECT {call}")
+    assert caught.value.position == position
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "to_date(town, 'YYYY-MM-DD')",
+        "to_date('2020-01-01', town)",
+        "to_date('2020-01-01')",
+        "to_date('2020-01-01', '')",
+        "to_date($1, 'YYYY-MM-DD')",
+        "to_date('01-31', 'MM-DD')",
+        "to_date('2020-2020', 'YYYY-YYYY')",
+        "to_date('31 Jan 2020', 'DD Mon YYYY')",
+        "to_timestamp('2020-01-01 05:00 PM', 'YYYY-MM-DD HH:MI PM')",
+        "to_date('٢٠٢٠-01-01', 'YYYY-MM-DD')",
+    ],
+)
+def test_what_is_not_a_constant_is_refused_with_what_to_write(call: str):
+    with pytest.raises(Unsupported) as caught:
+        parse(f"SELECT {call}")
+    assert caught.value.position == 7
+    assert "date '2024-01-31'" in str(caught.value.hint)
