@@ -11,6 +11,8 @@ class SqlType:
     oid: int
     size: int
     modifier: int = -1
+    style: str = ""
+    """Where values of the type are written in more than one way: the time zone, or the style of intervals."""
 
     def with_precision(self, precision: int, scale: int) -> "SqlType":
         """numeric(precision, scale)."""
@@ -33,41 +35,72 @@ class SqlType:
 
 BOOL = SqlType("bool", 16, 1)
 BYTEA = SqlType("bytea", 17, -1)
+CHAR = SqlType("char", 18, 1)
+"""One byte, in the catalogue only; CHAR(n) of SQL is ``BPCHAR``."""
 NAME = SqlType("name", 19, 64)
 INT8 = SqlType("int8", 20, 8)
 INT2 = SqlType("int2", 21, 2)
+INT2VECTOR = SqlType("int2vector", 22, -1)
 INT4 = SqlType("int4", 23, 4)
 TEXT = SqlType("text", 25, -1)
 OID = SqlType("oid", 26, 4)
+XID = SqlType("xid", 28, 4)
+OIDVECTOR = SqlType("oidvector", 30, -1)
+JSON = SqlType("json", 114, -1)
 FLOAT4 = SqlType("float4", 700, 4)
 FLOAT8 = SqlType("float8", 701, 8)
 UNKNOWN = SqlType("unknown", 705, -2)
+BPCHAR = SqlType("bpchar", 1042, -1)
 VARCHAR = SqlType("varchar", 1043, -1)
 DATE = SqlType("date", 1082, 4)
+TIME = SqlType("time", 1083, 8)
 TIMESTAMP = SqlType("timestamp", 1114, 8)
 TIMESTAMPTZ = SqlType("timestamptz", 1184, 8)
+INTERVAL = SqlType("interval", 1186, 16)
+TIMETZ = SqlType("timetz", 1266, 12)
 NUMERIC = SqlType("numeric", 1700, -1)
+UUID = SqlType("uuid", 2950, 16)
+JSONB = SqlType("jsonb", 3802, -1)
 
 TYPES: tuple[SqlType, ...] = (
-    BOOL, BYTEA, NAME, INT8, INT2, INT4, TEXT, OID, FLOAT4, FLOAT8, UNKNOWN, VARCHAR, DATE, TIMESTAMP, TIMESTAMPTZ,
-    NUMERIC,
+    BOOL, BYTEA, CHAR, NAME, INT8, INT2, INT4, TEXT, OID, XID, JSON, FLOAT4, FLOAT8, UNKNOWN, BPCHAR, VARCHAR, DATE,
+    TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL, TIMETZ, NUMERIC, UUID, JSONB,
 )  # fmt: skip
-BY_OID: dict[int, SqlType] = {t.oid: t for t in TYPES}
+"""Those of one value."""
 ARRAYS: dict[int, SqlType] = {
-    1000: BOOL, 1003: NAME, 1005: INT2, 1007: INT4, 1009: TEXT, 1015: VARCHAR, 1016: INT8, 1021: FLOAT4, 1022: FLOAT8,
-    1028: OID, 1115: TIMESTAMP, 1182: DATE, 1185: TIMESTAMPTZ, 1231: NUMERIC,
+    199: JSON, 1000: BOOL, 1001: BYTEA, 1002: CHAR, 1003: NAME, 1005: INT2, 1007: INT4, 1009: TEXT, 1011: XID,
+    1014: BPCHAR, 1015: VARCHAR, 1016: INT8, 1021: FLOAT4, 1022: FLOAT8, 1028: OID, 1115: TIMESTAMP, 1182: DATE,
+    1183: TIME, 1185: TIMESTAMPTZ, 1187: INTERVAL, 1231: NUMERIC, 1270: TIMETZ, 2951: UUID, 3807: JSONB,
 }  # fmt: skip
 """By the OID of the array type, the type of its elements (pg_type.typelem)."""
 _OF_ARRAYS = {element.oid: oid for oid, element in ARRAYS.items()}
+VECTORS: dict[int, SqlType] = {INT2VECTOR.oid: INT2, OIDVECTOR.oid: OID}
+"""The same for the catalogue's own lists of one dimension, which are counted from 0."""
+
+
+def array_of(element: SqlType) -> SqlType:
+    """The array type, with the modifier of its elements; of an element type that has none here, that of text."""
+    oid = _OF_ARRAYS.get(element.oid, 1009)
+    return SqlType(f"_{ARRAYS[oid].name}", oid, -1, element.modifier, element.style)
+
+
+def element_of(kind: SqlType) -> SqlType | None:
+    """The type of an array's or a vector's elements, None for what is neither."""
+    element = ARRAYS.get(kind.oid) or VECTORS.get(kind.oid)
+    return None if element is None else replace(element, modifier=kind.modifier, style=kind.style)
+
+
+BY_OID: dict[int, SqlType] = {
+    **{t.oid: t for t in (*TYPES, INT2VECTOR, OIDVECTOR)},
+    **{oid: SqlType(f"_{element.name}", oid, -1) for oid, element in ARRAYS.items()},
+}
 INTEGERS = frozenset({INT2.oid, INT4.oid, INT8.oid})
 FLOATS = frozenset({FLOAT4.oid, FLOAT8.oid})
 TEXTS = frozenset({TEXT.oid, VARCHAR.oid})
 
 
-def array_of(element: SqlType) -> SqlType:
-    """The array type; of an element type that has none here, that of text."""
-    oid = _OF_ARRAYS.get(element.oid, 1009)
-    return SqlType(f"_{ARRAYS[oid].name}", oid, -1)
+PLAIN = frozenset({BYTEA.oid, JSON.oid, TIME.oid, TIMESTAMPTZ.oid, INTERVAL.oid, UUID.oid, *ARRAYS})
+"""Types of columns whose values are shown and compared, where nothing in them is private, and never computed with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
+from dpproxy.wire.zones import zone
 from udfs.prior_notation import parse as parse_prior
 from udfs.privacy import InvalidMechanism
 
@@ -180,6 +181,11 @@ def seconds(duration: str) -> float:
     return int(number) * _UNITS[duration[len(number) :].strip() or "ms"]
 
 
-ZONE = matching(r"[A-Za-z][A-Za-z0-9_+\-/]{0,62}|[+-]?\d{1,2}(:\d\d){0,2}", "the name of a time zone")
+def time_zone(text: str) -> str:
+    """The name of a time zone, or hours east of Greenwich."""
+    zone(text.strip())
+    return text.strip()
+
+
 ANY = matching(r"[^\0]{0,1000}", "at most 1000 characters")
 ISOLATION = one_of("serializable", "repeatable read", "read committed", "read uncommitted")

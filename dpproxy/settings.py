@@ -102,7 +102,7 @@ _REPORTED = (
         "IntervalStyle",
         "postgres",
         checks.one_of("postgres", "postgres_verbose", "sql_standard", "iso_8601"),
-        "How intervals would be written.",
+        "How intervals are written.",
         reported=True,
     ),
     Setting("is_superuser", "off", None, "Nobody is.", reported=True),
@@ -118,7 +118,13 @@ _REPORTED = (
         "Backslashes in plain strings are themselves.",
         reported=True,
     ),
-    Setting("TimeZone", "UTC", checks.ZONE, "Kept for clients; timestamps leave in UTC.", reported=True),
+    Setting(
+        "TimeZone",
+        "UTC",
+        checks.time_zone,
+        "The zone of moments (timestamptz) that leave, and of those read without one.",
+        reported=True,
+    ),
 )
 
 _KEPT = (

@@ -1,10 +1,23 @@
 import pytest
 
-from dpproxy.pgtypes import BY_OID, FLOAT8, INT4, NUMERIC, TYPES, Column, Schema
+from dpproxy.pgtypes import (
+    ARRAYS,
+    BY_OID,
+    FLOAT8,
+    INT4,
+    NUMERIC,
+    TEXT,
+    TYPES,
+    VECTORS,
+    Column,
+    Schema,
+    array_of,
+    element_of,
+)
 
 
 def test_oids_are_postgresqls_and_unique():
-    assert len(BY_OID) == len(TYPES)
+    assert len(BY_OID) == len(TYPES) + len(ARRAYS) + len(VECTORS)
     assert {t.name: t.oid for t in TYPES if t.name in {"int4", "float8", "numeric", "date"}} == {
         "int4": 23,
         "float8": 701,
@@ -32,3 +45,10 @@ def test_a_schema_finds_a_column_by_its_exact_name():
     assert schema.column("t", "A") == Column("A", FLOAT8)
     assert schema.column("t", "b") is None
     assert schema.column("u", "a") is None
+
+
+def test_an_array_knows_its_elements():
+    paid = NUMERIC.with_precision(10, 2)
+    assert (array_of(paid).oid, array_of(paid).name) == (1231, "_numeric")
+    assert element_of(array_of(paid)) == paid
+    assert element_of(TEXT) is None

@@ -2,7 +2,6 @@
 
 import calendar
 import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlglot import exp
@@ -10,6 +9,7 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.errors import InvalidText, NumberOutOfRange, Unsupported
+from dpproxy.wire.intervals import Interval
 
 _PAIR = re.compile(r"\s*([+-]?\d{1,18})\s*([a-z]+)\s*", re.ASCII)
 _SECOND = 1_000_000
@@ -22,23 +22,6 @@ _MICROSECONDS = {
 }  # fmt: skip
 MOST_DAYS = 4_000_000
 """More than from the first date to the last."""
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A constant interval, in its three parts."""
-
-    months: int = 0
-    days: int = 0
-    microseconds: int = 0
-
-    def __add__(self, other: "Interval") -> "Interval":
-        return Interval(
-            self.months + other.months, self.days + other.days, self.microseconds + other.microseconds
-        )
-
-    def __neg__(self) -> "Interval":
-        return Interval(-self.months, -self.days, -self.microseconds)
 
 
 def read_interval(node: exp.Interval) -> Interval:

@@ -1,13 +1,16 @@
 """``date``, ``timestamp`` and ``timestamptz`` in text (ISO) and binary.
 
 Binary counts days or microseconds from 2000-01-01. Years are 1 to 9999, the range of ``datetime``: BC and
-infinity are not read. A ``timestamp`` has no zone; a ``timestamptz`` is shown in UTC, and read as UTC when no
-zone is written. Errors are ``ValueError`` and ``OverflowError``.
+infinity are not read. A ``timestamp`` has no zone; a ``timestamptz`` is shown in the session's zone, and read in it
+when no zone is written. Errors are ``ValueError`` and ``OverflowError``.
 """
 
 import re
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Final
+
+from dpproxy.wire.times import offset_text
+from dpproxy.wire.zones import zone as zone_of
 
 _TEXT: Final = re.compile(
     r"(?P<day>\d{4}-\d\d-\d\d)"
@@ -58,10 +61,11 @@ def read_timestamp_text(data: bytes) -> datetime:
     return _local(parts)
 
 
-def read_timestamptz_text(data: bytes) -> datetime:
-    """YYYY-MM-DD HH:MM:SS.ffffff+HH:MM."""
+def read_timestamptz_text(data: bytes, zone: str = "") -> datetime:
+    """YYYY-MM-DD HH:MM:SS.ffffff+HH:MM; of the zone that is named where none is written, UTC for none."""
     parts = _matched(data)
-    return _local(parts).replace(tzinfo=_zone(parts)).astimezone(UTC)
+    written = parts["utc"] or parts["sign"]
+    return _local(parts).replace(tzinfo=_zone(parts) if written else zone_of(zone)).astimezone(UTC)
 
 
 def _signed(data: bytes, size: int) -> int:
@@ -100,9 +104,11 @@ def write_timestamp_text(value: datetime) -> bytes:
     return write_date_text(value) + f" {value:%H:%M:%S}{fraction}".encode()
 
 
-def write_timestamptz_text(value: datetime) -> bytes:
-    """The same in UTC, followed by +00."""
-    return write_timestamp_text(_as_utc(value)) + b"+00"
+def write_timestamptz_text(value: datetime, zone: str = "") -> bytes:
+    """The same in a zone, UTC where none is named, followed by its offset."""
+    local = _as_utc(value).astimezone(zone_of(zone))
+    offset = local.utcoffset() or timedelta()
+    return write_timestamp_text(local) + offset_text(round(offset.total_seconds()))
 
 
 def write_date_binary(value: date) -> bytes:

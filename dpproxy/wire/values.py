@@ -2,18 +2,22 @@
 
 | type | Python |
 |---|---|
-| int2, int4, int8, oid | int |
+| int2, int4, int8, oid, xid | int |
 | float4, float8 | float |
 | numeric | Decimal (an int is written too) |
 | bool | bool |
-| text, varchar, name, unknown | str |
+| text, varchar, bpchar, name, "char", unknown, json, jsonb | str |
 | date, timestamp, timestamptz | date, datetime without zone, datetime in UTC |
+| time, timetz | time, and ``times.END_OF_DAY``; time with a zone |
+| interval | ``intervals.Interval`` |
+| uuid | UUID (its text is written too) |
 | bytea | bytes |
-| arrays of these, as parameters | list |
+| arrays and vectors of these | list, of lists for further dimensions |
 
 NULL is None everywhere.
 """
 
+import json
 import operator
 import re
 import struct
@@ -21,46 +25,33 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
+from uuid import UUID
 
+from dpproxy import pgtypes as t
 from dpproxy.errors import InvalidText, NumberOutOfRange, Unsupported
-from dpproxy.pgtypes import (
-    ARRAYS,
-    BOOL,
-    BYTEA,
-    DATE,
-    FLOAT4,
-    FLOAT8,
-    INT2,
-    INT4,
-    INT8,
-    NAME,
-    NUMERIC,
-    OID,
-    TEXT,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    UNKNOWN,
-    VARCHAR,
-    SqlType,
-)
-from dpproxy.wire import arrays, datetimes, floats, numeric
+from dpproxy.pgtypes import SqlType
+from dpproxy.wire import arrays, datetimes, floats, intervals, numeric, times
 
 Encoder = Callable[[Any], bytes]
 _Decoder = Callable[[bytes], object]
 
 _FULL_NAMES: Final[Mapping[int, str]] = MappingProxyType({
-    INT2.oid: "smallint",
-    INT4.oid: "integer",
-    INT8.oid: "bigint",
-    FLOAT4.oid: "real",
-    FLOAT8.oid: "double precision",
-    BOOL.oid: "boolean",
-    VARCHAR.oid: "character varying",
-    TIMESTAMP.oid: "timestamp without time zone",
-    TIMESTAMPTZ.oid: "timestamp with time zone",
+    t.INT2.oid: "smallint",
+    t.INT4.oid: "integer",
+    t.INT8.oid: "bigint",
+    t.FLOAT4.oid: "real",
+    t.FLOAT8.oid: "double precision",
+    t.BOOL.oid: "boolean",
+    t.VARCHAR.oid: "character varying",
+    t.TIMESTAMP.oid: "timestamp without time zone",
+    t.TIMESTAMPTZ.oid: "timestamp with time zone",
+    t.TIME.oid: "time without time zone",
+    t.TIMETZ.oid: "time with time zone",
+    t.BPCHAR.oid: "character",
 })  # fmt: skip
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _MAX_DIGITS: Final = 4000
+_UUID: Final = re.compile(r"(\{)?[0-9a-fA-F]{4}(?:-?[0-9a-fA-F]{4}){7}(?(1)\})", re.ASCII)
 _ESCAPE: Final = re.compile(rb"\\([0-3][0-7][0-7]|\\)?")
 _TRUE: Final = frozenset({"t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"})
 _FALSE: Final = frozenset({"f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0"})
@@ -131,6 +122,63 @@ def _write_string(value: str) -> bytes:
     return value.encode("utf-8", "replace")
 
 
+def _write_char_binary(value: str) -> bytes:
+    return value.encode("utf-8")[:1] or b"\0"
+
+
+def _read_char_binary(data: bytes) -> str:
+    if len(data) != 1:
+        raise ValueError
+    return data.decode("latin-1").strip("\0")
+
+
+def _read_json(data: bytes) -> str:
+    text = _read_string(data)
+    _check_json(text)
+    return text
+
+
+def _check_json(text: str) -> None:
+    """Raises ``ValueError``."""
+    try:
+        json.loads(text, parse_constant=_no_constant)
+    except RecursionError as error:
+        raise ValueError from error
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(name)
+
+
+def _read_jsonb_binary(data: bytes) -> str:
+    if data[:1] != b"\1":
+        raise ValueError
+    return _read_json(data[1:])
+
+
+def _write_jsonb_binary(value: str) -> bytes:
+    return b"\1" + _write_string(value)
+
+
+def _read_uuid_text(data: bytes) -> UUID:
+    text = data.decode("ascii").strip()
+    if not _UUID.fullmatch(text):
+        raise ValueError
+    return UUID(text.strip("{}").replace("-", ""))
+
+
+def _write_uuid_text(value: object) -> bytes:
+    return str(_uuid(value)).encode()
+
+
+def _write_uuid_binary(value: object) -> bytes:
+    return _uuid(value).bytes
+
+
+def _uuid(value: object) -> UUID:
+    return value if isinstance(value, UUID) else UUID(str(value))
+
+
 def _unescape(match: re.Match[bytes]) -> bytes:
     code = match[1]
     if code is None:
@@ -151,8 +199,14 @@ def _write_bytea_text(value: bytes) -> bytes:
 # --- the tables: two decoders and two encoders for each type, text and binary --------------------------
 
 
-_INTEGERS: Final = ((INT2, 2, True), (INT4, 4, True), (INT8, 8, True), (OID, 4, False))
-_STRINGS: Final = (TEXT, VARCHAR, NAME, UNKNOWN)
+_INTEGERS: Final = (
+    (t.INT2, 2, True),
+    (t.INT4, 4, True),
+    (t.INT8, 8, True),
+    (t.OID, 4, False),
+    (t.XID, 4, False),
+)
+_STRINGS: Final = (t.TEXT, t.VARCHAR, t.BPCHAR, t.NAME, t.UNKNOWN)
 
 _DECODERS: Final[Mapping[int, tuple[_Decoder, _Decoder]]] = MappingProxyType({
     **{
@@ -163,14 +217,21 @@ _DECODERS: Final[Mapping[int, tuple[_Decoder, _Decoder]]] = MappingProxyType({
         for kind, size, signed in _INTEGERS
     },
     **{kind.oid: (_read_string, _read_string) for kind in _STRINGS},
-    BOOL.oid: (_read_bool_text, _read_bool_binary),
-    BYTEA.oid: (_read_bytea_text, bytes),
-    FLOAT4.oid: (floats.read4_text, floats.read4_binary),
-    FLOAT8.oid: (floats.read8_text, floats.read8_binary),
-    NUMERIC.oid: (numeric.read_text, numeric.read_binary),
-    DATE.oid: (datetimes.read_date_text, datetimes.read_date_binary),
-    TIMESTAMP.oid: (datetimes.read_timestamp_text, datetimes.read_timestamp_binary),
-    TIMESTAMPTZ.oid: (datetimes.read_timestamptz_text, datetimes.read_timestamptz_binary),
+    t.BOOL.oid: (_read_bool_text, _read_bool_binary),
+    t.BYTEA.oid: (_read_bytea_text, bytes),
+    t.FLOAT4.oid: (floats.read4_text, floats.read4_binary),
+    t.FLOAT8.oid: (floats.read8_text, floats.read8_binary),
+    t.NUMERIC.oid: (numeric.read_text, numeric.read_binary),
+    t.DATE.oid: (datetimes.read_date_text, datetimes.read_date_binary),
+    t.TIMESTAMP.oid: (datetimes.read_timestamp_text, datetimes.read_timestamp_binary),
+    t.TIMESTAMPTZ.oid: (datetimes.read_timestamptz_text, datetimes.read_timestamptz_binary),
+    t.CHAR.oid: (_read_string, _read_char_binary),
+    t.JSON.oid: (_read_json, _read_json),
+    t.JSONB.oid: (_read_json, _read_jsonb_binary),
+    t.TIME.oid: (times.read_text, times.read_binary),
+    t.TIMETZ.oid: (times.read_tz_text, times.read_tz_binary),
+    t.INTERVAL.oid: (intervals.read_text, intervals.read_binary),
+    t.UUID.oid: (_read_uuid_text, lambda data: UUID(bytes=data)),
 })  # fmt: skip
 _ENCODERS: Final[Mapping[int, tuple[Encoder, Encoder]]] = MappingProxyType({
     **{
@@ -181,14 +242,21 @@ _ENCODERS: Final[Mapping[int, tuple[Encoder, Encoder]]] = MappingProxyType({
         for kind, size, signed in _INTEGERS
     },
     **{kind.oid: (_write_string, _write_string) for kind in _STRINGS},
-    BOOL.oid: (_write_bool_text, _write_bool_binary),
-    BYTEA.oid: (_write_bytea_text, bytes),
-    FLOAT4.oid: (floats.write4_text, floats.write4_binary),
-    FLOAT8.oid: (floats.write8_text, floats.write8_binary),
-    NUMERIC.oid: (numeric.write_text, numeric.write_binary),
-    DATE.oid: (datetimes.write_date_text, datetimes.write_date_binary),
-    TIMESTAMP.oid: (datetimes.write_timestamp_text, datetimes.write_timestamp_binary),
-    TIMESTAMPTZ.oid: (datetimes.write_timestamptz_text, datetimes.write_timestamptz_binary),
+    t.BOOL.oid: (_write_bool_text, _write_bool_binary),
+    t.BYTEA.oid: (_write_bytea_text, bytes),
+    t.FLOAT4.oid: (floats.write4_text, floats.write4_binary),
+    t.FLOAT8.oid: (floats.write8_text, floats.write8_binary),
+    t.NUMERIC.oid: (numeric.write_text, numeric.write_binary),
+    t.DATE.oid: (datetimes.write_date_text, datetimes.write_date_binary),
+    t.TIMESTAMP.oid: (datetimes.write_timestamp_text, datetimes.write_timestamp_binary),
+    t.TIMESTAMPTZ.oid: (datetimes.write_timestamptz_text, datetimes.write_timestamptz_binary),
+    t.CHAR.oid: (_write_string, _write_char_binary),
+    t.JSON.oid: (_write_string, _write_string),
+    t.JSONB.oid: (_write_string, _write_jsonb_binary),
+    t.TIME.oid: (times.write_text, times.write_binary),
+    t.TIMETZ.oid: (times.write_tz_text, times.write_tz_binary),
+    t.INTERVAL.oid: (intervals.write_text, intervals.write_binary),
+    t.UUID.oid: (_write_uuid_text, _write_uuid_binary),
 })  # fmt: skip
 _FORMATS: Final = ("text", "binary")
 
@@ -200,19 +268,27 @@ def decode(type: SqlType, data: bytes, format: int) -> object:  # noqa: A002 - t
         InvalidText: it does not read as the type; the value is not quoted.
         NumberOutOfRange: it reads, but the type, or Python's for a date, cannot hold it.
     """
-    element = ARRAYS.get(type.oid, type)
-    if element.oid not in _DECODERS:
-        raise Unsupported(f"parameter of type {type.name}")
-    read = _DECODERS[element.oid][format]
+    element = t.element_of(type)
+    read = _decoder(element or type, format)
     try:
-        if element is type:
+        if element is None:
             return read(data)
+        if type.oid in t.VECTORS and not format:
+            return arrays.read_vector(data, read)
         return (arrays.read_text, arrays.read_binary)[format](data, read)
     except (ValueError, struct.error):
         name = _FULL_NAMES.get(type.oid, type.name)
         raise InvalidText(f"invalid {_FORMATS[format]} input for type {name}") from None
     except OverflowError:
         raise out_of_range(type) from None
+
+
+def _decoder(type: SqlType, format: int) -> _Decoder:  # noqa: A002
+    if type.oid not in _DECODERS:
+        raise Unsupported(f"parameter of type {type.name}")
+    if type.oid == t.TIMESTAMPTZ.oid and not format:
+        return partial(datetimes.read_timestamptz_text, zone=type.style)
+    return _DECODERS[type.oid][format]
 
 
 def out_of_range(type: SqlType) -> NumberOutOfRange:  # noqa: A002
@@ -222,11 +298,26 @@ def out_of_range(type: SqlType) -> NumberOutOfRange:  # noqa: A002
 
 def encoder(type: SqlType, format: int) -> Encoder:  # noqa: A002
     """The function that writes values of ``type`` but not None; ``OverflowError`` when out of range."""
+    element = t.element_of(type)
+    if element is None:
+        return _encoder(type, format)
+    write = _encoder(element, format)
+    if format:
+        return partial(arrays.write_binary, write=write, element=element.oid, first=int(type.oid in t.ARRAYS))
+    return partial(arrays.write_vector if type.oid in t.VECTORS else arrays.write_text, write=write)
+
+
+def _encoder(type: SqlType, format: int) -> Encoder:  # noqa: A002
     if type.oid not in _ENCODERS:
         raise Unsupported(f"result of type {type.name}")
-    if type.is_same(NUMERIC) and type.scale is not None:
-        return partial((numeric.write_text, numeric.write_binary)[format], scale=type.scale)
-    return _ENCODERS[type.oid][format]
+    write: Callable[..., bytes] = _ENCODERS[type.oid][format]
+    if type.oid == t.NUMERIC.oid and type.scale is not None:
+        return partial(write, scale=type.scale)
+    if type.oid == t.TIMESTAMPTZ.oid and not format:
+        return partial(write, zone=type.style)
+    if type.oid == t.INTERVAL.oid and not format:
+        return partial(write, style=type.style)
+    return write
 
 
 def encode_value(type: SqlType, value: object, format: int) -> bytes | None:  # noqa: A002

@@ -1,0 +1,33 @@
+"""How a session wants moments and intervals written: its TimeZone and its IntervalStyle, put on types."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from dpproxy.pgtypes import ARRAYS, INTERVAL, TIMESTAMPTZ, Column, SqlType
+
+_SETTINGS: Final = {TIMESTAMPTZ.oid: "timezone", INTERVAL.oid: "intervalstyle"}
+_STYLED: Final[Mapping[int, str]] = {
+    **_SETTINGS,
+    **{oid: _SETTINGS[element.oid] for oid, element in ARRAYS.items() if element.oid in _SETTINGS},
+}
+"""The setting, by type."""
+
+
+def styled_types(types: Sequence[SqlType], settings: Mapping[str, str]) -> tuple[SqlType, ...]:
+    """The types as this session reads and writes them."""
+    return tuple(
+        replace(kind, style=settings[_STYLED[kind.oid]]) if kind.oid in _STYLED else kind for kind in types
+    )
+
+
+def styled(columns: Sequence[Column], settings: Mapping[str, str]) -> tuple[Column, ...]:
+    """The columns as this session reads them."""
+    if not _any(column.type for column in columns):
+        return tuple(columns)
+    kinds = styled_types([column.type for column in columns], settings)
+    return tuple(replace(column, type=kind) for column, kind in zip(columns, kinds, strict=True))
+
+
+def _any(kinds: Iterable[SqlType]) -> bool:
+    return any(kind.oid in _STYLED for kind in kinds)

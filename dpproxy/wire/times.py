@@ -1,0 +1,135 @@
+"""``time`` and ``timetz`` in text and binary: microseconds of a day, and a zone in seconds west of Greenwich.
+
+The end of a day, 24:00:00, is ``END_OF_DAY``, which ``datetime.time`` has no value for. Errors are ``ValueError``.
+"""
+
+import re
+from datetime import UTC, time, timedelta, timezone
+from typing import Final
+
+SECOND: Final = 1_000_000
+DAY: Final = 86_400 * SECOND
+END_OF_DAY: Final = timedelta(days=1)
+_TEXT: Final = re.compile(
+    r"(?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.(?P<fraction>\d{1,12}))?)?"
+    r" ?(?P<zone>Z|UTC|(?P<sign>[+-])(?P<zh>\d\d)(?::?(?P<zm>\d\d)(?::?(?P<zs>\d\d))?)?)?",
+    re.ASCII,
+)
+
+
+def of_ticks(ticks: int) -> time | timedelta:
+    """The time so many microseconds after midnight. Raises ``ValueError``."""
+    if ticks == DAY:
+        return END_OF_DAY
+    if not 0 <= ticks < DAY:
+        raise ValueError
+    seconds, fraction = divmod(ticks, SECOND)
+    return time(seconds // 3600, seconds // 60 % 60, seconds % 60, fraction)
+
+
+def to_ticks(value: object) -> int:
+    """Microseconds after midnight. Raises ``ValueError``."""
+    if value == END_OF_DAY:
+        return DAY
+    if not isinstance(value, time):
+        raise ValueError  # noqa: TRY004 - as for any value that the type cannot hold
+    return ((value.hour * 60 + value.minute) * 60 + value.second) * SECOND + value.microsecond
+
+
+def _matched(data: bytes) -> re.Match[str]:
+    found = _TEXT.fullmatch(data.decode("ascii").strip())
+    if found is None:
+        raise ValueError
+    return found
+
+
+def _ticks(found: re.Match[str]) -> int:
+    """The seventh digit of the fraction rounds half up."""
+    hour, minute, second = (int(found[name] or 0) for name in ("hour", "minute", "second"))
+    if minute > 59 or second > 60:
+        raise ValueError
+    tenths = int((found["fraction"] or "").ljust(7, "0")[:7])
+    return ((hour * 60 + minute) * 60 + second) * SECOND + (tenths + 5) // 10
+
+
+def read_text(data: bytes) -> time | timedelta:
+    """HH:MM:SS.ffffff; a zone after it is read and let go."""
+    found = _matched(data)
+    _zone(found)
+    return of_ticks(_ticks(found))
+
+
+def read_tz_text(data: bytes) -> time:
+    """HH:MM:SS.ffffff+HH:MM; UTC where no zone is written, and no 24:00:00."""
+    found = _matched(data)
+    value = of_ticks(_ticks(found))
+    if not isinstance(value, time):
+        raise ValueError  # noqa: TRY004 - as for any text that does not read
+    return value.replace(tzinfo=_zone(found))
+
+
+def _zone(found: re.Match[str]) -> timezone:
+    if found["sign"] is None:
+        return UTC
+    hours, minutes, seconds = (int(found[name] or 0) for name in ("zh", "zm", "zs"))
+    if minutes > 59 or seconds > 59 or hours > 15:
+        raise ValueError
+    east = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    return timezone(-east if found["sign"] == "-" else east)
+
+
+def _number(data: bytes) -> int:
+    return int.from_bytes(data, "big", signed=True)
+
+
+def read_binary(data: bytes) -> time | timedelta:
+    """Microseconds, 8 bytes."""
+    if len(data) != 8:
+        raise ValueError
+    return of_ticks(_number(data))
+
+
+def read_tz_binary(data: bytes) -> time:
+    """Microseconds, 8 bytes, and seconds west of Greenwich, 4 bytes."""
+    value = of_ticks(_number(data[:8]))
+    if len(data) != 12 or not isinstance(value, time):
+        raise ValueError
+    return value.replace(tzinfo=timezone(timedelta(seconds=-_number(data[8:]))))
+
+
+def write_text(value: object) -> bytes:
+    """HH:MM:SS, with the fraction of the second if it has one."""
+    seconds, fraction = divmod(to_ticks(value), SECOND)
+    tail = f".{fraction:06d}".rstrip("0") if fraction else ""
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{tail}".encode()
+
+
+def write_tz_text(value: object) -> bytes:
+    """The same, followed by the zone."""
+    return write_text(value) + offset_text(_east(value))
+
+
+def write_binary(value: object) -> bytes:
+    """Microseconds, 8 bytes."""
+    return to_ticks(value).to_bytes(8, "big", signed=True)
+
+
+def write_tz_binary(value: object) -> bytes:
+    """Microseconds, 8 bytes, and seconds west of Greenwich, 4 bytes."""
+    return write_binary(value) + (-_east(value)).to_bytes(4, "big", signed=True)
+
+
+def _east(value: object) -> int:
+    offset = value.utcoffset() if isinstance(value, time) else None
+    return 0 if offset is None else round(offset.total_seconds())
+
+
+def offset_text(east: int) -> bytes:
+    """A zone as PostgreSQL writes it: minutes and seconds only where there are any."""
+    size = abs(east)
+    parts = [f"{size // 3600:02d}"]
+    if size % 3600:
+        parts.append(f"{size // 60 % 60:02d}")
+    if size % 60:
+        parts.append(f"{size % 60:02d}")
+    return ("-" if east < 0 else "+").encode() + ":".join(parts).encode()
