@@ -1,0 +1,193 @@
+"""What an engine computes for each construct of ours: a table with one line each, and the reason why it is the same."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+from sqlglot import exp
+
+from dpproxy.errors import Unsupported
+from dpproxy.pgtypes import BOOL, DATE, FLOAT4, FLOAT8, INTEGERS, NUMERIC, TEXTS, TIMESTAMP, Column, SqlType
+
+
+class Kind(Enum):
+    """What a value is, as far as operations differ by it."""
+
+    NULL = auto()
+    """NULL of no type."""
+    TRUTH = auto()
+    WHOLE = auto()
+    """A whole number of up to 64 bits."""
+    HUGE = auto()
+    """A whole number of up to 128 bits."""
+    DECIMAL = auto()
+    SINGLE = auto()
+    DOUBLE = auto()
+    TEXT = auto()
+    DATE = auto()
+    TIMESTAMP = auto()
+    SPAN = auto()
+    """A length of time: of months, days or microseconds."""
+
+
+def kind_of(kind: SqlType) -> Kind:
+    """The kind of a column's values. Raises ``Unsupported``."""
+    if kind.oid in INTEGERS:
+        return Kind.WHOLE
+    if kind.oid in TEXTS:
+        return Kind.TEXT
+    if kind.oid == NUMERIC.oid:
+        return Kind.DECIMAL if kind.scale else Kind.HUGE
+    found = _KINDS.get(kind.oid)
+    if found is None:
+        raise unanswered(f"a column of type {kind.name}")
+    return found
+
+
+_KINDS = {
+    BOOL.oid: Kind.TRUTH,
+    FLOAT4.oid: Kind.SINGLE,
+    FLOAT8.oid: Kind.DOUBLE,
+    DATE.oid: Kind.DATE,
+    TIMESTAMP.oid: Kind.TIMESTAMP,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a DOUBLE can be besides NULL and zero: between ``low`` and ``high``, no nearer to zero than ``least``."""
+
+    low: float = float("-inf")
+    high: float = float("inf")
+    least: float = 0.0
+    nan: bool = True
+
+    @property
+    def most(self) -> float:
+        """The largest absolute value."""
+        return max(abs(self.low), abs(self.high))
+
+    @property
+    def is_finite(self) -> bool:
+        """Neither infinite nor NaN, for any row."""
+        return not self.nan and self.most < float("inf")
+
+
+ANYTHING = Reach()
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An expression in the other engine's text, complete in itself (in parentheses where it needs them)."""
+
+    sql: str
+    kind: Kind
+    reach: Reach = ANYTHING
+    """Of a DOUBLE."""
+    scale: int = 0
+    """Of a DECIMAL."""
+    name: str = ""
+    """Of a column that is read by its name alone: its name there."""
+    wrap: str = "{}"
+    """How such a column is read."""
+    constant: str | None = None
+    """The text of a literal."""
+
+    def as_column(self, name: str) -> "Value":
+        """The same value as a column of a subquery."""
+        return replace(self, sql=name, name=name, wrap="{}", constant=None)
+
+    def under(self, alias: str) -> "Value":
+        """A column of an item of FROM."""
+        return replace(self, sql=self.wrap.format(f"{alias}.{self.name}"))
+
+
+Rule = Callable[[exp.Expr, Sequence[Value]], Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Construct:
+    """How one construct is written, and why every row gives the same value as here and none can raise."""
+
+    rule: Rule
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """An engine: what it is called in refusals, how names are written, and the constructs it is known to compute alike.
+
+    ``expressions`` are by node class, ``functions`` by the name they have in DuckDB, ``casts`` by the target's name
+    there (``BIGINT``, ``INT128``, ``DOUBLE``, ...).
+    """
+
+    engine: str
+    name: Callable[[str], str]
+    table: Callable[[str, str], str]
+    """The text of a table by (database, name)."""
+    column: Callable[[str, Column], Value]
+    """A column of a table by its quoted name: ``Value.wrap`` says how it is read."""
+    sorted: Callable[[Value], str]
+    """A value as ORDER BY takes it, so that its order is DuckDB's."""
+    expressions: Mapping[type[exp.Expr], Construct]
+    functions: Mapping[str, Construct]
+    casts: Mapping[str, Construct]
+
+    def apply(self, node: exp.Expr, parts: Sequence[Value]) -> Value:
+        """One construct over its operands. Raises ``Unsupported`` for one that is not listed."""
+        construct = self._construct(node)
+        if construct is None:
+            raise unanswered("this construct", self.engine)
+        return construct.rule(node, parts)
+
+    def _construct(self, node: exp.Expr) -> Construct | None:
+        if type(node) is exp.Cast:
+            return self.casts.get(node.to.this.value)
+        found = self.expressions.get(type(node))
+        if found is None and isinstance(node, exp.Func) and not isinstance(node, exp.Cast):
+            return self.functions.get(function_name(node))
+        return found
+
+    def merged(self, values: Sequence[Value], sql: str) -> Value:
+        """One of several values. Raises ``Unsupported`` where their kinds differ."""
+        return replace(common(values), sql=sql, name=sql, wrap="{}", constant=None)
+
+
+_NUMBERS = (Kind.WHOLE, Kind.HUGE, Kind.DECIMAL, Kind.SINGLE, Kind.DOUBLE)
+_ENGINE_NAMES = {"str_position": "strpos", "timestamp_trunc": "date_trunc"}
+"""Where the parser calls a function otherwise than the engine."""
+
+
+def function_name(node: exp.Func) -> str:
+    """What DuckDB calls a function, in small letters."""
+    name = str(node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
+    return _ENGINE_NAMES.get(name, name)
+
+
+def common(values: Sequence[Value]) -> Value:
+    """What one of several values is: NULL takes the kind of the others, numbers the widest."""
+    known = [v for v in values if v.kind is not Kind.NULL]
+    if not known:
+        return values[0]
+    kinds = {v.kind for v in known}
+    if len(kinds) == 1:
+        best = known[0]
+    elif kinds <= set(_NUMBERS):
+        best = max(known, key=lambda v: _NUMBERS.index(v.kind))
+    else:
+        raise unanswered("values of several types in one place")
+    reach = Reach(
+        min(v.reach.low for v in known),
+        max(v.reach.high for v in known),
+        min(v.reach.least for v in known),
+        any(v.reach.nan for v in known),
+    )
+    return replace(best, reach=reach, scale=max(v.scale for v in known))
+
+
+def unanswered(what: str, engine: str = "the data source") -> Unsupported:
+    """The refusal of what is not known to be computed alike."""
+    return Unsupported(
+        f"{what} is not answered over {engine}",
+        hint="Use another form: comparisons, CASE, sums, counts and rounding of declared columns are answered.",
+    )
