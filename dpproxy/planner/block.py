@@ -72,7 +72,9 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
     branches = [block.branch(nodes) for nodes in sets]
     if not (nodes or refined or any(select.args.get(a) for a in ("group", "distinct", "having"))):
         raise _not_shown(select, rows, position(next(iter(select.expressions), select)))  # one for each row
-    if len(branches) == 1:
+    if sets == [[]]:  # one row has one order
+        query = branches[0].query
+    elif len(branches) == 1:
         query = _ordered(branches[0].query, branches[0].answer.order, branches[0].tie)
     else:
         query = _union(branches)

@@ -169,9 +169,12 @@ def test_what_the_analyst_computes_may_fail(
 
 
 def test_a_draw_that_fails_says_nothing_of_the_value(release: Release):
-    part = replace(part_of(), release="SELECT 0 AS o, nothing FROM exact AS e")
+    keyed = replace(part_of((one_set(INT8, 3),)), release="SELECT 0 AS o, nothing FROM exact AS e")
     with pytest.raises(Internal) as refusal:
-        release.draw(part, exact(m0=[123456]))
+        release.draw(keyed, exact(k0=[3], m0=[123456]))
+    assert "123456" not in str(refusal.value)
+    with pytest.raises(Internal) as refusal:
+        release.draw(part_of(), exact(k0=["123456 is no number"]))
     assert "123456" not in str(refusal.value)
 
 

@@ -7,7 +7,7 @@ is found later and by DuckDB itself, from ``number // 1::HUGEINT``: HUGEINT for 
 error without a value for text. The quotient is never computed: ``cast_to_type`` reads its type alone.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
@@ -72,6 +72,12 @@ def release_any(pool: Pool, kind: Kind, values: Any, widths: Any, loss: Any) -> 
     else:
         released = _release(pool, kind, INTEGERS, column, sensitivities, loss)
     return released.cast(pa.list_(pa.string()))
+
+
+def release_row(pool: Pool, mechanism: Joint, numbers: Sequence[int]) -> list[int]:
+    """One row of whole numbers of at most 128 bits, released as the SQL functions do it: for a caller without SQL."""
+    values = arrow.from_integers(list(numbers))[None]
+    return arrow.integers(_noisy(values, mechanism, values, pool.take(mechanism, 1), INTEGERS))
 
 
 def _release(

@@ -1,14 +1,21 @@
 """The Arrow function behind every release where DuckDB does not lead: chunks without rows, and DOUBLE."""
 
+import hashlib
+import itertools
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
-from udfs.functions.joint import lists, release, release_any, singles
+from udfs import arrow
+from udfs.functions.joint import lists, release, release_any, release_row, singles
 from udfs.functions.lattice import DOUBLES, INTEGERS, Lattice
 from udfs.functions.staircase import KIND
 from udfs.pool import Pool
+from udfs.randomness import Words
 
 EPSILON = pa.decimal128(18, 9)
 
@@ -53,3 +60,26 @@ def test_the_overloads_of_a_name():
         ("dp_x", "HUGEINT[]", False),
     ]
     assert [f.returns for f in singles("dp_x", "dp_x", "epsilon", "noise")] == ["DOUBLE", "HUGEINT"]
+
+
+@given(
+    st.lists(st.tuples(st.integers(-(2**127), 2**127 - 1), st.integers(0, 9)), min_size=1, max_size=4),
+)
+def test_a_row_without_sql_is_the_row_of_sql(columns: list[tuple[int, int]]):
+    """The same words give the same answer, to the last digit: saturated, and 0 where nobody moves the sum."""
+    numbers, widths = [n for n, _ in columns], [w for _, w in columns]
+    assume(any(widths))
+    whole = pa.decimal128(38, 0)
+    values = arrow.write(arrow.from_integers(numbers), np.array([len(numbers)], dtype=np.int32))
+    given_widths = pa.array([widths], pa.list_(whole))
+    column = release(
+        Pool(words=counted()), KIND, INTEGERS, values, given_widths, pa.array([Decimal(1)], EPSILON)
+    )
+    mechanism = KIND.best(tuple(widths), 10**9)
+    assert release_row(Pool(words=counted()), mechanism, numbers) == arrow.integers(arrow.read(column).pairs)
+
+
+def counted() -> Words:
+    """Words that look random and are the same each time."""
+    stream = (hashlib.sha256(n.to_bytes(8)).digest() for n in itertools.count())
+    return lambda size: b"".join(itertools.islice(stream, -(-size // 32)))[:size]
