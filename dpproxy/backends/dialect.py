@@ -1,5 +1,6 @@
 """What an engine computes for each construct of ours: a table with one line each, and the reason why it is the same."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
@@ -7,7 +8,7 @@ from enum import Enum, auto
 from sqlglot import exp
 
 from dpproxy.errors import Unsupported
-from dpproxy.pgtypes import BOOL, DATE, FLOAT4, FLOAT8, INTEGERS, NUMERIC, TEXTS, TIMESTAMP, Column, SqlType
+from dpproxy.pgtypes import BOOL, DATE, FLOAT4, FLOAT8, INTEGERS, NUMERIC, TEXTS, TIMESTAMP, SqlType
 
 
 class Kind(Enum):
@@ -55,22 +56,29 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a DOUBLE can be besides NULL and zero: between ``low`` and ``high``, no nearer to zero than ``least``."""
+    """What a DOUBLE can be: its finite values besides zero, and whether others are possible.
 
-    low: float = float("-inf")
-    high: float = float("inf")
-    least: float = 0.0
-    nan: bool = True
+    Only of use where an engine raises for what overflows or underflows.
+    """
+
+    low: float = -sys.float_info.max
+    high: float = sys.float_info.max
+    least: float = 5e-324
+    """The smallest absolute value besides zero."""
+    top: bool = True
+    """It may be infinity or NaN, which stands above all numbers."""
+    bottom: bool = True
+    """It may be minus infinity."""
 
     @property
     def most(self) -> float:
-        """The largest absolute value."""
+        """The largest finite absolute value."""
         return max(abs(self.low), abs(self.high))
 
     @property
     def is_finite(self) -> bool:
-        """Neither infinite nor NaN, for any row."""
-        return not self.nan and self.most < float("inf")
+        """It is a number on every row."""
+        return not (self.top or self.bottom)
 
 
 ANYTHING = Reach()
@@ -102,6 +110,11 @@ class Value:
         return replace(self, sql=self.wrap.format(f"{alias}.{self.name}"))
 
 
+def stored(kind: Kind, wrap: str = "{}", reach: "Reach | None" = None, scale: int = 0) -> Value:
+    """A column of a table, which ``wrap`` reads: ``{}`` stands for it."""
+    return Value("", kind, ANYTHING if reach is None else reach, scale, wrap=wrap)
+
+
 Rule = Callable[[exp.Expr, Sequence[Value]], Value]
 
 
@@ -125,8 +138,6 @@ class Dialect:
     name: Callable[[str], str]
     table: Callable[[str, str], str]
     """The text of a table by (database, name)."""
-    column: Callable[[str, Column], Value]
-    """A column of a table by its quoted name: ``Value.wrap`` says how it is read."""
     sorted: Callable[[Value], str]
     """A value as ORDER BY takes it, so that its order is DuckDB's."""
     expressions: Mapping[type[exp.Expr], Construct]
@@ -180,7 +191,8 @@ def common(values: Sequence[Value]) -> Value:
         min(v.reach.low for v in known),
         max(v.reach.high for v in known),
         min(v.reach.least for v in known),
-        any(v.reach.nan for v in known),
+        top=any(v.reach.top for v in known),
+        bottom=any(v.reach.bottom for v in known),
     )
     return replace(best, reach=reach, scale=max(v.scale for v in known))
 

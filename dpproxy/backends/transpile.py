@@ -7,21 +7,23 @@ meaning in every engine; what a column holds is known everywhere, since the same
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 import sqlglot
 from sqlglot import exp
 
 from dpproxy.backends.dialect import Dialect, Kind, Value, unanswered
-from dpproxy.pgtypes import Column
 
 LONGEST_NAME = 63
 """Bytes of a name: some engines cut longer ones, and two could become one."""
 _RANKS = (exp.RowNumber, exp.DenseRank, exp.Rank)
 
-Tables = Callable[[str, str], Mapping[str, Column] | None]
-"""The columns of a table by (database, name), None where there is none; the database of the data is ``""``."""
+Tables = Callable[[str, str], Mapping[str, Value] | None]
+"""The columns of a table by (database, name), None where there is none; the database of the data is ``""``.
+
+Each is made by ``dialect.stored``: its kind, and how it is read.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +179,7 @@ class _Driver:
         known = self._tables(node.catalog, node.name)
         if known is None:
             raise unanswered("a table that is not in the data source")
-        items = tuple(
-            Item(name, self._dialect.column(self._name(name), column)) for name, column in known.items()
-        )
+        items = tuple(Item(name, replace(held, name=self._name(name))) for name, held in known.items())
         return self._enter(
             scope, self._dialect.table(node.catalog, node.name), node.alias or node.name, items
         )
