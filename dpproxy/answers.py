@@ -8,7 +8,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from dpproxy import output, payloads, payment
+from dpproxy import output, payloads, payment, stream
 from dpproxy.accounting.inflight import InFlight
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, Cost, Reservation, Stored
@@ -21,7 +21,7 @@ from dpproxy.deadlines import Deadlines
 from dpproxy.errors import BudgetExceeded, Cancelled, Internal
 from dpproxy.following import Question, follows, independent, worse
 from dpproxy.grid import began
-from dpproxy.plan import Caller, Drawn, Part, Plan, PublicPlan, Summed
+from dpproxy.plan import Answer, Caller, Drawn, Part, Plan, PublicPlan, Summed
 from dpproxy.planner.descriptor import FAMILY, Descriptor, counting, described
 from dpproxy.planner.rollup import could_follow, derivation
 from dpproxy.recent import Recent
@@ -125,11 +125,12 @@ class Answers:
         rows = self._release.answer(shown, relations, publics, asking.caller.session)
         return output.convert(plan.outputs, rows), cost
 
-    def public(self, plan: PublicPlan, session: str) -> Sequence[tuple[object, ...]]:
-        """The rows of a statement that nothing is charged for."""
-        if plan.large:
-            return output.Portions(plan.outputs, self._backend.run_portions(plan, session))
-        return output.convert(plan.outputs, self._backend.run_public(plan, session))
+    def public(self, plan: PublicPlan, session: str) -> Answer:
+        """The answer to a statement that nothing is charged for."""
+        if plan.portion:
+            return stream.begun(plan.outputs, self._backend.run_portions(plan, session))
+        rows = output.convert(plan.outputs, self._backend.run_public(plan, session))
+        return Answer(f"SELECT {len(rows)}", rows=rows)
 
     def interrupt(self, session: str) -> None:
         """Stop what a session runs; what it reserved stays charged."""

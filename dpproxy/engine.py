@@ -280,9 +280,9 @@ class Engine:
         if isinstance(plan, PublicPlan):
             if plan.exact:
                 recorder(self.log, caller, sql, values)(Outcome.EXACT)
-            rows = self._answers.public(plan, caller.session)
-            told = (exact_notice(plan),) if plan.exact else (routed_notice(plan),) if plan.view else ()
-            return Answer(f"SELECT {len(rows)}", prepared.columns, rows, told, bool(plan.exact))
+            found, is_exact = self._answers.public(plan, caller.session), bool(plan.exact)
+            told = (exact_notice(plan),) if is_exact else (routed_notice(plan),) if plan.view else ()
+            return replace(found, columns=prepared.columns, notices=told, is_exact=is_exact)
 
         def replan(losses: tuple[Drawn, ...]) -> Plan:
             again = self._plan(caller, sql, body, values, settings, losses)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
+from typing import Protocol
 
 from dpproxy.pgtypes import Column, SqlType
 from dpproxy.policy.interval import Interval
@@ -39,12 +40,29 @@ class Notice:
     severity: str = "NOTICE"
 
 
+class Stream(Protocol):
+    """Rows that are still being made: read once, forwards; one call at a time, from any thread."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there may be more."""
+
+    def take(self, most: int) -> Sequence[tuple[object, ...]]:
+        """The next rows, at most so many; none after the last, and only then. Waits. Raises a ``Refusal``."""
+
+    def whole(self) -> Sequence[tuple[object, ...]]:
+        """All that is left, if that is little. Waits. Raises ``TooComplex`` where it is not."""
+
+    def close(self) -> None:
+        """Make no more; does not wait."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a statement returns: rows of Python values in the columns' types, a command tag, notices.
 
     ``columns`` is None for statements without a result set. Values: None, bool, int, float, Decimal, str, bytes,
-    date, datetime.
+    date, datetime. Where there is a stream, it has the rows, and the tag lacks their number.
     """
 
     tag: str
@@ -57,6 +75,7 @@ class Answer:
     """dp.budget_remaining after a question about people, None for all else."""
     nano: int = 0
     """Of a privacy statement: what it debited, in nano-epsilon."""
+    stream: Stream | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +170,8 @@ class PublicPlan:
     outputs: tuple[Output, ...]
     exact: tuple[str, ...] = ()
     """Protected tables that it reads without noise: each answer is recorded before it is given."""
-    large: bool = False
-    """It reads a view, and its rows are read in portions."""
+    portion: int = 0
+    """So many rows are read at a time, and no more than are taken; 0 where there are few."""
     view: str = ""
     """The protected view it reads instead of the table that was named."""
 

@@ -76,14 +76,27 @@ class Session:
             yield from self._refuse(message, refusal)
         except Exception as error:  # noqa: BLE001 - logged without its text, which may hold a row's value
             yield from self._refuse(message, _internal(error))
+        if self._queries is not None:
+            self._queries.state.sweep()
 
     @property
     def transaction(self) -> Transaction | None:
         """The state of its transaction and settings, None before the login is done."""
         return None if self._queries is None else self._queries.state.transaction
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether the engine waits for rows to be taken."""
+        return self._queries is not None and any(s.is_open for s in self._queries.state.streams)
+
+    def let_go(self) -> None:
+        """Close what the engine has open for it: it was left alone for too long."""
+        if self._queries is not None:
+            self._queries.state.let_go(self._queries.state.streams)
+
     def close(self) -> None:
         """The client is gone."""
+        self.let_go()
         if self.caller is not None:
             self._engine.close(self.caller)
             self.caller = None

@@ -84,7 +84,8 @@ def _copy(layout: Layout, inner: Statement) -> Wrapped:
         raise InvalidParameter("FORCE_QUOTE names a column that is not copied")
 
     def finish(_: State, answer: Answer) -> Answer:
-        return CopyOut(f"COPY {len(answer.rows)}", notices=answer.notices, layout=layout, copied=answer)
+        tag = "COPY" if answer.stream is not None else f"COPY {len(answer.rows)}"
+        return CopyOut(tag, notices=answer.notices, layout=layout, copied=answer)
 
     return Wrapped(inner, finish)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Final, NoReturn
 
 from dpproxy.errors import (
     DuplicatePortal,
@@ -14,7 +14,8 @@ from dpproxy.errors import (
     UnknownPortal,
     Unsupported,
 )
-from dpproxy.plan import Answer
+from dpproxy.plan import Answer, Stream
+from dpproxy.session_rows import Bounded
 from dpproxy.session_state import Around, Command, Late, Portal, State, Statement, Wrapped
 from dpproxy.statements import Words
 from dpproxy.transaction import Status
@@ -28,7 +29,8 @@ class _Declared:
     """What DECLARE says before its query."""
 
     name: str
-    scrolls: bool = True
+    scrolls: bool | None = None
+    """None where nothing is said: it scrolls if all its rows are there."""
     outlives: bool = False
 
 
@@ -45,7 +47,8 @@ def read_declare(words: Words) -> Around:
             )
         if option == "no":
             words.expect("scroll")
-            declared.scrolls = False
+        if option in ("no", "scroll"):
+            declared.scrolls = option == "scroll"
     words.expect("cursor")
     if (hold := words.take_one("with", "without")) is not None:
         declared.outlives = hold == "with"
@@ -67,12 +70,13 @@ def _declare(declared: _Declared, inner: Statement) -> Wrapped:
         state.check_room(declared.name, 0)
 
     def finish(state: State, answer: Answer) -> Answer:
+        scrolls = answer.stream is None if declared.scrolls is None else declared.scrolls
         state.portals[declared.name] = Portal(
-            inner, (), (), answer, scrolls=declared.scrolls, outlives=declared.outlives
+            inner, (), (), answer, scrolls=scrolls, outlives=declared.outlives
         )
         return Answer("DECLARE CURSOR", notices=answer.notices)
 
-    return Wrapped(inner, finish, check)
+    return Wrapped(inner, finish, check, scrolls=declared.scrolls is True)
 
 
 def read_close(words: Words) -> Command:
@@ -205,7 +209,10 @@ def _bind(name: str, direction: Direction, is_back: bool, shows: bool, state: St
     def run(state: State) -> Answer:
         portal = state.portals[_cursor(name, state)]
         if is_back and not portal.scrolls:
-            raise PortalState("cursor can only scan forward", hint="declare it with SCROLL")
+            _refuse_back()
+        stream = portal.answer.stream if portal.answer else None
+        if stream is not None:
+            return _ahead(portal, stream, direction, shows=shows)
         rows: Sequence[tuple[object, ...]] = portal.answer.rows if portal.answer else ()
         places, portal.given = direction(portal.given, len(rows))
         if not shows:
@@ -221,3 +228,18 @@ def _bind(name: str, direction: Direction, is_back: bool, shows: bool, state: St
     if found.answer is None:  # a portal of the protocol that nothing was asked of yet
         return Wrapped(found.statement, finish, values=found.values, columns=shown)
     return Command(run, shown)
+
+
+def _ahead(portal: Portal, stream: Stream, direction: Direction, *, shows: bool) -> Answer:
+    """The next rows of a cursor that only goes forward; how many of them there are is not known yet."""
+    places, at = direction(portal.given, _MOST)
+    if places.step < 0 or places.start <= portal.given:
+        _refuse_back()
+    portal.given = at
+    columns = portal.statement.columns
+    wanted = Bounded(stream, len(places))
+    return Answer("FETCH", columns, stream=wanted) if shows else Answer("MOVE", stream=wanted)
+
+
+def _refuse_back() -> NoReturn:
+    raise PortalState("cursor can only scan forward", hint="declare it with SCROLL")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, NoReturn, assert_never, cast
+from typing import Any, NoReturn, assert_never
 
 from dpproxy.errors import (
     DuplicatePortal,
@@ -17,9 +17,9 @@ from dpproxy.errors import (
     UnknownStatement,
     Unsupported,
 )
-from dpproxy.pgtypes import Column
 from dpproxy.plan import Answer, Caller, Notice, Prepared, Settings
 from dpproxy.session_arrays import Lists, lists
+from dpproxy.session_rows import given, streamed, told
 from dpproxy.session_state import (
     Around,
     Command,
@@ -36,14 +36,9 @@ from dpproxy.session_work import Engine, Steps, work
 from dpproxy.statements import Source, split
 from dpproxy.transaction import Status, Transaction
 from dpproxy.wire import messages as m
-from dpproxy.wire.bulk import Columnar, data_rows
-from dpproxy.wire.copying import copied
-from dpproxy.wire.rows import encode_rows, expand_formats, row_description
+from dpproxy.wire.rows import expand_formats, row_description
+from dpproxy.wire.styles import styled, styled_types
 from dpproxy.wire.values import decode
-
-ROWS_AT_ONCE: Final = 2000
-MANY_AT_ONCE: Final = 20_000
-"""Rows of one portion where they are held by column."""
 
 
 class Queries:
@@ -119,17 +114,21 @@ class Queries:
                 check(self.state)
                 own = statement.action.values
                 answer = yield from self._perform(inner, values if own is None else own)
+                if statement.action.scrolls and answer.stream is not None:
+                    rows = yield from work(answer.stream.whole, goes_on=True)
+                    answer = replace(answer, rows=rows, stream=None)
                 return finish(self.state, answer)
             case Prepared() as prepared:
                 if statement.lists is not None:
                     spread = partial(self._spread, statement, statement.lists, values, settings)
                     prepared, values = yield from work(spread)
                 call = partial(self._engine.run, self._caller, prepared, values, settings)
-                told = self._told if prepared.is_slow else None
+                news = self._told if prepared.is_slow else None
                 due = prepared.deadline
-                answer = yield from work(call, charged=prepared.charged, deadline=due, told=told)
+                answer = yield from work(call, charged=prepared.charged, deadline=due, told=news)
                 self.left = answer.left or self.left
-                return answer
+                self.state.hold_stream(answer.stream)
+                return replace(answer, columns=answer.columns and styled(answer.columns, settings))
             case None:
                 return Answer("")
         assert_never(statement.action)
@@ -159,9 +158,9 @@ class Queries:
             answer = yield from self._perform(statement)
             if answer.columns is not None:
                 yield row_description(answer.columns, ())
-            yield from _rows(answer, (), answer.rows)
+            tag = yield from told(answer, ())
             yield from _notices(answer.notices)
-            yield m.CommandComplete(answer.tag)
+            yield m.CommandComplete(tag)
 
     def _plan(self, sql: str) -> list[Statement]:
         """Every statement of a message, prepared with the settings that those before it will have left.
@@ -220,15 +219,16 @@ class Queries:
         portals = self.state.portals
         if message.portal and message.portal in portals:
             raise DuplicatePortal(f'portal "{message.portal}" already exists')
-        given, wanted = len(message.values), len(statement.parameters)
-        if given != wanted:
-            raise ProtocolViolation(f"bind message supplies {given} parameters, but {wanted} are needed")
+        sent, wanted = len(message.values), len(statement.parameters)
+        if sent != wanted:
+            raise ProtocolViolation(f"bind message supplies {sent} parameters, but {wanted} are needed")
         size = sum(4 + len(data or b"") for data in message.values)
         self.state.check_room(message.portal, size)
-        formats = expand_formats(message.formats, given)
+        formats = expand_formats(message.formats, sent)
+        kinds = styled_types(statement.parameters, self.state.transaction.now)
         values = tuple(
             None if data is None else decode(kind, data, code)
-            for kind, data, code in zip(statement.parameters, message.values, formats, strict=True)
+            for kind, data, code in zip(kinds, message.values, formats, strict=True)
         )
         shown = expand_formats(message.result_formats, len(statement.columns or ()))
         portals[message.portal] = Portal(statement, values, shown, size=size)
@@ -259,14 +259,22 @@ class Queries:
             yield from _notices(portal.answer.notices)
         elif portal.answer.columns is None:
             raise PortalState(f'portal "{message.portal}" cannot be run again')
-        answer = portal.answer
-        part = portal.part(message.limit)
-        yield from _rows(answer, portal.formats, part)
-        if message.limit and len(part) == message.limit:
-            yield m.PortalSuspended()
-        else:
-            counted = answer.tag.startswith("SELECT ")
-            yield m.CommandComplete(f"SELECT {len(part)}" if counted else answer.tag)
+        tag = yield from self._part(portal, portal.answer, message.limit)
+        yield m.PortalSuspended() if tag is None else m.CommandComplete(tag)
+
+    def _part(self, portal: Portal, answer: Answer, limit: int) -> Steps[str | None]:
+        """The next rows of a portal; its tag, None where there may be more."""
+        if isinstance(answer, CopyOut):
+            return (yield from told(answer, portal.formats))
+        if answer.stream is not None:
+            count = yield from streamed(answer, answer.stream, portal.formats, limit)
+            portal.given += count
+            return None if limit and count == limit else f"{answer.tag} {count}"
+        part = portal.part(limit)
+        yield from given(answer.columns or (), portal.formats, part)
+        if limit and len(part) == limit:
+            return None
+        return f"SELECT {len(part)}" if answer.tag.startswith("SELECT ") else answer.tag
 
     def close(self, message: m.Close) -> Steps[None]:
         """Forget a statement or a portal."""
@@ -312,30 +320,6 @@ def _passes(statement: Statement, trial: State) -> bool:
     except Refusal:
         return False
     return True
-
-
-def _rows(answer: Answer, formats: Sequence[int], rows: Sequence[tuple[object, ...]]) -> Steps[None]:
-    """The rows of an answer, or what COPY sends in their place."""
-    if isinstance(answer, CopyOut):
-        columns = answer.copied.columns or ()
-        yield m.CopyOutResponse(answer.layout.code, len(columns))
-        pieces = copied(answer.layout, columns, answer.copied.rows)
-        while framed := (yield from work(partial(next, pieces, b""))):
-            yield m.Copied(framed)
-        yield m.CopyOutDone()
-        return
-    columns = answer.columns or ()
-    if columns and isinstance(rows, Columnar):
-        for start in range(0, len(rows), MANY_AT_ONCE):
-            portion = partial(_framed, columns, formats, cast("Columnar", rows[start : start + MANY_AT_ONCE]))
-            yield m.Rows((yield from work(portion)))
-        return
-    for start in range(0, len(rows), ROWS_AT_ONCE):
-        yield m.Rows(encode_rows(columns, formats, rows[start : start + ROWS_AT_ONCE]))
-
-
-def _framed(columns: Sequence[Column], formats: Sequence[int], rows: Columnar) -> bytes:
-    return data_rows(columns, formats, rows.arrays())
 
 
 def _notices(notices: Sequence[Notice]) -> Steps[None]:

@@ -6,7 +6,7 @@ from typing import Final, NoReturn
 
 from dpproxy.errors import TooComplex
 from dpproxy.pgtypes import Column, SqlType
-from dpproxy.plan import Answer, Prepared, Settings
+from dpproxy.plan import Answer, Prepared, Settings, Stream
 from dpproxy.session_arrays import Lists
 from dpproxy.statements import Source
 from dpproxy.transaction import Transaction
@@ -17,6 +17,8 @@ MOST_STATEMENTS: Final = 1000
 MOST_TEXT: Final = 512_000
 """Bytes of SQL that they may have together, with those that only a portal still holds."""
 MOST_PORTALS: Final = 100
+MOST_STREAMS: Final = 8
+"""Open portals of a session whose rows the engine still makes: each holds one of its statements, and a portion."""
 MOST_VALUES: Final = 4_000_000
 """Bytes of parameters that the open portals of a session may have together, as they were sent."""
 
@@ -50,6 +52,8 @@ class Wrapped:
     values: tuple[object, ...] | None = field(default=None, repr=False)
     """Those of the inner statement, None where they are the statement's own."""
     columns: tuple[Column, ...] | None = None
+    scrolls: bool = False
+    """Wants all rows at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +152,33 @@ class State:
     transaction: Transaction
     statements: dict[str, Statement] = field(default_factory=dict)
     portals: dict[str, Portal] = field(default_factory=dict)
+    streams: list[Stream] = field(default_factory=list)
+    """Those that are open."""
+
+    def hold_stream(self, stream: Stream | None) -> None:
+        """Close it when no portal has it any more.
+
+        Errors: ``TooComplex``; it is closed then.
+        """
+        if stream is None:
+            return
+        self.streams = [held for held in self.streams if held.is_open]
+        if len(self.streams) >= MOST_STREAMS:
+            stream.close()
+            _refuse_more(f"{MOST_STREAMS} portals and cursors with rows to come", "close")
+        self.streams.append(stream)
+
+    def sweep(self) -> None:
+        """Close what no portal has: what it ran for has ended."""
+        wanted = {id(p.answer.stream) for p in self.portals.values() if p.answer is not None}
+        wanted |= {id(p.answer.copied.stream) for p in self.portals.values() if isinstance(p.answer, CopyOut)}
+        self.let_go([stream for stream in self.streams if id(stream) not in wanted])
+
+    def let_go(self, streams: Sequence[Stream]) -> None:
+        """Close these."""
+        for stream in streams:
+            stream.close()
+        self.streams = [stream for stream in self.streams if stream.is_open]
 
     def hold_statement(self, name: str, statement: Statement) -> None:
         """Name a statement.

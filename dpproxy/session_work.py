@@ -48,6 +48,8 @@ class Work:
     deadline: float = 0.0
     told: Callable[[], Sequence[Backend]] | None = None
     """What the call has to say while it goes on, each message once."""
+    goes_on: bool = False
+    """More of the statement that ran last: its limit of time, and a cancel since it began, are for this as well."""
 
 
 Outcome = tuple[object, Exception | None]
@@ -73,6 +75,7 @@ def work(
     charged: bool = False,
     deadline: float = 0.0,
     told: Callable[[], Sequence[Backend]] | None = None,
+    goes_on: bool = False,
 ) -> Steps[T]:
     """Have ``call`` done and return what it returned."""
-    return cast("T", (yield Work(call, charged, deadline, told)))
+    return cast("T", (yield Work(call, charged, deadline, told, goes_on)))

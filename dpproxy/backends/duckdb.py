@@ -7,7 +7,8 @@ the engine's lock on it, so there is one connection and every statement runs on 
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -249,10 +250,26 @@ class DuckDB:
         finally:
             cursor.close()
 
-    def run_portions(self, plan: PublicPlan, session: str) -> pa.Table:
-        """Rows of a statement that reads a view, in the engine's types. Raises as ``run_public``."""
-        table: pa.Table = self._public(session, lambda cursor: cursor.sql(plan.sql).to_arrow_table())
-        return table
+    def run_portions(self, plan: PublicPlan, session: str) -> Generator[pa.Table]:
+        """Rows of a statement over public tables and views, in the engine's types, ``plan.portion`` at a time.
+
+        They are made as they are taken; only the engine's own time is limited. Raises as ``run_public``.
+        """
+        left = LONGEST_PUBLIC
+
+        def timed(fetch: Callable[[Any], T]) -> T:
+            nonlocal left
+            begun = time.monotonic()
+            try:
+                return self._watched(session, cursor, left, fetch)
+            finally:
+                left -= time.monotonic() - begun
+
+        with closing(self._connection.cursor()) as cursor:
+            rows = timed(lambda cursor: cursor.sql(plan.sql).to_arrow_reader(plan.portion))
+            with rows:  # which keeps the cursor's statement open
+                while (batch := timed(lambda _: next(rows, None))) is not None:
+                    yield pa.Table.from_batches([batch])
 
     def run_public(self, plan: PublicPlan, session: str) -> list[tuple[object, ...]]:
         """Rows of a statement over public tables. Raises class 22 for what the analyst's own arithmetic does."""
@@ -267,10 +284,14 @@ class DuckDB:
         return table
 
     def _public(self, session: str, fetch: Callable[[Any], T]) -> T:
-        cursor = self._connection.cursor()
+        with closing(self._connection.cursor()) as cursor:
+            return self._watched(session, cursor, LONGEST_PUBLIC, fetch)
+
+    def _watched(self, session: str, cursor: Any, limit: float, fetch: Callable[[Any], T]) -> T:  # noqa: ANN401
+        """What is fetched within so many seconds."""
         with self._lock:
             self._running[session] = cursor
-        watch = threading.Timer(LONGEST_PUBLIC, self.interrupt, (session,))
+        watch = threading.Timer(max(0.0, limit), self.interrupt, (session,))
         watch.start()
         try:
             return fetch(cursor)
@@ -282,7 +303,6 @@ class DuckDB:
             watch.cancel()
             with self._lock:
                 self._running.pop(session, None)
-            cursor.close()
 
     def interrupt(self, session: str) -> None:
         """Stop what a session runs, from any thread; does not wait."""

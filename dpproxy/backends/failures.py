@@ -94,9 +94,9 @@ def exact_failure(error: Exception) -> str:
 
 def public_failure(error: Exception) -> str:
     """The entry for what a statement over public tables raised."""
-    if isinstance(error, duckdb.InterruptException):
+    if isinstance(error, duckdb.InterruptException) or _is_streamed(error, "INTERRUPT"):
         return "cancelled"
-    if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
+    if isinstance(error, duckdb.OutOfMemoryException | MemoryError) or _is_streamed(error, "Out of Memory"):
         return "public memory"
     return "public several" if _is_several(error) else "public"
 
@@ -110,8 +110,16 @@ def answer_failure(error: Exception) -> str:
 
 def is_broken(error: Exception) -> bool:
     """True where the engine refuses every further statement after it."""
-    return isinstance(error, duckdb.FatalException | duckdb.InternalException)
+    broken = isinstance(error, duckdb.FatalException | duckdb.InternalException)
+    return broken or _is_streamed(error, "FATAL", "INTERNAL")
+
+
+def _is_streamed(error: Exception, *kinds: str) -> bool:
+    """Whether an Arrow stream, which has no classes for the engine's errors, ended in one of these."""
+    return isinstance(error, OSError) and str(error).startswith(kinds)
 
 
 def _is_several(error: Exception) -> bool:
-    return isinstance(error, duckdb.Error) and "More than one row returned by a subquery" in str(error)
+    return isinstance(error, duckdb.Error | OSError) and "More than one row returned by a subquery" in str(
+        error
+    )

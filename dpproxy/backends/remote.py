@@ -6,8 +6,10 @@ obey, its process is killed and another one started. All that the process ran fa
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,6 +20,7 @@ from dpproxy.backends.child import Child, Keeper
 from dpproxy.backends.duckdb import LONGEST_PUBLIC, Select
 from dpproxy.backends.failures import FAILURES, failure
 from dpproxy.backends.frames import Channel, unpacked
+from dpproxy.backends.reading import GONE, batches
 from dpproxy.errors import Refusal
 from dpproxy.pgtypes import Schema, SqlType
 from dpproxy.plan import PublicPlan
@@ -29,7 +32,6 @@ GRACE = 5.0
 """Seconds the engine has to obey an interrupt."""
 LONGEST_BUILD = 3600.0
 """Seconds of one prepared table: those who wait for it may leave, and nobody is charged again."""
-_GONE = (EOFError, OSError, ValueError)
 
 
 @dataclass(slots=True)
@@ -134,9 +136,30 @@ class Remote:
         """Drop such a table."""
         self._ask("unload", (name,), f"load {name}", LONGEST_BUILD)
 
-    def run_portions(self, plan: PublicPlan, session: str) -> pa.Table:
-        """Rows of a statement that reads a protected view, in the engine's types."""
-        return self._ask("run_portions", (plan.sql,), session)[1]
+    def run_portions(self, plan: PublicPlan, session: str) -> Generator[pa.Table]:
+        """Rows of a statement over public tables and views, in the engine's types, as they are taken."""
+        child = self._keeper.child()
+        call = _Call(child, next(self._numbers), time.monotonic() + LONGEST_PUBLIC + GRACE)
+        request = [call.number, "run_portions", [plan.sql, plan.portion]]
+        waiting = partial(self._waiting, session, call)
+        try:
+            found = batches(child.take(), call, request, waiting, LONGEST_PUBLIC + GRACE, child.give)
+            outcome, value = yield from found
+        except GONE:
+            _lost(call, is_charged=False)
+        _result((outcome, value, None), call)
+
+    @contextmanager
+    def _waiting(self, session: str, call: _Call) -> Iterator[None]:
+        """A statement that ``interrupt`` stops, while its rows are awaited."""
+        with self._lock:
+            self._running[session] = call
+        try:
+            yield
+        finally:
+            with self._lock:
+                if self._running.get(session) is call:
+                    del self._running[session]
 
     def interrupt(self, session: str) -> None:
         """Stop what a session runs, from any thread; does not wait."""
@@ -173,7 +196,7 @@ class Remote:
                 lane.close()
                 raise
             child.give(lane)
-        except _GONE:
+        except GONE:
             _lost(call, is_charged=method == "run")
         finally:
             with self._lock:

@@ -1,6 +1,6 @@
 """What a data source can be asked, wherever it is: the one list of methods of ``DuckDB`` and of ``Remote``."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -55,8 +55,8 @@ class Source(Protocol):
     def unload(self, name: str) -> None:
         """Drop such a table."""
 
-    def run_portions(self, plan: PublicPlan, session: str) -> pa.Table:
-        """Rows of a statement that reads a protected view, in the engine's types."""
+    def run_portions(self, plan: PublicPlan, session: str) -> Generator[pa.Table]:
+        """Rows of a statement over public tables and views, in the engine's types, as they are taken."""
 
     def interrupt(self, session: str) -> None:
         """Stop what a session runs."""

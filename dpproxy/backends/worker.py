@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -149,8 +150,16 @@ class Worker:
     def _run_open(self, _: Channel, number: int, sql: str) -> Reply:
         return None, self._backend.run_open(sql, str(number))
 
-    def _run_portions(self, _: Channel, number: int, sql: str) -> Reply:
-        return None, self._backend.run_portions(PublicPlan(sql, ()), str(number))
+    def _run_portions(self, lane: Channel, number: int, sql: str, portion: int) -> Reply:
+        """Batch by batch: the lane is full until they are read."""
+        with closing(
+            self._backend.run_portions(PublicPlan(sql, (), portion=portion), str(number))
+        ) as batches:
+            for batch in batches:
+                if number in self._interrupted:
+                    raise failure("cancelled")
+                lane.send(["batch", None], packed(batch))
+        return None, None
 
     def _load(self, _: Channel, __: int, name: str, path: str, sql: str) -> Reply:
         self._backend.load(name, Path(path), sql)

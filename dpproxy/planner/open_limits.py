@@ -2,11 +2,19 @@
 
 from collections.abc import Iterable
 
+from sqlglot import exp
+
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import TooComplex
 
 LARGEST_ANSWER = 64_000_000
-"""Characters of an answer, counted before it is computed."""
+"""Characters of an answer that is held somewhere as a whole, counted before it is computed."""
+
+SMALLEST_STREAM = 1_000_000
+"""Characters from which on an answer is read in portions."""
+
+LARGEST_PORTION = 2_000_000
+"""Characters of a portion."""
 
 MOST_JOINED = 10_000_000
 """Rows of a join of relations that are all smaller."""
@@ -15,6 +23,23 @@ MOST_JOINED = 10_000_000
 def width(values: Iterable[Typed]) -> int:
     """Characters of a row."""
     return sum(32 if value.longest is None else value.longest + 8 for value in values)
+
+
+def portion(rows: int, values: Iterable[Typed]) -> int:
+    """So many rows of an answer are read at a time; 0 where it is small enough to be read at once."""
+    size = max(1, width(values))
+    return 0 if rows * size < SMALLEST_STREAM else max(1, LARGEST_PORTION // size)
+
+
+def streams(query: exp.Query) -> bool:
+    """Whether the engine gives the rows of a query as it finds them: none waits until the others are known."""
+    return not any(_holds(node) for node in query.walk())
+
+
+def _holds(node: exp.Expr) -> bool:
+    if isinstance(node, exp.SetOperation):
+        return not isinstance(node, exp.Union) or node.args.get("distinct") is not False
+    return isinstance(node, exp.Order | exp.Group | exp.Distinct | exp.Window | exp.With)
 
 
 def check_answer(rows: int, values: Iterable[Typed], at: int | None) -> None:

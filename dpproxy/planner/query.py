@@ -33,7 +33,7 @@ from dpproxy.planner.individual import individual, is_individual
 from dpproxy.planner.inside import inside, inside_view
 from dpproxy.planner.materialized import check_masked, is_plain_read
 from dpproxy.planner.open import Open, OpenColumn
-from dpproxy.planner.open_limits import check_answer
+from dpproxy.planner.open_limits import check_answer, portion, streams
 from dpproxy.planner.open_place import placed
 from dpproxy.planner.open_select import open_select
 from dpproxy.planner.open_union import arranged
@@ -88,11 +88,11 @@ def _planned(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan |
         planning = Planning(context, parameters, loss, shares, delta, selections, concentrated)
         found = _top(tree, planning)
         check_masked(planning)
-        large = isinstance(found, Open) and is_plain_read(tree, found, planning)
-        if isinstance(found, Open) and not large:
+        is_public = payer is None and not planning.tables
+        if isinstance(found, Open) and not (is_public and _is_streamed(tree, found, planning)):
             check_answer(found.rows, [c.typed for c in found.columns], position(tree))
-        if payer is None and not planning.tables:
-            return _public(found, large=large)
+        if is_public:
+            return _public(found)
         count = max(1, planning.charged()), max(1, planning.selecting())
         if payer is not None and (shares, selections) == count and _named(planning.tables) == _named(tables):
             return _plan(found, planning, payer)
@@ -209,10 +209,18 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
     return derive(rows, select, alias, planning)
 
 
-def _public(found: Relation, *, large: bool) -> PublicPlan:
+def _is_streamed(tree: exp.Expr, found: Open, planning: Planning) -> bool:
+    """An answer that is not limited: nobody holds it as a whole, or it is no more than a view holds."""
+    return streams(found.query) or is_plain_read(tree, found, planning)
+
+
+def _public(found: Relation) -> PublicPlan:
     if isinstance(found, Scan):
         raise AssertionError("rows of somebody come from a protected table")  # noqa: TRY004 - our own fault
-    return PublicPlan(duck.text(found.query), tuple(_output(c) for c in found.columns), large=large)
+    outputs = tuple(_output(c) for c in found.columns)
+    return PublicPlan(
+        duck.text(found.query), outputs, portion=portion(found.rows, [c.typed for c in found.columns])
+    )
 
 
 def _output(column: OpenColumn) -> Output:

@@ -2,7 +2,7 @@
 
 import re
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal
@@ -48,16 +48,18 @@ class Layout:
         return int(self.format == "binary")
 
 
-def copied(layout: Layout, columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[bytes]:
+def copied(
+    layout: Layout, columns: Sequence[Column], rows: Sequence[Row] | Iterable[Sequence[Row]]
+) -> Iterator[bytes]:
     """CopyData messages for the rows, framed, many in one piece; a header and an end where the layout has them.
 
-    Rows that are held by column are written so.
+    Rows that are held by column are written so. What is no sequence gives rows some at a time, and at least one.
 
     Raises:
         NumberOutOfRange: a value that its column's type cannot hold.
     """
     if layout.format == "binary":
-        yield from _binary(columns, rows)
+        yield from _binary(columns, _parts(rows))
         return
     makers = [_maker(layout, column, alone=len(columns) == 1) for column in columns]
     if layout.header:
@@ -69,21 +71,23 @@ def copied(layout: Layout, columns: Sequence[Column], rows: Sequence[Row]) -> It
         yield _lines(layout, columns, makers, part)
 
 
-def _parts(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+def _parts(rows: Sequence[Row] | Iterable[Sequence[Row]]) -> Iterable[Sequence[Row]]:
+    if not isinstance(rows, Sequence):
+        return rows
     size = _MANY if isinstance(rows, Columnar) else _AT_ONCE
     return (rows[start : start + size] for start in range(0, len(rows), size))
 
 
-def _binary(columns: Sequence[Column], rows: Sequence[Row]) -> Iterator[bytes]:
+def _binary(columns: Sequence[Column], parts: Iterable[Sequence[Row]]) -> Iterator[bytes]:
     """The header comes with the first message, whichever that is."""
-    end = frame(CopyData.tag, (b"" if rows else _SIGNATURE) + _END)
-    for number, part in enumerate(_parts(rows)):
+    number = -1
+    for number, part in enumerate(parts):
         if isinstance(part, Columnar):
             written = copied_binary(columns, part.arrays())
         else:
             written = b"".join(frame(CopyData.tag, binary_row(columns, row)) for row in part)
         yield written if number else _begun(written)
-    yield end
+    yield frame(CopyData.tag, (b"" if number >= 0 else _SIGNATURE) + _END)
 
 
 def _begun(written: bytes) -> bytes:

@@ -112,7 +112,7 @@ def test_every_path_out_of_the_backend_ends_at_the_table(file: Path, monkeypatch
         lambda: backend.build("SELECT 1", {}, "s", bool),
         lambda: backend.run_public(PublicPlan("SELECT 1", ()), "s"),
         lambda: backend.run_open("SELECT 1", "s"),
-        lambda: backend.run_portions(PublicPlan("SELECT 1", ()), "s"),
+        lambda: list(backend.run_portions(PublicPlan("SELECT 1", ()), "s")),
         lambda: backend.load("v", file, "SELECT * FROM t"),
         lambda: backend.unload("v"),
         lambda: release.value("SELECT 1", []),

@@ -197,8 +197,8 @@ def test_a_view_is_read_from_its_file_and_put_away(file: Path, tmp_path: Path):
     for _ in range(2):
         remote.load("w1", path, "SELECT a, b FROM rows")
     assert "w1" in remote.prepared_names()
-    plan = PublicPlan(f'SELECT sum(a) AS c0, max(b) AS c1 FROM "{PREPARED}"."main"."w1"', ())
-    assert remote.run_portions(plan, "s").to_pydict() == {"c0": [10], "c1": [1.0]}
+    plan = PublicPlan(f'SELECT sum(a) AS c0, max(b) AS c1 FROM "{PREPARED}"."main"."w1"', (), portion=5)
+    assert [part.to_pydict() for part in remote.run_portions(plan, "s")] == [{"c0": [10], "c1": [1.0]}]
     remote.unload("w1")
     assert "w1" not in remote.prepared_names()
     with pytest.raises(Internal, match="view"):

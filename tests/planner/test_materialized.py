@@ -57,17 +57,24 @@ def plan(world: World, sql: str, role: str = "analyst") -> Plan | PublicPlan:
 def test_a_view_that_is_read_plainly_is_read_in_portions(world: World):
     found = plan(world, "SELECT * FROM v")
     assert isinstance(found, PublicPlan)
-    assert found.large
+    assert 1_000 < found.portion < 100_000
     assert '"dpproxy_prepared"."main"."w1"' in found.sql
     assert [o.column.name for o in found.outputs] == ["age", "pay", "city"]
     assert found.outputs[1].scale == 2
 
 
-def test_what_multiplies_a_view_is_limited_as_ever(world: World):
+def test_what_multiplies_a_view_is_limited_where_it_is_held(world: World):
     with pytest.raises(TooComplex):
         plan(world, "SELECT a.age, b.city, a.pay FROM v AS a JOIN v AS b ON a.age = b.age")
+    several = "SELECT age, city, pay FROM v UNION ALL SELECT age, city, pay FROM v"
+    found = plan(world, several)
+    assert isinstance(found, PublicPlan)
+    assert found.portion
+    with pytest.raises(TooComplex):
+        plan(world, f"{several} ORDER BY 1")
     small = plan(world, "SELECT count(*) FROM v")
     assert isinstance(small, PublicPlan)
+    assert not small.portion
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,21 @@
 import pytest
+import sqlglot
+from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import TooComplex
 from dpproxy.pgtypes import INT8, TEXT
-from dpproxy.planner.open_limits import LARGEST_ANSWER, MOST_JOINED, check_answer, check_join, width
+from dpproxy.planner.open_limits import (
+    LARGEST_ANSWER,
+    LARGEST_PORTION,
+    MOST_JOINED,
+    check_answer,
+    check_join,
+    portion,
+    streams,
+    width,
+)
 
 NUMBER = Typed(duck.column("n"), INT8)
 WORD = Typed(duck.column("w"), TEXT, longest=92)
@@ -26,3 +37,32 @@ def test_a_join_is_no_larger_than_a_limit_or_its_largest_side():
     with pytest.raises(TooComplex) as error:
         check_join(MOST_JOINED + 1, (5, 5), 7)
     assert error.value.position == 7
+
+
+def test_what_is_large_is_read_in_portions_of_some_size():
+    assert portion(100, [NUMBER, WORD]) == 0
+    assert portion(10**9, [NUMBER, WORD]) == LARGEST_PORTION // 132
+    assert portion(10**9, [Typed(duck.column("w"), TEXT, longest=10**9)]) == 1
+    assert portion(10**9, []) > 0
+
+
+@pytest.mark.parametrize(
+    ("sql", "found"),
+    [
+        ("SELECT a, b + 1 FROM t WHERE a > 3 LIMIT 7", True),
+        ("SELECT * FROM t JOIN u ON t.a = u.a", True),
+        ("SELECT a FROM t UNION ALL SELECT b FROM u", True),
+        ("SELECT a FROM t UNION SELECT b FROM u", False),
+        ("SELECT a FROM t EXCEPT ALL SELECT b FROM u", False),
+        ("SELECT a FROM t ORDER BY a", False),
+        ("SELECT * FROM (SELECT a FROM t ORDER BY a) AS s", False),
+        ("SELECT a FROM t GROUP BY a", False),
+        ("SELECT DISTINCT a FROM t", False),
+        ("SELECT sum(a) OVER (PARTITION BY b) FROM t", False),
+        ("WITH s AS (SELECT a FROM t) SELECT * FROM s", False),
+    ],
+)
+def test_the_engine_holds_what_it_sorts_groups_and_puts_together(sql: str, *, found: bool):
+    tree = sqlglot.parse_one(sql, dialect="duckdb")
+    assert isinstance(tree, exp.Query)
+    assert streams(tree) is found

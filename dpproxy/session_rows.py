@@ -1,0 +1,120 @@
+"""The rows of an answer on their way to the client, portion by portion: those of a stream are made meanwhile."""
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, cast
+
+from dpproxy.pgtypes import Column
+from dpproxy.plan import Answer, Stream
+from dpproxy.session_state import CopyOut
+from dpproxy.session_work import Steps, work
+from dpproxy.wire import messages as m
+from dpproxy.wire.bulk import Columnar, data_rows
+from dpproxy.wire.copying import copied
+from dpproxy.wire.rows import encode_rows
+
+ROWS_AT_ONCE: Final = 2000
+MANY_AT_ONCE: Final = 20_000
+"""Rows of one portion where they are held by column."""
+
+Row = tuple[object, ...]
+
+
+@dataclass(slots=True)
+class Bounded:
+    """So many rows of a stream that is somebody else's: a ``plan.Stream``."""
+
+    stream: Stream
+    left: int
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there may be more of these."""
+        return self.left > 0 and self.stream.is_open
+
+    def take(self, most: int) -> Sequence[Row]:
+        """The next rows."""
+        found = self.stream.take(min(most, self.left)) if self.left else ()
+        self.left -= len(found)
+        return found
+
+    def whole(self) -> Sequence[Row]:
+        """Not asked for: what is bounded is FETCHed."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """The stream is its holder's to close."""
+
+
+def told(answer: Answer, formats: Sequence[int]) -> Steps[str]:
+    """All rows of an answer, or what COPY sends in their place; its tag."""
+    if isinstance(answer, CopyOut):
+        return (yield from _copied(answer))
+    if answer.stream is None:
+        yield from given(answer.columns or (), formats, answer.rows)
+        return answer.tag
+    count = yield from streamed(answer, answer.stream, formats, 0)
+    return f"{answer.tag} {count}"
+
+
+def given(columns: Sequence[Column], formats: Sequence[int], rows: Sequence[Row]) -> Steps[None]:
+    """Rows that are there."""
+    if columns and isinstance(rows, Columnar):
+        for start in range(0, len(rows), MANY_AT_ONCE):
+            portion = partial(_framed, columns, formats, rows[start : start + MANY_AT_ONCE])
+            yield m.Rows((yield from work(portion, goes_on=True)))
+        return
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        yield m.Rows(encode_rows(columns, formats, rows[start : start + ROWS_AT_ONCE]))
+
+
+def streamed(answer: Answer, stream: Stream, formats: Sequence[int], limit: int) -> Steps[int]:
+    """The next rows of a stream, ``limit`` at most, all of them for 0; how many. MOVE shows none of them."""
+    count = 0
+    while not limit or count < limit:
+        most = min(MANY_AT_ONCE, limit - count) if limit else MANY_AT_ONCE
+        rows, framed = yield from work(partial(_next, stream, most, answer.columns, formats), goes_on=True)
+        if not rows:
+            break
+        count += rows
+        if framed:
+            yield m.Rows(framed)
+    return count
+
+
+def _next(
+    stream: Stream, most: int, columns: Sequence[Column] | None, formats: Sequence[int]
+) -> tuple[int, bytes]:
+    rows = stream.take(most)
+    return len(rows), _framed(columns, formats, rows) if columns and len(rows) else b""
+
+
+def _framed(columns: Sequence[Column], formats: Sequence[int], rows: Sequence[Row]) -> bytes:
+    if isinstance(rows, Columnar):
+        return data_rows(columns, formats, rows.arrays())
+    return encode_rows(columns, formats, rows)
+
+
+@dataclass(slots=True)
+class _Counted:
+    """The portions of a stream."""
+
+    stream: Stream
+    count: int = field(default=0)
+
+    def __iter__(self) -> Iterator[Sequence[Row]]:
+        while rows := self.stream.take(MANY_AT_ONCE):
+            self.count += len(rows)
+            yield rows
+
+
+def _copied(answer: CopyOut) -> Steps[str]:
+    columns, stream = answer.copied.columns or (), answer.copied.stream
+    parts = None if stream is None else _Counted(stream)
+    yield m.CopyOutResponse(answer.layout.code, len(columns))
+    pieces = cast("Generator[bytes]", copied(answer.layout, columns, parts or answer.copied.rows))
+    while framed := (yield from work(partial(next, pieces, b""), goes_on=True)):
+        yield m.Copied(framed)
+    yield m.CopyOutDone()
+    return answer.tag if parts is None else f"{answer.tag} {parts.count}"
