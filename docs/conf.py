@@ -1,8 +1,8 @@
 """The documentation as one site: Sphinx reads the Markdown pages where they stand, ``make docs`` builds them.
 
 The root is the folder of the project, so that a link between pages is the same on the site and in the files. What a
-page belongs to in the navigation is said here and not in the pages; a page that is in no part, a link and an anchor that
-lead nowhere are errors.
+page belongs to in the navigation is said here and not in the pages; a page that is in no part, a link and an anchor
+that lead nowhere are errors.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "What is promised": ("docs/privacy", "docs/attacks", "docs/audit", "docs/proofs"),
     "Asking": ("docs/sql", "docs/releases", "docs/refinement", "docs/functions", "docs/clients", "docs/tpch"),
     "Administering": ("docs/statements", "docs/budgets", "docs/views", "docs/views-methods"),
-    "Operating": ("docs/configuration", "docs/commands", "docs/ledger", "docs/errors"),
+    "Operating": ("docs/configuration", "docs/commands", "docs/operations", "docs/ledger", "docs/errors"),
     "Measured": ("docs/utility", "docs/performance", "docs/gallery", "docs/corrections"),
     "How it is built": (
         "docs/architecture",
