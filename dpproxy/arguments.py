@@ -13,6 +13,10 @@ CONFIG: Option = (
     ("--config",),
     {"metavar": "FILE", "type": Path, "required": True, "help": "the configuration (docs/configuration.md)"},
 )
+DATABASE: Option = (
+    ("--database",),
+    {"metavar": "NAME", "help": "the data source, where the configuration has several"},
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import secrets
 import sys
 
-from dpproxy.arguments import CONFIG, Arguments, Command
+from dpproxy.arguments import CONFIG, DATABASE, Arguments, Command
 from dpproxy.config import check_files, load_config
 from dpproxy.display import render
 from dpproxy.plan import Answer, Caller
@@ -29,7 +29,7 @@ def _administer(arguments: Arguments, sql: str) -> Answer:
     """One statement in the name of the command line, which the audit of the ledger shows as dpproxy."""
     from dpproxy.engine import Engine  # noqa: PLC0415 - slow to import
 
-    config = load_config(arguments.config)
+    config = load_config(arguments.config).of(arguments.database)
     check_files(config)
     with Engine.start(config, _tell) as engine:
         caller = Caller("dpproxy", frozenset({"admin"}), secrets.token_hex(16))
@@ -50,7 +50,7 @@ COMMANDS = (
         "budget show",
         "print limits, what was spent of them and by whom",
         "dpproxy budget show --config dpproxy.toml",
-        (CONFIG,),
+        (CONFIG, DATABASE),
         _show,
     ),
     Command(
@@ -62,6 +62,7 @@ COMMANDS = (
             (("--user",), {"metavar": "USER", "help": "one user of it alone"}),
             (("--reason",), {"metavar": "TEXT", "required": True, "help": "why; the ledger keeps it"}),
             CONFIG,
+            DATABASE,
         ),
         _reset,
     ),

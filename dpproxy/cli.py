@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpproxy import audit, budget_commands, demo, guards, ledger_commands, view_commands
-from dpproxy.arguments import CONFIG, Arguments, Command, build_parser
-from dpproxy.config import Config, ConfigError, check_files, load_config
+from dpproxy.arguments import CONFIG, DATABASE, Arguments, Command, build_parser
+from dpproxy.config import Config, check_files, load_config
+from dpproxy.config_text import ConfigError
 from dpproxy.display import caret, spoken
 from dpproxy.errors import Refusal, StartupError
 from dpproxy.options import Options
@@ -28,6 +29,7 @@ from dpproxy.server import Server
 from dpproxy.session import Engine
 from dpproxy.setting_checks import decimal
 from dpproxy.settings import DEFAULTS
+from dpproxy.state import require
 from dpproxy.users import UsersFile, add_user, mock_key, read_users
 
 if TYPE_CHECKING:
@@ -75,17 +77,15 @@ def _serve(arguments: Arguments) -> int:
     read_users(config.users)
     if config.tls_certificate is None and config.host not in ("127.0.0.1", "::1", "localhost"):
         _tell(f"warning: {config.host} without TLS: answers cross the network in the clear")
-    from dpproxy.recorded import recorded  # noqa: PLC0415 - as slow to import as the engine
+    from dpproxy.databases import opened  # noqa: PLC0415 - slow to import
 
-    with _engine(config) as engine, recorded(config, engine, _tell) as watched:
-        server = Server(_options(config), watched, UsersFile(config.users))
+    with opened(config, _tell) as databases:
+        server = Server(_options(config), databases, UsersFile(config.users))
         host = f"[{config.host}]" if ":" in config.host else config.host
-        version = engine.policy.version
-        server.run(
-            lambda port: _say(
-                f"dpproxy: serving {config.database} on {host}:{port} (policy version {version})"
-            )
-        )
+        versions = databases.versions()
+        served = f"serving {', '.join(versions)} on {host}"
+        policy = f"(policy version {', '.join(map(str, versions.values()))})"
+        server.run(lambda port: _say(f"dpproxy: {served}:{port} {policy}"))
     return 0
 
 
@@ -104,7 +104,7 @@ def _options(config: Config) -> Options:
         tls_key=config.tls_key,
         max_connections=config.max_connections,
         login_timeout=config.login_timeout,
-        mock_key=mock_key(config.state / "login.key"),
+        mock_key=mock_key(config.root / "login.key"),
     )
 
 
@@ -149,7 +149,8 @@ def _check(arguments: Arguments) -> int:
             config = load_config(file)
             check_files(config)
             read_users(config.users)
-            _check_policy(config.policy_files)
+            for data in config.sources.values():
+                _check_policy(data.policy_files)
         else:
             _check_policy((file,))
     except ConfigError as error:
@@ -181,7 +182,7 @@ def _explain(arguments: Arguments) -> int:
         prefix += "("
     elif budget:
         prefix += "("
-    config = load_config(arguments.config)
+    config = load_config(arguments.config).of(arguments.database)
     check_files(config)
     with _engine(config) as engine:
         roles = frozenset(arguments.role or {grant.role for grant in engine.policy.grants})
@@ -211,7 +212,9 @@ def _ask(engine: Engine, sql: str, roles: frozenset[str]) -> Answer:
 
 
 def _policy_dump(arguments: Arguments) -> int:
-    store = PolicyStore.open(_state(load_config(arguments.config)))
+    config = load_config(arguments.config).of(arguments.database)
+    require(config)
+    store = PolicyStore.open(config.state)
     try:
         statements = dump(store.current)
     finally:
@@ -221,17 +224,11 @@ def _policy_dump(arguments: Arguments) -> int:
 
 
 def _policy_apply(arguments: Arguments) -> int:
-    config = load_config(arguments.config)
+    config = load_config(arguments.config).of(arguments.database)
     check_files(config)
     with _engine(config) as engine:
         _say(f"dpproxy: policy version {engine.policy.version}, {len(config.policy_files)} files applied")
     return 0
-
-
-def _state(config: Config) -> Path:
-    if not config.state.is_dir():
-        raise StartupError(f"{config.state}: expected the state directory of a proxy that has run")
-    return config.state
 
 
 def _audit(arguments: Arguments) -> int:
@@ -300,14 +297,14 @@ COMMANDS: tuple[Command, ...] = (
         "policy dump",
         "print the policy in force as statements that make it again",
         "dpproxy policy dump --config dpproxy.toml > policy/all.sql",
-        (CONFIG,),
+        (CONFIG, DATABASE),
         _policy_dump,
     ),
     Command(
         "policy apply",
         "apply the configured policy files, as at each start",
         "dpproxy policy apply --config dpproxy.toml",
-        (CONFIG,),
+        (CONFIG, DATABASE),
         _policy_apply,
     ),
     Command(
@@ -319,6 +316,7 @@ COMMANDS: tuple[Command, ...] = (
             (("--budget",), {"metavar": "E", "type": decimal, "help": "an epsilon to split among them"}),
             (("--json",), {"action": "store_true", "help": "print one JSON document"}),
             CONFIG,
+            DATABASE,
             (
                 ("--role",),
                 {

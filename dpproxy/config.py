@@ -9,41 +9,28 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from dpproxy import config_values as read
-from dpproxy.errors import StartupError
+from dpproxy.config_text import ConfigError, not_toml, place_of, read_text
 
 PREFIX = "DPPROXY_"
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
-class ConfigError(StartupError):
-    """A configuration that cannot be used; prints as ``file:line:column: key: what was expected``.
-
-    Attributes:
-        problem: the line without its place.
-        line: from 1, or None where the place is an environment variable or a whole file.
-        column: from 1, where ``line`` is given.
-    """
-
-    def __init__(self, file: Path, problem: str, place: tuple[int, int] | None = None) -> None:
-        where = "" if place is None else f"{place[0]}:{place[1]}:"
-        super().__init__(f"{file}:{where} {problem}")
-        self.problem = problem
-        self.line: int | None = None if place is None else place[0]
-        self.column: int | None = None if place is None else place[1]
-
-
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Where the rows of one data source are: a file or directory, or a server. One of the two is given."""
+    """One data source: where its rows are, a file or directory or a server, and what is its own beside them."""
 
     path: Path | None = None
     url: str | None = field(default=None, repr=False)
     """May hold a password: a message names the data source instead."""
+    policy_files: tuple[Path, ...] = ()
+    ledger: str | None = field(default=None, repr=False)
+    """Of the PostgreSQL database that holds the ledger; None: a SQLite file among its state."""
+    high_water: Path | None = None
 
     @property
     def scheme(self) -> str:
@@ -64,36 +51,60 @@ class Config:
     tls_key: Path | None
     max_connections: int
     login_timeout: float
-    state: Path
+    root: Path
+    """The state directory of all data sources."""
     sources: Mapping[str, Data]
-    """Data by database name; exactly one for now."""
-    policy_files: tuple[Path, ...]
+    """By database name; the properties below are those of the only one."""
+    databases: tuple[str, ...]
+    """The names of all data sources, also where this is the configuration of one of them."""
     users: Path
-    threads: int | None
-    memory: str | None
+    threads: int | None = None
+    memory: str | None = None
     statement_timeout: float = 300.0
-    ledger: str | None = field(default=None, repr=False)
-    """Of the PostgreSQL database that holds the ledger; None: a SQLite file in `state`."""
-    high_water: Path | None = None
     audit_days: int | None = None
     """Days that entries of the audit log are kept; None keeps all."""
     log_format: str = "text"
     metrics_port: int | None = None
 
+    def of(self, database: str | None = None) -> "Config":
+        """The configuration of one data source; without a name, of the only one.
+
+        Raises:
+            ConfigError: there is none of that name, or there are several and none is named.
+        """
+        named = " or ".join(f"--database {name}" for name in self.sources)
+        if database is None and len(self.sources) > 1:
+            raise ConfigError(self.file, f"several data sources: expected {named}")
+        name = next(iter(self.sources)) if database is None else database
+        if name not in self.sources:
+            raise ConfigError(self.file, f'no data source is called "{name}": expected {named}')
+        return replace(self, sources={name: self.sources[name]})
+
     @property
     def database(self) -> str:
         """The name a client connects to."""
-        return next(iter(self.sources))
-
-    @property
-    def limits(self) -> dict[str, Any]:
-        """What bounds the engine."""
-        return {"threads": self.threads, "memory": self.memory, "limit": self.statement_timeout}
+        (name,) = self.sources
+        return name
 
     @property
     def data(self) -> Data:
         """What is behind `database`."""
         return self.sources[self.database]
+
+    @property
+    def state(self) -> Path:
+        """Where its state is kept."""
+        return self.root / self.database
+
+    @property
+    def policy_files(self) -> tuple[Path, ...]:
+        """Applied at its start."""
+        return self.data.policy_files
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """What bounds its engine."""
+        return {"threads": self.threads, "memory": self.memory, "limit": self.statement_timeout}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +140,9 @@ KEYS: tuple[Key, ...] = (
     Key("state", "high_water", read.path),
     Key("data.NAME", "path", read.path),
     Key("data.NAME", "url", read.source),
+    Key("data.NAME", "policy", read.patterns),
+    Key("data.NAME", "ledger", read.postgres),
+    Key("data.NAME", "high_water", read.path),
     Key("policy", "files", read.patterns, ()),
     Key("users", "file", read.path, REQUIRED),
     Key("limits", "threads", read.whole(1, 1024)),
@@ -139,6 +153,11 @@ KEYS: tuple[Key, ...] = (
     Key("metrics", "port", read.whole(0, 65_535)),
 )
 _BY_DOTTED = {key.dotted: key for key in KEYS}
+_OF_SOURCE = re.compile(
+    PREFIX + rf"DATA_(\w+)_({'|'.join(k.name.upper() for k in KEYS if k.section == 'data.NAME')})"
+)
+_OF_ONE = ("ledger", "high_water")
+"""Keys of section state that mean one data source; several have their own."""
 
 
 def load_config(file: Path, environment: Mapping[str, str] | None = None) -> Config:
@@ -148,11 +167,11 @@ def load_config(file: Path, environment: Mapping[str, str] | None = None) -> Con
         ConfigError: not readable, not TOML, an unknown key, a value that does not fit, a key missing.
     """
     file = file.absolute()
-    text = _read(file)
+    text = read_text(file)
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _not_toml(file, text, str(error)) from None
+        raise not_toml(file, text, str(error)) from None
     values = _from_file(file, text, tree)
     values |= _from_environment(file, values, os.environ if environment is None else environment)
     _require(file, values)
@@ -173,43 +192,8 @@ def check_files(config: Config) -> None:
                 else ""
             )
             raise ConfigError(config.file, f"{key}: expected a file, {path} does not exist{hint}")
-    if config.state.exists() and not config.state.is_dir():
-        raise ConfigError(config.file, f"state.directory: expected a directory, {config.state} is a file")
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise ConfigError(file, "no such configuration file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise ConfigError(file, f"expected a readable configuration file: {reason}") from None
-
-
-def _not_toml(file: Path, text: str, message: str) -> ConfigError:
-    """The parser's own place, split off its message."""
-    found = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", message, re.DOTALL)
-    if found is None:
-        return ConfigError(file, f"not TOML: {message}")
-    last = text.count("\n") + 1
-    place = (int(found[2]), int(found[3])) if found[2] else (last, 1)
-    return ConfigError(file, f"not TOML: {found[1]}", place)
-
-
-def _place(text: str, dotted: str) -> tuple[int, int] | None:
-    """Line and column of a key or a section's header, from 1; None where it is written some other way."""
-    section, _, name = dotted.rpartition(".")
-    current = ""
-    for number, line in enumerate(text.splitlines(), start=1):
-        stripped = line.strip()
-        if header := re.match(r"\[\s*([^\]]+?)\s*\]", stripped):
-            current = header[1].replace('"', "").replace(" ", "")
-            if current == dotted or current.startswith(dotted + "."):
-                return number, line.index("[") + 1
-        elif current == section and re.match(rf'"?{re.escape(name)}"?\s*[=.]', stripped):
-            return number, len(line) - len(line.lstrip()) + 1
-    return None
+    if config.root.exists() and not config.root.is_dir():
+        raise ConfigError(config.file, f"state.directory: expected a directory, {config.root} is a file")
 
 
 def _key(dotted: str) -> Key | None:
@@ -236,11 +220,11 @@ def _from_file(file: Path, text: str, tree: dict[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for dotted, value in _flatten(tree):
         if (key := _key(dotted)) is None:
-            raise ConfigError(file, _unknown(dotted, "key", _like(dotted)), _place(text, dotted))
+            raise ConfigError(file, _unknown(dotted, "key", _like(dotted)), place_of(text, dotted))
         try:
             values[dotted] = key.read(value)
         except read.Wrong as wrong:
-            raise ConfigError(file, f"{dotted}: expected {wrong}", _place(text, dotted)) from None
+            raise ConfigError(file, f"{dotted}: expected {wrong}", place_of(text, dotted)) from None
     return values
 
 
@@ -257,21 +241,18 @@ def _flatten(tree: dict[str, object], prefix: str = "") -> list[tuple[str, objec
 
 def _from_environment(file: Path, values: dict[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    names = {
-        dotted.split(".")[1].upper(): dotted.split(".")[1] for dotted in values if dotted.startswith("data.")
-    }
+    names = {name.upper(): name for name in _sources(values)}
     for variable, text in sorted(environment.items()):
         if not variable.startswith(PREFIX):
             continue
-        source = re.fullmatch(PREFIX + r"DATA_(\w+)_(PATH|URL)", variable)
-        key = (
-            _BY_DOTTED[f"data.NAME.{source[2].lower()}"]
+        source = _OF_SOURCE.fullmatch(variable)
+        dotted = (
+            f"data.{names.get(source[1], source[1].lower())}.{source[2].lower()}"
             if source
-            else next((k for k in KEYS if k.variable == variable), None)
+            else next((k.dotted for k in KEYS if k.variable == variable), "")
         )
-        if key is None:
+        if (key := _key(dotted)) is None:
             raise ConfigError(file, _unknown(variable, "environment variable", [k.variable for k in KEYS]))
-        dotted = f"data.{names.get(source[1], source[1].lower())}.{key.name}" if source else key.dotted
         try:
             found[dotted] = key.read(text)
         except read.Wrong as wrong:
@@ -290,13 +271,26 @@ def _require(file: Path, values: dict[str, Any]) -> None:
     for name in sources:
         if (f"data.{name}.path" in values) == (f"data.{name}.url" in values):
             raise ConfigError(file, f"data.{name}.path, data.{name}.url: expected one of the two")
-    if len(sources) > 1:
-        listed = ", ".join(sources)
-        raise ConfigError(
-            file, f"data.{sources[1]}: expected one data source; several are not supported yet ({listed})"
-        )
+    _require_apart(file, values, sources)
     if ("server.tls_certificate" in values) != ("server.tls_key" in values):
         raise ConfigError(file, "server.tls_certificate, server.tls_key: expected both or none")
+
+
+def _require_apart(file: Path, values: Mapping[str, Any], sources: list[str]) -> None:
+    """Two sources share neither data, which would give everybody two budgets, nor a ledger, nor a directory."""
+    if len({name.lower() for name in sources}) < len(sources):
+        raise ConfigError(file, "data: expected names that differ by more than case")
+    for key in _OF_ONE:
+        if f"state.{key}" in values and len(sources) > 1:
+            wanted = ", ".join(f"data.{name}.{key}" for name in sources)
+            raise ConfigError(file, f"state.{key}: expected {wanted} instead, for there are several sources")
+    for key in ("path", "url", *_OF_ONE):
+        found: dict[object, str] = {}
+        for name in sources:
+            value = values.get(f"data.{name}.{key}")
+            other = name if value is None else found.setdefault(value, name)
+            if other != name:
+                raise ConfigError(file, f"data.{name}.{key}: expected another than that of data.{other}")
 
 
 def _sources(values: Mapping[str, Any]) -> list[str]:
@@ -311,7 +305,11 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
     def path(dotted: str) -> Path | None:
         return None if values.get(dotted) is None else folder / values[dotted]
 
+    def files(dotted: str) -> tuple[Path, ...]:
+        return _expand(file, dotted, values[dotted])
+
     host, port = values["server.listen"]
+    names = _sources(given)
     return Config(
         file=file,
         host=host,
@@ -321,29 +319,36 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
         tls_key=path("server.tls_key"),
         max_connections=values["server.max_connections"],
         login_timeout=values["server.login_timeout"],
-        state=folder / values["state.directory"],
+        root=folder / values["state.directory"],
         sources={
-            name: Data(path(f"data.{name}.path"), values.get(f"data.{name}.url")) for name in _sources(given)
+            name: Data(
+                path=path(f"data.{name}.path"),
+                url=values.get(f"data.{name}.url"),
+                policy_files=files(
+                    f"data.{name}.policy" if f"data.{name}.policy" in given else "policy.files"
+                ),
+                ledger=values.get(f"data.{name}.ledger", values["state.ledger"]),
+                high_water=path(f"data.{name}.high_water") or path("state.high_water"),
+            )
+            for name in names
         },
-        policy_files=_expand(file, values["policy.files"]),
+        databases=tuple(names),
         users=folder / values["users.file"],
         threads=values["limits.threads"],
         memory=values["limits.memory"],
         statement_timeout=values["limits.statement_timeout"],
-        ledger=values["state.ledger"],
-        high_water=path("state.high_water"),
         audit_days=values["audit.keep_days"],
         log_format=values["log.format"],
         metrics_port=values["metrics.port"],
     )
 
 
-def _expand(file: Path, patterns: tuple[str, ...]) -> tuple[Path, ...]:
+def _expand(file: Path, dotted: str, patterns: tuple[str, ...]) -> tuple[Path, ...]:
     """Files of all patterns, each once; a pattern's own in the order of their names."""
     found: dict[Path, None] = {}
     for pattern in patterns:
         matches = sorted(glob.glob(pattern, root_dir=file.parent, recursive=True))
         if not matches:
-            raise ConfigError(file, f"policy.files: expected files, nothing matches {pattern!r}")
+            raise ConfigError(file, f"{dotted}: expected files, nothing matches {pattern!r}")
         found |= dict.fromkeys(file.parent / match for match in matches)
     return tuple(found)

@@ -47,6 +47,7 @@ from dpproxy.protected import ProtectedViews
 from dpproxy.recent import Recent
 from dpproxy.records import exact_notice, recorder
 from dpproxy.sessions import Sessions
+from dpproxy.state import prepare
 from dpproxy.view_statements import World, begin
 from dpproxy.visible import Views, fitting, visible
 
@@ -70,7 +71,7 @@ class Engine:
         progress: Callable[[str], None],
     ) -> None:
         self.log = log
-        self._database = config.database
+        self._database, self._databases = config.database, config.databases
         self._backend = backend
         self._world, self._schema, self._store, self._facts = world, world.schema, world.store, world.facts
         self._ledger = ledger
@@ -86,13 +87,14 @@ class Engine:
     @classmethod
     def start(cls, config: Config, progress: Callable[[str], None]) -> Self:
         """Import or open the data, verify the ledger, apply the policy files. Raises ``StartupError``."""
-        config.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        prepare(config, progress)
+        config.state.mkdir(exist_ok=True, mode=0o700)
         with starting(config.state, progress):
             return cls._start(config, progress)
 
     @classmethod
     def _start(cls, config: Config, progress: Callable[[str], None]) -> Self:
-        ledger = Ledger.open(config.state, url=config.ledger, high_water=config.high_water)
+        ledger = Ledger.open(config.state, url=config.data.ledger, high_water=config.data.high_water)
         opened: list[Callable[[], None]] = [ledger.close]
         try:
             store = PolicyStore.open(config.state)
@@ -361,7 +363,8 @@ class Engine:
     def _view(self, caller: Caller, settings: Settings) -> CatalogueView:
         policy = self.policy
         views = self._fitting[3], self._world.views.found
-        return visible(policy, self._schema, caller, settings, self._database, *views)
+        found = visible(policy, self._schema, caller, settings, self._database, *views)
+        return replace(found, databases=self._databases)
 
     def _describe(self, caller: Caller, body: Body, values: Sequence[object], settings: Settings) -> Answer:
         if body.tree is None:

@@ -249,6 +249,12 @@ class ShuttingDown(Refusal):
     sqlstate = "57P01"
 
 
+class CannotConnectNow(Refusal):
+    """The database cannot be used for the time being."""
+
+    sqlstate = "57P03"
+
+
 class IdleSession(Refusal):
     """The client said nothing for longer than idle_session_timeout."""
 

@@ -2,12 +2,13 @@
 
 import sys
 
-from dpproxy.arguments import CONFIG, Arguments, Command
+from dpproxy.arguments import CONFIG, DATABASE, Arguments, Command
 from dpproxy.auditlog.entry import seal
 from dpproxy.auditlog.file import FILE, Altered, AuditFile
 from dpproxy.backends.secret import load_secret
 from dpproxy.config import load_config
 from dpproxy.errors import StartupError
+from dpproxy.state import require
 
 RUNS = 100
 
@@ -19,7 +20,9 @@ def _selftest(arguments: Arguments) -> int:
 
 
 def _log_verify(arguments: Arguments) -> int:
-    state = load_config(arguments.config).state
+    config = load_config(arguments.config).of(arguments.database)
+    require(config)
+    state = config.state
     if not (state / FILE).exists():
         raise StartupError(f"{state / FILE}: expected the audit log of a proxy that has run")
     file = AuditFile(state, seal(load_secret(state)))
@@ -42,6 +45,7 @@ COMMANDS = (
         "dpproxy selftest --config dpproxy.toml",
         (
             CONFIG,
+            DATABASE,
             (("--json",), {"action": "store_true", "help": "print the findings as JSON"}),
             (
                 ("--runs",),
@@ -59,7 +63,7 @@ COMMANDS = (
         "log verify",
         "check every entry of the audit log against its key; a proxy may be running",
         "dpproxy log verify --config dpproxy.toml",
-        (CONFIG,),
+        (CONFIG, DATABASE),
         _log_verify,
     ),
 )

@@ -18,9 +18,10 @@ from dpproxy.accounting.model import Account, Entry, Posting, format_epsilon
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.accounting.store import FAULTS, Store, told
 from dpproxy.accounting.verify import entries
-from dpproxy.arguments import CONFIG, Arguments, Command
+from dpproxy.arguments import CONFIG, DATABASE, Arguments, Command
 from dpproxy.config import Config, load_config
 from dpproxy.errors import StartupError
+from dpproxy.state import require
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +36,15 @@ class _Place:
 @contextmanager
 def _ledger(config: Config) -> Iterator[_Place]:
     """The ledger of a configuration; its faults are told in one line."""
-    store = store_of(config.state, config.ledger)
+    require(config)
+    store = store_of(config.state, config.data.ledger)
     try:
         if not (config.state / files.KEY).exists() or not store.exists:
             raise StartupError(f"{config.state}: expected the state directory of a proxy that has run")
         seals = files.read_key(config.state / files.KEY, None)
-        yield _Place(store, seals, None if config.high_water is None else Mark(config.high_water, seals))
+        yield _Place(
+            store, seals, None if config.data.high_water is None else Mark(config.data.high_water, seals)
+        )
     except FAULTS as error:
         raise StartupError(f"ledger {store.name} cannot be used: {told(error)}") from error
 
@@ -62,7 +66,7 @@ def _say(text: str) -> None:
 
 
 def _verify(arguments: Arguments) -> int:
-    with _ledger(load_config(arguments.config)) as place:
+    with _ledger(load_config(arguments.config).of(arguments.database)) as place:
         if arguments.file is None:
             head = verified(place.store, place.seals, place.mark)
             _say(f"{place.store.name}: {head.sequence} entries, all verified; {_reach(place.mark)}")
@@ -90,7 +94,7 @@ def _behind(place: _Place, head: Head) -> str:
 
 def _export(arguments: Arguments) -> int:
     write = {"csv": _write_csv, "json": _write_json}[arguments.format]
-    with _ledger(load_config(arguments.config)) as place:
+    with _ledger(load_config(arguments.config).of(arguments.database)) as place:
         head = verified(place.store, place.seals, place.mark)
         with closing(place.store.connect(writing=False)) as connection:
             found = (entry for entry, _ in entries(connection) if entry.sequence <= head.sequence)
@@ -171,7 +175,7 @@ def _write_json(found: Iterator[Entry], file: TextIO) -> None:
 
 
 def _backup(arguments: Arguments) -> int:
-    config = load_config(arguments.config)
+    config = load_config(arguments.config).of(arguments.database)
     with _ledger(config) as place:
         if not isinstance(place.store, SQLite):
             raise StartupError(
@@ -185,7 +189,7 @@ def _backup(arguments: Arguments) -> int:
 
 
 def _mark(arguments: Arguments) -> int:
-    with _ledger(load_config(arguments.config)) as place:
+    with _ledger(load_config(arguments.config).of(arguments.database)) as place:
         if place.mark is None:
             raise StartupError("state.high_water is not configured: there is no mark to make")
         head = verified(place.store, place.seals, None)
@@ -207,7 +211,11 @@ COMMANDS = (
         "ledger verify",
         "check every entry of the ledger against its key, and that nothing was rolled back",
         "dpproxy ledger verify --config dpproxy.toml",
-        (CONFIG, (("--file",), {"metavar": "BACKUP", "type": Path, "help": "check a backup of it instead"})),
+        (
+            CONFIG,
+            DATABASE,
+            (("--file",), {"metavar": "BACKUP", "type": Path, "help": "check a backup of it instead"}),
+        ),
         _verify,
     ),
     Command(
@@ -216,6 +224,7 @@ COMMANDS = (
         "dpproxy ledger export --format json --output ledger.json --config dpproxy.toml",
         (
             CONFIG,
+            DATABASE,
             (("--format",), {"choices": ("csv", "json"), "default": "csv", "help": "csv (default) or json"}),
             (("--output",), {"metavar": "FILE", "type": Path, "help": "a file (default: stdout)"}),
         ),
@@ -225,14 +234,14 @@ COMMANDS = (
         "ledger backup",
         "copy the ledger to a new file while proxies serve from it, and verify the copy",
         "dpproxy ledger backup /backup/ledger-2026-11-21.sqlite --config dpproxy.toml",
-        ((("file",), {"metavar": "FILE", "type": Path, "help": "the file to make"}), CONFIG),
+        ((("file",), {"metavar": "FILE", "type": Path, "help": "the file to make"}), CONFIG, DATABASE),
         _backup,
     ),
     Command(
         "ledger mark",
         "make the high-water mark anew at what the ledger holds; spending beyond that is forgotten for good",
         "dpproxy ledger mark --config dpproxy.toml",
-        (CONFIG,),
+        (CONFIG, DATABASE),
         _mark,
     ),
 )

@@ -33,6 +33,17 @@ class JsonLines:
         for handler in logging.getLogger().handlers:
             handler.setFormatter(self._formatter)
 
+    def of(self, database: str) -> "Lines":
+        """The lines of one data source."""
+        return Lines(self._log.bind(database=database))
+
+
+class Lines:
+    """Watches one data source."""
+
+    def __init__(self, log: Any) -> None:  # noqa: ANN401 - a bound logger
+        self._log = log
+
     def opened(self) -> None:
         """A session begins."""
 

@@ -18,31 +18,46 @@ SECONDS = tuple(0.001 * 2**n for n in range(15))
 
 
 class Metrics:
-    """Counts; serves what it counted from ``start`` until ``close``.
+    """Counts; serves what it counted from ``start`` until ``close``."""
 
-    Args:
-        spent: epsilon spent of each budget, asked at each scrape.
-        commits: how many commits the ledger made, and how many seconds they took.
-    """
-
-    def __init__(
-        self, spent: Callable[[], Mapping[str, float]], commits: Callable[[], tuple[int, float]]
-    ) -> None:
+    def __init__(self) -> None:
         if importlib.util.find_spec("prometheus_client") is None:
             raise StartupError('metrics.port needs prometheus_client: pip install "dpproxy[metrics]"')
         import prometheus_client as p  # noqa: PLC0415 - an extra
 
         self._registry = p.CollectorRegistry()
-        self._open = p.Gauge("dpproxy_connections", "Sessions that are open.", registry=self._registry)
-        self._statements = p.Counter(
-            "dpproxy_statements", "Statements by outcome.", ["outcome", "sqlstate"], registry=self._registry
+        self._open = p.Gauge(
+            "dpproxy_connections", "Sessions that are open.", ["database"], registry=self._registry
         )
+        self._statements = p.Counter(
+            "dpproxy_statements", "Statements by outcome.", ["database", "outcome", "sqlstate"],
+            registry=self._registry,
+        )  # fmt: skip
         self._seconds = p.Histogram(
-            "dpproxy_statement_seconds", "From a statement to its outcome, before padding.",
+            "dpproxy_statement_seconds", "From a statement to its outcome, before padding.", ["database"],
             buckets=SECONDS, registry=self._registry,
         )  # fmt: skip
-        self._registry.register(_Ledger(spent, commits))
+        self._ledgers = _Ledgers()
+        self._registry.register(self._ledgers)
         self._server: Any = None
+
+    def of(
+        self,
+        database: str,
+        spent: Callable[[], Mapping[str, float]],
+        commits: Callable[[], tuple[int, float]],
+    ) -> "Figures":
+        """The figures of one data source.
+
+        Args:
+            database: its name, a label of each figure.
+            spent: epsilon spent of each budget, asked at each scrape.
+            commits: how many commits the ledger made, and how many seconds they took.
+        """
+        self._ledgers.add(database, spent, commits)
+        return Figures(
+            database, self._open.labels(database), self._statements, self._seconds.labels(database)
+        )
 
     def start(self, port: int) -> int:
         """Serve; the port. Raises ``StartupError``."""
@@ -60,6 +75,16 @@ class Metrics:
             self._server.shutdown()
             self._server.server_close()
 
+
+class Figures:
+    """Watches one data source."""
+
+    def __init__(self, database: str, connections: Any, statements: Any, seconds: Any) -> None:  # noqa: ANN401
+        self._database = database
+        self._open = connections
+        self._statements = statements
+        self._seconds = seconds
+
     def opened(self) -> None:
         """A session begins."""
         self._open.inc()
@@ -70,30 +95,39 @@ class Metrics:
 
     def told(self, entry: Entry, seconds: float) -> None:
         """A statement has its outcome."""
-        self._statements.labels(entry.outcome.value, entry.sqlstate).inc()
+        self._statements.labels(self._database, entry.outcome.value, entry.sqlstate).inc()
         self._seconds.observe(seconds)
 
 
-class _Ledger:
-    """What the ledger knows, read when somebody asks."""
+class _Ledgers:
+    """What the ledgers know, read when somebody asks."""
 
-    def __init__(
-        self, spent: Callable[[], Mapping[str, float]], commits: Callable[[], tuple[int, float]]
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Callable[[], Mapping[str, float]], Callable[[], tuple[int, float]]]] = {}
+
+    def add(
+        self,
+        database: str,
+        spent: Callable[[], Mapping[str, float]],
+        commits: Callable[[], tuple[int, float]],
     ) -> None:
-        self._spent = spent
-        self._commits = commits
+        """From now on, that of this data source, too."""
+        self._known = self._known | {database: (spent, commits)}
 
     def collect(self) -> Iterator[Any]:
         """The families of the registry."""
         from prometheus_client.core import GaugeMetricFamily, SummaryMetricFamily  # noqa: PLC0415 - an extra
 
         budgets = GaugeMetricFamily(
-            "dpproxy_budget_spent_epsilon", "Spent of each budget.", labels=["budget"]
+            "dpproxy_budget_spent_epsilon", "Spent of each budget.", labels=["database", "budget"]
         )
-        for name, epsilon in self._spent().items():
-            budgets.add_metric([name], epsilon)
+        written = SummaryMetricFamily(
+            "dpproxy_ledger_commit_seconds", "Commits of the ledger.", labels=["database"]
+        )
+        for database, (spent, commits) in self._known.items():
+            for name, epsilon in spent().items():
+                budgets.add_metric([database, name], epsilon)
+            count, seconds = commits()
+            written.add_metric([database], count_value=count, sum_value=seconds)
         yield budgets
-        count, seconds = self._commits()
-        yield SummaryMetricFamily(
-            "dpproxy_ledger_commit_seconds", "Commits of the ledger.", count_value=count, sum_value=seconds
-        )
+        yield written

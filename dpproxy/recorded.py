@@ -120,20 +120,28 @@ class Recorded:
         return {str(row[name]): float(str(row[spent])) for row in answer.rows if row[kind] == "budget"}
 
 
+Record = Callable[[str, Engine], Recorded]
+"""Has the engine of a data source, which is named, keep a record."""
+
+
 @contextmanager
-def recorded(config: Config, engine: Engine, tell: Callable[[str], None]) -> Iterator[Recorded]:
-    """The engine, watched as is configured. Raises ``StartupError``."""
-    watchers: list[Watcher] = []
-    if config.log_format == "json":
-        lines = JsonLines()
+def recording(config: Config, tell: Callable[[str], None]) -> Iterator[Record]:
+    """Engines are watched as is configured, all by the same watchers. Raises ``StartupError``."""
+    lines = JsonLines() if config.log_format == "json" else None
+    metrics = Metrics() if config.metrics_port is not None else None
+    if lines is not None:
         lines.install()
-        watchers.append(lines)
-    if config.metrics_port is None:
-        yield Recorded(engine, watchers)
-        return
-    metrics = Metrics(Recorded(engine).spent, engine.commits)
-    tell(f"metrics on http://{ADDRESS}:{metrics.start(config.metrics_port)}/metrics")
+    if metrics is not None:
+        tell(f"metrics on http://{ADDRESS}:{metrics.start(config.metrics_port or 0)}/metrics")
+
+    def record(database: str, engine: Engine) -> Recorded:
+        watchers: list[Watcher] = [] if lines is None else [lines.of(database)]
+        if metrics is not None:
+            watchers.append(metrics.of(database, Recorded(engine).spent, engine.commits))
+        return Recorded(engine, watchers)
+
     try:
-        yield Recorded(engine, [*watchers, metrics])
+        yield record
     finally:
-        metrics.close()
+        if metrics is not None:
+            metrics.close()

@@ -21,12 +21,13 @@ from dpproxy.policy.files import apply_file, read_file
 from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.usable import usable
+from dpproxy.state import prepare
 
 
 def selftest(arguments: Arguments) -> int:
     """0 where every promise was kept, 1 where one was not. Raises ``StartupError``."""
     begun = time.monotonic()
-    config = load_config(arguments.config)
+    config = load_config(arguments.config).of(arguments.database)
     check_files(config)
     path, schema = _data(config)
     policy, lines = usable(_policy(config, schema), schema)
@@ -52,7 +53,8 @@ def _data(config: Config) -> tuple[Path, Schema]:
     """The file with the public tables, and what the DDL says; no row of anybody is read."""
     if config.data.path is None:
         raise StartupError(f"data.{config.database}.url: the self-test needs a source of files")
-    config.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    prepare(config, _tell)
+    config.state.mkdir(exist_ok=True, mode=0o700)
     path = snapshot(config.data.path, config.state, _tell)
     backend = DuckDB(path)
     try:

@@ -5,7 +5,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 
-from dpproxy.arguments import CONFIG, Arguments, Command
+from dpproxy.arguments import CONFIG, DATABASE, Arguments, Command
 from dpproxy.config import check_files, load_config
 from dpproxy.display import render
 from dpproxy.plan import Answer, Caller
@@ -43,7 +43,7 @@ def _administer(arguments: Arguments, sql: str) -> Answer:
     """One statement in the name of the command line; what it has to say meanwhile goes to the operator."""
     from dpproxy.engine import Engine  # noqa: PLC0415 - slow to import
 
-    config = load_config(arguments.config)
+    config = load_config(arguments.config).of(arguments.database)
     check_files(config)
     roles = frozenset({"admin", *(getattr(arguments, "role", None) or ())})
     caller = Caller("dpproxy", roles, secrets.token_hex(16))
@@ -72,14 +72,14 @@ COMMANDS = (
         "view build",
         "build a protected view anew, and charge it anew; progress goes to stderr",
         "dpproxy view build patients_dp --config dpproxy.toml",
-        ((("name",), {"metavar": "NAME", "help": "the view, as the policy declares it"}), CONFIG),
+        ((("name",), {"metavar": "NAME", "help": "the view, as the policy declares it"}), CONFIG, DATABASE),
         _build,
     ),
     Command(
         "view list",
         "print every protected view with its state, price and guarantee",
         "dpproxy view list --config dpproxy.toml",
-        (CONFIG,),
+        (CONFIG, DATABASE),
         _list,
     ),
     Command(
@@ -93,6 +93,7 @@ COMMANDS = (
                 {"metavar": "ROLE", "action": "append", "help": "look as this role, too; it is on record"},
             ),
             CONFIG,
+            DATABASE,
         ),
         _verify,
     ),

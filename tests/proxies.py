@@ -14,8 +14,8 @@ import duckdb
 
 from dpproxy.cli import _options
 from dpproxy.config import load_config
+from dpproxy.databases import opened
 from dpproxy.engine import Engine
-from dpproxy.recorded import recorded
 from dpproxy.server import Server
 from dpproxy.users import UsersFile, add_user
 
@@ -111,11 +111,10 @@ def serving(file: Path) -> Iterator[Proxy]:
     """A proxy in threads of this process."""
     config = load_config(file)
     with (
-        started(file) as engine,
-        recorded(config, engine, lambda _line: None) as watched,
-        Server(_options(config), watched, UsersFile(config.users)).running() as port,
+        opened(config, lambda _line: None) as databases,
+        Server(_options(config), databases, UsersFile(config.users)).running() as port,
     ):
-        yield Proxy(port, file.parent, engine=engine)
+        yield Proxy(port, file.parent, engine=databases.engine(config.databases[0]))
 
 
 def spawn(file: Path) -> Proxy:

@@ -138,7 +138,7 @@ def test_a_policy_that_is_configured_is_checked_too(
 def test_the_stored_policy_is_dumped_as_statements(config: Path, capsys: Captured):
     assert main(["policy", "dump", "--config", str(config)]) == 2
     assert "expected the state directory" in capsys.readouterr().err
-    store = PolicyStore.open(config.parent / "state")
+    store = PolicyStore.open(config.parent / "state" / "main")
     store.change(["ALTER TABLE t SET PRIVACY PUBLIC"], Schema({"t": (Column("x", INT4),)}), "test")
     store.close()
     assert main(["policy", "dump", "--config", str(config)]) == 0
@@ -146,7 +146,7 @@ def test_the_stored_policy_is_dumped_as_statements(config: Path, capsys: Capture
 
 
 def test_a_ledger_is_verified(config: Path, capsys: Captured):
-    state = config.parent / "state"
+    state = config.parent / "state" / "main"
     with Ledger.open(state):
         pass
     assert main(["ledger", "verify", "--config", str(config)]) == 0

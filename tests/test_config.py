@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.config import KEYS, ConfigError, Data, check_files, load_config
+from dpproxy.config import KEYS, Data, check_files, load_config
+from dpproxy.config_text import ConfigError
 
 Writer = Callable[[str], Path]
 LEAST = """
@@ -40,7 +41,7 @@ def test_the_least_configuration_has_the_documented_defaults(write: Writer, tmp_
     assert (config.host, config.port, config.padding) == ("127.0.0.1", 6432, 0.01)
     assert (config.max_connections, config.login_timeout) == (64, 60.0)
     assert (config.tls_certificate, config.tls_key, config.threads, config.memory) == (None,) * 4
-    assert config.state == tmp_path / "state"
+    assert config.state == tmp_path / "state" / "main"
     assert (config.database, config.data) == ("main", Data(tmp_path / "adult.duckdb"))
     assert config.policy_files == ()
 
@@ -72,8 +73,8 @@ def test_every_key_is_read(write: Writer, tmp_path: Path):
     assert (config.host, config.port, config.padding) == ("::1", 0, 0.0)
     assert (config.tls_certificate, config.tls_key) == (Path("/etc/proxy.crt"), tmp_path / "proxy.key")
     assert (config.max_connections, config.login_timeout) == (3, 1.5)
-    assert config.state == Path("/var/lib/dpproxy")
-    assert config.sources == {"census": Data(tmp_path / "data")}
+    assert (config.root, config.state) == (Path("/var/lib/dpproxy"), Path("/var/lib/dpproxy/census"))
+    assert config.sources == {"census": Data(tmp_path / "data", policy_files=config.policy_files)}
     assert [file.name for file in config.policy_files] == ["c.txt", "a.sql", "b.sql"]
     assert (config.threads, config.memory) == (2, "4GB")
 
@@ -92,6 +93,9 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
         "state.high_water": "h",
         "data.NAME.path": "d",
         "data.NAME.url": "postgresql://reader:secret@db/people",
+        "data.NAME.policy": "own.sql",
+        "data.NAME.ledger": "postgresql://ann:secret@db/own",
+        "data.NAME.high_water": "o",
         "policy.files": "a.sql",
         "users.file": "u",
         "limits.threads": "1",
@@ -102,17 +106,75 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
         "metrics.port": "9187",
     }
     assert samples.keys() == {key.dotted for key in KEYS}
-    used = [key for key in KEYS if key.dotted != "data.NAME.url"]  # the one or the other
+    used = [key for key in KEYS if key.section != "data.NAME" or key.name == "path"]
     environment = {key.variable.replace("NAME", "MAIN"): samples[key.dotted] for key in used}
     config = load_config(write(""), environment | {"HOME": "/root"})
     assert (config.host, config.port, config.padding, config.login_timeout) == ("0.0.0.0", 5432, 1.0, 120.0)
     assert (config.max_connections, config.threads, config.memory) == (7, 1, "512MB")
     assert (config.audit_days, config.log_format, config.metrics_port) == (90, "json", 9187)
-    assert (config.state, config.users, config.data) == (tmp_path / "s", tmp_path / "u", Data(tmp_path / "d"))
+    assert (config.root, config.users, config.data.path) == (tmp_path / "s", tmp_path / "u", tmp_path / "d")
     assert (config.tls_certificate, config.tls_key) == (tmp_path / "c", tmp_path / "k")
     assert config.policy_files == (tmp_path / "a.sql",)
-    assert (config.ledger, config.high_water) == ("postgresql://ann:secret@db/ledger", tmp_path / "h")
+    assert (config.data.ledger, config.data.high_water) == (
+        "postgresql://ann:secret@db/ledger",
+        tmp_path / "h",
+    )
     assert "secret" not in repr(config)
+
+
+SEVERAL = """
+[state]
+directory = "state"
+[data.main]
+path = "adult.duckdb"
+[data.tax_2020]
+url = "postgresql://reader@db/tax"
+policy = ["tax.sql"]
+ledger = "postgresql://db/ledger"
+high_water = "tax.mark"
+[policy]
+files = ["main.sql"]
+[users]
+file = "users.toml"
+"""
+
+
+def test_several_sources_each_have_their_own(write: Writer, tmp_path: Path):
+    for name in ("main.sql", "tax.sql", "other.sql"):
+        (tmp_path / name).touch()
+    environment = {"DPPROXY_DATA_TAX_2020_HIGH_WATER": "m", "DPPROXY_DATA_MAIN_POLICY": "other.sql"}
+    config = load_config(write(SEVERAL), environment)
+    assert config.databases == ("main", "tax_2020")
+    main, tax = config.of("main"), config.of("tax_2020")
+    assert (main.policy_files, tax.policy_files) == ((tmp_path / "other.sql",), (tmp_path / "tax.sql",))
+    assert (main.state, tax.state) == (tmp_path / "state" / "main", tmp_path / "state" / "tax_2020")
+    assert (main.data.ledger, main.data.high_water) == (None, None)
+    assert (tax.data.ledger, tax.data.high_water) == ("postgresql://db/ledger", tmp_path / "m")
+    assert (tax.databases, tax.of().database) == (config.databases, "tax_2020")
+    assert load_config(write(SEVERAL), {}).of("main").policy_files == (tmp_path / "main.sql",)
+    with pytest.raises(ConfigError, match="several data sources: expected --database main or --database tax"):
+        config.of()
+    with pytest.raises(ConfigError, match='no data source is called "x": expected --database main or'):
+        config.of("x")
+
+
+@pytest.mark.parametrize(
+    ("found", "put", "problem"),
+    [
+        ('"state"\n', '"state"\nledger = "postgresql://h/d"\n', "state.ledger: expected data.main.ledger, data.tax_20"),
+        ('"state"\n', '"state"\nhigh_water = "m"\n', "state.high_water: expected data.main.high_water, data.tax_20"),
+        ('"adult.duckdb"', '"a"\nhigh_water = "tax.mark"', "data.tax_2020.high_water: expected another than that of"),
+        ('url = "postgresql://reader@db/tax"', 'path = "adult.duckdb"', "data.tax_2020.path: expected another than"),
+        ("data.tax_2020", "data.Main", "data: expected names that differ by more than case"),
+        ('url = "postgresql://reader@db/tax"', "", "data.tax_2020.path, data.tax_2020.url: expected one of the two"),
+    ],
+)  # fmt: skip
+def test_sources_share_neither_data_nor_ledger(
+    write: Writer, tmp_path: Path, found: str, put: str, problem: str
+):
+    for name in ("main.sql", "tax.sql"):
+        (tmp_path / name).touch()
+    assert problem in refused(write(SEVERAL.replace(found, put)))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +207,7 @@ def test_what_is_no_url_is_not_quoted(write: Writer):
 
 def test_the_environment_wins_over_the_file(write: Writer):
     config = load_config(write(LEAST), {"DPPROXY_DATA_MAIN_PATH": "/data", "DPPROXY_STATE_DIRECTORY": "/s"})
-    assert (config.sources, config.state) == ({"main": Data(Path("/data"))}, Path("/s"))
+    assert (config.sources, config.root) == ({"main": Data(Path("/data"))}, Path("/s"))
 
 
 @pytest.mark.parametrize(
@@ -169,7 +231,8 @@ def test_the_environment_wins_over_the_file(write: Writer):
             "policy.files: expected files, nothing matches 'nothing/*.sql'",
         ),
         ('[limits]\nmemory = "lots"', '2:1: limits.memory: expected a size such as "4GB"'),
-        ('[data.other]\npath = "x"', "data.main: expected one data source"),
+        ('[data.other]\npath = "adult.duckdb"', "data.main.path: expected another than that of data.other"),
+        ('[data.MAIN]\npath = "x"', "data: expected names that differ by more than case"),
         ("[server\n", "1:8: not TOML: Expected ']'"),
         ("a = ", "1:5: not TOML: Invalid value"),
     ],

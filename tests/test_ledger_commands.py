@@ -37,7 +37,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def ledger(file: Path, make: Make) -> Path:  # noqa: F811
     """A state directory with three entries, and their mark beside it."""
-    state = file.parent / "state"
+    state = file.parent / "state" / "main"
     with Ledger.open(state, high_water=file.parent / "mark") as ledger:
         for who, question in (("ann", "one"), ("bob", 'two, "quoted"'), ("ann", "three")):
             ledger.reserve(make(who, 500_000_000, question=question, budget=2 * 10**9))
@@ -134,7 +134,7 @@ def test_json_says_the_same(file: Path, ledger: Path, capsys: pytest.CaptureFixt
 
 
 def test_an_empty_ledger_is_an_empty_list(file: Path, capsys: pytest.CaptureFixture[str]):
-    Ledger.open(file.parent / "state", high_water=file.parent / "mark").close()
+    Ledger.open(file.parent / "state" / "main", high_water=file.parent / "mark").close()
     assert run(capsys, file, "export", "--format", "json") == (0, "[]\n", "")
     assert run(capsys, file, "export")[1].count("\n") == 1
 
@@ -172,7 +172,7 @@ def test_a_ledger_on_a_server(
 ):
     url = postgres.url(postgres.database())
     file.write_text(CONFIG.format(more=f'ledger = "{url}"'))
-    with Ledger.open(file.parent / "state", url=url) as opened:
+    with Ledger.open(file.parent / "state" / "main", url=url) as opened:
         opened.reserve(make())
     assert run(capsys, file, "verify")[1].startswith(f"dpproxy: {opened.store.name}: 1 entries, all verified")
     assert len(json.loads(run(capsys, file, "export", "--format", "json")[1])) == 1

@@ -13,7 +13,9 @@ from dpproxy.logs import JsonLines
 
 def test_a_statement_is_one_line():
     stream = io.StringIO()
-    JsonLines(stream).told(Entry(5, "ann", "analyst", Outcome.ANSWERED, "SELECT 'é'", 10**8), 0.0123)
+    JsonLines(stream).of("main").told(
+        Entry(5, "ann", "analyst", Outcome.ANSWERED, "SELECT 'é'", 10**8), 0.0123
+    )
     [line] = stream.getvalue().splitlines()
     told = json.loads(line)
     assert (told["event"], told["user"], told["outcome"], told["epsilon"]) == (
@@ -22,6 +24,7 @@ def test_a_statement_is_one_line():
         "answered",
         "0.1",
     )
+    assert told["database"] == "main"
     assert (told["statement"], told["seconds"], told["sqlstate"]) == ("SELECT 'é'", 0.012, None)
     assert told["timestamp"].endswith("Z")
 

@@ -17,34 +17,38 @@ def scraped(port: int) -> dict[str, float]:
 
 
 def test_what_was_counted_is_served_on_loopback():
-    metrics = Metrics(lambda: {"research": 2.5}, lambda: (4, 0.25))
+    metrics = Metrics()
+    main = metrics.of("main", lambda: {"research": 2.5}, lambda: (4, 0.25))
+    metrics.of("other", lambda: {"research": 1.0}, lambda: (1, 0.5)).opened()
     port = metrics.start(0)
     try:
-        metrics.opened()
-        metrics.opened()
-        metrics.closed()
-        metrics.told(Entry(0, "ann", "", Outcome.ANSWERED, "SELECT 1"), 0.003)
-        metrics.told(Entry(0, "ann", "", Outcome.REFUSED, "SELECT 2", 0, "42703"), 0.0001)
+        main.opened()
+        main.opened()
+        main.closed()
+        main.told(Entry(0, "ann", "", Outcome.ANSWERED, "SELECT 1"), 0.003)
+        main.told(Entry(0, "ann", "", Outcome.REFUSED, "SELECT 2", 0, "42703"), 0.0001)
         found = scraped(port)
     finally:
         metrics.close()
-    assert found["dpproxy_connections"] == 1
-    assert found['dpproxy_statements_total{outcome="answered",sqlstate=""}'] == 1
-    assert found['dpproxy_statements_total{outcome="refused",sqlstate="42703"}'] == 1
-    assert found['dpproxy_statement_seconds_bucket{le="0.004"}'] == 2
-    assert found["dpproxy_statement_seconds_count"] == 2
-    assert found['dpproxy_budget_spent_epsilon{budget="research"}'] == 2.5
-    assert found["dpproxy_ledger_commit_seconds_count"] == 4
-    assert found["dpproxy_ledger_commit_seconds_sum"] == 0.25
+    assert found['dpproxy_connections{database="main"}'] == 1
+    assert found['dpproxy_connections{database="other"}'] == 1
+    assert found['dpproxy_statements_total{database="main",outcome="answered",sqlstate=""}'] == 1
+    assert found['dpproxy_statements_total{database="main",outcome="refused",sqlstate="42703"}'] == 1
+    assert found['dpproxy_statement_seconds_bucket{database="main",le="0.004"}'] == 2
+    assert found['dpproxy_statement_seconds_count{database="main"}'] == 2
+    assert found['dpproxy_budget_spent_epsilon{budget="research",database="main"}'] == 2.5
+    assert found['dpproxy_budget_spent_epsilon{budget="research",database="other"}'] == 1.0
+    assert found['dpproxy_ledger_commit_seconds_count{database="main"}'] == 4
+    assert found['dpproxy_ledger_commit_seconds_sum{database="main"}'] == 0.25
     assert "ann" not in str(found)
 
 
 def test_a_port_that_is_taken_is_told():
-    first = Metrics(dict, lambda: (0, 0.0))
+    first = Metrics()
     port = first.start(0)
     try:
         with pytest.raises(StartupError, match="cannot listen"):
-            Metrics(dict, lambda: (0, 0.0)).start(port)
+            Metrics().start(port)
     finally:
         first.close()
 
@@ -52,4 +56,4 @@ def test_a_port_that_is_taken_is_told():
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(StartupError, match=r"dpproxy\[metrics\]"):
-        Metrics(dict, lambda: (0, 0.0))
+        Metrics()

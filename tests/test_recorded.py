@@ -193,7 +193,7 @@ def test_no_value_of_a_row_is_in_the_record(proxy: Proxy):
     )
     ask(proxy, "ann", *statements, "SELECT max(y) FROM t")
     assert len(shown(proxy)) > 10
-    stored = b"".join(file.read_bytes() for file in (proxy.folder / "state").glob("audit.sqlite*"))
+    stored = b"".join(file.read_bytes() for file in (proxy.folder / "state" / "main").glob("audit.sqlite*"))
     assert b"SELECT * FROM t" in stored
     assert b"42424242" not in stored
     assert "42424242" not in repr(shown(proxy))
@@ -224,10 +224,10 @@ def test_figures_and_lines_of_a_server(tmp_path: Path):
             text = answer.read().decode()
         _, rest = end(proxy)
     lines = [json.loads(line) for line in rest.splitlines() if line.startswith("{")]
-    assert 'dpproxy_statements_total{outcome="answered",sqlstate=""} 1.0' in text
-    assert 'dpproxy_budget_spent_epsilon{budget="b"} 0.1' in text
-    assert "dpproxy_ledger_commit_seconds_count 1.0" in text
-    assert [(told["outcome"], told["sqlstate"]) for told in lines] == [
-        ("answered", None),
-        ("refused", "42703"),
+    assert 'dpproxy_statements_total{database="main",outcome="answered",sqlstate=""} 1.0' in text
+    assert 'dpproxy_budget_spent_epsilon{budget="b",database="main"} 0.1' in text
+    assert 'dpproxy_ledger_commit_seconds_count{database="main"} 1.0' in text
+    assert [(told["database"], told["outcome"], told["sqlstate"]) for told in lines] == [
+        ("main", "answered", None),
+        ("main", "refused", "42703"),
     ]

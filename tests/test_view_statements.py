@@ -198,12 +198,12 @@ def test_views_and_their_grants_outlive_a_restart_and_a_lost_cache(tmp_path: Pat
         ask(engine, VIEW)
         ask(engine, GRANT)
         before = sorted(ask(engine, "SELECT * FROM v", ANN).rows)
-    for cache in (tmp_path / "state").glob("prepared-*"):
+    for cache in (tmp_path / "state" / "main").glob("prepared-*"):
         cache.unlink()
     with started(file) as engine:
         assert sorted(ask(engine, "SELECT * FROM v", ANN).rows) == before
         ask(engine, "DROP PROTECTED VIEW v")
-        assert not list((tmp_path / "state" / "views").glob("*.duckdb"))
+        assert not list((tmp_path / "state" / "main" / "views").glob("*.duckdb"))
         with pytest.raises(UndefinedTable):
             ask(engine, "SELECT * FROM v", ANN)
 

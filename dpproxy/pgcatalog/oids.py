@@ -56,6 +56,11 @@ def row_array_oid(schema: str, name: str) -> int:
     return _hashed(f"rows {schema}", name, _OFF_PATH[1], 1 << 31)
 
 
+def database(name: str) -> int:
+    """pg_database.oid of another data source than the connection's."""
+    return _hashed("database", name, _OFF_PATH[1], 1 << 31)
+
+
 def role_oid(name: str) -> int:
     """pg_roles.oid."""
     return _hashed("role", name, _OFF_PATH[1], 1 << 31)

@@ -1,4 +1,4 @@
-"""pg_database: the one data source of the connection."""
+"""pg_database: the data sources, all of which any user may connect to."""
 
 from collections.abc import Iterator
 
@@ -11,9 +11,16 @@ UTF8 = 6
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    yield {
-        "oid": oids.DATABASE,
-        "datname": view.database,
+    yield _row(oids.DATABASE, view.database)
+    for name in view.databases:
+        if name != view.database:
+            yield _row(oids.database(name), name)
+
+
+def _row(oid: int, name: str) -> Row:
+    return {
+        "oid": oid,
+        "datname": name,
         "datdba": oids.OWNER,
         "encoding": UTF8,
         "datlocprovider": "c",

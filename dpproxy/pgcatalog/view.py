@@ -37,6 +37,7 @@ class CatalogueView:
         settings: session settings by lower-case name.
         version: the policy's state version.
         own: relations of schema dp; their rows come with each statement.
+        databases: every data source, whichever the connection is to.
     """
 
     database: str
@@ -46,6 +47,7 @@ class CatalogueView:
     settings: Mapping[str, str]
     version: int
     own: tuple[Relation, ...] = field(default=())
+    databases: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:

@@ -263,7 +263,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="dpproxy-soak-") as folder:
         report = soak(Path(folder), options.minutes, options.connections)
-        state = Path(folder) / "state"
+        state = Path(folder) / "state" / "main"
         with Ledger.open(state) as ledger, AuditLog.open(state, load_secret(state)) as log:
             say(f"ledger: {ledger.verify()} entries verify; audit log: {log.verify()}")
     more = grown(report.readings)

@@ -123,7 +123,7 @@ def garble(name: str) -> Callable[[Path], object]:
 
 def alter(statement: str) -> Callable[[Path], object]:
     def change(folder: Path) -> None:
-        connection = sqlite3.connect(folder / "state/ledger.sqlite", isolation_level=None)
+        connection = sqlite3.connect(folder / "state/main/ledger.sqlite", isolation_level=None)
         for name in ("entry_no_update", "entry_no_delete", "debit_no_update", "debit_no_delete"):
             connection.execute(f"DROP TRIGGER {name}")
         connection.execute(statement)
@@ -132,12 +132,16 @@ def alter(statement: str) -> Callable[[Path], object]:
     return change
 
 
-LEDGER = "ledger {}/state/ledger.sqlite "
+LEDGER = "ledger {}/state/main/ledger.sqlite "
 STATE = (
-    ("a garbled ledger", garble("state/ledger.sqlite"), LEDGER + "cannot be used (file is not a database)"),
-    ("an empty ledger", write("state/ledger.sqlite", ""), LEDGER + "does not verify ("),
-    ("a deleted ledger", remove("state/ledger.sqlite"), LEDGER + "is missing beside "),
-    ("a deleted key", remove("state/ledger.key"), LEDGER + "has lost its key "),
+    (
+        "a garbled ledger",
+        garble("state/main/ledger.sqlite"),
+        LEDGER + "cannot be used (file is not a database)",
+    ),
+    ("an empty ledger", write("state/main/ledger.sqlite", ""), LEDGER + "does not verify ("),
+    ("a deleted ledger", remove("state/main/ledger.sqlite"), LEDGER + "is missing beside "),
+    ("a deleted key", remove("state/main/ledger.key"), LEDGER + "has lost its key "),
     (
         "an entry made cheaper",
         alter("UPDATE entry SET nano = 1 WHERE sequence = 2"),
@@ -147,13 +151,13 @@ STATE = (
     ("the last entry deleted", alter("DELETE FROM entry WHERE sequence = 3"), LEDGER + "does not verify"),
     (
         "a garbled policy catalogue",
-        garble("state/policy.sqlite"),
-        "policy catalogue {}/state/policy.sqlite: damaged",
+        garble("state/main/policy.sqlite"),
+        "policy catalogue {}/state/main/policy.sqlite: damaged",
     ),
     (
         "a garbled truncation key",
-        write("state/truncation.key", "x"),
-        "truncation key {}/state/truncation.key: damaged",
+        write("state/main/truncation.key", "x"),
+        "truncation key {}/state/main/truncation.key: damaged",
     ),
     (
         "a garbled login key",
@@ -170,9 +174,11 @@ def test_a_state_that_is_damaged_is_not_served(
 ):
     del what
     break_it(copy)
-    before = (copy / "state/ledger.key").read_bytes() if (copy / "state/ledger.key").exists() else b""
+    before = (
+        (copy / "state/main/ledger.key").read_bytes() if (copy / "state/main/ledger.key").exists() else b""
+    )
     assert stopped(copy / "dpproxy.toml", capsys).startswith(line.format(copy))
-    assert before == ((copy / "state/ledger.key").read_bytes() if before else b"")
+    assert before == ((copy / "state/main/ledger.key").read_bytes() if before else b"")
 
 
 def test_a_port_in_use(home: Path):
@@ -274,7 +280,7 @@ def test_a_second_disk_that_turns_read_only_answers_nothing_and_heals(home: Path
         status, log = end(proxy)
     assert status == 0
     assert "(Read-only file system" in log
-    with Ledger.open(home / "state", high_water=home / "second/mark") as ledger:
+    with Ledger.open(home / "state" / "main", high_water=home / "second/mark") as ledger:
         assert ledger.verify() == 3
 
 
@@ -315,7 +321,7 @@ def test_a_disk_that_fills_up_and_is_emptied(home: Path, disk: Mount):
         "cannot be written (database or disk is full): new questions are refused until it can",
         "can be written again",
     ]
-    with Ledger.open(home / "state") as ledger:
+    with Ledger.open(home / "state" / "main") as ledger:
         assert ledger.verify() > 0
 
 

@@ -96,7 +96,7 @@ def test_answered_is_never_more_than_charged(tmp_path: Path):
         fresh = load.answered.keys() - known
         assert len(fresh) >= CLIENTS
         settled |= {n: load.answered[n][1] for n in fresh if load.answered[n][0] < killed - SETTLED}
-        with Ledger.open(tmp_path / "state", high_water=tmp_path / "mark") as ledger:  # verifies all of it
+        with Ledger.open(tmp_path / "state" / "main", high_water=tmp_path / "mark") as ledger:  # verifies all of it
             before, charged = charged, ledger.read(charges)
             assert charged >= len(load.answered)
             # Lost with each kill is at most what was under way: one statement of each connection.
@@ -127,5 +127,5 @@ def test_a_signal_ends_it_cleanly_with_clients_at_work(tmp_path: Path, number: s
         thread.join(30)
     assert (status, told) == (0, "")
     assert load.broken == []
-    with Ledger.open(tmp_path / "state") as ledger:
+    with Ledger.open(tmp_path / "state" / "main") as ledger:
         assert len(ledger.entries()) >= len(load.answered)

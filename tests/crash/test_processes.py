@@ -129,7 +129,7 @@ def test_two_hosts_share_a_ledger(postgres: Server, tmp_path: Path):  # noqa: F8
         )
         files.append(file)
     with spawned(files[0]) as one:
-        other_state = tmp_path / "two" / "state"
+        other_state = tmp_path / "two" / "state" / "main"
         done = subprocess.run(
             [sys.executable, "-m", "dpproxy", "serve", "--config", str(files[1])],
             cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=60, check=False,
@@ -137,7 +137,7 @@ def test_two_hosts_share_a_ledger(postgres: Server, tmp_path: Path):  # noqa: F8
         assert done.returncode == 2
         assert "has lost its key" in done.stderr
         for key in ("ledger.key", "truncation.key"):
-            (other_state / key).write_bytes((tmp_path / "one" / "state" / key).read_bytes())
+            (other_state / key).write_bytes((tmp_path / "one" / "state" / "main" / key).read_bytes())
         ask(one, "SELECT count(*) FROM raced WHERE x < 1")
         command(files[1], "ledger", "mark")
         with spawned(files[1]) as other:
@@ -147,5 +147,5 @@ def test_two_hosts_share_a_ledger(postgres: Server, tmp_path: Path):  # noqa: F8
                 with pytest.raises(psycopg.Error) as caught:
                     ask(proxy, "SELECT count(*) FROM raced WHERE x < 99")
                 assert caught.value.sqlstate == "PD001"
-    with Ledger.open(tmp_path / "one" / "state", url=url, high_water=tmp_path / "one" / "mark") as ledger:
+    with Ledger.open(tmp_path / "one" / "state" / "main", url=url, high_water=tmp_path / "one" / "mark") as ledger:
         assert ledger.verify() == 10
