@@ -22,7 +22,7 @@ from dpproxy.errors import BudgetExceeded, Cancelled, Internal
 from dpproxy.following import Question, follows, independent, worse
 from dpproxy.grid import began
 from dpproxy.plan import Answer, Caller, Drawn, Part, Plan, PublicPlan, Summed
-from dpproxy.planner.descriptor import FAMILY, Descriptor, counting, described
+from dpproxy.planner.descriptor import Descriptor, counting, described, origins
 from dpproxy.planner.rollup import could_follow, derivation
 from dpproxy.recent import Recent
 from udfs.privacy import Loss, Released
@@ -237,7 +237,7 @@ class Answers:
         numbers = None if asked is None else counting(asked)
         if part is None or numbers is None:
             return None
-        for origin, _ in self._releases.paid(numbers.rows[:FAMILY], asking.account):
+        for origin, _ in self._releases.paid(origins(numbers), asking.account):
             found = self._follows(origin, numbers, part) if self._deadlines.is_seen(origin) else None
             if found is not None:
                 return min(float(values[0]) for values in found.released.value["v"].to_pylist())
@@ -322,7 +322,7 @@ class Answers:
         if asked is None or part.mechanism is None:
             return None
         best: tuple[float, Found] | None = None
-        for origin, nano in self._releases.paid(question.key[:FAMILY], asking.account):
+        for origin, nano in self._releases.paid(origins(asked), asking.account):
             if nano < part.loss.nano or not (origin in asking.fresh or self._deadlines.is_seen(origin)):
                 continue
             worst = 1.0 if origin in asking.fresh else asking.worst

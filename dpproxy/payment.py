@@ -9,7 +9,7 @@ from dpproxy.accounting.limits import count, tightest
 from dpproxy.accounting.model import Account, Charge, Cost, Debit, Kind, format_delta, format_epsilon
 from dpproxy.accounting.windows import Standing
 from dpproxy.plan import Caller, Notice, Part, Payer, Plan
-from dpproxy.planner.descriptor import FAMILY, family, key_words
+from dpproxy.planner.descriptor import KIN, family, key_words, kin
 from udfs.mechanisms import Gaussian
 
 
@@ -54,10 +54,11 @@ def release_key(part: Part, values: Sequence[object], data_version: int) -> byte
 
     The exact stage in its normal form with the values it takes, its keys, the boxes the noise was drawn for and the
     data version; not the epsilon: a more accurate release answers a less accurate request. A delta has to be the same.
-    Releases of the same rows begin alike.
+    Releases that the same questions follow from begin alike.
     """
     rows = family(part, values, data_version)
-    return rows[:FAMILY] + digest("release", 3, rows, *key_words(part), part.factor, part.delta)[FAMILY:]
+    words = digest("release", 4, rows, *key_words(part), part.factor, part.delta)
+    return kin(part, values, data_version) + words[KIN:]
 
 
 def charge(caller: Caller, plan: Plan, part: Part, key: bytes) -> Charge:

@@ -1,5 +1,6 @@
 """The release store: answers that were released and paid for are shown again without touching the data."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from dpproxy.accounting import book
@@ -65,22 +66,17 @@ class ReleaseStore:
                 return Stored(origin, found[origin], payload, payers[origin])
         return None
 
-    def paid(self, rows: bytes, payer: Account) -> list[tuple[int, int]]:
-        """(charge, nano-epsilon) of the stored releases whose keys begin alike and that an account has paid for.
+    def paid(self, beginnings: Sequence[bytes], payer: Account) -> list[tuple[int, int]]:
+        """(charge, nano-epsilon) of the stored releases whose keys begin so and that an account has paid for.
 
-        The latest ``MOST_PAID`` of them, the oldest first. Errors: LedgerUnavailable.
+        The latest ``MOST_PAID`` of each beginning, the oldest first. Errors: LedgerUnavailable.
         """
-        waiting = {a.origin: a.nano for a in self._ledger.writer.waiting() if a.key.startswith(rows)}
-        last = rows + b"\xff" * (32 - len(rows))
+        asked = tuple(beginnings)
+        waiting = {a.origin: a.nano for a in self._ledger.writer.waiting() if a.key.startswith(asked)}
         found = self._ledger.read(
-            lambda connection: dict(
-                connection.execute(
-                    "SELECT r.origin, r.nano FROM release r JOIN debit d ON d.origin = r.origin "
-                    "WHERE r.key >= ? AND r.key <= ? AND d.kind = ? AND d.name = ? AND d.member = ? "
-                    "ORDER BY r.origin DESC LIMIT ?",
-                    (rows, last, payer.kind.value, payer.name, payer.member, MOST_PAID),
-                ).fetchall()
-            )
+            lambda connection: {
+                origin: nano for each in asked for origin, nano in _paid(connection, each, payer)
+            }
         )
         found |= {origin: nano for origin, nano in waiting.items() if payer in self._payers(origin)}
         return sorted(found.items())
@@ -120,3 +116,13 @@ class ReleaseStore:
             return payload
 
         return self._ledger.read(query)
+
+
+def _paid(connection: book.Connection, beginning: bytes, payer: Account) -> list[tuple[int, int]]:
+    last = beginning + b"\xff" * (32 - len(beginning))
+    return connection.execute(
+        "SELECT r.origin, r.nano FROM release r JOIN debit d ON d.origin = r.origin "
+        "WHERE r.key >= ? AND r.key <= ? AND d.kind = ? AND d.name = ? AND d.member = ? "
+        "ORDER BY r.origin DESC LIMIT ?",
+        (beginning, last, payer.kind.value, payer.name, payer.member, MOST_PAID),
+    ).fetchall()

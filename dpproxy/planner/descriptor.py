@@ -6,6 +6,7 @@ A descriptor says from which rows, by which keys and with what noise: enough to 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from dpproxy.accounting.canonical import digest
@@ -18,6 +19,9 @@ FORM = 1
 """Of the terms: releases that were described in another form are found by nobody."""
 FAMILY = 12
 """Bytes of a release's key that all releases of the same rows share."""
+KIN = 18
+"""Those and the bytes that tell what can follow: see ``kin``."""
+_KEYED, _NONE = b"\x00" * (KIN - FAMILY), b"\xff" * (KIN - FAMILY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,32 @@ class Descriptor:
 
 def family(part: Part, values: Sequence[object], data_version: int) -> bytes:
     """Equal for questions about the same rows, whatever their conditions, keys and aggregates."""
-    return digest("rows", FORM, repr(stage(part.exact).rows), repr(tuple(values)), data_version)
+    return _family(part.exact, repr(tuple(values)), data_version)
+
+
+@lru_cache(maxsize=256)
+def _family(exact: str, values: str, data_version: int) -> bytes:
+    return digest("rows", FORM, repr(stage(exact).rows), values, data_version)
+
+
+def kin(part: Part, values: Sequence[object], data_version: int) -> bytes:
+    """How the key of a release begins: from one without keys only questions under the same conditions follow."""
+    rows = family(part, values, data_version)[:FAMILY]
+    asked = described(part, values, data_version)
+    if asked is None:
+        return rows + _NONE
+    return rows + (_KEYED if asked.keys else _conditions(asked))
+
+
+def origins(asked: Descriptor) -> tuple[bytes, ...]:
+    """How the keys begin of all releases that a question could follow from."""
+    rows = asked.rows[:FAMILY]
+    return (rows + _KEYED,) if asked.keys else (rows + _KEYED, rows + _conditions(asked))
+
+
+def _conditions(of: Descriptor) -> bytes:
+    found = digest("conditions", FORM, repr(sorted({repr(c) for c in of.conditions})))[: KIN - FAMILY]
+    return found if found not in (_KEYED, _NONE) else b"\x01" * (KIN - FAMILY)
 
 
 def described(part: Part, values: Sequence[object], data_version: int) -> Descriptor | None:

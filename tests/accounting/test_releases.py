@@ -53,9 +53,9 @@ def test_releases_of_the_same_rows_are_found_by_who_paid(
     first, second = keep(ledger, make("ann", 5), b"five"), keep(ledger, make("ann", 7), b"seven")
     third = keep(ledger, make("ann", 3, question="another"), b"three")
     for _ in ("waiting", "written"):
-        assert store.paid(key[:12], ANN) == [(first, 5), (second, 7)]
-        assert store.paid(other[:12], ANN) == [(third, 3)]
-        assert store.paid(key[:12], BOB) == []
+        assert store.paid([key[:12]], ANN) == [(first, 5), (second, 7)]
+        assert store.paid([other[:12]], ANN) == [(third, 3)]
+        assert store.paid([key[:12]], BOB) == []
         assert (store.load(first), store.load(third), store.load(10**6)) == (b"five", b"three", None)
         ledger.reserve(make("cat", question="yet another"))
         while ledger.writer.waiting():
@@ -63,7 +63,7 @@ def test_releases_of_the_same_rows_are_found_by_who_paid(
     stored = store.find(key, 7)
     assert stored is not None
     store.adopt(stored, make("bob"))
-    assert store.paid(key[:12], BOB) == [(second, 7)]
+    assert store.paid([key[:12]], BOB) == [(second, 7)]
 
 
 def test_an_answer_is_found_before_and_after_it_is_written(

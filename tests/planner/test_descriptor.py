@@ -5,8 +5,20 @@ from dataclasses import replace
 
 import pytest
 
+from dpproxy.payloads import wanted_of
 from dpproxy.plan import Part
-from dpproxy.planner.descriptor import FORM, Descriptor, described, family, key_words, read, written
+from dpproxy.planner.descriptor import (
+    FORM,
+    Descriptor,
+    described,
+    family,
+    key_words,
+    kin,
+    origins,
+    read,
+    written,
+)
+from dpproxy.planner.rollup import derivation
 from tests.golden.world import World, build, plan_of
 from tests.planner.wordings import HEADER
 from udfs.mechanisms import Gaussian, Laplace, Staircase
@@ -99,3 +111,48 @@ def test_another_mechanism_is_another_release(world: World):
         for name in ("staircase", "laplace")
     )
     assert key_words(staircase) != key_words(laplace)
+
+
+ROWS = (
+    "CREATE TABLE r (x INTEGER NOT NULL, y INTEGER NOT NULL, k VARCHAR)",
+    "ALTER TABLE r SET PRIVACY KEY ROW",
+    "ALTER TABLE r ALTER COLUMN x SET PRIVACY DOMAIN BETWEEN 0 AND 9",
+    "ALTER TABLE r ALTER COLUMN y SET PRIVACY DOMAIN BETWEEN 0 AND 4",
+    "ALTER TABLE r ALTER COLUMN k SET PRIVACY DOMAIN IN ('a', 'b', 'c')",
+)
+ASKED = (
+    "SELECT count(*) FROM r",
+    "SELECT count(*), sum(x) FROM r",
+    "SELECT count(*) FROM r WHERE x > 3",
+    "SELECT sum(x), count(*) FROM r WHERE x > 3",
+    "SELECT count(*) FROM r WHERE y = 2 AND x > 3",
+    "SELECT count(*) FROM r WHERE x > 3 AND y = 2",
+    "SELECT y, count(*) FROM r GROUP BY y",
+    "SELECT y, count(*) FROM r WHERE x > 3 GROUP BY y",
+    "SELECT k, y, count(*), sum(x) FROM r WHERE x > 3 GROUP BY k, y",
+    "SELECT count(*) FROM w",
+)
+
+
+def test_what_a_question_could_follow_from_is_where_it_is_looked_for():
+    world = build((*HEADER, *ROWS))
+    parts = [part_of(world, sql) for sql in ASKED]
+    of = [descriptor(p) for p in parts]
+    found = {
+        (i, j)
+        for i, stored in enumerate(parts)
+        for j, asked in enumerate(of)
+        if kin(stored, (), 1).startswith(origins(asked))
+    }
+    groups = [wanted_of(part) for part in parts]
+    follow = {
+        (i, j)
+        for i, stored in enumerate(of)
+        for j, asked in enumerate(of)
+        if derivation(stored, groups[i], asked, groups[j]) is not None
+    }
+    assert follow <= found
+    assert {(1, 0), (3, 2), (4, 5), (6, 0), (7, 2)} <= follow
+    assert not {(0, 2), (2, 0), (2, 4), (2, 7), (0, 9), (9, 0)} & found
+    median = part_of(world, "SELECT median(x) FROM r")
+    assert not any(kin(median, (), 1).startswith(origins(asked)) for asked in of)
