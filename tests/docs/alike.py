@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_RULE = re.compile(r"\s*\|?-+(\+-+)*\|?\s*").fullmatch
+_RULE = re.compile(r"\s*\|?-+(\+-+)*\|?(\.\.\.)?\s*").fullmatch
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(e[-+]?\d+)?")
 
 

@@ -206,4 +206,5 @@ def shell(folder: Path, port: int) -> Iterator[Shell]:
     try:
         yield made
     finally:
-        assert made.close() == []
+        wrong = made.close()
+        assert not wrong, "\n".join(wrong)

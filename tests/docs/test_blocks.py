@@ -141,7 +141,7 @@ def test_every_block_of_a_page_runs(path: Path, tmp_path: Path):
     with ExitStack() as stack:
         page = Page(tmp_path, stack)
         wrong = [told for block in blocks(path) for told in page.run(block)]
-    assert not wrong, "\n".join(wrong)
+        assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name)
