@@ -1,6 +1,6 @@
 """PostgreSQL's SQL as the parser reads it, with two repairs.
 
-``$1,$2`` is two parameters and no dollar-quoted string; ``regtype[]`` is read as ``_regtype``, which is the same type.
+``$1,$2`` is two parameters and no dollar-quoted string; ``oid[]`` is read as ``_oid``, which is the same type, and so is ``regtype[]``.
 
 A ``$`` before a digit never opens a quote in PostgreSQL. The parser's tokenizer takes ``$1,$`` for one; so it is given
 another character in that place, one that no text may hold, and gives the ``$`` back in what was a string all along.
@@ -20,7 +20,7 @@ _MARK: Final = "\ufdd0"
 """No character: Unicode keeps it free for programs."""
 _PARAMETER: Final = re.compile(r"(?<![\w$])\$(?=[0-9])")
 
-_OBJECTS: Final = re.compile(r"(?<=::)(reg[a-z]+)\[\]", re.IGNORECASE)
+_OBJECTS: Final = re.compile(r"(?<=::)(reg[a-z]+|oid)\[\]", re.IGNORECASE)
 
 
 class _Tokenizer(Postgres.Tokenizer):
@@ -69,7 +69,7 @@ def parse(sql: str) -> list[exp.Expr]:
 
 
 def _renamed(marked: str) -> str:
-    """The arrays of ``regtype`` and its like under their own names, every character in its place."""
+    """The arrays of ``oid``, ``regtype`` and their like under their own names, every character in its place."""
     if _OBJECTS.search(marked) is None:
         return marked
     texts = [range(t.start, t.end + 1) for t in _Words().tokenize(marked) if t.token_type == TokenType.STRING]

@@ -58,3 +58,8 @@ def test_arrays_of_object_names():
     (tree,) = grammar.parse("SELECT x::regtype[], y::RegClass[] FROM t WHERE z = '::regtype[]'")
     assert [cast.to.sql("postgres") for cast in tree.find_all(exp.Cast)] == ["_regtype", "_RegClass"]
     assert tree.find(exp.Literal).name == "::regtype[]"
+
+
+def test_arrays_of_numbers_of_objects():
+    (tree,) = grammar.parse("SELECT 1 = ANY ((SELECT conkey FROM t)::oid[])")
+    assert [cast.to.sql("postgres") for cast in tree.find_all(exp.Cast)] == ["_oid"]

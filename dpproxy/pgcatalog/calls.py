@@ -7,6 +7,7 @@ from sqlglot import exp
 from dpproxy.analysis.position import position
 from dpproxy.errors import UndefinedFunction, UndefinedObject, Unsupported
 from dpproxy.pgcatalog import functions, macros
+from dpproxy.pgcatalog.pg_roles import known
 from dpproxy.pgcatalog.view import CatalogueView
 
 MAX_SERIES = 100_000
@@ -81,6 +82,7 @@ _NULLS = frozenset({"inet_client_addr", "inet_server_addr", "inet_client_port"})
 _SERVER_FACTS = {
     "block_size": "8192",
     "default_table_access_method": "heap",
+    "default_tablespace": "",
     "max_identifier_length": "63",
     "max_index_keys": "32",
 }
@@ -118,6 +120,33 @@ def _privilege(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
     return exp.Boolean(this=word in _READ_ONLY)
 
 
+ACL_FIELDS = ("grantor", "grantee", "privilege_type", "is_grantable")
+
+
+def _acl(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
+    """aclexplode(list): with the OIDs of the roles that a list can name."""
+    roles = known(view)
+    oids = [
+        exp.Cast(this=exp.Literal.number(oid), to=exp.DataType.build("UINTEGER", dialect="duckdb"))
+        for oid in roles.values()
+    ]
+    by_name = call("map", exp.Array(expressions=[text(name) for name in roles]), exp.Array(expressions=oids))
+    return call(ACL_ROWS, node.expressions[0], by_name)
+
+
+ACL_ROWS = f"{macros.PREFIX}expand_acl"
+"""What the call above becomes."""
+
+
+def acl_rows(node: exp.Table) -> exp.Expr:
+    """``aclexplode(list) AS d`` in FROM: a relation of its four columns."""
+    alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier("aclexplode"))
+    inner = exp.Select(expressions=[exp.Alias(this=node.this, alias=exp.to_identifier("entry"))])
+    fields = [exp.Dot(this=exp.column("entry"), expression=exp.to_identifier(name)) for name in ACL_FIELDS]
+    named = exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("entries")))
+    return exp.Subquery(this=exp.Select(expressions=fields, from_=exp.From(this=named)), alias=alias)
+
+
 def _typeof(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
     return call("lower", call("typeof", *node.expressions))
 
@@ -129,6 +158,7 @@ _SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, Catalogue
     **{name: (counts, _privilege) for name, counts in functions.PRIVILEGE_COUNTS.items()},
     **{name: (counts, lambda _node, _view: null()) for name, counts in functions.ABSENT.items()},
     **{name: ((0, 0), lambda _node, _view: null()) for name in _NULLS},
+    "aclexplode": ((1, 1), _acl),
     "pg_typeof": ((1, 1), _typeof),
 }
 

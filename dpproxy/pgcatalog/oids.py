@@ -16,9 +16,6 @@ DP = 16384
 """pg_namespace.oid of dp."""
 OWNER = 10
 """pg_roles.oid of the role that owns everything."""
-DATABASE = 5
-"""pg_database.oid."""
-
 SCHEMAS = {"pg_catalog": CATALOGUE, "public": PUBLIC, "information_schema": INFORMATION, "dp": DP}
 
 _OFF_PATH = (13000, 1 << 20)
@@ -57,8 +54,13 @@ def row_array_oid(schema: str, name: str) -> int:
 
 
 def database(name: str) -> int:
-    """pg_database.oid of another data source than the connection's."""
+    """pg_database.oid of a data source."""
     return _hashed("database", name, _OFF_PATH[1], 1 << 31)
+
+
+def rule_oid(schema: str, view: str) -> int:
+    """pg_rewrite.oid of a view's rule."""
+    return _hashed(f"rule {schema}", view, _OFF_PATH[1], 1 << 31)
 
 
 def role_oid(name: str) -> int:

@@ -11,15 +11,13 @@ UTF8 = 6
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    yield _row(oids.DATABASE, view.database)
-    for name in view.databases:
-        if name != view.database:
-            yield _row(oids.database(name), name)
+    for name in dict.fromkeys((view.database, *view.databases)):
+        yield _row(name)
 
 
-def _row(oid: int, name: str) -> Row:
+def _row(name: str) -> Row:
     return {
-        "oid": oid,
+        "oid": oids.database(name),
         "datname": name,
         "datdba": oids.OWNER,
         "encoding": UTF8,

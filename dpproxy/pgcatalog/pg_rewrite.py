@@ -1,0 +1,33 @@
+"""pg_rewrite: of each view the rule that makes it one; what the rule does is not shown."""
+
+from collections.abc import Iterator
+
+from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.table import Row, table
+from dpproxy.pgcatalog.view import CatalogueView
+
+VIEWS = "vm"
+"""The kinds of relation that have one."""
+
+
+def _rows(view: CatalogueView) -> Iterator[Row]:
+    for schema, relation in view.named():
+        if relation.kind in VIEWS:
+            yield {
+                "oid": oids.rule_oid(schema, relation.name),
+                "rulename": "_RETURN",
+                "ev_class": oids.relation_oid(schema, relation.name),
+                "ev_type": "1",
+                "ev_enabled": "O",
+                "is_instead": True,
+                "ev_qual": "<>",
+            }
+
+
+TABLE = table(
+    "pg_catalog",
+    "pg_rewrite",
+    2618,
+    "oid:oid rulename ev_class:oid ev_type ev_enabled is_instead:bool ev_qual ev_action",
+    _rows,
+)

@@ -1,0 +1,59 @@
+"""Functions of texts that PostgreSQL and DuckDB spell differently."""
+
+import re
+
+from sqlglot import exp
+
+from dpproxy.analysis.position import position
+from dpproxy.errors import Unsupported
+from dpproxy.pgcatalog import macros
+from dpproxy.pgcatalog.calls import call, text
+
+READ_AGAIN = frozenset({"encode", "generate_series", "string_to_array", "substring", "to_char"})
+"""Functions that the parser knows by their bare names only, not as ``pg_catalog.f``."""
+_TEMPLATE = re.compile(r"(?:%[YmdHMSfZ]|[-/.,:; T])+", re.ASCII)
+_GROUP = re.compile(r"(?<!\\)\((?!\?)")
+
+
+def substring(node: exp.Substring) -> exp.Expr:
+    """``substring(x FROM 'a=(.*)')``: the first group, or all that matches; NULL where nothing does."""
+    pattern = node.args.get("start")
+    if not (isinstance(pattern, exp.Literal) and pattern.is_string):
+        return node
+    group = exp.Literal.number(1 if _GROUP.search(pattern.name) else 0)
+    found = call("regexp_extract", node.this.copy(), pattern.copy(), group)
+    return exp.Case(ifs=[exp.If(this=exp.RegexpLike(this=node.this, expression=pattern), true=found)])
+
+
+def to_char(node: exp.TimeToStr) -> exp.Expr:
+    """A moment by a template of plain numbers. All moments of the catalogue are in UTC.
+
+    Raises:
+        Unsupported: another template.
+    """
+    template = node.args["format"]
+    if not (isinstance(template, exp.Literal) and template.is_string and _TEMPLATE.fullmatch(template.name)):
+        raise Unsupported(
+            "to_char takes a template of YYYY, MM, DD, HH24, MI, SS, US and TZ here", position=position(node)
+        )
+    return call("strftime", node.this, text(template.name.replace("%Z", "UTC")))
+
+
+def like(node: exp.Like | exp.ILike) -> exp.Expr:
+    """LIKE, where a backslash escapes without being declared to."""
+    if isinstance(node.parent, exp.Escape) or isinstance(node.expression, exp.Any):
+        return node
+    plain = type(node)(this=node.this, expression=node.expression)
+    escaped = exp.Escape(this=plain, expression=text("\\"))
+    return exp.Not(this=exp.Paren(this=escaped)) if node.args.get("negate") else escaped
+
+
+def encode(node: exp.Encode) -> exp.Expr:
+    """Of a column of bytes, all of which are NULL here.
+
+    Raises:
+        Unsupported: of anything else.
+    """
+    if not isinstance(node.this, exp.Column):
+        raise Unsupported("encode takes a column here", position=position(node))
+    return call(f"{macros.PREFIX}as_text", node.this)

@@ -1,0 +1,48 @@
+"""Texts as PostgreSQL reads them; each line is what `test_against_postgres.py` would find there too."""
+
+from collections.abc import Callable
+
+import pytest
+
+from dpproxy.errors import Refusal, Unsupported
+
+
+@pytest.mark.parametrize(
+    ("sql", "value"),
+    [
+        ("substring('fillfactor=70' FROM 'fillfactor=([0-9]*)')", "70"),
+        ("substring('fillfactor=70' FROM 'fill[a-z]+')", "fillfactor"),
+        ("substring('a(b' FROM '\\(b')", "(b"),
+        ("substring('abc' FROM 'x(.)')", None),
+        ("pg_catalog.substring('abc', 'b.')", "bc"),
+        ("substring('abc' FROM 2)", "bc"),
+        ("substring('abc', 1, 2)", "ab"),
+        ("'_x' LIKE E'\\\\_%'", True),
+        ("'ax' LIKE E'\\\\_%'", False),
+        ("'ax' NOT LIKE '\\_%'", True),
+        ("'AX' ILIKE 'a_'", True),
+        ("'_x' LIKE '!_%' ESCAPE '!'", True),
+        ("to_char(TIMESTAMP '2024-01-31 05:06:07', 'YYYY-MM-DD HH24:MI:SS')", "2024-01-31 05:06:07"),
+        ("pg_catalog.to_char(NULL::timestamp, 'YYYY TZ')", None),
+        ("string_to_array('a,b', ',')::text", "{a,b}"),
+        ("array_to_string(pg_catalog.string_to_array('a b', ' '), '-')", "a-b"),
+        ("extract(epoch from TIMESTAMP '2024-01-02' - TIMESTAMP '2024-01-01')", 86400.0),
+    ],
+)
+def test_answers(ask: Callable[..., list[tuple[object, ...]]], sql: str, value: object):
+    assert ask(f"SELECT {sql} AS x") == [(value,)]
+
+
+def test_columns_of_bytes_are_empty(ask: Callable[..., list[tuple[object, ...]]]):
+    assert ask("SELECT string_to_array(encode(tgargs, 'escape'), E'\\\\000') FROM pg_trigger") == []
+
+
+@pytest.mark.parametrize("sql", ["to_char(now(), 'Day')", "to_char(now(), relname)", "encode('a', 'hex')"])
+def test_what_is_not_read_is_refused(ask: Callable[..., list[tuple[object, ...]]], sql: str):
+    with pytest.raises(Unsupported):
+        ask(f"SELECT {sql} FROM pg_class")
+
+
+def test_a_wrong_field_is_refused(ask: Callable[..., list[tuple[object, ...]]]):
+    with pytest.raises(Refusal):
+        ask("SELECT extract(nothing from now())")
