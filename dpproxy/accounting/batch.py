@@ -19,7 +19,7 @@ from dpproxy.accounting.model import (
     Reservation,
     Reset,
 )
-from dpproxy.accounting.windows import anew, standing
+from dpproxy.accounting.windows import anew, standings
 
 _ORDER = {kind: place for place, kind in enumerate(Kind)}
 
@@ -106,9 +106,7 @@ class Batch:
         self, kind: EntryKind, charge: Charge, cost: Cost, origin: int, debits: Sequence[Debit]
     ) -> Reservation:
         debits = sorted(debits, key=lambda debit: _ORDER[debit.account.kind])
-        before = [
-            standing(self.connection, debit, self.now, concentrated=charge.concentrated) for debit in debits
-        ]
+        before = standings(self.connection, debits, self.now, concentrated=charge.concentrated)
         for found in before:
             check(found, cost)
         entry = Entry(

@@ -21,7 +21,7 @@ from dpproxy.accounting.postgres import Postgres
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.accounting.store import FAULTS, Store, told
 from dpproxy.accounting.verify import verify
-from dpproxy.accounting.windows import Standing, standing
+from dpproxy.accounting.windows import Standing, standings
 from dpproxy.accounting.writer import Writer
 from dpproxy.errors import LedgerUnavailable, StartupError
 
@@ -122,7 +122,7 @@ class Ledger:
 
         def query(connection: book.Connection) -> list[Standing]:
             at = max(now, book.read_head(connection, self.seals).at)
-            return [standing(connection, debit, at) for debit in debits]
+            return standings(connection, debits, at)
 
         return self.read(query)
 

@@ -13,7 +13,7 @@ people alike: of each but the current one, the dearest block counts for everybod
 rho alone, which no sum of epsilon bounds, so a plain ceiling that holds some lets nothing more through.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
@@ -25,7 +25,16 @@ from dpproxy.policy.interval import Interval
 DAY = 86_400_000_000
 """Microseconds of a day."""
 _EPOCH = 2**32
+MOST = 100
+"""Accounts in one statement: a database takes no more than some hundred parts of one."""
 _OWN = "kind = ? AND name = ? AND member = ?"
+_LAST, _ROW = 'kind, name, member, max("window")', 'kind, name, member, block, "window", nano, delta, rho'
+_LATEST = f"SELECT {_LAST} FROM account WHERE {_OWN} AND block = '' GROUP BY 1, 2, 3"  # noqa: S608 - our own text
+_PAID = f'SELECT {_ROW} FROM account WHERE {_OWN} AND "window" >= ?'  # noqa: S608 - our own text
+Own = tuple[str, str, str]
+"""Kind, name and member of an account, in all its blocks and windows."""
+_Row = tuple[str, int, int, str, str]
+"""Block, window, nano, delta and rho."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +54,41 @@ class Standing:
     """Part of it adds up as rho alone."""
 
 
-def standing(connection: Connection, debit: Debit, now: int, *, concentrated: bool = False) -> Standing:
-    """How an account stands at ``now``, microseconds of the ledger's clock.
+def standings(
+    connection: Connection, debits: Sequence[Debit], now: int, *, concentrated: bool = False
+) -> list[Standing]:
+    """How accounts stand at ``now``, microseconds of the ledger's clock: two questions to the database in all.
 
-    ``concentrated`` where what it is debited for adds up as rho alone.
+    ``concentrated`` where what they are debited for adds up as rho alone.
     """
+    latest = _all_latest(connection, [d.account for d in debits])
+    places = [_placed(debit, latest, now, concentrated) for debit in debits]
+    rows = _rows(connection, {_own(p.debit.account): p.since for p in places})
+    return [_standing(place, rows.get(_own(place.debit.account), [])) for place in places]
+
+
+def _placed(debit: Debit, latest: Mapping[Own, int], now: int, concentrated: bool) -> Standing:  # noqa: FBT001
+    """In the window of now, and nothing spent yet."""
     account = debit.account
     match account.kind:
         case Kind.CEILING:
-            spent, has_rho_alone = _ceiling(connection, account)
-            placed = replace(debit, account=replace(account, window=int(concentrated)))
-            return Standing(placed, spent, concentrated=has_rho_alone)
+            return Standing(replace(debit, account=replace(account, window=int(concentrated))), Cost())
         case Kind.BUDGET | Kind.USER | Kind.SESSION:
-            epoch = _epoch(connection, account) * _EPOCH
+            own = 0 if account.kind is Kind.SESSION else latest.get(_own(account), 0)
+            epoch = max(own, latest.get(_own(_budget_of(account)), 0)) // _EPOCH * _EPOCH
             since, today, refills = _dates(debit.refresh, now)
             placed = replace(debit, account=replace(account, window=epoch + today))
-            spent = _sum(connection, account, epoch + since)
-            return Standing(placed, spent, epoch + since, refills)
+            return Standing(placed, Cost(), epoch + since, refills)
         case _:
             assert_never(account.kind)
+
+
+def _standing(place: Standing, rows: Sequence[_Row]) -> Standing:
+    account = place.debit.account
+    if account.kind is Kind.CEILING:
+        spent, has_rho_alone = _ceiling(rows, account)
+        return replace(place, spent=spent, concentrated=has_rho_alone)
+    return replace(place, spent=sum((_cost(row[2:]) for row in rows), Cost()))
 
 
 def anew(connection: Connection, account: Account) -> Account:
@@ -91,37 +116,53 @@ def _budget_of(account: Account) -> Account:
     return Account.budget(account.member if account.kind is Kind.SESSION else account.name)
 
 
-def _epoch(connection: Connection, account: Account) -> int:
-    """How often an account was let begin anew, alone or with its budget."""
-    own = 0 if account.kind is Kind.SESSION else _latest(connection, account)
-    return max(own, _latest(connection, _budget_of(account))) // _EPOCH
-
-
 def _latest(connection: Connection, account: Account) -> int:
-    row = connection.execute(
-        f"SELECT max(\"window\") FROM account WHERE {_OWN} AND block = ''",  # noqa: S608 - our own text
-        (account.kind.value, account.name, account.member),
-    ).fetchone()
-    return int(row[0] or 0)
+    return _all_latest(connection, [account]).get(_own(account), 0)
 
 
-def _sum(connection: Connection, account: Account, since: int) -> Cost:
-    rows = connection.execute(
-        f"SELECT nano, delta, rho FROM account WHERE {_OWN} AND block = '' AND \"window\" >= ?",  # noqa: S608 - ours
-        (account.kind.value, account.name, account.member, since),
-    )
-    return sum((_cost(row) for row in rows), Cost())
+def _own(account: Account) -> Own:
+    return account.kind.value, account.name, account.member
 
 
-def _ceiling(connection: Connection, account: Account) -> tuple[Cost, bool]:
+def _all_latest(connection: Connection, accounts: Iterable[Account]) -> dict[Own, int]:
+    """The last window of each, and of the budgets they belong to; ceilings have none."""
+    asked = {
+        _own(each)
+        for account in accounts
+        if account.kind is not Kind.CEILING
+        for each in (account, _budget_of(account))
+    }
+    found: dict[Own, int] = {}
+    for some in _batched(sorted(asked)):
+        rows = connection.execute(
+            " UNION ALL ".join([_LATEST] * len(some)), [value for own in some for value in own]
+        )
+        found.update({(kind, name, member): int(window) for kind, name, member, window in rows})
+    return found
+
+
+def _rows(connection: Connection, since: Mapping[Own, int]) -> dict[Own, list[_Row]]:
+    """What each account has paid, by block and window, from a window on."""
+    found: dict[Own, list[_Row]] = {}
+    for some in _batched(sorted(since)):
+        rows = connection.execute(
+            " UNION ALL ".join([_PAID] * len(some)), [value for own in some for value in (*own, since[own])]
+        )
+        for kind, name, member, *row in rows:
+            found.setdefault((kind, name, member), []).append(tuple(row))
+    return found
+
+
+def _batched(given: Sequence[Own]) -> Iterator[Sequence[Own]]:
+    """Portions of which a statement may have one part each."""
+    return (given[at : at + MOST] for at in range(0, len(given), MOST))
+
+
+def _ceiling(rows: Sequence[_Row], account: Account) -> tuple[Cost, bool]:
     """What one unit may have paid, everybody's releases and those of the blocks that can be its own.
 
     And whether some of it adds up as rho alone.
     """
-    rows = connection.execute(
-        f'SELECT block, "window", nano, delta, rho FROM account WHERE {_OWN}',  # noqa: S608 - our own text
-        (account.kind.value, account.name, account.member),
-    )
     blocks: dict[str, Cost] = {}
     has_rho_alone = False
     for block, window, *rest in rows:

@@ -13,7 +13,7 @@ from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.chain import Seals
 from dpproxy.accounting.model import Account, Charge, Cost, Debit, Reset
-from dpproxy.accounting.windows import DAY, generation, standing
+from dpproxy.accounting.windows import DAY, generation, standings
 from dpproxy.errors import BudgetExceeded
 from dpproxy.policy.interval import Interval, Step
 
@@ -69,7 +69,8 @@ class World:
         self.head = batch.head
 
     def spent(self, clock: str, account: Account, refresh: Interval | None = MONTH) -> int:
-        return standing(self.connection, Debit(account, refresh=refresh), self.batch(clock).now).spent.nano
+        [found] = standings(self.connection, [Debit(account, refresh=refresh)], self.batch(clock).now)
+        return found.spent.nano
 
 
 @pytest.fixture
@@ -263,5 +264,5 @@ def test_epsilon_delta_and_rho_are_each_the_dearest(world: World):
         batch = world.batch("2026-01-05")
         batch.charge(charge)
         world.head = batch.head
-    everybody = standing(world.connection, Debit(CEILING), 0).spent
-    assert everybody == Cost(5, Fraction(1, 7), Cost.of(5).rho)
+    [everybody] = standings(world.connection, [Debit(CEILING)], 0)
+    assert everybody.spent == Cost(5, Fraction(1, 7), Cost.of(5).rho)
