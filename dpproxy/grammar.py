@@ -1,7 +1,7 @@
 """PostgreSQL's SQL as the parser reads it, with two repairs.
 
-``$1,$2`` is two parameters and no dollar-quoted string; ``oid[]`` is read as ``_oid``, which is the same type, and so is
-``regtype[]``.
+``$1,$2`` is two parameters and no dollar-quoted string; ``oid[]`` is read as ``_oid``, which is the same type, and
+so is ``regtype[]``.
 
 A ``$`` before a digit never opens a quote in PostgreSQL. The parser's tokenizer takes ``$1,$`` for one; so it is given
 another character in that place, one that no text may hold, and gives the ``$`` back in what was a string all along.

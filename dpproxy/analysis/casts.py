@@ -21,6 +21,7 @@ from dpproxy.pgtypes import (
     INT2,
     INT4,
     INT8,
+    INTEGERS,
     NUMERIC,
     TEXT,
     TEXTS,
@@ -43,6 +44,11 @@ _NAMES: dict[exp.DType, SqlType] = {
     exp.DType.DATE: DATE,
     exp.DType.TIMESTAMP: TIMESTAMP,
 }
+
+
+_WRITTEN_ALIKE = frozenset({*INTEGERS, BOOL.oid, DATE.oid})
+"""Types whose values the engine writes as PostgreSQL does."""
+LONGEST_WRITTEN = 20
 
 
 def target_type(node: exp.Cast) -> SqlType:
@@ -87,6 +93,9 @@ def _convert(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed
         return to_date(value)
     if value.type.oid == kind.oid:
         return value
+    if kind.oid in TEXTS and value.type.oid in _WRITTEN_ALIKE and scope.level is Level.RELEASED:
+        sql = duck.cast(value.sql, "VARCHAR")
+        return Typed(sql, kind, nullable=value.nullable, presence=value.presence, longest=LONGEST_WRITTEN)
     raise Unsupported(f"cannot cast type {value.type.name} to {kind.name} here", position=position(node))
 
 

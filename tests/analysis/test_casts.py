@@ -2,11 +2,16 @@
 
 # ruff: noqa: E501 - tables of cases
 
+from dataclasses import replace
+
 import pytest
 
-from dpproxy.errors import InvalidText, NumberOutOfRange, TooComplex, Unsupported
-from dpproxy.pgtypes import BOOL, DATE, FLOAT8, INT2, INT4, INT8, NUMERIC, SqlType
-from tests.analysis.rows import compiled, connect, values_of
+from dpproxy.analysis import duck
+from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.scopes import Level
+from dpproxy.errors import InvalidText, NumberOutOfRange, Refusal, TooComplex, Unsupported
+from dpproxy.pgtypes import BOOL, DATE, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, SqlType
+from tests.analysis.rows import compiled, connect, node_of, row_scope, values_of
 
 
 @pytest.mark.parametrize(
@@ -81,3 +86,20 @@ def test_nested_casts_do_not_grow_without_limit(deep: int):
     except TooComplex:
         size = 0
     assert size < 5_000
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("(40 + 2)::text", "42"), ("true::text", "true"), ("date '2024-01-31'::text", "2024-01-31")],
+)
+def test_over_released_values_what_is_written_alike_becomes_text(text: str, shown: str):
+    """``SELECT count(*)::text`` is how pgAdmin counts rows."""
+    typed = compile_expression(node_of(text), replace(row_scope(), level=Level.RELEASED))
+    assert typed.type == TEXT
+    assert connect().execute(f"SELECT {duck.text(typed.sql)}").fetchall() == [(shown,)]
+
+
+@pytest.mark.parametrize("text", ["1.5::text", "real8::text", "told::text"])
+def test_other_values_do_not(text: str):
+    with pytest.raises(Refusal):
+        compile_expression(node_of(text), replace(row_scope(), level=Level.RELEASED))
