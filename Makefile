@@ -1,6 +1,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
-.PHONY: env demo test check clients bench bench-peers soak serve audit kills docs clean
+.PHONY: env demo test check clients bench soak serve audit kills docs clean
 
 env: .venv/ready
 .venv/ready: pyproject.toml
@@ -36,20 +36,24 @@ clients: .venv-clients/ready env  ## the clients that take long to install: node
 	npm install --silent --no-fund --no-audit --prefix .venv-clients pg@8 pg-cursor@2 postgres@3
 	@touch $@
 
-bench: env         ## ratios against bare DuckDB, side by side; noise values per second
-	$(BIN)/python -m tests.bench
-
-soak: env          ## half an hour of mixed traffic from 32 connections: MINUTES=30
-	$(BIN)/python -m tests.bench.soak --minutes $(or $(MINUTES),30)
-
-bench-peers: .venv-peers/ready env  ## errors and speed beside OpenDP and diffprivlib, in an environment of their own
-	$(BIN)/python -m tests.bench.utility --peers .venv-peers/bin/python
-	$(BIN)/python -m tests.bench --peers .venv-peers/bin/python
+PEERS_PYTHON = $(if $(PEERS)$(wildcard .venv-peers/ready),--peers .venv-peers/bin/python)
+bench: env $(if $(PEERS),.venv-peers/ready .venv-smartnoise/ready)  ## beside other products, DuckDB and PostgreSQL: PEERS=1 installs those products and writes docs/comparison.md
+	@failed=0; for part in "bench.rivals $(if $(PEERS),--write)" "bench.utility $(PEERS_PYTHON)" "bench $(PEERS_PYTHON)" \
+	  bench.rows bench.throughput bench.ledger; do \
+	  echo; echo "python -m tests.$$part"; $(BIN)/python -m tests.$$part || failed=1; done; exit $$failed
 
 .venv-peers/ready:
 	$(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/pip install --quiet --disable-pip-version-check 'opendp==0.16.*' 'diffprivlib==0.6.*' 'scikit-learn<1.8'
+	.venv-peers/bin/pip install --quiet --disable-pip-version-check 'opendp[polars]==0.16.*' 'diffprivlib==0.6.*' 'scikit-learn<1.8'
 	@touch $@
+
+.venv-smartnoise/ready:
+	$(PYTHON) -m venv .venv-smartnoise
+	.venv-smartnoise/bin/pip install --quiet --disable-pip-version-check 'smartnoise-sql==1.0.*'
+	@touch $@
+
+soak: env          ## half an hour of mixed traffic from 32 connections: MINUTES=30
+	$(BIN)/python -m tests.bench.soak --minutes $(or $(MINUTES),30)
 
 audit: env         ## sampled privacy tests
 	$(BIN)/pytest -q -m statistical
@@ -58,4 +62,4 @@ kills: env         ## kill -9 a proxy under load 200 times: whatever was answere
 	DPPROXY_CRASH_ROUNDS=200 $(BIN)/pytest -q -s --timeout 7200 tests/crash/test_kill.py -k answered
 
 clean:
-	rm -rf .venv .venv-clients .venv-peers build dist site *.egg-info
+	rm -rf .venv .venv-clients .venv-peers .venv-smartnoise build dist site *.egg-info

@@ -112,7 +112,7 @@ def libpq_binary(url: str, table: str) -> None:
     connection = pq.PGconn.connect(url.encode())
     result = connection.exec_params(f"SELECT * FROM {table}".encode(), None, result_format=pq.Format.BINARY)
     if result.status != pq.ExecStatus.TUPLES_OK:
-        raise Refused(result.error_message.splitlines()[0])
+        raise Refused(result.error_message.decode().splitlines()[0])
     result.clear()
     connection.finish()
 

@@ -19,10 +19,10 @@ def test_each_way_has_a_line_for_each_source(capsys: pytest.CaptureFixture[str])
 
 
 def test_both_servers_hold_the_same_rows(tmp_path: Path):
-    with rows.proxied(tmp_path, 500) as proxy, rows.beside(proxy, tmp_path) as postgres:
+    with rows.proxied(tmp_path, 500) as proxy, rows.beside(proxy, tmp_path) as beside:
         for table in rows.SOURCES.values():
             found = []
-            for place in (proxy, postgres):
+            for place in (proxy, beside):
                 with psycopg.connect(place.url) as connection:
                     found.append(connection.execute(f"SELECT * FROM {table}".encode()).fetchall())
             assert sorted(found[0]) == sorted(found[1])
@@ -30,7 +30,7 @@ def test_both_servers_hold_the_same_rows(tmp_path: Path):
 
 
 @pytest.mark.parametrize("way", rows.WAYS)
-def test_what_is_refused_is_said(way: str, postgres: Server):
+def test_what_is_refused_is_said(way: str, postgres: Server):  # noqa: F811
     with pytest.raises(rows.Refused, match='relation "nothing" does not exist'):
         rows.WAYS[way](postgres.url(), "nothing")
 

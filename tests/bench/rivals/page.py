@@ -1,0 +1,155 @@
+"""What was found, as tables in a page and as a picture."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib import pyplot as plt
+
+from tests.bench.report import markdown, number
+from tests.bench.rivals.candidates import BARE, PEERS, PROXY
+from tests.bench.rivals.measuring import Found
+from tests.bench.rivals.questions import QUESTIONS
+
+PAGE = Path(__file__).parents[3] / "docs/comparison.md"
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+OTHERS = tuple(one.name for one in PEERS)
+ERRORS = ("asked", "error of", PROXY, *OTHERS, "smallest")
+TIMES = ("asked", BARE, PROXY, "over DuckDB", *OTHERS)
+REFUSED = "refused"
+CLOSE = 1.15
+"""Errors this near each other are not told apart: runs differ by about so much."""
+
+Key = tuple[str, str, float, str]
+
+
+def by_key(found: Sequence[Found]) -> dict[Key, Found]:
+    """World, question, epsilon, candidate."""
+    return {(one.world, one.question, one.epsilon, one.candidate): one for one in found}
+
+
+def error_rows(found: Mapping[Key, Found], world: str, epsilon: float) -> list[list[str]]:
+    """A row for each measure of each question."""
+    rows = [list(ERRORS)]
+    for question in QUESTIONS:
+        for place, measure in enumerate(question.measures):
+            cells, errors = [], {}
+            for candidate in (PROXY, *OTHERS):
+                one = found.get((world, question.name, epsilon, candidate))
+                if one is not None and not one.refused:
+                    errors[candidate] = one.errors[place]
+                cells.append(
+                    "not installed" if one is None else REFUSED if one.refused else number(one.errors[place])
+                )
+            rows.append([question.what, measure, *cells, smallest(errors)])
+    return rows
+
+
+def smallest(errors: Mapping[str, float]) -> str:
+    """Who has the smallest error, and all that cannot be told from it."""
+    if not errors:
+        return ""
+    least = min(errors.values())
+    return ", ".join(name for name, error in errors.items() if error <= CLOSE * least)
+
+
+def time_rows(found: Mapping[Key, Found], world: str, epsilon: float) -> list[list[str]]:
+    """Milliseconds of each question: the first time, and again."""
+    rows = [list(TIMES)]
+    for question in QUESTIONS:
+        of = {name: found.get((world, question.name, epsilon, name)) for name in (BARE, PROXY, *OTHERS)}
+        own, exact = of[PROXY], of[BARE]
+        assert own is not None
+        assert exact is not None
+        ratio = f"{own.again / exact.again:.1f}x"
+        others = [spent(of[name]) for name in OTHERS]
+        rows.append([question.what, f"{number(exact.again)} ms", spent(own), ratio, *others])
+    return rows
+
+
+def spent(one: Found | None) -> str:
+    """The first time and again, or why there is no time."""
+    if one is None:
+        return "not installed"
+    return REFUSED if one.refused else f"{number(one.first)} / {number(one.again)} ms"
+
+
+def refusals(found: Sequence[Found]) -> list[str]:
+    """What was said in place of an answer, once."""
+    said = {(one.candidate, one.question): one.refused for one in found if one.refused}
+    what = {question.name: question.what for question in QUESTIONS}
+    return [f"- {who}, {what[question]}: “{short(text)}”" for (who, question), text in said.items()]
+
+
+def short(text: str) -> str:
+    """The start of a message, in words that Markdown leaves alone."""
+    told = text.replace("`", "'").replace("|", "/").replace("<", "(").replace(">", ")")
+    return told if len(told) <= 200 else told[:200] + "..."
+
+
+def section(found: Sequence[Found], versions: Mapping[str, str], conditions: str) -> str:
+    """What goes into the page."""
+    known = by_key(found)
+    worlds = dict.fromkeys(one.world for one in found)
+    epsilons = sorted({one.epsilon for one in found}, reverse=True)
+    parts = [conditions + " " + asked_of(versions)]
+    for world in worlds:
+        for epsilon in epsilons:
+            if (world, QUESTIONS[0].name, epsilon, PROXY) in known:
+                parts += [
+                    f"### Errors: {world}, epsilon {epsilon:g}",
+                    markdown(error_rows(known, world, epsilon)),
+                ]
+        parts += [f"### Times: {world}", markdown(time_rows(known, world, max(epsilons)))]
+    parts += ["### What was refused", "\n".join(refusals(found)) or "Nothing."]
+    return "\n\n".join(parts)
+
+
+def asked_of(versions: Mapping[str, str]) -> str:
+    """Whose numbers these are, and who is missing."""
+    there = ", ".join(f"{name} {version}".strip() for name, version in versions.items())
+    missing = [name for name in OTHERS if name not in versions]
+    return f"Asked: {there}." + (f" Not installed: {', '.join(missing)}." if missing else "")
+
+
+def written(page: str, section: str) -> str:
+    """The page with the section in its place."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n\n{section}\n\n{END}{after}"
+
+
+def draw(found: Sequence[Found], path: Path) -> None:
+    """Errors and times of everybody over the proxy's, at the largest epsilon, in the first world."""
+    mpl.use("Agg")
+    known, world = by_key(found), found[0].world
+    epsilon = max(one.epsilon for one in found)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained", sharey=False)
+    labels = [f"{q.name}: {m}" if len(q.measures) > 1 else q.name for q in QUESTIONS for m in q.measures]
+    for candidate, marker in zip((PROXY, *OTHERS), "oDs^", strict=True):
+        errors = [
+            (place, one.errors[at] / own.errors[at])
+            for place, (q, at) in enumerate((q, at) for q in QUESTIONS for at in range(len(q.measures)))
+            if (one := known.get((world, q.name, epsilon, candidate))) and one.errors
+            if (own := known[world, q.name, epsilon, PROXY]).errors and own.errors[at]
+        ]
+        left.plot([x for _, x in errors], [place for place, _ in errors], marker, label=candidate)
+        times = [
+            (place, one.again)
+            for place, q in enumerate(QUESTIONS)
+            if (one := known.get((world, q.name, epsilon, candidate))) and not one.refused
+        ]
+        right.plot([x for _, x in times], [place for place, _ in times], marker, label=candidate)
+    bare = [known[world, q.name, epsilon, BARE].again for q in QUESTIONS]
+    right.plot(bare, range(len(bare)), "k|", markersize=12, label=BARE)
+    left.set(xscale="log", xlabel=f"error over the proxy's, epsilon {epsilon:g}", yticks=range(len(labels)))
+    left.set_yticklabels(labels)
+    right.set(xscale="log", xlabel="milliseconds of an answer, planned before", yticks=range(len(bare)))
+    right.set_yticklabels([q.name for q in QUESTIONS])
+    for axes in (left, right):
+        axes.invert_yaxis()
+        axes.grid(alpha=0.3)
+    right.legend(fontsize=8)
+    figure.suptitle(world)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
