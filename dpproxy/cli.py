@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpproxy import audit, budget_commands, demo, guards, ledger_commands, view_commands
+from dpproxy import audit, budget_commands, demo, guards, ledger_commands, state_commands, view_commands
 from dpproxy.arguments import CONFIG, DATABASE, Arguments, Command, build_parser
 from dpproxy.config import Config, check_files, load_config
 from dpproxy.config_text import ConfigError
@@ -331,6 +331,7 @@ COMMANDS: tuple[Command, ...] = (
     *budget_commands.COMMANDS,
     *view_commands.COMMANDS,
     *ledger_commands.COMMANDS,
+    *state_commands.COMMANDS,
     *guards.COMMANDS,
     Command(
         "audit",

@@ -22,7 +22,9 @@ from dpproxy.process import Process, serving
 from dpproxy.users import add_user
 
 ROOT = Path(__file__).resolve().parents[1]
-EXAMPLES = ROOT / "examples"
+_PACKED = Path(__file__).parent / "examples"
+EXAMPLES = _PACKED if _PACKED.is_dir() else ROOT / "examples"
+"""Inside the package where it was installed from a wheel."""
 ANALYST, ADMINISTRATOR = "analyst", "administrator"
 ROLES = {ANALYST: "analyst", ADMINISTRATOR: "admin"}
 """Users and the role each has."""
@@ -56,7 +58,7 @@ class Running:
 def running(folder: Path, port: int) -> Iterator[Running]:
     """A server over the example data, its state and users in ``folder``; stopped in the end."""
     if not (EXAMPLES / "data").is_dir():
-        raise StartupError(f"{EXAMPLES}: expected the example data, which comes with the source")
+        raise StartupError(f"{EXAMPLES}: expected the example data; install dpproxy anew")
     file = folder / "dpproxy.toml"
     file.write_text(CONFIG.format(port=port, examples=EXAMPLES), encoding="utf-8")
     passwords = {user: secrets.token_urlsafe(12) for user in ROLES}

@@ -139,7 +139,9 @@ def _check_name(config: Config, database: str) -> None:
     """A data source under another name would begin another ledger, and forget what was spent."""
     if (config.root / database / files.KEY).exists():
         return
-    known = {path.parent.name for path in config.root.glob(f"*/{files.KEY}")} - {SAVED}
+    known = {
+        path.parent.name for path in config.root.glob(f"*/{files.KEY}") if path.parent.name.isidentifier()
+    }
     if lost := sorted(known - set(config.databases)):
         raise StartupError(
             f'data source "{database}" has no state in {config.root}, and "{lost[0]}" there is the state of none: '

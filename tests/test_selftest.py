@@ -27,7 +27,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *found: Found, as_j
     file = write_home(tmp_path, DDL, POLICY)
     monkeypatch.setattr(selftest, "twins", no_twins)
     monkeypatch.setattr(selftest, "run", lambda *_: iter(found))
-    return selftest.selftest(Namespace(config=file, json=as_json, runs=0))
+    return selftest.selftest(Namespace(config=file, database=None, json=as_json, runs=0))
 
 
 def test_a_table_of_what_was_promised_and_found(
@@ -52,11 +52,11 @@ def test_a_broken_promise_is_status_1_and_said_in_full(
 def test_a_policy_that_protects_nothing_is_told(tmp_path: Path):
     file = write_home(tmp_path, DDL, "ALTER TABLE t SET PRIVACY PUBLIC;")
     with pytest.raises(StartupError, match="protects no table"):
-        selftest.selftest(Namespace(config=file, json=False, runs=0))
+        selftest.selftest(Namespace(config=file, database=None, json=False, runs=0))
 
 
 def test_without_policy_files_it_is_the_policy_in_force(tmp_path: Path):
     file = write_home(tmp_path, DDL, POLICY)
     file.write_text(file.read_text().replace('files = ["policy.sql"]', "files = []"))
     with pytest.raises(StartupError, match="protects no table"):
-        selftest.selftest(Namespace(config=file, json=False, runs=0))
+        selftest.selftest(Namespace(config=file, database=None, json=False, runs=0))

@@ -1,0 +1,86 @@
+"""The commands of whoever runs the proxy: back up the state, put it back, and ask whether a proxy serves."""
+
+import socket
+import sys
+from pathlib import Path
+
+from dpproxy.arguments import CONFIG, Arguments, Command
+from dpproxy.config import load_config
+
+SSL_REQUEST = bytes.fromhex("0000000804d2162f")
+PATIENCE = 3.0
+"""Seconds."""
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - never listened on here
+
+
+def _backup(arguments: Arguments) -> int:
+    from dpproxy.backups import back_up  # noqa: PLC0415 - slow to import
+
+    for line in back_up(load_config(arguments.config), arguments.directory.absolute()):
+        _say(line)
+    _say(f"{arguments.directory}: whole")
+    return 0
+
+
+def _restore(arguments: Arguments) -> int:
+    from dpproxy.backups import restore  # noqa: PLC0415 - slow to import
+
+    config = load_config(arguments.config)
+    names = config.databases if arguments.database is None else (config.of(arguments.database).database,)
+    lines, is_served = restore(config, arguments.directory.absolute(), names)
+    for line in lines:
+        _say(line)
+    return 0 if is_served else 1
+
+
+def _health(arguments: Arguments) -> int:
+    """An SSLRequest is answered by one byte, with or without TLS, before anybody logs in."""
+    config = load_config(arguments.config)
+    place = _ANYWHERE.get(config.host, config.host), config.port
+    try:
+        with socket.create_connection(place, PATIENCE) as connection:
+            connection.settimeout(PATIENCE)
+            connection.sendall(SSL_REQUEST)
+            answer = connection.recv(1)
+    except OSError as error:
+        sys.stderr.write(f"dpproxy: {place[0]}:{place[1]}: {error.strerror or 'no answer'}\n")
+        return 1
+    if answer not in (b"S", b"N"):
+        sys.stderr.write(f"dpproxy: {place[0]}:{place[1]}: that is no proxy\n")
+        return 1
+    _say(f"{place[0]}:{place[1]} answers")
+    return 0
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"dpproxy: {text}\n")
+    sys.stdout.flush()
+
+
+COMMANDS = (
+    Command(
+        "backup",
+        "copy the state of all data sources, and the users, to a new directory while proxies serve",
+        "dpproxy backup /backup/dpproxy-2026-11-21 --config dpproxy.toml",
+        ((("directory",), {"metavar": "DIR", "type": Path, "help": "the directory to make"}), CONFIG),
+        _backup,
+    ),
+    Command(
+        "restore",
+        "put a backup back where there is no state; exit status 1 where its ledger is behind its high-water mark",
+        "dpproxy restore /backup/dpproxy-2026-11-21 --config dpproxy.toml",
+        (
+            (("directory",), {"metavar": "DIR", "type": Path, "help": "what dpproxy backup has made"}),
+            CONFIG,
+            (("--database",), {"metavar": "NAME", "help": "this data source alone (default: all)"}),
+        ),
+        _restore,
+    ),
+    Command(
+        "health",
+        "ask the proxy of a configuration whether it answers; exit status 1 where it does not",
+        "dpproxy health --config dpproxy.toml",
+        (CONFIG,),
+        _health,
+    ),
+)
