@@ -16,23 +16,25 @@ _STRUCTURE = (
 _VALUES = (
     exp.Array, exp.Boolean, exp.Bracket, exp.ByteString, exp.Case, exp.Cast, exp.Collate, exp.DataType,
     exp.DataTypeParam, exp.If, exp.Literal, exp.Null, exp.ObjectIdentifier, exp.Parameter, exp.Paren,
-    exp.Slice,
+    exp.Slice, exp.Var,
 )  # fmt: skip
 _OPERATORS = (
     exp.Add, exp.All, exp.And, exp.Any, exp.Between, exp.Div, exp.DPipe, exp.EQ, exp.Escape, exp.Exists,
     exp.GT, exp.GTE, exp.ILike, exp.In, exp.Is, exp.Like, exp.LT, exp.LTE, exp.Mod, exp.Mul, exp.Neg,
     exp.NEQ, exp.Not, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Operator, exp.Or, exp.RegexpILike,
-    exp.RegexpLike, exp.Sub, exp.BitwiseAnd, exp.BitwiseOr,
+    exp.RegexpLike, exp.Sub, exp.BitwiseAnd, exp.BitwiseOr, exp.ArrayContainsAll, exp.ArrayContainedBy,
+    exp.ArrayOverlaps, exp.Interval, exp.Var,
 )  # fmt: skip
 _FUNCTIONS = (
-    exp.Abs, exp.Anonymous, exp.ArrayAgg, exp.ArraySize, exp.ArrayToString, exp.Avg, exp.Ceil, exp.Coalesce,
+    exp.Abs, exp.Anonymous, exp.ArrayAgg, exp.ArrayAppend, exp.ArrayConcat, exp.ArrayPosition, exp.ArrayPrepend,
+    exp.ArrayRemove, exp.ArraySize, exp.ArrayToString, exp.StringToArray, exp.Avg, exp.Ceil, exp.Coalesce,
     exp.Concat, exp.ConcatWs, exp.Count, exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentDate,
     exp.CurrentSchema, exp.CurrentSchemas, exp.CurrentTimestamp, exp.CurrentUser, exp.CurrentVersion,
-    exp.Explode, exp.ExplodingGenerateSeries, exp.Filter, exp.Floor, exp.GenerateSeries, exp.Greatest,
+    exp.Encode, exp.Explode, exp.ExplodingGenerateSeries, exp.Extract, exp.Filter, exp.Floor, exp.GenerateSeries, exp.Greatest,
     exp.GroupConcat, exp.Least, exp.Left, exp.Length, exp.LogicalAnd, exp.LogicalOr, exp.Lower, exp.Max,
     exp.Min, exp.Nullif, exp.RegexpReplace, exp.Replace, exp.Reverse, exp.Right, exp.Round, exp.RowNumber,
-    exp.SessionUser, exp.Sign, exp.SplitPart, exp.StartsWith, exp.StrPosition, exp.Substring, exp.Sum,
-    exp.Translate, exp.Trim, exp.Upper, exp.Window, exp.WindowSpec,
+    exp.SessionUser, exp.Sign, exp.SplitPart, exp.StartsWith, exp.StringToArray, exp.StrPosition, exp.Substring,
+    exp.Sum, exp.TimeToStr, exp.Translate, exp.Trim, exp.Upper, exp.Window, exp.WindowSpec,
 )  # fmt: skip
 
 NODES: frozenset[type[exp.Expr]] = frozenset((*_STRUCTURE, *_VALUES, *_OPERATORS, *_FUNCTIONS))

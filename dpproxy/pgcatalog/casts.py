@@ -4,6 +4,19 @@ from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.errors import Unsupported
+from dpproxy.pgtypes import (
+    BPCHAR,
+    CHAR,
+    INT2VECTOR,
+    JSON,
+    JSONB,
+    NAME,
+    OIDVECTOR,
+    VARCHAR,
+    XID,
+    SqlType,
+    array_of,
+)
 
 _STORED: dict[str, str] = {
     "bool": "BOOLEAN",
@@ -27,7 +40,12 @@ _STORED: dict[str, str] = {
     "date": "DATE",
     "timestamp": "TIMESTAMP",
     "timestampntz": "TIMESTAMP",
-    "timestamptz": "TIMESTAMP",
+    "timestamptz": "TIMESTAMP WITH TIME ZONE",
+    "time": "TIME",
+    "interval": "INTERVAL",
+    "uuid": "UUID",
+    "bytea": "BLOB",
+    "varbinary": "BLOB",
     "cardinal_number": "INTEGER",
     "int2vector": "SMALLINT[]",
     "oidvector": "UINTEGER[]",
@@ -46,7 +64,6 @@ _STORED: dict[str, str] = {
             "regoperator",
             "json",
             "jsonb",
-            "uuid",
             "inet",
             "aclitem",
             "xml",
@@ -61,6 +78,20 @@ _STORED: dict[str, str] = {
     ),
 }
 """By the name after a cast, without its schema; the ``regproc`` family is shown by name, so it is text here."""
+
+_SHOWN = {
+    "name": NAME,
+    "char": CHAR,
+    "bpchar": BPCHAR,
+    "character": BPCHAR,
+    "varchar": VARCHAR,
+    "json": JSON,
+    "jsonb": JSONB,
+    "xid": XID,
+    "int2vector": INT2VECTOR,
+    "oidvector": OIDVECTOR,
+}
+"""Types that share the engine's type with others."""
 
 OBJECTS = {
     "regclass": "class",
@@ -85,10 +116,35 @@ def written_name(kind: exp.Expr) -> str:
             return str(getattr(kind.this, "value", kind.this)).lower()
 
 
-def _pieces(kind: exp.Expr) -> tuple[exp.Expr, str]:
+def _pieces(kind: exp.Expr) -> tuple[str, exp.Expr, str]:
+    """The name of the elements' type, where it is written, and brackets for an array; ``_oid`` is ``oid[]``."""
     if isinstance(kind, exp.DataType) and kind.this == exp.DataType.Type.ARRAY:
-        return kind.expressions[0], "[]"
-    return kind, ""
+        return written_name(kind.expressions[0]), kind.expressions[0], "[]"
+    name = written_name(kind)
+    if name.startswith("_") and name[1:] in _STORED:
+        return name[1:], kind, "[]"
+    return name, kind, ""
+
+
+def element_name(kind: exp.Expr) -> str:
+    """The type's name, of an array that of its elements."""
+    name, element, _ = _pieces(kind)
+    return "bpchar" if getattr(element, "this", None) == exp.DType.CHAR else name
+
+
+def held(name: str) -> str:
+    """The DuckDB type of a type's values, by pg_type.typname; empty where it has none."""
+    return _STORED.get(name, "")
+
+
+def shown(kind: exp.Expr) -> SqlType | None:
+    """The type that a cast gives, as a client sees it; None where the engine's type tells."""
+    name, element, brackets = _pieces(kind)
+    if getattr(element, "this", None) == exp.DType.CHAR:
+        found: SqlType | None = BPCHAR
+    else:
+        found = _SHOWN.get(name)
+    return array_of(found) if found is not None and brackets else found
 
 
 def stored(kind: exp.Expr) -> str:
@@ -97,8 +153,7 @@ def stored(kind: exp.Expr) -> str:
     Raises:
         Unsupported: a type that is not on the list.
     """
-    element, brackets = _pieces(kind)
-    name = written_name(element)
+    name, element, brackets = _pieces(kind)
     if name not in _STORED:
         raise Unsupported(f'type "{name}" is not supported here', position=position(kind))
     parameters = [p.name for p in element.expressions if isinstance(p, exp.DataTypeParam)]

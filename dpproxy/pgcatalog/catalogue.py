@@ -3,11 +3,13 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from sqlglot import exp
 
 from dpproxy.errors import ShuttingDown
 from dpproxy.pgcatalog import parameters, pg_settings, results, scopes
+from dpproxy.pgcatalog.column_types import Told, of_column
 from dpproxy.pgcatalog.database import Database, Described, Fresh
 from dpproxy.pgcatalog.rewrite import SESSION, Rewritten, rewrite
 from dpproxy.pgcatalog.view import CatalogueView
@@ -106,8 +108,9 @@ class Catalogue:
 
 def _columns(statement: Rewritten, described: Described) -> tuple[Column, ...]:
     names = statement.titles or [name for name, _ in described]
+    kinds: Sequence[Told] = statement.types or [partial(of_column, name) for name, _ in described]
     return tuple(
-        Column(name, results.column_type(kind)) for name, (_, kind) in zip(names, described, strict=True)
+        Column(name, kind(stored)) for name, kind, (_, stored) in zip(names, kinds, described, strict=True)
     )
 
 

@@ -28,6 +28,7 @@ from dpproxy.pgcatalog.rewrite import SCHEMAS, Rewritten, fresh_name
 from dpproxy.pgcatalog.table import Table
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.pgtypes import NUMERIC, Column
+from dpproxy.wire.plain import plain_values
 
 MAX_ROWS = 100_000
 """Most rows of one answer."""
@@ -91,9 +92,13 @@ class Database:
             Cancelled: more than `TIME_LIMIT` seconds, or ``cancelled``, asked every `POLL` seconds, says so.
         """
         with self._cursor(statement, fresh, cancelled) as cursor:
-            cursor.execute(statement.sql)
-            columns = [(str(item[0]), str(item[1])) for item in cursor.description or ()]
-            rows = cursor.fetchmany(MAX_ROWS + 1)
+            relation = cursor.sql(statement.sql)
+            kinds = [str(kind) for kind in relation.types]
+            columns = list(zip(relation.columns, kinds, strict=True))
+            if any(word in kind for kind in kinds for word in _ONLY_IN_ARROW):
+                rows = _from_arrow(relation.to_arrow_reader(MAX_ROWS + 1))
+            else:
+                rows = cursor.execute(statement.sql).fetchmany(MAX_ROWS + 1)
         if len(rows) > MAX_ROWS:
             raise TooComplex(f"the answer has more than {MAX_ROWS} rows", hint="Add a LIMIT.")
         return columns, rows
@@ -129,6 +134,19 @@ class Database:
                 _create(self._root, _table(key))
                 _insert(self._root, _table(key), self._view)
                 self._filled.add(key)
+
+
+_ONLY_IN_ARROW = ("INTERVAL", "TIME")
+"""Types whose Python values of the engine's are not whole: months are lost, and 24:00:00."""
+
+
+def _from_arrow(reader: pa.RecordBatchReader) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    for batch in reader:
+        rows += zip(*(plain_values(column) for column in batch.columns), strict=True)
+        if len(rows) > MAX_ROWS:
+            break
+    return rows
 
 
 def _watch(cursor: duckdb.DuckDBPyConnection, cancelled: Callable[[], bool], ended: threading.Event) -> None:

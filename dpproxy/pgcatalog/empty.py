@@ -112,22 +112,6 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
         "v",
         "groname grosysid:oid grolist:oid[]",
     ),
-    "pg_index": (
-        2610,
-        "r",
-        (
-            "indexrelid:oid indrelid:oid indnatts:int2 indnkeyatts:int2 indisunique:bool "
-            "indnullsnotdistinct:bool indisprimary:bool indisexclusion:bool indimmediate:bool "
-            "indisclustered:bool indisvalid:bool indcheckxmin:bool indisready:bool indislive:bool "
-            "indisreplident:bool indkey:int2[] indcollation:oid[] indclass:oid[] indoption:int2[] "
-            "indexprs indpred"
-        ),
-    ),
-    "pg_indexes": (
-        12043,
-        "v",
-        "schemaname tablename indexname tablespace indexdef",
-    ),
     "pg_inherits": (
         2611,
         "r",
@@ -225,11 +209,6 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
             "rngtypid:oid rngsubtype:oid rngmultitypid:oid rngcollation:oid rngsubopc:oid "
             "rngcanonical rngsubdiff"
         ),
-    ),
-    "pg_rewrite": (
-        2618,
-        "r",
-        "oid:oid rulename ev_class:oid ev_type ev_enabled is_instead:bool ev_qual ev_action",
     ),
     "pg_rules": (
         12023,

@@ -16,11 +16,6 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
             "form_of_use default_collate_catalog default_collate_schema default_collate_name"
         ),
     ),
-    "check_constraints": (
-        13260,
-        "v",
-        "constraint_catalog constraint_schema constraint_name check_clause",
-    ),
     "collations": (
         13265,
         "v",
@@ -30,19 +25,6 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
         13285,
         "v",
         "grantor grantee table_catalog table_schema table_name column_name privilege_type is_grantable",
-    ),
-    "constraint_column_usage": (
-        13300,
-        "v",
-        (
-            "table_catalog table_schema table_name column_name constraint_catalog constraint_schema "
-            "constraint_name"
-        ),
-    ),
-    "constraint_table_usage": (
-        13305,
-        "v",
-        "table_catalog table_schema table_name constraint_catalog constraint_schema constraint_name",
     ),
     "domains": (
         13320,
@@ -78,14 +60,6 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
             "foreign_server_name"
         ),
     ),
-    "key_column_usage": (
-        13329,
-        "v",
-        (
-            "constraint_catalog constraint_schema constraint_name table_catalog table_schema "
-            "table_name column_name ordinal_position:int4 position_in_unique_constraint:int4"
-        ),
-    ),
     "parameters": (
         13334,
         "v",
@@ -98,14 +72,6 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
             "datetime_precision:int4 interval_type interval_precision:int4 udt_catalog udt_schema "
             "udt_name scope_catalog scope_schema scope_name maximum_cardinality:int4 dtd_identifier "
             "parameter_default"
-        ),
-    ),
-    "referential_constraints": (
-        13339,
-        "v",
-        (
-            "constraint_catalog constraint_schema constraint_name unique_constraint_catalog "
-            "unique_constraint_schema unique_constraint_name match_option update_rule delete_rule"
         ),
     ),
     "role_table_grants": (
@@ -148,14 +114,6 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
             "sequence_catalog sequence_schema sequence_name data_type numeric_precision:int4 "
             "numeric_precision_radix:int4 numeric_scale:int4 start_value minimum_value maximum_value "
             "increment cycle_option"
-        ),
-    ),
-    "table_constraints": (
-        13411,
-        "v",
-        (
-            "constraint_catalog constraint_schema constraint_name table_catalog table_schema "
-            "table_name constraint_type is_deferrable initially_deferred enforced nulls_distinct"
         ),
     ),
     "triggers": (

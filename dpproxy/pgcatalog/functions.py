@@ -7,10 +7,12 @@ its arguments.
 from dpproxy.pgcatalog.macros import PREFIX
 
 _MACRO = {
+    "acldefault": "not_kept",
     "array_lower": "array_lower",
     "array_upper": "array_upper",
     "array_to_string": "join_array",
     "_pg_expandarray": "expand_array",
+    "bpchar": "as_text",
     "col_description": "column_comment",
     "format_type": "format_type",
     "has_any_column_privilege": "true_of",
@@ -19,7 +21,9 @@ _MACRO = {
     "pg_describe_object": "null3",
     "pg_encoding_to_char": "encoding_to_char",
     "pg_advisory_unlock_all": "nothing",
+    "pg_blocking_pids": "no_processes",
     "pg_get_constraintdef": "constraint_text",
+    "pg_get_indexdef": "index_text",
     "pg_get_userbyid": "name_of_role",
     "pg_is_other_temp_schema": "false_of",
     "pg_relation_is_publishable": "false_of",
@@ -55,6 +59,7 @@ _MACRO = {
             "pg_indexes_size",
             "pg_relation_size",
             "pg_table_size",
+            "pg_tablespace_size",
             "pg_total_relation_size",
         ],
         "zero_of",
@@ -75,7 +80,6 @@ _BY_COUNT = {
     "pg_get_function_result": (1, 1),
     "pg_get_function_sqlbody": (1, 1),
     "pg_get_functiondef": (1, 1),
-    "pg_get_indexdef": (1, 3),
     "pg_get_partkeydef": (1, 1),
     "pg_get_ruledef": (1, 2),
     "pg_get_serial_sequence": (2, 2),
@@ -155,5 +159,6 @@ FUNCTIONS: dict[str, str] = {
     "every": "bool_and",
     "json_build_object": "json_object",
     "jsonb_build_object": "json_object",
+    "row_to_json": "to_json",
 }
 """PostgreSQL's name to DuckDB's, for calls that are only renamed."""

@@ -6,6 +6,7 @@ from dpproxy.pgcatalog.pg_type import BY_OID
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.pgtypes import (
+    ARRAYS,
     DATE,
     FLOAT4,
     FLOAT8,
@@ -13,8 +14,10 @@ from dpproxy.pgtypes import (
     INT4,
     INT8,
     INTEGERS,
+    INTERVAL,
     NUMERIC,
     TEXTS,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     SqlType,
@@ -28,7 +31,10 @@ _FIXED: dict[str, object] = {
     "is_updatable": "NO",
 }
 _BITS = {INT2.oid: 16, INT4.oid: 32, INT8.oid: 64, FLOAT4.oid: 24, FLOAT8.oid: 53}
-_DATETIME_PRECISION = {DATE.oid: 0, TIMESTAMP.oid: 6, TIMESTAMPTZ.oid: 6}
+_DATETIME_PRECISION = {
+    DATE.oid: 0,
+    **dict.fromkeys((TIME.oid, TIMESTAMP.oid, TIMESTAMPTZ.oid, INTERVAL.oid), 6),
+}
 
 
 def _numbers(of: SqlType) -> Row:
@@ -51,7 +57,7 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
                 "column_name": column.name,
                 "ordinal_position": number,
                 "is_nullable": "NO" if column.not_null else "YES",
-                "data_type": BY_OID[column.type.oid].display,
+                "data_type": "ARRAY" if column.type.oid in ARRAYS else BY_OID[column.type.oid].display,
                 "character_octet_length": 1 << 30 if column.type.oid in TEXTS else None,
                 **_numbers(column.type),
                 "datetime_precision": _DATETIME_PRECISION.get(column.type.oid),

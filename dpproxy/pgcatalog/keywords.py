@@ -26,6 +26,16 @@ def _words() -> tuple[tuple[str, str], ...]:
         return tuple(rows.fetchall())
 
 
+@cache
+def _never_bare() -> frozenset[str]:
+    return frozenset(word for word, kind in _words() if kind != "unreserved")
+
+
+def is_reserved(word: str) -> bool:
+    """Whether PostgreSQL quotes it as a name (quote_ident): every word of the grammar that is not free for all."""
+    return word in _never_bare()
+
+
 def _rows(_view: CatalogueView) -> Iterator[Row]:
     for word, kind in _words():
         code, description = _CODES[kind]

@@ -33,6 +33,10 @@ _CONSTRAINT = (
     "(SELECT min(CASE WHEN pretty THEN internal_pretty ELSE internal_plain END) FROM internal.constraint_texts "
     "WHERE internal_oid = o)"
 )
+_INDEX = (
+    "(SELECT min(CASE WHEN pretty THEN internal_pretty ELSE internal_plain END) FROM internal.index_texts "
+    "WHERE internal_oid = o AND internal_place = n)"
+)
 _ROLE = (
     "coalesce((SELECT min(internal_name) FROM internal.role_names WHERE internal_oid = x), "
     "'unknown (OID=' || x || ')')"
@@ -49,6 +53,17 @@ _AS_TEXT = (
     "CASE WHEN typeof(x) LIKE '%[]' THEN '{' || replace(regexp_extract(CAST(x AS VARCHAR), '^.(.*).$', 1), ', ', ',') "
     "|| '}' ELSE CAST(x AS VARCHAR) END"
 )
+_PRIVILEGES = (
+    "map(['r', 'a', 'w', 'd', 'D', 'x', 't', 'X', 'U', 'C', 'c', 'T'], ['SELECT', 'INSERT', 'UPDATE', 'DELETE', "
+    "'TRUNCATE', 'REFERENCES', 'TRIGGER', 'EXECUTE', 'USAGE', 'CREATE', 'CONNECT', 'TEMPORARY'])"
+)
+_ACL = (
+    "unnest(flatten(list_transform(a, lambda i: list_transform(string_split(regexp_extract(i, '=([a-zA-Z]+)/', 1), ''), "
+    """lambda p: {'grantor': r[trim(string_split(i, '/')[-1], '"')], """
+    """'grantee': coalesce(r[trim(string_split(i, '=')[1], '"')], CAST(0 AS UINTEGER)), """
+    f"'privilege_type': {_PRIVILEGES}[p], 'is_grantable': false}}))))"
+)
+"""Of an access list as pg_class.acl writes it, and a map of roles to their OIDs."""
 _QUOTE = (
     "CASE WHEN regexp_full_match(CAST(x AS VARCHAR), '[a-z_][a-z0-9_$]*') THEN CAST(x AS VARCHAR) "
     "ELSE '\"' || replace(CAST(x AS VARCHAR), '\"', '\"\"') || '\"' END"
@@ -62,12 +77,16 @@ MACROS: dict[str, tuple[str, str]] = {
     "column_comment": ("o, n", _COLUMN_COMMENT),
     "constraint_text": ("o, pretty := false", _CONSTRAINT),
     "encoding_to_char": ("x", "CASE x WHEN 6 THEN 'UTF8' WHEN 0 THEN 'SQL_ASCII' ELSE '' END"),
-    "expand_array": ("a", "unnest(list_transform(a, lambda v, i: {'x': v, 'n': i}))"),
+    "expand_acl": ("a, r", _ACL),
+    "expand_array": ("a", "unnest(list_transform(a, lambda v, i: {'x': v, 'n': CAST(i AS INTEGER)}))"),
     "false_of": ("a", "CAST(CASE WHEN a IS NULL THEN NULL ELSE false END AS BOOLEAN)"),
     "format_type": ("t, m", _FORMAT),
+    "index_text": ("o, n := 0, pretty := false", _INDEX),
     "join_array": ("a, s, n := NULL", "array_to_string(list_transform(a, lambda i: coalesce(i, n)), s)"),
     "name_of_role": ("x", _ROLE),
+    "no_processes": ("a", "CAST([] AS INTEGER[])"),
     "nothing": ("", "''"),
+    "not_kept": ("a, b", "CAST(error(a) AS VARCHAR[])"),
     "null1": ("a", _NULL),
     "null2": ("a, b", _NULL),
     "null3": ("a, b, c", _NULL),
@@ -76,6 +95,9 @@ MACROS: dict[str, tuple[str, str]] = {
     "quote_text": ("x", _TEXT),
     "quote_null": ("x", f"coalesce({_TEXT}, 'NULL')"),
     "table_visible": ("x", oids.visible("x")),
+    "vector_lower": ("a, d", "CASE WHEN d = 1 AND len(a) > 0 THEN 0 END"),
+    "vector_subscripts": ("a, d", "CAST(unnest(CASE WHEN d = 1 THEN range(len(a)) ELSE [] END) AS INTEGER)"),
+    "vector_upper": ("a, d", "CASE WHEN d = 1 AND len(a) > 0 THEN CAST(len(a) - 1 AS INTEGER) END"),
     "true_of": ("a", "CAST(CASE WHEN a IS NULL THEN NULL ELSE true END AS BOOLEAN)"),
     "zero_of": ("a", "CAST(CASE WHEN a IS NULL THEN NULL ELSE 0 END AS BIGINT)"),
     **{name: macro for kind, table in _NAMES.items() for name, macro in _lookups(kind, table).items()},
@@ -85,6 +107,7 @@ MACROS: dict[str, tuple[str, str]] = {
 READS: dict[str, tuple[tuple[str, str], ...]] = {
     "column_comment": (("pg_catalog", "pg_description"),),
     "constraint_text": (("internal", "constraint_texts"),),
+    "index_text": (("internal", "index_texts"),),
     "format_type": (("internal", "type_names"),),
     "name_of_role": (("internal", "role_names"),),
     "object_comment": (("pg_catalog", "pg_description"),),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.keywords import is_reserved
 from dpproxy.pgcatalog.pg_roles import known
 from dpproxy.pgcatalog.pg_type import BUILT_IN
 from dpproxy.pgcatalog.table import Row, Table, columns
@@ -14,13 +15,13 @@ _SCHEMA_NAMES = {oid: name for name, oid in oids.SCHEMAS.items()}
 
 
 def quoted(name: str) -> str:
-    """An identifier as PostgreSQL prints it (quote_ident), reserved words apart.
+    """An identifier as PostgreSQL prints it (quote_ident).
 
     Example:
         >>> quoted("patients"), quoted("Odd name")
         ('patients', '"Odd name"')
     """
-    plain = name.isascii() and name.isidentifier() and name == name.lower()
+    plain = name.isascii() and name.isidentifier() and name == name.lower() and not is_reserved(name)
     return name if plain else _always_quoted(name)
 
 

@@ -3,18 +3,21 @@
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from typing import Any
 
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.errors import InvalidText, UndefinedParameter, Unsupported
 from dpproxy.pgcatalog import casts
+from dpproxy.pgcatalog.column_types import of_table
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.results import column_type
-from dpproxy.pgtypes import BY_OID, INT8, TEXT, TEXTS, UNKNOWN, SqlType
+from dpproxy.pgtypes import BY_OID, CHAR, INT8, NAME, PLAIN, TEXT, TEXTS, UNKNOWN, SqlType, element_of
+from dpproxy.wire.values import encode_value
 
-_COLUMNS = {name: kind for table in TABLES.values() for name, kind in table.columns.items()}
-"""Catalogue columns' DuckDB types by name alone: their prefixes keep most of them apart."""
+_COLUMNS = {name: kind for table in TABLES.values() for name, kind in of_table(table).items()}
+"""Catalogue columns' types by name alone: their prefixes keep most of them apart."""
 
 
 def number(node: exp.Parameter) -> int:
@@ -43,12 +46,12 @@ def _one(node: exp.Parameter | None, declared: int) -> SqlType:
 def _inferred(node: exp.Parameter) -> SqlType:
     match node.parent:
         case exp.Cast(to=kind) if not isinstance(kind, exp.ObjectIdentifier) or kind.name.upper() == "OID":
-            return column_type(casts.stored(kind))
+            return casts.shown(kind) or column_type(casts.stored(kind))
         case exp.Limit() | exp.Offset():
             return INT8
         case exp.EQ() | exp.NEQ() | exp.In() | exp.LT() | exp.GT() | exp.LTE() | exp.GTE() as beside:
             column = next((c for c in (beside.this, beside.expression) if isinstance(c, exp.Column)), None)
-            return TEXT if column is None else column_type(_COLUMNS.get(column.name.lower(), "VARCHAR"))
+            return TEXT if column is None else _COLUMNS.get(column.name.lower(), TEXT)
         case _:
             return TEXT
 
@@ -67,11 +70,17 @@ def put_in(tree: exp.Expr, kinds: Sequence[SqlType], values: Sequence[object] | 
 
 def _literal(kind: SqlType, value: object) -> exp.Expr:
     if value is None:
-        return exp.Null() if kind.oid in TEXTS else _cast(exp.Null(), _NULLS.get(kind.name, "text"))
+        return exp.Null() if kind.oid in TEXTS or kind.oid in _BARE else _typed(exp.Null(), kind)
     build = _LITERALS.get(type(value))
-    if build is None:
-        raise InvalidText(f"a parameter of type {kind.name} is not supported here")
-    return build(value)
+    if build is not None and kind.oid not in PLAIN:
+        return build(value)
+    written = encode_value(kind, value, 0) or b""
+    return _typed(_text(written.decode()), kind)
+
+
+def _typed(value: exp.Expr, kind: SqlType) -> exp.Expr:
+    element = element_of(kind)
+    return _cast(value, _NULLS.get((element or kind).name, "text") + "[]" * (element is not None))
 
 
 _NULLS = {
@@ -80,14 +89,23 @@ _NULLS = {
     "int4": "int",
     "int8": "bigint",
     "oid": "bigint",
+    "xid": "bigint",
     "float4": "real",
     "float8": "double precision",
     "date": "date",
+    "time": "time",
     "timestamp": "timestamp",
-    "timestamptz": "timestamp",
+    "timestamptz": "timestamptz",
+    "interval": "interval",
     "numeric": "numeric",
+    "uuid": "uuid",
+    "bytea": "bytea",
+    "json": "json",
+    "jsonb": "jsonb",
 }
-"""Casts for a NULL, by the parameter's type."""
+"""Casts for a value, by its type's name; the others are text."""
+_BARE = frozenset({NAME.oid, CHAR.oid, UNKNOWN.oid})
+"""Shown as text, and nothing else."""
 
 
 def _cast(value: exp.Expr, kind: str) -> exp.Expr:
@@ -106,12 +124,12 @@ def _number(value: object) -> exp.Expr:
     return exp.Paren(this=exp.Neg(this=literal)) if text.startswith("-") else literal
 
 
-_LITERALS: dict[type, Callable[[object], exp.Expr]] = {
+_LITERALS: dict[type, Callable[[Any], exp.Expr]] = {
     str: _text,
     bool: lambda value: exp.Boolean(this=value),
     int: _number,
     float: lambda value: _cast(_text(repr(value)), "double precision"),
     Decimal: _number,
-    datetime: lambda value: _cast(_text(str(value)), "timestamp"),
+    datetime: lambda value: _cast(_text(str(value)), "timestamp" if value.tzinfo is None else "timestamptz"),
     date: lambda value: _cast(_text(str(value)), "date"),
 }

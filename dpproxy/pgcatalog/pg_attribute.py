@@ -1,15 +1,16 @@
-"""pg_attribute: the columns of the relations a caller may see."""
+"""pg_attribute: the columns of the relations a caller may see, and of the indexes below their keys."""
 
 from collections.abc import Iterator
 
 from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.keys import of_tables
 from dpproxy.pgcatalog.pg_type import BY_OID
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.view import CatalogueView
+from dpproxy.pgtypes import ARRAYS, Column
 
 _DEFAULTS: dict[str, object] = {
     "attstattarget": -1,
-    "attndims": 0,
     "attcacheoff": -1,
     "attcompression": "",
     "atthasdef": False,
@@ -26,20 +27,28 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
     for schema, relation in view.named():
         oid = oids.relation_oid(schema, relation.name)
         for number, column in enumerate(relation.columns, 1):
-            stored = BY_OID[column.type.oid]
-            yield _DEFAULTS | {
-                "attrelid": oid,
-                "attname": column.name,
-                "atttypid": stored.oid,
-                "attlen": stored.size,
-                "attnum": number,
-                "atttypmod": column.type.modifier,
-                "attbyval": stored.by_value,
-                "attalign": stored.align,
-                "attstorage": stored.storage,
-                "attnotnull": column.not_null,
-                "attcollation": stored.collation,
-            }
+            yield _row(oid, number, column, not_null=column.not_null)
+    for key in of_tables(view):
+        for number, place in enumerate(key.columns, 1):
+            yield _row(key.index_oid, number, key.table.columns[place - 1], not_null=False)
+
+
+def _row(oid: int, number: int, column: Column, *, not_null: bool) -> Row:
+    stored = BY_OID[column.type.oid]
+    return _DEFAULTS | {
+        "attrelid": oid,
+        "attname": column.name,
+        "atttypid": stored.oid,
+        "attlen": stored.size,
+        "attnum": number,
+        "attndims": 1 if column.type.oid in ARRAYS else 0,
+        "atttypmod": column.type.modifier,
+        "attbyval": stored.by_value,
+        "attalign": stored.align,
+        "attstorage": stored.storage,
+        "attnotnull": not_null,
+        "attcollation": stored.collation,
+    }
 
 
 TABLE = table(

@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Iterator
 
 from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.keys import Key, of_tables
 from dpproxy.pgcatalog.pg_am import HEAP
 from dpproxy.pgcatalog.pg_constraint import checks
+from dpproxy.pgcatalog.pg_index import BTREE
+from dpproxy.pgcatalog.pg_rewrite import VIEWS
 from dpproxy.pgcatalog.table import Row, Table, columns
 from dpproxy.pgcatalog.view import OWNER, CatalogueView
 
@@ -52,6 +55,9 @@ def acl(view: CatalogueView) -> list[str]:
 
 
 def _user_rows(view: CatalogueView) -> Iterator[Row]:
+    indexes = list(of_tables(view))
+    keyed = {key.table.name for key in indexes}
+    yield from (_of_index(key) for key in indexes)
     for schema, relation in view.named():
         yield _DEFAULTS | {
             "oid": oids.relation_oid(schema, relation.name),
@@ -60,10 +66,25 @@ def _user_rows(view: CatalogueView) -> Iterator[Row]:
             "reltype": oids.row_type_oid(schema, relation.name),
             "relam": HEAP if relation.kind in "rm" else 0,
             "relkind": relation.kind,
+            "relhasrules": relation.kind in VIEWS,
             "relnatts": len(relation.columns),
             "relacl": acl(view),
             "relchecks": sum(1 for _ in checks(relation)),
+            "relhasindex": schema == "public" and relation.name in keyed,
         }
+
+
+def _of_index(key: Key) -> Row:
+    return _DEFAULTS | {
+        "oid": key.index_oid,
+        "relname": key.index,
+        "relnamespace": oids.SCHEMAS[key.schema],
+        "reltype": 0,
+        "relam": BTREE,
+        "relkind": "i",
+        "relnatts": len(key.columns),
+        "relreplident": "n",
+    }
 
 
 def _own_rows(tables: Iterable[Table]) -> tuple[Row, ...]:

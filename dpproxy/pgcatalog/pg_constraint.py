@@ -1,11 +1,30 @@
-"""pg_constraint: the declared domains of columns, as CHECK constraints."""
+"""pg_constraint: keys, foreign keys, and the declared domains of columns as CHECK constraints."""
 
 from collections.abc import Iterator
 
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.check_text import check
+from dpproxy.pgcatalog.keys import Key, keys
 from dpproxy.pgcatalog.table import Row, Table, columns, table
 from dpproxy.pgcatalog.view import CatalogueView, Relation
+from dpproxy.pgtypes import (
+    BOOL,
+    BYTEA,
+    DATE,
+    FLOAT4,
+    FLOAT8,
+    INT2,
+    INT4,
+    INT8,
+    INTERVAL,
+    NUMERIC,
+    TEXT,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UUID,
+    VARCHAR,
+)
 
 _DEFAULTS: dict[str, object] = {
     "contype": "c",
@@ -23,6 +42,16 @@ _DEFAULTS: dict[str, object] = {
     "coninhcount": 0,
     "connoinherit": False,
 }
+_KEY: dict[str, object] = {"connoinherit": True}
+_FOREIGN: dict[str, object] = {
+    **_KEY, "confupdtype": "a", "confdeltype": "a", "confmatchtype": "s",
+}  # fmt: skip
+_EQUAL = {
+    BOOL.oid: 91, INT2.oid: 94, INT4.oid: 96, INT8.oid: 410, TEXT.oid: 98, VARCHAR.oid: 98, FLOAT4.oid: 620,
+    FLOAT8.oid: 670, NUMERIC.oid: 1752, DATE.oid: 1093, TIMESTAMP.oid: 2060, TIMESTAMPTZ.oid: 1320, TIME.oid: 1108,
+    INTERVAL.oid: 1330, BYTEA.oid: 1955, UUID.oid: 2972,
+}  # fmt: skip
+"""pg_operator.oid of = between two values of a type."""
 
 
 def checks(relation: Relation) -> Iterator[tuple[int, str, str, str]]:
@@ -43,6 +72,32 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
                 "conrelid": oids.relation_oid(schema, relation.name),
                 "conkey": [number],
             }
+    for key in keys(view):
+        yield {**_DEFAULTS, **_of_key(key)}
+
+
+def _of_key(key: Key) -> Row:
+    found = {
+        **(_KEY if key.target is None else _FOREIGN),
+        "oid": key.oid,
+        "conname": key.name,
+        "connamespace": oids.SCHEMAS[key.schema],
+        "contype": key.kind,
+        "conrelid": oids.relation_oid(key.schema, key.table.name),
+        "conindid": key.index_oid,
+        "conkey": list(key.columns),
+    }
+    if key.target is None:
+        return found
+    types = [key.table.columns[number - 1].type.oid for number in key.columns]
+    others = [key.target.columns[number - 1].type.oid for number in key.referenced]
+    equal = [_EQUAL.get(a) if a == b else None for a, b in zip(types, others, strict=True)]
+    operators = None if None in equal else equal
+    return found | {
+        "confrelid": oids.relation_oid(key.schema, key.target.name),
+        "confkey": list(key.referenced),
+        **dict.fromkeys(("conpfeqop", "conppeqop", "conffeqop"), operators),
+    }
 
 
 def _texts(view: CatalogueView) -> Iterator[Row]:
@@ -50,6 +105,8 @@ def _texts(view: CatalogueView) -> Iterator[Row]:
         for _, name, plain, pretty in checks(relation):
             oid = oids.constraint_oid(schema, relation.name, name)
             yield {"internal_oid": oid, "internal_plain": plain, "internal_pretty": pretty}
+    for key in keys(view):
+        yield {"internal_oid": key.oid, "internal_plain": key.definition, "internal_pretty": key.definition}
 
 
 TABLE = table(

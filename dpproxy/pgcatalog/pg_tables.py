@@ -2,18 +2,20 @@
 
 from collections.abc import Iterator
 
+from dpproxy.pgcatalog.keys import of_tables
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.view import OWNER, CatalogueView
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
+    keyed = {key.table.name for key in of_tables(view)}
     for schema, relation in view.named():
         if relation.kind == "r":
             yield {
                 "schemaname": schema,
                 "tablename": relation.name,
                 "tableowner": OWNER,
-                "hasindexes": False,
+                "hasindexes": relation.name in keyed,
                 "hasrules": False,
                 "hastriggers": False,
                 "rowsecurity": False,

@@ -3,8 +3,11 @@
 from dpproxy.pgcatalog import (
     empty,
     empty_information,
+    empty_monitoring,
+    empty_objects,
     information_catalog_name,
     information_columns,
+    information_constraints,
     information_enabled_roles,
     information_schemata,
     information_table_privileges,
@@ -16,9 +19,11 @@ from dpproxy.pgcatalog import (
     pg_constraint,
     pg_database,
     pg_description,
+    pg_index,
     pg_language,
     pg_matviews,
     pg_namespace,
+    pg_rewrite,
     pg_roles,
     pg_settings,
     pg_tables,
@@ -39,9 +44,12 @@ _OTHERS: tuple[Table, ...] = (
     pg_constraint.TABLE,
     pg_database.TABLE,
     pg_description.TABLE,
+    pg_index.TABLE,
+    pg_index.VIEW,
     pg_language.TABLE,
     pg_matviews.TABLE,
     pg_namespace.TABLE,
+    pg_rewrite.TABLE,
     pg_roles.TABLE,
     pg_settings.TABLE,
     pg_tables.TABLE,
@@ -56,8 +64,11 @@ _OTHERS: tuple[Table, ...] = (
     information_enabled_roles.TABLE,
     information_table_privileges.TABLE,
     information_views.TABLE,
+    *information_constraints.TABLES,
     *empty.TABLES,
     *empty_information.TABLES,
+    *empty_monitoring.TABLES,
+    *empty_objects.TABLES,
 )
 
 _PG_CLASS = pg_class(_OTHERS)
@@ -67,6 +78,14 @@ TABLES: dict[tuple[str, str], Table] = {(table.schema, table.name): table for ta
 
 INTERNAL: dict[str, Table] = {
     table.name: table
-    for table in (class_names(_PG_CLASS), TYPE_NAMES, ROLE_NAMES, SCHEMA_NAMES, KEYWORDS, pg_constraint.TEXTS)
+    for table in (
+        class_names(_PG_CLASS),
+        TYPE_NAMES,
+        ROLE_NAMES,
+        SCHEMA_NAMES,
+        KEYWORDS,
+        pg_constraint.TEXTS,
+        pg_index.TEXTS,
+    )
 }
 """What the rewritten casts read; no statement can name them."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from dpproxy.pgtypes import (
+    ARRAYS,
     BOOL,
     BYTEA,
     DATE,
@@ -13,11 +14,18 @@ from dpproxy.pgtypes import (
     INT2,
     INT4,
     INT8,
+    INTERVAL,
+    JSON,
     NUMERIC,
     OID,
     TEXT,
+    TIME,
     TIMESTAMP,
+    TIMESTAMPTZ,
+    UUID,
     SqlType,
+    array_of,
+    element_of,
 )  # fmt: skip
 
 _TYPES: dict[str, SqlType] = {
@@ -26,6 +34,11 @@ _TYPES: dict[str, SqlType] = {
     "BOOLEAN": BOOL,
     "DATE": DATE,
     "DOUBLE": FLOAT8,
+    "INTERVAL": INTERVAL,
+    "JSON": JSON,
+    "TIME": TIME,
+    "TIMESTAMP WITH TIME ZONE": TIMESTAMPTZ,
+    "UUID": UUID,
     "FLOAT": FLOAT4,
     "HUGEINT": NUMERIC,
     "INTEGER": INT4,
@@ -42,12 +55,15 @@ _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 
 
 def column_type(of: str) -> SqlType:
-    """The type of a DuckDB type's name; text for arrays, JSON, and whatever has no counterpart.
+    """The type of a DuckDB type's name; text for whatever has no counterpart.
 
     Example:
         >>> column_type("UINTEGER").name, column_type("DECIMAL(3,1)").scale, column_type("VARCHAR[]").name
-        ('oid', 1, 'text')
+        ('oid', 1, '_text')
     """
+    if of.endswith("[]"):
+        element = column_type(of.removesuffix("[]"))
+        return element if element.oid in ARRAYS else array_of(element)
     decimal = _DECIMAL.fullmatch(of)
     if decimal:
         if decimal[1] == "38":
@@ -56,32 +72,8 @@ def column_type(of: str) -> SqlType:
     return _TYPES.get(of, TEXT)
 
 
-def array_text(value: Sequence[object]) -> str:
-    r"""An array as PostgreSQL writes it.
-
-    Example:
-        >>> array_text(["r", None, 'a "b"', True, [1]])
-        '{r,NULL,"a \\"b\\"",t,{1}}'
-    """
-    return "{" + ",".join(_element(item) for item in value) + "}"
-
-
-def _element(value: object) -> str:
-    match value:
-        case None:
-            return "NULL"
-        case bool():
-            return "t" if value else "f"
-        case list() | tuple():
-            return array_text(value)
-        case str() if not value or value.upper() == "NULL" or re.search(r'[{}",\\\s]', value):
-            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-        case _:
-            return str(value)
-
-
 def _as_text(value: object) -> object:
-    return array_text(value) if isinstance(value, list | tuple) else str(value)
+    return str(value)
 
 
 def _as_number(value: object) -> object:
@@ -99,18 +91,24 @@ _CONVERT: dict[int, Callable[[object], object]] = {
 
 def rows(kinds: Sequence[SqlType], fetched: Sequence[tuple[object, ...]]) -> list[tuple[object, ...]]:
     """The values in the columns' types."""
-    convert = [
-        (at, _CONVERT[kind.oid])
-        for at, kind in enumerate(kinds)
-        if kind.oid in _CONVERT and kind.modifier < 0
-    ]
+    convert = [(at, change) for at, kind in enumerate(kinds) if (change := _change(kind)) is not None]
     if not convert:
         return list(fetched)
     answer = []
     for row in fetched:
         values = list(row)
         for at, change in convert:
-            if values[at] is not None:
-                values[at] = change(values[at])
+            values[at] = _changed(change, values[at])
         answer.append(tuple(values))
     return answer
+
+
+def _change(kind: SqlType) -> Callable[[object], object] | None:
+    element = element_of(kind) or kind
+    return _CONVERT.get(element.oid) if element.modifier < 0 else None
+
+
+def _changed(change: Callable[[object], object], value: object) -> object:
+    if isinstance(value, list | tuple):
+        return [_changed(change, item) for item in value]
+    return None if value is None else change(value)

@@ -12,7 +12,18 @@ from sqlglot import ErrorLevel, exp
 
 from dpproxy.analysis.position import position
 from dpproxy.errors import UndefinedTable, Unsupported
-from dpproxy.pgcatalog import allowed, calls, casts, macros, parameters, scopes, titles
+from dpproxy.pgcatalog import (
+    allowed,
+    arrays,
+    calls,
+    casts,
+    column_types,
+    macros,
+    parameters,
+    scopes,
+    texts,
+    titles,
+)
 from dpproxy.pgcatalog.calls import call, text
 from dpproxy.pgcatalog.keywords import KEYWORDS
 from dpproxy.pgcatalog.relations import TABLES
@@ -33,12 +44,14 @@ class Rewritten:
         tables: catalogue relations to fill before it runs.
         fresh: relations whose rows come with the statement: those of dp, and `SESSION`.
         titles: names of the result columns; None where DuckDB's names hold (``*``).
+        types: what gives the type of each result column from the engine's; None as for titles.
         columns: where each column, by lower-case name, first stands in the text.
     """
 
     view: CatalogueView
     sql: str = ""
     titles: tuple[str, ...] | None = None
+    types: tuple[column_types.Told, ...] | None = None
     tables: set[tuple[str, str]] = field(default_factory=set)
     fresh: set[str] = field(default_factory=set)
     columns: dict[str, int | None] = field(default_factory=dict)
@@ -54,9 +67,10 @@ def rewrite(
     """
     allowed.check(tree)
     tree = _selected(tree.copy())
-    parameters.put_in(tree, kinds, values)
     _name_columns(tree)
-    state = Rewritten(view, titles=_titles(tree), columns=_places(tree))
+    parameters.put_in(tree, kinds, values)
+    types = column_types.of_projections(tree)
+    state = Rewritten(view, titles=_titles(tree), types=types, columns=_places(tree))
     nodes = list(tree.walk(bfs=True))
     for node in reversed(nodes):
         rule = _RULES.get(type(node))
@@ -147,10 +161,17 @@ def _renamed(node: exp.Table, shown: str, stored: str, schema: str | None) -> ex
     return node
 
 
-def _is_keywords(node: exp.Expr) -> bool:
-    """``pg_get_keywords()`` in FROM."""
+_FUNCTION_ROWS = {
+    KEYWORDS.name: (KEYWORDS.schema, KEYWORDS.name),
+    "pg_available_extensions": ("pg_catalog", "pg_available_extensions"),
+    "pg_show_all_settings": ("pg_catalog", SESSION),
+}
+"""Functions without arguments that stand in FROM, and the relation whose rows they give."""
+
+
+def _gives_rows(node: exp.Expr) -> bool:
     is_source = isinstance(node, exp.Anonymous) and isinstance(node.parent, exp.Table)
-    return is_source and not node.expressions and node.name.lower() == KEYWORDS.name
+    return is_source and not node.expressions and node.name.lower() in _FUNCTION_ROWS
 
 
 _ROW_SOURCES = (exp.Explode, exp.ExplodingGenerateSeries, exp.GenerateSeries)
@@ -158,9 +179,16 @@ _ROW_SOURCES = (exp.Explode, exp.ExplodingGenerateSeries, exp.GenerateSeries)
 
 def _table_function(node: exp.Table, state: Rewritten) -> exp.Expr:
     """A function in FROM: its one column has the alias's name, as in PostgreSQL."""
-    if _is_keywords(node.this):
-        state.tables.add((KEYWORDS.schema, KEYWORDS.name))
-        return _renamed(node, KEYWORDS.name, KEYWORDS.name, KEYWORDS.schema)
+    if _gives_rows(node.this):
+        shown = node.this.name.lower()
+        schema, name = _FUNCTION_ROWS[shown]
+        if name == SESSION:
+            state.fresh.add(name)
+            return _renamed(node, shown, fresh_name(name), None)
+        state.tables.add((schema, name))
+        return _renamed(node, shown, name, SCHEMAS[schema])
+    if isinstance(node.this, exp.Anonymous) and node.this.name == calls.ACL_ROWS:
+        return calls.acl_rows(node)
     if not isinstance(node.this, _ROW_SOURCES):
         raise Unsupported("this function may not stand in FROM here", position=position(node))
     node.set("db", None)
@@ -216,9 +244,13 @@ def _cast_rule(node: exp.Expr, state: Rewritten) -> exp.Expr:
     if name.removeprefix("_") in casts.OBJECTS and isinstance(node.this, exp.Column):
         return _cast(node.this, "VARCHAR[]")  # every array of them in the catalogue is empty
     kind = casts.stored(node.to)
+    if kind == "VARCHAR" and arrays.is_vector(node.this):
+        return call("array_to_string", node.this, text(" "))
+    if (made := arrays.constant(node, kind, state.view.settings)) is not None:
+        return made
     if kind == "VARCHAR" and not isinstance(node.this, exp.Literal | exp.Null):
         return call(f"{macros.PREFIX}as_text", node.this)
-    return _cast(_array_literal(node.this) if kind.endswith("[]") else node.this, kind)
+    return _cast(node.this, kind)
 
 
 def _object_cast(node: exp.Cast, kind: str, state: Rewritten) -> exp.Expr:
@@ -245,18 +277,6 @@ def use_macro(state: Rewritten, name: str) -> None:
     state.tables.update(macros.READS.get(name, ()))
 
 
-def _array_literal(node: exp.Expr) -> exp.Expr:
-    """``'{1,2}'`` as DuckDB writes it."""
-    if (
-        isinstance(node, exp.Literal)
-        and node.is_string
-        and node.name.startswith("{")
-        and node.name.endswith("}")
-    ):
-        return text(f"[{node.name[1:-1]}]")
-    return node
-
-
 _PROCEDURES = frozenset({
     "typsubscript", "typinput", "typoutput", "typreceive", "typsend", "typmodin", "typmodout", "typanalyze", "amhandler"
 })  # fmt: skip
@@ -269,26 +289,12 @@ def _comparison(node: exp.Expr, _state: Rewritten) -> exp.Expr:
         if not isinstance(side, exp.Literal):
             continue
         is_none = isinstance(beside, exp.Column) and beside.name in _PROCEDURES and side.name == "0"
-        node.set(key, text("-") if is_none else _array_literal(side))
+        node.set(key, text("-") if is_none else arrays.bracketed(side))
     return node
 
 
-def _coalesce(node: exp.Expr, _state: Rewritten) -> exp.Expr:
-    node.set("expressions", [_array_literal(item) for item in node.expressions])
-    return node
-
-
-def _any(node: exp.Expr, _state: Rewritten) -> exp.Expr:
-    inner = node.this.unnest()
-    changed = _array_literal(inner)
-    if changed is not inner:
-        numeric = all(item.strip().isdigit() for item in changed.name[1:-1].split(","))
-        node.set("this", exp.Paren(this=_cast(changed, "BIGINT[]" if numeric else "VARCHAR[]")))
-    return node
-
-
-_FIELDS = frozenset({"n", "x"})
-"""What ``_pg_expandarray`` gives: the place of an element, and the element."""
+_FIELDS = frozenset({"n", "x", *calls.ACL_FIELDS})
+"""What ``_pg_expandarray`` gives, the place of an element and the element, and what ``aclexplode`` does."""
 
 
 def _dot(node: exp.Expr, _state: Rewritten) -> exp.Expr:
@@ -328,8 +334,14 @@ def _operator(node: exp.Expr, _state: Rewritten) -> exp.Expr:
 
 
 def _call(node: exp.Expr, state: Rewritten) -> exp.Expr:
-    if not isinstance(node, exp.Anonymous) or _is_keywords(node):
+    if not isinstance(node, exp.Anonymous) or _gives_rows(node):
         return node
+    if node.name.lower() in texts.READ_AGAIN:
+        typed = exp.func(node.name, *node.expressions, dialect="postgres")
+        rule = _RULES.get(type(typed))
+        return typed if rule is None else rule(typed, state)
+    if (counted := arrays.of_vector(node)) is not None:
+        return counted
     made, macro = calls.rewritten(node, state.view)
     if macro is not None:
         use_macro(state, macro)
@@ -348,27 +360,34 @@ def _divide(node: exp.Expr, _state: Rewritten) -> exp.Expr:
 
 
 def _now(_node: exp.Expr, _state: Rewritten) -> exp.Expr:
-    return _cast(text(datetime.now(UTC).replace(tzinfo=None).isoformat(sep=" ")), "TIMESTAMP")
+    return _cast(text(datetime.now(UTC).replace(tzinfo=None).isoformat(sep=" ") + "+00"), "TIMESTAMPTZ")
 
 
 _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.Anonymous: _call,
-    exp.Any: _any,
+    exp.Any: lambda node, _state: arrays.of_any(node),
+    exp.ArraySize: lambda node, _state: _cast(node.copy(), "INTEGER"),
     exp.ArrayToString: _join,
     exp.ByteString: lambda node, _state: text(str(node.this)),
     exp.Cast: _cast_rule,
-    exp.Coalesce: _coalesce,
+    exp.Bracket: lambda node, _state: arrays.bracket(node),
+    exp.Coalesce: lambda node, _state: arrays.of_coalesce(node),
     exp.Collate: lambda node, _state: node.this,
     exp.Column: _column,
     exp.CurrentTimestamp: _now,
     exp.Div: _divide,
     exp.Dot: _dot,
+    exp.Encode: lambda node, _state: texts.encode(node),
     exp.EQ: _comparison,
     exp.ExplodingGenerateSeries: lambda node, _state: calls.bounded_series(node),
     exp.GenerateSeries: lambda node, _state: calls.bounded_series(node),
+    exp.ILike: lambda node, _state: texts.like(node),
+    exp.Like: lambda node, _state: texts.like(node),
     exp.NEQ: _comparison,
     exp.Operator: _operator,
+    exp.Substring: lambda node, _state: texts.substring(node),
     exp.Table: _table,
+    exp.TimeToStr: lambda node, _state: texts.to_char(node),
     **{kind: (lambda node, state: text(calls.NULLARY[type(node)](state.view))) for kind in calls.NULLARY},
     exp.CurrentSchemas: lambda node, _state: calls.schemas(node),
 }

@@ -22,6 +22,7 @@ _FIXED: dict[type[exp.Expr], str] = {
     exp.LogicalAnd: "bool_and",
     exp.LogicalOr: "bool_or",
     exp.StrPosition: "strpos",
+    exp.TimeToStr: "to_char",
     exp.TimestampTrunc: "date_trunc",
     exp.Trim: "btrim",
 }
@@ -38,6 +39,8 @@ _PRINTED = {
     "decimal": "numeric",
     "float": "float8",
     "timestampntz": "timestamp",
+    "varbinary": "bytea",
+    "character": "bpchar",
 }
 """Types whose cast is named by pg_type.typname."""
 
@@ -61,7 +64,7 @@ def title(node: exp.Expr) -> str:
             return str(node.name).lower()
         case exp.Cast():
             inner = title(node.this)
-            name = casts.written_name(node.to)
+            name = casts.element_name(node.to)
             return _PRINTED.get(name, name) if inner == UNNAMED else inner
         case exp.Case():
             default = node.args.get("default")

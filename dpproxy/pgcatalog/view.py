@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from dpproxy.pgtypes import Column
+from dpproxy.pgtypes import Column, ForeignKey, UniqueKey
 from dpproxy.policy.model import Domain
 
 OWNER = "admin"
@@ -20,6 +20,8 @@ class Relation:
     comment: str | None = None
     declared: tuple[tuple[str, Domain], ...] = ()
     """Domains of columns, outside of which this caller sees no value."""
+    keys: tuple[UniqueKey | ForeignKey, ...] = ()
+    """Those all of whose columns, and whose target, this caller may see."""
 
     @property
     def domains(self) -> Mapping[str, Domain]:

@@ -20,7 +20,9 @@ from dpproxy.pgcatalog import casts
         ("name[]", "VARCHAR[]"),
         ("numeric(5, 2)", "DECIMAL(5,2)"),
         ("information_schema.cardinal_number", "INTEGER"),
-        ("timestamptz", "TIMESTAMP"),
+        ("timestamptz", "TIMESTAMP WITH TIME ZONE"),
+        ("uuid", "UUID"),
+        ("_oid", "UINTEGER[]"),
     ],
 )
 def test_types(written: str, stored: str):
@@ -36,4 +38,4 @@ def test_other_types_are_refused(written: str):
 
 
 def test_array_literals(ask: Callable[..., list[tuple[object, ...]]]):
-    assert ask("SELECT '{1,2}'::int[], 2 = ANY('{1,2}'::int[]), 3 = ANY('{1,2}')") == [("{1,2}", True, False)]
+    assert ask("SELECT '{1,2}'::int[], 2 = ANY('{1,2}'::int[]), 3 = ANY('{1,2}')") == [([1, 2], True, False)]

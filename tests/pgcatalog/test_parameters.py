@@ -19,7 +19,7 @@ def test_types():
     assert kinds("SELECT $1::int, $2::oid, $3::regclass", 0) == ["int4", "oid", "text"]
     assert kinds("SELECT 1 FROM pg_class WHERE oid = $1 AND relname = $2 AND relnatts > $3 LIMIT $4") == [
         "oid",
-        "text",
+        "name",
         "int2",
         "int8",
     ]

@@ -7,7 +7,7 @@ def test_domains_are_checks(ask: Callable[..., list[tuple[object, ...]]]):
         "FROM pg_constraint WHERE conrelid = 'patients'::regclass ORDER BY 1"
     ) == [
         (
-            "patients_name_check", "c", "{2}", "CHECK ((name = ANY (ARRAY['a'::text, 'b'::text])))",
+            "patients_name_check", "c", [2], "CHECK ((name = ANY (ARRAY['a'::text, 'b'::text])))",
             "CHECK (name = ANY (ARRAY['a'::text, 'b'::text]))",
         ),
     ]  # fmt: skip

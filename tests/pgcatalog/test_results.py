@@ -4,16 +4,29 @@ from decimal import Decimal
 import pytest
 
 from dpproxy.pgcatalog import results
-from dpproxy.pgtypes import NUMERIC, TEXT
+from dpproxy.pgtypes import NUMERIC, TEXT, array_of
 from dpproxy.plan import Answer
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
-    [([], "{}"), (["a b", "", "null", None], '{"a b","","null",NULL}'), ([[1, 2], [3]], "{{1,2},{3}}")],
+    ("stored", "name"),
+    [
+        ("SMALLINT[]", "_int2"),
+        ("VARCHAR[][]", "_text"),
+        ("UUID", "uuid"),
+        ("INTERVAL[]", "_interval"),
+        ("STRUCT(a)", "text"),
+    ],
 )
-def test_arrays_read_as_postgresql_writes_them(value: object, text: str):
-    assert results.array_text(value) == text
+def test_types(stored: str, name: str):
+    assert results.column_type(stored).name == name
+
+
+def test_values_inside_arrays():
+    rows = results.rows(
+        [array_of(NUMERIC), array_of(TEXT)], [([Decimal("0.50"), None], [["a"]]), (None, [1])]
+    )
+    assert rows == [([Decimal("0.5"), None], [["a"]]), (None, ["1"])]
 
 
 def test_numbers_lose_the_zeros_of_the_common_scale():

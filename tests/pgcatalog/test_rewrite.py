@@ -72,7 +72,7 @@ def test_a_column_that_does_not_exist(ask: Callable[..., list[tuple[object, ...]
         ("SELECT E'a\\nb'", [("a\nb",)]),
         ("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'pg/_%' ESCAPE '/'", [("pg_catalog",)]),
         ("SELECT xmin, tableoid FROM pg_class LIMIT 1", [(1, 0)]),
-        ("SELECT (SELECT coalesce(array_agg(rolname), '{}') FROM pg_roles WHERE false)", [("{}",)]),
+        ("SELECT (SELECT coalesce(array_agg(rolname), '{}') FROM pg_roles WHERE false)", [([],)]),
         ("SELECT i FROM (VALUES (1), (2)) AS v(i) ORDER BY i DESC", [(2,), (1,)]),
         ("SELECT 1 AS a UNION SELECT 2 ORDER BY a", [(1,), (2,)]),
         ("SELECT CASE WHEN relkind = 'r' THEN 'table' END FROM pg_class WHERE relname = 'patients'", [("table",)]),

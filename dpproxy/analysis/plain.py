@@ -1,0 +1,119 @@
+"""Constants of the types that nothing is computed with: UUIDs, times, moments, intervals, bytes, JSON, and arrays."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlglot import exp
+
+from dpproxy.analysis import duck
+from dpproxy.pgtypes import (
+    BOOL,
+    BYTEA,
+    DATE,
+    FLOAT4,
+    FLOAT8,
+    INT2,
+    INT4,
+    INT8,
+    INTERVAL,
+    JSON,
+    NUMERIC,
+    TEXT,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UUID,
+    VARCHAR,
+    SqlType,
+    element_of,
+)
+from dpproxy.wire.intervals import of
+from dpproxy.wire.values import decode, encode_value
+
+_ENGINE: Mapping[int, str] = {
+    BOOL.oid: "BOOLEAN", INT2.oid: "SMALLINT", INT4.oid: "INTEGER", INT8.oid: "BIGINT", FLOAT4.oid: "FLOAT",
+    FLOAT8.oid: "DOUBLE", TEXT.oid: "VARCHAR", VARCHAR.oid: "VARCHAR", DATE.oid: "DATE", TIME.oid: "TIME",
+    TIMESTAMP.oid: "TIMESTAMP", TIMESTAMPTZ.oid: "TIMESTAMPTZ", INTERVAL.oid: "INTERVAL", UUID.oid: "UUID",
+    BYTEA.oid: "BLOB", JSON.oid: "JSON",
+}  # fmt: skip
+
+
+def engine_type(kind: SqlType) -> str:
+    """The engine's name of a type. Errors: ``KeyError``."""
+    element = element_of(kind)
+    if element is not None:
+        return f"{engine_type(element)}[]"
+    if kind.oid == NUMERIC.oid and kind.scale is not None:
+        return f"DECIMAL({kind.precision}, {kind.scale})"
+    return _ENGINE[kind.oid]
+
+
+def is_known(kind: SqlType) -> bool:
+    """Whether constants of it can be written."""
+    return (element_of(kind) or kind).oid in _ENGINE
+
+
+def read(text: str, kind: SqlType) -> object:
+    """A text as PostgreSQL reads it as the type.
+
+    Errors: ``InvalidText``, ``NumberOutOfRange``; ``ValueError`` for a moment that is written without a zone.
+    """
+    if (element_of(kind) or kind).oid == TIMESTAMPTZ.oid and not kind.style:
+        east, west = (decode(_in_zone(kind, zone), text.encode(), 0) for zone in ("-1", "1"))
+        if east != west:
+            raise ValueError("a moment without a zone")
+    return decode(kind, text.encode(), 0)
+
+
+def _in_zone(kind: SqlType, zone: str) -> SqlType:
+    return SqlType(kind.name, kind.oid, kind.size, kind.modifier, zone)
+
+
+def constant(value: object, kind: SqlType) -> exp.Expr:
+    """A value as the engine's expression of its type; NULL too. Errors: as ``encode_value``."""
+    if value is None:
+        return duck.cast(exp.Null(), engine_type(kind))
+    element = element_of(kind)
+    if element is not None and isinstance(value, list | tuple):
+        listed = exp.Array(expressions=[_item(item, element) for item in value])
+        return duck.cast(listed, "[]".join([engine_type(element), *[""] * _depth(value)]))
+    write = _WRITERS.get(kind.oid)
+    if write is not None:
+        return write(value)
+    written = (encode_value(kind, value, 0) or b"").decode()
+    return duck.cast(exp.Literal.string(written), engine_type(kind))
+
+
+def _item(value: object, element: SqlType) -> exp.Expr:
+    if isinstance(value, list | tuple):
+        return exp.Array(expressions=[_item(item, element) for item in value])
+    return exp.Null() if value is None else constant(value, element)
+
+
+def _depth(values: Any) -> int:  # noqa: ANN401 - lists in lists
+    return 1 + (_depth(values[0]) if values and isinstance(values[0], list | tuple) else 0)
+
+
+def _interval(value: object) -> exp.Expr:
+    parts = of(value)
+    days = duck.binary(
+        exp.Add,
+        duck.call("to_months", duck.integer(parts.months)),
+        duck.call("to_days", duck.integer(parts.days)),
+    )
+    return duck.binary(exp.Add, days, duck.call("to_microseconds", duck.integer(parts.microseconds)))
+
+
+def _moment(value: Any) -> exp.Expr:  # noqa: ANN401 - a datetime
+    moment: datetime = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    return duck.cast(exp.Literal.string(moment.isoformat(sep=" ")), "TIMESTAMPTZ")
+
+
+_WRITERS: Mapping[int, Callable[[Any], exp.Expr]] = {
+    BYTEA.oid: lambda value: duck.call("unhex", exp.Literal.string(bytes(value).hex())),
+    INTERVAL.oid: _interval,
+    TIMESTAMPTZ.oid: _moment,
+    TEXT.oid: lambda value: exp.Literal.string(str(value)),
+    JSON.oid: lambda value: duck.cast(exp.Literal.string(str(value)), "JSON"),
+}

@@ -1,0 +1,107 @@
+"""Arrays in statements about the catalogue: their literals, and lists that PostgreSQL counts from 0."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from dpproxy.analysis import plain
+from dpproxy.analysis.position import position
+from dpproxy.errors import InvalidText, Refusal
+from dpproxy.pgcatalog import casts, macros
+from dpproxy.pgcatalog.column_types import VECTORS
+from dpproxy.pgcatalog.results import column_type
+from dpproxy.pgtypes import PLAIN
+from dpproxy.pgtypes import VECTORS as VECTORS_OF
+from dpproxy.wire import arrays
+from dpproxy.wire.values import decode
+
+
+def is_vector(node: exp.Expr) -> bool:
+    """A column that is counted from 0."""
+    node = node.unnest()
+    return isinstance(node, exp.Column) and node.name in VECTORS
+
+
+def is_literal(node: exp.Expr) -> bool:
+    """``'{1,2}'``."""
+    return isinstance(node, exp.Literal) and node.is_string and node.name.strip().startswith("{")
+
+
+def constant(node: exp.Cast, stored: str, settings: Mapping[str, str]) -> exp.Expr | None:
+    """A quoted literal under a cast as the engine writes it; None for other casts, and for types it reads alike.
+
+    Raises:
+        InvalidText, NumberOutOfRange: it does not read.
+    """
+    if not isinstance(node.this, exp.Literal) or not node.this.is_string:
+        return None
+    kind = casts.shown(node.to) or column_type(stored)
+    if (kind.oid not in PLAIN and kind.oid not in VECTORS_OF) or not plain.is_known(kind):
+        return None
+    styled = replace(kind, style=settings.get("timezone", "UTC"))
+    try:
+        return plain.constant(decode(styled, node.this.name.encode(), 0), kind)
+    except Refusal as refusal:
+        refusal.position = position(node)
+        raise
+
+
+def literal(values: list[object], one: Callable[[object], exp.Expr]) -> exp.Expr:
+    """A list of values, each as ``one`` writes it."""
+    return exp.Array(
+        expressions=[
+            literal(v, one) if isinstance(v, list) else exp.Null() if v is None else one(v) for v in values
+        ]
+    )
+
+
+def bracket(node: exp.Expr) -> exp.Expr:
+    """A subscript of a list that is counted from 0."""
+    if is_vector(node.this) and len(node.expressions) == 1 and not isinstance(node.expressions[0], exp.Slice):
+        shifted = exp.Add(this=exp.Paren(this=node.expressions[0]), expression=exp.Literal.number(1))
+        node.set("expressions", [shifted])
+    return node
+
+
+_FROM_ZERO: Mapping[str, str] = {
+    "generate_subscripts": "vector_subscripts",
+    "array_lower": "vector_lower",
+    "array_upper": "vector_upper",
+}
+
+
+def of_vector(node: exp.Anonymous) -> exp.Expr | None:
+    """A call whose answer depends on what a list is counted from; None for every other call."""
+    macro = _FROM_ZERO.get(node.name.lower())
+    if macro is None or len(node.expressions) != 2 or not is_vector(node.expressions[0]):
+        return None
+    return exp.Anonymous(this=f"{macros.PREFIX}{macro}", expressions=node.expressions)
+
+
+def bracketed(node: exp.Expr) -> exp.Expr:
+    """``'{1,2}'`` beside a value as DuckDB reads it, where the value tells the type."""
+    if not is_literal(node):
+        return node
+    return exp.Literal.string(f"[{node.name.strip()[1:-1]}]")
+
+
+def of_coalesce(node: exp.Expr) -> exp.Expr:
+    """The literals among the values."""
+    node.set("expressions", [bracketed(item) for item in node.expressions])
+    return node
+
+
+def of_any(node: exp.Expr) -> exp.Expr:
+    """``ANY ('{1,2}')``: numbers where all of them are."""
+    inner = node.this.unnest()
+    if is_literal(inner):
+        try:
+            values = arrays.read_text(inner.name.encode(), bytes.decode)
+        except ValueError:
+            raise InvalidText("invalid text input for an array", position=position(inner)) from None
+        numeric = all(isinstance(value, str) and value.isdigit() for value in values)
+        changed = literal(values, lambda value: exp.Literal.string(str(value)))
+        kind = exp.DataType.build("BIGINT[]" if numeric else "VARCHAR[]", dialect="duckdb")
+        node.set("this", exp.Paren(this=exp.Cast(this=changed, to=kind)))
+    return node

@@ -1,0 +1,139 @@
+"""Primary keys, unique constraints and foreign keys as PostgreSQL would have them: names, places of columns, texts.
+
+Names are given as CREATE TABLE gives them (src/backend/commands/indexcmds.c: ChooseIndexName), for the schemas of the
+data know none; they follow from what the caller may see alone.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.names import quoted
+from dpproxy.pgcatalog.view import CatalogueView, Relation
+from dpproxy.pgtypes import ForeignKey, UniqueKey
+
+LONGEST = 63
+"""Bytes of a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One constraint; ``kind`` is pg_constraint.contype: p, u or f.
+
+    ``target`` and ``referenced`` are the other table of a foreign key and the places of its columns; ``index`` is the
+    name of the index below a key, for a foreign key that of its target.
+    """
+
+    schema: str
+    table: Relation
+    name: str
+    kind: str
+    columns: tuple[int, ...]
+    target: Relation | None
+    referenced: tuple[int, ...]
+    index: str
+
+    @property
+    def oid(self) -> int:
+        """pg_constraint.oid."""
+        return oids.constraint_oid(self.schema, self.table.name, self.name)
+
+    @property
+    def index_oid(self) -> int:
+        """pg_class.oid of the index."""
+        return oids.relation_oid(self.schema, self.index)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return tuple(self.table.columns[number - 1].name for number in self.columns)
+
+    @property
+    def definition(self) -> str:
+        """What pg_get_constraintdef answers."""
+        own = _listed(self.names)
+        if self.target is None:
+            return f"{'PRIMARY KEY' if self.kind == 'p' else 'UNIQUE'} ({own})"
+        others = _listed([self.target.columns[number - 1].name for number in self.referenced])
+        return f"FOREIGN KEY ({own}) REFERENCES {quoted(self.target.name)}({others})"
+
+    def index_definition(self, *, short: bool = False) -> str:
+        """What pg_get_indexdef answers; ``short`` leaves the schema out."""
+        table = quoted(self.table.name) if short else f"{quoted(self.schema)}.{quoted(self.table.name)}"
+        return f"CREATE UNIQUE INDEX {quoted(self.index)} ON {table} USING btree ({_listed(self.names)})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(quoted(name) for name in names)
+
+
+def keys(view: CatalogueView) -> Iterator[Key]:
+    """The keys of all relations, those that others refer to first."""
+    taken = {relation.name for relation in view.relations}
+    unique: dict[tuple[str, frozenset[str]], str] = {}
+    for relation in view.relations:
+        for key in relation.keys:
+            if isinstance(key, UniqueKey):
+                made = _unique(relation, key, taken)
+                unique.setdefault((relation.name, frozenset(key.columns)), made.name)
+                yield made
+    by_name = {relation.name: relation for relation in view.relations}
+    for relation in view.relations:
+        for key in relation.keys:
+            if isinstance(key, ForeignKey):
+                index = unique.get((key.target, frozenset(key.referenced)))
+                if index is not None:
+                    yield _foreign(relation, key, by_name, index, taken)
+
+
+def of_tables(view: CatalogueView) -> Iterator[Key]:
+    """Those that have an index of their own."""
+    return (key for key in keys(view) if key.kind != "f")
+
+
+def _unique(relation: Relation, key: UniqueKey, taken: set[str]) -> Key:
+    columns = "" if key.primary else "_".join(key.columns)
+    name = _free(relation.name, columns, "pkey" if key.primary else "key", taken)
+    kind = "p" if key.primary else "u"
+    return Key("public", relation, name, kind, _places(relation, key.columns), None, (), name)
+
+
+def _foreign(
+    relation: Relation, key: ForeignKey, others: Mapping[str, Relation], index: str, taken: set[str]
+) -> Key:
+    target = others[key.target]
+    name = _free(relation.name, "_".join(key.columns), "fkey", taken)
+    places = _places(relation, key.columns), target, _places(target, key.referenced)
+    return Key("public", relation, name, "f", *places, index)
+
+
+def _places(relation: Relation, columns: Sequence[str]) -> tuple[int, ...]:
+    names = [column.name for column in relation.columns]
+    return tuple(names.index(name) + 1 for name in columns)
+
+
+def _free(table: str, columns: str, label: str, taken: set[str]) -> str:
+    """A name that is not taken; it is from now on."""
+    number = 0
+    while (name := joined(table, columns, f"{label}{number or ''}")) in taken:
+        number += 1
+    taken.add(name)
+    return name
+
+
+def joined(first: str, second: str, label: str) -> str:
+    """Two names and a label as one name, the longer of the two cut first (makeObjectName).
+
+    Example:
+        >>> joined("visits", "patient_id", "fkey"), joined("visits", "", "pkey")
+        ('visits_patient_id_fkey', 'visits_pkey')
+    """
+    room = LONGEST - len(label) - 1 - (1 if second else 0)
+    sizes = [len(first.encode()), len(second.encode())]
+    while sum(sizes) > room:
+        sizes[0 if sizes[0] > sizes[1] else 1] -= 1
+    parts = [
+        name.encode()[:size].decode(errors="ignore")
+        for name, size in zip((first, second), sizes, strict=True)
+    ]
+    return "_".join([*(part for part in parts if part), label])

@@ -1,0 +1,107 @@
+"""pg_index and pg_indexes: an index below every primary key and unique constraint, as PostgreSQL has."""
+
+from collections.abc import Iterator
+
+from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.keys import Key, of_tables
+from dpproxy.pgcatalog.names import quoted
+from dpproxy.pgcatalog.pg_type import BY_OID
+from dpproxy.pgcatalog.table import Row, Table, columns, table
+from dpproxy.pgcatalog.view import CatalogueView
+from dpproxy.pgtypes import (
+    DATE,
+    FLOAT8,
+    INT2,
+    INT4,
+    INT8,
+    NUMERIC,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    VARCHAR,
+)
+
+BTREE = 403
+"""pg_am.oid of btree."""
+_CLASSES = {
+    INT2.oid: 1979, INT4.oid: 1978, INT8.oid: 3124, FLOAT8.oid: 3123, NUMERIC.oid: 3125, TEXT.oid: 3126,
+    VARCHAR.oid: 3126, DATE.oid: 3122, TIMESTAMP.oid: 3128, TIMESTAMPTZ.oid: 3127,
+}  # fmt: skip
+"""pg_opclass.oid where it is the same in every PostgreSQL, by type."""
+
+
+def _rows(view: CatalogueView) -> Iterator[Row]:
+    for key in of_tables(view):
+        stored = [BY_OID[key.table.columns[number - 1].type.oid] for number in key.columns]
+        yield {
+            "indexrelid": key.index_oid,
+            "indrelid": oids.relation_oid(key.schema, key.table.name),
+            "indnatts": len(key.columns),
+            "indnkeyatts": len(key.columns),
+            "indisunique": True,
+            "indnullsnotdistinct": False,
+            "indisprimary": key.kind == "p",
+            "indisexclusion": False,
+            "indimmediate": True,
+            "indisclustered": False,
+            "indisvalid": True,
+            "indcheckxmin": False,
+            "indisready": True,
+            "indislive": True,
+            "indisreplident": False,
+            "indkey": list(key.columns),
+            "indcollation": [of.collation for of in stored],
+            "indclass": [_CLASSES.get(of.oid, 0) for of in stored],
+            "indoption": [0] * len(stored),
+        }
+
+
+def _shown(view: CatalogueView) -> Iterator[Row]:
+    for key in of_tables(view):
+        yield {
+            "schemaname": key.schema,
+            "tablename": key.table.name,
+            "indexname": key.index,
+            "indexdef": key.index_definition(),
+        }
+
+
+def _texts(view: CatalogueView) -> Iterator[Row]:
+    """Place 0 is the whole, the others its columns."""
+    for key in of_tables(view):
+        yield _text(key, 0, key.index_definition(), key.index_definition(short=True))
+        for place, name in enumerate(key.names, 1):
+            yield _text(key, place, quoted(name), quoted(name))
+
+
+def _text(key: Key, place: int, plain: str, pretty: str) -> Row:
+    return {
+        "internal_oid": key.index_oid,
+        "internal_place": place,
+        "internal_plain": plain,
+        "internal_pretty": pretty,
+    }
+
+
+TABLE = table(
+    "pg_catalog",
+    "pg_index",
+    2610,
+    "indexrelid:oid indrelid:oid indnatts:int2 indnkeyatts:int2 indisunique:bool "
+    "indnullsnotdistinct:bool indisprimary:bool indisexclusion:bool indimmediate:bool "
+    "indisclustered:bool indisvalid:bool indcheckxmin:bool indisready:bool indislive:bool "
+    "indisreplident:bool indkey:int2[] indcollation:oid[] indclass:oid[] indoption:int2[] "
+    "indexprs indpred",
+    _rows,
+)
+VIEW = table(
+    "pg_catalog", "pg_indexes", 12043, "schemaname tablename indexname tablespace indexdef", _shown, kind="v"
+)
+TEXTS = Table(
+    "internal",
+    "index_texts",
+    0,
+    columns("internal_oid:oid internal_place:int4 internal_plain internal_pretty"),
+    _texts,
+)
+"""pg_get_indexdef; no client can read it."""
