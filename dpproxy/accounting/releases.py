@@ -121,8 +121,13 @@ class ReleaseStore:
 def _paid(connection: book.Connection, beginning: bytes, payer: Account) -> list[tuple[int, int]]:
     last = beginning + b"\xff" * (32 - len(beginning))
     return connection.execute(
-        "SELECT r.origin, r.nano FROM release r JOIN debit d ON d.origin = r.origin "
-        "WHERE r.key >= ? AND r.key <= ? AND d.kind = ? AND d.name = ? AND d.member = ? "
-        "ORDER BY r.origin DESC LIMIT ?",
-        (beginning, last, payer.kind.value, payer.name, payer.member, MOST_PAID),
+        PAID, (beginning, last, payer.kind.value, payer.name, payer.member, MOST_PAID)
     ).fetchall()
+
+
+# Not a join: with the values bound, SQLite would read every debit there ever was.
+PAID: Final = (
+    "SELECT r.origin, r.nano FROM release r WHERE r.key >= ? AND r.key <= ? AND EXISTS "
+    "(SELECT 1 FROM debit d WHERE d.origin = r.origin AND d.kind = ? AND d.name = ? AND d.member = ?) "
+    "ORDER BY r.origin DESC LIMIT ?"
+)

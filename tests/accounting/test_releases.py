@@ -19,7 +19,7 @@ from dpproxy.accounting import writer
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, Charge, Debit, Stored
-from dpproxy.accounting.releases import ReleaseStore
+from dpproxy.accounting.releases import PAID, ReleaseStore
 from dpproxy.errors import BudgetExceeded, LedgerUnavailable
 from tests.accounting.conftest import Home
 from tests.postgres import Server
@@ -258,3 +258,12 @@ def test_interleavings(home: Home):
         lambda: Interleaving(home.server),
         settings=settings(max_examples=20, stateful_step_count=25, deadline=None),
     )
+
+
+def test_the_releases_of_a_beginning_are_found_by_their_keys_alone(tmp_path: Path):
+    with Ledger.open(tmp_path) as ledger:
+        connection = ledger.store.connect(writing=False)
+        steps = [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {PAID}", [b""] * 6)]
+        connection.close()
+    assert any("release_by_key" in step for step in steps)
+    assert not any(step.startswith("SCAN") for step in steps), steps
