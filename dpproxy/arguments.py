@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 Arguments = argparse.Namespace
@@ -33,6 +34,7 @@ class Command:
 def build_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
     """A parser of all commands; a name of two words is a command of a group."""
     parser = argparse.ArgumentParser(prog="dpproxy", description="Differential privacy for plain SQL.")
+    parser.add_argument("--version", action="version", version=f"dpproxy {version('dpproxy')}")
     top = parser.add_subparsers(metavar="COMMAND", required=True)
     groups: dict[str, argparse._SubParsersAction[argparse.ArgumentParser]] = {}
     for command in commands:
