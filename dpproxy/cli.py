@@ -104,6 +104,7 @@ def _options(config: Config) -> Options:
         tls_key=config.tls_key,
         max_connections=config.max_connections,
         login_timeout=config.login_timeout,
+        drain=config.drain,
         mock_key=mock_key(config.root / "login.key"),
     )
 

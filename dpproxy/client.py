@@ -7,68 +7,34 @@ uncharged work is interrupted at once.
 """
 
 import asyncio
-import hmac
 import logging
-import secrets
-import ssl
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
-from dpproxy.errors import Cancelled, Refusal, ShuttingDown, TooManyConnections
+from dpproxy.errors import Cancelled, CannotConnectNow, Refusal, ShuttingDown
 from dpproxy.grid import instant
-from dpproxy.options import Options
-from dpproxy.session import Engine, Session, Users, Work
+from dpproxy.outgoing import Outgoing
+from dpproxy.plan import Caller
+from dpproxy.service import Service
+from dpproxy.session import Session, Work
 from dpproxy.session_work import Outcome, outcome
-from dpproxy.timeouts import of_silence, of_statement
+from dpproxy.timeouts import PATIENCE, of_silence, of_statement
 from dpproxy.wire import messages as m
 from dpproxy.wire.connection import Connection
 
 READ_SIZE: Final = 1 << 16
-WRITE_SIZE: Final = 1 << 18
-"""Bytes collected before they are written and the client's pace is awaited."""
 MOST_AHEAD: Final = 1 << 20
 """Bytes read ahead while a statement runs."""
 UNWATCHED: Final = 0.05
 """Seconds a statement runs before its client's socket is watched."""
+AGAIN: Final = 0.1
+"""Seconds between two interrupts of one statement."""
 NEWS: Final = 0.5
 """Seconds between two looks at what a statement has to say."""
 FAREWELL: Final = 1.0
 """Seconds a client gets to take the last bytes."""
-LOGGING_IN: Final = 4
-"""So many times ``max_connections`` may be in their login at one time."""
 _LOG: Final = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class Service:
-    """What all clients of a server share."""
-
-    options: Options
-    engine: Engine
-    users: Users
-    executor: ThreadPoolExecutor
-    tls: ssl.SSLContext | None
-    binding: bytes | None = None
-    """What SCRAM binds to of the server's certificate."""
-    clients: dict[int, "Client"] = field(default_factory=dict)
-    admitted: int = 0
-    """Clients past their login whose work has not ended."""
-
-    @property
-    def logging_in(self) -> int:
-        """Clients that have not proved who they are, with those that only take their last bytes."""
-        return len(self.clients) - self.admitted
-
-    def cancel(self, request: m.CancelRequest) -> None:
-        """Cancel what the session runs that the request names, if the secret is right."""
-        client = self.clients.get(request.process)
-        expected = client.session.secret if client else secrets.token_bytes(len(request.secret))
-        same = hmac.compare_digest(request.secret, expected)
-        if client is not None and same:
-            client.cancel()
 
 
 class Client:
@@ -80,14 +46,15 @@ class Client:
         self.session = Session(
             service.engine, service.users, process=process, mock_key=service.options.mock_key
         )
+        self.session.admit = self._admit
         self._service = service
         self._reader = reader
         self._writer = writer
         self._connection = Connection()
         self._task = asyncio.current_task()
-        self._crowded = service.logging_in >= LOGGING_IN * service.options.max_connections
+        self._crowded = service.is_crowded
         self._deadline = asyncio.timeout(FAREWELL if self._crowded else service.options.login_timeout)
-        self._out = bytearray()
+        self._out = Outgoing(writer)
         self._ahead = bytearray()
         self._future: asyncio.Future[Outcome] | None = None
         """What the session's thread does."""
@@ -95,13 +62,18 @@ class Client:
         """Charged work until the grid point of its end, also when nobody waits for its outcome any more."""
         self._cancelled: asyncio.Future[float] | None = None
         """Where the moment of a cancel is put, while one counts that interrupts nothing."""
-        self._timed_out = False
-        self._admitted = self._reading = self._gone = self._stopping = self._leaving = False
+        self._until: float | None = None
+        """When the statement at hand has had its time."""
+        self._timed_out = self._is_cancelled = False
+        """Whether that, or somebody else, has cancelled it."""
+        self._admitted = self._reading = self._gone = self._leaving = False
+        self._stopping = self._hurried = False
 
     # --- from outside
 
     def cancel(self) -> None:
         """Cancel what the session runs: charged work ends for its client only."""
+        self._is_cancelled = True
         if self._cancelled is not None:
             if not self._cancelled.done():
                 self._cancelled.set_result(asyncio.get_running_loop().time())
@@ -109,17 +81,29 @@ class Client:
             self._interrupt()
 
     def _interrupt(self) -> None:
-        if self._future is not None and self.session.caller is not None:
+        """Interrupt the session's work until it ends: what has not quite begun does not notice."""
+        if self._future is not None and not self._future.done() and self.session.caller is not None:
             self._service.engine.cancel(self.session.caller.session)
+            self._future.get_loop().call_later(AGAIN, self._interrupt_still, self._future)
+
+    def _interrupt_still(self, future: asyncio.Future[Outcome]) -> None:
+        if future is self._future:
+            self._interrupt()
+
+    def drain(self) -> None:
+        """The server stops: an idle client is told at once, a busy one when its answer has left."""
+        self._stopping = True
+        if self._reading and self._task is not None:
+            self._reading = False  # once
+            self._task.cancel()
 
     def stop(self) -> None:
-        """The server stops: an idle client is told at once, a busy one when its statement is interrupted."""
-        self._stopping = True
+        """The server stops now: a busy client is told when its statement is interrupted."""
+        self._hurried = True
         self._interrupt()
         if self._leaving and self._padded is not None:
             self._padded.cancel()
-        if self._reading and self._task is not None:
-            self._task.cancel()
+        self.drain()
 
     def abandon(self) -> None:
         """The client had its time."""
@@ -145,7 +129,7 @@ class Client:
         try:
             self._leaving = True
             self._connection.close()
-            (self.stop if self._stopping else self.cancel)()
+            (self.stop if self._hurried else self.cancel)()
             await self._settle()
             if self.session.caller is not None:
                 await self._outside(self.session.close)
@@ -171,15 +155,12 @@ class Client:
         except Refusal as refusal:
             await self._dismiss(refusal)
 
-    def _is_stopping(self) -> bool:
-        return self._stopping
-
     def _is_over(self) -> bool:
         return self.session.finished or self._gone
 
     async def _read(self) -> bytes:
-        if self._is_stopping():
-            raise ShuttingDown("terminating connection because the server stops")
+        if self._stopping:
+            raise self._farewell()
         if self._ahead:
             data = bytes(self._ahead)
             self._ahead.clear()
@@ -187,29 +168,37 @@ class Client:
         self._reading = True
         limit, refusal = of_silence(self.session.transaction)
         try:
+            if self.session.is_reading and limit > PATIENCE:
+                limit -= PATIENCE
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(PATIENCE):
+                        return await self._reader.read(READ_SIZE)
+                self.session.let_go()
             async with asyncio.timeout(limit):
                 return await self._reader.read(READ_SIZE)
         except TimeoutError:
             raise refusal from None
         except asyncio.CancelledError:
-            if not self._is_stopping() or self._task is None or self._task.uncancel():
+            if self._reading or self._task is None or self._task.uncancel():
                 raise
-            raise ShuttingDown("terminating connection because the server stops") from None
+            raise self._farewell() from None  # ``drain`` it was
         finally:
             self._reading = False
 
+    def _farewell(self) -> Refusal:
+        if not self._admitted:
+            return CannotConnectNow("the server is shutting down")
+        return ShuttingDown("terminating connection because the server stops")
+
     async def _flush(self) -> None:
-        if self._out:
-            self._writer.write(bytes(self._out))
-            self._out.clear()
-            await self._writer.drain()
+        await self._out.flush(is_awaited=self.session.is_reading)
 
     async def _dismiss(self, refusal: Refusal) -> None:
         self._say(m.ErrorResponse(refusal.sqlstate, refusal.message, hint=refusal.hint, severity="FATAL"))
         await self._flush()
 
     def _say(self, message: m.Backend) -> None:
-        self._out += self._connection.send(message)
+        self._out.add(self._connection.send(message))
 
     # --- messages
 
@@ -224,8 +213,7 @@ class Client:
                 self._service.cancel(message)
                 self.session.finished = True
             case m.Startup():
-                if self._crowded:
-                    _refuse_connection()
+                self._service.check_startup(crowded=self._crowded)
                 await self._drive(message)
             case _:
                 await self._drive(message)
@@ -243,13 +231,12 @@ class Client:
             self._service.tls, ssl_handshake_timeout=self._service.options.login_timeout
         )
 
-    def _admit(self) -> None:
-        if self._service.admitted >= self._service.options.max_connections:
-            _refuse_connection()
-        self._service.admitted += 1
+    def _admit(self, caller: Caller) -> None:
+        self._service.admit(is_admin=caller.is_admin)
         self._admitted = True
 
     async def _drive(self, message: m.Frontend) -> None:
+        self._until = None
         steps = self.session.receive(message)
         value: object = None
         error: Exception | None = None
@@ -265,15 +252,13 @@ class Client:
                 await self._tell(step)
 
     async def _tell(self, message: m.Backend) -> None:
-        if isinstance(message, m.AuthenticationOk):
-            self._admit()
         self._say(message)
         if isinstance(message, m.AuthenticationOk):
             self._connection.authenticated()
             self._deadline.reschedule(None)
         if isinstance(message, m.ErrorResponse):
             self._connection.failed()
-        if isinstance(message, m.ReadyForQuery) or len(self._out) > WRITE_SIZE:
+        if isinstance(message, m.ReadyForQuery) or self._out.is_full:
             await self._flush()
 
     # --- work
@@ -283,18 +268,32 @@ class Client:
             if await self._cancelled_before(self._padded) is not None:
                 return None, _cancelled()
             await self._settle()
-        self._timed_out = False
-        limit = of_statement(self.session.transaction)
-        timer = asyncio.get_running_loop().call_later(limit, self._time_out)
+        loop = asyncio.get_running_loop()
+        if self._until is None or not work.goes_on:
+            self._until = loop.time() + of_statement(self.session.transaction)
+            self._timed_out = self._is_cancelled = False
+        elif loop.time() >= self._until:
+            self._time_out()
+        if self._is_cancelled:  # while the client was awaited
+            return None, self._told(None, work)
+        timer = loop.call_at(self._until, self._time_out)
         try:
             found, error = await (
                 self._charged(work) if work.charged else self._outside(work.call, work.told)
             )
         finally:
             timer.cancel()
-        if self._timed_out and isinstance(error, Cancelled):
-            error = Cancelled("canceling statement due to statement timeout")
-        return found, error
+        return found, self._told(error, work)
+
+    def _told(self, error: Exception | None, work: Work) -> Exception | None:
+        """What is told of how some work went, where its statement may have been cancelled."""
+        if not isinstance(error, Cancelled) and not (work.goes_on and self._is_cancelled):
+            return error
+        if self._hurried:
+            raise self._farewell()
+        if self._timed_out:
+            return Cancelled("canceling statement due to statement timeout")
+        return error or _cancelled()
 
     def _time_out(self) -> None:
         self._timed_out = True
@@ -387,7 +386,3 @@ class Client:
 
 def _cancelled() -> Cancelled:
     return Cancelled("canceling statement due to user request")
-
-
-def _refuse_connection() -> NoReturn:
-    raise TooManyConnections("too many connections", hint="close one, or raise the server's limit")

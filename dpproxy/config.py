@@ -51,6 +51,7 @@ class Config:
     tls_key: Path | None
     max_connections: int
     login_timeout: float
+    drain: float
     root: Path
     """The state directory of all data sources."""
     sources: Mapping[str, Data]
@@ -135,6 +136,7 @@ KEYS: tuple[Key, ...] = (
     Key("server", "tls_key", read.path),
     Key("server", "max_connections", read.whole(1, 10_000), 64),
     Key("server", "login_timeout", read.positive_duration, 60.0),
+    Key("server", "drain", read.duration, 30.0),
     Key("state", "directory", read.path, REQUIRED),
     Key("state", "ledger", read.postgres),
     Key("state", "high_water", read.path),
@@ -319,6 +321,7 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
         tls_key=path("server.tls_key"),
         max_connections=values["server.max_connections"],
         login_timeout=values["server.login_timeout"],
+        drain=values["server.drain"],
         root=folder / values["state.directory"],
         sources={
             name: Data(

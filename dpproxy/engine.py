@@ -152,8 +152,8 @@ class Engine:
         self._sessions.close(caller.session)
 
     def cancel(self, session: str) -> None:
-        """Interrupt what a session runs; what it reserved stays charged."""
-        self._sessions.find(session).cancelled.set()
+        """Interrupt what a session runs, if anything; what it reserved stays charged."""
+        self._sessions.find(session).cancel()
         self._answers.interrupt(session)
 
     def show(self, caller: Caller, name: str, settings: Settings) -> str:
@@ -173,16 +173,15 @@ class Engine:
 
     @contextmanager
     def _cancellable(self, caller: Caller) -> Iterator[None]:
-        """A cancel that arrives inside is for this statement, and is forgotten afterwards; refusals get a hint."""
+        """A cancel that arrives inside is for this statement, any other is for none; refusals get a hint."""
         try:
-            yield
+            with self._sessions.find(caller.session).inside():
+                yield
         except Refusal as refusal:
             refusal.hint = refusal.hint or GENERAL.get(refusal.sqlstate)
             if isinstance(refusal, LimitReached):
                 refusal.detail = self._ledger.explained(refusal, caller.user, is_admin=caller.is_admin)
             raise
-        finally:
-            self._sessions.find(caller.session).cancelled.clear()
 
     def _prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
         if is_privacy_statement(sql):
@@ -291,7 +290,8 @@ class Engine:
             return again if isinstance(again, Plan) else plan
 
         session = self._sessions.find(caller.session)
-        look = Look(plan, caller, self._ledger, partial(self.show, caller, "dp.budget_remaining", settings))
+        limited = partial(relations.accounts, self.policy, caller, session_settings.budget(settings))
+        look = Look(plan, caller, self._ledger, limited)
         asking = Asking(caller, plan, session.cancelled.is_set, *tolerance(settings), charged=look.take)
         rows, cost = self._answers.rows(asking, replan)
         session.last_cost = cost.nano

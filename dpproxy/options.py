@@ -7,7 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to serve; ``padding`` and ``login_timeout`` in seconds."""
+    """How to serve; times in seconds."""
 
     host: str = "127.0.0.1"
     port: int = 6432
@@ -19,5 +19,7 @@ class Options:
     tls_key: Path | None = None
     max_connections: int = 100
     login_timeout: float = 60.0
+    drain: float = 30.0
+    """Seconds that running statements get when the server is told to stop."""
     mock_key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     """What unknown users' invented salts are made of; kept across restarts, they do not change."""

@@ -11,16 +11,19 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from dpproxy.client import LOGGING_IN, Client, Service
+from dpproxy.client import Client
 from dpproxy.errors import StartupError
 from dpproxy.options import Options
+from dpproxy.service import LOGGING_IN, RESERVED, Service
 from dpproxy.session import Engine, Users
 from dpproxy.wire.binding import server_end_point
 
 __all__ = ["Options", "Server"]
 
 GRACE: Final = 10.0
-"""Seconds that clients get at shutdown."""
+"""Seconds that clients get to take their leave."""
+LOOK: Final = 0.02
+"""Seconds between two looks at whether all have left."""
 SPARE: Final = 4
 """Threads for logins, beside one for each session."""
 
@@ -29,15 +32,20 @@ class Server:
     """Serves one engine to many clients, until it is stopped."""
 
     def __init__(self, options: Options, engine: Engine, users: Users) -> None:
-        executor = ThreadPoolExecutor(options.max_connections + SPARE, thread_name_prefix="statement")
+        executor = ThreadPoolExecutor(
+            options.max_connections + RESERVED + SPARE, thread_name_prefix="statement"
+        )
         tls = _tls_context(options)
         self._service = Service(options, engine, users, executor, tls, _binding(options))
         self._last_process = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
+        self._hurried = False
 
     def run(self, on_listening: Callable[[int], None] = lambda _port: None) -> None:
         """Serve until SIGTERM, SIGINT or ``stop``; ``on_listening`` is told the port.
+
+        At the first signal running statements get ``options.drain`` seconds, at the second none.
 
         Raises:
             StartupError: the address cannot be listened on.
@@ -46,10 +54,15 @@ class Server:
             asyncio.run(self._serve(on_listening))
 
     def stop(self) -> None:
-        """Say goodbye to every client and end ``run``; from any thread."""
+        """Say goodbye to every client now and end ``run``; from any thread."""
+        self._hurried = True
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop has ended already
                 self._loop.call_soon_threadsafe(self._stopping.set)
+
+    def _signalled(self) -> None:
+        self._hurried = self._stopping.is_set()
+        self._stopping.set()
 
     @contextmanager
     def running(self) -> Iterator[int]:
@@ -76,12 +89,13 @@ class Server:
 
     async def _serve(self, on_listening: Callable[[int], None]) -> None:
         self._loop = asyncio.get_running_loop()
-        with _signals(self._loop, self._stopping.set):
+        with _signals(self._loop, self._signalled):
             try:
                 async with asyncio.TaskGroup() as tasks:
                     listener = await self._listen(tasks)
                     on_listening(listener.sockets[0].getsockname()[1])
                     await self._stopping.wait()
+                    await self._drain()
                     listener.close()
                     tasks.create_task(self._part())
             except* StartupError as group:
@@ -91,7 +105,7 @@ class Server:
         def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             # Those over the limit of logins are told so; twice as many, and nobody is told anything.
             most = 2 * LOGGING_IN * self._service.options.max_connections
-            if self._service.logging_in >= most or self._stopping.is_set():
+            if self._service.logging_in >= most:
                 writer.transport.abort()
             else:
                 _keep_alive(writer.get_extra_info("socket"))
@@ -114,13 +128,23 @@ class Server:
         finally:
             del self._service.clients[client.session.process]
 
+    async def _drain(self) -> None:
+        """Let running statements end, and nobody in."""
+        self._service.is_draining = True
+        for client in list(self._service.clients.values()):
+            client.drain()
+        for _ in range(int(self._service.options.drain / LOOK)):
+            if not self._service.admitted or self._hurried:
+                return
+            await asyncio.sleep(LOOK)
+
     async def _part(self) -> None:
         for client in list(self._service.clients.values()):
             client.stop()
-        for _ in range(int(GRACE / 0.02)):
+        for _ in range(int(GRACE / LOOK)):
             if not self._service.clients:
                 return
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(LOOK)
         for client in list(self._service.clients.values()):
             client.abandon()
 

@@ -52,6 +52,8 @@ class Session:
         """What SCRAM binds to of the TLS below; None without."""
         self.caller: Caller | None = None
         self.finished = False
+        self.admit: Callable[[Caller], None] = lambda _: None
+        """Raises where no more may come in."""
         self._engine = engine
         self._users = users
         self._mock_key = mock_key or secrets.token_bytes(32)
@@ -150,6 +152,7 @@ class Session:
         state = State(Transaction(settings_of(self._startup)))
         roles = yield from work(partial(self._users.roles, user))
         caller = Caller(user, roles, secrets.token_hex(16), database)
+        self.admit(caller)
         yield from work(partial(self._engine.open, caller))
         self.caller = caller
         self._queries = Queries(self._engine, caller, state)

@@ -2,6 +2,8 @@
 
 import threading
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from dpproxy.accounting.model import Cost
@@ -17,6 +19,28 @@ class Remembered:
     last_paid: Cost = field(default_factory=Cost)
     """Of the last statement that cost anything."""
     told: deque[Notice] = field(default_factory=deque)
+    _is_inside: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """While a statement is: only then does a cancel count, and only for that one."""
+        self._enter(inside=True)
+        try:
+            yield
+        finally:
+            self._enter(inside=False)
+
+    def _enter(self, *, inside: bool) -> None:
+        with self._lock:
+            self._is_inside = inside
+            self.cancelled.clear()
+
+    def cancel(self) -> None:
+        """Cancel the statement that is inside, if one is."""
+        with self._lock:
+            if self._is_inside:
+                self.cancelled.set()
 
     def news(self) -> list[Notice]:
         """What waits, once."""

@@ -9,6 +9,9 @@ from dpproxy.transaction import Status, Transaction
 NEVER: Final = 366 * 86400.0
 """Seconds that stand for no limit."""
 
+PATIENCE: Final = 600.0
+"""Seconds that the engine keeps rows for a client that takes none."""
+
 
 def of_statement(transaction: Transaction | None) -> float:
     """Seconds that the work of a message may take; before the login there is no other limit than the login's."""

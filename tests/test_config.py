@@ -88,6 +88,7 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
         "server.tls_key": "k",
         "server.max_connections": "7",
         "server.login_timeout": "2m",
+        "server.drain": "0s",
         "state.directory": "s",
         "state.ledger": "postgresql://ann:secret@db/ledger",
         "state.high_water": "h",
@@ -110,6 +111,7 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
     environment = {key.variable.replace("NAME", "MAIN"): samples[key.dotted] for key in used}
     config = load_config(write(""), environment | {"HOME": "/root"})
     assert (config.host, config.port, config.padding, config.login_timeout) == ("0.0.0.0", 5432, 1.0, 120.0)
+    assert config.drain == 0.0
     assert (config.max_connections, config.threads, config.memory) == (7, 1, "512MB")
     assert (config.audit_days, config.log_format, config.metrics_port) == (90, "json", 9187)
     assert (config.root, config.users, config.data.path) == (tmp_path / "s", tmp_path / "u", tmp_path / "d")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -243,10 +243,16 @@ def test_a_failure_stays_charged_and_says_nothing(engine: Engine, monkeypatch: p
 def test_a_cancel_before_the_charge_costs_nothing_and_after_it_stays(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ):
-    prepared = engine.prepare(ANN, COUNT, (), DEFAULTS)
-    engine.cancel(ANN.session)
+    prepared, query = engine.prepare(ANN, COUNT, (), DEFAULTS), engine._query
+
+    def early(*given: Any) -> Answer:
+        engine.cancel(ANN.session)
+        return query(*given)
+
+    monkeypatch.setattr(engine, "_query", early)
     with pytest.raises(Cancelled):
         engine.run(ANN, prepared, (), DEFAULTS)
+    monkeypatch.undo()
     assert left(engine) == "1"
     reserve = engine._ledger.reserve
 
@@ -261,6 +267,14 @@ def test_a_cancel_before_the_charge_costs_nothing_and_after_it_stays(
     assert left(engine) == "0.9"
     monkeypatch.undo()
     assert len(engine.run(ANN, prepared, (), DEFAULTS).rows) == 1
+
+
+def test_a_cancel_of_nothing_is_not_for_what_comes_next(engine: Engine):
+    """As one that arrives while a session statement runs, which the engine knows nothing of."""
+    engine.cancel(ANN.session)
+    prepared = engine.prepare(ANN, COUNT, (), DEFAULTS)
+    engine.cancel(ANN.session)
+    assert engine.run(ANN, prepared, (), DEFAULTS).rows
 
 
 def test_nothing_runs_where_the_ledger_does_not_reserve(engine: Engine, monkeypatch: pytest.MonkeyPatch):

@@ -1,6 +1,7 @@
 """The server over real sockets and with real clients."""
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -9,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -336,7 +337,7 @@ def test_a_stopping_server_says_goodbye(engine: FakeEngine, users: FakeUsers, sq
         idle.execute("SELECT 1")
     result = next_result(busy.pgconn)
     assert result is not None
-    assert result.error_field(psycopg.pq.DiagnosticField.SQLSTATE) == b"57014"
+    assert result.error_field(psycopg.pq.DiagnosticField.SQLSTATE) == b"57P01"
     assert engine.log.count("close alice") == 2
     idle.close()
     busy.close()
@@ -345,24 +346,110 @@ def test_a_stopping_server_says_goodbye(engine: FakeEngine, users: FakeUsers, sq
 
 
 SERVE = """
-from tests.fake_engine import FakeEngine, FakeUsers, next_result
+from tests.fake_engine import FakeEngine, FakeUsers
 from dpproxy.server import Options, Server
-Server(Options(port=0), FakeEngine(), FakeUsers()).run(lambda port: print(port, flush=True))
-print("stopped")
+import sys, threading
+engine = FakeEngine()
+threading.Thread(target=lambda: (sys.stdin.readline(), engine.finish.set()), daemon=True).start()
+options = Options(port=0, padding=0, drain=float(sys.argv[1]))
+Server(options, engine, FakeUsers()).run(lambda port: print(port, flush=True))
+print(" ".join(engine.log))
 """
+"""A line to it lets ``SELECT heavy`` finish."""
+
+
+@contextmanager
+def process(drain: float) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A server in a process of its own, and its port."""
+    root = Path(__file__).parents[1]
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", SERVE, str(drain)]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=root) as found:
+        assert found.stdout is not None
+        try:
+            yield found, int(found.stdout.readline())
+        finally:
+            found.kill()
+
+
+def refused(port: int) -> str | None:
+    """The SQLSTATE that a new client is told; None where nobody listens."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as raw:
+            raw.sendall(b"\0\0\0\x22\0\x03\0\0user\0alice\0database\0main\0\0")
+            found = re.search(rb"\0C(.....)\0", raw.recv(1000))
+            return None if found is None else found[1].decode()
+    except ConnectionRefusedError:
+        return None
+
+
+def next_state(connection: psycopg.Connection) -> str:
+    """Of the next result: its SQLSTATE, or how it went."""
+    result = next_result(connection.pgconn)
+    assert result is not None
+    state = result.error_field(psycopg.pq.DiagnosticField.SQLSTATE)
+    return psycopg.pq.ExecStatus(result.status).name if state is None else state.decode()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signals_stop_the_server(number: signal.Signals):
-    root = Path(__file__).parents[1]
-    with subprocess.Popen(
-        [sys.executable, "-c", SERVE], stdout=subprocess.PIPE, text=True, cwd=root
-    ) as process:
-        assert process.stdout is not None
-        with psycopg.connect(dsn(int(process.stdout.readline()))) as connection:
-            process.send_signal(number)
-            assert process.wait(10) == 0
-            assert process.stdout.read() == "stopped\n"
-            with pytest.raises(psycopg.OperationalError):
-                connection.execute("SELECT 1")
+def test_a_signal_lets_running_statements_end_and_nobody_in(number: signal.Signals):
+    with process(60.0) as (server, port):
+        idle, block, busy, login = (psycopg.connect(dsn(port)) for _ in range(4))
+        block.execute("SELECT 1")
+        login.close()
+        raw, _ = start_login(port)
+        busy.pgconn.send_query(b"SELECT heavy")
+        time.sleep(0.3)
+        begun = time.monotonic()
+        server.send_signal(number)
+        for left in (idle, block):
+            assert next_state_of_idle(left) == "57P01"
+        assert b"C57P03" in raw.recv(1000)
+        raw.close()
+        assert refused(port) == "57P03"
+        assert time.monotonic() - begun < 5
+        assert server.stdin is not None
+        server.stdin.write("\n")
+        server.stdin.flush()
+        assert next_state(busy) == "TUPLES_OK"
+        assert next_result(busy.pgconn) is None
+        with pytest.raises(psycopg.OperationalError):  # 57P01, where it was not read by now
+            busy.execute("SELECT 1")
+        assert server.wait(10) == 0
+        assert server.stdout is not None
+        assert "end SELECT heavy" in server.stdout.read()
+        assert refused(port) is None
+        for connection in (idle, block, busy):
             connection.close()
+
+
+def next_state_of_idle(connection: psycopg.Connection) -> str:
+    """What an idle client finds in its socket."""
+    with socket.socket(fileno=os.dup(connection.fileno())) as raw:
+        raw.settimeout(5)
+        said = b""
+        while data := raw.recv(1000):
+            said += data
+    found = re.search(rb"SFATAL\0VFATAL\0C(.....)\0", said)
+    assert found is not None, said
+    return found[1].decode()
+
+
+@pytest.mark.parametrize(("drain", "signals"), [(0.3, 1), (60.0, 2)])
+def test_what_takes_longer_is_cancelled_and_so_is_all_at_the_second_signal(drain: float, signals: int):
+    with process(drain) as (server, port):
+        busy, other = psycopg.connect(dsn(port)), psycopg.connect(dsn(port))
+        busy.pgconn.send_query(b"SELECT heavy")
+        other.pgconn.send_query(b"SELECT slow")
+        time.sleep(0.3)
+        begun = time.monotonic()
+        for _ in range(signals):
+            server.send_signal(signal.SIGTERM)
+            time.sleep(0.1)
+        assert [next_state(busy), next_state(other)] == ["57P01", "57P01"]
+        assert server.wait(10) == 0
+        assert min(drain, 0.1) <= time.monotonic() - begun < 8
+        assert server.stdout is not None
+        assert "end SELECT heavy" not in server.stdout.read()
+        busy.close()
+        other.close()
