@@ -21,7 +21,7 @@ from tests.bench.rivals.questions import ADULTS, World, generated
 ROWS = 1_000_000
 FULL: tuple[tuple[World, tuple[float, ...], Effort], ...] = (
     (ADULTS, (1.0, 0.1), Effort()),
-    (generated(ROWS), (1.0,), Effort(single=100, grouped=30, limit=12.0)),
+    (generated(ROWS), (1.0,), Effort(single=100, grouped=30, limit=6.0)),
 )
 SMALL = ((generated(2000), (1.0,), Effort(single=5, grouped=5, limit=2.0)),)
 

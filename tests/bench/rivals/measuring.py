@@ -26,15 +26,27 @@ from tests.bench.rivals.questions import (
 
 TURNS = 5
 FEW = 3
+LEAST = 30
+PATIENCE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is asked: runs of a question of one value and of one by groups, and seconds after which no more is."""
+    """How much is asked: runs of a question of one value and of one by groups.
+
+    After ``limit`` seconds a candidate is asked ``LEAST`` runs at most, and after ``PATIENCE`` times as many none.
+    """
 
     single: int = 400
     grouped: int = 100
-    limit: float = 15.0
+    limit: float = 7.0
+
+    def wanted(self, told: Sequence[Told], spent: float) -> bool:
+        """Whether somebody who took that long is asked again."""
+        if told and told[-1].refused:
+            return False
+        few = sum(len(part.rows) for part in told) < LEAST
+        return spent < self.limit * (PATIENCE if few else 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +103,7 @@ def in_turns(
     for _ in range(TURNS):
         for name, ask in asks.items():
             left = 10 if name == BARE else max(2, runs // TURNS)
-            while left and spent[name] < effort.limit and not (told[name] and told[name][-1].refused):
+            while left and effort.wanted(told[name], spent[name]):
                 part = min(left, fitting(told[name], effort.limit - spent[name]))
                 begun = time.perf_counter()
                 told[name].append(ask(question, epsilon, part))

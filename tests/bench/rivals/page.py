@@ -8,7 +8,7 @@ from matplotlib import pyplot as plt
 
 from tests.bench.report import markdown, number
 from tests.bench.rivals.candidates import BARE, PEERS, PROXY
-from tests.bench.rivals.measuring import Found
+from tests.bench.rivals.measuring import LEAST, Found
 from tests.bench.rivals.questions import QUESTIONS
 
 PAGE = Path(__file__).parents[3] / "docs/comparison.md"
@@ -38,11 +38,18 @@ def error_rows(found: Mapping[Key, Found], world: str, epsilon: float) -> list[l
                 one = found.get((world, question.name, epsilon, candidate))
                 if one is not None and not one.refused:
                     errors[candidate] = one.errors[place]
-                cells.append(
-                    "not installed" if one is None else REFUSED if one.refused else number(one.errors[place])
-                )
+                cells.append(off(one, place))
             rows.append([question.what, measure, *cells, smallest(errors)])
     return rows
+
+
+def off(one: Found | None, place: int) -> str:
+    """One error; from how many runs, where these are few."""
+    if one is None:
+        return "not installed"
+    if one.refused:
+        return REFUSED
+    return number(one.errors[place]) + (f" ({one.runs} runs)" if one.runs < LEAST else "")
 
 
 def smallest(errors: Mapping[str, float]) -> str:

@@ -1,0 +1,271 @@
+"""``python -m tests.bench.scale [--rows N ...] [--source duckdb|postgresql] [--proxies]``: how cost grows.
+
+With rows and with proxies. For each number of rows: the first statement over a table, and charged statements beside the
+same on the source alone, by the clock and by processor time. ``--proxies``: charges and replays per second of one
+proxy with its own ledger, and of one and two that share a ledger in PostgreSQL.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import duckdb
+import psycopg
+
+from tests.bench.data import REGIONS
+from tests.bench.load import Load, apart
+from tests.bench.report import markdown, number
+from tests.bench.rows import forget, most, processor
+from tests.bench.soak import family
+from tests.bench.throughput import CONNECTIONS
+from tests.postgres import running
+from tests.proxies import Proxy, spawned, write_home
+
+SIZES = (1_000_000, 10_000_000)
+BUDGET = 100_000
+PEOPLE = 10
+"""Rows of a person, on average."""
+ROUNDS = 3
+ROWS = (
+    "SELECT CAST(hash(i + 4) % {people} AS BIGINT) AS person, 'region ' || lpad(CAST(hash(i) % 20 AS VARCHAR), 2, '0') "
+    "AS region, CAST(hash(i + 1) % 1000000 AS DOUBLE) / 7 AS income, CAST(hash(i + 2) % 1000 AS INTEGER) AS spend "
+    "FROM range({rows}) AS r(i)"
+)
+COLUMNS = "(person BIGINT NOT NULL, region {text} NOT NULL, income {double} NOT NULL, spend INTEGER NOT NULL)"
+TABLES = {"large": "KEY ROW", "visits": "KEY (person) MAX ROWS 12"}
+STATEMENTS = {
+    "one row a person": "SELECT region, count(*), avg(income), sum(spend) FROM large {where} GROUP BY region",
+    "the same with a WHERE": (
+        "SELECT region, count(*), avg(income), sum(spend) FROM large WHERE income > {n}.25 GROUP BY region"
+    ),
+    "12 rows a person": "SELECT region, count(*), sum(spend) FROM visits {where} GROUP BY region",
+    "values of each person": (
+        "SELECT count(*), avg(n), avg(s) FROM (SELECT person, count(*) AS n, sum(spend) AS s FROM visits {where} "
+        "GROUP BY person) AS p"
+    ),
+}
+ROW_HEADER = (
+    "rows", "asked", "first time", "charged", "the source alone", "ratio", "processor", "the source alone", "ratio",
+    "memory of the worker",
+)  # fmt: skip
+PROXY_HEADER = ("", "charged/s", "p99 ms", "replayed/s", "p99 ms")
+
+
+def policy() -> str:
+    """The declarations."""
+    regions = ", ".join(f"'{region}'" for region in REGIONS)
+    domains = {"region": f"IN ({regions})", "income": "BETWEEN 0 AND 150000", "spend": "BETWEEN 0 AND 1000"}
+    lines = [f"CREATE PRIVACY BUDGET b LIMIT EPSILON {BUDGET} MAX EPSILON 1 DEFAULT EPSILON 0.1"]
+    for table, unit in TABLES.items():
+        lines.append(f"ALTER TABLE {table} SET PRIVACY {unit}")
+        lines.append(f"ALTER TABLE {table} SET PRIVACY CEILING EPSILON {BUDGET}")
+        lines += [f"ALTER TABLE {table} ALTER COLUMN {c} SET PRIVACY DOMAIN {d}" for c, d in domains.items()]
+        lines.append(f"GRANT SELECT ON {table} TO analyst WITH PRIVACY BUDGET b")
+    return ";\n".join(lines) + ";\n"
+
+
+@dataclass(slots=True)
+class Source:
+    """Data somewhere: a proxy before it, and the way to ask it alone. Processor seconds of all that works on either."""
+
+    proxy: Proxy
+    alone: Callable[[str], object]
+    spent: Callable[[], float]
+    """Of the source alone."""
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    @property
+    def process(self) -> int:
+        assert self.proxy.process is not None
+        return self.proxy.process.pid
+
+
+@contextmanager
+def in_duckdb(folder: Path, rows: int) -> Iterator[Source]:
+    """A file; alone it is asked by this process."""
+    columns = COLUMNS.format(text="VARCHAR", double="DOUBLE")
+    made = ROWS.format(rows=rows, people=max(1, rows // PEOPLE))
+    ddl = [f"CREATE TABLE {table} {columns}" for table in TABLES] + [
+        f"INSERT INTO {t} {made}" for t in TABLES
+    ]
+    home = write_home(folder, ddl, policy())
+    config = {"threads": str(os.cpu_count() or 1)}
+    with (
+        spawned(home) as proxy,
+        closing(duckdb.connect(folder / "data.duckdb", read_only=True, config=config)) as own,
+    ):
+        yield Source(proxy, lambda sql: own.execute(sql).fetchall(), time.process_time)
+
+
+@contextmanager
+def in_postgresql(folder: Path, rows: int) -> Iterator[Source]:
+    """A server on this machine that holds the rows, in ``folder``; the proxy has no data of its own."""
+    folder.chmod(0o755)
+    with ExitStack() as stack:
+        server = stack.enter_context(running(folder))
+        url = server.url()
+        own = stack.enter_context(psycopg.connect(url, autocommit=True))
+        made = ROWS.format(rows=rows, people=max(1, rows // PEOPLE))
+        csv = folder / "rows.csv"
+        duckdb.execute(f"COPY ({made}) TO '{csv}' (HEADER false)")
+        for table in TABLES:
+            own.execute(
+                f"CREATE TABLE {table} {COLUMNS.format(text='text', double='double precision')}".encode()
+            )
+            with (
+                csv.open("rb") as file,
+                own.cursor().copy(f"COPY {table} FROM STDIN (FORMAT csv)".encode()) as into,
+            ):
+                while part := file.read(1 << 20):
+                    into.write(part)
+            own.execute(f"VACUUM (FREEZE, ANALYZE) {table}".encode())
+        csv.unlink()
+        home = write_home(folder / "home", (), policy())
+        text = home.read_text(encoding="utf-8").replace('path = "data.duckdb"', f'url = "{url}"')
+        home.write_text(text, encoding="utf-8")
+        proxy = stack.enter_context(spawned(home))
+        postmaster = int((server.folder / "data" / "postmaster.pid").read_text().split()[0])
+        yield Source(proxy, lambda sql: own.execute(sql.encode()).fetchall(), lambda: processor(postmaster))
+
+
+SOURCES = {"duckdb": in_duckdb, "postgresql": in_postgresql}
+
+
+def growth(source: Source, rows: int, rounds: int) -> Iterator[list[str]]:
+    """Cells for ``ROW_HEADER``, of one number of rows."""
+    server = source.spent if source.spent is not time.process_time else lambda: 0.0
+
+    def behind() -> float:
+        """Of the proxy, and of a server that works for it."""
+        return processor(source.process) + server()
+
+    with psycopg.connect(source.proxy.dsn(), autocommit=True, prepare_threshold=None) as client:
+        for name, sql in STATEMENTS.items():
+
+            def varied(sql: str = sql) -> str:
+                """Different from all others, and more accurate, so that nothing is replayed."""
+                n = next(source.numbers)
+                client.execute(f"SET dp.epsilon = {0.1 + n * 1e-6:.6f}".encode())
+                return sql.format(where="", n=n)
+
+            workers = family(source.process)[1:]
+            for worker in workers:
+                forget(worker)
+            first, _ = timed(lambda: client.execute(varied().encode()).fetchall(), behind)
+            charged, alone = [], []
+            for _ in range(rounds):
+                asked = varied()
+                charged.append(timed(lambda asked=asked: client.execute(asked.encode()).fetchall(), behind))
+                alone.append(timed(lambda asked=asked: source.alone(asked), source.spent))
+            memory = sum(map(most, workers))
+            yield row(rows, name, first, charged, alone, memory)
+
+
+def timed(call: Callable[[], object], spent: Callable[[], float]) -> tuple[float, float]:
+    """Seconds, by the clock and of processors."""
+    before, begun = spent(), time.perf_counter()
+    call()
+    seconds = time.perf_counter() - begun
+    return seconds, spent() - before
+
+
+def row(
+    rows: int,
+    name: str,
+    first: float,
+    charged: Sequence[tuple[float, float]],
+    alone: Sequence[tuple[float, float]],
+    memory: int,
+) -> list[str]:
+    """Medians."""
+    (ours, used), (theirs, needed) = (
+        [statistics.median(column) for column in zip(*times, strict=True)] for times in (charged, alone)
+    )
+    return [
+        f"{rows:,}",
+        name,
+        f"{number(first)} s",
+        f"{number(1000 * ours)} ms",
+        f"{number(1000 * theirs)} ms",
+        f"{ours / theirs:.2f}x",
+        f"{number(1000 * used)} ms",
+        f"{number(1000 * needed)} ms",
+        f"{used / max(needed, 0.001):.2f}x",
+        f"{memory / 2**20:,.0f} MiB",
+    ]
+
+
+SMALL = (
+    "CREATE TABLE small AS SELECT i AS id, CAST(hash(i) % 1000 AS INTEGER) AS x FROM range(1000) AS r(i)",
+)
+SMALL_POLICY = f"""
+CREATE PRIVACY BUDGET b LIMIT EPSILON {BUDGET} MAX EPSILON 1 DEFAULT EPSILON 0.1;
+ALTER TABLE small SET PRIVACY KEY ROW;
+ALTER TABLE small SET PRIVACY CEILING EPSILON {BUDGET};
+ALTER TABLE small ALTER COLUMN x SET PRIVACY DOMAIN BETWEEN 0 AND 1000000000;
+GRANT SELECT ON small TO analyst WITH PRIVACY BUDGET b;
+"""
+
+
+def shared(folder: Path, seconds: float) -> Iterator[list[str]]:
+    """Cells for ``PROXY_HEADER``: one proxy with a file, then one and two with a ledger in PostgreSQL."""
+    with running(folder) as server:
+        for what, proxies, in_server in (
+            ("one proxy, its ledger a file", 1, False),
+            ("one proxy, a ledger in PostgreSQL", 1, True),
+            ("two proxies, one ledger in PostgreSQL", 2, True),
+        ):
+            home = write_home(Path(tempfile.mkdtemp(dir=folder)), SMALL, SMALL_POLICY)
+            if in_server:
+                ledger = f'ledger = "{server.url(server.database())}"'
+                text = home.read_text(encoding="utf-8").replace("[state]", f"[state]\n{ledger}")
+                home.write_text(text, encoding="utf-8")
+            with ExitStack() as stack:
+                urls = [stack.enter_context(spawned(home)).dsn() for _ in range(proxies)]
+                cells = [what]
+                for sql in ("SELECT count(*) FROM small WHERE x <> {}", "SELECT count(*) FROM small"):
+                    waited = apart(Load(urls, sql, CONNECTIONS, seconds, warm=min(1.0, seconds)))
+                    cells += [f"{waited.rate:,.0f}", number(waited.milliseconds(0.99))]
+                yield cells
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.scale", description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--source", choices=SOURCES, default="duckdb")
+    parser.add_argument("--proxies", action="store_true", help="as many rows as there are, and more proxies")
+    parser.add_argument("--seconds", type=float, default=6.0, help="of each load")
+    options = parser.parse_args(arguments)
+    sys.stdout.write(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} beforehand\n\n")
+    if options.proxies:
+        with tempfile.TemporaryDirectory(prefix="dpproxy-scale-") as name:
+            Path(name).chmod(0o755)
+            sys.stdout.write(markdown([list(PROXY_HEADER), *shared(Path(name), options.seconds)]) + "\n")
+        return 0
+    found = []
+    for rows in options.rows:
+        with (
+            tempfile.TemporaryDirectory(prefix="dpproxy-scale-") as name,
+            SOURCES[options.source](Path(name), rows) as source,
+        ):
+            for cells in growth(source, rows, options.rounds):
+                sys.stderr.write(" | ".join(cells) + "\n")
+                found.append(cells)
+            held = sum(file.stat().st_size for file in Path(name).glob("**/state/**/*") if file.is_file())
+            sys.stderr.write(f"{rows:,} rows: the state holds {held / 2**20:,.0f} MiB\n")
+    sys.stdout.write(markdown([list(ROW_HEADER), *found]) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
