@@ -37,6 +37,11 @@ _INDEX = (
     "(SELECT min(CASE WHEN pretty THEN internal_pretty ELSE internal_plain END) FROM internal.index_texts "
     "WHERE internal_oid = o AND internal_place = n)"
 )
+_EXPRESSION = (
+    "(SELECT min(regexp_extract(CASE WHEN pretty THEN internal_pretty ELSE internal_plain END, "
+    "'^CHECK [(](.*)[)]$', 1)) FROM internal.constraint_texts WHERE '{CHECK ' || internal_oid || '}' = e)"
+)
+"""Of what pg_constraint.conbin holds; there are no other expressions."""
 _ROLE = (
     "coalesce((SELECT min(internal_name) FROM internal.role_names WHERE internal_oid = x), "
     "'unknown (OID=' || x || ')')"
@@ -58,15 +63,17 @@ _PRIVILEGES = (
     "'TRUNCATE', 'REFERENCES', 'TRIGGER', 'EXECUTE', 'USAGE', 'CREATE', 'CONNECT', 'TEMPORARY'])"
 )
 _ACL = (
-    "unnest(flatten(list_transform(a, lambda i: list_transform(string_split(regexp_extract(i, '=([a-zA-Z]+)/', 1), ''), "
+    "unnest(flatten(list_transform(a, lambda i: list_transform("
+    "string_split(regexp_extract(i, '=([a-zA-Z]+)/', 1), ''), "
     """lambda p: {'grantor': r[trim(string_split(i, '/')[-1], '"')], """
     """'grantee': coalesce(r[trim(string_split(i, '=')[1], '"')], CAST(0 AS UINTEGER)), """
     f"'privilege_type': {_PRIVILEGES}[p], 'is_grantable': false}}))))"
 )
 """Of an access list as pg_class.acl writes it, and a map of roles to their OIDs."""
 _QUOTE = (
-    "CASE WHEN regexp_full_match(CAST(x AS VARCHAR), '[a-z_][a-z0-9_$]*') THEN CAST(x AS VARCHAR) "
-    "ELSE '\"' || replace(CAST(x AS VARCHAR), '\"', '\"\"') || '\"' END"
+    "CASE WHEN regexp_full_match(CAST(x AS VARCHAR), '[a-z_][a-z0-9_$]*') AND NOT list_contains("
+    "(SELECT list(word) FROM internal.pg_get_keywords WHERE catcode <> 'U'), CAST(x AS VARCHAR)) "
+    "THEN CAST(x AS VARCHAR) ELSE '\"' || replace(CAST(x AS VARCHAR), '\"', '\"\"') || '\"' END"
 )
 
 MACROS: dict[str, tuple[str, str]] = {
@@ -79,6 +86,7 @@ MACROS: dict[str, tuple[str, str]] = {
     "encoding_to_char": ("x", "CASE x WHEN 6 THEN 'UTF8' WHEN 0 THEN 'SQL_ASCII' ELSE '' END"),
     "expand_acl": ("a, r", _ACL),
     "expand_array": ("a", "unnest(list_transform(a, lambda v, i: {'x': v, 'n': CAST(i AS INTEGER)}))"),
+    "expression_text": ("e, r, pretty := false", _EXPRESSION),
     "false_of": ("a", "CAST(CASE WHEN a IS NULL THEN NULL ELSE false END AS BOOLEAN)"),
     "format_type": ("t, m", _FORMAT),
     "index_text": ("o, n := 0, pretty := false", _INDEX),
@@ -107,10 +115,12 @@ MACROS: dict[str, tuple[str, str]] = {
 READS: dict[str, tuple[tuple[str, str], ...]] = {
     "column_comment": (("pg_catalog", "pg_description"),),
     "constraint_text": (("internal", "constraint_texts"),),
+    "expression_text": (("internal", "constraint_texts"),),
     "index_text": (("internal", "index_texts"),),
     "format_type": (("internal", "type_names"),),
     "name_of_role": (("internal", "role_names"),),
     "object_comment": (("pg_catalog", "pg_description"),),
+    "quote_identifier": (("internal", "pg_get_keywords"),),
     **{
         name: (("internal", table),)
         for kind, table in _NAMES.items()

@@ -65,8 +65,10 @@ def checks(relation: Relation) -> Iterator[tuple[int, str, str, str]]:
 def _rows(view: CatalogueView) -> Iterator[Row]:
     for schema, relation in view.named():
         for number, name, _, _ in checks(relation):
+            oid = oids.constraint_oid(schema, relation.name, name)
             yield _DEFAULTS | {
-                "oid": oids.constraint_oid(schema, relation.name, name),
+                "oid": oid,
+                "conbin": f"{{CHECK {oid}}}",
                 "conname": name,
                 "connamespace": oids.SCHEMAS[schema],
                 "conrelid": oids.relation_oid(schema, relation.name),

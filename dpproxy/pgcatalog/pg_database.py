@@ -28,7 +28,7 @@ def _row(name: str) -> Row:
         "datfrozenxid": 1,
         "datminmxid": 1,
         "dattablespace": 1663,
-        "datcollate": "C.UTF-8",
+        "datcollate": "C",
         "datctype": "C.UTF-8",
     }
 

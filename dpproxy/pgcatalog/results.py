@@ -1,7 +1,7 @@
 """What DuckDB answers, as PostgreSQL's types and values."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 
 from dpproxy.pgtypes import (
@@ -73,7 +73,27 @@ def column_type(of: str) -> SqlType:
 
 
 def _as_text(value: object) -> object:
-    return str(value)
+    return record_text(value.values()) if isinstance(value, dict) else str(value)
+
+
+def record_text(values: Iterable[object]) -> str:
+    """A row as PostgreSQL writes it.
+
+    Example:
+        >>> record_text([10, None, "a b", False])
+        '(10,,"a b",f)'
+    """
+    return "(" + ",".join("" if value is None else _field(value) for value in values) + ")"
+
+
+def _field(value: object) -> str:
+    match value:
+        case bool():
+            return "t" if value else "f"
+        case str() if not value or re.search(r'[(),"\\\s]', value):
+            return '"' + value.replace("\\", "\\\\").replace('"', '""') + '"'
+        case _:
+            return str(value)
 
 
 def _as_number(value: object) -> object:

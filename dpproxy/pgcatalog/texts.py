@@ -15,7 +15,7 @@ _TEMPLATE = re.compile(r"(?:%[YmdHMSfZ]|[-/.,:; T])+", re.ASCII)
 _GROUP = re.compile(r"(?<!\\)\((?!\?)")
 
 
-def substring(node: exp.Substring) -> exp.Expr:
+def substring(node: exp.Expr) -> exp.Expr:
     """``substring(x FROM 'a=(.*)')``: the first group, or all that matches; NULL where nothing does."""
     pattern = node.args.get("start")
     if not (isinstance(pattern, exp.Literal) and pattern.is_string):
@@ -25,7 +25,7 @@ def substring(node: exp.Substring) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=exp.RegexpLike(this=node.this, expression=pattern), true=found)])
 
 
-def to_char(node: exp.TimeToStr) -> exp.Expr:
+def to_char(node: exp.Expr) -> exp.Expr:
     """A moment by a template of plain numbers. All moments of the catalogue are in UTC.
 
     Raises:
@@ -39,7 +39,7 @@ def to_char(node: exp.TimeToStr) -> exp.Expr:
     return call("strftime", node.this, text(template.name.replace("%Z", "UTC")))
 
 
-def like(node: exp.Like | exp.ILike) -> exp.Expr:
+def like(node: exp.Expr) -> exp.Expr:
     """LIKE, where a backslash escapes without being declared to."""
     if isinstance(node.parent, exp.Escape) or isinstance(node.expression, exp.Any):
         return node
@@ -48,7 +48,7 @@ def like(node: exp.Like | exp.ILike) -> exp.Expr:
     return exp.Not(this=exp.Paren(this=escaped)) if node.args.get("negate") else escaped
 
 
-def encode(node: exp.Encode) -> exp.Expr:
+def encode(node: exp.Expr) -> exp.Expr:
     """Of a column of bytes, all of which are NULL here.
 
     Raises:

@@ -190,6 +190,27 @@ QUESTIONS = (
     "SELECT pg_get_serial_sequence('people', 'age') AS a",
     "SELECT 'abc' ~ '^a' AS a, 'abc' OPERATOR(pg_catalog.~) '^b' AS b, 'a' COLLATE pg_catalog.default AS c",
     "SELECT current_schema() AS a, current_schemas(true)::text AS b, current_schemas(false)::text AS c",
+    "SELECT word, catcode::text AS kind, barelabel, catdesc, baredesc FROM pg_get_keywords()",
+    "SELECT quote_ident('default') AS a, quote_ident('user') AS b, quote_ident('left') AS c, quote_ident('show') AS d",
+    # rules, access lists, expressions, and texts
+    f"SELECT relname, relhasrules FROM pg_class WHERE {MINE} AND relkind IN ('r', 'v', 'm')",
+    (
+        "SELECT c.relname, r.rulename, r.ev_type::text AS kind, r.ev_enabled::text AS enabled, r.is_instead "
+        f"FROM pg_rewrite r JOIN pg_class c ON c.oid = r.ev_class WHERE {MINE}"
+    ),
+    (
+        "SELECT conname, pg_get_expr(conbin, conrelid) AS plain, pg_get_expr(conbin, conrelid, true) AS pretty "
+        "FROM pg_constraint WHERE conrelid = 'people'::regclass"
+    ),
+    "SELECT typname FROM pg_type WHERE typnamespace = 2200 AND typname NOT LIKE E'\\\\_%'",
+    (
+        "SELECT substring('fillfactor=70' FROM 'fillfactor=([0-9]*)') AS a, substring('abc' FROM 'x(.)') AS b, "
+        "substring('abc' FROM 'b.') AS c, string_to_array('a,b', ',')::text AS d"
+    ),
+    (
+        "SELECT to_char(timestamp '2024-01-31 05:06:07.25', 'YYYY-MM-DD HH24:MI:SS.US') AS a, "
+        "row_to_json(t)::text AS b FROM (SELECT 1 AS \"N\", 'x' AS s) AS t"
+    ),
     # statistics: nothing is known of either
     f"SELECT relname, reltuples FROM pg_class WHERE {MINE} AND relkind = 'r'",
     "SELECT count(*) AS n FROM pg_stats WHERE schemaname = 'public'",
