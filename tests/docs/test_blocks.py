@@ -36,7 +36,7 @@ class Page:
 
     def run(self, block: Block) -> list[str]:
         """What goes wrong with a block."""
-        if block.reason:
+        if block.reason or block.mark == "grammar":
             return []
         if block.file:
             self.shell.write(block)
