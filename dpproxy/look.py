@@ -1,10 +1,11 @@
 """What is told of accounts beside an answer: as they stood when it was charged, not when its work had ended."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 
-from dpproxy import payment
+from dpproxy import payment, relations
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Cost
+from dpproxy.accounting.model import Cost, Debit
 from dpproxy.accounting.windows import Standing
 from dpproxy.plan import Caller, Notice, Plan
 
@@ -12,20 +13,26 @@ from dpproxy.plan import Caller, Notice, Plan
 class Look:
     """Looks at the accounts of one statement once it is charged, before its rows are read.
 
-    Others who pay from the same budget meanwhile would show in it when the work ended, to the moment.
+    Others who pay from the same budget meanwhile would show in it when the work ended, to the moment. ``limited`` are
+    the accounts that dp.budget_remaining tells of, by budget.
     """
 
-    def __init__(self, plan: Plan, caller: Caller, ledger: Ledger, left: Callable[[], str]) -> None:
+    def __init__(
+        self, plan: Plan, caller: Caller, ledger: Ledger, limited: Callable[[], Mapping[str, Sequence[Debit]]]
+    ) -> None:
         self._plan = plan
         self._caller = caller
         self._ledger = ledger
-        self._left = left
+        self._limited = limited
         self._taken: tuple[Sequence[Standing], str] | None = None
 
     def take(self) -> None:
         """Look now."""
-        standings = payment.standings_of(self._plan, self._caller, self._ledger)
-        self._taken = standings, self._left()
+        paying, limited = payment.accounts(self._plan, self._caller), self._limited()
+        each = list(dict.fromkeys(chain(paying, *limited.values())))
+        found = dict(zip(each, self._ledger.standings(*each), strict=True))
+        left = {budget: [found[debit] for debit in debits] for budget, debits in limited.items()}
+        self._taken = [found[debit] for debit in paying], relations.remaining(left)
 
     def told(self, cost: Cost) -> tuple[Notice, str]:
         """The notice, and dp.budget_remaining; as they are now where nothing was charged."""

@@ -84,9 +84,9 @@ def _more(count: int) -> str:
     return f"About {count} more {'statement' if count == 1 else 'statements'} at this price."
 
 
-def standings_of(plan: Plan, caller: Caller, ledger: Ledger) -> list[Standing]:
-    """How the accounts that pay for a plan stand."""
-    return ledger.standings(*debits(plan.payer, caller, plan.blocks))
+def accounts(plan: Plan, caller: Caller) -> tuple[Debit, ...]:
+    """All that pay for a plan."""
+    return debits(plan.payer, caller, plan.blocks)
 
 
 def notice(cost: Cost, plan: Plan, standings: Sequence[Standing]) -> Notice:

@@ -1,13 +1,14 @@
 """The relations of schema dp: what a caller may know of budgets and of the ledger."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
 from dpproxy.accounting import spending
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.limits import instant
-from dpproxy.accounting.model import Cost, format_epsilon
+from dpproxy.accounting.limits import instant, tightest
+from dpproxy.accounting.model import Cost, Debit, format_epsilon
 from dpproxy.accounting.spending import Asker, epsilon
+from dpproxy.accounting.windows import Standing
 from dpproxy.errors import UndefinedObject
 from dpproxy.pgtypes import INT8, NUMERIC, TEXT, TIMESTAMP, Column
 from dpproxy.plan import Caller
@@ -86,13 +87,22 @@ def granted_budgets(policy: Policy, caller: Caller) -> list[Budget]:
     return [policy.budgets[name] for name in sorted(n for n in names if n is not None)]
 
 
-def remaining(policy: Policy, ledger: Ledger, caller: Caller, wanted: str | None) -> dict[str, str]:
-    """What is left to a caller in each of their budgets, or in the wanted one: of the tightest limit, in epsilon."""
+def accounts(policy: Policy, caller: Caller, wanted: str | None) -> dict[str, list[Debit]]:
+    """The accounts that limit a caller in each of their budgets, or in the wanted one."""
+    asker = Asker(caller.user, caller.session)
     return {
-        budget.name: format_epsilon(spending.left(policy, ledger, budget, Asker(caller.user, caller.session)))
+        budget.name: spending.debits(policy, budget, asker)
         for budget in granted_budgets(policy, caller)
         if wanted in (None, budget.name)
     }
+
+
+def remaining(standings: Mapping[str, Sequence[Standing]]) -> str:
+    """dp.budget_remaining: what the tightest limit of each budget leaves, in epsilon."""
+    left = {name: format_epsilon(tightest(found) or 0) for name, found in standings.items()}
+    if len(left) == 1:
+        return next(iter(left.values()))
+    return ", ".join(f"{budget}={value}" for budget, value in left.items())
 
 
 def shown(
@@ -103,7 +113,5 @@ def shown(
         return "" if last_cost is None else format_epsilon(last_cost)
     if name != "dp.budget_remaining":
         raise UndefinedObject(f'unrecognized configuration parameter "{name}"')
-    left = remaining(policy, ledger, caller, wanted)
-    if len(left) == 1:
-        return next(iter(left.values()))
-    return ", ".join(f"{budget}={value}" for budget, value in left.items())
+    limited = accounts(policy, caller, wanted)
+    return remaining({budget: ledger.standings(*debits) for budget, debits in limited.items()})

@@ -99,11 +99,6 @@ def debits(policy: Policy, budget: Budget, asker: Asker) -> list[Debit]:
     ]
 
 
-def left(policy: Policy, ledger: Ledger, budget: Budget, asker: Asker) -> int:
-    """What the tightest limit lets one more statement lose, nano-epsilon."""
-    return tightest(ledger.standings(*debits(policy, budget, asker))) or 0
-
-
 def own_rows(policy: Policy, ledger: Ledger, budgets: Sequence[Budget], asker: Asker) -> Rows:
     """Rows of dp.budgets: each budget with the asker's own accounts in it."""
     rows: Rows = []

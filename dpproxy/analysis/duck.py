@@ -7,8 +7,9 @@ import threading
 from collections.abc import Iterable
 from datetime import date, datetime
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
+import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
@@ -119,6 +120,12 @@ def clamp(expression: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
 def named(expression: exp.Expr, name: str) -> exp.Alias:
     """``expression AS name``."""
     return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
+
+
+@lru_cache(maxsize=32)
+def parsed(sql: str) -> exp.Expr:
+    """Our own text as a tree, which is shared: nobody changes it."""
+    return sqlglot.parse_one(sql, read="duckdb")
 
 
 def text(expression: exp.Expr, dialect: str = "duckdb") -> str:

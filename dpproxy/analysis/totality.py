@@ -4,9 +4,9 @@ The compiler builds only total expressions; this check does not trust it. Every 
 final text must be listed here, with the reason why no row can make it raise.
 """
 
-import sqlglot
 from sqlglot import exp
 
+from dpproxy.analysis import duck
 from dpproxy.errors import Internal
 
 FUNCTIONS: dict[str, str] = {
@@ -153,7 +153,7 @@ def check_total(sql: str) -> frozenset[int]:
 
     Errors: ``Internal``: the compiler broke its promise; the statement is not run.
     """
-    tree = sqlglot.parse_one(sql, read="duckdb")
+    tree = duck.parsed(sql)
     for node in tree.walk():
         if type(node) in NODES:
             continue

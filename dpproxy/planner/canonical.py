@@ -12,9 +12,9 @@ from itertools import count, permutations, product
 from math import factorial, prod
 from typing import Any
 
-import sqlglot
 from sqlglot import exp
 
+from dpproxy.analysis import duck
 from dpproxy.planner.terms import Term, all_of, arranged, term
 
 MOST_ORDERS = 24
@@ -42,7 +42,7 @@ class _Unknown(Exception):
 @lru_cache(maxsize=256)
 def stage(sql: str) -> Stage:
     """The normal form of an exact stage."""
-    tree = sqlglot.parse_one(sql, read="duckdb")
+    tree = duck.parsed(sql)
     try:
         return _stage(_grouped(tree))
     except _Unknown:

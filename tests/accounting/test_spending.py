@@ -10,6 +10,7 @@ import pytest
 from dpproxy.accounting import spending
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.ledger import Ledger
+from dpproxy.accounting.limits import tightest
 from dpproxy.accounting.model import NANO, Charge, Cost
 from dpproxy.accounting.spending import Asker
 from dpproxy.policy.apply import apply
@@ -116,8 +117,9 @@ def test_everybody_for_the_administrator(spend: Callable[..., Ledger]):
 def test_what_is_left_is_that_of_the_tightest_limit(spend: Callable[..., Ledger]):
     declared = policy()
     with spend(declared) as ledger:
-        assert spending.left(declared, ledger, declared.budgets["b"], ANN) == NANO
-        assert spending.left(declared, ledger, declared.budgets["b"], Asker("ann", "ann's")) == 8 * NANO // 10
+        for asker, left in ((ANN, NANO), (Asker("ann", "ann's"), 8 * NANO // 10)):
+            limited = spending.debits(declared, declared.budgets["b"], asker)
+            assert tightest(ledger.standings(*limited)) == left
 
 
 def test_the_ceilings_of_a_budget_are_those_of_the_owners():
