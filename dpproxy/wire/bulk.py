@@ -65,20 +65,17 @@ def copied_binary(columns: Sequence[Column], arrays: Sequence[Array]) -> bytes:
     return _joined([fixed(head), *pieces])
 
 
-def copied_lines(lines: Array) -> bytes:
-    """A CopyData message for each line, given as bytes."""
-    sizes = pc.binary_length(lines).to_numpy(zero_copy_only=False)
+def copied_lines(cells: Sequence[Array], between: bytes, null: bytes) -> bytes:
+    """A CopyData message for each row: its cells with something between them, and a line break at the end."""
+    filled = [pc.fill_null(cell, pa.scalar(null, pa.binary())) for cell in cells]
+    sizes = np.full(len(cells[0]), len(between) * (len(cells) - 1) + 1, dtype=np.int64)
+    for cell in filled:
+        sizes += pc.binary_length(cell).to_numpy(zero_copy_only=False)
     head = np.empty((len(sizes), 5), dtype=np.uint8)
     head[:, 0] = ord("d")
     head[:, 1:5] = (sizes + 4).astype(">i4")[:, None].view(np.uint8)
-    return _joined([fixed(head), lines])
-
-
-def joined_lines(cells: Sequence[Array], between: bytes, null: bytes) -> Array:
-    """Each row's cells with something between them, and a line break at the end."""
-    filled = [pc.fill_null(cell, pa.scalar(null, pa.binary())) for cell in cells]
-    whole = pc.binary_join_element_wise(*filled, pa.scalar(between, pa.binary()))
-    return pc.binary_join_element_wise(whole, pa.scalar(b"\n", pa.binary()), _EMPTY)
+    ends = [pa.scalar(between, pa.binary())] * (len(cells) - 1) + [pa.scalar(b"\n", pa.binary())]
+    return _joined([fixed(head), *(piece for pair in zip(filled, ends, strict=True) for piece in pair)])
 
 
 def fixed(rows: NDArray[Any]) -> Array:

@@ -94,7 +94,8 @@ def test_copies():
     assert copied_binary(COLUMNS, ARRAYS) == b"".join(
         b"d" + struct.pack("!I", len(b) + 4) + b for b in bodies
     )
-    assert copied_lines(pa.array([b"a\n", b""])) == b"d\0\0\0\x06a\nd\0\0\0\x04"
+    cells = [pa.array([b"a", None], pa.binary()), pa.array([b"", b"bc"], pa.binary())]
+    assert copied_lines(cells, b"|", b"?") == b"d\0\0\0\x07a|\nd\0\0\0\x09?|bc\n"
 
 
 @pytest.mark.parametrize(

@@ -144,3 +144,14 @@ def test_rows_by_column_are_the_same(layout: Layout, width: int):
     held = Held(pa.table(arrays, names=["b", "a"][:width]))
     assert b"".join(copied(layout, columns, held)) == b"".join(copied(layout, columns, rows))
     assert b"".join(copied(layout, columns, held[:0])) == b"".join(copied(layout, columns, []))
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [Layout(), Layout(delimiter="1"), CSV, Layout("csv", "2", ""), Layout("csv", ",", "", escape="p")],
+)
+@pytest.mark.parametrize("text", [*TEXTS_OF_ALL_KINDS, "\r", "\b", "x1", "22"])
+def test_what_is_odd_is_found_in_one_row(layout: Layout, text: str | None):
+    columns = (Column("b", TEXT), Column("a", INT4))
+    held = Held(pa.table([pa.array(["before", text])[1:], pa.array([312], pa.int32())], names=["b", "a"]))
+    assert b"".join(copied(layout, columns, held)) == b"".join(copied(layout, columns, [(text, 312)]))
