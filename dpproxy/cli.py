@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpproxy import audit, budget_commands, demo, guards, ledger_commands, state_commands, view_commands
+from dpproxy import budget_commands, demo, guards, ledger_commands, state_commands, view_commands
 from dpproxy.arguments import CONFIG, DATABASE, Arguments, Command, build_parser
 from dpproxy.config import Config, check_files, load_config
 from dpproxy.config_text import ConfigError
@@ -25,15 +25,13 @@ from dpproxy.policy.files import PolicyFileError, apply_file, read_file
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore
 from dpproxy.process import terminable
-from dpproxy.server import Server
-from dpproxy.session import Engine
 from dpproxy.setting_checks import decimal
 from dpproxy.settings import DEFAULTS
 from dpproxy.state import require
 from dpproxy.users import UsersFile, add_user, mock_key, read_users
 
 if TYPE_CHECKING:
-    from dpproxy.engine import Engine as OpenEngine
+    from dpproxy.engine import Engine
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -78,6 +76,7 @@ def _serve(arguments: Arguments) -> int:
     if config.tls_certificate is None and config.host not in ("127.0.0.1", "::1", "localhost"):
         _tell(f"warning: {config.host} without TLS: answers cross the network in the clear")
     from dpproxy.databases import opened  # noqa: PLC0415 - slow to import
+    from dpproxy.server import Server  # noqa: PLC0415 - too
 
     with opened(config, _tell) as databases:
         server = Server(_options(config), databases, UsersFile(config.users))
@@ -89,7 +88,7 @@ def _serve(arguments: Arguments) -> int:
     return 0
 
 
-def _engine(config: Config) -> "OpenEngine":
+def _engine(config: Config) -> "Engine":
     from dpproxy.engine import Engine  # noqa: PLC0415 - slow to import; users, check and dump do without
 
     return Engine.start(config, _tell)
@@ -202,7 +201,7 @@ def _explain(arguments: Arguments) -> int:
     return 0
 
 
-def _ask(engine: Engine, sql: str, roles: frozenset[str]) -> Answer:
+def _ask(engine: "Engine", sql: str, roles: frozenset[str]) -> Answer:
     """One statement that spends nothing."""
     caller = Caller("dpproxy", roles, secrets.token_hex(16))
     prepared = engine.prepare(caller, sql, (), DEFAULTS)
@@ -233,6 +232,8 @@ def _policy_apply(arguments: Arguments) -> int:
 
 
 def _audit(arguments: Arguments) -> int:
+    from dpproxy import audit  # noqa: PLC0415 - slow to import
+
     shown, kept = audit.run(arguments.url, arguments.sql or (), arguments.epsilon, arguments.runs, _tell)
     _say(shown)
     if not kept:

@@ -1,0 +1,133 @@
+"""The image and the compose file, as far as they can be tried without an engine."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import psycopg
+import pytest
+
+from dpproxy.config import load_config
+from dpproxy.policy.files import apply_file, read_file
+from dpproxy.policy.model import Policy
+from tests.install.image import Image, can_be_run, free_port, inside, lay_out, read
+from tests.install.wheel import ROOT
+
+pytestmark = pytest.mark.external
+
+DOCKER = ROOT / "docker"
+HERE = Path(sys.executable).parent
+DATA = "SELECT CAST(i AS INTEGER) AS patient, 'north' AS ward, 1950 AS born FROM range(300) AS r(i)"
+VISITS = """SELECT CAST(i AS INTEGER) AS visit, CAST(i % 300 AS INTEGER) AS patient, 3 AS month, 'fever' AS reason,
+  80 AS cost FROM range(900) AS r(i)"""
+
+
+@pytest.fixture(scope="module")
+def image() -> Image:
+    return read(DOCKER / "Dockerfile")
+
+
+@pytest.mark.parametrize(
+    "path", sorted(DOCKER.rglob("Dockerfile")), ids=lambda path: str(path.relative_to(DOCKER))
+)
+def test_a_linter_finds_nothing(path: Path):
+    done = subprocess.run([HERE / "hadolint", path], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_compose_file_is_one():
+    command = [HERE / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", DOCKER / "compose.yaml"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_image_asks_for_no_privilege(image: Image):
+    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", image.user)
+    assert image.health[:2] == ["dpproxy", "health"]
+    assert image.health[2:] == image.command[1:]
+    for _, source, _ in image.copies:
+        assert source.startswith("/") or (ROOT / source).exists()
+
+
+def test_what_it_is_configured_with_is_right():
+    config = load_config(DOCKER / "dpproxy.toml", {})
+    assert [file.name for file in config.policy_files] == ["10_clinic.sql"]
+    policy = Policy()
+    for file in config.policy_files:
+        policy = apply_file(policy, read_file(file), None)
+    assert set(policy.tables) == {"patients", "visits"}
+    url = re.search(r"DPPROXY_DATA_CLINIC_URL: (.+)", (DOCKER / "compose.yaml").read_text())
+    assert url is not None
+    given = {"DPPROXY_DATA_CLINIC_URL": re.sub(r"\$\{\w+:\?[^}]*\}", "word", url[1])}
+    assert (
+        load_config(DOCKER / "dpproxy.toml", given).data.url
+        == "postgresql://dpproxy_reader:word@postgres/clinic"
+    )
+
+
+@pytest.fixture
+def root(image: Image, installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root of the image's, in which a table of people stands where the compose file has a server."""
+    if not can_be_run():
+        pytest.skip("mounts cannot be made here")
+    root = tmp_path_factory.mktemp("root")
+    root.chmod(0o755)
+    lay_out(image, root, installed)
+    data = root / "var/lib/dpproxy/data.duckdb"
+    with duckdb.connect(data) as connection:
+        connection.execute(f"CREATE TABLE patients AS {DATA}")
+        connection.execute(f"CREATE TABLE visits AS {VISITS}")
+    config = root / "etc/dpproxy/dpproxy.toml"
+    config.write_text(
+        re.sub(r"^url = .*$", 'path = "/var/lib/dpproxy/data.duckdb"', config.read_text(), flags=re.MULTILINE)
+    )
+    return root
+
+
+def test_its_command_serves_from_a_read_only_root_and_is_healthy(image: Image, root: Path):
+    port = free_port()
+    more = {"DPPROXY_SERVER_LISTEN": f"127.0.0.1:{port}"}
+    add = [
+        "dpproxy",
+        "user",
+        "add",
+        "dashboards",
+        "--role",
+        "analyst",
+        "--password-stdin",
+        *image.command[1:],
+    ]
+    subprocess.run(
+        inside(image, root, add, **more), input="word\n", text=True, stdout=subprocess.DEVNULL, check=True
+    )
+    tried = "for place in /etc/x /opt/dpproxy/x /tmp/x /var/lib/dpproxy/x; do touch $place && echo $place; done; true"
+    done = subprocess.run(
+        inside(image, root, ["sh", "-c", tried]), capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["/tmp/x", "/var/lib/dpproxy/x"]
+    healthy = inside(image, root, image.health, **more)
+    assert subprocess.run(healthy, capture_output=True, check=False).returncode == 1
+    command = inside(image, root, [*image.entrypoint, *image.command], **more)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            assert "serving clinic" in server.stdout.readline()
+            status = Path(f"/proc/{server.pid}/status").read_text()
+            assert f"Uid:\t{image.user.partition(':')[0]}" in status
+            assert re.search(r"CapEff:\t0+\n", status)
+            until = time.monotonic() + 30
+            while subprocess.run(healthy, capture_output=True, check=False).returncode:
+                assert time.monotonic() < until
+            url = f"postgresql://dashboards:word@127.0.0.1:{port}/clinic"
+            with psycopg.connect(url, autocommit=True) as connection:
+                rows = connection.execute("SELECT ward, count(*) FROM patients GROUP BY ward").fetchall()
+        finally:
+            server.terminate()
+            server.communicate(timeout=30)
+    assert server.returncode == 0
+    assert sorted(ward for ward, _ in rows) == ["east", "north", "south"]
+    assert os.stat(root / "var/lib/dpproxy/state").st_mode & 0o077 == 0
