@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-WIDEST = 44
+WIDEST = 100
 """Characters of a cell that are shown, where there are several columns."""
 WIDEST_ALONE = 160
 PLACES = {float: 4, Decimal: 9}

@@ -18,7 +18,7 @@ def test_a_table_without_rows_has_its_names():
 
 
 def test_a_long_cell_is_cut():
-    assert render(["a", "b"], [("x" * 100, 1)]).splitlines()[2] == " " + "x" * 41 + "... | 1"
+    assert render(["a", "b"], [("x" * 101, 1)]).splitlines()[2] == " " + "x" * 97 + "... | 1"
     assert render(["a"], [("x" * 200,)]).splitlines()[2] == " " + "x" * 157 + "..."
 
 

@@ -282,3 +282,8 @@ def test_administrators_alone_build_and_list(engine: Engine):
             ask(engine, sql, ANN)
     with pytest.raises(UndefinedTable):
         ask(engine, "REFRESH PROTECTED VIEW v")
+
+
+def test_the_guarantee_says_whose_presence_it_is_about(engine: Engine):
+    ask(engine, VIEW)
+    assert str(listed(engine)["guarantee"]).endswith(": one id of patients more or less")

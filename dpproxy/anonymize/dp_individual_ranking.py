@@ -94,7 +94,7 @@ class DpIndividualRanking:
         )
         price.enough(plan.each)
         return Build(
-            guarantee=f"differential privacy, epsilon {price.shown(total)}: one row more or less",
+            guarantee=f"differential privacy, epsilon {price.shown(total)}",
             loss=total,
             make=partial(_make, plan),
             columns=tuple(a.name for a in request.attributes),

@@ -46,7 +46,7 @@ class DpKdtree:
             raise InvalidOption("scale", "scale = none is for columns with an order", "Write scale = range.")
         lines = boxes.lines(request.attributes, scaled=scaled)
         return Build(
-            guarantee=f"differential privacy, epsilon {price.shown(total)}: one row more or less",
+            guarantee=f"differential privacy, epsilon {price.shown(total)}",
             loss=total,
             make=partial(_make, lines, total, k, request.expected_rows),
             columns=tuple(a.name for a in request.attributes),

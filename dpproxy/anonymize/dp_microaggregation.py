@@ -92,7 +92,7 @@ class DpMicroaggregation:
         price.enough(Loss(_part(plan, 1)))
         also = f", delta {price.shown(delta)}" if delta else ""
         return Build(
-            guarantee=f"differential privacy, epsilon {price.shown(total)}{also}: one row more or less",
+            guarantee=f"differential privacy, epsilon {price.shown(total)}{also}",
             loss=total,
             delta=delta,
             make=partial(_make, plan),
