@@ -322,7 +322,7 @@ def _begun(planned: Planned, policy: Policy, by: str) -> Built:
         private=planned.method.private,
         inside=view.is_inside,
         k=build.k,
-        guarantee=build.guarantee,
+        guarantee=_promised(build.guarantee, planned),
         nano=0 if build.loss is None else build.loss.nano,
         delta=build.delta,
         data_version=policy.data_version,
