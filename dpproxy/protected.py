@@ -336,6 +336,15 @@ def _begun(planned: Planned, policy: Policy, by: str) -> Built:
     )
 
 
+def _promised(guarantee: str, planned: Planned) -> str:
+    """The guarantee, and whose presence it is about: the rows of a private view are one for each."""
+    unit = planned.query.owner.unit
+    if not planned.method.private or planned.view.is_inside or unit is None:
+        return guarantee
+    one = "row" if unit.key is None else f"{unit.key} of {planned.query.owner.name}"
+    return f"{guarantee}: one {one} more or less"
+
+
 def _progress(view: str, order: Order) -> Callable[[float], None]:
     """Tells how far a build is, now and then; stops it where nobody waits for it any more."""
     last = time.monotonic()
