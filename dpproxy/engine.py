@@ -331,14 +331,14 @@ class Engine:
         _, fits, layouts, _ = self._fitting
         prepared = layouts if policy is fits and self._prepared.usable else None
         given = prepared, partial(self._answers.counted, caller), self._snapshot, self._world.views.found
-        return Context(policy, self._schema, caller, settings, losses, self._facts, *given)
+        return Context(policy, self._schema, caller, settings, losses, self._facts, *given, self._backend.check)
 
     def _planned_by(self, policy: Policy, caller: Caller, settings: Settings) -> tuple[object, ...]:
         """Everything beside its text and parameters that a plan depends on."""
         given = tuple(settings[name] for name in session_settings.PLANNED_BY)
         who = caller.user if settings["dp.target_error"] else ""
         state = policy.version, policy.data_version, self._prepared.usable, self._world.views.tables
-        return given, who, caller.roles, state
+        return given, who, caller.roles, state, self._backend.epoch
 
     def _explain(
         self, caller: Caller, sql: str, body: Body, values: Sequence[object], settings: Settings

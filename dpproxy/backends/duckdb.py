@@ -145,6 +145,11 @@ class DuckDB:
         ).fetchall()
         return {name for (name,) in listed}
 
+    prepares = True
+
+    def check(self, sql: str) -> None:
+        """Whatever is planned is in the engine's own words."""
+
     def schema(self) -> Schema:
         """Tables, columns and views of the schema ``main``, from the DDL alone.
 

@@ -11,7 +11,9 @@ from dpproxy.policy.model import Scalar
 LONGEST = 10.0
 """Seconds of one statement."""
 KEPT = 256
-"""Answers kept: the file behind them does not change while it is open."""
+"""Answers kept: a file does not change while it is open, and a live source tells when they are no longer true."""
+PLANNER = "planner "
+"""How the sessions begin whose answers plans rest on."""
 
 Rows = tuple[tuple[Scalar | None, ...], ...]
 
@@ -24,22 +26,35 @@ class Facts:
         self._kept: OrderedDict[str, Rows] = OrderedDict()
         self._lock = threading.Lock()
         self._numbers = count()
+        self._epoch = backend.epoch
 
     def __call__(self, sql: str) -> Rows:
         """The rows of one statement."""
+        epoch = self._backend.epoch
         with self._lock:
+            if epoch != self._epoch:
+                self._epoch = epoch
+                self._kept.clear()
             kept = self._kept.get(sql)
         if kept is not None:
             return kept
-        session = f"planner {next(self._numbers)}"
+        rows = self._asked(sql, PLANNER)
+        with self._lock:
+            self._kept[sql] = rows
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return rows
+
+    def passing(self, sql: str) -> Rows:
+        """The same of tables that are read exactly, which may be somebody's: nothing is kept of it."""
+        return self._asked(sql, "exact ")
+
+    def _asked(self, sql: str, kind: str) -> Rows:
+        session = f"{kind}{next(self._numbers)}"
         watch = threading.Timer(LONGEST, self._backend.interrupt, (session,))
         watch.start()
         try:
             rows: Rows = tuple(self._backend.run_public(PublicPlan(sql, ()), session))  # type: ignore[arg-type]
         finally:
             watch.cancel()
-        with self._lock:
-            self._kept[sql] = rows
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
         return rows

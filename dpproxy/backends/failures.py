@@ -22,6 +22,10 @@ class WorkerLost(Internal):
     """The process of the exact stage ended, or was ended, while a statement ran in it."""
 
 
+class FactsChanged(Internal):
+    """A public table is no longer what the statement was planned with."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A refusal before it is raised."""
@@ -42,6 +46,11 @@ FAILURES: dict[str, Failure] = {
     ),
     "exact": Failure(Internal, "the statement could not be computed; it stays charged"),
     "lost": Failure(WorkerLost, "the statement could not be computed: its process ended; it stays charged"),
+    "changed": Failure(
+        FactsChanged,
+        "a public table has changed while the statement was planned; it stays charged",
+        "Send it again: it is planned anew.",
+    ),
     "stopping": Failure(Internal, "the server is shutting down; the statement stays charged"),
     "unavailable": Failure(Internal, "the data is not available at the moment"),
     "public lost": Failure(

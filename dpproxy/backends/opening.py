@@ -2,10 +2,14 @@
 
 from collections.abc import Callable, Mapping
 
+from dpproxy.backends.beside import beside
+from dpproxy.backends.postgres import Postgres
 from dpproxy.backends.prepared import prepared_file
+from dpproxy.backends.pushed import Pushed
 from dpproxy.backends.remote import Remote
 from dpproxy.backends.snapshot import snapshot
 from dpproxy.backends.source import Opened
+from dpproxy.backends.spark import Spark
 from dpproxy.config import Config
 from dpproxy.errors import StartupError
 
@@ -31,12 +35,24 @@ def _files(config: Config, secret: bytes, progress: Callable[[str], None]) -> Op
     return Opened(Remote(path, prepared=prepared, **config.limits), prepared.stem)
 
 
-def _postgresql(config: Config, _secret: bytes, _progress: Callable[[str], None]) -> Opened:
-    raise StartupError(f"data.{config.database}.url: PostgreSQL cannot be served yet")
+def _postgresql(config: Config, secret: bytes, _progress: Callable[[str], None]) -> Opened:
+    """A PostgreSQL database; its rows change, so nobody knows the state of them."""
+    server = Postgres(config.data.url or "", config.database, config.statement_timeout)
+    try:
+        return Opened(Pushed(server, beside(config.state, secret, config.limits), config.state), "")
+    except BaseException:
+        server.close()
+        raise
 
 
-def _spark(config: Config, _secret: bytes, _progress: Callable[[str], None]) -> Opened:
-    raise StartupError(f"data.{config.database}.url: Spark cannot be served yet")
+def _spark(config: Config, secret: bytes, _progress: Callable[[str], None]) -> Opened:
+    """Parquet files behind a Spark Connect server, which others may write: nobody knows the state of them."""
+    server = Spark(config.data.url or "", config.database, config.statement_timeout)
+    try:
+        return Opened(Pushed(server, beside(config.state, secret, config.limits), config.state), "")
+    except BaseException:
+        server.close()
+        raise
 
 
 OPENERS: Mapping[str, Opener] = {"": _files, "postgresql": _postgresql, "sc": _spark}

@@ -6,6 +6,7 @@ Texts are compared by their bytes, as in DuckDB: equality is that in every deter
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from operator import add, mul, sub
 
 from sqlglot import exp
 
@@ -187,7 +188,10 @@ def _arithmetic(sign: str) -> Rule:
         kinds = {a.kind, b.kind}
         if Kind.NULL in kinds:
             return Value("NULL", Kind.NULL)
-        if kinds == {Kind.DOUBLE}:
+        if Kind.DOUBLE in kinds:
+            a, b = (_as_double(p) for p in parts)
+            if a.constant is not None and b.constant is not None:
+                return doubles.constant(_FOLDED[sign](float(a.constant), float(b.constant)))
             return doubles.multiplied(a, b) if sign == "*" else doubles.added(sign)(a, b)
         if kinds <= set(_EXACT):
             best = common(parts)
@@ -198,6 +202,18 @@ def _arithmetic(sign: str) -> Rule:
         return _of_time(sign, a, b)
 
     return apply
+
+
+_FOLDED: Mapping[str, Callable[[float, float], float]] = {"+": add, "-": sub, "*": mul}
+
+
+def _as_double(value: Value) -> Value:
+    """A DOUBLE, or a whole number that was written beside one."""
+    if value.kind is Kind.WHOLE and value.constant is not None:
+        return doubles.constant(float(int(value.constant)))
+    if value.kind is not Kind.DOUBLE:
+        raise no("arithmetic of two types")
+    return value
 
 
 def _of_time(sign: str, a: Value, b: Value) -> Value:

@@ -34,6 +34,6 @@ def _letters(name: str) -> tuple[str, str]:
     """The letters beyond ASCII that change, and what they become: each is one again."""
     letters = "".join(chr(i) for i in range(128, 0x110000) if not 0xD800 <= i < 0xE000)
     with duckdb.connect() as connection:
-        [(changed,)] = connection.execute(f"SELECT {name}(?)", [letters]).fetchall()  # noqa: S608 - our own
+        [(changed,)] = connection.execute(f"SELECT {name}(?)", [letters]).fetchall()
     pairs = [(a, b) for a, b in zip(letters, changed, strict=True) if a != b]
     return "".join(a for a, _ in pairs), "".join(b for _, b in pairs)

@@ -74,7 +74,7 @@ class PreparedTables:
         self._read = Counter[str]()
         self._closed = threading.Event()
         self._lost = 0
-        self.usable = True
+        self.usable = backend.prepares
         """False once a table could not be built: statements are planned without from then on."""
 
     @contextmanager

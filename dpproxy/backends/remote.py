@@ -86,6 +86,11 @@ class Remote:
         """How many processes there were before this one."""
         return self._keeper.child().epoch
 
+    prepares = True
+
+    def check(self, sql: str) -> None:
+        """Whatever is planned is in the engine's own words."""
+
     def schema(self) -> Schema:
         """Tables, columns and views, from the DDL alone."""
         found, _ = self._ask("schema", ())

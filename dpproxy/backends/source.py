@@ -20,6 +20,13 @@ class Source(Protocol):
     def epoch(self) -> int:
         """How often the data were opened anew: prepared tables may have gone with that."""
 
+    @property
+    def prepares(self) -> bool:
+        """Whether it keeps prepared tables; otherwise each statement cuts its rows."""
+
+    def check(self, sql: str) -> None:
+        """Raise ``Unsupported`` for an exact stage that it cannot run; nothing is charged or read."""
+
     def schema(self) -> Schema:
         """Tables, columns and views, from the DDL alone."""
 

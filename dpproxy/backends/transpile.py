@@ -40,6 +40,10 @@ class Query:
 
     sql: str
     columns: tuple[Item, ...]
+    parameters: tuple[str, ...] = ()
+    """The parameters' numbers in our text, in the order of theirs: 1, 2, ... without a gap."""
+    tables: frozenset[str] = frozenset()
+    """The tables of the data source that it reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,9 @@ def transpiled(sql: str, dialect: Dialect, tables: Tables) -> Query:
 
     Errors: ``Unsupported`` (0A000) for a construct that the dialect does not list, and for a table it does not have.
     """
-    return _Driver(dialect, tables).query(sqlglot.parse_one(sql, read="duckdb"), None)
+    driver = _Driver(dialect, tables)
+    query = driver.query(sqlglot.parse_one(sql, read="duckdb"), None)
+    return replace(query, parameters=tuple(driver.parameters), tables=frozenset(driver.read))
 
 
 class _Driver:
@@ -67,6 +73,8 @@ class _Driver:
         self._dialect = dialect
         self._tables = tables
         self._ranks = count()
+        self.parameters: list[str] = []
+        self.read: set[str] = set()
 
     # --- queries ----------------------------------------------------------------------------------
 
@@ -105,12 +113,12 @@ class _Driver:
         if distinct is not None and distinct.args.get("on") is not None:
             raise unanswered("DISTINCT ON")
         word = "SELECT DISTINCT" if distinct is not None else "SELECT"
-        qualify, ends = node.args.get("qualify"), self._order(node, scope) + _limit(node)
+        qualify, order, limit = node.args.get("qualify"), node.args.get("order"), _limit(node)
         shown = [self._named(item) for item in items]
         if qualify is None:
-            sql = f"{word} {', '.join(shown)}{source}{condition}{grouped}{ends}"
-            return self._shown(sql, items)
-        if grouped or distinct is not None or ends:
+            query = self._shown(f"{word} {', '.join(shown)}{source}{condition}{grouped}", items)
+            return self._ended(query, order, limit)
+        if grouped or distinct is not None or order is not None or limit:
             raise unanswered("QUALIFY beside another clause")
         rank, most = self._rank(qualify.this, scope)
         place = self._name(f"rank_{next(self._ranks)}")
@@ -179,6 +187,7 @@ class _Driver:
         known = self._tables(node.catalog, node.name)
         if known is None:
             raise unanswered("a table that is not in the data source")
+        self.read |= {node.name} if not node.catalog else set()
         items = tuple(Item(name, replace(held, name=self._name(name))) for name, held in known.items())
         return self._enter(
             scope, self._dialect.table(node.catalog, node.name), node.alias or node.name, items
@@ -216,20 +225,31 @@ class _Driver:
         ]
         return f" GROUP BY {', '.join(keys)}"
 
-    def _order(self, node: exp.Select, scope: _Scope) -> str:
-        order = node.args.get("order")
+    def _ended(self, query: Query, order: exp.Order | None, limit: str) -> Query:
+        """The rows in an order of the columns that are shown, which are told by their place, and the first of them."""
         if order is None:
-            return ""
-        return f" ORDER BY {', '.join(self._ordered(o, scope) for o in order.expressions)}"
+            return replace(query, sql=query.sql + limit)
+        entries = []
+        for entry in order.expressions:
+            place = entry.this if isinstance(entry, exp.Ordered) else entry
+            if not (
+                isinstance(place, exp.Literal) and place.is_int and 0 < int(place.name) <= len(query.columns)
+            ):
+                raise unanswered("an order by anything but a column's place")
+            entries.append(self._direction(entry, query.columns[int(place.name) - 1].value))
+        columns = ", ".join(c.value.name for c in query.columns)
+        sql = f"SELECT {columns} FROM ({query.sql}) AS listed ORDER BY {', '.join(entries)}{limit}"  # noqa: S608
+        return replace(query, sql=sql)
 
     def _ordered(self, node: exp.Expr, scope: _Scope) -> str:
-        if not isinstance(node, exp.Ordered):
+        if not isinstance(node, exp.Ordered) or isinstance(node.this, exp.Literal):
             raise unanswered("an order of this form")
-        if isinstance(node.this, exp.Literal):
-            raise unanswered("an order by a number")
+        return self._direction(node, self._value(node.this, scope))
+
+    def _direction(self, node: exp.Expr, value: Value) -> str:
         direction = "DESC" if node.args.get("desc") else "ASC"
         nulls = "FIRST" if node.args.get("nulls_first") else "LAST"
-        return f"{self._dialect.sorted(self._value(node.this, scope))} {direction} NULLS {nulls}"
+        return f"{self._dialect.sorted(value)} {direction} NULLS {nulls}"
 
     def _rank(self, node: exp.Expr, scope: _Scope) -> tuple[str, str]:
         """The rank of a window, and the most it may be."""
@@ -255,10 +275,17 @@ class _Driver:
             case exp.In() if node.args.get("query") is not None:
                 inner = self.query(node.args["query"], scope)
                 return Value(f"({self._value(node.this, scope).sql} IN ({inner.sql}))", Kind.TRUTH)
+            case exp.Placeholder():
+                return self._dialect.apply(exp.Placeholder(this=self._parameter(str(node.this))), [])
             case exp.Exists():
                 return Value(f"EXISTS ({self.query(node.this, scope).sql})", Kind.TRUTH)
             case _:
                 return self._dialect.apply(node, [self._value(part, scope) for part in _parts(node)])
+
+    def _parameter(self, number: str) -> str:
+        if number not in self.parameters:
+            self.parameters.append(number)
+        return str(self.parameters.index(number) + 1)
 
     def _column(self, node: exp.Column, scope: _Scope | None) -> Value:
         """The nearest meaning of a name, as the engine of ours finds it: without regard to case."""

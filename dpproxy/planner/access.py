@@ -35,6 +35,10 @@ def _no_counts(_: Plan) -> float | None:
     return None
 
 
+def _no_check(_: str) -> None:
+    """Every source takes what is planned, unless it says that it does not."""
+
+
 def _no_facts(_: str) -> tuple[tuple[Scalar | None, ...], ...]:
     raise AssertionError("this planner has no public tables")
 
@@ -58,6 +62,8 @@ class Context:
     """Names the state of the data, and the secret that cuts rows; empty where nobody knows."""
     views: Mapping[str, Materialized] = field(default_factory=dict)
     """The protected views that are built, and the relations beside them, by name."""
+    check: Callable[[str], None] = _no_check
+    """Refuses an exact stage that the data source cannot run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,7 @@ def opened(context: Context, tables: tuple[str, ...]) -> Context:
         policy=replace(policy, tables={**policy.tables, **public}),
         schema=replace(schema, tables={**schema.tables, **shown}, left_out={**schema.left_out, **hidden}),
         prepared=None,
+        facts=getattr(context.facts, "passing", context.facts),
     )
 
 

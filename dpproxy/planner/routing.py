@@ -30,7 +30,7 @@ def plan_routed(
 ) -> Plan | PublicPlan:
     """Plan a parsed statement, over a protected view where that was asked for. Raises a ``Refusal``."""
     try:
-        return plan_for(accept(tree), context, parameters, record)
+        return _runnable(plan_for(accept(tree), context, parameters, record), context)
     except Refusal as refusal:
         view = _view_for(tree, context) if refusal.sqlstate in UNANSWERED else None
         plan = None if view is None else _planned(_over(tree, view, context), context, parameters, record)
@@ -42,6 +42,14 @@ def plan_routed(
         also = "" if refusal.hint is None else f" Or else: {refusal.hint}"
         refusal.hint = f"Protected view {name} answers it: ask FROM {name}, or SET dp.preview = view.{also}"
         raise
+
+
+def _runnable(plan: Plan | PublicPlan, context: Context) -> Plan | PublicPlan:
+    """The plan, whose exact stages the data source can run. Raises ``Unsupported``."""
+    if isinstance(plan, Plan):
+        for part in plan.parts:
+            context.check(part.exact)
+    return plan
 
 
 def _planned(tree: exp.Expr, context: Context, parameters: Parameters, record: Record) -> PublicPlan | None:

@@ -1,0 +1,23 @@
+"""The engine of ours beside a data source that is a server: it starts empty and is given what is not the source's."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from dpproxy.backends.prepared import prepared_file
+from dpproxy.backends.remote import Remote
+from dpproxy.errors import StartupError
+
+
+def beside(state: Path, secret: bytes, limits: Mapping[str, Any]) -> Remote:
+    """A process with an empty database, and a file for what it is given. Raises ``StartupError``."""
+    path = state / "snapshot-empty.duckdb"
+    try:
+        if not path.exists():
+            duckdb.connect(path).close()
+            path.chmod(0o600)
+        return Remote(path, prepared=prepared_file(state, path, secret), **limits)
+    except (OSError, duckdb.Error) as error:
+        raise StartupError(f"{path}: could not be written: {type(error).__name__}") from None

@@ -1,0 +1,348 @@
+"""PostgreSQL as a data source: connections that can only read, one snapshot for each statement.
+
+A statement that is asked to stop and does not has its connection closed; the server then stops it by itself. After a
+restart of the server the statements that ran have failed, and the next one finds a connection of its own.
+"""
+
+import os
+import select
+import socket
+import threading
+import time
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+from psycopg import errors
+from psycopg.pq import TransactionStatus
+
+from dpproxy.backends.dialect import Value, unanswered
+from dpproxy.backends.failures import failure
+from dpproxy.backends.postgres_dialect import RELEASED, dialect
+from dpproxy.backends.postgres_schema import Described, described
+from dpproxy.backends.pushed import Order
+from dpproxy.errors import StartupError
+from dpproxy.pgtypes import Schema
+
+OLDEST = 140_000
+"""The server's version, from which a row has a hash of its own."""
+LONGEST_CONNECT = 10
+"""Seconds to wait for a connection."""
+GRACE = 5.0
+"""Seconds the server has to obey a cancel."""
+AGAIN = 0.05
+"""Seconds between two cancels of one statement: one that comes before the statement is forgotten."""
+KEPT = 8
+"""Connections kept open for the next statement."""
+PORTION = 20_000
+"""Rows that are fetched at once."""
+SETTINGS = {
+    "search_path": "pg_catalog",  # no function or operator of a user's is ever found
+    "default_transaction_read_only": "on",
+    "default_transaction_isolation": "repeatable read",
+    "timezone": "UTC",
+    "datestyle": "ISO",
+    "extra_float_digits": "1",
+    "standard_conforming_strings": "on",
+    "transform_null_equals": "off",
+    "lock_timeout": "10s",
+    "idle_in_transaction_session_timeout": "1min",
+    "client_connection_check_interval": "1s",
+    "jit": "off",  # it takes longer than most statements
+}
+
+
+class _Statement:
+    """One under way."""
+
+    def __init__(self, connection: psycopg.Connection[Any], limit: float) -> None:
+        self.connection = connection
+        self.until = time.monotonic() + limit
+        self.stopped_at: float | None = None
+        self.expired = False
+        self.over = threading.Event()
+
+    def stop(self) -> None:
+        """Cancel it, again and again; close its connection where that does not help. Does not wait."""
+        if self.stopped_at is None:
+            self.stopped_at = time.monotonic()
+            threading.Thread(target=self._insist, daemon=True).start()
+
+    def expire(self) -> None:
+        """Stop it at its limit."""
+        self.expired = True
+        self.stop()
+
+    def _insist(self) -> None:
+        until = time.monotonic() + GRACE
+        while not self.over.is_set() and time.monotonic() < until:
+            with suppress(psycopg.Error, OSError):
+                self.connection.cancel_safe(timeout=GRACE)
+            self.over.wait(AGAIN)
+        if not self.over.is_set():
+            _hang_up(self.connection)
+
+
+class Postgres:
+    """Connections to one server; its methods may be called from any thread.
+
+    Errors: ``StartupError`` where the server cannot be reached, is too old, or its role could write.
+    """
+
+    def __init__(self, url: str, name: str, limit: float) -> None:
+        self._url = url
+        self._name = name
+        self._lock = threading.Lock()
+        self._idle: list[psycopg.Connection[Any]] = []
+        self._running: dict[str, _Statement] = {}
+        self.limit = limit
+        try:
+            with self._connect() as connection:
+                _check_server(connection, name)
+                self.schema_name = _schema_of(url, name)
+                _check_role(connection, name, self.schema_name)
+                self._described: Described = described(connection, self.schema_name)
+        except psycopg.Error as error:
+            raise StartupError(f"data.{name}.url: {_reason(error)}") from None
+        self.dialect = dialect(self.schema_name)
+
+    def schema(self) -> Schema:
+        """Tables, columns and views, from the DDL alone."""
+        return self._described.schema
+
+    def tables(self, database: str, name: str) -> Mapping[str, Value] | None:
+        """How the columns of a table are read; None where there is none."""
+        return None if database else self._described.columns.get(name)
+
+    def check(self, sql: str, parameters: int) -> None:
+        """Have the statement planned and not run: what the server would not take is refused before it costs anything.
+
+        Raises ``Unsupported``, and ``Internal`` where the server cannot be reached.
+        """
+        try:
+            with self._used() as connection:
+                connection.execute(f"EXPLAIN {sql}".encode(), [None] * parameters)
+        except psycopg.OperationalError:
+            raise failure("unavailable") from None
+        except psycopg.Error:
+            raise unanswered("this statement", "PostgreSQL") from None
+
+    def batches(self, order: Order) -> Generator[pa.Table]:
+        """The rows of one statement, as they are taken; all of them are of one snapshot."""
+        statement: _Statement | None = None
+        try:
+            _check_values(order.values)
+            with self._used() as connection, self._known(connection, order) as statement:
+                if order.cancelled():
+                    raise errors.QueryCanceled
+                with connection.transaction() if order.facts else nullcontext():
+                    for sql, told in order.facts:
+                        found = connection.execute(sql.encode()).fetchall()
+                        if _table(found, told.schema) != told:
+                            raise failure("changed")
+                    for rows in _fetched(connection, order):
+                        yield _table(rows, order.types)
+        except psycopg.Error as error:
+            raise failure(_code(error, statement, order)) from None
+
+    def interrupt(self, session: str) -> None:
+        """Stop what a session runs, from any thread; does not wait."""
+        with self._lock:
+            statement = self._running.get(session)
+        if statement is not None:
+            statement.stop()
+
+    def close(self) -> None:
+        """Stop what runs and close all connections."""
+        with self._lock:
+            running, self._running = list(self._running.values()), {}
+            idle, self._idle = self._idle, []
+        for statement in running:
+            statement.stop()
+        for connection in idle:
+            connection.close()
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        options = " ".join(f"-c {k}={v.replace(' ', chr(92) + ' ')}" for k, v in SETTINGS.items())
+        milliseconds = int((self.limit + GRACE) * 1000)
+        return psycopg.connect(
+            self._url,
+            autocommit=True,  # each statement is a transaction that reads, of one snapshot
+            options=f"{options} -c statement_timeout={milliseconds}",
+            client_encoding="UTF8",
+            application_name="dpproxy",
+            connect_timeout=LONGEST_CONNECT,
+            cursor_factory=psycopg.RawCursor,
+            prepare_threshold=None,
+        )
+
+    @contextmanager
+    def _used(self) -> Iterator[psycopg.Connection[Any]]:
+        """A connection: one that waits and is still open, or a new one. It waits again if it can."""
+        connection = self._take()
+        try:
+            yield connection
+        finally:
+            if _is_usable(connection):
+                self._give(connection)
+            else:
+                connection.close()
+
+    def _take(self) -> psycopg.Connection[Any]:
+        while True:
+            with self._lock:
+                connection = self._idle.pop() if self._idle else None
+            if connection is None:
+                return self._connect()
+            if _is_usable(connection):
+                return connection
+            connection.close()
+
+    def _give(self, connection: psycopg.Connection[Any]) -> None:
+        with self._lock:
+            if len(self._idle) < KEPT:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    @contextmanager
+    def _known(self, connection: psycopg.Connection[Any], order: Order) -> Iterator[_Statement]:
+        """A statement that can be interrupted, and is at its limit."""
+        statement = _Statement(connection, order.limit)
+        with self._lock:
+            self._running[order.session] = statement
+        watch = threading.Timer(order.limit, statement.expire)
+        watch.daemon = True
+        watch.start()
+        try:
+            yield statement
+        finally:
+            watch.cancel()
+            statement.over.set()
+            with self._lock:
+                if self._running.get(order.session) is statement:
+                    del self._running[order.session]
+            if statement.stopped_at is not None:  # a cancel on its way must not meet the next statement
+                connection.close()
+
+
+def _fetched(connection: psycopg.Connection[Any], order: Order) -> Iterator[list[tuple[Any, ...]]]:
+    """The rows: few at once, others as they come."""
+    text = order.sql.encode()
+    with connection.cursor() as cursor:
+        if order.few:
+            yield cursor.execute(text, order.values).fetchall()
+            return
+        size = PORTION if psycopg.capabilities.has_stream_chunked() else 1
+        rows: list[tuple[Any, ...]] = []
+        for row in cursor.stream(text, order.values, size=size):
+            rows.append(row)
+            if len(rows) == PORTION:
+                yield rows
+                rows = []
+        yield rows
+
+
+def _table(rows: Sequence[tuple[Any, ...]], types: pa.Schema) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [()] * len(types)
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, types, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=types)
+
+
+def _is_usable(connection: psycopg.Connection[Any]) -> bool:
+    """Open and at rest; one that the server has closed has its end to be read."""
+    if connection.closed or connection.info.transaction_status != TransactionStatus.IDLE:
+        return False
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return not poll.poll(0)
+
+
+def _hang_up(connection: psycopg.Connection[Any]) -> None:
+    """Close it from another thread: who waits for it reads its end."""
+    with suppress(psycopg.Error, OSError), socket.socket(fileno=os.dup(connection.fileno())) as end:
+        end.shutdown(socket.SHUT_RDWR)
+
+
+def _check_values(values: Sequence[object]) -> None:
+    """Released values are what the statement was translated for: none of a size at which it could overflow."""
+    for value in values:
+        if isinstance(value, float) and not (value == 0 or RELEASED.least <= abs(value) <= RELEASED.high):
+            raise errors.NumericValueOutOfRange
+
+
+def _code(error: psycopg.Error, statement: _Statement | None, order: Order) -> str:
+    """The entry of ``failures``: over protected rows no error tells what they did."""
+    is_stopped = isinstance(error, errors.QueryCanceled) or (statement is not None and statement.stopped_at)
+    if statement is not None and statement.expired:
+        return "too long" if order.charged else "cancelled"
+    if is_stopped:
+        return "cancelled"
+    if isinstance(error, _ENDED) or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None):
+        return "lost" if order.charged else "public lost"
+    if order.charged:
+        return "exact"
+    if isinstance(error, errors.CardinalityViolation):
+        return "public several"
+    return "public memory" if isinstance(error, errors.OutOfMemory) else "public"
+
+
+_ENDED = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)
+
+
+# --- what is looked at before anything is asked ---------------------------------------------------
+
+
+def _reason(error: psycopg.Error) -> str:
+    """Why there is no connection, without a word of the URL."""
+    match error:
+        case errors.InvalidPassword() | errors.InvalidAuthorizationSpecification():
+            return "the server refuses the role or its password"
+        case errors.InvalidCatalogName():
+            return "the server has no such database"
+        case errors.ProgrammingError():
+            return "expected postgresql://role@host:port/database"
+        case _:
+            return "the server cannot be reached with it"
+
+
+def _check_server(connection: psycopg.Connection[Any], name: str) -> None:
+    """Its version and its encoding: texts are compared by their bytes."""
+    if connection.info.server_version < OLDEST:
+        raise StartupError(f"data.{name}.url: expected PostgreSQL {OLDEST // 10_000} or later")
+    if connection.info.parameter_status("server_encoding") != "UTF8":
+        raise StartupError(f"data.{name}.url: expected a database whose encoding is UTF8")
+
+
+def _schema_of(url: str, name: str) -> str:
+    """The first schema of the role's search path, as the URL, the role or the database sets it."""
+    with psycopg.connect(url, autocommit=True, connect_timeout=LONGEST_CONNECT) as connection:
+        row = connection.execute("SELECT current_schema()").fetchone()
+    if row is None or row[0] is None:
+        raise StartupError(f"data.{name}.url: the role's search_path names no schema that it may use")
+    return str(row[0])
+
+
+def _check_role(connection: psycopg.Connection[Any], name: str, schema: str) -> None:
+    """The role may read and nothing else: what reads people's rows must not be able to change them."""
+    row = connection.execute("SELECT rolsuper, rolname FROM pg_roles WHERE rolname = current_user").fetchone()
+    if row is None or row[0]:
+        raise StartupError(
+            f"data.{name}.url: the role is a superuser; expected one that may only read: {_GRANT}"
+        )
+    found = connection.execute(_WRITABLE, [schema]).fetchone()
+    if found is not None:
+        raise StartupError(
+            f'data.{name}.url: the role may write to table "{found[0]}"; expected one that may only read: {_GRANT}'
+        )
+
+
+_GRANT = "CREATE ROLE dpproxy LOGIN PASSWORD '...'; GRANT SELECT ON ALL TABLES IN SCHEMA ... TO dpproxy;"
+_WRITABLE = """
+SELECT c.relname FROM pg_class AS c WHERE c.relnamespace = quote_ident($1)::regnamespace AND c.relkind IN ('r', 'p')
+  AND (has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
+    OR has_any_column_privilege(c.oid, 'INSERT, UPDATE'))
+ORDER BY c.relname LIMIT 1
+"""

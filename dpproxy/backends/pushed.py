@@ -1,0 +1,368 @@
+"""A data source in another engine: each statement is rewritten for it and runs there whole.
+
+Beside it is a local engine of ours: it holds the rows of protected views, which are files of the state directory, and
+answers statements over public tables that the other engine is not known to answer alike, from copies of them.
+"""
+
+import hashlib
+import threading
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import duckdb
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+
+from dpproxy.backends.columns import WHOLE, key_type
+from dpproxy.backends.dialect import Dialect, Kind, Value, unanswered
+from dpproxy.backends.duckdb import LARGEST_OPEN, LONGEST_PUBLIC, MOST_OPEN, Select
+from dpproxy.backends.facts import PLANNER
+from dpproxy.backends.failures import FactsChanged, failure
+from dpproxy.backends.source import Source
+from dpproxy.backends.transpile import Item, Query, transpiled
+from dpproxy.errors import Refusal, Unsupported
+from dpproxy.pgtypes import Schema, SqlType
+from dpproxy.plan import PREPARED, PublicPlan
+from dpproxy.recent import Recent
+from udfs.privacy import Exact
+
+KNOWN = 1024
+"""Statements whose text for the other engine is kept."""
+ATTEMPTS = 3
+"""How often a fact is read anew where its table changes meanwhile."""
+LONGEST = 1_000_000
+"""Characters of a statement in the other engine's text."""
+_ARROW = {
+    Kind.NULL: pa.int32(),
+    Kind.TRUTH: pa.bool_(),
+    Kind.WHOLE: pa.int64(),
+    Kind.HUGE: WHOLE,
+    Kind.SINGLE: pa.float32(),
+    Kind.DOUBLE: pa.float64(),
+    Kind.TEXT: pa.string(),
+    Kind.DATE: pa.date32(),
+    Kind.TIMESTAMP: pa.timestamp("us"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One statement for the other engine: its text, the values of its parameters, and who asked.
+
+    ``types`` are those of its columns. ``limit`` is how many seconds it may take. ``cancelled`` is asked once before it
+    starts: an ``interrupt`` from then on is not lost.
+    """
+
+    sql: str
+    values: Sequence[object]
+    types: pa.Schema
+    session: str
+    limit: float
+    charged: bool
+    few: bool = False
+    """All its rows are made at once."""
+    facts: tuple[tuple[str, pa.Table], ...] = ()
+    """Digests of public tables, as statements, and what they were when this one was planned: they must be so still."""
+    cancelled: Callable[[], bool] = lambda: False
+
+
+class Server(Protocol):
+    """What another engine is asked. Its errors are those of ``failures``: none says a word of the engine's."""
+
+    dialect: Dialect
+    limit: float
+    """Seconds of a statement over protected tables."""
+
+    def schema(self) -> Schema:
+        """Tables, columns and views, from the DDL alone."""
+
+    def tables(self, database: str, name: str) -> Mapping[str, Value] | None:
+        """How the columns of a table are read; None where there is none."""
+
+    def check(self, sql: str, parameters: int) -> None:
+        """Raise ``Unsupported`` for a text with parameters that the engine does not take. Reads no row."""
+
+    def batches(self, order: Order) -> Generator[pa.Table]:
+        """The rows of one statement, as they are taken."""
+
+    def interrupt(self, session: str) -> None:
+        """Stop what a session runs, from any thread; does not wait."""
+
+    def close(self) -> None:
+        """End all that runs."""
+
+
+class Pushed:
+    """One data source behind a server; ``backends.duckdb`` says what each method does."""
+
+    prepares = False
+    """Rows are cut by each statement: nothing is kept beside the data."""
+
+    def __init__(self, server: Server, local: Source, state: Path) -> None:
+        self._server = server
+        self._local = local
+        self._state = state
+        self._texts = Recent[Query](KNOWN)
+        self._copies = 0
+        self._changes = 0
+        self._facts: dict[str, tuple[str, pa.Table]] = {}
+        """By public table that a plan may rest on: the statement of its digest, and what it gave."""
+        self._lock = threading.Lock()
+
+    @property
+    def epoch(self) -> int:
+        """How often the local engine was opened anew, and how often a public table had changed."""
+        return self._local.epoch + self._changes
+
+    def schema(self) -> Schema:
+        """Tables, columns and views, from the DDL alone."""
+        return self._server.schema()
+
+    def prepared_names(self) -> set[str]:
+        """The rows of protected views."""
+        return self._local.prepared_names()
+
+    def check(self, sql: str) -> None:
+        """Raise ``Unsupported`` (0A000) for an exact stage that would not run. Nothing is charged yet."""
+        if not self._is_local(sql):
+            self._pushed(sql)
+
+    def run(
+        self,
+        sql: str,
+        parameters: Mapping[str, object],
+        session: str,
+        *,
+        few: Sequence[SqlType] | None = None,
+        select: Select | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Exact[pa.Table]:
+        """Run one statement of ours over protected tables."""
+        if self._is_local(sql):
+            return self._local.run(sql, parameters, session, few=few, select=select, cancelled=cancelled)
+        query = self._pushed(sql)
+        types = _types(query.columns, few)
+        values = [parameters[number] for number in query.parameters]
+        limit, facts = self._server.limit, self._facts_of(query)
+        order = Order(query.sql, values, types, session, limit, True, few is not None, facts, cancelled)  # noqa: FBT003
+        try:
+            return self._answered(order, types, select)
+        except FactsChanged:
+            self._forget()
+            raise
+
+    def _answered(self, order: Order, types: pa.Schema, select: Select | None) -> Exact[pa.Table]:
+        batches = self._server.batches(order)
+        if select is not None:
+            return Exact(
+                pa.concat_tables([types.empty_table(), *(_kept(batch, select) for batch in batches)])
+            )
+        return Exact(pa.concat_tables([types.empty_table(), *batches]))
+
+    def build(
+        self, sql: str, parameters: Mapping[str, object], session: str, cancelled: Callable[[], bool]
+    ) -> None:
+        """Drop the rows of a protected view: there are no prepared tables."""
+        self._local.build(sql, parameters, session, cancelled)
+
+    def run_public(self, plan: PublicPlan, session: str) -> list[tuple[object, ...]]:
+        """Rows of a statement over public tables."""
+        query = self._public(plan.sql)
+        if query is None:
+            if session.startswith(PLANNER) and not self._is_local(plan.sql):  # it could not be asked again
+                raise unanswered(
+                    "what this statement needs to know of a public table", self._server.dialect.engine
+                )
+            with self._copied(plan.sql, session) as copied:
+                return self._local.run_public(replace(plan, sql=copied), session)
+        table = self._fact(query, session) if session.startswith(PLANNER) else self._whole(query, session)
+        columns = [_values(table.column(i), c.value.kind) for i, c in enumerate(query.columns)]
+        return list(zip(*columns, strict=True))
+
+    def run_open(self, sql: str, session: str) -> pa.Table:
+        """A statement over public tables as a table, to be joined with what was released."""
+        query = self._public(sql)
+        if query is None:
+            with self._copied(sql, session) as copied:
+                return self._local.run_open(copied, session)
+        return _whole(_types(query.columns), self._asked(query, session))
+
+    def run_portions(self, plan: PublicPlan, session: str) -> Generator[pa.Table]:
+        """Rows of a statement over public tables and views, in the engine's types, as they are taken."""
+        query = self._public(plan.sql)
+        if query is not None:
+            yield from self._asked(query, session)
+            return
+        with self._copied(plan.sql, session) as copied:
+            yield from self._local.run_portions(replace(plan, sql=copied), session)
+
+    def load(self, name: str, path: Path, sql: str) -> None:
+        """Have the rows of a protected view beside the data."""
+        self._local.load(name, path, sql)
+
+    def unload(self, name: str) -> None:
+        """Drop them."""
+        self._local.unload(name)
+
+    def interrupt(self, session: str) -> None:
+        """Stop what a session runs, from any thread; does not wait."""
+        self._server.interrupt(session)
+        self._local.interrupt(session)
+
+    def close(self) -> None:
+        """End all that runs."""
+        self._server.close()
+        self._local.close()
+
+    # --- public tables that change ----------------------------------------------------------------
+
+    def _facts_of(self, query: Query) -> tuple[tuple[str, pa.Table], ...]:
+        """The digests of the public tables that a statement reads, as they were when it was planned."""
+        with self._lock:
+            return tuple(self._facts[name] for name in sorted(query.tables & self._facts.keys()))
+
+    def _fact(self, query: Query, session: str) -> pa.Table:
+        """What a plan shall rest on, of one snapshot with the digests of the tables it is about."""
+        for _ in range(ATTEMPTS):
+            for name in query.tables - self._facts.keys():
+                digest = self._pushed(self._digest(name))
+                told = self._whole(digest, session)
+                with self._lock:
+                    self._facts.setdefault(name, (digest.sql, told))
+            try:
+                return self._whole(query, session, self._facts_of(query))
+            except FactsChanged:
+                self._forget()
+        raise failure("unavailable")
+
+    def _digest(self, name: str) -> str:
+        """A statement whose result changes with any row of a table."""
+        table, *columns = (
+            exp.to_identifier(n, quoted=True).sql("duckdb")
+            for n in (name, *(self._server.tables("", name) or ()))
+        )
+        row = ", ".join([f"'{'0' * 16}'", *columns])
+        return f"SELECT COUNT(*) AS n, SUM(HASH({row})) AS h FROM {table}"  # noqa: S608 - quoted names
+
+    def _forget(self) -> None:
+        """A public table has changed: plans that rest on what it was are made anew."""
+        with self._lock:
+            self._facts.clear()
+            self._changes += 1
+
+    # --- texts ------------------------------------------------------------------------------------
+
+    def _is_local(self, sql: str) -> bool:
+        """Whether a statement reads protected views and nothing else."""
+        tables = list(sqlglot.parse_one(sql, read="duckdb").find_all(exp.Table)) if PREPARED in sql else []
+        return bool(tables) and all(t.catalog == PREPARED for t in tables)
+
+    def _pushed(self, sql: str) -> Query:
+        """The statement for the server, which was asked whether it takes it. Raises ``Unsupported``."""
+        query = self._texts.get(sql)
+        if query is None:
+            query = transpiled(sql, self._server.dialect, self._server.tables)
+            if len(query.sql) > LONGEST:
+                raise unanswered("a statement this long", self._server.dialect.engine)
+            self._server.check(query.sql, len(query.parameters))
+            self._texts.put(sql, query)
+        return query
+
+    def _public(self, sql: str) -> Query | None:
+        """The same of a statement over public tables; None where copies of them answer it."""
+        if self._is_local(sql):
+            return None
+        try:
+            return self._pushed(sql)
+        except Unsupported:
+            return None
+
+    def _asked(
+        self, query: Query, session: str, facts: tuple[tuple[str, pa.Table], ...] = ()
+    ) -> Generator[pa.Table]:
+        types = _types(query.columns)
+        return self._server.batches(Order(query.sql, (), types, session, LONGEST_PUBLIC, False, False, facts))  # noqa: FBT003
+
+    def _whole(self, query: Query, session: str, facts: tuple[tuple[str, pa.Table], ...] = ()) -> pa.Table:
+        return pa.concat_tables([_types(query.columns).empty_table(), *self._asked(query, session, facts)])
+
+    @contextmanager
+    def _copied(self, sql: str, session: str) -> Iterator[str]:
+        """The statement over copies of the tables that it reads, which are dropped afterwards."""
+        tree = sqlglot.parse_one(sql, read="duckdb")
+        names: dict[str, str] = {}
+        for node in list(tree.find_all(exp.Table)):
+            if node.catalog != PREPARED and isinstance(node.this, exp.Identifier):
+                if self._server.tables("", node.name) is None:
+                    continue  # a name of WITH
+                names.setdefault(node.name, f"copy{self._number()}")
+                node.set("this", exp.to_identifier(names[node.name], quoted=True))
+                node.set("db", exp.to_identifier("main", quoted=True))
+                node.set("catalog", exp.to_identifier(PREPARED, quoted=True))
+        try:
+            for name, copy in names.items():
+                self._copy(name, copy, session)
+            yield tree.sql("duckdb")
+        finally:
+            for copy in names.values():
+                with suppress(Refusal):
+                    self._local.unload(copy)
+
+    def _copy(self, name: str, copy: str, session: str) -> None:
+        quoted = exp.to_identifier(name, quoted=True).sql("duckdb")
+        query = self._pushed(f"SELECT * FROM {quoted}")  # noqa: S608 - a quoted name
+        rows = _whole(_types(query.columns), self._asked(query, session))
+        path = self._state / f"copy-{hashlib.sha256(f'{id(self)}/{copy}'.encode()).hexdigest()[:16]}.duckdb"
+        try:
+            with duckdb.connect(path) as file:
+                file.register("rows", rows)
+                file.execute("CREATE TABLE copied AS SELECT * FROM rows")
+            path.chmod(0o600)
+            self._local.load(copy, path, "SELECT * FROM copied")
+        except duckdb.Error:
+            raise failure("public") from None
+        finally:
+            path.unlink(missing_ok=True)
+
+    def _number(self) -> int:
+        with self._lock:
+            self._copies += 1
+            return self._copies
+
+
+def _types(columns: Sequence[Item], few: Sequence[SqlType] | None = None) -> pa.Schema:
+    """The types of the columns: as the engine of ours gives them, or declared keys and whole numbers."""
+    if few is not None:
+        kinds = [key_type(key) for key in few] + [WHOLE] * (len(columns) - len(few))
+    else:
+        kinds = [
+            pa.decimal128(38, c.value.scale) if c.value.kind is Kind.DECIMAL else _ARROW[c.value.kind]
+            for c in columns
+        ]
+    return pa.schema([(c.name, kind) for c, kind in zip(columns, kinds, strict=True)])
+
+
+def _values(column: pa.ChunkedArray, kind: Kind) -> list[object]:
+    values = column.to_pylist()
+    return [None if v is None else int(v) for v in values] if kind is Kind.HUGE else values
+
+
+def _kept(batch: pa.Table, select: Select) -> pa.Table:
+    """The groups that are selected, by the last column: their numbers of units."""
+    counts = batch.column(batch.num_columns - 1).combine_chunks()
+    return batch.filter(pa.array(select(Exact(counts)), pa.bool_()))
+
+
+def _whole(types: pa.Schema, batches: Generator[pa.Table]) -> pa.Table:
+    """All rows at once, no more than may stand beside released values."""
+    kept = [types.empty_table()]
+    for batch in batches:
+        kept.append(batch)
+        if sum(b.num_rows for b in kept) > MOST_OPEN or sum(b.nbytes for b in kept) > LARGEST_OPEN:
+            batches.close()
+            raise failure("public size")
+    return pa.concat_tables(kept)
