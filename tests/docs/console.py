@@ -25,6 +25,8 @@ _PROMPT = re.compile(r"\w+[=-][>#] ?(.*)").fullmatch
 _SERVERS = ("make serve", "dpproxy serve")
 PORT = "6432"
 """The port that pages name; a free one takes its place."""
+ELSEWHERE = "/backup"
+"""Where pages put backups; a folder beside the others takes its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class Shell:
 
     def here(self, text: str) -> str:
         """What a page says, with the port and the addresses that it is really about."""
-        text = text.replace(PORT, str(self.port))
+        text = text.replace(PORT, str(self.port)).replace(ELSEWHERE, f"{self.folder}{ELSEWHERE}")
         for shown, said in self.known.items():
             text = text.replace(shown, said)
         return text
@@ -203,6 +205,7 @@ def _say(psql: subprocess.Popen[str], step: Step) -> str:
 def shell(folder: Path, port: int) -> Iterator[Shell]:
     """A new one; servers end with it."""
     made = Shell(folder, port)
+    (folder / ELSEWHERE[1:]).mkdir(exist_ok=True)
     try:
         yield made
     finally:

@@ -82,7 +82,9 @@ def test_the_grammar_has_no_word_that_the_parser_does_not_know():
 
 def test_the_columns_of_what_can_be_looked_at_are_listed():
     listed = dict(
-        re.findall(r"^\| `((?:SHOW|SUGGEST|VERIFY|dp\.)[^`]*)` \| (.*) \|$", page("statements.md"), re.MULTILINE)
+        re.findall(
+            r"^\| `((?:SHOW|SUGGEST|VERIFY|dp\.)[^`]*)` \| (.*) \|$", page("statements.md"), re.MULTILINE
+        )
     )
     found = {f"dp.{name}": columns for name, columns in relations.OWN.items()}
     found |= {"VERIFY PROTECTED VIEW": verify.COLUMNS, "SHOW PRIVACY VIEWS": listing.COLUMNS}
@@ -96,7 +98,9 @@ def test_the_columns_of_what_can_be_looked_at_are_listed():
 
 
 def test_every_outcome_in_the_audit_log_is_told():
-    told = re.findall(r"^\| ([a-z ]+) \|", page("statements.md").partition("**SHOW PRIVACY AUDIT**")[2], re.MULTILINE)
+    told = re.findall(
+        r"^\| ([a-z ]+) \|", page("statements.md").partition("**SHOW PRIVACY AUDIT**")[2], re.MULTILINE
+    )
     assert sorted(set(told) - {"outcome"}) == sorted(outcome.value for outcome in Outcome)
 
 
