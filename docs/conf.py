@@ -11,12 +11,17 @@ from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[1]
 PARTS: dict[str, tuple[str, ...]] = {
-    "Tutorials": ("docs/tutorials/analyst", "docs/tutorials/bi-tool", "docs/tutorials/administrator"),
+    "Tutorials": (
+        "docs/tutorials/analyst",
+        "docs/tutorials/bi-tool",
+        "docs/tutorials/administrator",
+        "docs/tutorials/postgresql",
+    ),
     "What is promised": ("docs/privacy", "docs/attacks", "docs/audit", "docs/proofs"),
     "Asking": ("docs/sql", "docs/releases", "docs/refinement", "docs/functions", "docs/clients", "docs/tpch"),
     "Administering": ("docs/statements", "docs/budgets", "docs/views", "docs/views-methods"),
     "Operating": ("docs/configuration", "docs/commands", "docs/operations", "docs/ledger", "docs/errors"),
-    "Measured": ("docs/utility", "docs/performance", "docs/gallery", "docs/corrections"),
+    "Measured": ("docs/comparison", "docs/utility", "docs/performance", "docs/scale", "docs/gallery", "docs/corrections"),
     "How it is built": (
         "docs/architecture",
         "docs/decisions",

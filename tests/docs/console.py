@@ -182,8 +182,9 @@ def steps(text: str, first: str, more: str) -> list[Step]:
 
 
 def _prompts(lines: list[str]) -> tuple[str, str]:
-    database = next(line for line in lines if _PROMPT(line)).partition("=")[0]
-    return f"{database}=> ", f"{database}-> "
+    prompt = next(line for line in lines if _PROMPT(line))
+    database, _, rest = prompt.partition("=")
+    return f"{database}={rest[0]} ", f"{database}-{rest[0]} "
 
 
 def _say(psql: subprocess.Popen[str], step: Step) -> str:

@@ -18,9 +18,12 @@ from dpproxy.config import load_config
 from tests.docs.blocks import PAGES, ROOT, Block, blocks, name
 from tests.docs.console import PORT, Shell, shell
 from tests.docs.world import World, statements, world
+from tests.postgres import running
 
 LANGUAGES = {"sql", "console", "sh", "python", "toml", "text"}
 MADE = shutil.ignore_patterns("state", "users.toml", "tpch", "out", "__pycache__")
+POSTGRES = "@localhost:5432/clinic"
+"""The server that pages have their tables in."""
 NOT_RUN = 6
 """Blocks that say why they are not run: fewer are welcome."""
 
@@ -28,8 +31,8 @@ NOT_RUN = 6
 class Page:
     """What the blocks of one page share; made when the first one needs it."""
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self._folder, self._stack = folder, stack
+    def __init__(self, folder: Path, stack: ExitStack, text: str) -> None:
+        self._folder, self._stack, self._text = folder, stack, text
         self._world: World | None = None
         self._shell: Shell | None = None
         self._extension: duckdb.DuckDBPyConnection | None = None
@@ -53,7 +56,7 @@ class Page:
 
     @property
     def shell(self) -> Shell:
-        """Of sessions."""
+        """Of sessions; where the page speaks of a PostgreSQL server there is one."""
         if self._shell is None:
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
@@ -63,6 +66,10 @@ class Page:
             file = folder / "examples" / "dpproxy.toml"
             file.write_text(file.read_text().replace(PORT, str(port)))
             self._shell = self._stack.enter_context(shell(folder, port))
+            if POSTGRES in self._text:
+                server = self._stack.enter_context(running())
+                url = server.url(server.database(name="clinic"))
+                self._shell.known[POSTGRES] = f"@{url.partition('@')[2]}"
         return self._shell
 
     def sql(self, block: Block) -> list[str]:
@@ -141,7 +148,7 @@ def test_every_block_of_a_page_runs(path: Path, tmp_path: Path):
     ):
         pytest.skip("psql is not installed")
     with ExitStack() as stack:
-        page = Page(tmp_path, stack)
+        page = Page(tmp_path, stack, path.read_text(encoding="utf-8"))
         wrong = [told for block in blocks(path) for told in page.run(block)]
         assert not wrong, "\n".join(wrong)
 
