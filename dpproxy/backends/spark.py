@@ -1,0 +1,374 @@
+"""Spark as a data source, over Spark Connect: Parquet files that its workers read, one session of a server of theirs.
+
+The session is opened anew when the server has forgotten it. What was running then has failed, in one of our own
+sentences; a worker that is lost fails nothing, for the server has its tasks run elsewhere.
+"""
+
+import logging
+import re
+import threading
+import time
+import warnings
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import date, datetime
+from itertools import count
+from typing import Any
+
+import pyarrow as pa
+
+from dpproxy.backends.dialect import Value, unanswered
+from dpproxy.backends.failures import failure
+from dpproxy.backends.pushed import Order
+from dpproxy.backends.spark_dialect import PROBES, dialect
+from dpproxy.backends.spark_schema import Place, columns_of, place, readers
+from dpproxy.backends.spark_texts import ENGINE, literal
+from dpproxy.errors import Refusal, StartupError
+from dpproxy.pgtypes import Column, Schema
+
+GRACE = 5.0
+"""Seconds the server has to obey an interrupt."""
+AGAIN = 0.2
+"""Seconds between two interrupts of one statement: one that comes before the statement is forgotten."""
+IDLE = 20.0
+"""Seconds from which an unused session is looked at before the next statement: it may be gone."""
+SETTINGS = {
+    "spark.sql.ansi.enabled": "true",  # what overflows fails; without, it would be NULL
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.mergeSchema": "false",
+}
+RETRIES = {"max_retries": 3, "initial_backoff": 100, "max_backoff": 1000, "jitter": 0}
+"""Of one message: a server that is gone is given up within two seconds."""
+_PARAMETER = re.compile(r"\$(\d+)")
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+
+
+@dataclass(slots=True)
+class _Session:
+    """One session of the server, with a view for each table."""
+
+    spark: Any
+    tables: Mapping[str, tuple[Column, ...]]
+    left_out: Mapping[str, tuple[str, ...]]
+    used: float
+
+    def frame(self, sql: str) -> Any:  # noqa: ANN401 - of an optional package
+        """A statement, not run."""
+        module = _module("pyspark.sql.connect.dataframe")
+        return module.DataFrame(_module("pyspark.sql.connect.plan").SQL(sql), self.spark)
+
+    def is_alive(self) -> bool:
+        """Whether the server still knows the session and its views."""
+        try:
+            name = f"source_{len(self.tables) - 1}"
+            self.frame(f"SELECT 1 AS a FROM {name}" if self.tables else "SELECT 1 AS a").schema  # noqa: B018, S608
+        except Exception:  # noqa: BLE001 - whatever it is
+            return False
+        self.used = time.monotonic()
+        return True
+
+    def close(self) -> None:
+        """Give it back; what runs in it fails."""
+        with suppress(Exception):
+            self.spark.client.close()
+
+
+class _Statement:
+    """One under way."""
+
+    def __init__(self, session: _Session, tag: str) -> None:
+        self.session = session
+        self.tag = tag
+        self.stopped = False
+        self.expired = False
+        self.over = threading.Event()
+
+    def stop(self) -> None:
+        """Interrupt it, again and again; close its session where that does not help. Does not wait."""
+        if not self.stopped:
+            self.stopped = True
+            threading.Thread(target=self._insist, daemon=True).start()
+
+    def expire(self) -> None:
+        """Stop it at its limit."""
+        self.expired = True
+        self.stop()
+
+    def _insist(self) -> None:
+        until = time.monotonic() + GRACE
+        while not self.over.is_set() and time.monotonic() < until:
+            with suppress(Exception):
+                self.session.spark.client.interrupt_tag(self.tag)
+            self.over.wait(AGAIN)
+        if not self.over.is_set():
+            self.session.close()
+
+
+class Spark:
+    """Sessions of one server, one at a time; its methods may be called from any thread.
+
+    Errors: ``StartupError`` where the server or a table cannot be reached, or computes otherwise than DuckDB.
+    """
+
+    def __init__(self, url: str, name: str, limit: float) -> None:
+        self._place: Place = place(url, name)
+        self._lock = threading.Lock()
+        self._running: dict[str, _Statement] = {}
+        self._numbers = count(1)
+        self._is_closed = False
+        self.limit = limit
+        _quiet(name)
+        self._current: _Session | None = self._open()
+        self._tables, self._left_out = self._current.tables, self._current.left_out
+        self._readers = {table.lower(): readers(found) for table, found in self._tables.items()}
+        self._views = {table.lower(): f"source_{n}" for n, table in enumerate(self._tables)}
+        self.dialect = dialect(self._view)
+
+    def schema(self) -> Schema:
+        """Tables and columns, from the metadata of their files alone."""
+        left_out = {table: names for table, names in self._left_out.items() if names}
+        return Schema(dict(self._tables), (), {}, left_out)
+
+    def tables(self, database: str, name: str) -> Mapping[str, Value] | None:
+        """How the columns of a table are read; None where there is none."""
+        return None if database else self._readers.get(name.lower())
+
+    def check(self, sql: str, parameters: int) -> None:
+        """Have the statement analysed and not run: what the server would not take is refused before it costs anything.
+
+        Raises ``Unsupported``, and ``Internal`` where the server cannot be reached.
+        """
+        session = self._session()
+        try:
+            session.frame(_filled(sql, [None] * parameters)).schema  # noqa: B018 - asks the server
+        except Exception:  # noqa: BLE001 - the server's words stay here
+            if not session.is_alive():
+                self._forget(session)
+                raise failure("unavailable") from None
+            raise unanswered("this statement", ENGINE) from None
+
+    def batches(self, order: Order) -> Generator[pa.Table]:
+        """The rows of one statement, as they are taken."""
+        session = self._session()
+        client, statement = session.spark.client, None
+        try:
+            with self._known(session, order) as statement:
+                _check(order.cancelled())
+                frame = session.frame(_filled(order.sql, order.values))
+                client.add_tag(statement.tag)
+                try:
+                    parts = client.to_table_as_iterator(frame._plan.to_proto(client), {})  # noqa: SLF001
+                    part = next(parts, None)
+                finally:
+                    client.remove_tag(statement.tag)
+                while part is not None:
+                    if isinstance(part, pa.Table) and not statement.stopped:
+                        yield part.rename_columns(order.types.names).cast(order.types)
+                    part = next(parts, None)
+                _check(statement.stopped)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it may quote a row
+            raise failure(self._code(error, session, statement, order)) from None
+        session.used = time.monotonic()
+
+    def interrupt(self, session: str) -> None:
+        """Stop what a session runs, from any thread; does not wait."""
+        with self._lock:
+            statement = self._running.get(session)
+        if statement is not None:
+            statement.stop()
+
+    def close(self) -> None:
+        """Stop what runs and leave the server."""
+        with self._lock:
+            self._is_closed = True
+            running, self._running = list(self._running.values()), {}
+            session, self._current = self._current, None
+        for statement in running:
+            statement.stop()
+        if session is not None:
+            with suppress(Exception):
+                session.spark.client.release_session()
+            session.close()
+
+    # --- sessions ---------------------------------------------------------------------------------
+
+    def _session(self) -> _Session:
+        """The session, opened anew where the server has forgotten it. Raises ``Internal``."""
+        with self._lock:
+            current = self._current
+        if current is not None and time.monotonic() - current.used > IDLE and not current.is_alive():
+            self._forget(current)
+            current = None
+        if current is not None:
+            return current
+        if self._is_closed:
+            raise failure("stopping")
+        try:
+            opened = self._open()
+        except StartupError:
+            raise failure("unavailable") from None
+        if opened.tables != self._tables:  # other columns than the policy was read with
+            opened.close()
+            raise failure("unavailable")
+        with self._lock:
+            if self._current is None and not self._is_closed:
+                self._current = opened
+                return opened
+            current = self._current
+        opened.close()
+        if current is None:
+            raise failure("stopping")
+        return current
+
+    def _forget(self, session: _Session) -> None:
+        with self._lock:
+            if self._current is session:
+                self._current = None
+        session.close()
+
+    def _open(self) -> _Session:
+        where = self._place
+        module = _module("pyspark.sql.connect.session")
+        spark = None
+        try:
+            spark = module.SparkSession(connection=where.connection)
+            spark.client.set_retry_policies(
+                [_module("pyspark.sql.connect.client.retries").DefaultPolicy(**RETRIES)]
+            )
+            for key, value in SETTINGS.items():
+                spark.conf.set(key, value)
+            [answers] = spark.sql(PROBES).toArrow().to_pylist()
+        except Exception:  # noqa: BLE001 - the server's words stay here
+            _end(spark)
+            raise StartupError(
+                f"data.{where.name}.url: no Spark Connect server can be reached with it"
+            ) from None
+        wrong = [name for name, answer in answers.items() if answer is not True]
+        if wrong:
+            _end(spark)
+            raise StartupError(f"data.{where.name}.url: the server computes otherwise: {', '.join(wrong)}")
+        tables: dict[str, tuple[Column, ...]] = {}
+        left_out: dict[str, tuple[str, ...]] = {}
+        for number, table in enumerate(where.tables):
+            try:
+                frame = _read(spark, f"{where.folder}/{table}")
+                tables[table] = columns_of(frame.schema, where.name, table)
+                left_out[table] = tuple(n for n in frame.columns if all(n != c.name for c in tables[table]))
+                frame.createOrReplaceTempView(f"source_{number}")
+            except StartupError:
+                _end(spark)
+                raise
+            except Exception:  # noqa: BLE001 - the server's words stay here
+                _end(spark)
+                raise StartupError(
+                    f'data.{where.name}.url: expected Parquet files that the server can read for table "{table}"'
+                ) from None
+        return _Session(spark, tables, left_out, time.monotonic())
+
+    @contextmanager
+    def _known(self, session: _Session, order: Order) -> Iterator[_Statement]:
+        """A statement that can be interrupted, and is at its limit."""
+        statement = _Statement(session, f"dpproxy-{next(self._numbers)}")
+        with self._lock:
+            self._running[order.session] = statement
+        watch = threading.Timer(order.limit, statement.expire)
+        watch.daemon = True
+        watch.start()
+        try:
+            yield statement
+        finally:
+            watch.cancel()
+            statement.over.set()
+            with self._lock:
+                if self._running.get(order.session) is statement:
+                    del self._running[order.session]
+
+    def _code(self, error: Exception, session: _Session, statement: _Statement | None, order: Order) -> str:
+        """The entry of ``failures``: over protected rows no error tells what they did."""
+        is_stopped = statement is not None and statement.stopped
+        if not session.is_alive():
+            self._forget(session)
+            if not is_stopped and not isinstance(error, Refusal):
+                return "lost" if order.charged else "public lost"
+        if statement is not None and statement.expired:
+            return "too long" if order.charged else "cancelled"
+        if is_stopped or isinstance(error, Refusal):
+            return "cancelled"
+        return "exact" if order.charged else "public"
+
+    def _view(self, database: str, name: str) -> str:
+        view = None if database else self._views.get(name.lower())
+        if view is None:
+            raise unanswered("this table", ENGINE)
+        return view
+
+
+def _check(is_stopped: bool) -> None:  # noqa: FBT001 - what is asked
+    if is_stopped:
+        raise failure("cancelled")
+
+
+def _read(spark: Any, path: str) -> Any:  # noqa: ANN401 - of an optional package
+    """The Parquet files of a table; no column is made of the names of folders."""
+    reader = spark.read.option("recursiveFileLookup", "true")
+    try:
+        frame = reader.parquet(f"{path}.parquet")
+        frame.schema  # noqa: B018 - asks the server
+    except Exception:  # noqa: BLE001 - whatever it is
+        frame = reader.parquet(path)
+    return frame
+
+
+def _end(spark: Any) -> None:  # noqa: ANN401 - of an optional package
+    if spark is not None:
+        with suppress(Exception):
+            spark.client.close()
+
+
+def _filled(sql: str, values: Sequence[object]) -> str:
+    """The statement with its values in place: the sign of a parameter stands nowhere else in our text."""
+    return _PARAMETER.sub(lambda found: _constant(values[int(found[1]) - 1]), sql)
+
+
+def _constant(value: object) -> str:
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case datetime():
+            return literal(value.isoformat(sep=" "))
+        case date():
+            return literal(value.isoformat())
+        case str() | int() | float():
+            return literal(str(value))
+        case _:
+            return literal(str(value))
+
+
+def _module(name: str) -> Any:  # noqa: ANN401 - of an optional package
+    import importlib  # noqa: PLC0415 - of an extra
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it is older than the packages it stands on
+        return importlib.import_module(name)
+
+
+def _quiet(name: str) -> None:
+    """Keep the client from writing the server's errors to a log: they quote rows.
+
+    Raises ``StartupError`` where the client is not installed.
+    """
+    try:
+        logger = _module("pyspark.logger").PySparkLogger
+    except ImportError:
+        raise StartupError(f"data.{name}.url: Spark needs a package: pip install 'dpproxy[spark]'") from None
+    warnings.filterwarnings("ignore", module=r"pyspark\.")
+    for each in _LOGGERS:
+        logger.getLogger(each).disabled = True
+    logging.getLogger("pyspark").disabled = True

@@ -1,0 +1,278 @@
+"""What Spark computes like DuckDB, second part: numbers, aggregates and casts."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from dpproxy.backends.dialect import Kind, Value, common
+from dpproxy.backends.spark_values import (
+    EXACT,
+    INFINITY,
+    LARGEST_FRACTION,
+    LARGEST_WHOLE,
+    MOMENTS,
+    MOST_DIGITS,
+    Rule,
+    cast,
+    no,
+    one_form,
+)
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def arithmetic(sign: str) -> Rule:
+    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """``+``, ``-`` and ``*``, of two numbers or of a moment and a length of time."""
+        a, b = parts
+        kinds = {a.kind, b.kind}
+        if Kind.NULL in kinds:
+            return Value("NULL", Kind.NULL)
+        if kinds == {Kind.DOUBLE}:
+            return Value(f"({a.sql} {sign} {b.sql})", Kind.DOUBLE)
+        if not kinds <= set(EXACT):
+            return of_time(sign, a, b)
+        best = common(parts)
+        scale = a.scale + b.scale if sign == "*" else max(a.scale, b.scale)
+        if scale > MOST_DIGITS:
+            raise no(f"DECIMAL arithmetic of more than {MOST_DIGITS} digits behind the point")
+        operands = [p.sql if p.kind in (best.kind, Kind.DECIMAL) else cast(p.sql, whole(p)) for p in parts]
+        return Value(
+            f"({operands[0]} {sign} {operands[1]})", Kind.DECIMAL if scale else best.kind, scale=scale
+        )
+
+    return apply
+
+
+def whole(value: Value) -> Kind:
+    """The type in which a whole number stands beside a longer one."""
+    return Kind.HUGE if value.constant is None or value.kind is Kind.HUGE else Kind.WHOLE
+
+
+def of_time(sign: str, a: Value, b: Value) -> Value:
+    if sign == "-" and a.kind is b.kind is Kind.DATE:
+    """A difference of days, or a moment moved."""
+        return Value(f"CAST(datediff({a.sql}, {b.sql}) AS BIGINT)", Kind.WHOLE)
+    if sign in "+-" and a.kind in MOMENTS and b.kind is Kind.SPAN:
+        return Value(f"({cast(a.sql, Kind.TIMESTAMP)} {sign} {b.sql})", Kind.TIMESTAMP)
+    raise no("arithmetic of two types")
+
+
+def negative(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    [a] = parts
+    if a.kind not in (*EXACT, Kind.DOUBLE, Kind.NULL):
+    """The minus sign."""
+        raise no("a minus sign")
+    constant = None if a.constant is None else f"-{a.constant}"
+    return a if a.kind is Kind.NULL else replace(a, sql=f"(- {a.sql})", constant=constant)
+
+
+def quotient(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    """A divisor is a constant, or is NULL where it would be 0."""
+    if any(p.kind is Kind.NULL for p in parts):
+        return Value("NULL", Kind.NULL)
+    if {p.kind for p in parts} != {Kind.DOUBLE} or not never_zero(node.expression):
+        raise no("a division of this form")
+    return Value(f"({parts[0].sql} / {parts[1].sql})", Kind.DOUBLE)
+
+
+def never_zero(node: exp.Expr) -> bool:
+    node = node.unnest()
+    if isinstance(node, exp.Neg):
+    """Whether a divisor is a constant, or is NULL where it would be 0."""
+        return never_zero(node.this)
+    if isinstance(node, exp.Literal):
+        return not node.is_string and float(node.name) != 0
+    if isinstance(node, exp.Cast):  # zero stays zero, and nothing else becomes it
+        return never_zero(node.this)
+    return isinstance(node, exp.Nullif) and is_zero(node.expression)
+
+
+def is_zero(node: exp.Expr) -> bool:
+    node = node.unnest()
+    if isinstance(node, exp.Cast):
+    """The constant 0."""
+        return is_zero(node.this)
+    return isinstance(node, exp.Literal) and not node.is_string and float(node.name) == 0
+
+
+def whole_quotient(sign: str) -> Rule:
+    """``//`` and ``%``: towards zero in both engines."""
+
+    def apply(node: exp.Expr, parts: Sequence[Value]) -> Value:
+        a, b = parts
+        if Kind.NULL in {a.kind, b.kind}:
+            return Value("NULL", Kind.NULL)
+        if {a.kind, b.kind} != {Kind.WHOLE} or not never_zero(node.expression):
+            raise no("a division of this form")
+        return Value(f"({a.sql} {sign} {b.sql})", Kind.WHOLE)
+
+    return apply
+
+
+def of_doubles(template: str) -> Rule:
+    """A function of one DOUBLE."""
+
+    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+        [a] = parts
+        if a.kind is Kind.NULL:
+            return a
+        if a.kind is not Kind.DOUBLE:
+            raise no("a function of this type")
+        return Value(template.format(a.sql), Kind.DOUBLE)
+
+    return apply
+
+
+_TO_WHOLE = f"(CASE WHEN abs({{0}}) < {LARGEST_FRACTION!r}D THEN CAST({{1}} AS DOUBLE) ELSE {{0}} END)"
+"""FLOOR and CEIL are bigints there; what is larger, infinite or none is whole already."""
+FLOOR, CEIL = (_TO_WHOLE.format("{0}", f"{name}({{0}})") for name in ("floor", "ceil"))
+TRUNC = f"(CASE WHEN abs({{0}}) < {LARGEST_FRACTION!r}D THEN CAST(CAST({{0}} AS BIGINT) AS DOUBLE) ELSE {{0}} END)"
+
+
+def round_of(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    if len(parts) > 1 and parts[1].constant != "0":
+    """ROUND, to whole numbers."""
+        raise no("round to digits behind the point")
+    return of_doubles("round({0})")(node, parts[:1])
+
+
+def abs_of(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    [a] = parts
+    if a.kind not in (*EXACT, Kind.DOUBLE, Kind.NULL):
+    """ABS."""
+        raise no("abs of this type")
+    return a if a.kind is Kind.NULL else replace(a, sql=f"abs({a.sql})", constant=None)
+
+
+def signum(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    [a] = parts
+    if a.kind is Kind.NULL:
+    """SIGN; 0 of NaN."""
+        return a
+    if a.kind not in (*EXACT, Kind.DOUBLE):
+        raise no("sign of this type")
+    held, zero = one_form(a), "0D" if a.kind is Kind.DOUBLE else "0L"
+    nan = f"WHEN {held} > {INFINITY} THEN 0L " if a.kind is Kind.DOUBLE else ""
+    signs = f"WHEN {held} > {zero} THEN 1L WHEN {held} < {zero} THEN -1L WHEN {held} IS NOT NULL THEN 0L"
+    return Value(f"(CASE {nan}{signs} END)", Kind.WHOLE)
+
+
+# --- aggregates -----------------------------------------------------------------------------------
+
+
+def count_of(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    if not parts:
+    """COUNT of rows, values or distinct values."""
+        return Value("count(1)", Kind.WHOLE)
+    each = "DISTINCT " if isinstance(node.this, exp.Distinct) else ""
+    if each and len(parts) > 1:
+        raise no("count of several")
+    return Value(f"count({each}{one_form(parts[0])})", Kind.WHOLE)
+
+
+def sum_of(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    [a] = parts
+    if a.kind not in (Kind.WHOLE, Kind.HUGE, Kind.NULL):
+    """SUM of whole numbers."""
+        raise no("sum of this type")
+    each = "DISTINCT " if isinstance(node.this, exp.Distinct) else ""
+    # A sum has ten digits more than what is summed, and 38 at most: with 28 no number of rows fills them.
+    held = a.sql if a.kind is Kind.HUGE else f"CAST({a.sql} AS DECIMAL(28,0))"
+    return Value(cast(f"sum({each}{held})", Kind.HUGE), Kind.HUGE)
+
+
+def end(name: str) -> Rule:
+    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """MIN and MAX."""
+        [a] = parts
+        return replace(a, sql=f"{name}({one_form(a)})", constant=None)
+
+    return apply
+
+
+def all_of(name: str) -> Rule:
+    return lambda _, parts: Value(f"{name}({parts[0].sql})", Kind.TRUTH)
+
+
+# --- casts ----------------------------------------------------------------------------------------
+
+
+def to_bigint(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    """BOOL_AND and BOOL_OR."""
+    [a] = parts
+    if a.kind is Kind.DOUBLE:
+    """A whole number of 64 bits."""
+        if not is_rounded(node.this):
+            raise no("a DOUBLE that is not rounded as a whole number")
+        largest = f"{LARGEST_WHOLE!r}D"
+        inside = f"CASE WHEN {a.sql} >= -{largest} AND {a.sql} <= {largest} THEN {a.sql} END"
+        return Value(cast(inside, Kind.WHOLE), Kind.WHOLE)
+    if a.kind not in (*EXACT, Kind.NULL):
+        raise no("this cast")
+    held = f"round({a.sql}, 0)" if a.kind is Kind.DECIMAL else a.sql
+    return Value(
+        a.sql if a.kind is Kind.WHOLE else cast(held, Kind.WHOLE),
+        Kind.WHOLE,
+        constant=a.constant if a.kind is Kind.WHOLE else None,
+    )
+
+
+def is_rounded(node: exp.Expr) -> bool:
+    """A whole number, if it is a number: DuckDB rounds where it casts, and Spark cuts."""
+    node = node.unnest()
+    if isinstance(node, exp.Case):
+        values = [branch.args["true"] for branch in node.args["ifs"]]
+        default = node.args.get("default")
+        return all(map(is_rounded, [*values, *([] if default is None else [default])]))
+    if isinstance(node, exp.Neg):
+        return is_rounded(node.this)
+    if isinstance(node, exp.Literal):
+        return not node.is_string and float(node.name).is_integer()
+    is_function = isinstance(node, exp.Round | exp.Floor | exp.Ceil | exp.Trunc)
+    return is_function or isinstance(node, exp.Null)
+
+
+def to_huge(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    [a] = parts
+    if a.kind is Kind.DOUBLE:
+    """A whole number of 38 digits."""
+        return Value(cast(to_bigint(node, parts).sql, Kind.HUGE), Kind.HUGE)
+    if a.kind not in (*EXACT, Kind.NULL):
+        raise no("this cast")
+    held = f"round({a.sql}, 0)" if a.kind is Kind.DECIMAL else a.sql
+    return Value(cast(held, Kind.HUGE), Kind.HUGE, constant=a.constant if not a.scale else None)
+
+
+def to_double(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    [a] = parts
+    is_released = isinstance(node.this.unnest(), exp.Placeholder)
+    if a.kind is Kind.DOUBLE:
+    """A DOUBLE, of what is exactly one or the nearest to a bigint."""
+        return a
+    if not is_released and a.kind not in (Kind.WHOLE, Kind.NULL):
+        raise no("this cast")
+    return Value(cast(a.sql, Kind.DOUBLE), Kind.DOUBLE, constant=a.constant)
+
+
+def to_decimal(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    [a] = parts
+    digits, scale = (int(str(e.this)) for e in node.args["to"].expressions)
+    if a.kind not in (*EXACT, Kind.NULL) or a.scale > scale:
+    """A DECIMAL with as many digits behind the point, or more."""
+        raise no("this cast")
+    return Value(f"CAST({a.sql} AS DECIMAL({digits},{scale}))", Kind.DECIMAL, scale=scale)
+
+
+def to(kind: Kind, *others: Kind) -> Rule:
+    """Of a value of the kind or of ``others``, of NULL, and of a text of ours for a moment."""
+
+    def apply(node: exp.Expr, parts: Sequence[Value]) -> Value:
+        [a] = parts
+        is_ours = a.constant is not None or isinstance(node.this.unnest(), exp.Placeholder)
+        if a.kind not in (kind, *others, Kind.NULL) and not (a.kind is Kind.TEXT and others and is_ours):
+            raise no("this cast")
+        return Value(cast(a.sql, kind), kind)
+
+    return apply

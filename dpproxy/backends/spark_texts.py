@@ -1,0 +1,47 @@
+"""Names and texts in the SQL of Spark Connect; letters are changed by DuckDB's table of them."""
+
+import string
+from functools import cache
+
+import duckdb
+
+from dpproxy.backends.dialect import unanswered
+
+ENGINE = "Spark"
+_PLAIN = frozenset(string.ascii_letters + string.digits + " _-.,:;/%()")
+"""What stands in a text constant as it is: nothing that a parser reads as an escape, a variable or a parameter."""
+
+
+def quoted(name: str) -> str:
+    """A name. Raises ``Unsupported`` for one that the server could read otherwise."""
+    if not name or any(ord(letter) < 32 or letter in "$\\" for letter in name):
+        raise unanswered("a name with $, a backslash or a control character", ENGINE)
+    return "`" + name.replace("`", "``") + "`"
+
+
+def literal(text: str) -> str:
+    """A text constant."""
+    return "'" + "".join(letter if letter in _PLAIN else _escaped(letter) for letter in text) + "'"
+
+
+def _escaped(letter: str) -> str:
+    number = ord(letter)
+    if number == 0 or 0xD800 <= number < 0xE000:
+        raise unanswered("a text with a character that is none", ENGINE)
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def folded(sql: str, name: str) -> str:
+    """LOWER or UPPER: letter by letter, as DuckDB does it."""
+    before, after = _letters(name)
+    return f"translate({sql}, {before}, {after})"
+
+
+@cache
+def _letters(name: str) -> tuple[str, str]:
+    """The letters that change, and what they become: each is one again."""
+    letters = "".join(chr(i) for i in range(1, 0x110000) if not 0xD800 <= i < 0xE000)
+    with duckdb.connect() as connection:
+        [(changed,)] = connection.execute(f"SELECT {name}(?)", [letters]).fetchall()
+    pairs = [(a, b) for a, b in zip(letters, changed, strict=True) if a != b]
+    return literal("".join(a for a, _ in pairs)), literal("".join(b for _, b in pairs))

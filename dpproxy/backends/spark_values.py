@@ -1,0 +1,188 @@
+"""What Spark computes like DuckDB, first part: values, comparisons and logic.
+
+The same text is for every server that speaks Spark Connect. Whole numbers are bigint or decimal(38,0): what overflows
+raises in one server and wraps around in another, and the planner has excluded it. A server may hold that NaN of either
+sign is not one value, nor zero of either sign: a DOUBLE is brought to one form of both before it is compared.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from dpproxy.backends.dialect import Kind, Value, common, unanswered
+from dpproxy.backends.spark_texts import ENGINE, literal
+
+Rule = Callable[[exp.Expr, Sequence[Value]], Value]
+EXACT = (Kind.WHOLE, Kind.HUGE, Kind.DECIMAL)
+MOMENTS = (Kind.DATE, Kind.TIMESTAMP)
+TYPES = {
+    Kind.TRUTH: "BOOLEAN",
+    Kind.WHOLE: "BIGINT",
+    Kind.HUGE: "DECIMAL(38,0)",
+    Kind.DOUBLE: "DOUBLE",
+    Kind.TEXT: "STRING",
+    Kind.DATE: "DATE",
+    Kind.TIMESTAMP: "TIMESTAMP_NTZ",
+}
+"""What values are there. A DECIMAL keeps its own digits, a FLOAT is read as a DOUBLE."""
+MOST_DIGITS = 6
+"""Digits behind the point that a product of DECIMALs keeps, however long it is."""
+LARGEST_FRACTION = 2.0**52
+"""From here on every DOUBLE is a whole number."""
+LARGEST_WHOLE = 2.0**63 - 1024
+"""The largest DOUBLE that is a bigint."""
+NAN = "CAST('NaN' AS DOUBLE)"
+INFINITY = "CAST('Infinity' AS DOUBLE)"
+
+
+def no(what: str) -> Exception:
+    """The refusal of one use of a construct."""
+    return unanswered(what, ENGINE)
+
+
+def cast(sql: str, kind: Kind) -> str:
+    """A value in the type of its kind."""
+    return f"CAST({sql} AS {TYPES[kind]})"
+
+
+def one_form(value: Value) -> str:
+    """A DOUBLE with one NaN and one zero; everything else as it is."""
+    if value.kind is not Kind.DOUBLE or value.constant is not None:
+        return value.sql
+    return f"nanvl({value.sql} + 0D, {NAN})"
+
+
+def _number(value: float) -> str:
+    return f"CAST('{value!r}' AS DOUBLE)"
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+def literal_of(node: exp.Expr, _: Sequence[Value]) -> Value:
+    text = str(node.this)
+    if node.is_string:
+    """A constant of the planner."""
+        return Value(literal(text), Kind.TEXT, constant=text)
+    if "e" in text.lower():
+        return Value(_number(float(text)), Kind.DOUBLE, constant=text)
+    if "." in text:
+        return Value(f"{text}BD", Kind.DECIMAL, scale=len(text.partition(".")[2]), constant=text)
+    if int(text) < 2**63:
+        return Value(f"{text}L", Kind.WHOLE, constant=text)
+    return Value(f"CAST('{text}' AS DECIMAL(38,0))", Kind.HUGE, constant=text)
+
+
+def truth(node: exp.Expr, _: Sequence[Value]) -> Value:
+    return Value("TRUE" if node.this else "FALSE", Kind.TRUTH)
+
+
+def null(_: exp.Expr, __: Sequence[Value]) -> Value:
+    """TRUE or FALSE."""
+    return Value("NULL", Kind.NULL)
+
+
+def parameter(node: exp.Expr, _: Sequence[Value]) -> Value:
+    """NULL."""
+    return Value(f"${int(str(node.this))}", Kind.TEXT)
+
+
+# --- logic ----------------------------------------------------------------------------------------
+
+
+def sign(sign: str) -> Rule:
+    """A comparison of two values of one kind."""
+
+    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """The sign of a parameter, in whose place the source writes the value."""
+        a, b = comparable(parts)
+        return Value(f"({a} {sign} {b})", Kind.TRUTH)
+
+    return apply
+
+
+def distinct(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    a, b = comparable(parts)
+    return Value(f"(NOT ({a} <=> {b}))", Kind.TRUTH)
+
+
+def comparable(parts: Sequence[Value]) -> list[str]:
+    """Operands of one kind, as they are compared. Raises ``Unsupported`` for what would be converted."""
+    kinds = {p.kind for p in parts} - {Kind.NULL}
+    if len(kinds) > 1 and not kinds <= set(EXACT):
+    """IS DISTINCT FROM."""
+        raise no("a comparison of two types")
+    return [one_form(p) for p in parts]
+
+
+def joined(word: str) -> Rule:
+    return lambda _, parts: Value(f"({parts[0].sql} {word} {parts[1].sql})", Kind.TRUTH)
+
+
+def not_of(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """AND and OR."""
+    return Value(f"(NOT {parts[0].sql})", Kind.TRUTH)
+
+
+def is_of(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    """NOT."""
+    if type(node.expression) not in (exp.Null, exp.Boolean):
+    """IS NULL, TRUE or FALSE."""
+        raise no("IS")
+    return Value(f"({parts[0].sql} IS {parts[1].sql})", Kind.TRUTH)
+
+
+def in_of(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    value, *listed = comparable(parts)
+    return Value(f"({value} IN ({', '.join(listed)}))", Kind.TRUTH)
+
+
+def one_of(parts: Sequence[Value]) -> tuple[Value, list[str]]:
+    """What one of several values is, and each of them in that type."""
+    found = common(parts)
+    if found.kind in (Kind.DOUBLE, Kind.SINGLE) and any(p.kind is Kind.DECIMAL for p in parts):
+    """IN, of a list."""
+        raise no("a DECIMAL beside a DOUBLE")
+    if found.kind not in TYPES:
+        return found, [p.sql for p in parts]
+    return found, [p.sql if p.kind is found.kind else cast(p.sql, found.kind) for p in parts]
+
+
+def case(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    ifs = node.args["ifs"]
+    conditions = [parts[2 * i].sql for i in range(len(ifs))]
+    otherwise = parts[-1] if len(parts) > 2 * len(ifs) else Value("NULL", Kind.NULL)
+    found, values = one_of([*(parts[2 * i + 1] for i in range(len(ifs))), otherwise])
+    if found.kind is Kind.NULL:
+    """CASE WHEN ... THEN ... ELSE ... END, all of one type."""
+        return found
+    branches = " ".join(f"WHEN {c} THEN {v}" for c, v in zip(conditions, values[:-1], strict=True))
+    return replace(found, sql=f"(CASE {branches} ELSE {values[-1]} END)", constant=None)
+
+
+def coalesce(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    found, values = one_of(parts)
+    if found.kind is Kind.NULL:
+    """COALESCE."""
+        return found
+    return replace(found, sql=f"coalesce({', '.join(values)})", constant=None)
+
+
+def nullif(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    a, b = comparable(parts)
+    return replace(parts[0], sql=f"nullif({a}, {b})", constant=None)
+
+
+def extreme(name: str) -> Rule:
+    """GREATEST and LEAST: NULLs are passed over, NaN stands above all numbers."""
+
+    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """NULLIF; zero of either sign is zero."""
+        found, _sql = one_of(parts)
+        if found.kind is Kind.NULL:
+            return found
+        held = [replace(p, sql=s) for p, s in zip(parts, _sql, strict=True)]
+        return replace(found, sql=f"{name}({', '.join(map(one_form, held))})", constant=None)
+
+    return apply
