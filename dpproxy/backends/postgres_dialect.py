@@ -40,8 +40,10 @@ def _literal(node: exp.Expr, _: Sequence[Value]) -> Value:
     if "e" in text.lower():
         return doubles.constant(float(text))
     if "." in text:
-        return Value(f"{text}::numeric", Kind.DECIMAL, scale=len(text.partition(".")[2]), constant=text)
-    return Value(text, Kind.WHOLE if int(text) < 2**63 else Kind.HUGE, constant=text)
+        reach = doubles.constant(float(text)).reach
+        return Value(f"{text}::numeric", Kind.DECIMAL, reach, len(text.partition(".")[2]), constant=text)
+    reach = doubles.constant(float(int(text))).reach
+    return Value(text, Kind.WHOLE if int(text) < 2**63 else Kind.HUGE, reach, constant=text)
 
 
 def _truth(node: exp.Expr, _: Sequence[Value]) -> Value:
@@ -108,7 +110,7 @@ def _case(node: exp.Expr, parts: Sequence[Value]) -> Value:
         return found
     branches = " ".join(f"WHEN {c.sql} THEN {v.sql}" for c, v in pairs)
     made = replace(found, sql=f"(CASE {branches} ELSE {otherwise.sql} END)", constant=None)
-    if found.kind is not Kind.DOUBLE:
+    if found.kind not in (*_EXACT, Kind.DOUBLE):
         return made
     return replace(made, reach=_clamped(node, pairs, otherwise) or made.reach)
 
@@ -162,7 +164,7 @@ def _extreme(name: str) -> Rule:
             return found
         collation = ' COLLATE "C"' if found.kind is Kind.TEXT else ""
         sql = f"{name}({', '.join(p.sql + collation for p in parts)})"
-        if found.kind is not Kind.DOUBLE:
+        if found.kind not in (*_EXACT, Kind.DOUBLE):
             return replace(found, sql=sql, constant=None)
         return replace(_between(name, parts, found), sql=sql, constant=None)
 
@@ -176,7 +178,7 @@ def _between(name: str, parts: Sequence[Value], found: Value) -> Value:
     if len(known) != 1 or len(others) != 1:
         return found
     ends = (known[0], None) if name == "greatest" else (None, known[0])
-    return doubles.bounded(others[0], *ends)
+    return replace(found, reach=doubles.bounded(others[0], *ends).reach)
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -198,7 +200,7 @@ def _arithmetic(sign: str) -> Rule:
             scale = a.scale + b.scale if sign == "*" else max(a.scale, b.scale)
             width = _NUMBERS[best.kind]
             sql = f"({a.sql}::{width} {sign} {b.sql}::{width})"
-            return Value(sql, Kind.DECIMAL if scale else best.kind, scale=scale)
+            return Value(sql, Kind.DECIMAL if scale else best.kind, doubles.exact(sign, a, b), scale)
         return _of_time(sign, a, b)
 
     return apply
@@ -468,18 +470,20 @@ def _to_bigint(_: exp.Expr, parts: Sequence[Value]) -> Value:
         raise doubles.unbounded()
     if a.kind not in (*_EXACT, Kind.DOUBLE, Kind.NULL):
         raise no("this cast")
-    return Value(f"{a.sql}::bigint", Kind.WHOLE, constant=a.constant if a.kind is Kind.WHOLE else None)
+    return Value(
+        f"{a.sql}::bigint", Kind.WHOLE, a.reach, constant=a.constant if a.kind is Kind.WHOLE else None
+    )
 
 
 def _to_huge(node: exp.Expr, parts: Sequence[Value]) -> Value:
     [a] = parts
     if a.kind is Kind.DOUBLE:  # a DOUBLE as numeric would have 15 digits
-        return Value(f"{_to_bigint(node, parts).sql}::numeric", Kind.HUGE)
+        return Value(f"{_to_bigint(node, parts).sql}::numeric", Kind.HUGE, a.reach)
     if a.kind is Kind.DECIMAL:
         return Value(f"round({a.sql}, 0)", Kind.HUGE)
     if a.kind not in (*_EXACT, Kind.NULL):
         raise no("this cast")
-    return Value(f"{a.sql}::numeric", Kind.HUGE, constant=a.constant)
+    return Value(f"{a.sql}::numeric", Kind.HUGE, a.reach, constant=a.constant)
 
 
 def _to_double(node: exp.Expr, parts: Sequence[Value]) -> Value:
@@ -495,7 +499,8 @@ def _to_double(node: exp.Expr, parts: Sequence[Value]) -> Value:
     if a.constant is not None:
         return doubles.constant(float(int(a.constant)))
     most = 2.0**63 if a.kind is Kind.WHOLE else 2.0**127
-    return Value(f"{a.sql}::float8", Kind.DOUBLE, Reach(-most, most, 1.0, top=False, bottom=False))
+    low, high = max(a.reach.low, -most), min(a.reach.high, most)
+    return Value(f"{a.sql}::float8", Kind.DOUBLE, Reach(low, high, 1.0, top=False, bottom=False))
 
 
 def _to_decimal(node: exp.Expr, parts: Sequence[Value]) -> Value:
@@ -503,7 +508,7 @@ def _to_decimal(node: exp.Expr, parts: Sequence[Value]) -> Value:
     scale = int(str(node.args["to"].expressions[1].this))
     if a.kind not in (*_EXACT, Kind.NULL) or a.scale > scale:
         raise no("this cast")
-    return Value(f"{a.sql}::numeric", Kind.DECIMAL, scale=scale)
+    return Value(f"{a.sql}::numeric", Kind.DECIMAL, a.reach, scale)
 
 
 def _to_moment(name: str, kind: Kind) -> Rule:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 
-from dpproxy.backends.dialect import Kind, Reach, Value, unanswered
+from dpproxy.backends.dialect import ANYTHING, Kind, Reach, Value, unanswered
 from dpproxy.errors import Unsupported
 
 LARGEST = sys.float_info.max
@@ -61,6 +61,18 @@ def added(sign: str) -> Callable[[Value, Value], Value]:
         return _made(f"({a.sql} {sign} {b.sql})", low, high, LEAST, a, b)
 
     return apply
+
+
+def exact(sign: str, a: Value, b: Value) -> Reach:
+    """Of exact numbers: nothing of them raises here, but they may become a DOUBLE."""
+    x, y = a.reach, b.reach
+    if x.most * y.most >= LARGEST or x.most + y.most >= LARGEST:
+        return ANYTHING
+    if sign == "*":
+        corners = [p * q for p in (x.low, x.high) for q in (y.low, y.high)]
+        return replace(ANYTHING, low=min(corners), high=max(corners))
+    low, high = (x.low + y.low, x.high + y.high) if sign == "+" else (x.low - y.high, x.high - y.low)
+    return replace(ANYTHING, low=low, high=high)
 
 
 def multiplied(a: Value, b: Value) -> Value:

@@ -72,7 +72,7 @@ class _Driver:
     def __init__(self, dialect: Dialect, tables: Tables) -> None:
         self._dialect = dialect
         self._tables = tables
-        self._ranks = count()
+        self._numbers = count()
         self.parameters: list[str] = []
         self.read: set[str] = set()
 
@@ -121,7 +121,7 @@ class _Driver:
         if grouped or distinct is not None or order is not None or limit:
             raise unanswered("QUALIFY beside another clause")
         rank, most = self._rank(qualify.this, scope)
-        place = self._name(f"rank_{next(self._ranks)}")
+        place = self._name(f"rank_{next(self._numbers)}")
         inner = f"SELECT {', '.join([*shown, f'{rank} AS {place}'])}{source}{condition}"
         names = ", ".join(self._name(item.name) for item in items)
         return self._shown(f"SELECT {names} FROM ({inner}) AS qualified WHERE {place} <= {most}", items)  # noqa: S608 - our own
@@ -140,13 +140,8 @@ class _Driver:
             for relation in scope.relations:
                 yield from relation.columns
         else:
-            name = (
-                node.alias
-                if isinstance(node, exp.Alias)
-                else node.name
-                if isinstance(node, exp.Column)
-                else "x"
-            )
+            is_named = isinstance(node, exp.Alias | exp.Column)
+            name = node.alias_or_name if is_named else f"column{next(self._numbers)}"
             yield Item(name, self._value(node.unalias(), scope))
 
     def _from(self, node: exp.Select, scope: _Scope) -> str:
@@ -229,14 +224,11 @@ class _Driver:
         """The rows in an order of the columns that are shown, which are told by their place, and the first of them."""
         if order is None:
             return replace(query, sql=query.sql + limit)
-        entries = []
-        for entry in order.expressions:
-            place = entry.this if isinstance(entry, exp.Ordered) else entry
-            if not (
-                isinstance(place, exp.Literal) and place.is_int and 0 < int(place.name) <= len(query.columns)
-            ):
-                raise unanswered("an order by anything but a column's place")
-            entries.append(self._direction(entry, query.columns[int(place.name) - 1].value))
+        entries = [
+            self._direction(entry, value)
+            for entry in order.expressions
+            for value in _places(entry, [c.value for c in query.columns])
+        ]
         columns = ", ".join(c.value.name for c in query.columns)
         sql = f"SELECT {columns} FROM ({query.sql}) AS listed ORDER BY {', '.join(entries)}{limit}"  # noqa: S608
         return replace(query, sql=sql)
@@ -354,6 +346,16 @@ _OPERANDS: tuple[
     ((exp.Literal, exp.Boolean, exp.Null, exp.Placeholder), lambda _: []),
 )
 """The first that fits: AND is a function to the parser, too."""
+
+
+def _places(entry: exp.Expr, columns: Sequence[Value]) -> Sequence[Value]:
+    """What an entry of ORDER BY names: a column's place, or ALL of them."""
+    place = entry.this if isinstance(entry, exp.Ordered) else entry
+    if isinstance(place, exp.Literal) and place.is_int and 0 < int(place.name) <= len(columns):
+        return [columns[int(place.name) - 1]]
+    if isinstance(place, exp.Var) and place.name.upper() == "ALL":
+        return columns
+    raise unanswered("an order by anything but a column's place")
 
 
 def _limit(node: exp.Select) -> str:
