@@ -31,10 +31,10 @@ _SIDES = {"LEADING": "LEADING", "TRAILING": "TRAILING"}
 
 
 def trim(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    """TRIM of characters, at either end or both."""
     value, *characters = parts
     side = _SIDES.get(str(node.args.get("position") or "").upper(), "BOTH")
     if len(characters) != 1 or any(p.kind is not Kind.TEXT for p in parts):
-    """TRIM of characters, at either end or both."""
         raise no("a function of this type")
     return Value(f"trim({side} {characters[0].sql} FROM {value.sql})", Kind.TEXT)
 
@@ -55,8 +55,9 @@ def like(*, fold: bool) -> Rule:
 
 
 def folded_of(name: str) -> Rule:
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
     """LOWER and UPPER."""
+
+    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
         if parts[0].kind is not Kind.TEXT:
             raise no("a function of this type")
         return Value(folded(parts[0].sql, name), Kind.TEXT)
@@ -79,10 +80,10 @@ _FIELDS = {
 
 
 def date_part(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """A field of a date."""
     field, value = parts
     template = _FIELDS.get(field.constant or "")
     if template is None or value.kind not in MOMENTS:
-    """A field of a date."""
         raise no("this field of a date")
     return Value(f"CAST({template.format(value.sql)} AS BIGINT)", Kind.WHOLE)
 
@@ -108,15 +109,16 @@ def date_trunc(node: exp.Expr, parts: Sequence[Value]) -> Value:
 
 
 def epoch(_: exp.Expr, parts: Sequence[Value]) -> Value:
-    if parts[0].kind not in MOMENTS:
     """Microseconds since 1970."""
+    if parts[0].kind not in MOMENTS:
         raise no("epoch_us of this type")
     return Value(f"unix_micros(CAST({cast(parts[0].sql, Kind.TIMESTAMP)} AS TIMESTAMP))", Kind.WHOLE)
 
 
 def span(template: str, *, constant: bool) -> Rule:
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
     """A length of time."""
+
+    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
         [a] = parts
         if a.kind is not Kind.WHOLE or (constant and a.constant is None):
             raise no("a length of time of this type")

@@ -23,8 +23,9 @@ from dpproxy.backends.spark_values import (
 
 
 def arithmetic(sign: str) -> Rule:
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
     """``+``, ``-`` and ``*``, of two numbers or of a moment and a length of time."""
+
+    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
         a, b = parts
         kinds = {a.kind, b.kind}
         if Kind.NULL in kinds:
@@ -51,8 +52,8 @@ def whole(value: Value) -> Kind:
 
 
 def of_time(sign: str, a: Value, b: Value) -> Value:
-    if sign == "-" and a.kind is b.kind is Kind.DATE:
     """A difference of days, or a moment moved."""
+    if sign == "-" and a.kind is b.kind is Kind.DATE:
         return Value(f"CAST(datediff({a.sql}, {b.sql}) AS BIGINT)", Kind.WHOLE)
     if sign in "+-" and a.kind in MOMENTS and b.kind is Kind.SPAN:
         return Value(f"({cast(a.sql, Kind.TIMESTAMP)} {sign} {b.sql})", Kind.TIMESTAMP)
@@ -60,9 +61,9 @@ def of_time(sign: str, a: Value, b: Value) -> Value:
 
 
 def negative(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """The minus sign."""
     [a] = parts
     if a.kind not in (*EXACT, Kind.DOUBLE, Kind.NULL):
-    """The minus sign."""
         raise no("a minus sign")
     constant = None if a.constant is None else f"-{a.constant}"
     return a if a.kind is Kind.NULL else replace(a, sql=f"(- {a.sql})", constant=constant)
@@ -78,9 +79,9 @@ def quotient(node: exp.Expr, parts: Sequence[Value]) -> Value:
 
 
 def never_zero(node: exp.Expr) -> bool:
+    """Whether a divisor is a constant, or is NULL where it would be 0."""
     node = node.unnest()
     if isinstance(node, exp.Neg):
-    """Whether a divisor is a constant, or is NULL where it would be 0."""
         return never_zero(node.this)
     if isinstance(node, exp.Literal):
         return not node.is_string and float(node.name) != 0
@@ -90,9 +91,9 @@ def never_zero(node: exp.Expr) -> bool:
 
 
 def is_zero(node: exp.Expr) -> bool:
+    """The constant 0."""
     node = node.unnest()
     if isinstance(node, exp.Cast):
-    """The constant 0."""
         return is_zero(node.this)
     return isinstance(node, exp.Literal) and not node.is_string and float(node.name) == 0
 
@@ -132,24 +133,24 @@ TRUNC = f"(CASE WHEN abs({{0}}) < {LARGEST_FRACTION!r}D THEN CAST(CAST({{0}} AS 
 
 
 def round_of(node: exp.Expr, parts: Sequence[Value]) -> Value:
-    if len(parts) > 1 and parts[1].constant != "0":
     """ROUND, to whole numbers."""
+    if len(parts) > 1 and parts[1].constant != "0":
         raise no("round to digits behind the point")
     return of_doubles("round({0})")(node, parts[:1])
 
 
 def abs_of(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """ABS."""
     [a] = parts
     if a.kind not in (*EXACT, Kind.DOUBLE, Kind.NULL):
-    """ABS."""
         raise no("abs of this type")
     return a if a.kind is Kind.NULL else replace(a, sql=f"abs({a.sql})", constant=None)
 
 
 def signum(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """SIGN; 0 of NaN."""
     [a] = parts
     if a.kind is Kind.NULL:
-    """SIGN; 0 of NaN."""
         return a
     if a.kind not in (*EXACT, Kind.DOUBLE):
         raise no("sign of this type")
@@ -163,8 +164,8 @@ def signum(_: exp.Expr, parts: Sequence[Value]) -> Value:
 
 
 def count_of(node: exp.Expr, parts: Sequence[Value]) -> Value:
-    if not parts:
     """COUNT of rows, values or distinct values."""
+    if not parts:
         return Value("count(1)", Kind.WHOLE)
     each = "DISTINCT " if isinstance(node.this, exp.Distinct) else ""
     if each and len(parts) > 1:
@@ -173,9 +174,9 @@ def count_of(node: exp.Expr, parts: Sequence[Value]) -> Value:
 
 
 def sum_of(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    """SUM of whole numbers."""
     [a] = parts
     if a.kind not in (Kind.WHOLE, Kind.HUGE, Kind.NULL):
-    """SUM of whole numbers."""
         raise no("sum of this type")
     each = "DISTINCT " if isinstance(node.this, exp.Distinct) else ""
     # A sum has ten digits more than what is summed, and 38 at most: with 28 no number of rows fills them.
@@ -184,8 +185,9 @@ def sum_of(node: exp.Expr, parts: Sequence[Value]) -> Value:
 
 
 def end(name: str) -> Rule:
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
     """MIN and MAX."""
+
+    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
         [a] = parts
         return replace(a, sql=f"{name}({one_form(a)})", constant=None)
 
@@ -193,6 +195,7 @@ def end(name: str) -> Rule:
 
 
 def all_of(name: str) -> Rule:
+    """BOOL_AND and BOOL_OR."""
     return lambda _, parts: Value(f"{name}({parts[0].sql})", Kind.TRUTH)
 
 
@@ -200,10 +203,9 @@ def all_of(name: str) -> Rule:
 
 
 def to_bigint(node: exp.Expr, parts: Sequence[Value]) -> Value:
-    """BOOL_AND and BOOL_OR."""
+    """A whole number of 64 bits."""
     [a] = parts
     if a.kind is Kind.DOUBLE:
-    """A whole number of 64 bits."""
         if not is_rounded(node.this):
             raise no("a DOUBLE that is not rounded as a whole number")
         largest = f"{LARGEST_WHOLE!r}D"
@@ -235,9 +237,9 @@ def is_rounded(node: exp.Expr) -> bool:
 
 
 def to_huge(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    """A whole number of 38 digits."""
     [a] = parts
     if a.kind is Kind.DOUBLE:
-    """A whole number of 38 digits."""
         return Value(cast(to_bigint(node, parts).sql, Kind.HUGE), Kind.HUGE)
     if a.kind not in (*EXACT, Kind.NULL):
         raise no("this cast")
@@ -246,10 +248,10 @@ def to_huge(node: exp.Expr, parts: Sequence[Value]) -> Value:
 
 
 def to_double(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    """A DOUBLE, of what is exactly one or the nearest to a bigint."""
     [a] = parts
     is_released = isinstance(node.this.unnest(), exp.Placeholder)
     if a.kind is Kind.DOUBLE:
-    """A DOUBLE, of what is exactly one or the nearest to a bigint."""
         return a
     if not is_released and a.kind not in (Kind.WHOLE, Kind.NULL):
         raise no("this cast")
@@ -257,10 +259,10 @@ def to_double(node: exp.Expr, parts: Sequence[Value]) -> Value:
 
 
 def to_decimal(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    """A DECIMAL with as many digits behind the point, or more."""
     [a] = parts
     digits, scale = (int(str(e.this)) for e in node.args["to"].expressions)
     if a.kind not in (*EXACT, Kind.NULL) or a.scale > scale:
-    """A DECIMAL with as many digits behind the point, or more."""
         raise no("this cast")
     return Value(f"CAST({a.sql} AS DECIMAL({digits},{scale}))", Kind.DECIMAL, scale=scale)
 

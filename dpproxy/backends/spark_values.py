@@ -61,9 +61,9 @@ def _number(value: float) -> str:
 
 
 def literal_of(node: exp.Expr, _: Sequence[Value]) -> Value:
+    """A constant of the planner."""
     text = str(node.this)
     if node.is_string:
-    """A constant of the planner."""
         return Value(literal(text), Kind.TEXT, constant=text)
     if "e" in text.lower():
         return Value(_number(float(text)), Kind.DOUBLE, constant=text)
@@ -75,16 +75,17 @@ def literal_of(node: exp.Expr, _: Sequence[Value]) -> Value:
 
 
 def truth(node: exp.Expr, _: Sequence[Value]) -> Value:
+    """TRUE or FALSE."""
     return Value("TRUE" if node.this else "FALSE", Kind.TRUTH)
 
 
 def null(_: exp.Expr, __: Sequence[Value]) -> Value:
-    """TRUE or FALSE."""
+    """NULL."""
     return Value("NULL", Kind.NULL)
 
 
 def parameter(node: exp.Expr, _: Sequence[Value]) -> Value:
-    """NULL."""
+    """The sign of a parameter, in whose place the source writes the value."""
     return Value(f"${int(str(node.this))}", Kind.TEXT)
 
 
@@ -95,7 +96,6 @@ def sign(sign: str) -> Rule:
     """A comparison of two values of one kind."""
 
     def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
-    """The sign of a parameter, in whose place the source writes the value."""
         a, b = comparable(parts)
         return Value(f"({a} {sign} {b})", Kind.TRUTH)
 
@@ -103,6 +103,7 @@ def sign(sign: str) -> Rule:
 
 
 def distinct(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """IS DISTINCT FROM."""
     a, b = comparable(parts)
     return Value(f"(NOT ({a} <=> {b}))", Kind.TRUTH)
 
@@ -111,29 +112,29 @@ def comparable(parts: Sequence[Value]) -> list[str]:
     """Operands of one kind, as they are compared. Raises ``Unsupported`` for what would be converted."""
     kinds = {p.kind for p in parts} - {Kind.NULL}
     if len(kinds) > 1 and not kinds <= set(EXACT):
-    """IS DISTINCT FROM."""
         raise no("a comparison of two types")
     return [one_form(p) for p in parts]
 
 
 def joined(word: str) -> Rule:
+    """AND and OR."""
     return lambda _, parts: Value(f"({parts[0].sql} {word} {parts[1].sql})", Kind.TRUTH)
 
 
 def not_of(_: exp.Expr, parts: Sequence[Value]) -> Value:
-    """AND and OR."""
+    """NOT."""
     return Value(f"(NOT {parts[0].sql})", Kind.TRUTH)
 
 
 def is_of(node: exp.Expr, parts: Sequence[Value]) -> Value:
-    """NOT."""
-    if type(node.expression) not in (exp.Null, exp.Boolean):
     """IS NULL, TRUE or FALSE."""
+    if type(node.expression) not in (exp.Null, exp.Boolean):
         raise no("IS")
     return Value(f"({parts[0].sql} IS {parts[1].sql})", Kind.TRUTH)
 
 
 def in_of(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """IN, of a list."""
     value, *listed = comparable(parts)
     return Value(f"({value} IN ({', '.join(listed)}))", Kind.TRUTH)
 
@@ -142,7 +143,6 @@ def one_of(parts: Sequence[Value]) -> tuple[Value, list[str]]:
     """What one of several values is, and each of them in that type."""
     found = common(parts)
     if found.kind in (Kind.DOUBLE, Kind.SINGLE) and any(p.kind is Kind.DECIMAL for p in parts):
-    """IN, of a list."""
         raise no("a DECIMAL beside a DOUBLE")
     if found.kind not in TYPES:
         return found, [p.sql for p in parts]
@@ -150,26 +150,27 @@ def one_of(parts: Sequence[Value]) -> tuple[Value, list[str]]:
 
 
 def case(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    """CASE WHEN ... THEN ... ELSE ... END, all of one type."""
     ifs = node.args["ifs"]
     conditions = [parts[2 * i].sql for i in range(len(ifs))]
     otherwise = parts[-1] if len(parts) > 2 * len(ifs) else Value("NULL", Kind.NULL)
     found, values = one_of([*(parts[2 * i + 1] for i in range(len(ifs))), otherwise])
     if found.kind is Kind.NULL:
-    """CASE WHEN ... THEN ... ELSE ... END, all of one type."""
         return found
     branches = " ".join(f"WHEN {c} THEN {v}" for c, v in zip(conditions, values[:-1], strict=True))
     return replace(found, sql=f"(CASE {branches} ELSE {values[-1]} END)", constant=None)
 
 
 def coalesce(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """COALESCE."""
     found, values = one_of(parts)
     if found.kind is Kind.NULL:
-    """COALESCE."""
         return found
     return replace(found, sql=f"coalesce({', '.join(values)})", constant=None)
 
 
 def nullif(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """NULLIF; zero of either sign is zero."""
     a, b = comparable(parts)
     return replace(parts[0], sql=f"nullif({a}, {b})", constant=None)
 
@@ -178,7 +179,6 @@ def extreme(name: str) -> Rule:
     """GREATEST and LEAST: NULLs are passed over, NaN stands above all numbers."""
 
     def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
-    """NULLIF; zero of either sign is zero."""
         found, _sql = one_of(parts)
         if found.kind is Kind.NULL:
             return found
