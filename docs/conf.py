@@ -21,7 +21,14 @@ PARTS: dict[str, tuple[str, ...]] = {
     "Asking": ("docs/sql", "docs/releases", "docs/refinement", "docs/functions", "docs/clients", "docs/tpch"),
     "Administering": ("docs/statements", "docs/budgets", "docs/views", "docs/views-methods"),
     "Operating": ("docs/configuration", "docs/commands", "docs/operations", "docs/ledger", "docs/errors"),
-    "Measured": ("docs/comparison", "docs/utility", "docs/performance", "docs/scale", "docs/gallery", "docs/corrections"),
+    "Measured": (
+        "docs/comparison",
+        "docs/utility",
+        "docs/performance",
+        "docs/scale",
+        "docs/gallery",
+        "docs/corrections",
+    ),
     "How it is built": (
         "docs/architecture",
         "docs/decisions",
