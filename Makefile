@@ -27,13 +27,32 @@ check: env         ## format, lint, types, import contracts, docs
 docs: env          ## the documentation as one site, in site/; a link that leads nowhere is an error
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs -d build/doctrees . site
 
-clients: .venv-clients/ready env  ## the clients that take long to install: node-postgres, postgres.js, dbt, pgcli
+clients: .venv-clients/ready .venv-superset/ready .venv-pgadmin/ready env  ## clients that take long to install: Superset, pgAdmin, dbt, pgcli, node-postgres and others
 	$(BIN)/pytest -q -m clients
 
 .venv-clients/ready:
 	$(PYTHON) -m venv .venv-clients
 	.venv-clients/bin/pip install --quiet --disable-pip-version-check 'dbt-core<1.12' 'dbt-postgres<1.12' 'pgcli>=4.1,<5'
 	npm install --silent --no-fund --no-audit --prefix .venv-clients pg@8 pg-cursor@2 postgres@3
+	@touch $@
+
+.venv-superset/ready: export SUPERSET_HOME = $(CURDIR)/.venv-superset/home
+.venv-superset/ready: export SUPERSET_CONFIG_PATH = $(CURDIR)/tests/clients/superset_config.py
+.venv-superset/ready: export FLASK_APP = superset.app
+.venv-superset/ready:
+	$(PYTHON) -m venv .venv-superset
+	.venv-superset/bin/pip install --quiet --disable-pip-version-check 'apache-superset>=6.1,<6.2' 'flask-caching<2.4' \
+	  rich cachetools psycopg2-binary gunicorn
+	mkdir -p $(SUPERSET_HOME)
+	.venv-superset/bin/superset db upgrade >$(SUPERSET_HOME)/log 2>&1
+	.venv-superset/bin/superset fab create-admin --username admin --firstname A --lastname B --email a@example.com \
+	  --password admin >>$(SUPERSET_HOME)/log 2>&1
+	.venv-superset/bin/superset init >>$(SUPERSET_HOME)/log 2>&1
+	@touch $@
+
+.venv-pgadmin/ready:
+	$(PYTHON) -m venv .venv-pgadmin
+	.venv-pgadmin/bin/pip install --quiet --disable-pip-version-check 'pgadmin4>=9.18,<10'
 	@touch $@
 
 PEERS_PYTHON = $(if $(PEERS)$(wildcard .venv-peers/ready),--peers .venv-peers/bin/python)
@@ -45,6 +64,11 @@ bench: env $(if $(PEERS),.venv-peers/ready .venv-smartnoise/ready)  ## beside ot
 .venv-peers/ready:
 	$(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/pip install --quiet --disable-pip-version-check 'opendp[polars]==0.16.*' 'diffprivlib==0.6.*' 'scikit-learn<1.8'
+	@touch $@
+
+.venv-spark/ready: # servers for the tests of Spark as a data source: Spark needs Java 17, and Sail a client of 4.1
+	$(PYTHON) -m venv .venv-spark
+	.venv-spark/bin/pip install --quiet --disable-pip-version-check 'pyspark==4.1.*' 'pysail==0.7.*' 'setuptools<81'
 	@touch $@
 
 .venv-smartnoise/ready:
@@ -62,4 +86,4 @@ kills: env         ## kill -9 a proxy under load 200 times: whatever was answere
 	DPPROXY_CRASH_ROUNDS=200 $(BIN)/pytest -q -s --timeout 7200 tests/crash/test_kill.py -k answered
 
 clean:
-	rm -rf .venv .venv-clients .venv-peers .venv-smartnoise build dist site *.egg-info
+	rm -rf .venv .venv-clients .venv-superset .venv-pgadmin .venv-peers .venv-smartnoise .venv-spark build dist site *.egg-info
