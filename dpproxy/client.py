@@ -195,7 +195,7 @@ class Client:
 
     async def _dismiss(self, refusal: Refusal) -> None:
         self._say(m.ErrorResponse(refusal.sqlstate, refusal.message, hint=refusal.hint, severity="FATAL"))
-        await self._flush()
+        await self._out.finish()
 
     def _say(self, message: m.Backend) -> None:
         self._out.add(self._connection.send(message))
@@ -230,6 +230,7 @@ class Client:
         await self._writer.start_tls(
             self._service.tls, ssl_handshake_timeout=self._service.options.login_timeout
         )
+        self._out.limit()
 
     def _admit(self, caller: Caller) -> None:
         self._service.admit(is_admin=caller.is_admin)

@@ -8,6 +8,8 @@ from dpproxy.timeouts import PATIENCE
 
 MOST: Final = 1 << 18
 """Bytes collected before they are written and the client's pace is awaited."""
+AHEAD: Final = 1 << 21
+"""Bytes that may wait for the client while more is made."""
 
 
 class Outgoing:
@@ -16,11 +18,16 @@ class Outgoing:
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
         self._held = bytearray()
+        self.limit()
 
     @property
     def is_full(self) -> bool:
         """Whether it is time to ``flush``."""
         return len(self._held) > MOST
+
+    def limit(self) -> None:
+        """Wait for the client where more than ``AHEAD`` is under way: for a new transport, once it is there."""
+        self._writer.transport.set_write_buffer_limits(AHEAD)
 
     def add(self, data: bytes) -> None:
         """Say this with what comes next."""
@@ -33,8 +40,8 @@ class Outgoing:
         """
         if not self._held:
             return
-        self._writer.write(bytes(self._held))
-        self._held.clear()
+        self._writer.write(self._held)
+        self._held = bytearray()
         if not is_awaited:
             await self._writer.drain()
             return
@@ -46,3 +53,10 @@ class Outgoing:
                 return
             left, before = self._writer.transport.get_write_buffer_size(), left
         raise TimeoutError
+
+    async def finish(self) -> None:
+        """Send, and wait until the client has taken all of it. Raises ``TimeoutError`` after ``PATIENCE``."""
+        async with asyncio.timeout(PATIENCE):
+            await self.flush()
+            self._writer.transport.set_write_buffer_limits(0)
+            await self._writer.drain()
