@@ -19,6 +19,8 @@ VERSION = "state.version"
 """The file that says which layout it is: a number. No data source can have its name."""
 SAVED = "before-layout-2"
 """Where the files of layout 1 stay as they were."""
+_MOVED = b"moved to "
+"""How the file begins that is left where the key was."""
 _MADE_ANEW = ("snapshot-*", "prepared-*")
 """What the data make again."""
 _FIRST = (
@@ -42,10 +44,13 @@ def prepare(config: Config, progress: Callable[[str], None]) -> None:
     try:
         config.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         with files.starting(config.root, progress):
-            if layout(config.root) == 1:
+            is_older = layout(config.root) == 1
+            if is_older:
                 _renew(config, progress)
             if not (config.root / VERSION).exists():
                 _write_layout(config.root)
+            if is_older:  # a key without a ledger: the program of layout 1 refuses to begin another
+                files.write(config.root / files.KEY, _MOVED + f"{config.databases[0]}\n".encode())
             for database in config.sources:
                 _check_name(config, database)
     except OSError as error:
@@ -96,7 +101,8 @@ def _write_layout(root: Path) -> None:
 
 
 def _found(root: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
-    return chain.from_iterable(sorted(root.glob(pattern)) for pattern in patterns)
+    paths = chain.from_iterable(sorted(root.glob(pattern)) for pattern in patterns)
+    return (path for path in paths if path.name != files.KEY or not path.read_bytes().startswith(_MOVED))
 
 
 def _renew(config: Config, progress: Callable[[str], None]) -> None:

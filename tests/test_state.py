@@ -7,6 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from dpproxy.accounting.ledger import Ledger
 from dpproxy.config import Config, load_config
 from dpproxy.engine import Engine
 from dpproxy.errors import StartupError
@@ -77,7 +78,10 @@ def test_an_older_state_is_renewed_in_place_and_nothing_is_forgotten(file: Path)
     assert layout(root) == LAYOUT
     saved = {path.name: path.read_bytes() for path in (root / SAVED).glob("ledger.*")}
     assert saved == kept
-    assert sorted(path.name for path in root.iterdir()) == [SAVED, "login.key", "main", "start.lock", VERSION]
+    names = [SAVED, "ledger.key", "login.key", "main", "start.lock", VERSION]
+    assert sorted(path.name for path in root.iterdir()) == names
+    with pytest.raises(StartupError, match="is missing beside"):  # as the older program would open it
+        Ledger.open(root)
 
 
 def test_a_renewal_that_was_cut_short_is_finished(file: Path):
