@@ -19,7 +19,7 @@ from dpproxy.backends.release import Relations, Release
 from dpproxy.backends.source import Source
 from dpproxy.deadlines import Deadlines
 from dpproxy.errors import BudgetExceeded, Cancelled, Internal
-from dpproxy.following import Question, follows, independent, worse
+from dpproxy.following import Question, Replan, as_released, follows, independent, worse
 from dpproxy.grid import began
 from dpproxy.plan import Answer, Caller, Drawn, Part, Plan, PublicPlan, Summed
 from dpproxy.planner.descriptor import Descriptor, counting, described, origins
@@ -39,9 +39,6 @@ POLL = 0.02
 """Seconds between two looks at whether who waits has changed their mind."""
 
 FREE = Cost()
-
-Replan = Callable[[tuple[Drawn, ...]], Plan]
-"""The plan again, for what its parts were answered from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +118,7 @@ class Answers:
                 relations.append((part, found.released))
                 drawn.append(found.drawn)
                 cost += found.cost
-        shown = _as_released(plan, drawn, replan)
+        shown = as_released(plan, drawn, replan)
         rows = self._release.answer(shown, relations, publics, asking.caller.session)
         return output.convert(plan.outputs, rows), cost
 
@@ -303,7 +300,7 @@ class Answers:
         """A release of the same question, its groups and sums in the order in which they are asked for."""
         part, loss = question.part, Loss(stored.nano)
         asked = described(part, question.values, asking.plan.data_version)
-        of = payloads.described_by(stored.payload)
+        of = self._descriptor(stored.id, stored.payload)
         table = payloads.unpacked(stored.payload)
         if asked is None or of is None:
             return Found(Released(table, loss))
@@ -335,13 +332,9 @@ class Answers:
         return None if best is None else best[1]
 
     def _follows(self, origin: int, asked: Descriptor, part: Part) -> Found | None:
-        payload: bytes | None = None
         known = self._described.get(origin)
-        if known is None:
-            payload = self._releases.load(origin)
-            known = (None if payload is None else payloads.described_by(payload),)
-            self._described.put(origin, known)
-        [of] = known
+        payload = self._releases.load(origin) if known is None else None
+        of = self._descriptor(origin, payload)
         if of is None or not could_follow(of, asked):
             return None
         payload = payload or self._releases.load(origin)
@@ -353,6 +346,14 @@ class Answers:
             return None
         summed = Summed(of.mechanism, found.columns, found.most)
         return Found(Released(payloads.derived(table, found, part), part.loss), summed=summed)
+
+    def _descriptor(self, origin: int, payload: bytes | None) -> Descriptor | None:
+        """What a stored release is of; it is read once."""
+        known = self._described.get(origin)
+        if known is None:
+            known = (None if payload is None else payloads.described_by(payload),)
+            self._described.put(origin, known)
+        return known[0]
 
     @contextmanager
     def _timed(self, asking: Asking, question: Question) -> Iterator[None]:
@@ -389,12 +390,3 @@ class Answers:
         self._releases.store(reservation, payloads.packed(released.value, of), until)
         asking.fresh.add(reservation.sequence)
         return released
-
-
-def _as_released(plan: Plan, drawn: Sequence[Drawn], replan: Replan) -> Plan:
-    """Where a stored release answers, its own error applies."""
-    if all(p.vacuous or d == Drawn(p.loss) for p, d in zip(plan.parts, drawn, strict=True)):
-        return plan
-    better = replan(tuple(drawn))
-    same = [(p.exact, p.box) for p in better.parts] == [(p.exact, p.box) for p in plan.parts]
-    return better if same else plan

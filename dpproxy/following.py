@@ -1,19 +1,21 @@
-"""Parts of one statement: which of them can be asked together, and what follows from one that is not drawn yet."""
+"""Parts of one statement: which of them can be asked together, and what follows from what was drawn."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf, sqrt
 from typing import Final
 
 from dpproxy import payloads
-from dpproxy.plan import Additive, Part, Summed
+from dpproxy.plan import Additive, Drawn, Part, Plan, Summed
 from dpproxy.planner.descriptor import Descriptor
 from dpproxy.planner.rollup import derivation
 from udfs.mechanisms import Gaussian
 
 _RELATION: Final = re.compile(r"\br(\d+)\b")
 """The name of a released relation; a text that looks like one does no harm."""
+Replan = Callable[[tuple[Drawn, ...]], Plan]
+"""The plan again, for what its parts were answered from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +55,12 @@ def worse(summed: Summed, own: Additive, *, alike: bool = False) -> float:
     sds, least = summed.mechanism.noise_sd(), own.noise_sd()
     found = [sds[c] * sqrt(summed.terms) for c in summed.columns]
     return max((sd / best if best else 1.0 for sd, best in zip(found, least, strict=True)), default=1.0)
+
+
+def as_released(plan: Plan, drawn: Sequence[Drawn], replan: Replan) -> Plan:
+    """Where a stored release answers, its own error applies."""
+    if all(p.vacuous or d == Drawn(p.loss) for p, d in zip(plan.parts, drawn, strict=True)):
+        return plan
+    better = replan(tuple(drawn))
+    same = [(p.exact, p.box) for p in better.parts] == [(p.exact, p.box) for p in plan.parts]
+    return better if same else plan

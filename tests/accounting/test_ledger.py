@@ -255,3 +255,15 @@ def test_a_budget_refills_and_begins_anew_by_the_ledgers_own_clock(home: Home, m
         pay(ledger, "c")
         assert ledger.spent(Account.ceiling("people")) == 18
         assert ledger.verify() == 4
+
+
+def test_a_standing_that_is_known_is_that_of_the_last_entry_of_any_process(
+    home: Home, make: Callable[..., Charge]
+):
+    with home.open() as ledger, home.open() as other:
+        account = Account.user("research", "ann")
+        assert [ledger.spent(account) for _ in range(3)] == [0, 0, 0]
+        other.reserve(make("ann", 5))
+        assert [ledger.spent(account) for _ in range(3)] == [5, 5, 5]
+        ledger.reserve(make("ann", 7, question="another"))
+        assert [each.spent(account) for each in (ledger, other)] == [12, 12]

@@ -193,3 +193,28 @@ def test_keys_alone_need_no_draw(release: Release):
 def test_nothing_is_written_to_a_disk(release: Release):
     [(place,)] = release._connection.execute("SELECT current_setting('temp_directory')").fetchall()
     assert not place
+
+
+def test_the_same_few_values_are_answered_once(release: Release, monkeypatch: pytest.MonkeyPatch):
+    part = part_of((one_set(INT8, 3, 1),))
+    asked = plan("SELECT k0 AS c0, m0 AS c1 FROM r0 ORDER BY o", part)
+    drawn = drawn_from(release, part, k0=[1], m0=[1000])
+    first = release.answer(asked, drawn)
+    others = [
+        replace(asked, answer="SELECT m0 AS c0, k0 AS c1 FROM r0 ORDER BY o"),
+        plan("SELECT k0 AS c0, m0 AS c1 FROM r0 ORDER BY o", replace(part, keys=(one_set(INT8, 3, 1),))),
+    ]
+    assert release.answer(others[0], drawn) == [row[::-1] for row in first]
+    with monkeypatch.context() as patch:
+        patch.setattr(release, "_answer", lambda *_, **__: pytest.fail("the engine was asked again"))
+        assert release.answer(asked, drawn) == first
+    again = drawn_from(release, part, k0=[1], m0=[5000])
+    assert release.answer(asked, again) != first
+    # Equal keys of another plan may be shown otherwise: true and 1 are equal, and so are 1.0 and 1.00.
+    truth = part_of((KeySet((BOOL,), ((False,), (True,))),))
+    numbers = replace(truth, keys=(one_set(INT8, 0, 1),))
+    shown = plan("SELECT k0 AS c0 FROM r0 ORDER BY o", truth)
+    table = release.zeros(replace(truth, release="SELECT k.o, k.k0, [0::HUGEINT] AS v FROM keys AS k"))
+    assert [type(v) for [v] in release.answer(shown, [(truth, table)])] == [bool, bool]
+    table = release.zeros(replace(numbers, release="SELECT k.o, k.k0, [0::HUGEINT] AS v FROM keys AS k"))
+    assert [type(v) for [v] in release.answer(shown, [(numbers, table)])] == [int, int]
