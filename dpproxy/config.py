@@ -290,6 +290,8 @@ def _require_apart(file: Path, values: Mapping[str, Any], sources: list[str]) ->
         found: dict[object, str] = {}
         for name in sources:
             value = values.get(f"data.{name}.{key}")
+            if value is not None and key in ("path", "high_water"):
+                value = (file.parent / value).resolve()
             other = name if value is None else found.setdefault(value, name)
             if other != name:
                 raise ConfigError(file, f"data.{name}.{key}: expected another than that of data.{other}")

@@ -167,6 +167,7 @@ def test_several_sources_each_have_their_own(write: Writer, tmp_path: Path):
         ('"state"\n', '"state"\nhigh_water = "m"\n', "state.high_water: expected data.main.high_water, data.tax_20"),
         ('"adult.duckdb"', '"a"\nhigh_water = "tax.mark"', "data.tax_2020.high_water: expected another than that of"),
         ('url = "postgresql://reader@db/tax"', 'path = "adult.duckdb"', "data.tax_2020.path: expected another than"),
+        ('url = "postgresql://reader@db/tax"', 'path = "./x/../adult.duckdb"', "data.tax_2020.path: expected another"),
         ("data.tax_2020", "data.Main", "data: expected names that differ by more than case"),
         ('url = "postgresql://reader@db/tax"', "", "data.tax_2020.path, data.tax_2020.url: expected one of the two"),
     ],
