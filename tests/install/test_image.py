@@ -11,11 +11,17 @@ import duckdb
 import psycopg
 import pytest
 
+from dpproxy.cli import _options
 from dpproxy.config import load_config
+from dpproxy.databases import opened
 from dpproxy.policy.files import apply_file, read_file
 from dpproxy.policy.model import Policy
+from dpproxy.server import Server
+from dpproxy.users import UsersFile, add_user
 from tests.install.image import Image, can_be_run, free_port, inside, lay_out, read
-from tests.install.wheel import ROOT
+from tests.install.wheel import ROOT, environment
+from tests.postgres import Server as Postgres
+from tests.postgres import postgres  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.external
 
@@ -131,3 +137,44 @@ def test_its_command_serves_from_a_read_only_root_and_is_healthy(image: Image, r
     assert server.returncode == 0
     assert sorted(ward for ward, _ in rows) == ["east", "north", "south"]
     assert os.stat(root / "var/lib/dpproxy/state").st_mode & 0o077 == 0
+
+
+def test_the_compose_file_s_database_is_served_with_its_policy(postgres: Postgres, tmp_path: Path):  # noqa: F811
+    """Made by the scripts that the container of the database runs, and read by the role that they make."""
+    name = postgres.database(name="clinic")
+    with psycopg.connect(postgres.url(name), autocommit=True) as connection:
+        connection.execute((DOCKER / "postgres" / "10_clinic.sql").read_bytes())
+    own = {
+        "PGHOST": str(postgres.folder),
+        "POSTGRES_USER": "postgres",
+        "POSTGRES_DB": name,
+        "READER_PASSWORD": "wo'rd",
+    }
+    subprocess.run([DOCKER / "postgres" / "20_password.sh"], env={**environment(), **own}, check=True)
+    users = tmp_path / "users.toml"
+    add_user(users, "dashboards", ["analyst"], "word")
+    url = postgres.url(name).replace("postgres@", "dpproxy_reader:wo%27rd@")
+    given = {
+        "DPPROXY_SERVER_LISTEN": "127.0.0.1:0",
+        "DPPROXY_STATE_DIRECTORY": str(tmp_path / "state"),
+        "DPPROXY_USERS_FILE": str(users),
+        "DPPROXY_DATA_CLINIC_URL": url,
+    }
+    config = load_config(DOCKER / "dpproxy.toml", given)
+    with (
+        opened(config, lambda _line: None) as databases,
+        Server(_options(config), databases, UsersFile(users)).running() as port,
+        psycopg.connect(
+            f"postgresql://dashboards:word@127.0.0.1:{port}/clinic", autocommit=True
+        ) as connection,
+    ):
+        wards = connection.execute("SELECT ward, count(*), avg(born) FROM patients GROUP BY ward").fetchall()
+        joined = connection.execute(
+            """SELECT p.ward, v.reason, sum(v.cost) FROM patients p JOIN visits v ON v.patient = p.patient
+               WHERE v.month <= 6 GROUP BY p.ward, v.reason"""
+        ).fetchall()
+        assert {row[0]: round(row[1], -3) for row in wards} == {"east": 1000, "north": 1000, "south": 1000}
+        assert len(joined) == 12
+        with pytest.raises(psycopg.Error, match="rows are not shown"):
+            connection.execute("SELECT born FROM patients")
+    assert "27rd" not in repr(config)
