@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpproxy.errors import NumberOutOfRange
-from dpproxy.pgtypes import FLOAT8, FLOATS, INT2, INT4, INT8, INTEGERS, NUMERIC
+from dpproxy.pgtypes import FLOAT8, FLOATS, INT2, INT4, INT8, INTEGERS, NUMERIC, PLAIN
 from dpproxy.plan import Output
+from dpproxy.wire.plain import plain_values
 
 _RANGES = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
 _BITS = {INT2.oid: 16, INT4.oid: 32, INT8.oid: 64}
@@ -60,8 +61,8 @@ class Portions(Sequence[tuple[object, ...]]):
         for start in range(0, len(self), _AT_ONCE):
             part = self._table.slice(start, _AT_ONCE)
             columns = [
-                [make(value) for value in column.to_pylist()]
-                for make, column in zip(makers, part.columns, strict=True)
+                [make(value) for value in _listed(output, column)]
+                for output, make, column in zip(self._outputs, makers, part.columns, strict=True)
             ]
             yield from zip(*columns, strict=True)
 
@@ -73,6 +74,12 @@ class Portions(Sequence[tuple[object, ...]]):
         """
         table = self._table.combine_chunks()
         return [_array(output, column) for output, column in zip(self._outputs, table.columns, strict=True)]
+
+
+def _listed(output: Output, column: pa.ChunkedArray) -> list[object]:
+    if output.column.type.oid not in PLAIN:
+        return list(column.to_pylist())
+    return [value for chunk in column.chunks for value in plain_values(chunk)]
 
 
 def _array(output: Output, column: pa.ChunkedArray) -> Any:  # noqa: ANN401 - an array, or a list of what has no array
@@ -89,6 +96,8 @@ def _array(output: Output, column: pa.ChunkedArray) -> Any:  # noqa: ANN401 - an
         return pa.Array.from_buffers(
             pa.decimal128(38, output.scale), len(steps), steps.buffers(), offset=steps.offset
         )
+    if oid in PLAIN:
+        return plain_values(array)
     if oid not in INTEGERS and oid != NUMERIC.oid and oid not in FLOATS:
         return array
     if oid == FLOAT8.oid and pa.types.is_float64(kind):
@@ -110,6 +119,8 @@ def _maker(output: Output) -> Callable[[object], object]:
         make = _scaled(output.scale) if output.scale is not None else _decimal(output.column.type.scale)
     elif oid in FLOATS:
         make = _float
+    elif oid in PLAIN:
+        return lambda value: value
     else:
         make = _same
     return lambda value: None if value is None else make(value)

@@ -51,26 +51,31 @@ class Lists:
     ) -> tuple[str, tuple[object, ...], list[int]]:
         """The statement, its values and their types, with as many parameters as the lists have elements.
 
-        Errors: ``InvalidParameter`` for NULL or an empty list, ``TooComplex``.
+        An empty list has no value that is equal, and NULL none that is known to be. Errors: ``TooComplex``.
         """
         flat, kinds, marks = list(values), self.element_types(types), dict[int, str]()
         for number in sorted(self.numbers):
-            first, *others = _checked(values[number - 1])
+            listed = _checked(values[number - 1])
+            if not listed:
+                flat[number - 1] = None
+                marks[number] = _UNKNOWN if listed is None else _NONE
+                continue
+            first, *others = listed
             flat[number - 1] = first
             names = [number, *range(len(flat) + 1, len(flat) + 1 + len(others))]
-            marks[number] = ", ".join(f"${name}" for name in names)
+            marks[number] = _listed(f"${name}" for name in names)
             flat += others
             kinds += [kinds[number - 1]] * len(others)
         return self._written(marks), tuple(flat), kinds
 
     def single(self) -> str:
         """The statement with one value in each list."""
-        return self._written({number: f"${number}" for number in self.numbers})
+        return self._written({number: _listed([f"${number}"]) for number in self.numbers})
 
     def _written(self, marks: dict[int, str]) -> str:
         written, at = [], 0
         for start, end, number in self.places:
-            written += [self.text[at:start], f"= ANY (ARRAY[{marks[number]}])"]
+            written += [self.text[at:start], marks[number]]
             at = end
         return "".join([*written, self.text[at:]])
 
@@ -94,9 +99,20 @@ def _is_only(number: int, text: str, places: Iterable[tuple[int, int, int]]) -> 
     return used == sum(place[2] == number for place in places)
 
 
-def _checked(value: object) -> list[object]:
-    if not isinstance(value, list) or not value:
-        raise InvalidParameter("a list of values is empty or NULL", hint="send at least one value")
+_NONE: Final = "IN (NULL) IS TRUE"
+"""Never true, and never NULL: that binds closer than NOT does."""
+_UNKNOWN: Final = "IN (NULL)"
+
+
+def _listed(marks: Iterable[str]) -> str:
+    return f"= ANY (ARRAY[{', '.join(marks)}])"
+
+
+def _checked(value: object) -> list[object] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or any(isinstance(item, list) for item in value):
+        raise InvalidParameter("a list of values has one dimension", hint="send {1,2} and not {{1},{2}}")
     if len(value) > MOST_VALUES:
         raise TooComplex(f"a list of more than {MOST_VALUES} values", hint="write a range, or fewer values")
     return value

@@ -1,12 +1,12 @@
 """What a caller may know of the data source: tables, declared columns, roles. All of it follows from the policy."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from dpproxy import relations
 from dpproxy.errors import Refusal
 from dpproxy.pgcatalog.view import CatalogueView, Relation
-from dpproxy.pgtypes import Column, Schema
+from dpproxy.pgtypes import Check, Column, ForeignKey, Schema, UniqueKey
 from dpproxy.plan import Caller, Settings
 from dpproxy.planner.access import Context, Facts
 from dpproxy.planner.exactly import visible_columns
@@ -63,12 +63,12 @@ def visible(
     found = [
         Relation(t.name, visible_columns(policy, t.name, schema.tables[t.name]))
         if t.name in exact
-        else _of_table(t, schema)
+        else _of_table(t, schema, policy)
         for t in tables
     ]
     found += [Relation(v, columns, "v") for v, columns in views.items() if _is_shown(v, policy, caller)]
     found += [_built(v) for v in built.values() if _is_shown(v.view, policy, caller)]
-    found.sort(key=lambda relation: relation.name)
+    found = _with_keys(found, policy, schema)
     own = tuple(Relation(name, columns, "v") for name, columns in relations.OWN.items())
     roles = sorted({"admin", *caller.roles, *(g.role for g in policy.grants if caller.is_admin)})
     return CatalogueView(database, caller.user, tuple(roles), tuple(found), settings, policy.version, own)
@@ -80,12 +80,56 @@ def _built(view: Materialized) -> Relation:
     return Relation(view.name, columns, "m", view.guarantee)
 
 
-def _of_table(table: TablePolicy, schema: Schema) -> Relation:
-    columns = _columns(table, schema)
+def _of_table(table: TablePolicy, schema: Schema, policy: Policy) -> Relation:
+    columns = _columns(table, schema, policy)
     if table.unit is None:
         return Relation(table.name, columns)
-    declared = tuple((c.name, d) for c in columns if (d := table.columns[c.name].domain) is not None)
+    domains = {name: column.domain for name, column in table.columns.items()}
+    declared = tuple((c.name, d) for c in columns if (d := domains.get(c.name)) is not None)
     return Relation(table.name, columns, comment=_comment(table.unit), declared=declared)
+
+
+def _with_keys(found: list[Relation], policy: Policy, schema: Schema) -> list[Relation]:
+    """By name, with the keys that stand on columns that are seen."""
+    seen = {relation.name: {column.name for column in relation.columns} for relation in found}
+    keys: dict[str, dict[UniqueKey | ForeignKey, None]] = {name: {} for name in seen}
+    for key in (*_declared(schema), *_of_units(policy)):
+        if key.table in seen and seen[key.table].issuperset(key.columns) and _refers(key, seen):
+            keys[key.table].setdefault(key)
+    ordered = sorted(found, key=lambda relation: relation.name)
+    return [replace(relation, keys=_distinct(keys[relation.name])) for relation in ordered]
+
+
+def _declared(schema: Schema) -> Iterator[UniqueKey | ForeignKey]:
+    return (one for one in schema.constraints if not isinstance(one, Check))
+
+
+def _of_units(policy: Policy) -> Iterator[UniqueKey | ForeignKey]:
+    """What the policy says of keys: a unit has one row where no more are read; a table's may be another table's."""
+    for table in policy.tables.values():
+        unit = table.unit
+        if unit is None or unit.key is None:
+            continue
+        if unit.max_rows == 1:
+            yield UniqueKey(table.name, (unit.key,))
+        if unit.references is not None:
+            target, column = unit.references
+            yield ForeignKey(table.name, (unit.key,), target, (column,))
+
+
+def _refers(key: UniqueKey | ForeignKey, seen: Mapping[str, set[str]]) -> bool:
+    """Whether what it refers to is seen, too."""
+    return isinstance(key, UniqueKey) or seen.get(key.target, set()).issuperset(key.referenced)
+
+
+def _distinct(keys: Iterable[UniqueKey | ForeignKey]) -> tuple[UniqueKey | ForeignKey, ...]:
+    """One key for each set of columns, the primary one where there is one: the policy repeats what the data declare."""
+    found: dict[tuple[object, ...], UniqueKey | ForeignKey] = {}
+    for key in keys:
+        same = (frozenset(key.columns), key.target if isinstance(key, ForeignKey) else None)
+        if same not in found or (isinstance(key, UniqueKey) and key.primary):
+            found[same] = key
+    return tuple(found.values())
 
 
 def _comment(unit: Unit) -> str:
@@ -111,7 +155,6 @@ def _is_shown(name: str, policy: Policy, caller: Caller) -> bool:
     return caller.is_admin or any((name, role) in granted for role in caller.roles)
 
 
-def _columns(table: TablePolicy, schema: Schema) -> tuple[Column, ...]:
-    declared = {name for name, column in table.columns.items() if column.domain is not None}
-    everything = table.exposure is Exposure.PUBLIC
-    return tuple(c for c in schema.tables[table.name] if everything or c.name in declared)
+def _columns(table: TablePolicy, schema: Schema, policy: Policy) -> tuple[Column, ...]:
+    columns = schema.tables[table.name]
+    return columns if table.exposure is Exposure.PUBLIC else visible_columns(policy, table.name, columns)

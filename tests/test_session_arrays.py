@@ -37,8 +37,11 @@ def test_what_is_no_list(sql: str):
 def test_a_list_of_none_or_of_too_many():
     found = lists(SQL)
     assert found is not None
-    for value in ([], None):
-        with pytest.raises(InvalidParameter):
-            found.spread((value, 5, [1]), (0, 0, 0))
+    for value, written in (([], "IN (NULL) IS TRUE"), (None, "IN (NULL)")):
+        text, flat, _ = found.spread((value, 5, [1]), (0, 0, 0))
+        assert written in text
+        assert flat[0] is None
+    with pytest.raises(InvalidParameter):
+        found.spread(([[1]], 5, [1]), (0, 0, 0))
     with pytest.raises(TooComplex):
         found.spread(([1] * (MOST_VALUES + 1), 5, [1]), (0, 0, 0))

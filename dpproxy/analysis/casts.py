@@ -15,6 +15,7 @@ from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, inexact,
 from dpproxy.errors import NumberOutOfRange, Unsupported
 from dpproxy.pgtypes import (
     BOOL,
+    BYTEA,
     DATE,
     FLOAT4,
     FLOAT8,
@@ -22,13 +23,19 @@ from dpproxy.pgtypes import (
     INT4,
     INT8,
     INTEGERS,
+    INTERVAL,
+    JSON,
     NUMERIC,
     TEXT,
     TEXTS,
+    TIME,
     TIMESTAMP,
+    TIMESTAMPTZ,
     UNKNOWN,
+    UUID,
     VARCHAR,
     SqlType,
+    array_of,
 )  # fmt: skip
 
 _NAMES: dict[exp.DType, SqlType] = {
@@ -43,18 +50,34 @@ _NAMES: dict[exp.DType, SqlType] = {
     exp.DType.VARCHAR: VARCHAR,
     exp.DType.DATE: DATE,
     exp.DType.TIMESTAMP: TIMESTAMP,
+    exp.DType.TIMESTAMPTZ: TIMESTAMPTZ,
+    exp.DType.TIME: TIME,
+    exp.DType.INTERVAL: INTERVAL,
+    exp.DType.UUID: UUID,
+    exp.DType.VARBINARY: BYTEA,
+    exp.DType.JSON: JSON,
 }
 
 
-_WRITTEN_ALIKE = frozenset({*INTEGERS, BOOL.oid, DATE.oid})
-"""Types whose values the engine writes as PostgreSQL does."""
-LONGEST_WRITTEN = 20
+_WRITTEN_ALIKE = {
+    **dict.fromkeys((*INTEGERS, BOOL.oid, DATE.oid), 20),
+    TIME.oid: 15,
+    TIMESTAMP.oid: 26,
+    UUID.oid: 36,
+    JSON.oid: None,
+}
+"""Types whose values the engine writes as PostgreSQL does, and the most characters of one."""
 
 
 def target_type(node: exp.Cast) -> SqlType:
     """The type a CAST names. Raises ``Unsupported``."""
-    to = node.to
-    kind = _NAMES.get(to.this)
+    return _named_type(node, node.to)
+
+
+def _named_type(node: exp.Cast, to: exp.Expr) -> SqlType:
+    if to.this == exp.DType.ARRAY and len(to.expressions) == 1:
+        return array_of(_named_type(node, to.expressions[0]))
+    kind = _NAMES.get(to.this) if isinstance(to, exp.DataType) else None
     if kind is None or to.args.get("nested"):
         raise Unsupported("this type is not supported in a cast", position=position(node))
     parameters = [str(p.this) for p in to.expressions]
@@ -94,9 +117,28 @@ def _convert(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed
     if value.type.oid == kind.oid:
         return value
     if kind.oid in TEXTS and value.type.oid in _WRITTEN_ALIKE and scope.level is Level.RELEASED:
-        sql = duck.cast(value.sql, "VARCHAR")
-        return Typed(sql, kind, nullable=value.nullable, presence=value.presence, longest=LONGEST_WRITTEN)
+        sql, longest = duck.cast(value.sql, "VARCHAR"), _WRITTEN_ALIKE[value.type.oid]
+        return Typed(sql, kind, nullable=value.nullable, presence=value.presence, longest=longest)
+    if kind.oid in TEXTS and value.type.oid == NUMERIC.oid and value.scale and scope.level is Level.RELEASED:
+        return _written(value, kind)
     raise Unsupported(f"cannot cast type {value.type.name} to {kind.name} here", position=position(node))
+
+
+def _written(value: Typed, kind: SqlType) -> Typed:
+    """The digits of a number that is held as a whole one, with the point in its place."""
+    scale = value.scale or 0
+    shown = duck.cast(duck.call("abs", value.sql), "VARCHAR")
+    is_short = exp.LTE(this=duck.call("length", shown), expression=duck.integer(scale))
+    padded = duck.call("lpad", shown, duck.integer(scale + 1), exp.Literal.string("0"))
+    digits = duck.case([(is_short, padded)], shown)
+    negative = exp.LT(this=value.sql, expression=duck.integer(0))
+    sign = duck.case([(negative, exp.Literal.string("-"))], exp.Literal.string(""))
+    whole = duck.call("left", digits, duck.integer(-scale))
+    parts = [sign, whole, exp.Literal.string("."), duck.call("right", digits, duck.integer(scale))]
+    sql = duck.case(
+        [(exp.Is(this=value.sql, expression=exp.Null()), exp.Null())], duck.call("concat", *parts)
+    )
+    return Typed(sql, kind, nullable=value.nullable, presence=value.presence, longest=41)
 
 
 def _to_float(_: exp.Cast, value: Typed, kind: SqlType, __: Scope) -> Typed:

@@ -13,7 +13,7 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, boolean, midnight
 from dpproxy.errors import TypeMismatch, UndefinedFunction, Unsupported
-from dpproxy.pgtypes import DATE, FLOATS, TEXT, TEXTS, TIMESTAMP, UNKNOWN, SqlType
+from dpproxy.pgtypes import DATE, FLOATS, JSON, TEXT, TEXTS, TIMESTAMP, UNKNOWN, SqlType, array_of
 
 _SIGNS: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
@@ -64,7 +64,11 @@ def _same_form(a: Typed, b: Typed) -> tuple[exp.Expr, exp.Expr] | None:
         if any(v.opaque and v.type.oid == DATE.oid for v in (a, b)):
             return None  # a day that nothing bounds may be no timestamp
         return _as_timestamp(a), _as_timestamp(b)
-    return (a.sql, b.sql) if a.type.oid == b.type.oid else None
+    return (a.sql, b.sql) if a.type.oid == b.type.oid and a.type.oid not in _UNEQUAL else None
+
+
+_UNEQUAL = frozenset({JSON.oid, array_of(JSON).oid})
+"""Types without =."""
 
 
 def _is_midnight(value: Typed) -> bool:

@@ -8,13 +8,14 @@ from fractions import Fraction
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.analysis.intervals import MOST_DAYS, Interval, moved, moved_sql, read_interval
+from dpproxy.analysis.intervals import MOST_DAYS, moved, moved_sql, read_interval
 from dpproxy.analysis.literals import from_value, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed, midnight, null
 from dpproxy.errors import BoundsMissing, NumberOutOfRange, UndefinedFunction, Unsupported
 from dpproxy.pgtypes import DATE, INT4, NUMERIC, TIMESTAMP, SqlType
+from dpproxy.wire.intervals import Interval
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - the type has no time zone
 _MICROSECOND = timedelta(microseconds=1)

@@ -15,13 +15,14 @@ from dpproxy.analysis import arithmetic, dates, duck
 from dpproxy.analysis.casts import cast
 from dpproxy.analysis.comparison import compare, unify
 from dpproxy.analysis.functions import FUNCTIONS
-from dpproxy.analysis.literals import literal, parameter, settle
+from dpproxy.analysis.intervals import read_interval
+from dpproxy.analysis.literals import from_value, literal, parameter, settle
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Scope
+from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.texts import LONGEST_TEXT, check_length
 from dpproxy.analysis.typed import Typed, boolean
 from dpproxy.errors import TooComplex, TypeMismatch, UndefinedFunction, Unsupported
-from dpproxy.pgtypes import BOOL, NUMERIC, TEXT, TEXTS, UNKNOWN
+from dpproxy.pgtypes import BOOL, INTERVAL, NUMERIC, PLAIN, TEXT, TEXTS, UNKNOWN
 
 Rule = Callable[[Any, Scope], Typed]
 
@@ -59,6 +60,11 @@ def _operand(node: exp.Expr, scope: Scope) -> Typed:
             raise UndefinedFunction(f"{name} does not exist or is not answered", position=position(node))
         raise Unsupported(f"{name} is not supported here", position=position(node))
     value = rule(node, scope)
+    if scope.level is Level.ROW and value.type.oid in PLAIN:
+        raise Unsupported(
+            f"values of type {value.type.name} are not computed with beside protected rows",
+            position=position(node),
+        )
     # Some rules copy an operand: without a limit, nesting them would double the expression at each level.
     size = _size(value.sql, LARGEST)
     if size >= LARGEST:
@@ -325,5 +331,6 @@ RULES: dict[type[exp.Expr], Rule] = {
     exp.Like: _like,
     exp.ILike: _like,
     exp.Cast: _cast,
+    exp.Interval: lambda node, _: from_value(read_interval(node), INTERVAL),
     **dict.fromkeys(FUNCTIONS, _function),
 }

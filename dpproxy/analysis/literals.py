@@ -8,11 +8,11 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from dpproxy.analysis import duck
+from dpproxy.analysis import duck, plain
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope, exact
 from dpproxy.analysis.typed import Typed, null, number
-from dpproxy.errors import InvalidText, NumberOutOfRange, TooComplex, UndefinedParameter
+from dpproxy.errors import InvalidText, NumberOutOfRange, Refusal, TooComplex, UndefinedParameter
 from dpproxy.pgtypes import (
     BOOL,
     DATE,
@@ -22,6 +22,7 @@ from dpproxy.pgtypes import (
     INT8,
     INTEGERS,
     NUMERIC,
+    PLAIN,
     TEXT,
     TEXTS,
     TIMESTAMP,
@@ -81,6 +82,8 @@ def from_value(value: object, kind: SqlType) -> Typed:
 
     Errors: those of ``exact``; ``OverflowError`` and ``ValueError`` for a number its type cannot hold.
     """
+    if kind.oid in PLAIN:
+        return Typed(plain.constant(value, kind), kind, nullable=value is None)
     held = exact(value)
     if held is None:
         return null(kind)
@@ -161,6 +164,8 @@ def settle(value: Typed, kind: SqlType, scope: Scope, node: exp.Expr) -> Typed:
 
 def read_as(text: str, kind: SqlType, node: exp.Expr) -> Typed:
     """A quoted literal read as a type. Raises ``InvalidText``."""
+    if kind.oid in PLAIN:
+        return _read_plain(text, kind, node)
     try:
         if kind.oid in TEXTS or kind is UNKNOWN:
             return _text(text, node)
@@ -169,6 +174,20 @@ def read_as(text: str, kind: SqlType, node: exp.Expr) -> Typed:
         raise NumberOutOfRange(f"value out of range for type {kind.name}", position=position(node)) from error
     except (ValueError, KeyError) as error:
         raise InvalidText(f"invalid input syntax for type {kind.name}", position=position(node)) from error
+
+
+def _read_plain(text: str, kind: SqlType, node: exp.Expr) -> Typed:
+    try:
+        return from_value(plain.read(text, kind), kind)
+    except Refusal as refusal:
+        refusal.position = position(node)
+        raise
+    except ValueError as error:
+        raise InvalidText(
+            f"a value of type {kind.name} is written with its zone here",
+            hint="Write it behind the time: 2024-01-02 03:04:05+00.",
+            position=position(node),
+        ) from error
 
 
 def _read_bool(text: str) -> bool:

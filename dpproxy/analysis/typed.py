@@ -7,7 +7,8 @@ from fractions import Fraction
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.pgtypes import BOOL, DATE, FLOATS, INT4, INT8, INTEGERS, NUMERIC, TEXT, TIMESTAMP, SqlType
+from dpproxy.analysis.plain import engine_type
+from dpproxy.pgtypes import BOOL, DATE, FLOATS, INT4, INT8, INTEGERS, NUMERIC, PLAIN, TEXT, TIMESTAMP, SqlType
 from dpproxy.policy.model import Scalar
 
 INT64 = 2**63 - 1
@@ -108,7 +109,7 @@ def null(kind: SqlType) -> Typed:
 
     Its bounds hold one value, so that it bounds nothing else.
     """
-    name = _NULLS.get(kind.oid)
+    name = engine_type(kind) if kind.oid in PLAIN else _NULLS.get(kind.oid)
     day = {DATE.oid: date(2000, 1, 1), TIMESTAMP.oid: midnight(date(2000, 1, 1))}.get(kind.oid)
     return Typed(
         exp.Null() if name is None else duck.cast(exp.Null(), name), kind, low=Fraction(0), high=Fraction(0),

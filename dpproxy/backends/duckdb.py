@@ -22,19 +22,27 @@ from dpproxy.backends.failures import exact_failure, failure, is_broken, public_
 from dpproxy.backends.views import column_names, views
 from dpproxy.errors import Refusal, StartupError
 from dpproxy.pgtypes import (
+    ARRAYS,
     BOOL,
+    BYTEA,
     DATE,
     FLOAT4,
     FLOAT8,
     INT2,
     INT4,
     INT8,
+    INTERVAL,
+    JSON,
     NUMERIC,
     TEXT,
+    TIME,
     TIMESTAMP,
+    TIMESTAMPTZ,
+    UUID,
     Column,
     Schema,
     SqlType,
+    array_of,
 )
 from dpproxy.plan import PREPARED, PublicPlan
 from udfs.privacy import Exact
@@ -74,12 +82,21 @@ _TYPES: dict[str, SqlType] = {
     "VARCHAR": TEXT,
     "DATE": DATE,
     "TIMESTAMP": TIMESTAMP,
+    "TIMESTAMP WITH TIME ZONE": TIMESTAMPTZ,
+    "TIME": TIME,
+    "INTERVAL": INTERVAL,
+    "UUID": UUID,
+    "BLOB": BYTEA,
+    "JSON": JSON,
 }
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 
 
 def column_type(name: str) -> SqlType | None:
     """The client's type of an engine type; None for types that are not answered, whose columns do not exist."""
+    if name.endswith("[]"):
+        element = column_type(name.removesuffix("[]"))
+        return None if element is None or element.oid in ARRAYS else array_of(element)
     decimal = _DECIMAL.fullmatch(name)
     if decimal:
         return NUMERIC.with_precision(int(decimal[1]), int(decimal[2]))

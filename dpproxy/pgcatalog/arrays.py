@@ -47,6 +47,14 @@ def constant(node: exp.Cast, stored: str, settings: Mapping[str, str]) -> exp.Ex
         raise
 
 
+def is_nested(node: exp.Expr, stored: str) -> bool:
+    """An array of several dimensions, cast to the type of one: PostgreSQL has one type for both."""
+    if not (isinstance(node, exp.Cast) and stored.endswith("[]")):
+        return False
+    wanted = exp.DataType.build(stored, dialect="duckdb").sql("duckdb")
+    return node.to.sql("duckdb").startswith(f"{wanted}[")
+
+
 def literal(values: list[object], one: Callable[[object], exp.Expr]) -> exp.Expr:
     """A list of values, each as ``one`` writes it."""
     return exp.Array(

@@ -250,7 +250,7 @@ def _cast_rule(node: exp.Expr, state: Rewritten) -> exp.Expr:
         return made
     if kind == "VARCHAR" and not isinstance(node.this, exp.Literal | exp.Null):
         return call(f"{macros.PREFIX}as_text", node.this)
-    return _cast(node.this, kind)
+    return node.this if arrays.is_nested(node.this, kind) else _cast(node.this, kind)
 
 
 def _object_cast(node: exp.Cast, kind: str, state: Rewritten) -> exp.Expr:

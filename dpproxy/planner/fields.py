@@ -11,7 +11,7 @@ from dpproxy.analysis.domains import Lookup, read_column
 from dpproxy.analysis.keys import Key, Values, group_key
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import BoundsMissing, NotGranted
+from dpproxy.errors import BoundsMissing, NotGranted, Unsupported
 from dpproxy.pgtypes import FLOATS, Column
 from dpproxy.planner.refusals import quoted
 from dpproxy.policy.model import ColumnClass, Domain, Scalar
@@ -115,6 +115,38 @@ class Identifier:
     def moved(self, name: str, column: Column) -> Field:
         """The same key in another column."""
         return replace(self, name=name, column=column)
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """A column of a type that nothing is computed with beside protected rows: only whether it is NULL is read."""
+
+    name: str
+    column: Column
+    link: Link | None = None
+
+    def read(self, node: exp.Column) -> Typed:
+        """Presence, for COUNT and IS NULL; nothing else."""
+        if _is_presence(node) and not isinstance(node.parent, exp.Distinct):
+            held = duck.column(self.column.name)
+            return Typed(held, self.column.type, nullable=not self.column.not_null, presence=held)
+        raise self._refusal(position(node))
+
+    def key(self, at: int | None) -> Key:
+        """Refused: its values have no declared set."""
+        raise self._refusal(at)
+
+    def moved(self, name: str, column: Column) -> Field:
+        """The same column elsewhere."""
+        return replace(self, name=name, column=column)
+
+    def _refusal(self, at: int | None) -> Unsupported:
+        return Unsupported(
+            f'column "{self.name}" of type {self.column.type.name} is only counted, or tested for NULL, beside '
+            "protected rows",
+            hint=f"Write count({quoted(self.name)}) or {quoted(self.name)} IS NOT NULL.",
+            position=at,
+        )
 
 
 def _is_presence(node: exp.Expr) -> bool:

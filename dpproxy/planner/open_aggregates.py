@@ -19,7 +19,7 @@ from dpproxy.analysis.texts import LONGEST_TEXT
 from dpproxy.analysis.typed import Typed, as_double
 from dpproxy.analysis.windows import Over
 from dpproxy.errors import InvalidParameter, TypeMismatch, UndefinedFunction, Unsupported
-from dpproxy.pgtypes import BOOL, FLOAT8, INT8, NUMERIC, TEXT, TEXTS, UNKNOWN
+from dpproxy.pgtypes import BOOL, BYTEA, FLOAT8, INT8, JSON, NUMERIC, TEXT, TEXTS, UNKNOWN, UUID, array_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +132,16 @@ def _average(call: _Call) -> Typed:
     return Typed(call.finish(exp.Avg(this=call.argument(as_double(value)))), mean_type(value.type), None)
 
 
+_UNORDERED = frozenset({BOOL.oid, UUID.oid, BYTEA.oid, JSON.oid, array_of(JSON).oid})
+"""Types without a least and a greatest value."""
+
+
 def _extreme(call: _Call) -> Typed:
     value = call.value()
-    if value.type.oid == BOOL.oid:
+    if value.type.oid in _UNORDERED:
         raise UndefinedFunction(
-            f"function {call.name}(boolean) does not exist",
-            hint="Use bool_and or bool_or.",
+            f"function {call.name}({value.type.name}) does not exist",
+            hint="Use bool_and or bool_or." if value.type.oid == BOOL.oid else None,
             position=position(call.node),
         )
     sql = call.finish(_called(call.name, call.argument(value.sql)))

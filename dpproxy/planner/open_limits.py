@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import TooComplex
+from dpproxy.errors import TooComplex, Unsupported
+from dpproxy.pgtypes import PLAIN
+from dpproxy.planner.open import OpenColumn
 
 LARGEST_ANSWER = 64_000_000
 """Characters of an answer that is held somewhere as a whole, counted before it is computed."""
@@ -26,9 +28,24 @@ def width(values: Iterable[Typed]) -> int:
 
 
 def portion(rows: int, values: Iterable[Typed]) -> int:
-    """So many rows of an answer are read at a time; 0 where it is small enough to be read at once."""
-    size = max(1, width(values))
-    return 0 if rows * size < SMALLEST_STREAM else max(1, LARGEST_PORTION // size)
+    """So many rows of an answer are read at a time; 0 where it is small enough to be read at once.
+
+    Values of some types are whole in portions only.
+    """
+    kinds = list(values)
+    size = max(1, width(kinds))
+    is_held = rows * size < SMALLEST_STREAM and all(value.type.oid not in PLAIN for value in kinds)
+    return 0 if is_held else max(1, LARGEST_PORTION // size)
+
+
+def refuse_plain(columns: Iterable[OpenColumn]) -> None:
+    """Refuse columns of types that are not carried to where releases are."""
+    for column in columns:
+        if column.typed.type.oid in PLAIN:
+            raise Unsupported(
+                f'column "{column.name}" of type {column.typed.type.name} is not answered beside released values',
+                hint="Ask the public table alone, or cast the column to text.",
+            )
 
 
 def streams(query: exp.Query) -> bool:

@@ -12,9 +12,10 @@ from dpproxy.analysis.keys import Values
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import TooComplex
-from dpproxy.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TIMESTAMP, Column
-from dpproxy.planner.fields import Public, no_keys
+from dpproxy.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, PLAIN, TIMESTAMP, Column
+from dpproxy.planner.fields import Present, Public, no_keys
 from dpproxy.planner.open import Open, OpenColumn
+from dpproxy.planner.open_limits import refuse_plain
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan
 
@@ -44,7 +45,9 @@ def open_scan(relation: Open, alias: str, planning: Planning) -> Scan:
         from_=exp.From(this=inner),
     )
     fields = tuple(
-        Public(
+        Present(c.name, Column(n, c.typed.type))
+        if c.typed.type.oid in PLAIN
+        else Public(
             c.name,
             Column(n, c.typed.type),
             _shape(c.typed),
@@ -82,6 +85,7 @@ def _is_plain_node(node: exp.Expr) -> bool:
 def _written(relation: Open, planning: Planning) -> exp.Select:
     """The rows themselves. Raises ``TooComplex`` for many."""
     sql = f"SELECT * FROM ({duck.text(relation.query)}) LIMIT {MOST_WRITTEN + 1}"  # noqa: S608 - our own text
+    refuse_plain(relation.columns)
     rows = planning.context.facts(sql)
     if len(rows) > MOST_WRITTEN:
         raise TooComplex(

@@ -33,7 +33,7 @@ from dpproxy.planner.individual import individual, is_individual
 from dpproxy.planner.inside import inside, inside_view
 from dpproxy.planner.materialized import check_masked, is_plain_read
 from dpproxy.planner.open import Open, OpenColumn
-from dpproxy.planner.open_limits import check_answer, portion, streams
+from dpproxy.planner.open_limits import check_answer, portion, refuse_plain, streams
 from dpproxy.planner.open_place import placed
 from dpproxy.planner.open_select import open_select
 from dpproxy.planner.open_union import arranged
@@ -218,9 +218,8 @@ def _public(found: Relation) -> PublicPlan:
     if isinstance(found, Scan):
         raise AssertionError("rows of somebody come from a protected table")  # noqa: TRY004 - our own fault
     outputs = tuple(_output(c) for c in found.columns)
-    return PublicPlan(
-        duck.text(found.query), outputs, portion=portion(found.rows, [c.typed for c in found.columns])
-    )
+    portioned = portion(found.rows, [c.typed for c in found.columns])
+    return PublicPlan(duck.text(found.query), outputs, portion=portioned)
 
 
 def _output(column: OpenColumn) -> Output:
@@ -234,6 +233,7 @@ def _plan(found: Relation, planning: Planning, payer: Payer) -> Plan:
         outputs, answer, label = _columns_of(found), "", f"no rows of {found.table}"
         parts: tuple[Part, ...] = ()
     else:
+        refuse_plain(found.columns)
         outputs = tuple(_output(c) for c in found.columns)
         answer, label = duck.text(placed(found.query, planning)), "; ".join(planning.labels)
         parts = tuple(planning.parts)

@@ -11,9 +11,9 @@ from dpproxy.analysis.keys import Values, check_size
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import BoundsMissing
-from dpproxy.pgtypes import FLOATS, NUMERIC, TEXTS, Column
+from dpproxy.pgtypes import FLOATS, NUMERIC, PLAIN, TEXTS, Column
 from dpproxy.planner.access import Context
-from dpproxy.planner.fields import Declared, Field, Identifier, Public
+from dpproxy.planner.fields import Declared, Field, Identifier, Present, Public
 from dpproxy.planner.owners import is_direct, owned, owner_link, present, unit_link
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.prepared import Layout, layout_of, prepared_scan
@@ -135,7 +135,9 @@ def _fields(
         domain = declared.domain if declared is not None else None
         domain = domain or together.get(column.name)
         is_unit = link is not None and link == owner_link(owner)
-        if domain is not None:
+        if domain is not None and column.type.oid in PLAIN:
+            found.append(Present(column.name, held))
+        elif domain is not None:
             kind = None if declared is None else declared.column_class
             found.append(Declared(column.name, held, domain, link, _lookup(planning), is_unit, kind))
         elif link is not None:
@@ -164,7 +166,9 @@ def public_scan(table: TablePolicy, alias: str, planning: Planning) -> Scan:
     )
     source = duck.text(base)
     fields = tuple(
-        Public(
+        Present(c.name, Column(names[c.name], c.type, c.not_null))
+        if c.type.oid in PLAIN
+        else Public(
             c.name,
             Column(names[c.name], c.type, c.not_null),
             _shape(planning, source, c),

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from dpproxy.errors import DependentObjects, InvalidParameter, TypeMismatch, UndefinedObject
-from dpproxy.pgtypes import BOOL, DATE, INTEGERS, NUMERIC, TEXTS, TIMESTAMP, TIMESTAMPTZ, Column, Schema
+from dpproxy.pgtypes import BOOL, DATE, INTEGERS, NUMERIC, PLAIN, TEXTS, TIMESTAMP, Column, Schema
 from dpproxy.policy.lookup import table_column, table_policy
 from dpproxy.policy.model import (
     Composite,
@@ -33,9 +33,10 @@ from dpproxy.policy.statements import (
     TaxonomyChange,
 )
 
-_DISCOVERABLE = INTEGERS | TEXTS | {DATE.oid, TIMESTAMP.oid, TIMESTAMPTZ.oid}
-_KEYS = _DISCOVERABLE | {BOOL.oid, NUMERIC.oid}
+_KEYS = INTEGERS | TEXTS | {DATE.oid, TIMESTAMP.oid, BOOL.oid, NUMERIC.oid}
 """Types whose values can be keys: floats cannot, two that print alike may differ."""
+_DISCOVERABLE = _KEYS - {BOOL.oid, NUMERIC.oid} | PLAIN
+"""Of the plain types nothing is discovered: a column of them is counted, and tested for NULL."""
 
 
 def column_reference(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from dpproxy.errors import DependentObjects, InvalidParameter, TypeMismatch
-from dpproxy.pgtypes import INTEGERS, TEXTS, Column, Schema
+from dpproxy.pgtypes import BYTEA, INTEGERS, PLAIN, TEXTS, UUID, Column, Schema
 from dpproxy.policy import amounts
 from dpproxy.policy.blocks import divided
 from dpproxy.policy.lookup import table_column, table_policy
@@ -50,6 +50,7 @@ def change_table(policy: Policy, change: TableChange, schema: Schema | None) -> 
 
 def _key(policy: Policy, table: TablePolicy, change: SetKey, schema: Schema | None) -> TablePolicy:
     key = None if change.key is None else table_column(change.table, change.key, schema)
+    _tells_apart(change.key, key)
     references = None
     if change.references is not None and change.key is not None:
         target, column = change.references
@@ -66,6 +67,16 @@ def _key(policy: Policy, table: TablePolicy, change: SetKey, schema: Schema | No
         max_groups=None if change.max_groups is None else amounts.count(change.max_groups),
     )
     return replace(table, exposure=Exposure.PROTECTED, unit=unit)
+
+
+def _tells_apart(name: Name | None, key: Column | None) -> None:
+    """Refuse a key of a type whose equal values need not be written alike, or have no equality."""
+    if name is not None and key is not None and key.type.oid in PLAIN - {UUID.oid, BYTEA.oid}:
+        raise TypeMismatch(
+            f'the key "{key.name}" is of type {key.type.name}, whose values tell nobody apart',
+            hint="A privacy key is a number, a text, a UUID or a date.",
+            position=name.position,
+        )
 
 
 def _same_type(name: Name, key: Column | None, target: Column | None) -> None:

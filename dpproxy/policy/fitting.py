@@ -17,12 +17,11 @@ from dpproxy.pgtypes import (
     NUMERIC,
     TEXT,
     TIMESTAMP,
-    TIMESTAMPTZ,
     VARCHAR,
     Column,
     SqlType,
 )
-from dpproxy.policy.constants import read_date, read_timestamp, read_timestamptz
+from dpproxy.policy.constants import read_date, read_timestamp
 from dpproxy.policy.model import Scalar
 from dpproxy.policy.statements import Literal, LiteralKind
 
@@ -133,6 +132,5 @@ _READERS: dict[int, _Readers] = {
         LiteralKind.DATE: _midnight,
         LiteralKind.TEXT: _reading(read_timestamp),
     },
-    TIMESTAMPTZ.oid: {LiteralKind.TIMESTAMPTZ: _as_it_is, LiteralKind.TEXT: _reading(read_timestamptz)},
 }
 """By type of column and kind of constant; the first kind is the one a message asks for."""

@@ -12,7 +12,6 @@ from dpproxy.pgtypes import (
     NUMERIC,
     TEXTS,
     TIMESTAMP,
-    TIMESTAMPTZ,
     Check,
     Column,
     Schema,
@@ -114,7 +113,7 @@ def _by_type(column: Column, propose: _Propose) -> Iterator[Proposal]:
             "its values follow from no declaration: where they are known, list them by DOMAIN IN (...), or refer to a "
             "public table; discovered ones need a budget with DELTA",
         )
-    elif kind in INTEGERS | FLOATS | {NUMERIC.oid, DATE.oid, TIMESTAMP.oid, TIMESTAMPTZ.oid}:
+    elif kind in INTEGERS | FLOATS | {NUMERIC.oid, DATE.oid, TIMESTAMP.oid}:
         reason = "its bounds follow from no declaration, and what is outside is moved to them: fill them in"
         yield replace(propose(between(*_usual(column)) + FILL_IN, reason), unbounded=column.name)
 
@@ -124,8 +123,6 @@ def _usual(column: Column) -> tuple[Scalar, Scalar]:
     kind = column.type
     if kind.oid in {DATE.oid, TIMESTAMP.oid}:
         return _EARLIEST, _LATEST
-    if kind.oid == TIMESTAMPTZ.oid:
-        return f"{_EARLIEST} 00:00:00+00:00", f"{_LATEST} 00:00:00+00:00"
     low, high = next((_USUAL[word] for word in words(column.name) if word in _USUAL), (0, _LARGEST))
     if kind.precision is None or kind.scale is None:
         return low, high

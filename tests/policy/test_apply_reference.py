@@ -57,7 +57,6 @@ def test_of_one_set_of_columns_there_is_one_key_set(applied: Apply):
         (alter("sex", "REFERENCES regions (size)"), TypeMismatch, "sex"),
         (alter("patient_id", "REFERENCES regions (size)"), TypeMismatch, "patient_id"),
         (alter("smokes", "DISCOVERED"), TypeMismatch, "smokes"),
-        (alter("photo", "DISCOVERED"), TypeMismatch, "photo"),
         (together("sex, age", "REFERENCES visits (note, patient_id)"), InvalidParameter, "visits"),
         (together("sex, age", "REFERENCES regions (size, region)"), TypeMismatch, "sex"),
         (together("sex, sex", "REFERENCES regions (region, region)"), InvalidParameter, "sex)"),

@@ -12,7 +12,6 @@ from dpproxy.pgtypes import (
     NUMERIC,
     TEXT,
     TIMESTAMP,
-    TIMESTAMPTZ,
     Check,
     Column,
     Constraint,
@@ -75,7 +74,6 @@ def test_every_placeholder_applies():
         NUMERIC.with_precision(1, 1),
         DATE,
         TIMESTAMP,
-        TIMESTAMPTZ,
         BOOL,
         TEXT,
     ]
