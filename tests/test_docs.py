@@ -2,7 +2,7 @@
 
 import inspect
 import re
-import tomllib
+import shlex
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from dpproxy import errors
 from dpproxy.aggregates.table import AGGREGATES
 from dpproxy.arguments import Command, build_parser
 from dpproxy.cli import COMMANDS
-from dpproxy.config import KEYS, REQUIRED, Key, load_config
+from dpproxy.config import KEYS, REQUIRED, Key
 from dpproxy.errors import Refusal
 from dpproxy.planner.refusals import spaced
 from dpproxy.planner.released import DP_FUNCTIONS
@@ -52,23 +52,27 @@ def test_no_configuration_key_is_documented_that_is_none():
     assert table_keys(page("docs/configuration.md")) == [key.dotted for key in KEYS]
 
 
-def test_the_documented_configurations_load(tmp_path: Path):
-    (tmp_path / "policy").mkdir()
-    (tmp_path / "policy" / "a.sql").touch()
-    for text in blocks(page("docs/configuration.md"), "toml"):
-        if "[server]" in text:
-            (tmp_path / "dpproxy.toml").write_text(text)
-            assert load_config(tmp_path / "dpproxy.toml", {}).port == 6432
-        else:
-            assert tomllib.loads(text)["users"]
+EVERYWHERE = {"--config", "--database"}
+"""Options that the page tells once for all commands."""
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_every_command_and_option_is_documented(command: Command):
-    text = page("docs/commands.md")
-    assert f"`dpproxy {command.name}" in text
-    for names, _ in command.options:
-        assert names[0] in text or names[0].upper() in text
+def test_every_command_and_option_is_documented_in_its_row(command: Command):
+    rows = [
+        row for row in page("docs/commands.md").splitlines() if row.startswith(f"| `dpproxy {command.name}")
+    ]
+    assert rows
+    for names, keywords in command.options:
+        known = {names[0], names[0].upper(), str(keywords.get("metavar"))}
+        assert names[0] in EVERYWHERE or any(word in "".join(rows) for word in known), names[0]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_the_example_of_a_command_is_one_of_it(command: Command):
+    program, *words = shlex.split(command.example.partition(" >")[0])
+    assert program == "dpproxy"
+    assert " ".join(words).startswith(command.name)
+    assert build_parser(COMMANDS).parse_args(words).run == command.run
 
 
 def test_every_documented_command_parses():
