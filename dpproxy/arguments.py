@@ -20,6 +20,9 @@ DATABASE: Option = (
 )
 
 
+EPILOG = "`dpproxy COMMAND --help` shows an example of it. `dpproxy demo` is a tour that needs nothing else."
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """One subcommand: what it is called, says, takes and does."""
@@ -33,7 +36,9 @@ class Command:
 
 def build_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
     """A parser of all commands; a name of two words is a command of a group."""
-    parser = argparse.ArgumentParser(prog="dpproxy", description="Differential privacy for plain SQL.")
+    parser = argparse.ArgumentParser(
+        prog="dpproxy", description="Differential privacy for plain SQL.", epilog=EPILOG
+    )
     parser.add_argument("--version", action="version", version=f"dpproxy {version('dpproxy')}")
     top = parser.add_subparsers(metavar="COMMAND", required=True)
     groups: dict[str, argparse._SubParsersAction[argparse.ArgumentParser]] = {}
