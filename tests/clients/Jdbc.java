@@ -33,11 +33,11 @@ public class Jdbc {
         say("tables", cells(about.getTables(null, "public", "%", kinds), "TABLE_NAME", "TABLE_TYPE"));
         say("remarks", cells(about.getTables(null, "public", "people", kinds), "REMARKS"));
         say("columns", cells(about.getColumns(null, "public", "people", "%"), "COLUMN_NAME", "TYPE_NAME", "DATA_TYPE", "COLUMN_SIZE", "IS_NULLABLE"));
-        say("keys", count(about.getPrimaryKeys(null, "public", "people")));
-        say("imported", count(about.getImportedKeys(null, "public", "visits")));
-        say("exported", count(about.getExportedKeys(null, "public", "people")));
-        say("indices", count(about.getIndexInfo(null, "public", "people", false, true)));
-        say("best row", count(about.getBestRowIdentifier(null, "public", "people", DatabaseMetaData.bestRowSession, true)));
+        say("keys", cells(about.getPrimaryKeys(null, "public", "people"), "COLUMN_NAME", "PK_NAME"));
+        say("imported", cells(about.getImportedKeys(null, "public", "visits"), "PKTABLE_NAME", "PKCOLUMN_NAME", "FKCOLUMN_NAME", "FK_NAME", "PK_NAME"));
+        say("exported", cells(about.getExportedKeys(null, "public", "people"), "FKTABLE_NAME", "FKCOLUMN_NAME", "KEY_SEQ"));
+        say("indices", cells(about.getIndexInfo(null, "public", "people", false, true), "INDEX_NAME", "NON_UNIQUE", "COLUMN_NAME", "ORDINAL_POSITION"));
+        say("best row", cells(about.getBestRowIdentifier(null, "public", "people", DatabaseMetaData.bestRowSession, true), "COLUMN_NAME"));
         say("types", count(about.getTypeInfo()) > 50);
         say("table types", cells(about.getTableTypes(), "TABLE_TYPE").contains("MATERIALIZED VIEW"));
         say("procedures", count(about.getProcedures(null, null, "%")));

@@ -18,21 +18,21 @@ EXPECTED = {
     "schemas": "dp;information_schema;pg_catalog;public",
     "tables": "people,TABLE;towns,TABLE;visits,TABLE;spent,VIEW",
     "columns": (
-        "age,int4,4,10,NO;town,text,12,2147483647,YES;income,float8,8,17,YES;born,date,91,13,YES;"
+        "id,int4,4,10,NO;age,int4,4,10,NO;town,text,12,2147483647,YES;income,float8,8,17,YES;born,date,91,13,YES;"
         "seen,timestamp,93,29,YES;member,bool,-7,1,YES;paid,numeric,2,10,YES;big,int8,-5,19,YES"
     ),
-    "keys": "0",
-    "imported": "0",
-    "exported": "0",
-    "indices": "0",
-    "best row": "0",
+    "keys": "id,people_pkey",
+    "imported": "people,id,person,visits_person_fkey,people_pkey",
+    "exported": "visits,person,1",
+    "indices": "people_pkey,f,id,1",
+    "best row": "id",
     "types": "true",
     "table types": "true",
     "procedures": "0",
     "functions": "0",
     "user types": "6",
     "privileges": "SELECT;SELECT",
-    "column privileges": "56",
+    "column privileges": "63",
     "client info": "1",
     "longest name": "63",
     "parameter": "int4",

@@ -38,11 +38,13 @@ def test_lists_and_describes(connection: pyodbc.Connection):
         ("people", "TABLE"), ("spent", "VIEW"), ("towns", "TABLE"), ("visits", "TABLE"),
     ]  # fmt: skip
     assert [(row.column_name, row.type_name, row.nullable) for row in cursor.columns("people")] == [
-        ("age", "int4", 0), ("town", "text", 1), ("income", "float8", 1), ("born", "date", 1),
+        ("id", "int4", 0), ("age", "int4", 0), ("town", "text", 1), ("income", "float8", 1), ("born", "date", 1),
         ("seen", "timestamp", 1), ("member", "bool", 1), ("paid", "numeric", 1), ("big", "int8", 1),
     ]  # fmt: skip
-    assert cursor.primaryKeys("people").fetchall() == cursor.foreignKeys("visits").fetchall() == []
-    assert [row.type for row in cursor.statistics("people").fetchall()] in ([], [0])
+    assert [(row.column_name, row.pk_name) for row in cursor.primaryKeys("people")] == [("id", "people_pkey")]
+    keys = [(row.fkcolumn_name, row.pktable_name) for row in cursor.foreignKeys(foreignTable="visits")]
+    assert keys == [("person", "people")]
+    assert "people_pkey" in [row.index_name for row in cursor.statistics("people").fetchall()]
     assert cursor.procedures().fetchall() == []
     assert len(cursor.getTypeInfo().fetchall()) > 10
     assert cursor.columns("salaries").fetchall() == []

@@ -34,12 +34,17 @@ def test_columns_of_a_table(engine: sa.Engine):
     seen = sa.inspect(engine)
     columns = {c["name"]: (str(c["type"]), c["nullable"]) for c in seen.get_columns("people")}
     assert columns == {
-        "age": ("INTEGER", False), "town": ("TEXT", True), "income": ("DOUBLE PRECISION", True),
+        "id": ("INTEGER", False), "age": ("INTEGER", False), "town": ("TEXT", True), "income": ("DOUBLE PRECISION", True),
         "born": ("DATE", True), "seen": ("TIMESTAMP", True), "member": ("BOOLEAN", True),
         "paid": ("NUMERIC(10, 2)", True), "big": ("BIGINT", True),
     }  # fmt: skip
     assert seen.get_indexes("people") == seen.get_unique_constraints("people") == []
-    assert seen.get_foreign_keys("visits") == []
+    assert seen.get_pk_constraint("people")["constrained_columns"] == ["id"]
+    assert seen.get_pk_constraint("towns")["name"] == "towns_pkey"
+    [key] = seen.get_foreign_keys("visits")
+    assert (key["name"], key["constrained_columns"], key["referred_table"], key["referred_columns"]) == (
+        "visits_person_fkey", ["person"], "people", ["id"],
+    )  # fmt: skip
     with pytest.raises(sa.exc.NoSuchTableError):
         seen.get_columns("salaries")
 

@@ -275,8 +275,10 @@ def test_protected_columns_are_counted(world: Proxy, sql: str, value: int):
         "SELECT t.i, x.n FROM (SELECT thing, count(*) AS n FROM people GROUP BY 1) x JOIN things t ON t.n = x.thing",
         "SELECT count(*) FROM people GROUP BY interval '1 day'",
         "SELECT id FROM people",
-        "SELECT count(*) FROM people p JOIN (SELECT tz, n FROM things UNION SELECT tz, n + 1 FROM things) t "
-        "ON t.n = p.thing WHERE t.tz > '2000-01-01Z'",
+        (
+            "SELECT count(*) FROM people p JOIN (SELECT tz, n FROM things UNION SELECT tz, n + 1 FROM things) t "
+            "ON t.n = p.thing WHERE t.tz > '2000-01-01Z'"
+        ),
     ],
 )
 def test_nothing_else_is_done_with_them(world: Proxy, sql: str):
