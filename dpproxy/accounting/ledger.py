@@ -3,6 +3,7 @@
 import shutil
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +29,8 @@ from dpproxy.recent import Recent
 
 T = TypeVar("T")
 
+READERS = 4
+"""Connections that read at the same time at most."""
 KEPT = 512
 """Standings that are known until the next entry: what is shown again and again costs nothing."""
 
@@ -55,9 +58,9 @@ class Ledger:
         self.mark = mark
         self.writer = Writer(Database(store, seals, head, mark, clock))
         self._clock = clock
-        self._reader: book.Connection | None = None
+        self._readers = deque[book.Connection]()
         self._stood = Recent[list[Standing]](KEPT)
-        self._reading = threading.Lock()
+        self._reading = threading.BoundedSemaphore(READERS)
 
     @classmethod
     def open(
@@ -177,28 +180,37 @@ class Ledger:
     def read(self, query: Callable[[book.Connection], T]) -> T:
         """Run a query over what is committed. Errors: LedgerUnavailable where the ledger cannot be read."""
         with self._reading:
+            reader: book.Connection | None = None
             try:
+                reader = self._taken()
                 try:
-                    return query(self._opened())
+                    found = query(reader)
                 except FAULTS:
-                    if self._reader is None or self.store.is_usable(self._reader):
+                    if self.store.is_usable(reader):
                         raise
-                    self._drop_reader()
-                    return query(self._opened())
-            except (*FAULTS, Mismatch) as error:
-                self._drop_reader()
-                raise LedgerUnavailable("the privacy ledger cannot be read") from error
+                    _drop(reader)
+                    reader = None
+                    reader = self.store.connect(writing=False)
+                    found = query(reader)
+            except BaseException as error:
+                _drop(reader)
+                if isinstance(error, (*FAULTS, Mismatch)):
+                    raise LedgerUnavailable("the privacy ledger cannot be read") from error
+                raise
+            self._readers.append(reader)
+            return found
 
-    def _opened(self) -> book.Connection:
-        if self._reader is None:
-            self._reader = self.store.connect(writing=False)
-        return self._reader
+    def _taken(self) -> book.Connection:
+        with suppress(IndexError):
+            return self._readers.pop()
+        return self.store.connect(writing=False)
 
     def close(self) -> None:
         """Write what waits and let go of the database. Closing twice is harmless."""
         self.writer.close()
-        with self._reading:
-            self._drop_reader()
+        with suppress(IndexError):
+            while True:
+                _drop(self._readers.pop())
 
     def __enter__(self) -> Self:
         return self
@@ -208,11 +220,11 @@ class Ledger:
     ) -> None:
         self.close()
 
-    def _drop_reader(self) -> None:
-        if self._reader is not None:
-            with suppress(*FAULTS):
-                self._reader.close()
-            self._reader = None
+
+def _drop(reader: book.Connection | None) -> None:
+    if reader is not None:
+        with suppress(*FAULTS):
+            reader.close()
 
 
 def store_of(directory: Path, url: str | None) -> Store:

@@ -7,6 +7,7 @@ and the whole policy as statements, so that a stored version can be read without
 import shutil
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -24,6 +25,8 @@ from dpproxy.policy.statements import Change, RefreshView, ResetBudget, Show, Su
 from dpproxy.policy.tokens import split_statements
 
 FILE = "policy.sqlite"
+POLL = 0.02
+"""Seconds for which the policy that was read is the one in force: every statement asks several times."""
 WAIT = 5
 """Seconds to wait for another process that changes the policy."""
 _FORMAT = 1
@@ -81,6 +84,7 @@ class PolicyStore:
         self._path = path
         self._current = current
         self._seen: int | None = None
+        self._known_until = 0.0
         self._lock = threading.Lock()
 
     @classmethod
@@ -106,9 +110,13 @@ class PolicyStore:
     def current(self) -> Policy:
         """The policy in force, whichever process changed it last; the same object until one does.
 
+        What another process changed is seen ``POLL`` seconds later at most.
+
         Raises:
             CatalogueUnavailable: it cannot be read.
         """
+        if time.monotonic() < self._known_until:
+            return self._current
         with self._lock:
             return self._refreshed()
 
@@ -163,6 +171,7 @@ class PolicyStore:
                 if row is not None and row[0] != self._current.version:
                     self._current = _replay(*row, path=self._path)
                 self._seen = seen
+            self._known_until = time.monotonic() + POLL
         except (sqlite3.Error, StartupError) as error:
             raise CatalogueUnavailable("the policy catalogue cannot be read") from error
         return self._current

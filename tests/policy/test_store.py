@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +15,7 @@ from dpproxy.errors import CatalogueUnavailable, Refusal, StartupError, SyntaxRe
 from dpproxy.pgtypes import Schema
 from dpproxy.policy import store as module
 from dpproxy.policy.model import Exposure, Policy
-from dpproxy.policy.store import FILE, PolicyStore, change_of
+from dpproxy.policy.store import FILE, POLL, PolicyStore, change_of
 
 PUBLIC = "ALTER TABLE regions SET PRIVACY PUBLIC"
 KEY = "ALTER TABLE patients SET PRIVACY KEY (patient_id) MAX ROWS 2"
@@ -71,9 +72,11 @@ def test_another_process_is_followed(store: PolicyStore, schema: Schema, tmp_pat
         assert other.current is before
         for number in range(1, 4):
             changed = store.change([f"CREATE PRIVACY BUDGET b{number} LIMIT EPSILON 1"], schema, "boss")
+            time.sleep(POLL)
             assert other.current == changed
             assert other.current is other.current
         last = other.change(["CREATE PRIVACY BUDGET b4 LIMIT EPSILON 1"], schema, "root")
+        time.sleep(POLL)
         assert store.current == last
         assert (last.version, len(last.budgets)) == (4, 4)
         assert store.history() == other.history()
@@ -105,6 +108,7 @@ def test_a_catalogue_that_cannot_be_followed_plans_nothing(
     store.change([PUBLIC], schema, "boss")
     with closing(sqlite3.connect(tmp_path / "state" / FILE, isolation_level=None)) as newer:
         newer.execute("UPDATE history SET version = 2, policy = 'SOMETHING NEW'")
+    time.sleep(POLL)
     for use in (lambda: store.current, lambda: store.change([PUBLIC], schema, "boss")):
         with pytest.raises(CatalogueUnavailable):
             use()
