@@ -25,7 +25,9 @@ def config(tmp_path: Path) -> Config:
     (tmp_path / "dpproxy.toml").write_text(TEXT)
     with duckdb.connect(tmp_path / "data.duckdb") as connection:
         connection.execute("CREATE TABLE t(a INTEGER)")
-    return load_config(tmp_path / "dpproxy.toml", {})
+    config = load_config(tmp_path / "dpproxy.toml", {})
+    config.state.mkdir()
+    return config
 
 
 def opened(config: Config, secret: bytes) -> Opened:
