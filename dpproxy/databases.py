@@ -13,6 +13,7 @@ from dpproxy.engine import Engine
 from dpproxy.errors import CannotConnectNow, StartupError
 from dpproxy.plan import Answer, Caller, Notice, Prepared, Settings
 from dpproxy.recorded import Record, Recorded, recording
+from dpproxy.role_settings import RoleSettings
 
 AGAIN = 30.0
 """Seconds between two attempts to open a source that could not be opened."""
@@ -63,6 +64,10 @@ class Databases:
         """True where a data source has that name, whether or not it could be opened."""
         return name in self._config.databases
 
+    def configured(self, caller: Caller) -> Settings:
+        """What the caller's sessions start with, where that is not the default."""
+        return RoleSettings(self._config.root).of(caller)
+
     def open(self, caller: Caller) -> None:
         """A session begins. Raises ``CannotConnectNow``."""
         engine = self._recorded.get(caller.database)
@@ -104,7 +109,7 @@ class Databases:
         alone = len(self._config.databases) == 1
         tell = self._tell if alone else partial(self._tell_of, name)
         try:
-            engine = Engine.start(self._config.of(name), tell)
+            engine = self._start(self._config.of(name), tell)
         except StartupError as error:
             if alone:
                 raise
@@ -116,6 +121,14 @@ class Databases:
         self._recorded[name] = self._record(name, engine)
         if self._failed.pop(name, None) is not None:
             tell("served from now on")
+
+    def _start(self, config: Config, tell: Callable[[str], None]) -> Engine:
+        """Not over a state that was moved away since the first attempt: nobody asked for another."""
+        if config.database in self._failed and not config.state.is_dir():
+            raise StartupError(
+                f"{config.state} is gone; restore it, or start the proxy anew to begin another"
+            )
+        return Engine.start(config, tell)
 
     def _tell_of(self, name: str, line: str) -> None:
         self._tell(f"{name}: {line}")

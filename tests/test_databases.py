@@ -161,6 +161,35 @@ def test_a_source_that_cannot_be_opened_takes_no_other_down(file: Path, monkeypa
         assert sorted(found.versions()) == ["main", "tax"]
 
 
+def test_a_state_that_was_moved_away_is_not_begun_anew_behind_ones_back(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The attempts go on while an administrator puts a backup in its place."""
+    tax, state = file.parent / "tax.duckdb", file.parent / "state" / "tax"
+    whole = tax.read_bytes()
+    tax.write_bytes(b"")
+    monkeypatch.setattr(databases, "AGAIN", 0.05)
+    gone, back = threading.Event(), threading.Event()
+
+    def tell(line: str) -> None:
+        (
+            gone
+            if "is gone; restore it" in line
+            else back
+            if "served from now on" in line
+            else threading.Event()
+        ).set()
+
+    with opened(load_config(file), tell) as found:
+        state.rename(file.parent / "elsewhere")
+        tax.write_bytes(whole)
+        assert gone.wait(30)
+        assert not state.exists()
+        assert list(found.versions()) == ["main"]
+        (file.parent / "elsewhere").rename(state)
+        assert back.wait(30)
+
+
 def test_a_database_that_is_not_there_yet_is_told_as_postgresql_tells_it(file: Path):
     (file.parent / "tax.duckdb").write_bytes(b"")
     with spawned(file) as proxy:
