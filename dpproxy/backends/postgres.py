@@ -20,7 +20,8 @@ from psycopg.pq import TransactionStatus
 
 from dpproxy.backends.dialect import Value, unanswered
 from dpproxy.backends.failures import failure
-from dpproxy.backends.postgres_dialect import RELEASED, dialect
+from dpproxy.backends.postgres_casts import RELEASED
+from dpproxy.backends.postgres_dialect import dialect
 from dpproxy.backends.postgres_schema import Described, described
 from dpproxy.backends.pushed import Order
 from dpproxy.errors import StartupError

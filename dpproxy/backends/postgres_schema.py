@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 
 from dpproxy.backends.dialect import Kind, Reach, Value, stored
-from dpproxy.backends.postgres_dialect import SINGLE
+from dpproxy.backends.postgres_casts import SINGLE
 from dpproxy.pgtypes import (
     BOOL,
     DATE,

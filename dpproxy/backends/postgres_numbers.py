@@ -1,0 +1,187 @@
+"""Numbers and aggregates in PostgreSQL: whole numbers are bigint or numeric, DOUBLE is looked after elsewhere."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from operator import add, mul, sub
+
+from sqlglot import exp
+
+from dpproxy.backends import postgres_doubles as doubles
+from dpproxy.backends.dialect import Kind, Rule, Value, common
+from dpproxy.backends.postgres_logic import EXACT, MOMENTS, NUMBERS, no
+
+
+def arithmetic(sign: str) -> Rule:
+    """``+``, ``-`` and ``*`` of numbers, and of dates."""
+
+    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+        a, b = parts
+        kinds = {a.kind, b.kind}
+        if Kind.NULL in kinds:
+            return Value("NULL", Kind.NULL)
+        if Kind.DOUBLE in kinds:
+            a, b = (_as_double(p) for p in parts)
+            if a.constant is not None and b.constant is not None:
+                return doubles.constant(_FOLDED[sign](float(a.constant), float(b.constant)))
+            return doubles.multiplied(a, b) if sign == "*" else doubles.added(sign)(a, b)
+        if kinds <= set(EXACT):
+            best = common(parts)
+            scale = a.scale + b.scale if sign == "*" else max(a.scale, b.scale)
+            width = NUMBERS[best.kind]
+            sql = f"({a.sql}::{width} {sign} {b.sql}::{width})"
+            return Value(sql, Kind.DECIMAL if scale else best.kind, doubles.exact(sign, a, b), scale)
+        return _of_time(sign, a, b)
+
+    return apply
+
+
+_FOLDED: Mapping[str, Callable[[float, float], float]] = {"+": add, "-": sub, "*": mul}
+
+
+def _as_double(value: Value) -> Value:
+    """A DOUBLE, or a whole number that was written beside one."""
+    if value.kind is Kind.WHOLE and value.constant is not None:
+        return doubles.constant(float(int(value.constant)))
+    if value.kind is not Kind.DOUBLE:
+        raise no("arithmetic of two types")
+    return value
+
+
+def _of_time(sign: str, a: Value, b: Value) -> Value:
+    if sign == "-" and a.kind is b.kind is Kind.DATE:
+        return Value(f"({a.sql} - {b.sql})::bigint", Kind.WHOLE)
+    if sign in "+-" and a.kind in MOMENTS and b.kind is Kind.SPAN:
+        return Value(f"({a.sql}::timestamp {sign} {b.sql})", Kind.TIMESTAMP)
+    raise no("arithmetic of two types")
+
+
+def negative(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """A minus sign."""
+    [a] = parts
+    if a.kind is Kind.NULL:
+        return a
+    if a.kind not in (*EXACT, Kind.DOUBLE):
+        raise no("a minus sign")
+    if a.kind is Kind.DOUBLE and a.constant is not None:
+        return doubles.constant(-float(a.constant))
+    reach = replace(
+        a.reach, low=-a.reach.high, high=-a.reach.low, top=a.reach.top or a.reach.bottom, bottom=a.reach.top
+    )
+    held = a.sql if a.kind is Kind.DOUBLE else f"{a.sql}::{NUMBERS[a.kind]}"
+    constant = None if a.constant is None else f"-{a.constant}"
+    return replace(a, sql=f"(- {held})", reach=reach, constant=constant)
+
+
+def quotient(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """``/`` of DOUBLEs."""
+    if any(p.kind is Kind.NULL for p in parts):
+        return Value("NULL", Kind.NULL)
+    if {p.kind for p in parts} != {Kind.DOUBLE}:
+        raise no("a division of two types")
+    return doubles.divided(*parts)
+
+
+def whole_quotient(sign: str, name: str) -> Rule:
+    """``//`` and ``%``: towards zero in both engines; the divisor is NULL where it would be 0."""
+
+    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+        a, b = parts
+        if Kind.NULL in {a.kind, b.kind}:
+            return Value("NULL", Kind.NULL)
+        if not {a.kind, b.kind} <= {Kind.WHOLE, Kind.HUGE}:
+            raise no("a division of two types")
+        if {a.kind, b.kind} == {Kind.WHOLE}:
+            return Value(f"({a.sql}::bigint {sign} {b.sql}::bigint)", Kind.WHOLE)
+        return Value(f"{name}({a.sql}::numeric, {b.sql}::numeric)", Kind.HUGE)
+
+    return apply
+
+
+def of_doubles(rule: Callable[[Value], Value]) -> Rule:
+    """A function of one DOUBLE."""
+
+    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+        if parts[0].kind is Kind.NULL:
+            return parts[0]
+        if parts[0].kind is not Kind.DOUBLE:
+            raise no("a function of this type")
+        return rule(parts[0])
+
+    return apply
+
+
+def rounded(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """ROUND of a DOUBLE."""
+    value, *digits = parts
+    if value.kind is Kind.NULL:
+        return value
+    if value.kind is not Kind.DOUBLE or (digits and digits[0].constant is None):
+        raise no("round of this type")
+    return doubles.rounded_to(value, int(digits[0].constant or 0) if digits else 0)
+
+
+def absolute(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """ABS."""
+    [a] = parts
+    if a.kind is Kind.NULL:
+        return a
+    if a.kind is Kind.DOUBLE:
+        return doubles.absolute(a)
+    if a.kind not in EXACT:
+        raise no("abs of this type")
+    return replace(a, sql=f"abs({a.sql}::{NUMBERS[a.kind]})", constant=None)
+
+
+def signum(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """SIGN."""
+    [a] = parts
+    if a.kind is Kind.NULL:
+        return a
+    if a.kind not in (*EXACT, Kind.DOUBLE):
+        raise no("sign of this type")
+    held = a.sql if a.kind is Kind.DOUBLE else f"{a.sql}::numeric"
+    return Value(f"sign({held})::bigint", Kind.WHOLE)
+
+
+def power(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """POWER."""
+    if {p.kind for p in parts} != {Kind.DOUBLE}:
+        raise no("power of this type")
+    return doubles.power(*parts)
+
+
+def counted(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    """COUNT of rows, of values, or of different values."""
+    if not parts:
+        return Value("count(*)", Kind.WHOLE)
+    each = "DISTINCT " if isinstance(node.this, exp.Distinct) else ""
+    if each and len(parts) > 1:
+        raise no("count of several")
+    return Value(f"count({each}{parts[0].sql})", Kind.WHOLE)
+
+
+def summed(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    """SUM of whole numbers."""
+    [a] = parts
+    if a.kind not in (Kind.WHOLE, Kind.HUGE, Kind.NULL):
+        raise no("sum of this type")
+    each = "DISTINCT " if isinstance(node.this, exp.Distinct) else ""
+    return Value(f"sum({each}{a.sql}::{NUMBERS.get(a.kind, 'bigint')})::numeric", Kind.HUGE)
+
+
+def end(name: str) -> Rule:
+    """MIN and MAX."""
+
+    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+        [a] = parts
+        if a.kind is Kind.TRUTH:
+            return Value(f"bool_{'or' if name == 'max' else 'and'}({a.sql})", Kind.TRUTH)
+        collation = ' COLLATE "C"' if a.kind is Kind.TEXT else ""
+        return replace(a, sql=f"{name}({a.sql}{collation})", constant=None)
+
+    return apply
+
+
+def every(name: str) -> Rule:
+    """BOOL_AND and BOOL_OR."""
+    return lambda _, parts: Value(f"{name}({parts[0].sql})", Kind.TRUTH)
