@@ -6,10 +6,11 @@ analyst who could read them would learn what others ask and how long the engine 
 
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from dpproxy.auditlog.entry import Entry
-from dpproxy.errors import StartupError
+from dpproxy.errors import Refusal, StartupError
 
 ADDRESS = "127.0.0.1"
 """Never another: there is no password."""
@@ -125,8 +126,9 @@ class _Ledgers:
             "dpproxy_ledger_commit_seconds", "Commits of the ledger.", labels=["database"]
         )
         for database, (spent, commits) in self._known.items():
-            for name, epsilon in spent().items():
-                budgets.add_metric([database, name], epsilon)
+            with suppress(Refusal):  # its ledger cannot be read: the others' can
+                for name, epsilon in spent().items():
+                    budgets.add_metric([database, name], epsilon)
             count, seconds = commits()
             written.add_metric([database], count_value=count, sum_value=seconds)
         yield budgets

@@ -5,7 +5,7 @@ import urllib.request
 import pytest
 
 from dpproxy.auditlog.entry import Entry, Outcome
-from dpproxy.errors import StartupError
+from dpproxy.errors import LedgerUnavailable, StartupError
 from dpproxy.metrics import Metrics
 
 
@@ -41,6 +41,23 @@ def test_what_was_counted_is_served_on_loopback():
     assert found['dpproxy_ledger_commit_seconds_count{database="main"}'] == 4
     assert found['dpproxy_ledger_commit_seconds_sum{database="main"}'] == 0.25
     assert "ann" not in str(found)
+
+
+def test_a_ledger_that_cannot_be_read_leaves_the_figures_of_the_others():
+    def unreadable() -> dict[str, float]:
+        raise LedgerUnavailable("the privacy ledger cannot be read")
+
+    metrics = Metrics()
+    metrics.of("main", unreadable, lambda: (0, 0.0))
+    metrics.of("other", lambda: {"b": 1.0}, lambda: (0, 0.0))
+    port = metrics.start(0)
+    try:
+        found = scraped(port)
+    finally:
+        metrics.close()
+    assert [name for name in found if "spent" in name] == [
+        'dpproxy_budget_spent_epsilon{budget="b",database="other"}'
+    ]
 
 
 def test_a_port_that_is_taken_is_told():
