@@ -19,6 +19,7 @@ from dpproxy.policy.apply import apply
 from dpproxy.policy.dump import alter_table, identifier
 from dpproxy.policy.model import Policy, Scalar, TablePolicy
 from dpproxy.policy.parser import parse
+from dpproxy.policy.role_statements import RoleChange, is_role_statement, read_role_statement
 from dpproxy.policy.show import Listed, show_grants, show_policy
 from dpproxy.policy.statements import (
     Amount,
@@ -45,11 +46,13 @@ Ask = Callable[[Policy, str, Mapping[str, str]], tuple[Rows, int]]
 """Asks a charged statement under a policy and settings; its rows, and what they cost in nano-epsilon."""
 
 
-def read(sql: str, caller: Caller, policy: Policy) -> Statement:
+def read(sql: str, caller: Caller, policy: Policy) -> Statement | RoleChange:
     """The statement; whoever has EXACT SELECT may look at the audit log and at protected views, too.
 
     Raises ``NotGranted`` for anybody else but an administrator, before it is even read.
     """
+    if is_role_statement(sql):
+        return read_role_statement(sql)  # anybody's of themselves: who may is said when it is run
     if caller.is_admin:
         return parse(sql)
     if any(grant.role in caller.roles for grant in policy.exact):
@@ -64,7 +67,7 @@ def read(sql: str, caller: Caller, policy: Policy) -> Statement:
     )
 
 
-def columns(statement: Statement, policy: Policy) -> tuple[Column, ...] | None:
+def columns(statement: Statement | RoleChange, policy: Policy) -> tuple[Column, ...] | None:
     """The answer's columns; None for statements that change the policy."""
     match statement:
         case Show():
@@ -133,12 +136,14 @@ def _check_views(grant: GrantSelect, policy: Policy, schema: Schema, facts: Fact
                 raise
 
 
-def is_probe(statement: Statement) -> bool:
+def is_probe(statement: Statement | RoleChange) -> bool:
     """Whether a statement reads rows, and is charged for it."""
     return isinstance(statement, Suggest) and statement.epsilon is not None
 
 
-def run_probe(statement: Statement, policy: Policy, schema: Schema, ledger: Ledger, ask: Ask) -> Answer:
+def run_probe(
+    statement: Statement | RoleChange, policy: Policy, schema: Schema, ledger: Ledger, ask: Ask
+) -> Answer:
     """Propose bounds, too, from counts that are released at the statement's epsilon.
 
     The columns share the epsilon; the ceiling has to have all of it before the first of them is asked.

@@ -364,7 +364,7 @@ class Engine:
         policy = self.policy
         views = self._fitting[3], self._world.views.found
         found = visible(policy, self._schema, caller, settings, self._database, *views)
-        return replace(found, databases=self._databases)
+        return replace(found, databases=self._databases, configured=self._world.configured(caller))
 
     def _describe(self, caller: Caller, body: Body, values: Sequence[object], settings: Settings) -> Answer:
         if body.tree is None:

@@ -14,6 +14,7 @@ _OFF = frozenset({"", "false", "off", "no", "0"})
 _WORD = re.compile(r"(?:\\.|[^\s\\])+", re.DOTALL)
 
 
+NOTHING: Final[Settings] = {}
 NEWEST: Final = 2
 """Protocol 3.2: cancel keys may be long."""
 LONG_KEY: Final = 32
@@ -48,16 +49,17 @@ def database_of(startup: Startup) -> str:
     return startup.parameters.get("database") or startup.parameters["user"]
 
 
-def settings_of(startup: Startup) -> Settings:
-    """The session's settings: the defaults, ``options``, then the other parameters.
+def settings_of(startup: Startup, configured: Settings = NOTHING) -> Settings:
+    """The session's settings: the defaults, what the role starts with, ``options``, then the other parameters.
 
     Errors: ``UndefinedObject``, ``FixedSetting``, ``InvalidParameter``.
     """
     asked = dict(read_options(startup.parameters.get("options", "")))
     asked |= {name: value for name, value in startup.parameters.items() if _is_setting(name)}
-    values = {find(name).name.lower(): checked(name, value, DEFAULTS) for name, value in asked.items()}
+    given = {**DEFAULTS, **configured}
+    values = {find(name).name.lower(): checked(name, value, given) for name, value in asked.items()}
     own = {"session_authorization": startup.parameters["user"]}
-    return _with_transaction({**DEFAULTS, **values, **own})
+    return _with_transaction({**given, **values, **own})
 
 
 def _is_setting(name: str) -> bool:

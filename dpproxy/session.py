@@ -149,9 +149,10 @@ class Session:
                 f'database "{database}" does not exist',
                 hint="a database is a data source of the server's configuration, usually main",
             )
-        state = State(Transaction(settings_of(self._startup)))
         roles = yield from work(partial(self._users.roles, user))
         caller = Caller(user, roles, secrets.token_hex(16), database)
+        configured = yield from work(partial(self._engine.configured, caller))
+        state = State(Transaction(settings_of(self._startup, configured)))
         self.admit(caller)
         yield from work(partial(self._engine.open, caller))
         self.caller = caller

@@ -17,6 +17,9 @@ class Engine(Protocol):
     def database_exists(self, name: str) -> bool:
         """True where a data source has that name."""
 
+    def configured(self, caller: Caller) -> Settings:
+        """What the caller's sessions start with, where that is not the default."""
+
     def open(self, caller: Caller) -> None:
         """A session begins."""
 

@@ -12,6 +12,7 @@ from dpproxy.policy.apply import apply
 from dpproxy.policy.apply_view import known_view
 from dpproxy.policy.dump import protected_view
 from dpproxy.policy.model import Policy, ProtectedView
+from dpproxy.policy.role_statements import RoleChange
 from dpproxy.policy.statements import (
     CreateView,
     DropView,
@@ -25,6 +26,7 @@ from dpproxy.policy.statements import (
 from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.usable import usable
 from dpproxy.protected import Order, Planned, ProtectedViews, digest_of, refused
+from dpproxy.role_settings import RoleSettings
 from dpproxy.sessions import Remembered
 from dpproxy.settings import DEFAULTS
 from dpproxy.views import listing, verify
@@ -45,6 +47,15 @@ class World:
     schema: Schema
     facts: Facts
 
+    @property
+    def roles(self) -> RoleSettings:
+        """Those of all data sources."""
+        return RoleSettings(self.store.directory.parent)
+
+    def configured(self, caller: Caller) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+        """What roles start with, as the caller may see it: role, database, settings."""
+        return tuple((one.role, one.database, tuple(one.shown)) for one in self.roles.listed(caller))
+
     def context(self, policy: Policy) -> Context:
         """Whoever declares a view plans its query: names mean what they mean to the owner of the data."""
         nobody = Caller("", frozenset(), "")
@@ -57,14 +68,16 @@ class World:
         return self.views.fit(self.store.current, taken.__contains__)
 
 
-def is_of_views(statement: Statement) -> bool:
-    """Whether a statement is about protected views."""
+def is_of_views(statement: Statement | RoleChange) -> bool:
+    """Whether a statement is about protected views, or about what roles start with: none of them is the policy's."""
+    if isinstance(statement, RoleChange):
+        return True
     if isinstance(statement, Show):
         return statement.listing is Listing.VIEWS
     return isinstance(statement, CreateView | RefreshView | DropView | VerifyViews)
 
 
-def columns(statement: Statement) -> tuple[Column, ...] | None:
+def columns(statement: Statement | RoleChange) -> tuple[Column, ...] | None:
     """The answer's columns; None for statements without rows."""
     if isinstance(statement, VerifyViews):
         return verify.COLUMNS
@@ -72,7 +85,7 @@ def columns(statement: Statement) -> tuple[Column, ...] | None:
 
 
 def run(
-    statement: Statement,
+    statement: Statement | RoleChange,
     sql: str,
     caller: Caller,
     session: Remembered,
@@ -83,6 +96,9 @@ def run(
 
     ``record`` puts on record that exact figures are about to be shown.
     """
+    if isinstance(statement, RoleChange):
+        world.roles.change(statement, caller)
+        return Answer("ALTER ROLE")
     if not isinstance(statement, ViewStatement):
         raise TypeError("no statement about views")
     told_to, stop = session.told.append, session.cancelled.is_set
@@ -189,7 +205,7 @@ def begin(world: World, progress: Callable[[str], None]) -> None:
         progress(line)
 
 
-def besides(statement: Statement, world: World) -> tuple[Notice, ...]:
+def besides(statement: Statement | RoleChange, world: World) -> tuple[Notice, ...]:
     """What is told of views beside GRANT and SHOW PRIVACY BUDGETS: that the loss of some has no bound."""
     notices = masked_notices(world.store.current, world.views.found)
     if isinstance(statement, Show) and statement.listing is Listing.BUDGETS:

@@ -70,6 +70,10 @@ class FakeEngine:
     def database_exists(self, name: str) -> bool:
         return name == "main"
 
+    def configured(self, caller: Caller) -> Settings:
+        del caller
+        return {}
+
     def open(self, caller: Caller) -> None:
         self.log.append(f"open {caller.user}")
 

@@ -59,11 +59,6 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
         "v",
         "name statement is_holdable:bool is_binary:bool is_scrollable:bool creation_time:timestamp",
     ),
-    "pg_db_role_setting": (
-        2964,
-        "r",
-        "setdatabase:oid setrole:oid setconfig:text[]",
-    ),
     "pg_default_acl": (
         826,
         "r",

@@ -9,8 +9,16 @@ from dpproxy.pgcatalog.view import OWNER, CatalogueView
 
 def known(view: CatalogueView) -> dict[str, int]:
     """Names and OIDs of the roles, the owner first."""
-    names = dict.fromkeys((OWNER, *view.roles, view.user))
+    configured = (role for role, _, _ in view.configured if role)
+    names = dict.fromkeys((OWNER, *view.roles, view.user, *configured))
     return {name: oids.OWNER if name == OWNER else oids.role_oid(name) for name in names}
+
+
+def config(view: CatalogueView, name: str) -> list[str] | None:
+    """The settings of a role in all databases."""
+    return next(
+        (list(told) for role, database, told in view.configured if (role, database) == (name, "")), None
+    )
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
@@ -26,6 +34,7 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
             "rolconnlimit": -1,
             "rolpassword": "********",
             "rolbypassrls": False,
+            "rolconfig": config(view, name),
             "oid": oid,
         }
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dpproxy.pgcatalog.pg_roles import known
+from dpproxy.pgcatalog.pg_roles import config, known
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.view import CatalogueView
 
@@ -16,6 +16,7 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
         "userepl": False,
         "usebypassrls": False,
         "passwd": "********",
+        "useconfig": config(view, view.user),
     }
 
 

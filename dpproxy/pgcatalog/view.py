@@ -39,6 +39,7 @@ class CatalogueView:
         settings: session settings by lower-case name.
         version: the policy's state version.
         own: relations of schema dp; their rows come with each statement.
+        configured: what roles start with: role, database and settings, empty names for all of them.
         databases: every data source, whichever the connection is to.
     """
 
@@ -50,11 +51,13 @@ class CatalogueView:
     version: int
     own: tuple[Relation, ...] = field(default=())
     databases: tuple[str, ...] = ()
+    configured: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:
         """Equal for views that are answered from the same tables: all but the settings."""
-        return self.database, self.user, self.roles, self.relations, self.version, self.own
+        who = self.database, self.user, self.roles, self.configured
+        return *who, self.relations, self.version, self.own
 
     def named(self) -> Iterator[tuple[str, Relation]]:
         """Every relation with its schema."""

@@ -107,6 +107,11 @@ class PolicyStore:
             raise
 
     @property
+    def directory(self) -> Path:
+        """Where it is kept."""
+        return self._path.parent
+
+    @property
     def current(self) -> Policy:
         """The policy in force, whichever process changed it last; the same object until one does.
 

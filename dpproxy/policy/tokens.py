@@ -138,6 +138,8 @@ def is_privacy_statement(sql: str) -> bool:
         match first:
             case "grant" | "revoke":
                 return True
+            case "alter" if second in ("role", "user"):
+                return True
             case "alter":
                 return second == "table" and any(t.kind is Kind.WORD and t.text == "privacy" for t in stream)
             case _:

@@ -90,7 +90,6 @@ def test_privacy_statements_are_recognised(sql: str):
         '"grant" select',
         "ALTER TABLE t ADD COLUMN c int",
         "ALTER TABLE t SET 'privacy'",
-        "ALTER ROLE r SET dp.epsilon = 1",
         "EXPLAIN (PRIVACY) SELECT 1",
         "CREATE VIEW privacy AS SELECT 1",
         "ALTER TABLE $1 SET PRIVACY",

@@ -1,0 +1,27 @@
+"""pg_db_role_setting: what the sessions of a role start with."""
+
+from collections.abc import Iterator
+
+from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.pg_roles import known
+from dpproxy.pgcatalog.table import Row, table
+from dpproxy.pgcatalog.view import CatalogueView
+
+
+def _rows(view: CatalogueView) -> Iterator[Row]:
+    roles = known(view)
+    for role, database, told in view.configured:
+        yield {
+            "setdatabase": oids.database(database) if database else 0,
+            "setrole": roles[role] if role else 0,
+            "setconfig": list(told),
+        }
+
+
+TABLE = table(
+    "pg_catalog",
+    "pg_db_role_setting",
+    2964,
+    "setdatabase:oid setrole:oid setconfig:text[]",
+    _rows,
+)

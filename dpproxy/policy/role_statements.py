@@ -1,0 +1,99 @@
+"""ALTER ROLE ... SET: what a role's sessions start with."""
+
+from dataclasses import dataclass
+
+from dpproxy.policy.cursor import Cursor
+from dpproxy.policy.statements import Name
+from dpproxy.policy.tokens import Kind
+
+SELF = frozenset({"current_user", "current_role", "session_user"})
+
+
+@dataclass(frozen=True, slots=True)
+class RoleChange:
+    """ALTER ROLE role [IN DATABASE database] SET setting = value, or RESET.
+
+    ``role`` is None for ALL, ``own`` where it is named by CURRENT_USER; ``setting`` is None for RESET ALL, ``value``
+    for every RESET.
+    """
+
+    role: Name | None
+    own: bool
+    database: Name | None
+    setting: Name | None
+    value: str | None
+
+
+def is_role_statement(sql: str) -> bool:
+    """Whether a privacy statement is about a role."""
+    cursor = Cursor(sql)
+    return cursor.at("alter", "role") or cursor.at("alter", "user")
+
+
+def read_role_statement(sql: str) -> RoleChange:
+    """The statement. Raises ``SyntaxRefused``, and ``Unsupported`` for what else a role may be altered in."""
+    cursor = Cursor(sql)
+    cursor.expect("alter", after="the beginning")
+    cursor.choose({"role": None, "user": None}, "ALTER")
+    role, own = _role(cursor)
+    database = None
+    if cursor.accept("in"):
+        cursor.expect("database", after="IN")
+        database = cursor.name("database", "IN DATABASE")
+    reset = not cursor.accept("set")
+    if reset and not cursor.accept("reset"):
+        cursor.unsupported(
+            "altering anything of a role but its settings",
+            hint="Users, their passwords and roles are in the users file: dpproxy user add NAME --role ROLE.",
+        )
+    if reset:
+        setting = None if cursor.accept("all") else _setting(cursor)
+        value = None
+    else:
+        setting, value = _setting(cursor), _value(cursor)
+    cursor.accept_symbol(";")
+    if cursor.token.kind is not Kind.END:
+        cursor.refuse(["the end of the statement"], None)
+    return RoleChange(role, own, database, setting, value)
+
+
+def _role(cursor: Cursor) -> tuple[Name | None, bool]:
+    token = cursor.token
+    if token.kind is Kind.WORD and token.text in SELF:
+        cursor.take()
+        return Name(token.text, token.position), True
+    if cursor.accept("all"):
+        return None, False
+    return cursor.name("role", "ROLE"), False
+
+
+def _setting(cursor: Cursor) -> Name:
+    if cursor.accept("time"):
+        cursor.expect("zone", after="TIME")
+        return Name("timezone", cursor.before.position)
+    found = cursor.name("setting", "SET")
+    text = found.text
+    while cursor.accept_symbol("."):
+        text += f".{cursor.name('setting', 'the point').text}"
+    return Name(text, found.position)
+
+
+def _value(cursor: Cursor) -> str | None:
+    """The value as it is written, None for DEFAULT; several are joined by commas."""
+    if not cursor.accept("to"):
+        cursor.accept_symbol("=")
+    if cursor.accept("default"):
+        return None
+    items = [_item(cursor)]
+    while cursor.accept_symbol(","):
+        items.append(_item(cursor))
+    return ", ".join(items)
+
+
+def _item(cursor: Cursor) -> str:
+    sign = "-" if cursor.accept_symbol("-") else ""
+    token = cursor.token
+    if token.kind in (Kind.SYMBOL, Kind.END):
+        cursor.refuse(["a value"], "=")
+    cursor.take()
+    return sign + token.text
