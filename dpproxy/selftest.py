@@ -17,6 +17,7 @@ from dpproxy.config import Config, check_files, load_config
 from dpproxy.display import render
 from dpproxy.errors import StartupError
 from dpproxy.pgtypes import Schema
+from dpproxy.planner.views import read_views
 from dpproxy.policy.files import apply_file, read_file
 from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.store import PolicyStore
@@ -58,7 +59,7 @@ def _data(config: Config) -> tuple[Path, Schema]:
     path = snapshot(config.data.path, config.state, _tell)
     backend = DuckDB(path)
     try:
-        return path, backend.schema()
+        return path, read_views(backend.schema())
     finally:
         backend.close()
 

@@ -55,6 +55,16 @@ def test_a_policy_that_protects_nothing_is_told(tmp_path: Path):
         selftest.selftest(Namespace(config=file, database=None, json=False, runs=0))
 
 
+def test_a_policy_may_grant_views(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    view = "CREATE VIEW seen AS SELECT x, k FROM t"
+    file = write_home(
+        tmp_path, [*DDL, view], f"{POLICY}GRANT SELECT ON seen TO analyst WITH PRIVACY BUDGET b;"
+    )
+    monkeypatch.setattr(selftest, "twins", no_twins)
+    monkeypatch.setattr(selftest, "run", lambda *_: iter([KEPT]))
+    assert selftest.selftest(Namespace(config=file, database=None, json=False, runs=0)) == 0
+
+
 def test_without_policy_files_it_is_the_policy_in_force(tmp_path: Path):
     file = write_home(tmp_path, DDL, POLICY)
     file.write_text(file.read_text().replace('files = ["policy.sql"]', "files = []"))

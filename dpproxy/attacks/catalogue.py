@@ -33,6 +33,7 @@ ATTACKS = (
             "SELECT {k} FROM {t} LIMIT 0",
             "SELECT * FROM {t} WHERE FALSE",
             "SELECT DISTINCT {k} FROM {t} LIMIT 0",
+            "EXPLAIN SELECT count(*) FROM {t}",
             "EXPLAIN (PRIVACY) SELECT count(*) FROM {t}",
             "EXPLAIN (PRIVACY) SELECT {k}, count(*), sum({n}) FROM {t} GROUP BY {k}",
             "EXPLAIN (PRIVACY, FORMAT JSON) SELECT avg({n}) FROM {t} WHERE {n} = {hi}",

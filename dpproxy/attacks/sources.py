@@ -48,7 +48,6 @@ ATTACKS = (
             "VACUUM {t}",
             "CHECKPOINT",
             "EXPLAIN ANALYZE SELECT count(*) FROM {t}",
-            "EXPLAIN SELECT count(*) FROM {t}",
         ),
     ),
     Attack(
