@@ -1,0 +1,3 @@
+from tests.postgres import postgres
+
+__all__ = ["postgres"]

@@ -1,0 +1,218 @@
+"""A real server: stopped, started again, asked too much, and changed under the proxy's feet."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import duckdb
+import psycopg
+import pytest
+
+from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.facts import Facts
+from dpproxy.backends.failures import FactsChanged, WorkerLost
+from dpproxy.backends.postgres import Postgres
+from dpproxy.backends.pushed import Pushed
+from dpproxy.errors import Cancelled, Internal, Refusal, StartupError, Unsupported
+from dpproxy.plan import PublicPlan
+from tests.postgres import Server, running
+
+COUNT = "SELECT CAST(COUNT(*) AS INT128) AS m0 FROM t"
+SLOW = f"SELECT CAST(COUNT(*) AS INT128) AS m0 FROM {' CROSS JOIN '.join(f'big AS b{n}' for n in range(4))}"
+
+
+def made(server: Server, statements: Sequence[str], role: str = "only_reads") -> str:
+    """A database in which a role may read; the URL of that role."""
+    name = server.database(name="source")
+    with psycopg.connect(server.url(name), autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
+        if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [role]).fetchone() is None:
+            connection.execute(f"CREATE ROLE {role} LOGIN".encode())
+        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}".encode())
+    return server.url(name).replace("postgres@", f"{role}@")
+
+
+def owner(url: str) -> psycopg.Connection[tuple[object, ...]]:
+    return psycopg.connect(url.replace("only_reads@", "postgres@"), autocommit=True)
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Callable[..., Pushed]]:
+    found: list[Pushed] = []
+
+    def open_one(url: str, limit: float = 30.0) -> Pushed:
+        path = tmp_path / f"empty{len(found)}.duckdb"
+        duckdb.connect(path).close()
+        beside = DuckDB(path, prepared=path.with_name(f"given{len(found)}.duckdb"))
+        found.append(Pushed(Postgres(url, "main", limit), beside, tmp_path))
+        return found[-1]
+
+    yield open_one
+    for source in found:
+        source.close()
+
+
+def number(source: Pushed, sql: str = COUNT, session: str = "s") -> int:
+    return int(source.run(sql, {}, session).value.column(0)[0].as_py())
+
+
+TABLES = (
+    "CREATE TABLE t (id int PRIMARY KEY, v numeric(6,2) NOT NULL)",
+    "INSERT INTO t SELECT i, i FROM generate_series(1, 100) AS i",
+    "CREATE TABLE big AS SELECT i FROM generate_series(1, 3000) AS i",
+)
+
+
+def test_each_statement_reads_what_is_there_then(postgres: Server, opened: Callable[..., Pushed]):
+    url = made(postgres, TABLES)
+    source = opened(url)
+    assert number(source) == 100
+    with owner(url) as connection:
+        connection.execute("DELETE FROM t WHERE id > 40")
+    assert number(source) == 40
+
+
+@pytest.mark.parametrize(
+    ("grant", "told"),
+    [
+        ("ALTER ROLE writes SUPERUSER", "superuser"),
+        ("GRANT INSERT ON t TO writes", 'write to table "t"'),
+        ("GRANT UPDATE (v) ON t TO writes", 'write to table "t"'),
+        ("ALTER TABLE t OWNER TO writes", 'write to table "t"'),
+    ],
+)
+def test_a_role_that_could_write_is_refused_at_the_start(postgres: Server, grant: str, told: str):
+    url = made(postgres, TABLES, "writes")
+    with psycopg.connect(url.replace("writes@", "postgres@"), autocommit=True) as connection:
+        connection.execute("ALTER ROLE writes NOSUPERUSER")
+        connection.execute(grant.encode())
+    with pytest.raises(StartupError, match=told):
+        Postgres(url, "main", 30.0)
+    with psycopg.connect(url.replace("writes@", "postgres@"), autocommit=True) as connection:
+        connection.execute("ALTER ROLE writes NOSUPERUSER")
+
+
+def test_a_server_or_a_role_that_is_not_there_is_told_without_the_url(postgres: Server):
+    for url in (
+        "postgresql://nobody:hidden@127.0.0.1:1/x",
+        postgres.url("nowhere"),
+        "postgresql://a:hidden@[::1",
+    ):
+        with pytest.raises(StartupError, match=r"^data\.main\.url: ") as refused:
+            Postgres(url, "main", 30.0)
+        assert "hidden" not in str(refused.value)
+
+
+def test_a_connection_cannot_write(postgres: Server):
+    server = Postgres(made(postgres, TABLES), "main", 30.0)
+    with server._connect() as connection:
+        for statement in ("CREATE TABLE x (a int)", "INSERT INTO public.t VALUES (0, 0)"):
+            with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+                connection.execute(statement)
+    server.close()
+
+
+def test_a_cancel_from_another_thread_stops_a_statement(postgres: Server, opened: Callable[..., Pushed]):
+    source = opened(made(postgres, TABLES))
+    threading.Timer(0.5, source.interrupt, ("slow",)).start()
+    began = time.monotonic()
+    with pytest.raises(Cancelled):
+        number(source, SLOW, "slow")
+    assert time.monotonic() - began < 20
+    assert number(source) == 100
+
+
+def test_one_that_changed_its_mind_before_is_not_begun(postgres: Server, opened: Callable[..., Pushed]):
+    source = opened(made(postgres, TABLES))
+    with pytest.raises(Cancelled):
+        source.run(COUNT, {}, "s", cancelled=lambda: True)
+
+
+def test_the_limit_of_a_statement_is_its_end(postgres: Server, opened: Callable[..., Pushed]):
+    source = opened(made(postgres, TABLES), limit=1.0)
+    with pytest.raises(Cancelled, match="timeout"):
+        number(source, SLOW)
+    assert number(source) == 100
+
+
+def test_after_a_restart_of_the_server_the_next_statement_works(opened: Callable[..., Pushed]):
+    with running() as server:
+        source = opened(made(server, TABLES))
+        assert number(source) == 100
+        failed: list[Refusal] = []
+
+        def ask() -> None:
+            with pytest.raises(Refusal) as refused:
+                number(source, SLOW, "slow")
+            failed.append(refused.value)
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        time.sleep(0.5)
+        server.stop("immediate")
+        thread.join(30)
+        assert [type(e) for e in failed] == [WorkerLost]
+        with pytest.raises(Internal):
+            number(source)
+        server.start()
+        assert number(source) == 100
+
+
+def test_what_is_not_known_to_be_computed_alike_is_refused_first(
+    postgres: Server, opened: Callable[..., Pushed]
+):
+    source = opened(made(postgres, TABLES))
+    for sql in (
+        "SELECT nextval('s') FROM t",
+        "SELECT md5(v) FROM t",
+        "SELECT * FROM nowhere",
+        "SELECT id FROM t LIMIT id",
+    ):
+        with pytest.raises(Unsupported):
+            source.check(sql)
+
+
+def test_no_error_tells_a_value(postgres: Server, opened: Callable[..., Pushed]):
+    source = opened(made(postgres, TABLES))
+    with pytest.raises(Internal) as refused:
+        source.run(
+            'SELECT CAST(CAST("v" AS HUGEINT) * 9223372036854775807 * 9 AS BIGINT) AS m0 FROM t', {}, "s"
+        )
+    assert "9223" not in str(refused.value)
+    assert refused.value.__cause__ is None
+
+
+def test_a_public_table_that_changes_fails_one_statement_and_is_planned_anew(
+    postgres: Server, opened: Callable[..., Pushed]
+):
+    url = made(
+        postgres, [*TABLES, "CREATE TABLE wards (ward text, beds int)", "INSERT INTO wards VALUES ('a', 1)"]
+    )
+    source = opened(url)
+    facts = Facts(source)
+    most = "SELECT max(n) FROM (SELECT count(*) AS n FROM wards GROUP BY ward) AS g"
+    assert facts(most) == ((1,),)
+    joined = "SELECT CAST(COUNT(*) AS INT128) AS m0 FROM t CROSS JOIN wards"
+    assert number(source, joined) == 100
+    with owner(url) as connection:
+        connection.execute("INSERT INTO wards VALUES ('a', 2)")
+    assert number(source) == 100
+    with pytest.raises(FactsChanged):
+        number(source, joined)
+    assert facts(most) == ((2,),)
+    assert number(source, joined) == 200
+
+
+def test_statements_over_public_tables_are_answered_there_or_from_a_copy(
+    postgres: Server, opened: Callable[..., Pushed]
+):
+    source = opened(made(postgres, TABLES))
+    assert source.run_public(PublicPlan("SELECT COUNT(*) AS n FROM t", ()), "s") == [(100,)]
+    copied = PublicPlan("SELECT list_sort(list(id))[3] AS n FROM t", ())
+    assert source.run_public(copied, "s") == [(3,)]
+    assert source.prepared_names() == set()
+    assert source.run_open("SELECT id FROM t ORDER BY 1 LIMIT 2", "s").column("id").to_pylist() == [1, 2]
+    table = [batch.num_rows for batch in source.run_portions(PublicPlan("SELECT id FROM t", ()), "s")]
+    assert sum(table) == 100
