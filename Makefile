@@ -1,6 +1,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
-.PHONY: env demo test check clients bench soak serve audit kills docs clean
+.PHONY: env demo test check clients bench soak fuzz serve audit kills docs clean
 
 env: .venv/ready
 .venv/ready: pyproject.toml
@@ -22,7 +22,7 @@ check: env         ## format, lint, types, import contracts, docs
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -q tests/test_docs.py tests/test_layout.py tests/test_proofs.py tests/test_taint.py
+	$(BIN)/pytest -q tests/test_docs.py tests/docs/test_reference.py tests/test_layout.py tests/test_proofs.py tests/test_taint.py
 
 docs: env          ## the documentation as one site, in site/; a link that leads nowhere is an error
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs -d build/doctrees . site
