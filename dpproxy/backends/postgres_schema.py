@@ -143,11 +143,13 @@ def _numeric(modifier: int) -> Reading:
         return FLOAT8, stored(Kind.DOUBLE, _AS_DOUBLE, Reach(-1e300, 1e300, 1e-300, top=False, bottom=False))
     digits = "9" * precision
     largest = f"{digits[: precision - scale]}.{digits[precision - scale :]}" if scale else digits
-    return kind, stored(Kind.DECIMAL if scale else Kind.HUGE, f"least({{}}, {largest}::numeric)", scale=scale)
+    read = f"(CASE WHEN {{0}} > {largest}::numeric THEN {largest}::numeric ELSE {{0}} END)"
+    return kind, stored(Kind.DECIMAL if scale else Kind.HUGE, read, scale=scale)
 
 
 _AS_DOUBLE = (
-    "(CASE WHEN {0} > -1e-300 AND {0} < 1e-300 THEN 0 ELSE least(greatest({0}, -1e300), 1e300) END)::float8"
+    "(CASE WHEN {0} > -1e-300 AND {0} < 1e-300 THEN 0 WHEN {0} < -1e300 THEN -1e300 WHEN {0} > 1e300 THEN 1e300 "
+    "ELSE {0} END)::float8"
 )
 """A numeric without bounds: a cast of what no DOUBLE holds would raise."""
 
