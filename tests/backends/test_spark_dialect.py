@@ -1,0 +1,69 @@
+"""The table of constructs: each with a reason, and what a server is asked before it is trusted."""
+
+import pytest
+
+from dpproxy.analysis.totality import FUNCTIONS as TOTAL
+from dpproxy.backends.spark import Spark
+from dpproxy.backends.spark_dialect import CASTS, EXPRESSIONS, FUNCTIONS, PROBES, dialect
+from dpproxy.backends.transpile import transpiled
+from dpproxy.errors import Unsupported
+from tests.backends.lake import Lake, rows
+
+STAGES = (
+    (
+        'SELECT d0.k0, g.m0 FROM (SELECT "s" AS "k0", CAST(COUNT(*) AS INT128) AS m0 FROM "many" WHERE ("x" > 30e0) '
+        "GROUP BY 1) AS g JOIN (VALUES ('a'), ('b'), (NULL)) AS d0(k0) ON g.k0 IS NOT DISTINCT FROM d0.k0"
+    ),
+    (
+        'SELECT "s" AS "k0", CAST(COUNT(*) AS INT128) AS m0 FROM (SELECT * FROM (SELECT "u" AS "u", "s" AS "s", '
+        '"k" AS "unit" FROM "many" WHERE NOT "k" IS NULL) AS bounded QUALIFY ROW_NUMBER() OVER (PARTITION BY "unit" '
+        'ORDER BY "u" ASC, "s" ASC) <= 3) AS bounded GROUP BY 1'
+    ),
+    'SELECT CAST(COUNT(*) AS INT128) AS m0 FROM "many" WHERE "k" IN (SELECT "i" FROM "edges")',
+    'SELECT CAST(COUNT(*) AS INT128) AS m0 FROM "many" WHERE NOT ("k" IN (SELECT "id" FROM "edges"))',
+    (
+        'SELECT CAST(COUNT(*) AS INT128) AS m0 FROM "many" WHERE EXISTS(SELECT 1 FROM (SELECT "id" AS "id" FROM "edges") '
+        'AS "t" WHERE "id" = "k")'
+    ),
+    'SELECT CAST(COUNT(*) AS INT128) AS m0 FROM "many" AS m LEFT JOIN "edges" AS v ON m."k" = v."id"',
+    'SELECT "k" AS "k0", "s" AS "k1", CAST(SUM(CAST("u" AS BIGINT)) AS INT128) AS m0 FROM "many" GROUP BY 1, 2',
+    'SELECT DATE_TRUNC(\'month\', "day") AS "k0", CAST(COUNT(*) AS INT128) AS m0 FROM "edges" GROUP BY 1',
+)
+
+
+@pytest.mark.external
+@pytest.mark.parametrize("sql", STAGES)
+def test_a_stage_gives_the_same_numbers(spark: Spark, lake: Lake, sql: str):
+    assert rows(spark, sql) == lake.rows(sql)
+
+
+@pytest.mark.external
+def test_each_server_computes_as_expected(spark: Spark):
+    [answers] = spark._session().spark.sql(PROBES).toArrow().to_pylist()
+    assert set(answers.values()) == {True}
+
+
+@pytest.mark.external
+def test_truncation_keeps_as_many_rows_and_always_the_same(spark: Spark):
+    sql = (
+        'SELECT "k" AS "k0", CAST(SUM("u") AS INT128) AS m0, CAST(COUNT(*) AS INT128) AS m1 FROM (SELECT * FROM '
+        '"many" QUALIFY ROW_NUMBER() OVER (PARTITION BY "k" ORDER BY HASH($1, "k", "u", "x", "s") ASC, "u" ASC) <= 20) '
+        "AS bounded GROUP BY 1"
+    )
+    first, again, other = (rows(spark, sql, [secret]) for secret in ("00" * 32, "00" * 32, "a7" * 32))
+    assert [row[2] for row in first] == ["20"] * 7
+    assert first == again != other
+
+
+def test_each_construct_has_its_reason():
+    for construct in [*EXPRESSIONS.values(), *FUNCTIONS.values(), *CASTS.values()]:
+        assert len(construct.reason) > 4
+
+
+def test_what_is_not_listed_is_refused():
+    assert set(FUNCTIONS) <= set(TOTAL)
+    assert {"exp", "ln", "log", "power"} == set(TOTAL) - set(FUNCTIONS) - {
+        "bool_and", "bool_or", "row_number", "dense_rank", "ltrim", "rtrim",
+    }  # fmt: skip
+    with pytest.raises(Unsupported, match="this construct"):
+        transpiled("SELECT EXP(1e0) AS v", dialect(lambda _, name: name), lambda *_: None)
