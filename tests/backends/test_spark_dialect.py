@@ -22,7 +22,7 @@ STAGES = (
     'SELECT CAST(COUNT(*) AS INT128) AS m0 FROM "many" WHERE "k" IN (SELECT "i" FROM "edges")',
     'SELECT CAST(COUNT(*) AS INT128) AS m0 FROM "many" WHERE NOT ("k" IN (SELECT "id" FROM "edges"))',
     (
-        'SELECT CAST(COUNT(*) AS INT128) AS m0 FROM "many" WHERE EXISTS(SELECT 1 FROM (SELECT "id" AS "id" FROM "edges") '
+        'SELECT CAST(COUNT(*) AS INT128) AS m0 FROM "many" WHERE EXISTS(SELECT 1 FROM (SELECT "id" FROM "edges") '
         'AS "t" WHERE "id" = "k")'
     ),
     'SELECT CAST(COUNT(*) AS INT128) AS m0 FROM "many" AS m LEFT JOIN "edges" AS v ON m."k" = v."id"',
