@@ -1,5 +1,6 @@
 """One client's socket: hostile bytes, early leave, read-ahead, backpressure, padding."""
 
+import os
 import select
 import socket
 import struct
@@ -244,3 +245,28 @@ def test_what_a_long_statement_has_to_say_comes_while_it_runs(port: int, engine:
     assert not engine.cancelled.is_set()
     connection.cancel_safe()
     connection.close()
+
+
+def test_a_byte_at_a_time_is_enough(port: int):
+    with connect(port) as slow, connect(port) as other, socket.socket(fileno=os.dup(slow.fileno())) as raw:
+        raw.setblocking(True)  # noqa: FBT003 - the only form there is
+        for byte in b"Q\0\0\0\x0dSELECT 1\0":
+            raw.sendall(bytes([byte]))
+            time.sleep(0.02)
+            assert other.execute("SELECT 1").fetchone() == (1,)
+        assert b"SELECT 1\0" in raw.recv(1000)
+
+
+def test_many_who_come_and_go_leave_nothing(port: int):
+    with connect(port) as other:
+        before = len(os.listdir("/proc/self/fd"))
+        for number in range(300):
+            with socket.create_connection(("127.0.0.1", port)) as raw:
+                raw.sendall(
+                    (b"", b"\0\0", struct.pack("!II", 22, 0x30000) + b"user\0alice\0\0\0")[number % 3]
+                )
+        until = time.monotonic() + 10
+        while len(os.listdir("/proc/self/fd")) > before:
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        assert other.execute("SELECT 1").fetchone() == (1,)

@@ -19,6 +19,7 @@ import pytest
 
 from dpproxy.errors import StartupError
 from dpproxy.server import Options, Server
+from dpproxy.service import RESERVED
 from dpproxy.wire.messages import CancelRequest
 from tests.fake_engine import RATIO_ROWS, FakeEngine, FakeUsers, next_result
 
@@ -305,6 +306,31 @@ def test_tls(tmp_path: Path, engine: FakeEngine, users: FakeUsers):
             assert raw.recv(1) == b"S"
             raw.sendall(b"no handshake" * 100)
             assert b"C0" not in raw.recv(1000)
+
+
+class Chosen(FakeUsers):
+    """Of whom bob administers."""
+
+    def roles(self, name: str) -> frozenset[str]:
+        return frozenset({"admin"}) if name == "bob" else super().roles(name)
+
+
+@pytest.mark.external
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+@pytest.mark.parametrize("mode", ["require", "disable"])
+def test_where_all_places_are_taken_administrators_get_in(tmp_path: Path, engine: FakeEngine, mode: str):
+    crt, key = certificate(tmp_path)
+    options = Options(port=0, padding=0, tls_certificate=crt, tls_key=key, max_connections=2)
+    with Server(options, engine, Chosen()).running() as port, ExitStack() as stack:
+        bob = {"user": "bob", "password": "bob", "sslmode": mode}
+        for _ in range(2):
+            stack.enter_context(psycopg.connect(dsn(port, sslmode=mode)))
+        with pytest.raises(psycopg.OperationalError, match="too many connections"):
+            psycopg.connect(dsn(port, sslmode=mode))
+        for _ in range(RESERVED):
+            stack.enter_context(psycopg.connect(dsn(port, **bob)))
+        with pytest.raises(psycopg.OperationalError, match="too many connections"):
+            psycopg.connect(dsn(port, **bob))
 
 
 def test_tls_is_refused_where_there_is_no_certificate(port: int):
