@@ -79,6 +79,9 @@ bench: env $(if $(PEERS),.venv-peers/ready .venv-smartnoise/ready)  ## beside ot
 soak: env          ## half an hour of mixed traffic from 32 connections: MINUTES=30
 	$(BIN)/python -m tests.bench.soak --minutes $(or $(MINUTES),30)
 
+fuzz: env          ## ten minutes of hostile bytes, then 10,000 connections in a row: MINUTES=10
+	$(BIN)/python -m tests.bench.fuzz --minutes $(or $(MINUTES),10)
+
 audit: env         ## sampled privacy tests
 	$(BIN)/pytest -q -m statistical
 
