@@ -100,9 +100,9 @@ def columns() -> dict[str, Column]:
     return {name: Column(name, made.type, made.not_null) for name, made in COLUMNS.items()}
 
 
-def connect() -> duckdb.DuckDBPyConnection:
-    """A database with the table ``t``: each column walks over its own edges, in steps of its own."""
-    connection = duckdb.connect(config=LOCKED)
+def connect(path: str = ":memory:") -> duckdb.DuckDBPyConnection:
+    """A database with the table ``t``, new or in a new file: each column walks over its own edges, in steps of its own."""
+    connection = duckdb.connect(path, config=LOCKED)
     parts = ", ".join(f"{n} {m.engine}{' NOT NULL' if m.not_null else ''}" for n, m in COLUMNS.items())
     connection.execute(f"CREATE TABLE t (i INTEGER, {parts})")
     marks = ", ".join(f"CAST(? AS {m.engine})" for m in COLUMNS.values())

@@ -1,0 +1,21 @@
+import pytest
+
+from tests.backends.suite.engines import ENGINES, MISSING, Engine
+from tests.postgres import postgres
+
+__all__ = ["postgres"]
+
+
+@pytest.fixture(params=ENGINES, ids=lambda e: e.name, scope="module")
+def engine(request: pytest.FixtureRequest) -> Engine:
+    return request.param
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        call = getattr(item, "callspec", None)
+        if call is None or not isinstance(call.params.get("engine"), Engine):
+            continue
+        reason = MISSING.get((call.params["engine"].name, item.name.partition("[")[0]))
+        if reason is not None:
+            item.add_marker(pytest.mark.xfail(reason=reason, strict=True))

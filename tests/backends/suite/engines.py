@@ -1,0 +1,191 @@
+"""The engines that hold the same rows: each test of this folder asks every one of them.
+
+To add one, write how the tables of a DuckDB file get there, and one line in ``ENGINES``. A test that an engine cannot
+pass yet has a line in ``MISSING`` with the reason: it must fail, or the line is wrong.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import duckdb
+import psycopg
+import pytest
+
+from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.opening import open_source
+from dpproxy.backends.postgres import Postgres
+from dpproxy.backends.postgres_texts import quoted
+from dpproxy.backends.pushed import Pushed
+from dpproxy.backends.source import Source
+from dpproxy.backends.spark import Spark
+from dpproxy.config import load_config
+from tests.postgres import Server
+from tests.spark import Cluster
+
+Place = Callable[[Path, Path, pytest.FixtureRequest], AbstractContextManager[str]]
+"""Has the tables of a DuckDB file where an engine finds them, given a folder: the lines of ``[data.main]``."""
+CONFIG = """
+[state]
+directory = "state"
+[data.main]
+{data}
+[users]
+file = "users.toml"
+"""
+_TYPES = {"VARCHAR": "text", "DOUBLE": "float8", "FLOAT": "float4", "UTINYINT": "int2", "TINYINT": "int2",
+          "UBIGINT": "numeric(20)", "HUGEINT": "numeric(38)"}  # fmt: skip
+"""Where PostgreSQL calls a type otherwise, or has none."""
+READER = "reader"
+
+
+Small = Callable[[Path, Path, pytest.FixtureRequest], AbstractContextManager[Source]]
+"""The same without a process beside it, for small databases; None where it takes long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """One line of the table below."""
+
+    name: str
+    place: Place
+    small: Small | None = None
+
+
+@contextmanager
+def _duckdb(file: Path, folder: Path, _: pytest.FixtureRequest) -> Iterator[str]:
+    copy = folder / "served.duckdb"
+    shutil.copy(file, copy)
+    yield f'path = "{copy}"'
+
+
+@contextmanager
+def _postgresql(file: Path, _: Path, request: pytest.FixtureRequest) -> Iterator[str]:
+    server: Server = request.getfixturevalue("postgres")
+    name = server.database(name="suite")
+    with psycopg.connect(server.url(name), autocommit=True) as target:
+        fill(file, target)
+    yield f'url = "{server.url(name).replace("postgres@", f"{READER}@")}"'
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+
+
+def fill(file: Path, target: psycopg.Connection[tuple[object, ...]]) -> None:
+    """The tables of a DuckDB file in PostgreSQL, and a role that may read them."""
+    with duckdb.connect(file, read_only=True) as connection:
+        tables: dict[str, list[str]] = {}
+        for table, column, kind, nullable in connection.execute(
+            "SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() "
+            "WHERE schema_name = 'main' AND NOT internal ORDER BY table_name, column_index"
+        ).fetchall():
+            known = _TYPES.get(kind, kind.replace("DECIMAL", "numeric"))
+            tables.setdefault(table, []).append(f"{quoted(column)} {known}{'' if nullable else ' NOT NULL'}")
+        for table, columns in tables.items():
+            target.execute(f"CREATE TABLE {quoted(table)} ({', '.join(columns)})".encode())
+            names = connection.table(quoted(table)).columns
+            shown = ", ".join(f"CAST({quoted(name)} AS VARCHAR)" for name in names)
+            rows = connection.execute(f"SELECT {shown} FROM {quoted(table)}").fetchall()
+            with target.cursor().copy(f"COPY {quoted(table)} FROM STDIN".encode()) as copy:
+                for row in rows:
+                    copy.write_row([_known(v) for v in row])
+    found = target.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [READER]).fetchone()
+    if found is None:
+        target.execute(f"CREATE ROLE {READER} LOGIN".encode())
+    target.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {READER}".encode())
+
+
+@contextmanager
+def _connect(file: Path, folder: Path, port: int) -> Iterator[str]:
+    """The tables of a DuckDB file as Parquet files, in the same types but for HUGEINT, which is none there."""
+    lake = folder / "lake"
+    lake.mkdir()
+    with duckdb.connect(file, read_only=True) as connection:
+        tables = [name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
+        for table in tables:
+            held = connection.table(_quoted(table))
+            shown = [
+                f"CAST({_quoted(name)} AS {'DECIMAL(38,0)' if str(kind) == 'HUGEINT' else kind}) AS {_quoted(name)}"
+                for name, kind in zip(held.columns, held.types, strict=True)
+            ]
+            held.select(", ".join(shown)).write_parquet(str(lake / f"{table}.parquet"))
+    yield f'url = "sc://127.0.0.1:{port}/;folder={lake};tables={quote(",".join(tables))}"'
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _spark(file: Path, folder: Path, request: pytest.FixtureRequest) -> AbstractContextManager[str]:
+    cluster: Cluster = request.getfixturevalue("spark_cluster")
+    return _connect(file, folder, cluster.port)
+
+
+def _sail(file: Path, folder: Path, request: pytest.FixtureRequest) -> AbstractContextManager[str]:
+    return _connect(file, folder, request.getfixturevalue("sail_port"))
+
+
+_EDGES = {
+    "5881580-07-10": "5874897-12-31",
+    "290309-12-22 (BC) 00:00:00": "4713-01-01 00:00:00 BC",
+    str(2**127 - 1): "9" * 38,
+    str(-(2**127)): "-" + "9" * 38,
+}
+"""The ends of an engine's types are not those of another."""
+
+
+def _known(value: object) -> object:
+    return _EDGES.get(value, value) if isinstance(value, str) else value
+
+
+@contextmanager
+def _small(file: Path, folder: Path, request: pytest.FixtureRequest) -> Iterator[Source]:
+    with _postgresql(file, folder, request) as data:
+        url = data.removeprefix('url = "').removesuffix('"')
+        empty = folder / "empty.duckdb"
+        duckdb.connect(empty).close()
+        source = Pushed(Postgres(url, "main", 30.0), DuckDB(empty), folder)
+        try:
+            yield source
+        finally:
+            source.close()
+
+
+@contextmanager
+def _small_sail(file: Path, folder: Path, request: pytest.FixtureRequest) -> Iterator[Source]:
+    with _sail(file, folder, request) as data:
+        url = data.removeprefix('url = "').removesuffix('"')
+        empty = folder / "empty.duckdb"
+        duckdb.connect(empty).close()
+        source = Pushed(Spark(url, "main", 30.0), DuckDB(empty), folder)
+        try:
+            yield source
+        finally:
+            source.close()
+
+
+ENGINES = (
+    Engine("duckdb", _duckdb),
+    Engine("postgresql", _postgresql, _small),
+    Engine("spark", _spark),
+    Engine("sail", _sail, _small_sail),
+)
+MISSING: Mapping[tuple[str, str], str] = {}
+"""By engine and test, what is missing."""
+
+
+@contextmanager
+def serving(engine: Engine, file: Path, folder: Path, request: pytest.FixtureRequest) -> Iterator[Source]:
+    """The tables of a DuckDB file, as the product opens them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with engine.place(file, folder, request) as data:
+        (folder / "dpproxy.toml").write_text(CONFIG.format(data=data), encoding="utf-8")
+        config = load_config(folder / "dpproxy.toml", {})
+        config.state.mkdir(parents=True, exist_ok=True)
+        source = open_source(config, bytes(32), lambda _: None)
+        try:
+            yield source.backend
+        finally:
+            source.backend.close()

@@ -1,0 +1,73 @@
+"""Plans of statements, and what their exact stages give: by an engine of the suite, and by DuckDB itself."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+
+from dpproxy.analysis.duck import LOCKED
+from dpproxy.backends.postgres_texts import quoted
+from dpproxy.backends.source import Source
+from dpproxy.plan import Part, Plan
+from tests.golden.world import World, build, plan_any
+
+SECRET = "00" * 32
+SECRETS = tuple(f"{n * 37 % 256:02x}" * 32 for n in range(16))
+"""Which of two rows is kept is not the same by all of them, but once in 32,000 choices."""
+Rows = list[tuple[object, ...]]
+
+
+def world_of(statements: Sequence[str], file: Path) -> World:
+    """A golden world, with its tables in a file as well."""
+    world = build(statements)
+    with duckdb.connect(file) as connection:
+        for statement in world.ddl:
+            connection.execute(statement)
+        write(connection, world)
+    return world
+
+
+def write(connection: duckdb.DuckDBPyConnection, world: World) -> None:
+    """The rows of a world."""
+    for name, rows in world.rows.items():
+        for row in rows:
+            connection.execute(f"INSERT INTO {quoted(name)} VALUES ({', '.join('?' * len(row))})", row)
+
+
+def parts_of(world: World, sql: str, options: dict[str, str] | None = None) -> list[Part]:
+    """The parts of a plan whose exact stage takes nothing of another part."""
+    plan = plan_any(world, sql, options)
+    if not isinstance(plan, Plan):
+        return []
+    return [part for part in plan.parts if not part.vacuous and not part.inputs]
+
+
+def given(part: Part, secret: str = SECRET) -> dict[str, object]:
+    """The parameters of a part."""
+    return {"1": secret} if part.truncated else {}
+
+
+def asked(source: Source, part: Part) -> Rows:
+    """What an engine gives, in no order."""
+    table = source.run(part.exact, given(part), "suite").value
+    return plain(list(zip(*(c.to_pylist() for c in table.columns), strict=True)))
+
+
+def expected(file: Path, part: Part) -> Rows | None:
+    """What DuckDB gives; None where that depends on which rows of a unit are kept, which each engine chooses anew."""
+    with duckdb.connect(file, read_only=True, config=LOCKED) as connection:
+        found = [
+            plain(connection.execute(part.exact, given(part, secret)).fetchall())
+            for secret in (SECRETS if part.truncated else (SECRET,))
+        ]
+    return found[0] if all(rows == found[0] for rows in found) else None
+
+
+def plain(rows: Rows) -> Rows:
+    """Whole numbers as such, whatever they are held in."""
+    return sorted((tuple(map(_plain, row)) for row in rows), key=repr)
+
+
+def _plain(value: object) -> object:
+    return int(value) if isinstance(value, Decimal | float) and value == int(value) else value
