@@ -31,6 +31,12 @@ MOST_DIGITS = 6
 
 ColumnValues = Callable[[exp.Column], Values | None]
 """What a column that an expression reads can be, in the form it is read in; None where that is not listed."""
+Narrowed = Callable[[exp.Column, Typed], Typed]
+"""A column inside the bounds that all rows of the statement are in."""
+
+
+def _as_it_is(_column: exp.Column, typed: Typed) -> Typed:
+    return typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,9 @@ class _Part:
 _Parts = dict[exp.Expr, _Part]
 
 
-def derived_key(node: exp.Expr, name: str, scope: Scope, column_values: ColumnValues) -> Key:
+def derived_key(
+    node: exp.Expr, name: str, scope: Scope, column_values: ColumnValues, narrowed: Narrowed = _as_it_is
+) -> Key:
     """The key of an expression; rows whose value is none of its values drop out.
 
     NULL is a key where declared values give it: a column's NULL counts only if it is listed.
@@ -51,7 +59,7 @@ def derived_key(node: exp.Expr, name: str, scope: Scope, column_values: ColumnVa
     ``TooComplex`` for more than ``MOST_KEYS``.
     """
     typed = compile_expression(node, scope)
-    finder = _Finder(scope, {})
+    finder = _Finder(scope, {}, narrowed)
     for column in dict.fromkeys(node.find_all(exp.Column)):
         column_typed, values = scope.leaf(column), column_values(column)
         if column_typed is not None and values is not None and len(values) <= MOST_KEYS:
@@ -81,6 +89,7 @@ class _Finder:
     scope: Scope
     columns: _Parts
     """Those that have few values."""
+    narrowed: Narrowed
 
     def parts(self, node: exp.Expr) -> _Parts | None:
         """Parts that the expression is computed from, with at most ``MOST_KEYS`` combinations; None for no such."""
@@ -128,7 +137,7 @@ class _Finder:
             return typed
         part = self.columns.get(node)
         listed = part is not None and isinstance(part.values, tuple) and None in part.values
-        return replace(typed, nullable=listed)
+        return replace(self.narrowed(node, typed), nullable=listed)
 
     def _own_values(self, node: exp.Expr, typed: Typed) -> Values | None:
         if typed.type.oid == BOOL.oid:

@@ -7,7 +7,9 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.derived import derived_key
 from dpproxy.analysis.keys import Key, Values
+from dpproxy.analysis.typed import Typed
 from dpproxy.errors import Refusal
+from dpproxy.planner.during import during
 from dpproxy.planner.narrowing import passing
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows
@@ -18,7 +20,8 @@ def key_of(
 ) -> Key:
     """The key of a column or of an expression over columns. Raises PD003 where its values cannot be listed.
 
-    An expression is over the values that pass the ``conditions`` of WHERE about one column.
+    An expression is over the values that pass the ``conditions`` of WHERE about one column, and over timestamps
+    between the moments that they name.
     """
     if type(node) is exp.Column:
         return rows.field(node).key(at)
@@ -29,4 +32,9 @@ def key_of(
         except Refusal:
             return None
 
-    return derived_key(node, duck.text(node, "postgres").lower(), rows.scope(planning.parameters), values)
+    scope = rows.scope(planning.parameters)
+
+    def narrowed(column: exp.Column, typed: Typed) -> Typed:
+        return during(column, typed, conditions, scope)
+
+    return derived_key(node, duck.text(node, "postgres").lower(), scope, values, narrowed)
