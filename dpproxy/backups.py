@@ -24,6 +24,7 @@ from dpproxy.backends.secret import load_secret
 from dpproxy.config import Config
 from dpproxy.errors import StartupError
 from dpproxy.policy import store as policy
+from dpproxy.role_settings import FILE as ROLES
 from dpproxy.state import VERSION, layout, require
 from dpproxy.views import files as views
 from dpproxy.views import manifest
@@ -50,6 +51,7 @@ def back_up(config: Config, target: Path) -> list[str]:
             for path, name in (
                 (config.root / VERSION, VERSION),
                 (config.root / LOGIN, LOGIN),
+                (config.root / ROLES, ROLES),
                 (config.users, USERS),
             ):
                 if path.exists():
@@ -77,6 +79,7 @@ def restore(config: Config, source: Path, names: Sequence[str]) -> tuple[list[st
         for path, name in (
             (config.root / VERSION, VERSION),
             (config.root / LOGIN, LOGIN),
+            (config.root / ROLES, ROLES),
             (config.users, USERS),
         ):
             if not path.exists() and (source / name).exists():

@@ -4,7 +4,6 @@ A server has it in a process of its own (``worker``), which it can end. Closing 
 the engine's lock on it, so there is one connection and every statement runs on a cursor of it.
 """
 
-import re
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -18,32 +17,11 @@ import pyarrow as pa
 from dpproxy.analysis.duck import LOCKED
 from dpproxy.backends.columns import WHOLE, key_type
 from dpproxy.backends.constraints import constraints
+from dpproxy.backends.duckdb_types import column_type
 from dpproxy.backends.failures import exact_failure, failure, is_broken, public_failure
 from dpproxy.backends.views import column_names, views
 from dpproxy.errors import Refusal, StartupError
-from dpproxy.pgtypes import (
-    ARRAYS,
-    BOOL,
-    BYTEA,
-    DATE,
-    FLOAT4,
-    FLOAT8,
-    INT2,
-    INT4,
-    INT8,
-    INTERVAL,
-    JSON,
-    NUMERIC,
-    TEXT,
-    TIME,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    UUID,
-    Column,
-    Schema,
-    SqlType,
-    array_of,
-)
+from dpproxy.pgtypes import Column, Schema, SqlType
 from dpproxy.plan import PREPARED, PublicPlan
 from udfs.privacy import Exact
 
@@ -66,41 +44,6 @@ LONGEST_HANDOVER = 1.0
 """Seconds to wait for the file of prepared tables."""
 MOST_PROCESSES = 16
 """Files of prepared tables for one state of the data."""
-_TYPES: dict[str, SqlType] = {
-    "BOOLEAN": BOOL,
-    "TINYINT": INT2,
-    "UTINYINT": INT2,
-    "SMALLINT": INT2,
-    "USMALLINT": INT4,
-    "INTEGER": INT4,
-    "UINTEGER": INT8,
-    "BIGINT": INT8,
-    "UBIGINT": NUMERIC.with_precision(20, 0),
-    "HUGEINT": NUMERIC.with_precision(38, 0),
-    "FLOAT": FLOAT4,
-    "DOUBLE": FLOAT8,
-    "VARCHAR": TEXT,
-    "DATE": DATE,
-    "TIMESTAMP": TIMESTAMP,
-    "TIMESTAMP WITH TIME ZONE": TIMESTAMPTZ,
-    "TIME": TIME,
-    "INTERVAL": INTERVAL,
-    "UUID": UUID,
-    "BLOB": BYTEA,
-    "JSON": JSON,
-}
-_DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
-
-
-def column_type(name: str) -> SqlType | None:
-    """The client's type of an engine type; None for types that are not answered, whose columns do not exist."""
-    if name.endswith("[]"):
-        element = column_type(name.removesuffix("[]"))
-        return None if element is None or element.oid in ARRAYS else array_of(element)
-    decimal = _DECIMAL.fullmatch(name)
-    if decimal:
-        return NUMERIC.with_precision(int(decimal[1]), int(decimal[2]))
-    return _TYPES.get(name)
 
 
 class DuckDB:
