@@ -85,7 +85,8 @@ class Databases:
 
     def cancel(self, session: str) -> None:
         """Interrupt what the session runs."""
-        self._sessions[session].cancel(session)
+        if (engine := self._sessions.get(session)) is not None:  # it may be over by now
+            engine.cancel(session)
 
     def told(self, session: str) -> Sequence[Notice]:
         """What a running statement had to say."""
@@ -136,7 +137,10 @@ class Databases:
     def _work(self) -> None:
         while self._failed and not self._closed.wait(AGAIN):
             for name in list(self._failed):
-                self._open(name)
+                try:
+                    self._open(name)
+                except Exception as error:  # noqa: BLE001 - a fault of ours; its text may hold a value
+                    self._tell_of(name, f"not served: {type(error).__name__}")
 
 
 @contextmanager

@@ -190,6 +190,28 @@ def test_a_state_that_was_moved_away_is_not_begun_anew_behind_ones_back(
         assert back.wait(30)
 
 
+def test_a_fault_while_it_is_tried_again_is_told_without_its_text(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (file.parent / "tax.duckdb").write_bytes(b"")
+    monkeypatch.setattr(databases, "AGAIN", 0.05)
+    told: list[str] = []
+    twice = threading.Event()
+
+    def fails(*_: object) -> None:
+        raise ValueError("a row's value")
+
+    def tell(line: str) -> None:
+        told.append(line)
+        if told.count("tax: not served: ValueError") == 2:
+            twice.set()
+
+    with opened(load_config(file), tell):
+        monkeypatch.setattr(databases.Engine, "start", fails)
+        assert twice.wait(30)
+    assert "value" not in "".join(told).replace("ValueError", "")
+
+
 def test_a_database_that_is_not_there_yet_is_told_as_postgresql_tells_it(file: Path):
     (file.parent / "tax.duckdb").write_bytes(b"")
     with spawned(file) as proxy:
