@@ -72,9 +72,11 @@ class Shell:
         wrong = []
         for server in self.servers:
             os.killpg(server.pid, signal.SIGTERM)
-            _, told = server.communicate(timeout=30)
+            server.communicate(timeout=30)
             if server.returncode not in (0, -signal.SIGTERM):
-                wrong.append(f"a server ended with {server.returncode}: {told}")
+                wrong.append(
+                    f"a server ended with {server.returncode}: {self._log.read_text(encoding='utf-8')}"
+                )
         return wrong
 
     def here(self, text: str) -> str:
@@ -112,20 +114,26 @@ class Shell:
         return {**kept, **own, "PATH": path}
 
     def _serve(self, step: Step) -> str:
-        """Start a server and read as many lines as are shown."""
+        """Start a server and read as many lines as are shown; how far it is, and why it fails, goes to a file."""
         words = ["dpproxy", "demo", "--serve", "--port", str(self.port)]
-        server = subprocess.Popen(
-            words if step.said == "make serve" else shlex.split(step.said),
-            cwd=self.folder, env=self._environment(), text=True, start_new_session=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+        with self._log.open("w", encoding="utf-8") as log:
+            server = subprocess.Popen(
+                words if step.said == "make serve" else shlex.split(step.said),
+                cwd=self.folder, env=self._environment(), text=True, start_new_session=True,
+                stdout=subprocess.PIPE, stderr=log,
+            )  # fmt: skip
         self.servers.append(server)
         assert server.stdout is not None
         printed = [server.stdout.readline().rstrip("\n") for _ in step.shown]
         for shown, said in zip(step.shown, printed, strict=True):
             if "://" in shown:  # without the scheme: drivers have names of their own for it
                 self.known[shown.partition("://")[2]] = said.partition("://")[2]
-        return unlike(step.shown, printed)
+        told = unlike(step.shown, printed)
+        return f"{told}\n{self._log.read_text(encoding='utf-8')}" if told else ""
+
+    @property
+    def _log(self) -> Path:
+        return self.folder / "server.log"
 
     def _session(self, step: Step) -> str:
         """One psql, a statement at a time: what it prints until it has said that it is done."""
