@@ -1,0 +1,27 @@
+import duckdb
+import psycopg
+import pytest
+
+from dpproxy.backends.postgres_texts import folded, literal, quoted
+from dpproxy.errors import Unsupported
+from tests.postgres import Server
+
+
+@pytest.mark.parametrize("name", ["lower", "upper"])
+def test_every_letter_is_changed_as_in_duckdb(postgres: Server, name: str):
+    letters = "".join(chr(i) for i in range(1, 0x110000) if not 0xD800 <= i < 0xE000)
+    with duckdb.connect() as connection:
+        [(wanted,)] = connection.execute(f"SELECT {name}(?)", [letters]).fetchall()
+    with psycopg.connect(
+        postgres.url(postgres.database(name="texts")), cursor_factory=psycopg.RawCursor
+    ) as server:
+        text = f"SELECT {folded('t', name)} FROM (SELECT $1::text AS t) AS x"
+        assert server.execute(text.encode(), [letters]).fetchone() == (wanted,)
+        assert server.execute(text.encode(), ["aBc"]).fetchone() == ({"lower": "abc", "upper": "ABC"}[name],)
+
+
+def test_names_and_texts_are_closed():
+    assert quoted('a"b') == '"a""b"'
+    assert literal("it's \\") == "'it''s \\'"
+    with pytest.raises(Unsupported):
+        literal("a\0b")
