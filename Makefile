@@ -1,6 +1,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
-.PHONY: env demo test check clients bench soak fuzz serve audit kills docs clean
+.PHONY: env demo test check clients bench soak fuzz serve audit kills docs image clean
 
 env: .venv/ready
 .venv/ready: pyproject.toml
@@ -56,6 +56,9 @@ clients: .venv-clients/ready .venv-superset/ready .venv-pgadmin/ready env  ## cl
 	@touch $@
 
 PEERS_PYTHON = $(if $(PEERS)$(wildcard .venv-peers/ready),--peers .venv-peers/bin/python)
+image:             ## the container image, where there is an engine
+	docker build -f docker/Dockerfile -t dpproxy .
+
 bench: env $(if $(PEERS),.venv-peers/ready .venv-smartnoise/ready)  ## beside other products, DuckDB and PostgreSQL: PEERS=1 installs those products and writes docs/comparison.md
 	@failed=0; for part in "bench.rivals $(if $(PEERS),--write)" "bench.utility $(PEERS_PYTHON)" "bench $(PEERS_PYTHON)" \
 	  bench.rows bench.throughput bench.ledger; do \

@@ -59,6 +59,19 @@ def test_the_image_asks_for_no_privilege(image: Image):
         assert source.startswith("/") or (ROOT / source).exists()
 
 
+def test_all_that_is_copied_and_nothing_else_is_sent_to_the_engine():
+    text = (DOCKER / "Dockerfile").read_text()
+    copied = {
+        source
+        for line in re.findall(r"^COPY (?!--from)(.+)$", text, re.MULTILINE)
+        for source in line.split()[:-1]
+    }
+    assert all((ROOT / source).exists() for source in copied)
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    assert {line.removeprefix("!") for line in lines if line.startswith("!")} == copied
+    assert lines[1] == "*"
+
+
 def test_what_it_is_configured_with_is_right():
     config = load_config(DOCKER / "dpproxy.toml", {})
     assert [file.name for file in config.policy_files] == ["10_clinic.sql"]
