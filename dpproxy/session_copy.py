@@ -51,7 +51,7 @@ def read_copy(words: Words) -> Around:
             hint="COPY (SELECT ...) TO STDOUT reads it",
         )
     words.expect("to")
-    if not words.take("stdout"):
+    if not words.take("stdout") and not words.take("stdin"):  # PHP writes the latter, which is the same
         _refuse_place(words)
     layout = _read_options(words)
     return Around(inner, partial(_copy, layout))

@@ -58,6 +58,7 @@ def test_options(options: str, expected: Layout):
         ("COPY (SELECT (1) AS a) TO STDOUT", "SELECT (1) AS a"),
         ("COPY (SELECT ')' , ( 2 )) TO STDOUT", "SELECT ')' , ( 2 )"),
         ("COPY t TO STDOUT", "SELECT * FROM t"),
+        ("COPY t TO STDIN", "SELECT * FROM t"),
         ('COPY public."T" (a, "b c") TO STDOUT', 'SELECT a, "b c" FROM public."T"'),
     ],
 )
