@@ -1,0 +1,120 @@
+"""What is asked where; a server that is none keeps what it was asked."""
+
+from collections.abc import Generator, Mapping
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from dpproxy.backends.dialect import Kind, Value, stored
+from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.facts import PLANNER
+from dpproxy.backends.failures import FactsChanged
+from dpproxy.backends.postgres_dialect import dialect
+from dpproxy.backends.pushed import Order, Pushed
+from dpproxy.errors import Refusal, Unsupported
+from dpproxy.pgtypes import INT4, Column, Schema
+from dpproxy.plan import PREPARED, PublicPlan
+
+
+class Server:
+    """Answers every statement with the same numbers."""
+
+    def __init__(self) -> None:
+        self.dialect, self.limit = dialect("public"), 5.0
+        self.asked: list[Order] = []
+        self.checked: list[str] = []
+        self.number = 7
+        self.fails: Exception | None = None
+
+    def schema(self) -> Schema:
+        return Schema({"t": (Column("id", INT4),)})
+
+    def tables(self, database: str, name: str) -> Mapping[str, Value] | None:
+        return {"id": stored(Kind.WHOLE)} if (database, name) == ("", "t") else None
+
+    def check(self, sql: str, parameters: int) -> None:
+        assert parameters == 0
+        self.checked.append(sql)
+
+    def batches(self, order: Order) -> Generator[pa.Table]:
+        self.asked.append(order)
+        if self.fails is not None:
+            raise self.fails
+        rows = [[self.number] * 2 for _ in order.types]
+        yield pa.table(
+            [pa.array(r, f.type) for r, f in zip(rows, order.types, strict=True)], schema=order.types
+        )
+
+    def interrupt(self, session: str) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@pytest.fixture
+def server() -> Server:
+    return Server()
+
+
+@pytest.fixture
+def source(server: Server, tmp_path: Path) -> Pushed:
+    with duckdb.connect(tmp_path / "view.duckdb") as connection:
+        connection.execute("CREATE TABLE rows AS SELECT 5 AS id")
+    duckdb.connect(tmp_path / "empty.duckdb").close()
+    beside = DuckDB(tmp_path / "empty.duckdb", prepared=tmp_path / "given.duckdb")
+    return Pushed(server, beside, tmp_path)
+
+
+COUNT = "SELECT CAST(COUNT(*) AS INT128) AS m0 FROM t"
+
+
+def test_an_exact_stage_is_looked_at_once_and_run_there(source: Pushed, server: Server):
+    source.check(COUNT)
+    assert source.run(COUNT, {}, "s", few=()).value.column(0).to_pylist() == [7, 7]
+    assert len(server.checked) == 1
+    assert server.asked[0].charged
+    assert server.asked[0].few
+
+
+def test_groups_are_selected_as_they_come(source: Pushed):
+    table = source.run(COUNT, {}, "s", select=lambda counts: [n > 0 for n in range(len(counts.value))]).value
+    assert table.num_rows == 1
+
+
+def test_rows_of_a_protected_view_are_beside_the_data(source: Pushed, server: Server, tmp_path: Path):
+    source.load("v1", tmp_path / "view.duckdb", "SELECT * FROM rows")
+    sql = f'SELECT "id" AS id FROM "{PREPARED}"."main"."v1"'
+    assert source.run_public(PublicPlan(sql, ()), "s") == [(5,)]
+    assert server.asked == []
+    with pytest.raises(Unsupported):
+        source.check(f'SELECT t.id AS id FROM t CROSS JOIN "{PREPARED}"."main"."v1" AS v')
+    source.unload("v1")
+    assert source.prepared_names() == set()
+
+
+def test_what_the_server_may_not_answer_alike_is_answered_from_a_copy(source: Pushed, server: Server):
+    plan = PublicPlan("SELECT list(id) AS l FROM t", ())
+    assert source.run_public(plan, "s") == [([7, 7],)]
+    assert not server.asked[0].charged
+    with pytest.raises(Unsupported):
+        source.run_public(plan, f"{PLANNER}1")
+
+
+def test_what_plans_rest_on_is_looked_at_again(source: Pushed, server: Server):
+    source.run_public(PublicPlan("SELECT max(id) AS m FROM t", ()), f"{PLANNER}1")
+    source.run(COUNT, {}, "s")
+    assert len(server.asked[-1].facts) == 1
+    before, server.fails = source.epoch, FactsChanged("changed")
+    with pytest.raises(Refusal):
+        source.run(COUNT, {}, "s")
+    server.fails = None
+    source.run(COUNT, {}, "s")
+    assert source.epoch == before + 1
+    assert server.asked[-1].facts == ()
+
+
+def test_a_text_that_grew_too_long_is_refused(source: Pushed, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("dpproxy.backends.pushed.LONGEST", 10)
+    with pytest.raises(Unsupported):
+        source.check(COUNT)

@@ -1,0 +1,89 @@
+from collections.abc import Mapping
+
+import pytest
+
+from dpproxy.backends.dialect import Kind, Value, stored
+from dpproxy.backends.postgres_dialect import dialect
+from dpproxy.backends.transpile import Query, transpiled
+from dpproxy.errors import Unsupported
+
+TABLES = {
+    "t": {"id": stored(Kind.WHOLE), "Name": stored(Kind.TEXT, "{}::text"), "x": stored(Kind.DOUBLE)},
+    "u": {"id": stored(Kind.WHOLE), "day": stored(Kind.DATE)},
+}
+
+
+def tables(database: str, name: str) -> Mapping[str, Value] | None:
+    return None if database else TABLES.get(name)
+
+
+def rewritten(sql: str) -> Query:
+    return transpiled(sql, dialect("public"), tables)
+
+
+def test_a_star_is_written_out_and_names_keep_their_spelling():
+    found = rewritten("SELECT * FROM (SELECT * FROM t) AS s WHERE NAME = 'x'")
+    assert [c.name for c in found.columns] == ["id", "Name", "x"]
+    assert '"t"."Name"::text AS "Name"' in found.sql
+    assert """WHERE ("s"."Name" = 'x')""" in found.sql
+    assert found.tables == {"t"}
+
+
+def test_qualify_is_a_condition_around_a_subquery():
+    found = rewritten("SELECT id FROM t QUALIFY row_number() OVER (PARTITION BY id ORDER BY name ASC) <= 3")
+    assert '("t"."id"' not in found.sql
+    assert (
+        'row_number() OVER (PARTITION BY "t"."id" ORDER BY "t"."Name"::text COLLATE "C" ASC NULLS LAST)'
+        in found.sql
+    )
+    assert found.sql.endswith("<= 3")
+    assert [c.name for c in found.columns] == ["id"]
+
+
+def test_parameters_are_numbered_without_a_gap():
+    found = rewritten(
+        "SELECT CAST($3 AS DOUBLE) AS a, CAST($1 AS DOUBLE) AS b, CAST($3 AS DOUBLE) AS c FROM t"
+    )
+    assert found.parameters == ("3", "1")
+    assert [f"${n}::float8" in found.sql for n in (1, 2, 3)] == [True, True, False]
+
+
+def test_an_order_is_of_columns_and_in_bytes():
+    found = rewritten("SELECT DISTINCT name FROM t ORDER BY 1 DESC NULLS FIRST LIMIT 5")
+    assert found.sql.endswith('ORDER BY "name" COLLATE "C" DESC NULLS FIRST LIMIT 5')
+    assert " ASC NULLS LAST, " in rewritten("SELECT id, x FROM t ORDER BY ALL").sql
+
+
+def test_a_subquery_sees_what_is_around_it():
+    found = rewritten("SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id AND day IS NULL)")
+    assert '("u"."id" = "t"."id")' in found.sql
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT id FROM nowhere",
+        "SELECT nothing FROM t",
+        "SELECT id FROM t, u",
+        "SELECT id FROM dpproxy_prepared.main.t",
+        "SELECT a.id FROM t AS a CROSS JOIN t AS A",
+        "SELECT id AS x, id AS X FROM t",
+        f'SELECT id AS "{"n" * 64}" FROM t',
+        "SELECT id FROM t UNION SELECT id FROM u",
+        "SELECT id FROM t TABLESAMPLE 5 ROWS",
+        "SELECT id FROM range(5) AS r(id)",
+        "SELECT DISTINCT ON (id) id FROM t",
+        "SELECT sum(id) OVER () AS s FROM t",
+        "SELECT random() AS r FROM t",
+        "SELECT CAST(id AS SMALLINT) AS r FROM t",
+        "SELECT id FROM t ORDER BY id + 1",
+        "SELECT (SELECT max(id) FROM u) AS m FROM t",
+        "SELECT id FROM t QUALIFY row_number() OVER (PARTITION BY id ORDER BY x ASC) = 1",
+        "SELECT CASE id WHEN 1 THEN 2 END AS c FROM t",
+        "WITH a AS (SELECT 1 AS x) SELECT x FROM a",
+    ],
+)
+def test_what_has_no_line_is_refused(sql: str):
+    with pytest.raises(Unsupported) as refused:
+        rewritten(sql)
+    assert refused.value.hint
