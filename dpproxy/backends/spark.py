@@ -5,14 +5,12 @@ sentences; a worker that is lost fails nothing, for the server has its tasks run
 """
 
 import logging
-import re
 import threading
 import time
 import warnings
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import date, datetime
 from itertools import count
 from typing import Any
 
@@ -23,7 +21,7 @@ from dpproxy.backends.failures import failure
 from dpproxy.backends.pushed import Order
 from dpproxy.backends.spark_dialect import PROBES, dialect
 from dpproxy.backends.spark_schema import Place, columns_of, place, readers
-from dpproxy.backends.spark_texts import ENGINE, literal
+from dpproxy.backends.spark_texts import ENGINE, filled
 from dpproxy.errors import Refusal, StartupError
 from dpproxy.pgtypes import Column, Schema
 
@@ -44,7 +42,6 @@ SETTINGS = {
 }
 RETRIES = {"max_retries": 3, "initial_backoff": 100, "max_backoff": 1000, "jitter": 0}
 """Of one message: a server that is gone is given up within two seconds."""
-_PARAMETER = re.compile(r"\$(\d+)")
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
@@ -93,6 +90,11 @@ class _Statement:
         if not self.stopped:
             self.stopped = True
             threading.Thread(target=self._insist, daemon=True).start()
+
+    def check(self) -> None:
+        """Raise once it was stopped."""
+        if self.stopped:
+            raise InterruptedError
 
     def expire(self) -> None:
         """Stop it at its limit."""
@@ -145,7 +147,7 @@ class Spark:
         """
         session = self._session()
         try:
-            session.frame(_filled(sql, [None] * parameters)).schema  # noqa: B018 - asks the server
+            session.frame(filled(sql, [None] * parameters)).schema  # noqa: B018 - asks the server
         except Exception:  # noqa: BLE001 - the server's words stay here
             if not session.is_alive():
                 self._forget(session)
@@ -153,27 +155,56 @@ class Spark:
             raise unanswered("this statement", ENGINE) from None
 
     def batches(self, order: Order) -> Generator[pa.Table]:
-        """The rows of one statement, as they are taken."""
+        """The rows of one statement, as they are taken.
+
+        With facts, all rows are read before the first is given: there are no snapshots, so that the facts are looked
+        at before and again afterwards.
+        """
         session = self._session()
-        client, statement = session.spark.client, None
+        statement: _Statement | None = None
         try:
             with self._known(session, order) as statement:
-                _check(order.cancelled())
-                frame = session.frame(_filled(order.sql, order.values))
-                client.add_tag(statement.tag)
-                try:
-                    parts = client.to_table_as_iterator(frame._plan.to_proto(client), {})  # noqa: SLF001
-                    part = next(parts, None)
-                finally:
-                    client.remove_tag(statement.tag)
-                while part is not None:
-                    if isinstance(part, pa.Table) and not statement.stopped:
-                        yield part.rename_columns(order.types.names).cast(order.types)
-                    part = next(parts, None)
-                _check(statement.stopped)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it may quote a row
-            raise failure(self._code(error, session, statement, order)) from None
+                if order.cancelled():
+                    statement.stopped = True
+                self._look(session, statement, order)
+                rows = self._rows(session, statement, filled(order.sql, order.values), order.types)
+                if order.facts:
+                    kept = list(rows)
+                    self._look(session, statement, order)
+                    yield from kept
+                else:
+                    yield from rows
+        except Refusal:
+            raise
+        except Exception:  # noqa: BLE001 - whatever it is, it may quote a row
+            raise failure(self._code(session, statement, order)) from None
         session.used = time.monotonic()
+
+    def _rows(
+        self, session: _Session, statement: _Statement, sql: str, types: pa.Schema
+    ) -> Generator[pa.Table]:
+        statement.check()
+        client = session.spark.client
+        plan = session.frame(sql)._plan.to_proto(client)  # noqa: SLF001
+        client.add_tag(statement.tag)
+        try:
+            parts = client.to_table_as_iterator(plan, {})
+            part = next(parts, None)  # here it is sent, with the tag of this thread
+        finally:
+            client.remove_tag(statement.tag)
+        while part is not None:
+            statement.check()
+            if isinstance(part, pa.Table):
+                yield part.rename_columns(types.names).cast(types)
+            part = next(parts, None)
+        statement.check()
+
+    def _look(self, session: _Session, statement: _Statement, order: Order) -> None:
+        """Raise where a public table is not any more what the statement was planned with."""
+        for sql, told in order.facts:
+            found = list(self._rows(session, statement, sql, told.schema))
+            if pa.concat_tables([told.schema.empty_table(), *found]) != told:
+                raise failure("changed")
 
     def interrupt(self, session: str) -> None:
         """Stop what a session runs, from any thread; does not wait."""
@@ -288,16 +319,15 @@ class Spark:
                 if self._running.get(order.session) is statement:
                     del self._running[order.session]
 
-    def _code(self, error: Exception, session: _Session, statement: _Statement | None, order: Order) -> str:
+    def _code(self, session: _Session, statement: _Statement | None, order: Order) -> str:
         """The entry of ``failures``: over protected rows no error tells what they did."""
-        is_stopped = statement is not None and statement.stopped
         if not session.is_alive():
             self._forget(session)
-            if not is_stopped and not isinstance(error, Refusal):
+            if statement is None or not statement.stopped:
                 return "lost" if order.charged else "public lost"
         if statement is not None and statement.expired:
             return "too long" if order.charged else "cancelled"
-        if is_stopped or isinstance(error, Refusal):
+        if statement is not None and statement.stopped:
             return "cancelled"
         return "exact" if order.charged else "public"
 
@@ -306,11 +336,6 @@ class Spark:
         if view is None:
             raise unanswered("this table", ENGINE)
         return view
-
-
-def _check(is_stopped: bool) -> None:  # noqa: FBT001 - what is asked
-    if is_stopped:
-        raise failure("cancelled")
 
 
 def _read(spark: Any, path: str) -> Any:  # noqa: ANN401 - of an optional package
@@ -328,27 +353,6 @@ def _end(spark: Any) -> None:  # noqa: ANN401 - of an optional package
     if spark is not None:
         with suppress(Exception):
             spark.client.close()
-
-
-def _filled(sql: str, values: Sequence[object]) -> str:
-    """The statement with its values in place: the sign of a parameter stands nowhere else in our text."""
-    return _PARAMETER.sub(lambda found: _constant(values[int(found[1]) - 1]), sql)
-
-
-def _constant(value: object) -> str:
-    match value:
-        case None:
-            return "NULL"
-        case bool():
-            return "TRUE" if value else "FALSE"
-        case datetime():
-            return literal(value.isoformat(sep=" "))
-        case date():
-            return literal(value.isoformat())
-        case str() | int() | float():
-            return literal(str(value))
-        case _:
-            return literal(str(value))
 
 
 def _module(name: str) -> Any:  # noqa: ANN401 - of an optional package

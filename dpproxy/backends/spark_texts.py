@@ -1,6 +1,8 @@
 """Names and texts in the SQL of Spark Connect; letters are changed by DuckDB's table of them."""
 
+import re
 import string
+from collections.abc import Sequence
 from functools import cache
 
 import duckdb
@@ -8,6 +10,7 @@ import duckdb
 from dpproxy.backends.dialect import unanswered
 
 ENGINE = "Spark"
+_PARAMETER = re.compile(r"\$(\d+)")
 _PLAIN = frozenset(string.ascii_letters + string.digits + " _-.,:;/%()")
 """What stands in a text constant as it is: nothing that a parser reads as an escape, a variable or a parameter."""
 
@@ -29,6 +32,16 @@ def _escaped(letter: str) -> str:
     if number == 0 or 0xD800 <= number < 0xE000:
         raise unanswered("a text with a character that is none", ENGINE)
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def filled(sql: str, values: Sequence[object]) -> str:
+    """The statement with its values in place, as texts: the sign of a parameter stands nowhere else in ours."""
+
+    def value(found: re.Match[str]) -> str:
+        held = values[int(found[1]) - 1]
+        return "NULL" if held is None else literal(str(held))
+
+    return _PARAMETER.sub(value, sql)
 
 
 def folded(sql: str, name: str) -> str:

@@ -7,12 +7,13 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpproxy.backends.pushed import Order, _types, _values
+from dpproxy.backends.pushed import Order
+from dpproxy.backends.shown import rows_of, types_of
 from dpproxy.backends.spark import Spark
 from dpproxy.backends.transpile import transpiled
 
 EDGES = r"""
-CREATE TABLE edges AS SELECT * FROM (VALUES
+CREATE TABLE edges AS SELECT * REPLACE (CAST(f AS FLOAT) AS f) FROM (VALUES
  (1, 1::INTEGER, 5::BIGINT, 0.25::DECIMAL(8,2), 1.5::DOUBLE, 1.5::FLOAT, 'a', true,
   DATE '2020-01-31', TIMESTAMP '2020-01-31 10:11:12.123456', 7::DECIMAL(12,0)),
  (2, -3, -7, -1.25, -0.0, -0.0, 'B', false, DATE '1999-12-31', TIMESTAMP '1999-12-31 23:59:59.999999', -12),
@@ -75,11 +76,10 @@ def rows(server: Spark, sql: str, values: Sequence[object] = ()) -> list[tuple[s
     """What the other engine answers to a statement of ours."""
     query = transpiled(sql, server.dialect, server.tables)
     server.check(query.sql, len(query.parameters))
-    types = _types(query.columns)
+    types = types_of(query.columns)
     order = Order(query.sql, values, types, "test", 120.0, charged=True)
     table = pa.concat_tables([types.empty_table(), *server.batches(order)])
-    columns = [_values(table.column(i), c.value.kind) for i, c in enumerate(query.columns)]
-    return sorted(tuple(map(_shown, row)) for row in zip(*columns, strict=True))
+    return sorted(tuple(map(_shown, row)) for row in rows_of(table, query.columns))
 
 
 def differing(server: Spark, lake: Lake, expressions: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from dpproxy.backends.failures import WorkerLost
+from dpproxy.backends.failures import FactsChanged, WorkerLost
 from dpproxy.backends.pushed import Order
 from dpproxy.backends.spark import Spark
 from dpproxy.engine import Engine
@@ -66,8 +66,8 @@ def meanwhile(server: Spark, order: Order, seconds: float = 3.0) -> Iterator[lis
 def test_the_schema_is_that_of_the_files(spark: Spark):
     found = {c.name: c.type.name for c in spark.schema().tables["edges"]}
     assert found == {
-        "id": "integer", "i": "integer", "b": "bigint", "d": "numeric", "x": "double precision", "f": "real",
-        "s": "text", "t": "boolean", "day": "date", "moment": "timestamp without time zone", "n": "numeric",
+        "id": "int4", "i": "int4", "b": "int8", "d": "numeric", "x": "float8", "f": "float4", "s": "text",
+        "t": "bool", "day": "date", "moment": "timestamp", "n": "numeric",
     }  # fmt: skip
     assert spark.tables("", "EDGES") is not None
     assert spark.tables("", "nothing") is None
@@ -93,17 +93,36 @@ def test_what_a_row_raises_is_not_told(
     assert count(spark) == [("1000",)]
 
 
-def test_a_statement_is_stopped(spark: Spark):
-    with meanwhile(spark, long("stopped")) as raised:
-        spark.interrupt("stopped")
+@pytest.mark.parametrize(("told", "kept"), [(1000, True), (999, False)])
+def test_a_statement_rests_on_what_public_tables_were(spark: Spark, told: int, *, kept: bool):
+    known = pa.table({"n": pa.array([told], pa.int64())})
+    facts = (("SELECT count(1) AS n FROM source_1", known),)
+    order = Order("SELECT count(1) AS c FROM source_0", (), COUNTED, "facts", 60.0, charged=True, facts=facts)
+    if kept:
+        assert [t.column(0).to_pylist() for t in spark.batches(order)] == [[14]]
+    else:
+        assert isinstance(outcome(spark, order), FactsChanged)
+
+
+@pytest.fixture(scope="module")
+def cluster_alone(spark_cluster: Cluster, lake: Lake) -> Iterator[Spark]:
+    """Sail does not stop a join before it has made its first rows."""
+    server = Spark(lake.url(spark_cluster.port), "main", 120.0)
+    yield server
+    server.close()
+
+
+def test_a_statement_is_stopped(cluster_alone: Spark):
+    with meanwhile(cluster_alone, long("stopped")) as raised:
+        cluster_alone.interrupt("stopped")
     assert isinstance(raised[0], Cancelled)
-    assert count(spark) == [("1000",)]
+    assert count(cluster_alone) == [("1000",)]
 
 
-def test_a_statement_ends_at_its_limit(spark: Spark):
-    refusal = outcome(spark, long("limited", 2.0))
+def test_a_statement_ends_at_its_limit(cluster_alone: Spark):
+    refusal = outcome(cluster_alone, long("limited", 2.0))
     assert refusal.message == "canceling statement due to statement timeout"
-    assert count(spark) == [("1000",)]
+    assert count(cluster_alone) == [("1000",)]
 
 
 def test_parameters_are_values(spark: Spark):

@@ -1,10 +1,12 @@
 """Names and texts, as the parser of a server reads them."""
 
+from datetime import datetime
+
 import duckdb
 import pytest
 
 from dpproxy.backends.spark import Spark
-from dpproxy.backends.spark_texts import folded, literal, quoted
+from dpproxy.backends.spark_texts import filled, folded, literal, quoted
 from dpproxy.errors import Unsupported
 
 HOSTILE = [
@@ -43,6 +45,14 @@ def test_nothing_in_a_text_is_read_by_a_parser():
 def test_a_text_with_what_is_no_character_is_refused(text: str):
     with pytest.raises(Unsupported):
         literal(text)
+
+
+def test_values_stand_where_their_parameters_were():
+    moment = datetime(2020, 1, 2, 3, 4, 5)  # noqa: DTZ001 - as it is in the data
+    values = [None, 1.5, "it's $1", moment, float("nan")]
+    assert filled("f($1, $2, $3, $4, $5)", values) == (
+        "f(NULL, '1.5', 'it\\u0027s \\u00241', '2020-01-02 03:04:05', 'nan')"
+    )
 
 
 @pytest.mark.external
