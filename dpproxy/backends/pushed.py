@@ -17,13 +17,13 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from dpproxy.backends.columns import WHOLE, key_type
-from dpproxy.backends.dialect import Dialect, Kind, Value, unanswered
+from dpproxy.backends.dialect import Dialect, Value, unanswered
 from dpproxy.backends.duckdb import LARGEST_OPEN, LONGEST_PUBLIC, MOST_OPEN, Select
 from dpproxy.backends.facts import PLANNER
 from dpproxy.backends.failures import FactsChanged, failure
+from dpproxy.backends.shown import rows_of, types_of
 from dpproxy.backends.source import Source
-from dpproxy.backends.transpile import Item, Query, transpiled
+from dpproxy.backends.transpile import Query, transpiled
 from dpproxy.errors import Refusal, Unsupported
 from dpproxy.pgtypes import Schema, SqlType
 from dpproxy.plan import PREPARED, PublicPlan
@@ -36,17 +36,6 @@ ATTEMPTS = 3
 """How often a fact is read anew where its table changes meanwhile."""
 LONGEST = 1_000_000
 """Characters of a statement in the other engine's text."""
-_ARROW = {
-    Kind.NULL: pa.int32(),
-    Kind.TRUTH: pa.bool_(),
-    Kind.WHOLE: pa.int64(),
-    Kind.HUGE: WHOLE,
-    Kind.SINGLE: pa.float32(),
-    Kind.DOUBLE: pa.float64(),
-    Kind.TEXT: pa.string(),
-    Kind.DATE: pa.date32(),
-    Kind.TIMESTAMP: pa.timestamp("us"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +134,7 @@ class Pushed:
         if self._is_local(sql):
             return self._local.run(sql, parameters, session, few=few, select=select, cancelled=cancelled)
         query = self._pushed(sql)
-        types = _types(query.columns, few)
+        types = types_of(query.columns, few)
         values = [parameters[number] for number in query.parameters]
         limit, facts = self._server.limit, self._facts_of(query)
         order = Order(query.sql, values, types, session, limit, True, few is not None, facts, cancelled)  # noqa: FBT003
@@ -180,8 +169,7 @@ class Pushed:
             with self._copied(plan.sql, session) as copied:
                 return self._local.run_public(replace(plan, sql=copied), session)
         table = self._fact(query, session) if session.startswith(PLANNER) else self._whole(query, session)
-        columns = [_values(table.column(i), c.value.kind) for i, c in enumerate(query.columns)]
-        return list(zip(*columns, strict=True))
+        return rows_of(table, query.columns)
 
     def run_open(self, sql: str, session: str) -> pa.Table:
         """A statement over public tables as a table, to be joined with what was released."""
@@ -189,7 +177,7 @@ class Pushed:
         if query is None:
             with self._copied(sql, session) as copied:
                 return self._local.run_open(copied, session)
-        return _whole(_types(query.columns), self._asked(query, session))
+        return _whole(types_of(query.columns), self._asked(query, session))
 
     def run_portions(self, plan: PublicPlan, session: str) -> Generator[pa.Table]:
         """Rows of a statement over public tables and views, in the engine's types, as they are taken."""
@@ -284,11 +272,11 @@ class Pushed:
     def _asked(
         self, query: Query, session: str, facts: tuple[tuple[str, pa.Table], ...] = ()
     ) -> Generator[pa.Table]:
-        types = _types(query.columns)
+        types = types_of(query.columns)
         return self._server.batches(Order(query.sql, (), types, session, LONGEST_PUBLIC, False, False, facts))  # noqa: FBT003
 
     def _whole(self, query: Query, session: str, facts: tuple[tuple[str, pa.Table], ...] = ()) -> pa.Table:
-        return pa.concat_tables([_types(query.columns).empty_table(), *self._asked(query, session, facts)])
+        return pa.concat_tables([types_of(query.columns).empty_table(), *self._asked(query, session, facts)])
 
     @contextmanager
     def _copied(self, sql: str, session: str) -> Iterator[str]:
@@ -315,7 +303,7 @@ class Pushed:
     def _copy(self, name: str, copy: str, session: str) -> None:
         quoted = exp.to_identifier(name, quoted=True).sql("duckdb")
         query = self._pushed(f"SELECT * FROM {quoted}")  # noqa: S608 - a quoted name
-        rows = _whole(_types(query.columns), self._asked(query, session))
+        rows = _whole(types_of(query.columns), self._asked(query, session))
         path = self._state / f"copy-{hashlib.sha256(f'{id(self)}/{copy}'.encode()).hexdigest()[:16]}.duckdb"
         try:
             with duckdb.connect(path) as file:
@@ -332,23 +320,6 @@ class Pushed:
         with self._lock:
             self._copies += 1
             return self._copies
-
-
-def _types(columns: Sequence[Item], few: Sequence[SqlType] | None = None) -> pa.Schema:
-    """The types of the columns: as the engine of ours gives them, or declared keys and whole numbers."""
-    if few is not None:
-        kinds = [key_type(key) for key in few] + [WHOLE] * (len(columns) - len(few))
-    else:
-        kinds = [
-            pa.decimal128(38, c.value.scale) if c.value.kind is Kind.DECIMAL else _ARROW[c.value.kind]
-            for c in columns
-        ]
-    return pa.schema([(c.name, kind) for c, kind in zip(columns, kinds, strict=True)])
-
-
-def _values(column: pa.ChunkedArray, kind: Kind) -> list[object]:
-    values = column.to_pylist()
-    return [None if v is None else int(v) for v in values] if kind is Kind.HUGE else values
 
 
 def _kept(batch: pa.Table, select: Select) -> pa.Table:

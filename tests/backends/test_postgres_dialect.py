@@ -9,8 +9,8 @@ from dpproxy.errors import Unsupported
 
 QUERIES = {
     exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Where, exp.Group, exp.Qualify, exp.Subquery, exp.Star,
-    exp.Join, exp.Values, exp.Tuple, exp.Distinct, exp.Union, exp.Exists, exp.Identifier, exp.Column, exp.Alias, exp.Paren,
-    exp.DataType, exp.DataTypeParam, exp.Window, exp.WindowSpec, exp.Order, exp.Ordered, exp.If,
+    exp.Join, exp.Values, exp.Tuple, exp.Distinct, exp.Union, exp.Exists, exp.Identifier, exp.Column, exp.Alias,
+    exp.Paren, exp.DataType, exp.DataTypeParam, exp.Window, exp.WindowSpec, exp.Order, exp.Ordered, exp.If,
 }  # fmt: skip
 """What ``transpile`` rebuilds by itself."""
 BY_ANOTHER_NAME = {"ltrim", "rtrim", "row_number", "dense_rank", "bool_and", "bool_or"}
