@@ -45,7 +45,7 @@ def test_reset_is_kept_with_its_reason(config: Path, capsys: pytest.CaptureFixtu
         "dpproxy: reset budget b for user ann: what was spent stays spent of the ceiling of t",
         "dpproxy: reset budget b: what was spent stays spent of the ceiling of t",
     ]
-    with Ledger.open(config.parent / "state") as ledger:
+    with Ledger.open(config.parent / "state" / "main") as ledger:
         kept = [(entry.who, entry.kind, entry.note) for entry in ledger.entries()[1:]]
     assert kept == [("dpproxy", "reset", reason)] * 2
     with started(config) as engine:

@@ -30,7 +30,7 @@ def test_a_log_verifies_or_not(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert engine.log.verify() == 2
         assert verify(file) == 0
     assert "2 entries, all verified" in capsys.readouterr().out
-    with sqlite3.connect(tmp_path / "state" / FILE) as connection:
+    with sqlite3.connect(tmp_path / "state" / "main" / FILE) as connection:
         connection.execute("DELETE FROM entry WHERE sequence = 2")
     connection.close()
     assert verify(file) == 1
@@ -41,4 +41,4 @@ def test_a_selftest_needs_a_policy_that_protects(tmp_path: Path):
     file = write_home(tmp_path, DDL, "ALTER TABLE t SET PRIVACY PUBLIC;")
     [selftest] = [command for command in COMMANDS if command.name == "selftest"]
     with pytest.raises(StartupError, match="protects no table"):
-        selftest.run(Namespace(config=file, json=False, runs=0))
+        selftest.run(Namespace(config=file, database=None, json=False, runs=0))
