@@ -341,11 +341,13 @@ class Spark:
 def _read(spark: Any, path: str) -> Any:  # noqa: ANN401 - of an optional package
     """The Parquet files of a table; no column is made of the names of folders."""
     reader = spark.read.option("recursiveFileLookup", "true")
-    try:
+    with suppress(Exception):
         frame = reader.parquet(f"{path}.parquet")
-        frame.schema  # noqa: B018 - asks the server
-    except Exception:  # noqa: BLE001 - whatever it is
-        frame = reader.parquet(path)
+        if frame.columns:  # a server may take what is not there for a table without columns
+            return frame
+    frame = reader.parquet(path)
+    if not frame.columns:
+        raise FileNotFoundError
     return frame
 
 
