@@ -13,7 +13,21 @@ from dpproxy.pgcatalog import casts
 from dpproxy.pgcatalog.column_types import of_table
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.results import column_type
-from dpproxy.pgtypes import BY_OID, CHAR, INT8, NAME, PLAIN, TEXT, TEXTS, UNKNOWN, SqlType, element_of
+from dpproxy.pgtypes import (
+    BOOL,
+    BY_OID,
+    CHAR,
+    INT4,
+    INT8,
+    NAME,
+    OID,
+    PLAIN,
+    TEXT,
+    TEXTS,
+    UNKNOWN,
+    SqlType,
+    element_of,
+)
 from dpproxy.wire.values import encode_value
 
 _COLUMNS = {name: kind for table in TABLES.values() for name, kind in of_table(table).items()}
@@ -44,16 +58,60 @@ def _one(node: exp.Parameter | None, declared: int) -> SqlType:
 
 
 def _inferred(node: exp.Parameter) -> SqlType:
-    match node.parent:
+    inner: exp.Expr = node
+    while isinstance(inner.parent, exp.Paren):
+        inner = inner.parent
+    parent = inner.parent
+    match parent:
+        case exp.If():
+            is_condition = inner.arg_key == "this" and not (parent.parent and parent.parent.args.get("this"))
+            return BOOL if is_condition else TEXT
+        case exp.Bracket():
+            return INT4 if inner.arg_key == "expressions" else TEXT
         case exp.Cast(to=kind) if not isinstance(kind, exp.ObjectIdentifier) or kind.name.upper() == "OID":
             return casts.shown(kind) or column_type(casts.stored(kind))
         case exp.Limit() | exp.Offset():
             return INT8
-        case exp.EQ() | exp.NEQ() | exp.In() | exp.LT() | exp.GT() | exp.LTE() | exp.GTE() as beside:
-            column = next((c for c in (beside.this, beside.expression) if isinstance(c, exp.Column)), None)
-            return TEXT if column is None else _COLUMNS.get(column.name.lower(), TEXT)
+        case exp.Anonymous():
+            return _argument(parent, node)
         case _:
-            return TEXT
+            return _PLACES.get(type(parent), _beside)(parent)
+
+
+def _beside(parent: exp.Expr | None) -> SqlType:
+    """The type of the column that it is compared with."""
+    if not isinstance(parent, _COMPARED):
+        return TEXT
+    column = next((c for c in (parent.this, parent.expression) if isinstance(c, exp.Column)), None)
+    return TEXT if column is None else _COLUMNS.get(column.name.lower(), TEXT)
+
+
+_COMPARED = (exp.EQ, exp.NEQ, exp.In, exp.LT, exp.GT, exp.LTE, exp.GTE, exp.Between)
+_PLACES: dict[type[exp.Expr] | type[None], Callable[[exp.Expr | None], SqlType]] = {
+    **dict.fromkeys((exp.And, exp.Or, exp.Not, exp.Where), lambda _: BOOL),
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod), lambda _: INT4),
+}
+_ARGUMENTS: dict[str, tuple[SqlType, ...]] = {
+    **dict.fromkeys(
+        ("pg_get_constraintdef", "pg_get_ruledef", "pg_get_triggerdef", "pg_get_viewdef"), (OID, BOOL)
+    ),
+    **dict.fromkeys(
+        ("pg_table_is_visible", "pg_type_is_visible", "pg_get_userbyid", "pg_get_partkeydef"), (OID,)
+    ),
+    "pg_get_indexdef": (OID, INT4, BOOL),
+    "pg_get_expr": (TEXT, OID, BOOL),
+    "format_type": (OID, INT4),
+    "col_description": (OID, INT4),
+    "obj_description": (OID, NAME),
+    "shobj_description": (OID, NAME),
+    "set_config": (TEXT, TEXT, BOOL),
+}
+"""What functions of the catalogue take; the others take texts, or anything."""
+
+
+def _argument(call: exp.Anonymous, node: exp.Expr) -> SqlType:
+    place = next(at for at, given in enumerate(call.expressions) if given.unnest() is node)
+    return dict(enumerate(_ARGUMENTS.get(call.name.lower(), ()))).get(place, TEXT)
 
 
 def put_in(tree: exp.Expr, kinds: Sequence[SqlType], values: Sequence[object] | None) -> None:
