@@ -28,7 +28,14 @@ PARTS: dict[str, tuple[str, ...]] = {
         "docs/tpch",
     ),
     "Administering": ("docs/statements", "docs/budgets", "docs/views", "docs/views-methods"),
-    "Operating": ("docs/configuration", "docs/sources", "docs/commands", "docs/operations", "docs/ledger", "docs/errors"),
+    "Operating": (
+        "docs/configuration",
+        "docs/sources",
+        "docs/commands",
+        "docs/operations",
+        "docs/ledger",
+        "docs/errors",
+    ),
     "Measured": (
         "docs/comparison",
         "docs/utility",

@@ -11,7 +11,6 @@ from dpproxy.backends.snapshot import snapshot
 from dpproxy.backends.source import Opened
 from dpproxy.backends.spark import Spark
 from dpproxy.config import Config
-from dpproxy.errors import StartupError
 
 Opener = Callable[[Config, bytes, Callable[[str], None]], Opened]
 """Of the configuration of this one data source, the truncation secret, and who is told of progress.
