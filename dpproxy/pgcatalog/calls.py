@@ -95,6 +95,8 @@ def _setting(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
     name = name.this if isinstance(name, exp.Cast) else name
     if isinstance(name, exp.Null):
         return null()
+    if isinstance(name, exp.Column) and name.name == "name" and not rest:
+        return _setting_of_row(name, view)
     if not (isinstance(name, exp.Literal) and name.is_string):
         raise Unsupported("current_setting takes a literal name here", position=position(node))
     value = view.settings.get(name.name.lower(), _SERVER_FACTS.get(name.name.lower()))
@@ -103,6 +105,15 @@ def _setting(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
     if rest and isinstance(rest[0], exp.Boolean) and rest[0].this:
         return null()
     raise UndefinedObject(f'unrecognized configuration parameter "{name.name}"', position=position(node))
+
+
+def _setting_of_row(name: exp.Expr, view: CatalogueView) -> exp.Expr:
+    """Of each row of pg_settings."""
+    names, values = (
+        exp.Array(expressions=[text(t) for t in part]) for part in zip(*view.settings.items(), strict=True)
+    )
+    found = exp.Bracket(this=call("map", names, values), expressions=[call("lower", name)])
+    return call("coalesce", found, call("error", text("unrecognized configuration parameter")))
 
 
 def _set_config(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
@@ -217,3 +228,9 @@ def bounded_series(node: exp.Expr) -> exp.Expr:
     stop = call("error", text(SERIES_ERROR))
     node.set("end", exp.Case(ifs=[exp.If(this=large, true=stop)], default=end.copy()))
     return node
+
+
+def divide(node: exp.Expr) -> exp.Expr:
+    """Whole numbers divide to whole numbers, unless one side is written with a point."""
+    pointed = any(isinstance(side, exp.Literal) and "." in side.name for side in (node.this, node.expression))
+    return node if pointed else exp.IntDiv(this=node.this, expression=node.expression)

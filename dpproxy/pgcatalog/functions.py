@@ -50,6 +50,8 @@ _MACRO = {
             "pg_statistics_obj_is_visible",
             "pg_ts_config_is_visible",
             "pg_ts_dict_is_visible",
+            "pg_ts_parser_is_visible",
+            "pg_ts_template_is_visible",
             "pg_type_is_visible",
         ],
         "true_of",

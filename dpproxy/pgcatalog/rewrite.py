@@ -348,15 +348,16 @@ def _call(node: exp.Expr, state: Rewritten) -> exp.Expr:
     return made
 
 
+def _format(node: exp.Expr, state: Rewritten) -> exp.Expr:
+    made, used = texts.format_of(node)
+    for name in used:
+        use_macro(state, name)
+    return made
+
+
 def _join(node: exp.Expr, _state: Rewritten) -> exp.Expr:
     null = node.args.get("null")
     return call(f"{macros.PREFIX}join_array", node.this, node.expression, *([null] if null else []))
-
-
-def _divide(node: exp.Expr, _state: Rewritten) -> exp.Expr:
-    """Whole numbers divide to whole numbers, unless one side is written with a point."""
-    pointed = any(isinstance(side, exp.Literal) and "." in side.name for side in (node.this, node.expression))
-    return node if pointed else exp.IntDiv(this=node.this, expression=node.expression)
 
 
 def _now(_node: exp.Expr, _state: Rewritten) -> exp.Expr:
@@ -375,11 +376,12 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.Collate: lambda node, _state: node.this,
     exp.Column: _column,
     exp.CurrentTimestamp: _now,
-    exp.Div: _divide,
+    exp.Div: lambda node, _state: calls.divide(node),
     exp.Dot: _dot,
     exp.Encode: lambda node, _state: texts.encode(node),
     exp.EQ: _comparison,
     exp.ExplodingGenerateSeries: lambda node, _state: calls.bounded_series(node),
+    exp.Format: _format,
     exp.GenerateSeries: lambda node, _state: calls.bounded_series(node),
     exp.ILike: lambda node, _state: texts.like(node),
     exp.Like: lambda node, _state: texts.like(node),

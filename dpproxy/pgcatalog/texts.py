@@ -9,7 +9,10 @@ from dpproxy.errors import Unsupported
 from dpproxy.pgcatalog import macros
 from dpproxy.pgcatalog.calls import call, text
 
-READ_AGAIN = frozenset({"encode", "generate_series", "string_to_array", "substring", "to_char"})
+READ_AGAIN = frozenset({
+    "array_append", "array_cat", "array_position", "array_prepend", "array_remove", "encode", "format",
+    "generate_series", "string_to_array", "substring", "to_char",
+})  # fmt: skip
 """Functions that the parser knows by their bare names only, not as ``pg_catalog.f``."""
 _TEMPLATE = re.compile(r"(?:%[YmdHMSfZ]|[-/.,:; T])+", re.ASCII)
 _GROUP = re.compile(r"(?<!\\)\((?!\?)")
@@ -46,6 +49,30 @@ def like(node: exp.Expr) -> exp.Expr:
     plain = type(node)(this=node.this, expression=node.expression)
     escaped = exp.Escape(this=plain, expression=text("\\"))
     return exp.Not(this=exp.Paren(this=escaped)) if node.args.get("negate") else escaped
+
+
+_PLACE = re.compile(r"%([sIL%])")
+_WRITTEN = {"s": "as_text", "I": "quote_identifier", "L": "quote_null"}
+"""The macros for the places of a format."""
+
+
+def format_of(node: exp.Expr) -> tuple[exp.Expr, list[str]]:
+    """``format('%I.%s', a, b)`` as the texts it is joined of, and the macros it uses.
+
+    Raises:
+        Unsupported: a format that is no literal, of other places, or of another number of them.
+    """
+    pattern, given = node.this, list(node.expressions)
+    pieces = _PLACE.split(pattern.name) if isinstance(pattern, exp.Literal) and pattern.is_string else ["%"]
+    places = [place for place in pieces[1::2] if place != "%"]
+    if any("%" in piece for piece in pieces[::2]) or len(places) != len(given):
+        raise Unsupported("format takes a literal of %s, %I and %L here", position=position(node))
+    values = iter(given)
+    parts: list[exp.Expr] = []
+    for at, piece in enumerate(pieces):
+        is_place = at % 2 == 1 and piece != "%"
+        parts.append(call(macros.PREFIX + _WRITTEN[piece], next(values)) if is_place else text(piece))
+    return call("concat", *parts), [_WRITTEN[place] for place in places]
 
 
 def encode(node: exp.Expr) -> exp.Expr:

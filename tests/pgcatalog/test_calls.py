@@ -44,6 +44,14 @@ def test_an_unknown_setting(ask: Callable[..., list[tuple[object, ...]]]):
         ask("SELECT current_setting('nosuch')")
 
 
+def test_settings_of_rows(ask: Callable[..., list[tuple[object, ...]]]):
+    """As psql asks for dconfig."""
+    found = ask(
+        "SELECT s.name, pg_catalog.current_setting(s.name) FROM pg_catalog.pg_settings s WHERE s.name = 'jit'"
+    )
+    assert found == [("jit", "off")]
+
+
 def test_a_computed_setting_name_is_refused(ask: Callable[..., list[tuple[object, ...]]]):
     with pytest.raises(Unsupported):
         ask("SELECT current_setting('a' || 'b')")

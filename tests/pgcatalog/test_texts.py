@@ -26,6 +26,9 @@ from dpproxy.errors import Refusal, Unsupported
         ("pg_catalog.to_char(NULL::timestamp, 'YYYY TZ')", None),
         ("string_to_array('a,b', ',')::text", "{a,b}"),
         ("array_to_string(pg_catalog.string_to_array('a b', ' '), '-')", "a-b"),
+        ("format('%I.%s %L 5%%', 'user', 'pg', 'x''y')", "\"user\".pg 'x''y' 5%"),
+        ("pg_catalog.format('%s(%s)', 'a', NULL)", "a()"),
+        ("array_to_string(pg_catalog.array_remove('{a,b}'::text[], 'a'), ',')", "b"),
         ("extract(epoch from TIMESTAMP '2024-01-02' - TIMESTAMP '2024-01-01')", 86400.0),
     ],
 )
@@ -37,7 +40,17 @@ def test_columns_of_bytes_are_empty(ask: Callable[..., list[tuple[object, ...]]]
     assert ask("SELECT string_to_array(encode(tgargs, 'escape'), E'\\\\000') FROM pg_trigger") == []
 
 
-@pytest.mark.parametrize("sql", ["to_char(now(), 'Day')", "to_char(now(), relname)", "encode('a', 'hex')"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "to_char(now(), 'Day')",
+        "to_char(now(), relname)",
+        "encode('a', 'hex')",
+        "format(relname)",
+        "format('%2$s', 'a', 'b')",
+        "format('%s')",
+    ],
+)
 def test_what_is_not_read_is_refused(ask: Callable[..., list[tuple[object, ...]]], sql: str):
     with pytest.raises(Unsupported):
         ask(f"SELECT {sql} FROM pg_class")
