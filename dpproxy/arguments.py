@@ -18,7 +18,7 @@ DATABASE: Option = (
     ("--database",),
     {"metavar": "NAME", "help": "the data source, where the configuration has several"},
 )
-
+JSON: Option = (("--json",), {"action": "store_true", "help": "print one JSON document"})
 
 EPILOG = "`dpproxy COMMAND --help` shows an example of it. `dpproxy demo` is a tour that needs nothing else."
 

@@ -3,25 +3,29 @@
 import secrets
 import sys
 
-from dpproxy.arguments import CONFIG, DATABASE, Arguments, Command
+from dpproxy.arguments import CONFIG, DATABASE, JSON, Arguments, Command
 from dpproxy.config import check_files, load_config
-from dpproxy.display import render
+from dpproxy.display import answer, as_json
 from dpproxy.plan import Answer, Caller
 from dpproxy.policy.dump import constant, identifier
 from dpproxy.settings import DEFAULTS
 
 
 def _show(arguments: Arguments) -> int:
-    answer = _administer(arguments, "SHOW PRIVACY BUDGETS")
-    _say(render([column.name for column in answer.columns or ()], answer.rows))
+    found = _administer(arguments, "SHOW PRIVACY BUDGETS")
+    _say(answer([column.name for column in found.columns or ()], found.rows, in_json=arguments.json))
     return 0
 
 
 def _reset(arguments: Arguments) -> int:
     user = "" if arguments.user is None else f" FOR USER {identifier(arguments.user)}"
     sql = f"RESET PRIVACY BUDGET {identifier(arguments.name)}{user} REASON {constant(arguments.reason)}"
-    for notice in _administer(arguments, sql).notices:
-        _say(f"dpproxy: {notice.message}")
+    notices = _administer(arguments, sql).notices
+    if arguments.json:
+        _say(as_json(["message"], [(notice.message,) for notice in notices]))
+    else:
+        for notice in notices:
+            _say(f"dpproxy: {notice.message}")
     return 0
 
 
@@ -50,7 +54,7 @@ COMMANDS = (
         "budget show",
         "print limits, what was spent of them and by whom",
         "dpproxy budget show --config dpproxy.toml",
-        (CONFIG, DATABASE),
+        (CONFIG, DATABASE, JSON),
         _show,
     ),
     Command(
@@ -63,6 +67,7 @@ COMMANDS = (
             (("--reason",), {"metavar": "TEXT", "required": True, "help": "why; the ledger keeps it"}),
             CONFIG,
             DATABASE,
+            JSON,
         ),
         _reset,
     ),

@@ -12,22 +12,25 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpproxy import budget_commands, demo, guards, ledger_commands, state_commands, view_commands
-from dpproxy.arguments import CONFIG, DATABASE, Arguments, Command, build_parser
+from dpproxy import (
+    budget_commands,
+    demo,
+    guards,
+    ledger_commands,
+    policy_commands,
+    state_commands,
+    view_commands,
+)
+from dpproxy.arguments import CONFIG, DATABASE, JSON, Arguments, Command, build_parser
 from dpproxy.config import Config, check_files, load_config
-from dpproxy.config_text import ConfigError
 from dpproxy.display import caret, spoken
 from dpproxy.errors import Refusal, StartupError
 from dpproxy.options import Options
 from dpproxy.plan import Answer, Caller
-from dpproxy.policy.dump import dump
-from dpproxy.policy.files import PolicyFileError, apply_file, read_file
-from dpproxy.policy.model import Policy
-from dpproxy.policy.store import PolicyStore
+from dpproxy.policy.files import read_file
 from dpproxy.process import terminable
 from dpproxy.setting_checks import decimal
 from dpproxy.settings import DEFAULTS
-from dpproxy.state import require
 from dpproxy.users import UsersFile, add_user, mock_key, read_users
 
 if TYPE_CHECKING:
@@ -141,39 +144,6 @@ def _password(name: str, *, from_stdin: bool) -> str:
 # --- looking ----------------------------------------------------------------------------------------
 
 
-def _check(arguments: Arguments) -> int:
-    """A policy without the tables it names, or a configuration with all that it names."""
-    file: Path = arguments.file
-    try:
-        if file.suffix == ".toml":
-            config = load_config(file)
-            check_files(config)
-            read_users(config.users)
-            for data in config.sources.values():
-                _check_policy(data.policy_files)
-        else:
-            _check_policy((file,))
-    except ConfigError as error:
-        _tell(str(error))
-        if error.line is not None and error.column is not None:
-            text = file.read_text(encoding="utf-8").splitlines()
-            line = text[error.line - 1] if error.line <= len(text) else ""
-            sys.stderr.write(f"{line}\n{' ' * (error.column - 1)}^\n")
-        return 2
-    except PolicyFileError as error:
-        _tell(str(error))
-        sys.stderr.write(f"{error.excerpt}\n")
-        return 2
-    _say(f"dpproxy: {file}: no mistakes found")
-    return 0
-
-
-def _check_policy(files: Sequence[Path]) -> None:
-    policy = Policy()
-    for file in files:
-        policy = apply_file(policy, read_file(file), None)
-
-
 def _explain(arguments: Arguments) -> int:
     budget = "" if arguments.budget is None else f", BUDGET {float(arguments.budget):.9g}"
     prefix = f"EXPLAIN (PRIVACY{', FORMAT JSON' if arguments.json else ''}{budget}) "
@@ -206,29 +176,6 @@ def _ask(engine: "Engine", sql: str, roles: frozenset[str]) -> Answer:
     caller = Caller("dpproxy", roles, secrets.token_hex(16))
     prepared = engine.prepare(caller, sql, (), DEFAULTS)
     return engine.run(caller, prepared, (), DEFAULTS)
-
-
-# --- state ------------------------------------------------------------------------------------------
-
-
-def _policy_dump(arguments: Arguments) -> int:
-    config = load_config(arguments.config).of(arguments.database)
-    require(config)
-    store = PolicyStore.open(config.state)
-    try:
-        statements = dump(store.current)
-    finally:
-        store.close()
-    _say("".join(f"{statement};\n" for statement in statements).rstrip("\n"))
-    return 0
-
-
-def _policy_apply(arguments: Arguments) -> int:
-    config = load_config(arguments.config).of(arguments.database)
-    check_files(config)
-    with _engine(config) as engine:
-        _say(f"dpproxy: policy version {engine.policy.version}, {len(config.policy_files)} files applied")
-    return 0
 
 
 def _audit(arguments: Arguments) -> int:
@@ -288,27 +235,7 @@ COMMANDS: tuple[Command, ...] = (
         ),
         _user_add,
     ),
-    Command(
-        "check",
-        "find mistakes in a configuration (.toml) or a policy (.sql), with positions; exit status 2 if there are any",
-        "dpproxy check policy/10_adult.sql",
-        ((("file",), {"metavar": "FILE", "type": Path, "help": "a .toml or .sql file"}),),
-        _check,
-    ),
-    Command(
-        "policy dump",
-        "print the policy in force as statements that make it again",
-        "dpproxy policy dump --config dpproxy.toml > policy/all.sql",
-        (CONFIG, DATABASE),
-        _policy_dump,
-    ),
-    Command(
-        "policy apply",
-        "apply the configured policy files, as at each start",
-        "dpproxy policy apply --config dpproxy.toml",
-        (CONFIG, DATABASE),
-        _policy_apply,
-    ),
+    *policy_commands.COMMANDS,
     Command(
         "explain",
         "print the price and the expected error of statements; nothing is spent",
@@ -316,7 +243,7 @@ COMMANDS: tuple[Command, ...] = (
         (
             (("sql",), {"metavar": "SQL", "help": "one SELECT, or a file of several (.sql)"}),
             (("--budget",), {"metavar": "E", "type": decimal, "help": "an epsilon to split among them"}),
-            (("--json",), {"action": "store_true", "help": "print one JSON document"}),
+            JSON,
             CONFIG,
             DATABASE,
             (

@@ -1,5 +1,6 @@
 """Answers and refusals as text for a terminal."""
 
+import json
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -32,6 +33,23 @@ def render(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
         return f" {' | '.join(padded)}".rstrip()
 
     return "\n".join([line(names), "+".join("-" * (width + 2) for width in widths), *map(line, cells)])
+
+
+def as_json(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """The rows as one JSON list of objects; exact decimals and moments are texts.
+
+    >>> print(as_json(["budget", "spent"], [("b", Decimal("0.1"))]))
+    [
+      {"budget": "b", "spent": "0.1"}
+    ]
+    """
+    lines = [json.dumps(dict(zip(names, row, strict=True)), default=str) for row in rows]
+    return "[\n  " + ",\n  ".join(lines) + "\n]" if lines else "[]"
+
+
+def answer(names: Sequence[str], rows: Sequence[Sequence[object]], *, in_json: bool) -> str:
+    """The rows for people, or for programs."""
+    return (as_json if in_json else render)(names, rows)
 
 
 def _is_number(column: Sequence[object]) -> bool:

@@ -330,8 +330,9 @@ class Engine:
     ) -> Context:
         _, fits, layouts, _ = self._fitting
         prepared = layouts if policy is fits and self._prepared.usable else None
-        given = prepared, partial(self._answers.counted, caller), self._snapshot, self._world.views.found
-        return Context(policy, self._schema, caller, settings, losses, self._facts, *given, self._backend.check)
+        given = self._facts, prepared, partial(self._answers.counted, caller), self._snapshot
+        more = self._world.views.found, self._backend.check
+        return Context(policy, self._schema, caller, settings, losses, *given, *more)
 
     def _planned_by(self, policy: Policy, caller: Caller, settings: Settings) -> tuple[object, ...]:
         """Everything beside its text and parameters that a plan depends on."""
@@ -370,8 +371,7 @@ class Engine:
         if body.tree is None:
             raise AssertionError("a query has a tree")
         session = self._sessions.find(caller.session)
-        last = session.last_paid
-        rows = relations.rows(self.policy, self._ledger, caller, own_names(body.tree), last)
+        rows = relations.rows(self.policy, self._ledger, caller, own_names(body.tree), session.last_paid)
         fresh = {name: (columns, rows[name]) for name, columns in relations.OWN.items()}
         view = self._view(caller, settings)
         return self._catalogue.run(view, body.tree, values, fresh, session.cancelled.is_set)

@@ -18,8 +18,9 @@ from dpproxy.accounting.model import Account, Entry, Posting, format_epsilon
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.accounting.store import FAULTS, Store, told
 from dpproxy.accounting.verify import entries
-from dpproxy.arguments import CONFIG, DATABASE, Arguments, Command
+from dpproxy.arguments import CONFIG, DATABASE, JSON, Arguments, Command
 from dpproxy.config import Config, load_config
+from dpproxy.display import as_json
 from dpproxy.errors import StartupError
 from dpproxy.state import require
 
@@ -68,13 +69,24 @@ def _say(text: str) -> None:
 def _verify(arguments: Arguments) -> int:
     with _ledger(load_config(arguments.config).of(arguments.database)) as place:
         if arguments.file is None:
-            head = verified(place.store, place.seals, place.mark)
-            _say(f"{place.store.name}: {head.sequence} entries, all verified; {_reach(place.mark)}")
+            name, head = place.store.name, verified(place.store, place.seals, place.mark)
+            reach = _reach(place.mark)
         else:
+            name = str(arguments.file)
             with _other(arguments.file):
                 head = verified(SQLite(arguments.file), place.seals, None)
-            _say(f"{arguments.file}: {head.sequence} entries, all verified; {_behind(place, head)}")
+            reach = _behind(place, head)
+    _report(arguments, f"{head.sequence} entries, all verified; {reach}", name, head)
     return 0
+
+
+def _report(arguments: Arguments, told: str, name: str, head: Head) -> None:
+    """One line, or one JSON document."""
+    if arguments.json:
+        sys.stdout.write(as_json(["ledger", "entries", "told"], [(name, head.sequence, told)]) + "\n")
+        sys.stdout.flush()
+    else:
+        _say(f"{name}: {told}")
 
 
 def _reach(mark: Mark | None) -> str:
@@ -182,9 +194,8 @@ def _backup(arguments: Arguments) -> int:
                 "a ledger in PostgreSQL is backed up by its own tools: pg_dump --schema=dpproxy"
             )
         head = backup.write(place.store, place.seals, arguments.file)
-    _say(
-        f"{arguments.file}: {head.sequence} entries, all verified; it is read with {config.state / files.KEY}"
-    )
+    read_with = f"it is read with {config.state / files.KEY}"
+    _report(arguments, f"{head.sequence} entries, all verified; {read_with}", str(arguments.file), head)
     return 0
 
 
@@ -195,7 +206,9 @@ def _mark(arguments: Arguments) -> int:
         head = verified(place.store, place.seals, None)
         was = _was(place.mark)
         place.mark.make(head)
-    _say(f"{place.mark.path}: the high-water mark stands at entry {head.sequence}{was}")
+    _report(
+        arguments, f"the high-water mark stands at entry {head.sequence}{was}", str(place.mark.path), head
+    )
     return 0
 
 
@@ -215,6 +228,7 @@ COMMANDS = (
             CONFIG,
             DATABASE,
             (("--file",), {"metavar": "BACKUP", "type": Path, "help": "check a backup of it instead"}),
+            JSON,
         ),
         _verify,
     ),
@@ -234,14 +248,14 @@ COMMANDS = (
         "ledger backup",
         "copy the ledger to a new file while proxies serve from it, and verify the copy",
         "dpproxy ledger backup /backup/ledger-2026-11-21.sqlite --config dpproxy.toml",
-        ((("file",), {"metavar": "FILE", "type": Path, "help": "the file to make"}), CONFIG, DATABASE),
+        ((("file",), {"metavar": "FILE", "type": Path, "help": "the file to make"}), CONFIG, DATABASE, JSON),
         _backup,
     ),
     Command(
         "ledger mark",
         "make the high-water mark anew at what the ledger holds; spending beyond that is forgotten for good",
         "dpproxy ledger mark --config dpproxy.toml",
-        (CONFIG, DATABASE),
+        (CONFIG, DATABASE, JSON),
         _mark,
     ),
 )

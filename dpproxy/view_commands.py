@@ -5,9 +5,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 
-from dpproxy.arguments import CONFIG, DATABASE, Arguments, Command
+from dpproxy.arguments import CONFIG, DATABASE, JSON, Arguments, Command
 from dpproxy.config import check_files, load_config
-from dpproxy.display import render
+from dpproxy.display import answer, as_json
 from dpproxy.plan import Answer, Caller
 from dpproxy.policy.dump import identifier
 from dpproxy.settings import DEFAULTS
@@ -17,25 +17,29 @@ NEWS = 0.5
 
 
 def _build(arguments: Arguments) -> int:
-    for notice in _administer(arguments, f"REFRESH PROTECTED VIEW {identifier(arguments.name)}").notices:
+    notices = _administer(arguments, f"REFRESH PROTECTED VIEW {identifier(arguments.name)}").notices
+    if arguments.json:
+        _say(as_json(["message", "detail"], [(notice.message, notice.detail) for notice in notices]))
+        return 0
+    for notice in notices:
         _say(f"dpproxy: {notice.message}")
         _say(f"dpproxy: {notice.detail}")
     return 0
 
 
 def _list(arguments: Arguments) -> int:
-    return _show(_administer(arguments, "SHOW PRIVACY VIEWS"))
+    return _show(_administer(arguments, "SHOW PRIVACY VIEWS"), arguments)
 
 
 def _verify(arguments: Arguments) -> int:
-    answer = _administer(arguments, f"VERIFY PROTECTED VIEW {', '.join(map(identifier, arguments.name))}")
-    for notice in answer.notices:
+    found = _administer(arguments, f"VERIFY PROTECTED VIEW {', '.join(map(identifier, arguments.name))}")
+    for notice in found.notices:
         _tell(f"{notice.message} ({notice.hint})")
-    return _show(answer)
+    return _show(found, arguments)
 
 
-def _show(answer: Answer) -> int:
-    _say(render([column.name for column in answer.columns or ()], answer.rows))
+def _show(found: Answer, arguments: Arguments) -> int:
+    _say(answer([column.name for column in found.columns or ()], found.rows, in_json=arguments.json))
     return 0
 
 
@@ -72,14 +76,19 @@ COMMANDS = (
         "view build",
         "build a protected view anew, and charge it anew; progress goes to stderr",
         "dpproxy view build patients_dp --config dpproxy.toml",
-        ((("name",), {"metavar": "NAME", "help": "the view, as the policy declares it"}), CONFIG, DATABASE),
+        (
+            (("name",), {"metavar": "NAME", "help": "the view, as the policy declares it"}),
+            CONFIG,
+            DATABASE,
+            JSON,
+        ),
         _build,
     ),
     Command(
         "view list",
         "print every protected view with its state, price and guarantee",
         "dpproxy view list --config dpproxy.toml",
-        (CONFIG, DATABASE),
+        (CONFIG, DATABASE, JSON),
         _list,
     ),
     Command(
@@ -94,6 +103,7 @@ COMMANDS = (
             ),
             CONFIG,
             DATABASE,
+            JSON,
         ),
         _verify,
     ),

@@ -33,24 +33,43 @@ from dpproxy.policy.model import (
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 
+Subject = tuple[str, ...]
+"""What a statement declares: its kind, then names; of a table its name, a column or "", and the word that tells it."""
+
+
 def dump(policy: Policy) -> list[str]:
     """Statements without semicolons: budgets, each table with its columns, taxonomies, views, grants; by name.
 
     What refers to a public table stands after the tables, which are public by then.
     """
+    return [text for _, text in named(policy)]
+
+
+def named(policy: Policy) -> Iterator[tuple[Subject, str]]:
+    """The statements of ``dump``, each with what it declares; no two declare the same."""
     tables = [policy.tables[name] for name in sorted(policy.tables)]
-    return [
-        *(_budget(policy.budgets[name]) for name in sorted(policy.budgets)),
-        *(alter_table(table.name, column, text) for table in tables for column, text in _own(table)),
-        *(_taxonomy(policy.taxonomies[name]) for name in sorted(policy.taxonomies)),
-        *(statement for table in tables for statement in references(table)),
-        *(protected_view(policy.views[name]) for name in sorted(policy.views)),
-        *(_grant(grant) for grant in sorted(policy.grants, key=lambda g: (g.table, g.role, g.budget or ""))),
-        *(
-            f"GRANT EXACT SELECT ON {identifier(grant.table)} TO {identifier(grant.role)}"
-            for grant in sorted(policy.exact, key=lambda g: (g.table, g.role))
-        ),
-    ]
+    yield from ((("budget", name), _budget(policy.budgets[name])) for name in sorted(policy.budgets))
+    for table in tables:
+        yield from _declared(table, _own(table))
+    yield from ((("taxonomy", n), _taxonomy(policy.taxonomies[n])) for n in sorted(policy.taxonomies))
+    for table in tables:
+        yield from _declared(table, _referring(table))
+    yield from ((("view", name), protected_view(policy.views[name])) for name in sorted(policy.views))
+    for grant in sorted(policy.grants, key=lambda g: (g.table, g.role, g.budget or "")):
+        yield ("grant", grant.table, grant.role, grant.budget or ""), _grant(grant)
+    for exact in sorted(policy.exact, key=lambda g: (g.table, g.role)):
+        text = f"GRANT EXACT SELECT ON {identifier(exact.table)} TO {identifier(exact.role)}"
+        yield ("exact", exact.table, exact.role), text
+
+
+def _declared(table: TablePolicy, found: Iterator[tuple[str | None, str]]) -> Iterator[tuple[Subject, str]]:
+    for column, text in found:
+        word = text.split()[0]
+        if column is None and (word == "KEY" or text in {e.value for e in Exposure}):
+            word = "EXPOSURE"
+        elif column is None and word == "DOMAIN":
+            word = text  # of several columns together: there may be several
+        yield ("table", table.name, column or "", word), alter_table(table.name, column, text)
 
 
 def references(table: TablePolicy) -> list[str]:

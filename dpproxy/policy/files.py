@@ -8,7 +8,7 @@ from typing import NamedTuple
 from dpproxy.errors import Refusal, StartupError, SyntaxRefused
 from dpproxy.pgtypes import Schema
 from dpproxy.policy.apply import apply
-from dpproxy.policy.dump import dump
+from dpproxy.policy.difference import differences, told
 from dpproxy.policy.model import Policy
 from dpproxy.policy.statements import AdvanceDataVersion
 from dpproxy.policy.store import PolicyStore, change_of
@@ -128,9 +128,6 @@ def apply_files(
     after = store.update(apply_all, "\n".join(file.text for file in files), by)
     if before.version and after.version != before.version:
         tell("the policy files change the policy in force:")
-        old, new = dump(before), dump(after)
-        for line in [f"  was: {s}" for s in old if s not in new] + [
-            f"  now: {s}" for s in new if s not in old
-        ]:
+        for line in told(differences(before, after)):
             tell(line)
     return after

@@ -57,6 +57,7 @@ def test_what_the_files_undo_is_told(tmp_path: Path, store: PolicyStore, schema:
     apply_files(store, paths, schema, tell=told.append)
     assert told == [
         "the policy files change the policy in force:",
+        "table patients, column age: wider bounds: more noise",
         "  was: ALTER TABLE patients ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 20 AND 60 OUTSIDE CLAMP",
         "  now: ALTER TABLE patients ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 110 OUTSIDE CLAMP",
     ]
