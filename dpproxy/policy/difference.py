@@ -1,0 +1,305 @@
+"""What one policy changes of another, and what each change does to guarantees and budgets, in words.
+
+A change is *weaker* where more can be learned about somebody than before, *stronger* where less can; what was told
+before stays known in any case.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+from dpproxy.policy.dump import Subject, decimal, named
+from dpproxy.policy.interval import Interval
+from dpproxy.policy.model import (
+    Between,
+    Budget,
+    Ceiling,
+    ColumnPolicy,
+    Discovered,
+    Exposure,
+    Members,
+    Policy,
+    TablePolicy,
+    Unit,
+)
+
+
+class Effect(Enum):
+    """What a change does to what can be learned about somebody."""
+
+    WEAKER = "weaker"
+    STRONGER = "stronger"
+    SAME = "same"
+
+
+Meaning = tuple[Effect, str]
+_WEAKER, _STRONGER, _SAME = Effect.WEAKER, Effect.STRONGER, Effect.SAME
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One declaration that differs: the statements that made it, None where there was or will be none."""
+
+    subject: str
+    was: str | None
+    now: str | None
+    effect: Effect
+    meaning: str
+
+
+def differences(before: Policy, after: Policy) -> list[Difference]:
+    """The declarations that differ, in the order of ``dump``; what is gone stands first."""
+    old, new = dict(named(before)), dict(named(after))
+    subjects = [s for s in old if s not in new] + [s for s in new if old.get(s) != new[s]]
+    return [
+        Difference(_title(s), old.get(s), new.get(s), *_together(_MEANINGS[s[0]](s, before, after)))
+        for s in subjects
+    ]
+
+
+def _title(subject: Subject) -> str:
+    kind, *names = subject
+    match kind:
+        case "table":
+            table, column, _ = names
+            return f"table {table}" + (f", column {column}" if column else "")
+        case "grant" | "exact":
+            return f"{'EXACT ' if kind == 'exact' else ''}SELECT on {names[0]} to {names[1]}"
+        case _:
+            return f"{kind} {names[0]}"
+
+
+def _together(meanings: Iterator[Meaning]) -> Meaning:
+    found = list(meanings)
+    effects = {effect for effect, _ in found}
+    effect = next((e for e in (_WEAKER, _STRONGER) if e in effects), _SAME)
+    return effect, "; ".join(text for _, text in found)
+
+
+# --- tables -----------------------------------------------------------------------------------------
+
+
+def _table(subject: Subject, before: Policy, after: Policy) -> Iterator[Meaning]:
+    _, table, column, word = subject
+    old, new = (policy.tables.get(table, TablePolicy(table)) for policy in (before, after))
+    if column:
+        held = ColumnPolicy()
+        yield from _DECLARED_OF_COLUMNS[word](old.columns.get(column, held), new.columns.get(column, held))
+    else:
+        yield from _DECLARED[word.split()[0]](old, new)
+
+
+def _exposure(old: TablePolicy, new: TablePolicy) -> Iterator[Meaning]:
+    match old.exposure, new.exposure:
+        case Exposure.PROTECTED, Exposure.PROTECTED:
+            yield from _unit(old.unit or Unit(None), new.unit or Unit(None))
+        case Exposure.PROTECTED, Exposure.PUBLIC:
+            yield _WEAKER, "its rows are shown as they are, for nothing"
+        case _, Exposure.PUBLIC:
+            yield _WEAKER, "its rows may be read as they are"
+        case Exposure.PUBLIC, Exposure.PROTECTED:
+            yield _STRONGER, "it is answered with noise, for a price; what was read stays known"
+        case _, Exposure.PROTECTED:
+            yield _WEAKER, "it may be asked about, with noise and for a price"
+        case Exposure.HIDDEN, _:
+            yield _SAME, "it exists for nobody, as before"
+        case _:
+            yield _STRONGER, "it does not exist for anybody any more"
+
+
+def _unit(old: Unit, new: Unit) -> Iterator[Meaning]:
+    if old.key is not None and new.key is None:
+        yield _WEAKER, f"guarantees are about one row, no longer about all rows of one {old.key}"
+    elif old.key is None and new.key is not None:
+        yield _STRONGER, f"guarantees are about all rows of one {new.key} together"
+    elif (old.key, old.references) != (new.key, new.references):
+        yield _WEAKER, f"guarantees are about one {new.key}, no longer about one {old.key}"
+    if old.max_rows != new.max_rows:
+        noise = "more noise" if new.max_rows > old.max_rows else "less noise, and rows beyond are left out"
+        yield _SAME, f"up to {new.max_rows} rows of a unit count, it was {old.max_rows}: {noise}"
+    if old.groups != new.groups and old.max_rows == new.max_rows:
+        yield _SAME, f"up to {new.groups} groups of a unit count, it was {old.groups}"
+
+
+def _ceiling(old: TablePolicy, new: TablePolicy) -> Iterator[Meaning]:
+    was, now = old.ceiling, new.ceiling
+    if was is None and now is not None:
+        yield _WEAKER, f"statements are answered until {_loss(now)} is learned about one unit"
+    elif now is None:
+        yield _STRONGER, "nothing is answered about its units any more"
+    elif was is not None:
+        yield from _moved(was.epsilon, now.epsilon, "epsilon may be learned about one unit")
+        yield from _moved(was.delta, now.delta, "delta")
+        if was.accountant is not now.accountant:
+            effect = _WEAKER if now.concentrated else _STRONGER
+            yield effect, f"losses add up by {now.accountant.value}, it was {was.accountant.value}"
+
+
+def _loss(ceiling: Ceiling) -> str:
+    delta = f" (delta {decimal(ceiling.delta)})" if ceiling.delta else ""
+    return f"epsilon {decimal(ceiling.epsilon)}{delta}"
+
+
+def _moved(was: Fraction, now: Fraction, what: str) -> Iterator[Meaning]:
+    if was != now:
+        effect, word = (_WEAKER, "more") if now > was else (_STRONGER, "less")
+        rest = "" if now > was else "; what was spent stays spent"
+        yield effect, f"{decimal(abs(now - was))} {word} {what}{rest}"
+
+
+def _blocks(_: TablePolicy, new: TablePolicy) -> Iterator[Meaning]:
+    if new.blocks is None:
+        yield _STRONGER, "the ceiling counts every release for everybody"
+    else:
+        yield (
+            _WEAKER,
+            f"the ceiling counts for each {new.blocks} apart: releases about other people are not added",
+        )
+
+
+def _domain(old: ColumnPolicy, new: ColumnPolicy) -> Iterator[Meaning]:
+    match old.domain, new.domain:
+        case _, Discovered():
+            yield _WEAKER, "values that enough units share are shown as keys, for delta"
+        case Discovered(), _:
+            yield _STRONGER, "values are no longer read from rows to be shown as keys"
+        case None, _:
+            yield _SAME, "the column can be computed with and grouped by"
+        case _, None:
+            yield _SAME, "the column has no bounds any more: most statements with it are refused"
+        case Between() as was, Between() as now:
+            yield _SAME, _bounds(was, now)
+        case Members() as was, Members() as now:
+            yield _SAME, _members(was, now)
+        case _:
+            yield _SAME, "other values, and other noise, in what is asked from now on"
+
+
+def _bounds(was: Between, now: Between) -> str:
+    def width(domain: Between) -> Any:  # noqa: ANN401 - numbers or spans of time
+        return domain.high - domain.low  # type: ignore[operator]
+
+    if was.outside is not now.outside:
+        return f"values outside become {'NULL' if now.outside.value == 'NULL' else 'the nearest bound'}"
+    wider = width(now) > width(was)
+    return "wider bounds: more noise" if wider else "other bounds: values outside are moved to them"
+
+
+def _members(was: Members, now: Members) -> str:
+    added, gone = (len(set(a.values) - set(b.values)) for a, b in ((now, was), (was, now)))
+    return f"{added} values more and {gone} less are keys; values that are none count in no group"
+
+
+def _saying(text: str) -> Callable[..., Iterator[Meaning]]:
+    return lambda *_: iter([(_SAME, text)])
+
+
+_DECLARED: dict[str, Callable[[TablePolicy, TablePolicy], Iterator[Meaning]]] = {
+    "EXPOSURE": _exposure,
+    "CEILING": _ceiling,
+    "EXPECTED": _saying("deadlines and predicted errors follow the declared number of rows"),
+    "BLOCKS": _blocks,
+    "DOMAIN": _saying("other combinations of keys are answered"),
+}
+"""By the word that tells what is declared of a table."""
+_DECLARED_OF_COLUMNS: dict[str, Callable[[ColumnPolicy, ColumnPolicy], Iterator[Meaning]]] = {
+    "HIDDEN": _saying("the column is declared and has neither domain nor class"),
+    "DOMAIN": _domain,
+    "CLASS": _saying("protected views treat it so from their next build on"),
+}
+
+
+# --- budgets, grants, views -------------------------------------------------------------------------
+
+
+def _budget(subject: Subject, before: Policy, after: Policy) -> Iterator[Meaning]:
+    was, now = before.budgets.get(subject[1]), after.budgets.get(subject[1])
+    if was is None and now is not None:
+        yield _SAME, f"whom it is granted to may spend epsilon {decimal(now.limit)} of it"
+    elif now is None:
+        yield _STRONGER, "nothing more is paid from it"
+    elif was is not None:
+        yield from _moved(was.limit, now.limit, "epsilon may be spent; ceilings hold as they are")
+        yield from _moved(was.delta, now.delta, "delta may be spent")
+        for name, read in _LIMITS.items():
+            yield from _limit(name, read(was), read(now))
+        yield from _refresh(was.refresh, now.refresh)
+        if was.default_epsilon != now.default_epsilon:
+            yield _SAME, "a statement that names no epsilon pays another one"
+
+
+_LIMITS: dict[str, Callable[[Budget], Fraction | None]] = {
+    "one user": lambda budget: budget.user_limit,
+    "one session": lambda budget: budget.session_limit,
+    "one statement": lambda budget: budget.max_epsilon,
+}
+
+
+def _limit(who: str, was: Fraction | None, now: Fraction | None) -> Iterator[Meaning]:
+    if was == now:
+        return
+    if now is None:
+        yield _WEAKER, f"{who} may spend all of it"
+    else:
+        effect = _STRONGER if was is None or now < was else _WEAKER
+        yield effect, f"{who} may spend epsilon {decimal(now)} of it"
+
+
+def _refresh(was: Interval | None, now: Interval | None) -> Iterator[Meaning]:
+    if was == now:
+        return
+    if now is None:
+        yield _STRONGER, "it never refills"
+    else:
+        yield _WEAKER, f"it refills every {now}; ceilings never do"
+
+
+def _grant(subject: Subject, _: Policy, after: Policy) -> Iterator[Meaning]:
+    _kind, table, role, budget = subject
+    if any((g.table, g.role, g.budget or "") == (table, role, budget) for g in after.grants):
+        yield _WEAKER, f"{role} may ask about {table}" + (f", paid from {budget}" if budget else "")
+    else:
+        yield (
+            _STRONGER,
+            f"{role} may not ask about {table}" + (f" at the expense of {budget}" if budget else ""),
+        )
+
+
+def _exact(subject: Subject, _: Policy, after: Policy) -> Iterator[Meaning]:
+    _kind, table, role = subject
+    if any((g.table, g.role) == (table, role) for g in after.exact):
+        yield _WEAKER, f"{role} reads {table} without noise, each time on record"
+    else:
+        yield _STRONGER, f"{role} reads {table} without noise no more"
+
+
+def _view(subject: Subject, before: Policy, after: Policy) -> Iterator[Meaning]:
+    if subject[1] not in after.views:
+        yield _STRONGER, "its build is dropped; what was read of it stays known"
+    elif subject[1] in before.views:
+        yield _SAME, "it is built anew, and charged, by REFRESH PROTECTED VIEW"
+    else:
+        yield _SAME, "it is built, and charged, by REFRESH PROTECTED VIEW"
+
+
+_MEANINGS: dict[str, Callable[[Subject, Policy, Policy], Iterator[Meaning]]] = {
+    "budget": _budget,
+    "table": _table,
+    "taxonomy": _saying("views and keys that name it follow it from their next build or question on"),
+    "view": _view,
+    "grant": _grant,
+    "exact": _exact,
+}
+
+
+def told(found: Sequence[Difference]) -> Iterator[str]:
+    """Lines for people: what is about what, the statements, what it means."""
+    for each in found:
+        mark = "" if each.effect is _SAME else f" [{each.effect.value}]"
+        yield f"{each.subject}{mark}: {each.meaning}"
+        if each.was is not None:
+            yield f"  was: {each.was}"
+        if each.now is not None:
+            yield f"  now: {each.now}"

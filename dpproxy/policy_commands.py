@@ -1,0 +1,157 @@
+"""The commands of policies: check, dump, diff, apply. None but ``apply`` changes anything, or opens the data."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from dpproxy.arguments import CONFIG, DATABASE, JSON, Arguments, Command
+from dpproxy.config import Config, check_files, load_config
+from dpproxy.config_text import ConfigError
+from dpproxy.display import as_json
+from dpproxy.policy.difference import differences, told
+from dpproxy.policy.dump import dump
+from dpproxy.policy.files import PolicyFileError, apply_file, read_file
+from dpproxy.policy.model import Policy
+from dpproxy.policy.store import PolicyStore
+from dpproxy.state import require
+from dpproxy.users import read_users
+
+
+def _check(arguments: Arguments) -> int:
+    """A policy without the tables it names, or a configuration with all that it names."""
+    file: Path = arguments.file
+    try:
+        if file.suffix == ".toml":
+            config = load_config(file)
+            check_files(config)
+            read_users(config.users)
+            for data in config.sources.values():
+                _applied(Policy(), data.policy_files)
+        else:
+            _applied(Policy(), (file,))
+    except ConfigError as error:
+        excerpt = ""
+        if error.line is not None and error.column is not None:
+            text = file.read_text(encoding="utf-8").splitlines()
+            line = text[error.line - 1] if error.line <= len(text) else ""
+            excerpt = f"{line}\n{' ' * (error.column - 1)}^"
+        mistake = {"file": str(file), "line": error.line, "column": error.column, "message": error.problem}
+        return _mistaken(arguments, str(error), excerpt, mistake)
+    except PolicyFileError as error:
+        place = {"line": error.place.line, "column": error.place.column}
+        mistake = {"file": str(error.path), **place, "message": error.message, "hint": error.hint}
+        return _mistaken(arguments, str(error), error.excerpt, mistake)
+    _say("[]" if arguments.json else f"dpproxy: {file}: no mistakes found")
+    return 0
+
+
+def _mistaken(arguments: Arguments, told: str, excerpt: str, mistake: Mapping[str, object]) -> int:
+    if arguments.json:
+        _say(json.dumps([mistake]))
+    else:
+        sys.stderr.write(f"dpproxy: {told}\n" + (f"{excerpt}\n" if excerpt else ""))
+    return 2
+
+
+def _applied(policy: Policy, files: Sequence[Path]) -> Policy:
+    for file in files:
+        policy = apply_file(policy, read_file(file), None)
+    return policy
+
+
+def _in_force(config: Config) -> Policy:
+    require(config)
+    with closing(PolicyStore.open(config.state)) as store:
+        return store.current
+
+
+def _dump(arguments: Arguments) -> int:
+    statements = dump(_in_force(load_config(arguments.config).of(arguments.database)))
+    if arguments.json:
+        _say(as_json(["statement"], [(statement,) for statement in statements]))
+    else:
+        _say("".join(f"{statement};\n" for statement in statements).rstrip("\n"))
+    return 0
+
+
+def _diff(arguments: Arguments) -> int:
+    """The policy in force beside what it would be once the files are applied to it."""
+    config = load_config(arguments.config).of(arguments.database)
+    before = _in_force(config)
+    found = differences(before, _applied(before, arguments.file or config.policy_files))
+    if arguments.json:
+        rows = [(d.subject, d.was, d.now, d.effect.value, d.meaning) for d in found]
+        _say(as_json(["subject", "was", "now", "effect", "meaning"], rows))
+    else:
+        _say("\n".join(told(found)) if found else "dpproxy: nothing would change")
+    return 0
+
+
+def _apply(arguments: Arguments) -> int:
+    from dpproxy.engine import Engine  # noqa: PLC0415 - slow to import
+
+    config = load_config(arguments.config).of(arguments.database)
+    check_files(config)
+    with Engine.start(config, _tell) as engine:
+        version, files = engine.policy.version, len(config.policy_files)
+    if arguments.json:
+        _say(as_json(["policy_version", "files"], [(version, files)]))
+    else:
+        _say(f"dpproxy: policy version {version}, {files} files applied")
+    return 0
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"dpproxy: {line}\n")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+COMMANDS = (
+    Command(
+        "check",
+        "find mistakes in a configuration (.toml) or a policy (.sql), with positions; exit status 2 if there are any",
+        "dpproxy check policy/10_adult.sql",
+        ((("file",), {"metavar": "FILE", "type": Path, "help": "a .toml or .sql file"}), JSON),
+        _check,
+    ),
+    Command(
+        "policy dump",
+        "print the policy in force as statements that make it again",
+        "dpproxy policy dump --config dpproxy.toml > policy/all.sql",
+        (CONFIG, DATABASE, JSON),
+        _dump,
+    ),
+    Command(
+        "policy diff",
+        "print what policy files would change of the policy in force, and what that does to guarantees and budgets",
+        "dpproxy policy diff policy/20_research.sql --config dpproxy.toml",
+        (
+            (
+                ("file",),
+                {
+                    "metavar": "FILE",
+                    "type": Path,
+                    "nargs": "*",
+                    "help": "policy files (default: the configured ones)",
+                },
+            ),
+            CONFIG,
+            DATABASE,
+            JSON,
+        ),
+        _diff,
+    ),
+    Command(
+        "policy apply",
+        "apply the configured policy files, as at each start",
+        "dpproxy policy apply --config dpproxy.toml",
+        (CONFIG, DATABASE, JSON),
+        _apply,
+    ),
+)

@@ -1,0 +1,80 @@
+"""``dpproxy check`` and ``dpproxy policy``: as a user types them; the other commands' documents for programs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpproxy.cli import main
+from tests.proxies import started, write_home
+from tests.test_engine import COUNT, DDL, POLICY, ask
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    file = write_home(tmp_path, DDL, POLICY)
+    with started(file) as engine:
+        ask(engine, COUNT)
+    return file
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:
+    assert main(list(words)) == status
+    return capsys.readouterr().out
+
+
+def test_diff_tells_what_files_would_change_and_changes_nothing(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    given = ("policy", "diff", "--config", str(config))
+    assert printed(capsys, *given) == "dpproxy: nothing would change\n"
+    file = tmp_path / "more.sql"
+    file.write_text("ALTER TABLE t SET PRIVACY CEILING EPSILON 30;\n")
+    before = printed(capsys, "policy", "dump", "--config", str(config))
+    first, *statements = printed(capsys, "policy", "diff", str(file), "--config", str(config)).splitlines()
+    assert first == "table t [weaker]: 27 more epsilon may be learned about one unit"
+    assert [line[:7] for line in statements] == ["  was: ", "  now: "]
+    [found] = json.loads(printed(capsys, "policy", "diff", str(file), "--config", str(config), "--json"))
+    assert (found["subject"], found["effect"], found["was"] in before) == ("table t", "weaker", True)
+    assert printed(capsys, "policy", "dump", "--config", str(config)) == before
+
+
+def test_a_mistake_in_a_file_is_told_where_it_stands(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "wrong.sql"
+    file.write_text("ALTER TABLE t SET PRIVACY KEY ROW;\nALTER TABLE t SET PRIVACY NONSENSE;\n")
+    assert main(["policy", "diff", str(file), "--config", str(config)]) == 2
+    assert f"{file}:2:" in capsys.readouterr().err
+    [mistake] = json.loads(printed(capsys, "check", str(file), "--json", status=2))
+    assert (mistake["file"], mistake["line"]) == (str(file), 2)
+    assert printed(capsys, "check", str(config), "--json") == "[]\n"
+
+
+DOCUMENTS: tuple[tuple[tuple[str, ...], str, object], ...] = (
+    (("budget", "show"), "name", "b"),
+    (("budget", "reset", "b", "--reason", "x"), "message", None),
+    (("ledger", "verify"), "entries", 1),
+    (("policy", "dump"), "statement", None),
+    (("policy", "apply"), "files", 1),
+)
+
+
+@pytest.mark.parametrize(("words", "name", "value"), DOCUMENTS, ids=str)
+def test_programs_read_a_list_of_objects(
+    config: Path, words: tuple[str, ...], name: str, value: object, capsys: pytest.CaptureFixture[str]
+):
+    found = json.loads(printed(capsys, *words, "--config", str(config), "--json"))
+    assert found
+    assert all(name in row for row in found)
+    assert value is None or found[0][name] == value
+
+
+def test_views_are_a_list_too(config: Path, capsys: pytest.CaptureFixture[str]):
+    assert json.loads(printed(capsys, "view", "list", "--config", str(config), "--json")) == []
+
+
+def test_diff_is_read_beside_a_proxy_that_serves(config: Path, capsys: pytest.CaptureFixture[str]):
+    with started(config) as engine:
+        ask(engine, COUNT)
+        assert printed(capsys, "policy", "diff", "--config", str(config)) == "dpproxy: nothing would change\n"
