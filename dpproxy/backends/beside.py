@@ -15,6 +15,8 @@ def beside(state: Path, secret: bytes, limits: Mapping[str, Any]) -> Remote:
     """A process with an empty database, and a file for what it is given. Raises ``StartupError``."""
     path = state / "snapshot-empty.duckdb"
     try:
+        for left in state.glob("copy-*.duckdb"):  # by a process that was ended
+            left.unlink(missing_ok=True)
         if not path.exists():
             duckdb.connect(path).close()
             path.chmod(0o600)

@@ -100,6 +100,8 @@ class Value:
     """How such a column is read."""
     constant: str | None = None
     """The text of a literal."""
+    required: bool = False
+    """A column of listed values, of which none is NULL."""
 
     def as_column(self, name: str) -> "Value":
         """The same value as a column of a subquery."""

@@ -159,8 +159,16 @@ class _Driver:
         if words.upper() not in ("", "INNER", "CROSS", "LEFT", "RIGHT", "FULL", "LEFT OUTER", "FULL OUTER"):
             raise unanswered("a join of this kind")
         item = self._item(join.this, scope)
-        condition = "" if on is None else f" ON {self._value(on, scope).sql}"
+        condition = "" if on is None else f" ON {self._on(on, scope).sql}"
         return f" {words} JOIN {item}{condition}".replace("  ", " ")
+
+    def _on(self, node: exp.Expr, scope: _Scope) -> Value:
+        """A condition of a join: beside a column without NULL an equality, by which engines can hash or sort."""
+        if type(node) is exp.NullSafeEQ:
+            parts = [self._value(part, scope) for part in (node.left, node.right)]
+            if any(part.required for part in parts):
+                return self._dialect.apply(exp.EQ(this=node.this, expression=node.expression), parts)
+        return self._value(node, scope)
 
     def _item(self, node: exp.Expr, scope: _Scope) -> str:
         """An item of FROM; its columns join the scope."""
@@ -181,7 +189,8 @@ class _Driver:
             raise unanswered("a table function")
         known = self._tables(node.catalog, node.name)
         if known is None:
-            raise unanswered("a table that is not in the data source")
+            what = "a protected view beside tables" if node.catalog else "a table that is not there"
+            raise unanswered(what)
         self.read |= {node.name} if not node.catalog else set()
         items = tuple(Item(name, replace(held, name=self._name(name))) for name, held in known.items())
         return self._enter(
@@ -193,13 +202,14 @@ class _Driver:
         names = [c.name for c in node.args["alias"].args.get("columns") or ()]
         if not rows or any(len(row) != len(names) for row in rows):
             raise unanswered("a list of values without names")
+        columns = [[row[i] for row in rows] for i in range(len(names))]
         items = tuple(
-            Item(name, self._dialect.merged([row[i] for row in rows], self._name(name)))
-            for i, name in enumerate(names)
+            Item(name, replace(self._dialect.merged(held, self._name(name)), required=_has_no_null(held)))
+            for name, held in zip(names, columns, strict=True)
         )
         listed = ", ".join(f"({', '.join(v.sql for v in row)})" for row in rows)
-        columns = ", ".join(map(self._name, names))
-        inner = f"(SELECT * FROM (VALUES {listed}) AS listed({columns}))"  # noqa: S608 - our own
+        shown = ", ".join(map(self._name, names))
+        inner = f"(SELECT * FROM (VALUES {listed}) AS listed({shown}))"  # noqa: S608 - our own
         return self._enter(scope, inner, node.alias, items)
 
     def _enter(self, scope: _Scope, sql: str, alias: str, columns: Sequence[Item]) -> str:
@@ -356,6 +366,10 @@ def _places(entry: exp.Expr, columns: Sequence[Value]) -> Sequence[Value]:
     if isinstance(place, exp.Var) and place.name.upper() == "ALL":
         return columns
     raise unanswered("an order by anything but a column's place")
+
+
+def _has_no_null(values: Sequence[Value]) -> bool:
+    return all(value.kind is not Kind.NULL for value in values)
 
 
 def _limit(node: exp.Select) -> str:

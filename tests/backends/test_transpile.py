@@ -59,6 +59,12 @@ def test_a_subquery_sees_what_is_around_it():
     assert '("u"."id" = "t"."id")' in found.sql
 
 
+def test_listed_keys_without_null_are_joined_by_equality():
+    join = "SELECT d.k AS k FROM t JOIN (VALUES (1), ({})) AS d(k) ON t.id IS NOT DISTINCT FROM d.k"
+    assert '("t"."id" = "d"."k")' in rewritten(join.format(2)).sql
+    assert '("t"."id" IS NOT DISTINCT FROM "d"."k")' in rewritten(join.format("NULL")).sql
+
+
 @pytest.mark.parametrize(
     "sql",
     [
