@@ -86,6 +86,24 @@ public class Jdbc {
         }
     }
 
+    static void privacy(Connection connection) throws SQLException {
+        try (PreparedStatement asked = connection.prepareStatement("EXPLAIN (PRIVACY) SELECT count(*) FROM people WHERE age > ?")) {
+            asked.setInt(1, 61);
+            say("price", cells(asked.executeQuery(), "QUERY PLAN").contains("Price: epsilon 1"));
+        }
+        try (Statement asked = connection.createStatement()) {
+            ResultSet rows = asked.executeQuery("/*+ dp(epsilon=0.25, intervals=columns) */ SELECT count(*) AS n FROM people WHERE age > 62");
+            ResultSetMetaData shape = rows.getMetaData();
+            say("intervals", shape.getColumnName(2) + "," + shape.getColumnName(3));
+            say("hinted", asked.getWarnings().getMessage().startsWith("cost 0.25 epsilon"));
+            asked.execute("SET dp.intervals = 'columns'");
+            say("set intervals", asked.executeQuery("SELECT avg(age) FROM people").getMetaData().getColumnCount());
+            asked.execute("RESET dp.intervals");
+        }
+        String left = connection.unwrap(org.postgresql.PGConnection.class).getParameterStatus("dp.budget_remaining");
+        say("left", left != null && Double.parseDouble(left) > 0);
+    }
+
     static void pages(Connection connection) throws Exception {
         connection.setAutoCommit(false);
         try (PreparedStatement asked = connection.prepareStatement("SELECT town, size, founded, seen, area, capital FROM towns ORDER BY n")) {
@@ -145,6 +163,7 @@ public class Jdbc {
         try (Connection connection = DriverManager.getConnection(url, "ann", System.getenv("PGPASSWORD"))) {
             metadata(connection.getMetaData());
             queries(connection);
+            privacy(connection);
             pages(connection);
             trouble(connection, slow);
         }

@@ -106,6 +106,15 @@ def test_the_price_before(proxy: Proxy):
     assert '"epsilon"' in shown
 
 
+def test_a_hint_and_intervals(proxy: Proxy):
+    _, told = psql(proxy, "/*+ dp(epsilon=0.05) */ SELECT count(*) FROM people WHERE age > 63")
+    assert told.startswith("NOTICE:  cost 0.05 epsilon, ")
+    assert "DETAIL:  " in told
+    asked = "SET dp.intervals = columns;\nSELECT count(*) AS n FROM people WHERE age > 64 \\gdesc\n"
+    shown, _ = psql(proxy, script=asked)
+    assert all(f" {name} " in shown for name in ("n", "n_ci_low", "n_ci_high"))
+
+
 def test_the_caret_stands_under_the_fault(proxy: Proxy):
     _, told = psql(proxy, "SELECT town,\n  count(nothing)\nFROM people GROUP BY town")
     first, line, caret, *_ = told.splitlines()
