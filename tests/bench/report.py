@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs/performance.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,21 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
     ]
     texts.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
     return "\n".join(texts)
+
+
+def written(page: str, part: str, name: str = "measured") -> str:
+    """A page with ``part`` in place of what was between the marks of that name.
+
+    >>> print(written("a <!-- x: begin -->old<!-- x: end --> b", "new", "x"))
+    a <!-- x: begin -->
+    <BLANKLINE>
+    new
+    <BLANKLINE>
+    <!-- x: end --> b
+    """
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    before, _, rest = page.partition(begin)
+    return f"{before}{begin}\n\n{part}\n\n{end}{rest.partition(end)[2]}"
 
 
 def as_json(lines: Sequence[Line]) -> list[dict[str, object]]:

@@ -1,4 +1,4 @@
-"""``python -m tests.bench.rows [--rows 1000000] [--rounds 5] [--only TEXT]``: many rows beside a real PostgreSQL.
+"""``python -m tests.bench.rows [--rows N] [--rounds 5] [--only TEXT] [--write]``: many rows beside a real PostgreSQL.
 
 Six columns of a protected view and of a public table, by each way a client fetches them, from the proxy and from a
 PostgreSQL on this machine that holds the same rows, in turns, both by TCP. The times are medians of a client that
@@ -25,7 +25,7 @@ import psycopg
 from adbc_driver_postgresql import dbapi as adbc
 from psycopg import pq
 
-from tests.bench.report import markdown, number
+from tests.bench.report import PAGE, markdown, number, written
 from tests.bench.soak import family
 from tests.postgres import running
 from tests.proxies import PASSWORD, spawned, write_home
@@ -278,17 +278,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", metavar="TEXT", help="as in 'protected view, psql' or 'COPY'")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     options = parser.parse_args(arguments)
     before, found = os.getloadavg()[0], []
     with tempfile.TemporaryDirectory(prefix="dpproxy-rows-") as name:
         for line in measure(Path(name), options.rows, options.rounds, options.only):
             sys.stderr.write(" | ".join(line.row) + "\n")
             found.append(line)
-    sys.stdout.write(
-        f"{options.rows:,} rows of 6 columns, {os.cpu_count()} cores, load {before:.1f} beforehand\n\n"
+    told = (
+        f"{options.rows:,} rows of 6 columns, {os.cpu_count()} cores, load {before:.1f} beforehand.\n\n"
         + markdown([list(HEADER), *(line.row for line in found)])
-        + "\n"
     )
+    sys.stdout.write(told + "\n")
+    if options.write:
+        PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), told, "measured: rows"), encoding="utf-8")
     return 0 if all(line.ratio <= MOST for line in found) else 1
 
 

@@ -1,8 +1,8 @@
-"""``python -m tests.bench.scale [--rows N ...] [--source duckdb|postgresql] [--proxies]``: how cost grows.
+"""``python -m tests.bench.scale [--rows N ...] [--source NAME] [--proxies] [--write]``: how cost grows.
 
-With rows and with proxies. For each number of rows: the first statement over a table, and charged statements beside the
-same on the source alone, by the clock and by processor time. ``--proxies``: charges and replays per second of one
-proxy with its own ledger, and of one and two that share a ledger in PostgreSQL.
+For each number of rows: the first statement over a table, and charged statements beside the same on the source alone,
+by the clock and by processor time. ``--proxies``: charges and replays per second of one proxy with its own ledger, and
+of one and two that share a ledger in PostgreSQL. ``--write`` puts the table into docs/scale.md.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -20,15 +20,18 @@ from pathlib import Path
 import duckdb
 import psycopg
 
+from dpproxy.backends.spark import Spark
 from tests.bench.data import REGIONS
 from tests.bench.load import Load, apart
-from tests.bench.report import markdown, number
+from tests.bench.report import markdown, number, written
 from tests.bench.rows import forget, most, processor
 from tests.bench.soak import family
 from tests.bench.throughput import CONNECTIONS
 from tests.postgres import running
 from tests.proxies import Proxy, spawned, write_home
+from tests.spark import cluster
 
+PAGE = Path(__file__).parents[2] / "docs/scale.md"
 SIZES = (1_000_000, 10_000_000)
 BUDGET = 100_000
 PEOPLE = 10
@@ -128,15 +131,45 @@ def in_postgresql(folder: Path, rows: int) -> Iterator[Source]:
                     into.write(part)
             own.execute(f"VACUUM (FREEZE, ANALYZE) {table}".encode())
         csv.unlink()
+        own.execute("CREATE ROLE reader LOGIN")
+        own.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
         home = write_home(folder / "home", (), policy())
-        text = home.read_text(encoding="utf-8").replace('path = "data.duckdb"', f'url = "{url}"')
+        text = home.read_text(encoding="utf-8").replace(
+            'path = "data.duckdb"', f'url = "{url.replace("postgres@", "reader@")}"'
+        )
         home.write_text(text, encoding="utf-8")
         proxy = stack.enter_context(spawned(home))
         postmaster = int((server.folder / "data" / "postmaster.pid").read_text().split()[0])
         yield Source(proxy, lambda sql: own.execute(sql.encode()).fetchall(), lambda: processor(postmaster))
 
 
-SOURCES = {"duckdb": in_duckdb, "postgresql": in_postgresql}
+@contextmanager
+def in_spark(folder: Path, rows: int) -> Iterator[Source]:
+    """Parquet files in ``folder``, behind a cluster on this machine."""
+    for table in TABLES:
+        made = ROWS.format(rows=rows, people=max(1, rows // PEOPLE))
+        duckdb.execute(f"COPY ({made}) TO '{folder}/{table}.parquet' (FORMAT parquet)")
+    with cluster() as servers:
+        address = f"sc://127.0.0.1:{servers.port}/"
+        home = write_home(folder / "home", (), policy())
+        text = home.read_text(encoding="utf-8").replace(
+            'path = "data.duckdb"', f'url = "{address};folder={folder};tables={",".join(TABLES)}"'
+        )
+        home.write_text(text, encoding="utf-8")
+        own = Spark(f"{address};folder={folder};tables={','.join(TABLES)}", "main", 3600.0)
+        spark = own._session().spark
+        for number_of, table in enumerate(TABLES):
+            spark.table(f"source_{number_of}").createOrReplaceTempView(table)
+        with spawned(home) as proxy:
+            yield Source(
+                proxy,
+                lambda sql: spark.sql(sql).toArrow(),
+                lambda: sum(processor(process.pid) for process in servers.processes.values()),
+            )
+        own.close()
+
+
+SOURCES = {"duckdb": in_duckdb, "postgresql": in_postgresql, "spark": in_spark}
 
 
 def growth(source: Source, rows: int, rounds: int) -> Iterator[list[str]]:
@@ -215,7 +248,7 @@ GRANT SELECT ON small TO analyst WITH PRIVACY BUDGET b;
 """
 
 
-def shared(folder: Path, seconds: float) -> Iterator[list[str]]:
+def shared(folder: Path, seconds: float, connections: int = CONNECTIONS) -> Iterator[list[str]]:
     """Cells for ``PROXY_HEADER``: one proxy with a file, then one and two with a ledger in PostgreSQL."""
     with running(folder) as server:
         for what, proxies, in_server in (
@@ -232,7 +265,7 @@ def shared(folder: Path, seconds: float) -> Iterator[list[str]]:
                 urls = [stack.enter_context(spawned(home)).dsn() for _ in range(proxies)]
                 cells = [what]
                 for sql in ("SELECT count(*) FROM small WHERE x <> {}", "SELECT count(*) FROM small"):
-                    waited = apart(Load(urls, sql, CONNECTIONS, seconds, warm=min(1.0, seconds)))
+                    waited = apart(Load(urls, sql, connections, seconds, warm=min(1.0, seconds)))
                     cells += [f"{waited.rate:,.0f}", number(waited.milliseconds(0.99))]
                 yield cells
 
@@ -245,26 +278,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--source", choices=SOURCES, default="duckdb")
     parser.add_argument("--proxies", action="store_true", help="as many rows as there are, and more proxies")
     parser.add_argument("--seconds", type=float, default=6.0, help="of each load")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/scale.md")
     options = parser.parse_args(arguments)
-    sys.stdout.write(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} beforehand\n\n")
+    before = os.getloadavg()[0]
     if options.proxies:
+        part, rows = "proxies", [list(PROXY_HEADER)]
         with tempfile.TemporaryDirectory(prefix="dpproxy-scale-") as name:
             Path(name).chmod(0o755)
-            sys.stdout.write(markdown([list(PROXY_HEADER), *shared(Path(name), options.seconds)]) + "\n")
-        return 0
-    found = []
-    for rows in options.rows:
-        with (
-            tempfile.TemporaryDirectory(prefix="dpproxy-scale-") as name,
-            SOURCES[options.source](Path(name), rows) as source,
-        ):
-            for cells in growth(source, rows, options.rounds):
-                sys.stderr.write(" | ".join(cells) + "\n")
-                found.append(cells)
-            held = sum(file.stat().st_size for file in Path(name).glob("**/state/**/*") if file.is_file())
-            sys.stderr.write(f"{rows:,} rows: the state holds {held / 2**20:,.0f} MiB\n")
-    sys.stdout.write(markdown([list(ROW_HEADER), *found]) + "\n")
+            rows += shared(Path(name), options.seconds)
+    else:
+        part, rows = options.source, [list(ROW_HEADER)]
+        for size in options.rows:
+            rows += sized(SOURCES[options.source], size, options.rounds)
+    loads = f"load {before:.1f} beforehand and {os.getloadavg()[0]:.1f} at the end"
+    told = f"{os.cpu_count()} cores, {loads}.\n\n{markdown(rows)}"
+    sys.stdout.write(told + "\n")
+    if options.write:
+        PAGE.write_text(
+            written(PAGE.read_text(encoding="utf-8"), told, f"measured: {part}"), encoding="utf-8"
+        )
     return 0
+
+
+def sized(
+    source: Callable[[Path, int], AbstractContextManager[Source]], rows: int, rounds: int
+) -> Iterator[list[str]]:
+    """Cells for ``ROW_HEADER``, told on standard error as they come."""
+    with tempfile.TemporaryDirectory(prefix="dpproxy-scale-") as name, source(Path(name), rows) as made:
+        for cells in growth(made, rows, rounds):
+            sys.stderr.write(" | ".join(cells) + "\n")
+            yield cells
+        held = sum(file.stat().st_size for file in Path(name).glob("**/state/**/*") if file.is_file())
+        sys.stderr.write(f"{rows:,} rows: the state holds {held / 2**20:,.0f} MiB\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""``python -m tests.bench.throughput [--seconds 8] [--small]``: the smallest statement on 16 connections.
+"""``python -m tests.bench.throughput [--seconds 8] [--small] [--write]``: the smallest statement on 16 connections.
 
 Answers per second, replayed and freshly charged, without padding; what the slowest answers of a connection wait beside
 its median; and the processor time an answer takes of the proxy, of its worker and of the client, which is apart.
@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.bench.data import QUICK, make
 from tests.bench.load import Load, Waited, apart
 from tests.bench.proxy import serving
-from tests.bench.report import markdown, number
+from tests.bench.report import PAGE, markdown, number, written
 from tests.bench.soak import family
 from tests.bench.timing import fsync_time
 
@@ -95,17 +95,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--seconds", type=float, default=8.0, help="of each kind")
     parser.add_argument("--small", action="store_true", help="an instant: shows that it works")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="dpproxy-throughput-") as name:
         folder = Path(name)
         before, fsync = os.getloadavg()[0], fsync_time(folder)
         found = list(measure(folder, 0.3 if options.small else options.seconds))
-    sys.stdout.write(
+    told = (
         f"{os.cpu_count()} cores, load {before:.1f} beforehand, fsync {number(fsync)} ms; "
-        "ms of processor time are of one answer\n\n"
-        + markdown([list(HEADER), *(one.row for one in found)])
-        + "\n"
+        "ms of processor time are of one answer.\n\n" + markdown([list(HEADER), *(one.row for one in found)])
     )
+    sys.stdout.write(told + "\n")
+    if options.write:
+        PAGE.write_text(
+            written(PAGE.read_text(encoding="utf-8"), told, "measured: throughput"), encoding="utf-8"
+        )
     return 0 if options.small or all(one.met for one in found) else 1
 
 

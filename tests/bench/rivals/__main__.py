@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.bench.report import written
 from tests.bench.rivals import page
 from tests.bench.rivals.candidates import PEERS
 from tests.bench.rivals.measuring import Effort, Found, as_json, measure, say
@@ -54,8 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = page.section(found, versions, conditions)
     sys.stdout.write(text + "\n")
     if options.write:
-        page.PAGE.write_text(page.written(page.PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
-    for path in filter(None, (options.plot, page.PAGE.with_suffix(".png") if options.write else None)):
+        page.PAGE.write_text(written(page.PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
+    for path in filter(None, (options.plot, page.PICTURE if options.write else None)):
         page.draw(found, path)
     if options.json is not None:
         options.json.write_text(json.dumps(as_json(found), indent=2) + "\n", encoding="utf-8")

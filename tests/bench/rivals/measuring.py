@@ -41,12 +41,12 @@ class Effort:
     grouped: int = 100
     limit: float = 7.0
 
-    def wanted(self, told: Sequence[Told], spent: float) -> bool:
-        """Whether somebody who took that long is asked again."""
+    def left(self, told: Sequence[Told], spent: float) -> float:
+        """Seconds that are left to somebody who took that long; none after a refusal."""
         if told and told[-1].refused:
-            return False
+            return 0.0
         few = sum(len(part.rows) for part in told) < LEAST
-        return spent < self.limit * (PATIENCE if few else 1)
+        return self.limit * (PATIENCE if few else 1) - spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,8 @@ def in_turns(
     for _ in range(TURNS):
         for name, ask in asks.items():
             left = 10 if name == BARE else max(2, runs // TURNS)
-            while left and effort.wanted(told[name], spent[name]):
-                part = min(left, fitting(told[name], effort.limit - spent[name]))
+            while left and (seconds := effort.left(told[name], spent[name])) > 0:
+                part = min(left, fitting(told[name], seconds))
                 begun = time.perf_counter()
                 told[name].append(ask(question, epsilon, part))
                 spent[name] += time.perf_counter() - begun

@@ -11,14 +11,17 @@ from tests.bench.rivals.candidates import BARE, PEERS, PROXY
 from tests.bench.rivals.measuring import LEAST, Found
 from tests.bench.rivals.questions import QUESTIONS
 
-PAGE = Path(__file__).parents[3] / "docs/comparison.md"
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE, PICTURE = DOCS / "comparison.md", DOCS / "comparison.png"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 OTHERS = tuple(one.name for one in PEERS)
 ERRORS = ("asked", "error of", PROXY, *OTHERS, "smallest")
 TIMES = ("asked", BARE, PROXY, "over DuckDB", *OTHERS)
 REFUSED = "refused"
-CLOSE = 1.15
-"""Errors this near each other are not told apart: runs differ by about so much."""
+SPREAD = 1.2
+"""The standard error of a root mean square of n values of Laplace noise, as a share of it, times the root of n."""
+SURE = 3.0
+"""Errors that differ by less than so many standard errors are not told apart."""
 
 Key = tuple[str, str, float, str]
 
@@ -34,10 +37,11 @@ def error_rows(found: Mapping[Key, Found], world: str, epsilon: float) -> list[l
     for question in QUESTIONS:
         for place, measure in enumerate(question.measures):
             cells, errors = [], {}
+            groups = len(question.key) or 1
             for candidate in (PROXY, *OTHERS):
                 one = found.get((world, question.name, epsilon, candidate))
                 if one is not None and not one.refused:
-                    errors[candidate] = one.errors[place]
+                    errors[candidate] = (one.errors[place], one.runs * groups)
                 cells.append(off(one, place))
             rows.append([question.what, measure, *cells, smallest(errors)])
     return rows
@@ -49,15 +53,28 @@ def off(one: Found | None, place: int) -> str:
         return "not installed"
     if one.refused:
         return REFUSED
-    return number(one.errors[place]) + (f" ({one.runs} runs)" if one.runs < LEAST else "")
+    return figure(one.errors[place]) + (f" ({one.runs} runs)" if one.runs < LEAST else "")
 
 
-def smallest(errors: Mapping[str, float]) -> str:
-    """Who has the smallest error, and all that cannot be told from it."""
+def figure(error: float) -> str:
+    """Three digits, and all before the point.
+
+    >>> figure(0.00199), figure(12.34), figure(1234.5), figure(float("inf"))
+    ('0.00199', '12.3', '1,234', 'inf')
+    """
+    return f"{error:,.0f}" if 1000 <= error < float("inf") else f"{error:.3g}"
+
+
+def smallest(errors: Mapping[str, tuple[float, int]]) -> str:
+    """Who has the smallest error, and all that cannot be told from it; each with how many values it was taken from."""
     if not errors:
         return ""
-    least = min(errors.values())
-    return ", ".join(name for name, error in errors.items() if error <= CLOSE * least)
+    least, of = min(errors.values())
+
+    def alike(error: float, values: int) -> bool:
+        return error <= least * (1 + SURE * SPREAD * (1 / of + 1 / values) ** 0.5)
+
+    return ", ".join(name for name, (error, values) in errors.items() if alike(error, values))
 
 
 def time_rows(found: Mapping[Key, Found], world: str, epsilon: float) -> list[list[str]]:
@@ -119,19 +136,12 @@ def asked_of(versions: Mapping[str, str]) -> str:
     return f"Asked: {there}." + (f" Not installed: {', '.join(missing)}." if missing else "")
 
 
-def written(page: str, section: str) -> str:
-    """The page with the section in its place."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{section}\n\n{END}{after}"
-
-
 def draw(found: Sequence[Found], path: Path) -> None:
     """Errors and times of everybody over the proxy's, at the largest epsilon, in the first world."""
     mpl.use("Agg")
     known, world = by_key(found), found[0].world
     epsilon = max(one.epsilon for one in found)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained", sharey=False)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained", sharey=False)
     labels = [f"{q.name}: {m}" if len(q.measures) > 1 else q.name for q in QUESTIONS for m in q.measures]
     for candidate, marker in zip((PROXY, *OTHERS), "oDs^", strict=True):
         errors = [
@@ -158,5 +168,5 @@ def draw(found: Sequence[Found], path: Path) -> None:
         axes.grid(alpha=0.3)
     right.legend(fontsize=8)
     figure.suptitle(world)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=80)
     plt.close(figure)

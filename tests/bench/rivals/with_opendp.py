@@ -1,7 +1,12 @@
-"""OpenDP with Polars: its Context API on frames in memory. Run by the interpreter of an environment that has it."""
+"""OpenDP with Polars: its Context API on Parquet files. Run by the interpreter of an environment that has it.
 
+Frames in memory would be slower: OpenDP passes on the whole of a query's plan, and their rows are part of it.
+"""
+
+import tempfile
 from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 
 import opendp.prelude as dp
 import polars as pl
@@ -18,14 +23,20 @@ MIDDLE = pl.col("weight").dp.median(CANDIDATES)
 SPENT = pl.col("cost").dp.sum((0, 100))
 
 
+FILES = tempfile.TemporaryDirectory(prefix="dpproxy-rivals-")
+
+
 def load(tables: Columns) -> Callable[[str, float], Ask]:
-    """Frames; how many rows there may be, and the values of the keys, are public for everybody."""
-    people, visits = (pl.DataFrame(tables[name]) for name in ("people", "visits"))
-    educations = pl.LazyFrame({"education": sorted(set(people["education"]))})
-    wards = pl.LazyFrame({"ward": sorted(set(visits["ward"]))})
+    """Files; how many rows there may be, and the values of the keys, are public for everybody."""
+    for name, columns in tables.items():
+        pl.DataFrame(columns).write_parquet(Path(FILES.name) / f"{name}.parquet")
+    people, visits = (pl.scan_parquet(Path(FILES.name) / f"{name}.parquet") for name in ("people", "visits"))
+    educations = pl.LazyFrame({"education": sorted(set(tables["people"]["education"].tolist()))})
+    wards = pl.LazyFrame({"ward": sorted(set(tables["visits"]["ward"].tolist()))})
+    length = VISITS * len(tables["people"]["id"])
 
     def joined(rows: dp.Query) -> dp.Query:
-        both = rows.join(people.lazy(), left_on="person", right_on="id")
+        both = rows.join(people, left_on="person", right_on="id")
         return both.group_by("sex").agg(SPENT)
 
     known: dict[str, Callable[[dp.Query], dp.Query]] = {
@@ -41,14 +52,14 @@ def load(tables: Columns) -> Callable[[str, float], Ask]:
 
     def prepare(question: str, epsilon: float) -> Ask:
         by_person = question in ("visits", "join")
-        frame = (visits if by_person else people).lazy()
+        frame = visits if by_person else people
         unit = {"identifier": "person"} if by_person else {}
         context = dp.Context.compositor(
             data=frame,
             privacy_unit=dp.unit_of(contributions=1, **unit),
             privacy_loss=dp.loss_of(epsilon=epsilon),
             split_evenly_over=1,
-            margins=[dp.polars.Margin(by=[], max_length=VISITS * len(people))],
+            margins=[dp.polars.Margin(by=[], max_length=length)],
         )
         measurement = known[question](context.query()).resolve()
 
