@@ -16,6 +16,7 @@ from dpproxy.backups import back_up, restore
 from dpproxy.cli import main
 from dpproxy.config import load_config
 from dpproxy.errors import StartupError
+from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 from tests.proxies import ROOT, Proxy, environment, serving, started, write_home
 
 DDL = (
@@ -187,3 +188,19 @@ def test_several_sources_are_one_backup_and_come_back_one_by_one(tmp_path: Path)
     assert restore(config, tmp_path / "copy", ("tax",))[1]
     with serving(file):
         pass
+
+
+def test_a_ledger_in_postgresql_is_backed_up_by_its_own_tools(postgres: Server, tmp_path: Path):  # noqa: F811
+    file = write_home(tmp_path / "home", DDL, POLICY)
+    url = postgres.url(postgres.database())
+    file.write_text(file.read_text().replace("[state]\n", f'[state]\nledger = "{url}"\n'))
+    with serving(file) as proxy:
+        first = asked(proxy, 1)
+        config = load_config(file)
+        [line] = back_up(config, tmp_path / "copy")
+    assert "now back that up by pg_dump --schema=dpproxy" in line
+    assert not (tmp_path / "copy" / "main" / "ledger.sqlite").exists()
+    shutil.rmtree(config.state)
+    assert restore(config, tmp_path / "copy", ("main",))[1]
+    with serving(file) as proxy:
+        assert asked(proxy, 1) == first
