@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
@@ -29,6 +29,8 @@ GRACE = 5.0
 """Seconds the server has to obey an interrupt."""
 AGAIN = 0.2
 """Seconds between two interrupts of one statement: one that comes before the statement is forgotten."""
+LONGEST_ASKED = 120.0
+"""Seconds that a server may take to open a session, or to say what it thinks of a statement."""
 IDLE = 20.0
 """Seconds from which an unused session is looked at before the next statement: it may be gone."""
 SETTINGS = {
@@ -62,8 +64,8 @@ class _Session:
     def is_alive(self) -> bool:
         """Whether the server still knows the session and its views."""
         try:
-            name = f"source_{len(self.tables) - 1}"
-            self.frame(f"SELECT 1 AS a FROM {name}" if self.tables else "SELECT 1 AS a").schema  # noqa: B018, S608
+            with _at_most(self.spark):
+                self.frame(f"SELECT 1 AS a FROM source_{len(self.tables) - 1}").schema  # noqa: B018, S608
         except Exception:  # noqa: BLE001 - whatever it is
             return False
         self.used = time.monotonic()
@@ -75,15 +77,15 @@ class _Session:
             self.spark.client.close()
 
 
+@dataclass(slots=True)
 class _Statement:
     """One under way."""
 
-    def __init__(self, session: _Session, tag: str) -> None:
-        self.session = session
-        self.tag = tag
-        self.stopped = False
-        self.expired = False
-        self.over = threading.Event()
+    session: _Session
+    tag: str
+    stopped: bool = False
+    expired: bool = False
+    over: threading.Event = field(default_factory=threading.Event)
 
     def stop(self) -> None:
         """Interrupt it, again and again; close its session where that does not help. Does not wait."""
@@ -125,7 +127,7 @@ class Spark:
         self._is_closed = False
         self.limit = limit
         _quiet(name)
-        self._current: _Session | None = self._open()
+        self._current: _Session | None = _opened(self._place)
         self._tables, self._left_out = self._current.tables, self._current.left_out
         self._readers = {table.lower(): readers(found) for table, found in self._tables.items()}
         self._views = {table.lower(): f"source_{n}" for n, table in enumerate(self._tables)}
@@ -147,12 +149,13 @@ class Spark:
         """
         session = self._session()
         try:
-            session.frame(filled(sql, [None] * parameters)).schema  # noqa: B018 - asks the server
+            with _at_most(session.spark):
+                session.frame(filled(sql, [None] * parameters)).schema  # noqa: B018 - asks the server
         except Exception:  # noqa: BLE001 - the server's words stay here
-            if not session.is_alive():
-                self._forget(session)
-                raise failure("unavailable") from None
-            raise unanswered("this statement", ENGINE) from None
+            if session.is_alive():
+                raise unanswered("this statement", ENGINE) from None
+            self._forget(session)
+            raise failure("unavailable") from None
 
     def batches(self, order: Order) -> Generator[pa.Table]:
         """The rows of one statement, as they are taken.
@@ -240,7 +243,7 @@ class Spark:
         if self._is_closed:
             raise failure("stopping")
         try:
-            opened = self._open()
+            opened = _opened(self._place)
         except StartupError:
             raise failure("unavailable") from None
         if opened.tables != self._tables:  # other columns than the policy was read with
@@ -261,45 +264,6 @@ class Spark:
             if self._current is session:
                 self._current = None
         session.close()
-
-    def _open(self) -> _Session:
-        where = self._place
-        module = _module("pyspark.sql.connect.session")
-        spark = None
-        try:
-            spark = module.SparkSession(connection=where.connection)
-            spark.client.set_retry_policies(
-                [_module("pyspark.sql.connect.client.retries").DefaultPolicy(**RETRIES)]
-            )
-            for key, value in SETTINGS.items():
-                spark.conf.set(key, value)
-            [answers] = spark.sql(PROBES).toArrow().to_pylist()
-        except Exception:  # noqa: BLE001 - the server's words stay here
-            _end(spark)
-            raise StartupError(
-                f"data.{where.name}.url: no Spark Connect server can be reached with it"
-            ) from None
-        wrong = [name for name, answer in answers.items() if answer is not True]
-        if wrong:
-            _end(spark)
-            raise StartupError(f"data.{where.name}.url: the server computes otherwise: {', '.join(wrong)}")
-        tables: dict[str, tuple[Column, ...]] = {}
-        left_out: dict[str, tuple[str, ...]] = {}
-        for number, table in enumerate(where.tables):
-            try:
-                frame = _read(spark, f"{where.folder}/{table}")
-                tables[table] = columns_of(frame.schema, where.name, table)
-                left_out[table] = tuple(n for n in frame.columns if all(n != c.name for c in tables[table]))
-                frame.createOrReplaceTempView(f"source_{number}")
-            except StartupError:
-                _end(spark)
-                raise
-            except Exception:  # noqa: BLE001 - the server's words stay here
-                _end(spark)
-                raise StartupError(
-                    f'data.{where.name}.url: expected Parquet files that the server can read for table "{table}"'
-                ) from None
-        return _Session(spark, tables, left_out, time.monotonic())
 
     @contextmanager
     def _known(self, session: _Session, order: Order) -> Iterator[_Statement]:
@@ -336,6 +300,64 @@ class Spark:
         if view is None:
             raise unanswered("this table", ENGINE)
         return view
+
+
+def _opened(where: Place) -> _Session:
+    """A session with a view for each table. Raises ``StartupError`` without a word of the server's."""
+    spark = None
+    try:
+        module, retries = (
+            _module("pyspark.sql.connect.session"),
+            _module("pyspark.sql.connect.client.retries"),
+        )
+        spark = module.SparkSession(connection=where.connection)
+        spark.client.set_retry_policies([retries.DefaultPolicy(**RETRIES)])
+        with _at_most(spark):
+            for key, value in SETTINGS.items():
+                spark.conf.set(key, value)
+            [answers] = spark.sql(PROBES).toArrow().to_pylist()
+    except Exception:  # noqa: BLE001 - the server's words stay here
+        _end(spark)
+        raise StartupError(f"data.{where.name}.url: no Spark Connect server can be reached with it") from None
+    wrong = [name for name, answer in answers.items() if answer is not True]
+    if wrong:
+        _end(spark)
+        raise StartupError(f"data.{where.name}.url: the server computes otherwise: {', '.join(wrong)}")
+    try:
+        tables: dict[str, tuple[Column, ...]] = {}
+        left_out: dict[str, tuple[str, ...]] = {}
+        with _at_most(spark):
+            for number, table in enumerate(where.tables):
+                frame = _view(spark, where, table, f"source_{number}")
+                tables[table] = columns_of(frame.schema, where.name, table)
+                left_out[table] = tuple(n for n in frame.columns if all(n != c.name for c in tables[table]))
+    except BaseException:
+        _end(spark)
+        raise
+    return _Session(spark, tables, left_out, time.monotonic())
+
+
+def _view(spark: Any, where: Place, table: str, name: str) -> Any:  # noqa: ANN401 - of an optional package
+    try:
+        frame = _read(spark, f"{where.folder}/{table}")
+        frame.createOrReplaceTempView(name)
+    except Exception:  # noqa: BLE001 - the server's words stay here
+        raise StartupError(
+            f'data.{where.name}.url: expected Parquet files that the server can read for table "{table}"'
+        ) from None
+    return frame
+
+
+@contextmanager
+def _at_most(spark: Any) -> Iterator[None]:  # noqa: ANN401 - of an optional package
+    """What the server is asked fails after a while: a message has no limit of its own."""
+    watch = threading.Timer(LONGEST_ASKED, _end, (spark,))
+    watch.daemon = True
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.cancel()
 
 
 def _read(spark: Any, path: str) -> Any:  # noqa: ANN401 - of an optional package
