@@ -84,7 +84,9 @@ def written(page: str, part: str, name: str = "measured") -> str:
     <!-- x: end --> b
     """
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-    before, _, rest = page.partition(begin)
+    before, found, rest = page.partition(begin)
+    if not found or end not in rest:
+        raise ValueError(f"the page has no place for it: {begin} and {end}")
     return f"{before}{begin}\n\n{part}\n\n{end}{rest.partition(end)[2]}"
 
 
