@@ -74,9 +74,18 @@ def to_moment(name: str, kind: Kind) -> Rule:
         is_ours = a.constant is not None or isinstance(node.this.unnest(), exp.Placeholder)
         if a.kind not in (*MOMENTS, Kind.NULL) and not (a.kind is Kind.TEXT and is_ours):
             raise no("this cast")
+        if a.kind is Kind.DATE and kind is Kind.TIMESTAMP:
+            return Value(
+                f"(CASE WHEN {a.sql} < {_LAST} THEN {a.sql}::timestamp {_LATER.format(a.sql)} END)", kind
+            )
         return Value(f"{a.sql}::{name}", kind)
 
     return apply
+
+
+_LAST = "'294276-12-31'::date"
+_LATER = "WHEN {0} IS NOT NULL THEN 'infinity'::timestamp"
+"""A timestamp ends before a date does."""
 
 
 def to_null(name: str, kind: Kind) -> Rule:

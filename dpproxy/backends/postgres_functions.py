@@ -85,7 +85,8 @@ def date_part(_: exp.Expr, parts: Sequence[Value]) -> Value:
     field, value = parts
     if field.constant not in _FIELDS or value.kind not in MOMENTS:
         raise no("this field of a date")
-    return Value(f"extract({field.constant} FROM {value.sql})::bigint", Kind.WHOLE)
+    part = f"extract({field.constant} FROM {value.sql})::bigint"  # of what is infinite it would be too
+    return Value(f"(CASE WHEN isfinite({value.sql}) THEN {part} END)", Kind.WHOLE)
 
 
 def date_trunc(node: exp.Expr, parts: Sequence[Value]) -> Value:
@@ -103,7 +104,12 @@ def epoch(_: exp.Expr, parts: Sequence[Value]) -> Value:
     """Microseconds since 1970."""
     if parts[0].kind not in MOMENTS:
         raise no("epoch_us of this type")
-    return Value(f"(extract(epoch FROM {parts[0].sql}::timestamp) * 1000000)::bigint", Kind.WHOLE)
+    micros = f"(extract(epoch FROM {parts[0].sql}) * 1000000)"
+    most = 2**63 - 1
+    clamped = (
+        f"CASE WHEN {micros} > {most} THEN {most} WHEN {micros} < -{most} THEN -{most} ELSE {micros} END"
+    )
+    return Value(f"(CASE WHEN isfinite({parts[0].sql}) THEN ({clamped})::bigint END)", Kind.WHOLE)
 
 
 def span(template: str) -> Rule:

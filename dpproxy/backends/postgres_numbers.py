@@ -47,9 +47,15 @@ def _as_double(value: Value) -> Value:
     return value
 
 
+def _days(day: Value) -> str:
+    """Days since 1970; what is infinite is as far away as in DuckDB, where PostgreSQL would not subtract it."""
+    far = f"WHEN {day.sql} = 'infinity' THEN 2147483647 WHEN {day.sql} = '-infinity' THEN -2147483647"
+    return f"(CASE {far} ELSE {day.sql} - '1970-01-01'::date END)::bigint"
+
+
 def _of_time(sign: str, a: Value, b: Value) -> Value:
     if sign == "-" and a.kind is b.kind is Kind.DATE:
-        return Value(f"({a.sql} - {b.sql})::bigint", Kind.WHOLE)
+        return Value(f"({_days(a)} - {_days(b)})", Kind.WHOLE)
     if sign in "+-" and a.kind in MOMENTS and b.kind is Kind.SPAN:
         return Value(f"({a.sql}::timestamp {sign} {b.sql})", Kind.TIMESTAMP)
     raise no("arithmetic of two types")

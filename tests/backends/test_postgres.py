@@ -174,6 +174,36 @@ def test_what_is_not_known_to_be_computed_alike_is_refused_first(
             source.check(sql)
 
 
+MOMENTS = (
+    "CREATE TABLE days (n int, d date, m timestamp)",
+    """INSERT INTO days VALUES (1, 'infinity', 'infinity'), (2, '-infinity', '-infinity'), (3, NULL, NULL),
+      (4, '2020-02-29', '2020-02-29 01:02:03.000004')""",
+)
+PARTS = [
+    f"date_part('{part}', {column})"
+    for part in ("year", "week", "dow", "century", "isoyear", "doy")
+    for column in ("d", "m")
+]
+
+
+@pytest.mark.parametrize(
+    "sql", [*PARTS, "d - DATE '2000-01-01'", "d - d", "epoch_us(m)", "CAST(CAST(d AS TIMESTAMP) AS DATE) = d"]
+)
+def test_days_without_end_raise_nowhere(postgres: Server, opened: Callable[..., Pushed], sql: str):
+    source = opened(
+        made(postgres, [*MOMENTS, "INSERT INTO days VALUES (5, '5874897-12-31', '294276-12-31 23:00')"])
+    )
+    text = f"SELECT {sql} AS v, n AS n FROM days"
+    source.check(text)
+    found = source.run(text, {}, "s").value.sort_by("n").column("v").to_pylist()
+    assert len(found) == 5
+    with duckdb.connect() as connection:
+        for statement in MOMENTS:
+            connection.execute(statement)
+        wanted = [v for (v, _) in connection.execute(f"{text} ORDER BY n").fetchall()]
+    assert found[:4] == wanted
+
+
 def test_no_error_tells_a_value(postgres: Server, opened: Callable[..., Pushed]):
     source = opened(made(postgres, TABLES))
     with pytest.raises(Internal) as refused:
