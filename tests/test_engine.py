@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pytest
 
@@ -244,12 +244,7 @@ def test_a_cancel_before_the_charge_costs_nothing_and_after_it_stays(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ):
     prepared, query = engine.prepare(ANN, COUNT, (), DEFAULTS), engine._query
-
-    def early(*given: Any) -> Answer:
-        engine.cancel(ANN.session)
-        return query(*given)
-
-    monkeypatch.setattr(engine, "_query", early)
+    monkeypatch.setattr(engine, "_query", lambda *given: (engine.cancel(ANN.session), query(*given))[1])
     with pytest.raises(Cancelled):
         engine.run(ANN, prepared, (), DEFAULTS)
     monkeypatch.undo()

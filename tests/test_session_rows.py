@@ -94,7 +94,7 @@ def errors(said: Sequence[m.Backend]) -> list[str]:
     return [message.sqlstate for message in said if isinstance(message, m.ErrorResponse)]
 
 
-def test_a_query_sends_all_of_it(session: Session, engine: Streaming):
+def test_a_query_sends_all_of_it(session: Session):
     said = say(session, "SELECT many; SELECT 1")
     assert rows(said) == [*range(10), 1]
     assert tags(said) == ["SELECT 10", "SELECT 1"]
