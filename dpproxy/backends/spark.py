@@ -4,10 +4,8 @@ The session is opened anew when the server has forgotten it. What was running th
 sentences; a worker that is lost fails nothing, for the server has its tasks run elsewhere.
 """
 
-import logging
 import threading
 import time
-import warnings
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -19,6 +17,7 @@ import pyarrow as pa
 from dpproxy.backends.dialect import Value, unanswered
 from dpproxy.backends.failures import failure
 from dpproxy.backends.pushed import Order
+from dpproxy.backends.spark_client import RETRIES, at_most, end, module, quiet
 from dpproxy.backends.spark_dialect import PROBES, dialect
 from dpproxy.backends.spark_schema import Place, columns_of, place, readers
 from dpproxy.backends.spark_texts import ENGINE, filled
@@ -29,8 +28,6 @@ GRACE = 5.0
 """Seconds the server has to obey an interrupt."""
 AGAIN = 0.2
 """Seconds between two interrupts of one statement: one that comes before the statement is forgotten."""
-LONGEST_ASKED = 120.0
-"""Seconds that a server may take to open a session, or to say what it thinks of a statement."""
 IDLE = 20.0
 """Seconds from which an unused session is looked at before the next statement: it may be gone."""
 SETTINGS = {
@@ -42,9 +39,6 @@ SETTINGS = {
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.mergeSchema": "false",
 }
-RETRIES = {"max_retries": 3, "initial_backoff": 100, "max_backoff": 1000, "jitter": 0}
-"""Of one message: a server that is gone is given up within two seconds."""
-_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
 @dataclass(slots=True)
@@ -58,13 +52,13 @@ class _Session:
 
     def frame(self, sql: str) -> Any:  # noqa: ANN401 - of an optional package
         """A statement, not run."""
-        module = _module("pyspark.sql.connect.dataframe")
-        return module.DataFrame(_module("pyspark.sql.connect.plan").SQL(sql), self.spark)
+        plan = module("pyspark.sql.connect.plan").SQL(sql)
+        return module("pyspark.sql.connect.dataframe").DataFrame(plan, self.spark)
 
     def is_alive(self) -> bool:
         """Whether the server still knows the session and its views."""
         try:
-            with _at_most(self.spark):
+            with at_most(self.spark):
                 self.frame(f"SELECT 1 AS a FROM source_{len(self.tables) - 1}").schema  # noqa: B018, S608
         except Exception:  # noqa: BLE001 - whatever it is
             return False
@@ -126,7 +120,7 @@ class Spark:
         self._numbers = count(1)
         self._is_closed = False
         self.limit = limit
-        _quiet(name)
+        quiet(name)
         self._current: _Session | None = _opened(self._place)
         self._tables, self._left_out = self._current.tables, self._current.left_out
         self._readers = {table.lower(): readers(found) for table, found in self._tables.items()}
@@ -149,7 +143,7 @@ class Spark:
         """
         session = self._session()
         try:
-            with _at_most(session.spark):
+            with at_most(session.spark):
                 session.frame(filled(sql, [None] * parameters)).schema  # noqa: B018 - asks the server
         except Exception:  # noqa: BLE001 - the server's words stay here
             if session.is_alive():
@@ -306,33 +300,30 @@ def _opened(where: Place) -> _Session:
     """A session with a view for each table. Raises ``StartupError`` without a word of the server's."""
     spark = None
     try:
-        module, retries = (
-            _module("pyspark.sql.connect.session"),
-            _module("pyspark.sql.connect.client.retries"),
-        )
-        spark = module.SparkSession(connection=where.connection)
-        spark.client.set_retry_policies([retries.DefaultPolicy(**RETRIES)])
-        with _at_most(spark):
+        policy = module("pyspark.sql.connect.client.retries").DefaultPolicy(**RETRIES)
+        spark = module("pyspark.sql.connect.session").SparkSession(connection=where.connection)
+        spark.client.set_retry_policies([policy])
+        with at_most(spark):
             for key, value in SETTINGS.items():
                 spark.conf.set(key, value)
             [answers] = spark.sql(PROBES).toArrow().to_pylist()
     except Exception:  # noqa: BLE001 - the server's words stay here
-        _end(spark)
+        end(spark)
         raise StartupError(f"data.{where.name}.url: no Spark Connect server can be reached with it") from None
     wrong = [name for name, answer in answers.items() if answer is not True]
     if wrong:
-        _end(spark)
+        end(spark)
         raise StartupError(f"data.{where.name}.url: the server computes otherwise: {', '.join(wrong)}")
     try:
         tables: dict[str, tuple[Column, ...]] = {}
         left_out: dict[str, tuple[str, ...]] = {}
-        with _at_most(spark):
+        with at_most(spark):
             for number, table in enumerate(where.tables):
                 frame = _view(spark, where, table, f"source_{number}")
                 tables[table] = columns_of(frame.schema, where.name, table)
                 left_out[table] = tuple(n for n in frame.columns if all(n != c.name for c in tables[table]))
     except BaseException:
-        _end(spark)
+        end(spark)
         raise
     return _Session(spark, tables, left_out, time.monotonic())
 
@@ -348,18 +339,6 @@ def _view(spark: Any, where: Place, table: str, name: str) -> Any:  # noqa: ANN4
     return frame
 
 
-@contextmanager
-def _at_most(spark: Any) -> Iterator[None]:  # noqa: ANN401 - of an optional package
-    """What the server is asked fails after a while: a message has no limit of its own."""
-    watch = threading.Timer(LONGEST_ASKED, _end, (spark,))
-    watch.daemon = True
-    watch.start()
-    try:
-        yield
-    finally:
-        watch.cancel()
-
-
 def _read(spark: Any, path: str) -> Any:  # noqa: ANN401 - of an optional package
     """The Parquet files of a table; no column is made of the names of folders."""
     reader = spark.read.option("recursiveFileLookup", "true")
@@ -371,32 +350,3 @@ def _read(spark: Any, path: str) -> Any:  # noqa: ANN401 - of an optional packag
     if not frame.columns:
         raise FileNotFoundError
     return frame
-
-
-def _end(spark: Any) -> None:  # noqa: ANN401 - of an optional package
-    if spark is not None:
-        with suppress(Exception):
-            spark.client.close()
-
-
-def _module(name: str) -> Any:  # noqa: ANN401 - of an optional package
-    import importlib  # noqa: PLC0415 - of an extra
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it is older than the packages it stands on
-        return importlib.import_module(name)
-
-
-def _quiet(name: str) -> None:
-    """Keep the client from writing the server's errors to a log: they quote rows.
-
-    Raises ``StartupError`` where the client is not installed.
-    """
-    try:
-        logger = _module("pyspark.logger").PySparkLogger
-    except ImportError:
-        raise StartupError(f"data.{name}.url: Spark needs a package: pip install 'dpproxy[spark]'") from None
-    warnings.filterwarnings("ignore", module=r"pyspark\.")
-    for each in _LOGGERS:
-        logger.getLogger(each).disabled = True
-    logging.getLogger("pyspark").disabled = True
