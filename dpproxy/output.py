@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpproxy.errors import NumberOutOfRange
-from dpproxy.pgtypes import FLOAT8, FLOATS, INT2, INT4, INT8, INTEGERS, NUMERIC, PLAIN
+from dpproxy.pgtypes import DATE, FLOAT8, FLOATS, INT2, INT4, INT8, INTEGERS, NUMERIC, PLAIN, TIMESTAMP
 from dpproxy.plan import Output
 from dpproxy.wire.plain import plain_values
 
@@ -21,6 +21,12 @@ _DIGITS = 15
 """Significant digits of a numeric that was computed as a DOUBLE."""
 _WIDE = Context(prec=400)
 """Holds every HUGEINT and every DOUBLE at every scale; the default of 28 digits rounds or refuses them."""
+
+_FIRST_LAST: Final = {
+    DATE.oid: (date.min, date.max),
+    TIMESTAMP.oid: (datetime.min, datetime.max),  # noqa: DTZ901 - of no time zone
+}
+"""What Python has of them."""
 
 
 def convert(outputs: Sequence[Output], rows: Sequence[tuple[object, ...]]) -> list[tuple[object, ...]]:
@@ -78,7 +84,7 @@ class Portions(Sequence[tuple[object, ...]]):
 
 def _listed(output: Output, column: pa.ChunkedArray) -> list[object]:
     if output.column.type.oid not in PLAIN:
-        return list(column.to_pylist())
+        return list(_seen(output, column).to_pylist())
     return [value for chunk in column.chunks for value in plain_values(chunk)]
 
 
@@ -98,12 +104,34 @@ def _array(output: Output, column: pa.ChunkedArray) -> Any:  # noqa: ANN401 - an
         )
     if oid in PLAIN:
         return plain_values(array)
+    if oid in _FIRST_LAST:
+        return _seen(output, array)
     if oid not in INTEGERS and oid != NUMERIC.oid and oid not in FLOATS:
         return array
     if oid == FLOAT8.oid and pa.types.is_float64(kind):
         return array
     make = _maker(output)
     return [make(value) for value in array.to_pylist()]
+
+
+def _seen(output: Output, array: Any) -> Any:  # noqa: ANN401
+    """Moments in the years 1 to 9999, infinity as the last of them: as they are where there are few rows."""
+    if output.column.type.oid not in _FIRST_LAST:
+        return array
+    first, last = _FIRST_LAST[output.column.type.oid]
+    kind, steps = array.type, pa.int32() if array.type == pa.date32() else pa.int64()
+    low, high = (pa.scalar(one, kind).cast(steps).as_py() for one in (first, last))
+    numbers = array.cast(steps)
+    found = pc.min_max(numbers).as_py()
+    if found["min"] is None or (low <= found["min"] and found["max"] <= high):
+        return array
+    endless = 2 ** (steps.bit_width - 1) - 1
+    for one, other in ((endless, high), (-endless, low)):
+        numbers = pc.if_else(pc.equal(numbers, one), pa.scalar(other, steps), numbers)
+    found = pc.min_max(numbers).as_py()
+    if not low <= found["min"] <= found["max"] <= high:
+        raise NumberOutOfRange("a date is outside of the years 1 to 9999")
+    return numbers.cast(kind)
 
 
 def _is_whole(kind: pa.DataType) -> bool:

@@ -3,12 +3,13 @@
 from datetime import date
 from decimal import Decimal
 
+import duckdb
 import pyarrow as pa
 import pytest
 
 from dpproxy.errors import NumberOutOfRange
 from dpproxy.output import Portions, convert
-from dpproxy.pgtypes import BOOL, DATE, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, Column, SqlType
+from dpproxy.pgtypes import BOOL, DATE, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, Column, SqlType
 from dpproxy.plan import Output
 
 
@@ -85,3 +86,30 @@ def test_portions_by_column_are_the_same_values():
     for rows in (Portions(outputs, table), Portions(outputs, table)[1:]):
         held = [array if isinstance(array, list) else array.to_pylist() for array in rows.arrays()]
         assert list(zip(*held, strict=True)) == list(rows)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sql"),
+    [
+        (DATE, "(DATE 'infinity'), (DATE '-infinity'), (DATE '2020-02-29'), (NULL), (DATE '0001-01-01')"),
+        (
+            TIMESTAMP,
+            "(TIMESTAMP 'infinity'), (TIMESTAMP '-infinity'), (TIMESTAMP '2020-02-29 01:02:03.5'), (NULL)",
+        ),
+    ],
+)
+def test_moments_are_those_of_few_rows(kind: SqlType, sql: str):
+    """Rows that are held by column, beside rows that the engine gives as values."""
+    output = Output(Column("d", kind), None)
+    with duckdb.connect() as connection:
+        table = connection.sql(f"SELECT d FROM (VALUES {sql}) AS v (d)").to_arrow_table()
+        few = connection.execute(f"SELECT d FROM (VALUES {sql}) AS v (d)").fetchall()
+        [array] = Portions([output], table).arrays()
+        assert [(value,) for value in array.to_pylist()] == convert([output], few)
+        assert list(Portions([output], table)) == convert([output], few)
+        [plain] = Portions([output], table.slice(2)).arrays()
+        assert plain.equals(array.slice(2))
+        far = connection.sql("SELECT DATE '2020-01-01' - 1000000 AS d UNION ALL SELECT NULL").to_arrow_table()
+    if kind is DATE:
+        with pytest.raises(NumberOutOfRange):
+            Portions([output], far).arrays()
