@@ -89,7 +89,8 @@ QUESTIONS = (
     ),
     (
         "SELECT c.relname, s AS place, indkey[s] AS number FROM (SELECT indexrelid, indkey, "
-        "generate_subscripts(indkey, 1) AS s FROM pg_index) i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relnamespace = 2200"
+        "generate_subscripts(indkey, 1) AS s FROM pg_index) i JOIN pg_class c ON c.oid = i.indexrelid "
+        "WHERE c.relnamespace = 2200"
     ),
     (
         "SELECT c.relname, array_lower(indkey, 1) AS l, array_upper(indkey, 1) AS u, array_length(indkey, 1) AS n "
