@@ -35,8 +35,9 @@ def test_columns_of_a_table(engine: sa.Engine):
     columns = {c["name"]: (str(c["type"]), c["nullable"]) for c in seen.get_columns("people")}
     assert columns == {
         "id": ("INTEGER", False), "age": ("INTEGER", False), "town": ("TEXT", True),
-        "income": ("DOUBLE PRECISION", True), "born": ("DATE", True), "seen": ("TIMESTAMP", True), "member": ("BOOLEAN", True),
-        "paid": ("NUMERIC(10, 2)", True), "big": ("BIGINT", True),
+        "income": ("DOUBLE PRECISION", True), "born": ("DATE", True),
+        "seen": ("TIMESTAMP", True),
+        "member": ("BOOLEAN", True), "paid": ("NUMERIC(10, 2)", True), "big": ("BIGINT", True),
     }  # fmt: skip
     assert seen.get_indexes("people") == seen.get_unique_constraints("people") == []
     assert seen.get_pk_constraint("people")["constrained_columns"] == ["id"]
