@@ -60,10 +60,21 @@ class _Statement:
 
     def __init__(self, connection: psycopg.Connection[Any], limit: float) -> None:
         self.connection = connection
-        self.until = time.monotonic() + limit
+        self._limit = limit
+        self._watch = threading.Timer(limit, self.expire)
         self.stopped_at: float | None = None
         self.expired = False
         self.over = threading.Event()
+
+    def go(self) -> None:
+        """The server works from now on, for the limit's time at most."""
+        self._watch = threading.Timer(self._limit, self.expire)
+        self._watch.daemon = True
+        self._watch.start()
+
+    def rest(self) -> None:
+        """The client takes its time."""
+        self._watch.cancel()
 
     def stop(self) -> None:
         """Cancel it, again and again; close its connection where that does not help. Does not wait."""
@@ -144,7 +155,9 @@ class Postgres:
                         if _table(found, told.schema) != told:
                             raise failure("changed")
                     for rows in _fetched(connection, order):
+                        statement.rest()
                         yield _table(rows, order.types)
+                        statement.go()
         except psycopg.Error as error:
             raise failure(_code(error, statement, order)) from None
 
@@ -214,13 +227,11 @@ class Postgres:
         statement = _Statement(connection, order.limit)
         with self._lock:
             self._running[order.session] = statement
-        watch = threading.Timer(order.limit, statement.expire)
-        watch.daemon = True
-        watch.start()
+        statement.go()
         try:
             yield statement
         finally:
-            watch.cancel()
+            statement.rest()
             statement.over.set()
             with self._lock:
                 if self._running.get(order.session) is statement:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import duckdb
 import psycopg
+import pyarrow as pa
 import pytest
 
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.facts import Facts
 from dpproxy.backends.failures import FactsChanged, WorkerLost
 from dpproxy.backends.postgres import Postgres
-from dpproxy.backends.pushed import Pushed
+from dpproxy.backends.pushed import Order, Pushed
 from dpproxy.errors import Cancelled, Internal, Refusal, StartupError, Unsupported
 from dpproxy.plan import PublicPlan
 from tests.postgres import Server, running
@@ -135,6 +136,18 @@ def test_the_limit_of_a_statement_is_its_end(postgres: Server, opened: Callable[
     with pytest.raises(Cancelled, match="timeout"):
         number(source, SLOW)
     assert number(source) == 100
+
+
+def test_a_client_that_takes_its_time_is_not_at_a_limit(postgres: Server):
+    server = Postgres(made(postgres, TABLES), "main", 30.0)
+    types = pa.schema([("i", pa.int64())])
+    batches = server.batches(
+        Order('SELECT i FROM "public"."big", generate_series(1, 20)', (), types, "s", 1.0, charged=False)
+    )
+    first = next(batches)
+    time.sleep(1.5)
+    assert first.num_rows + sum(batch.num_rows for batch in batches) == 60_000
+    server.close()
 
 
 def test_after_a_restart_of_the_server_the_next_statement_works(opened: Callable[..., Pushed]):
