@@ -85,7 +85,14 @@ class Portions(Sequence[tuple[object, ...]]):
 def _listed(output: Output, column: pa.ChunkedArray) -> list[object]:
     if output.column.type.oid not in PLAIN:
         return list(_seen(output, column).to_pylist())
-    return [value for chunk in column.chunks for value in plain_values(chunk)]
+    return [value for chunk in column.chunks for value in _plain(chunk)]
+
+
+def _plain(array: Any) -> list[object]:  # noqa: ANN401 - of pyarrow
+    try:
+        return plain_values(array)
+    except OverflowError:
+        raise NumberOutOfRange("a moment outside the years 1 to 9999") from None
 
 
 def _array(output: Output, column: pa.ChunkedArray) -> Any:  # noqa: ANN401 - an array, or a list of what has no array
@@ -103,7 +110,7 @@ def _array(output: Output, column: pa.ChunkedArray) -> Any:  # noqa: ANN401 - an
             pa.decimal128(38, output.scale), len(steps), steps.buffers(), offset=steps.offset
         )
     if oid in PLAIN:
-        return plain_values(array)
+        return _plain(array)
     if oid in _FIRST_LAST:
         return _seen(output, array)
     if oid not in INTEGERS and oid != NUMERIC.oid and oid not in FLOATS:

@@ -1,6 +1,6 @@
 """From the engine's values to the client's."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import duckdb
@@ -9,8 +9,26 @@ import pytest
 
 from dpproxy.errors import NumberOutOfRange
 from dpproxy.output import Portions, convert
-from dpproxy.pgtypes import BOOL, DATE, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, Column, SqlType
+from dpproxy.pgtypes import (
+    BOOL,
+    DATE,
+    FLOAT8,
+    INT2,
+    INT4,
+    INT8,
+    INTERVAL,
+    NUMERIC,
+    TEXT,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Column,
+    SqlType,
+    array_of,
+)
 from dpproxy.plan import Output
+from dpproxy.wire.intervals import Interval
+from dpproxy.wire.times import END_OF_DAY
 
 
 def shown(value: object, kind: SqlType, scale: int | None = None, floor: int | None = None) -> object:
@@ -113,3 +131,22 @@ def test_moments_are_those_of_few_rows(kind: SqlType, sql: str):
     if kind is DATE:
         with pytest.raises(NumberOutOfRange):
             Portions([output], far).arrays()
+
+
+def test_types_that_arrow_does_not_hold_whole():
+    table = duckdb.sql(
+        "SELECT INTERVAL '14 months' AS i, TIME '24:00:00' AS t, [TIMESTAMPTZ '2024-01-02 03:00:00+00'] AS l"
+    ).to_arrow_table()
+    kinds = (INTERVAL, TIME, array_of(TIMESTAMPTZ))
+    rows = Portions([Output(Column("c", kind), None) for kind in kinds], table)
+    moment = datetime(2024, 1, 2, 3, tzinfo=UTC)
+    assert list(rows) == [(Interval(14), END_OF_DAY, [moment])]
+    assert rows.arrays() == [[Interval(14)], [END_OF_DAY], [[moment]]]
+
+
+def test_a_moment_without_a_date_here():
+    table = pa.table({"m": pa.array([2**62], pa.timestamp("us", "UTC"))})
+    rows = Portions([Output(Column("m", TIMESTAMPTZ), None)], table)
+    for read in (rows.arrays, lambda: list(rows)):
+        with pytest.raises(NumberOutOfRange):
+            read()
