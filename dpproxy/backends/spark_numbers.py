@@ -105,9 +105,16 @@ def whole_quotient(sign: str) -> Rule:
         a, b = parts
         if Kind.NULL in {a.kind, b.kind}:
             return Value("NULL", Kind.NULL)
-        if {a.kind, b.kind} != {Kind.WHOLE} or not never_zero(node.expression):
+        if not never_zero(node.expression):
             raise no("a division of this form")
-        return Value(f"({a.sql} {sign} {b.sql})", Kind.WHOLE)
+        if {a.kind, b.kind} == {Kind.WHOLE}:
+            return Value(f"({a.sql} {sign} {b.sql})", Kind.WHOLE)
+        if sign == "div" or not {a.kind, b.kind} <= {
+            Kind.WHOLE,
+            Kind.HUGE,
+        }:  # a quotient of decimals is a bigint
+            raise no("a division of this form")
+        return Value(f"({cast(a.sql, Kind.HUGE)} % {cast(b.sql, Kind.HUGE)})", Kind.HUGE)
 
     return apply
 

@@ -16,6 +16,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         call = getattr(item, "callspec", None)
         if call is None or not isinstance(call.params.get("engine"), Engine):
             continue
-        reason = MISSING.get((call.params["engine"].name, item.name.partition("[")[0]))
+        name = call.params["engine"].name
+        reason = MISSING.get((name, item.name.partition("[")[0])) or MISSING.get(
+            (name, call.params.get("text"))
+        )
         if reason is not None:
             item.add_marker(pytest.mark.xfail(reason=reason, strict=True))

@@ -91,12 +91,12 @@ def check(both: tuple[Source, Reference], kinds: str, examples: int, least: floa
     assert sum(answered) >= least * len(answered), f"{sum(answered)} of {len(answered)} are answered"
 
 
-def test_expressions_raise_on_no_row_and_agree(both: tuple[Source, Reference]):
-    check(both, KINDS, 150, 0.9)
+def test_expressions_raise_on_no_row_and_agree(engine: Engine, both: tuple[Source, Reference]):
+    check(both, KINDS, engine.examples, engine.share)
 
 
-def test_floating_point_expressions_raise_on_no_row_and_agree(both: tuple[Source, Reference]):
-    check(both, "f", 120, 0.5)
+def test_floating_point_expressions_raise_on_no_row_and_agree(engine: Engine, both: tuple[Source, Reference]):
+    check(both, "f", engine.examples, engine.floats)
 
 
 @pytest.mark.parametrize(
