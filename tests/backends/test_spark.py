@@ -156,6 +156,7 @@ def test_no_server_is_said_at_once():
     assert time.monotonic() - began < 20
 
 
+@pytest.mark.timeout(900)
 def test_a_lost_server_fails_what_runs_and_nothing_else(tmp_path: Path):
     """One cluster, whose processes are killed one after the other while statements run."""
     lake = Lake(tmp_path)
