@@ -5,6 +5,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib import pyplot as plt
+from matplotlib.ticker import LogLocator, NullLocator
 
 from tests.bench.report import markdown, number
 from tests.bench.rivals.candidates import BARE, PEERS, PROXY
@@ -166,7 +167,10 @@ def draw(found: Sequence[Found], path: Path) -> None:
     for axes in (left, right):
         axes.invert_yaxis()
         axes.grid(alpha=0.3)
-    right.legend(fontsize=8)
+    left.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    left.xaxis.set_major_formatter("{x:g}")
+    left.xaxis.set_minor_locator(NullLocator())
+    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
     figure.suptitle(world)
     figure.savefig(path, dpi=80)
     plt.close(figure)
