@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 SECRET_KEY = "of the tests alone"
-SQLALCHEMY_DATABASE_URI = f"sqlite:///{Path(os.environ['SUPERSET_HOME']) / 'superset.db'}"
+SQLALCHEMY_DATABASE_URI = f"sqlite:///{Path(os.environ.get('SUPERSET_HOME', '.')) / 'superset.db'}"
 WTF_CSRF_ENABLED = False
 TALISMAN_ENABLED = False
 RATELIMIT_ENABLED = False
