@@ -115,8 +115,10 @@ def _clamped(node: exp.Expr, pairs: Sequence[tuple[Value, Value]], otherwise: Va
         if isinstance(last, exp.GT) and last.this == first.this:
             low, high = pairs[0][1], pairs[1][1]
             is_clamp = first.expression == node.args["ifs"][0].args["true"]
-            if is_clamp and last.expression == node.args["ifs"][1].args["true"]:
-                return doubles.bounded(otherwise, low, high).reach
+            is_clamp = is_clamp and last.expression == node.args["ifs"][1].args["true"]
+            if is_clamp and low.constant is not None and high.constant is not None:
+                # Where the bounds are the wrong way round, what is below both becomes the larger one.
+                return common([doubles.bounded(otherwise, low, high), low, high]).reach
     inside = node.args["ifs"][0].args["true"]
     if len(pairs) == 1 and otherwise.kind is Kind.NULL and isinstance(first, exp.And):
         ends = (first.this, first.expression)
@@ -166,10 +168,10 @@ def extreme(name: str) -> Rule:
 
 
 def _between(name: str, parts: Sequence[Value], found: Value) -> Value:
-    """Bounded by a literal, of which there is always one where it is not NULL."""
+    """Bounded by a literal, which it is itself where the other is NULL: that may lie outside what the other can be."""
     known = [p for p in parts if p.constant is not None]
     others = [p for p in parts if p.constant is None]
     if len(known) != 1 or len(others) != 1:
         return found
     ends = (known[0], None) if name == "greatest" else (None, known[0])
-    return replace(found, reach=doubles.bounded(others[0], *ends).reach)
+    return common([doubles.bounded(others[0], *ends), known[0]])

@@ -7,7 +7,13 @@ from dpproxy.backends.postgres_dialect import dialect
 from dpproxy.backends.transpile import transpiled
 from dpproxy.errors import Unsupported
 
-COLUMNS = {"x": stored(Kind.DOUBLE), "i": stored(Kind.WHOLE), "s": stored(Kind.TEXT), "d": stored(Kind.DATE)}
+COLUMNS = {
+    "x": stored(Kind.DOUBLE),
+    "y": stored(Kind.DOUBLE),
+    "i": stored(Kind.WHOLE),
+    "s": stored(Kind.TEXT),
+    "d": stored(Kind.DATE),
+}
 
 
 def value(sql: str) -> Value:
@@ -29,11 +35,28 @@ def test_what_is_clamped_has_bounds_from_there_on(sql: str, low: float, high: fl
     assert (reach.low, reach.high, reach.is_finite) == (low, high, finite)
 
 
+NARROW = "CASE WHEN x < (-1e0) THEN (-1e0) WHEN x > 1e0 THEN 1e0 ELSE x END"
+
+
+@pytest.mark.parametrize(
+    ("sql", "low", "high"),
+    [
+        (f"GREATEST({NARROW}, -700e0)", -700.0, 1.0),  # of NULL it is the literal
+        (f"LEAST({NARROW}, 700e0)", -1.0, 700.0),
+        ("CASE WHEN x < 700e0 THEN 700e0 WHEN x > 9e0 THEN 9e0 ELSE x END", 9.0, 700.0),
+    ],
+)
+def test_bounds_hold_what_a_literal_adds_to_them(sql: str, low: float, high: float):
+    reach = value(sql).reach
+    assert (reach.low, reach.high, reach.is_finite) == (low, high, True)
+
+
 @pytest.mark.parametrize(
     "sql",
     [
         "CASE WHEN x < 1e0 THEN 1e0 WHEN x > 9e0 THEN 8e0 ELSE x END",
         "CASE WHEN x > 9e0 THEN 9e0 WHEN x < 1e0 THEN 1e0 ELSE x END",
+        "CASE WHEN x < y THEN y WHEN x > y THEN y ELSE x END",
         "CASE WHEN i < 0 THEN 0e0 ELSE x END",
         "CASE WHEN x <= 9e0 AND x >= 1e0 THEN x END",
         "GREATEST(x, 1e0)",
