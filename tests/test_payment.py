@@ -95,7 +95,9 @@ def test_a_charge_names_who_what_and_how(engine: Engine):
 
 def test_the_notice_tells_cost_and_what_is_left(engine: Engine):
     asked = plan(engine, "SELECT k, count(*) FROM t GROUP BY k", epsilon="0.25")
-    told = payment.notice(Cost(asked.loss.nano), asked, engine._ledger.standings(*payment.accounts(asked, ANN)))
+    told = payment.notice(
+        Cost(asked.loss.nano), asked, engine._ledger.standings(*payment.accounts(asked, ANN))
+    )
     assert told.message == "cost 0.25 epsilon, 1 left in budget b"
     assert told.detail == "count(*) by k on t; 2 keys answered; unit: one row of t."
     assert "4 more" in str(told.hint)

@@ -101,7 +101,7 @@ def columns() -> dict[str, Column]:
 
 
 def connect(path: str = ":memory:") -> duckdb.DuckDBPyConnection:
-    """A database with the table ``t``, new or in a new file: each column walks over its own edges, in steps of its own."""
+    """A database with the table ``t``, new or in a new file: each column walks over its edges, in steps of its own."""
     connection = duckdb.connect(path, config=LOCKED)
     parts = ", ".join(f"{n} {m.engine}{' NOT NULL' if m.not_null else ''}" for n, m in COLUMNS.items())
     connection.execute(f"CREATE TABLE t (i INTEGER, {parts})")

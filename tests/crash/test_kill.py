@@ -96,7 +96,9 @@ def test_answered_is_never_more_than_charged(tmp_path: Path):
         fresh = load.answered.keys() - known
         assert len(fresh) >= CLIENTS
         settled |= {n: load.answered[n][1] for n in fresh if load.answered[n][0] < killed - SETTLED}
-        with Ledger.open(tmp_path / "state" / "main", high_water=tmp_path / "mark") as ledger:  # verifies all of it
+        with Ledger.open(
+            tmp_path / "state" / "main", high_water=tmp_path / "mark"
+        ) as ledger:  # verifies all of it
             before, charged = charged, ledger.read(charges)
             assert charged >= len(load.answered)
             # Lost with each kill is at most what was under way: one statement of each connection.

@@ -147,5 +147,7 @@ def test_two_hosts_share_a_ledger(postgres: Server, tmp_path: Path):  # noqa: F8
                 with pytest.raises(psycopg.Error) as caught:
                     ask(proxy, "SELECT count(*) FROM raced WHERE x < 99")
                 assert caught.value.sqlstate == "PD001"
-    with Ledger.open(tmp_path / "one" / "state" / "main", url=url, high_water=tmp_path / "one" / "mark") as ledger:
+    with Ledger.open(
+        tmp_path / "one" / "state" / "main", url=url, high_water=tmp_path / "one" / "mark"
+    ) as ledger:
         assert ledger.verify() == 10
