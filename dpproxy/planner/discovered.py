@@ -16,7 +16,7 @@ from dpproxy.aggregates.model import Measure
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.keys import Key
-from dpproxy.analysis.typed import Typed, midnight
+from dpproxy.analysis.typed import INT64, Typed, midnight
 from dpproxy.errors import BoundsMissing, InvalidParameter, Refusal, Unsupported
 from dpproxy.pgtypes import DATE, INTEGERS, TEXT, TEXTS, TIMESTAMP
 from dpproxy.plan import KeySet, Part
@@ -88,13 +88,25 @@ def _key(name: str, typed: Typed, inside: exp.Expr | None, at: int | None) -> Ke
             position=at,
         )
     if typed.is_number:
-        typed = replace(
-            typed, sql=duck.cast(typed.sql, "BIGINT" if typed.type.oid in INTEGERS else "HUGEINT")
-        )
+        held = _small(typed) if typed.type.oid in INTEGERS else duck.cast(typed.sql, "HUGEINT")
+        typed = replace(typed, sql=held)
     if typed.type.oid in TEXTS:
         typed = replace(typed, type=TEXT)
     present = inside or exp.Not(this=exp.Is(this=typed.sql, expression=exp.Null()))
     return Key(name, typed, typed.sql, (), present)
+
+
+def _small(typed: Typed) -> exp.Expr:
+    """A whole number as BIGINT. One that is none is no key: -(-2^63) would fail the statement of whoever asks."""
+    raw = duck.cast(typed.sql, "BIGINT")
+    if typed.low is not None and typed.high is not None and typed.low >= -INT64 - 1 and typed.high <= INT64:
+        return raw
+    wide = duck.cast(typed.sql, "HUGEINT")
+    inside = exp.And(
+        this=exp.GTE(this=wide, expression=duck.integer(-INT64)),
+        expression=exp.LTE(this=wide, expression=duck.integer(INT64)),
+    )
+    return exp.Paren(this=duck.case([(inside, raw)], None))
 
 
 def _limited(node: exp.Column, rows: Rows) -> tuple[Typed, exp.Expr, exp.Expr | None]:

@@ -21,22 +21,23 @@ from udfs.mechanisms.selection import Selection
 from udfs.privacy import NANO
 
 PLACES = (
-    "CREATE TABLE places (person INTEGER, place VARCHAR, day DATE, kind VARCHAR)",
-    """INSERT INTO places SELECT 1000 + i // 2, ['Port', 'Station'][1 + i % 2], DATE '2024-01-01', 'x'
+    "CREATE TABLE places (person INTEGER, place VARCHAR, day DATE, kind VARCHAR, n BIGINT)",
+    """INSERT INTO places SELECT 1000 + i // 2, ['Port', 'Station'][1 + i % 2], DATE '2024-01-01', 'x', 1
       FROM range(4000) AS r(i)""",
-    """INSERT INTO places SELECT 9000 + i, 'home of ' || i, DATE '2024-01-01' + CAST(i AS INTEGER), 'x'
+    """INSERT INTO places SELECT 9000 + i, 'home of ' || i, DATE '2024-01-01' + CAST(i AS INTEGER), 'x', 2
       FROM range(50) AS r(i)""",
 )
 HERS = (
-    "INSERT INTO places SELECT 7, 'her house', DATE '1999-09-09', 'y' FROM range(300)",
-    "INSERT INTO places VALUES (7, 'Port', DATE 'infinity', NULL), (7, repeat('z', 5000), NULL, 'y')",
-    "INSERT INTO places VALUES (7, NULL, NULL, 'x')",
+    "INSERT INTO places SELECT 7, 'her house', DATE '1999-09-09', 'y', -9223372036854775808 FROM range(300)",
+    "INSERT INTO places VALUES (7, 'Port', DATE 'infinity', NULL, 0), (7, repeat('z', 5000), NULL, 'y', 0)",
+    "INSERT INTO places VALUES (7, NULL, NULL, 'x', NULL)",
 )
 POLICY = """
 ALTER TABLE places SET PRIVACY KEY (person) MAX ROWS 4 MAX GROUPS 2;
 ALTER TABLE places SET PRIVACY CEILING EPSILON 1000 DELTA 1e-5;
 ALTER TABLE places ALTER COLUMN place SET PRIVACY DOMAIN DISCOVERED;
 ALTER TABLE places ALTER COLUMN day SET PRIVACY DOMAIN DISCOVERED;
+ALTER TABLE places ALTER COLUMN n SET PRIVACY DOMAIN DISCOVERED;
 ALTER TABLE places ALTER COLUMN kind SET PRIVACY DOMAIN IN ('x', 'y');
 CREATE PRIVACY BUDGET finders LIMIT EPSILON 1000 DELTA 1e-7 MAX EPSILON 1 DEFAULT EPSILON 1;
 CREATE PRIVACY BUDGET pure LIMIT EPSILON 1000 DEFAULT EPSILON 1;
@@ -79,6 +80,14 @@ def test_her_own_value_never_shows(finders: tuple[Proxy, Proxy], sql: str, keys:
     assert [row[0] for row in rows(found)][: len(keys)] == keys
     assert len(rows(found)) == len(keys) + 2  # cost, remaining
     assert refusals(found) == []
+
+
+@pytest.mark.parametrize("key", ["-n", "abs(n)"])
+def test_what_has_no_room_in_64_bits_is_no_key(finders: tuple[Proxy, Proxy], key: str):
+    with Twin(*finders) as twin:
+        found = twin.charged(f"SELECT {key}, count(*) FROM places GROUP BY 1")
+    assert not refusals(found)
+    assert len(rows(found)) == 3  # one key, and what the statement cost and left
 
 
 def test_nothing_told_of_a_plan_or_of_an_account_depends_on_her(finders: tuple[Proxy, Proxy]):
