@@ -58,7 +58,9 @@ def _narrowed(found: Limits, part: exp.Expr, column: str) -> Limits:
             return found if low is None or high is None else replace(found, low=low, high=high)
         case exp.In() if _is(part.this, column):
             listed = [_constant(one) for one in part.expressions]
-        case exp.EQ() if _is(part.this, column):
+        case exp.EQ(expression=exp.Any(this=array)) if _is_text(part.this, column):
+            listed = _listed(array)
+        case exp.EQ() if _is_text(part.this, column):
             listed = [_constant(part.expression)]
         case _:
             return found
@@ -83,6 +85,19 @@ def _is(node: exp.Expr, column: str) -> bool:
     return isinstance(node, exp.Column) and node.name.lower() == column
 
 
+def _is_text(node: exp.Expr, column: str) -> bool:
+    """The column, or as PostgreSQL writes one of VARCHAR: cast to a text."""
+    node = node.unnest()
+    return _is(node.this if isinstance(node, exp.Cast) and node.to.this is exp.DType.TEXT else node, column)
+
+
+def _listed(node: exp.Expr) -> list[Scalar | None]:
+    """What stands in an array, as PostgreSQL writes the values of IN; of anything else nothing is known."""
+    node = node.unnest()
+    node = node.this.unnest() if isinstance(node, exp.Cast) else node
+    return [_constant(one) for one in node.expressions] if isinstance(node, exp.Array) else []
+
+
 def _constant(node: exp.Expr) -> Scalar | None:
     """A constant, None for anything else and for NULL."""
     node = node.unnest()
@@ -94,11 +109,28 @@ def _constant(node: exp.Expr) -> Scalar | None:
         case exp.Neg():
             value = _constant(node.this)
             return -value if isinstance(value, int | Fraction) else None
-        case exp.Cast() if node.to.this in {exp.DType.DATE, exp.DType.TIMESTAMP}:
-            value = _constant(node.this)
-            return value if isinstance(value, str) else None
+        case exp.Cast():
+            return _cast(_constant(node.this), node.to.this)
         case _:
             return None
+
+
+_TEXTS = frozenset({
+    exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.USERDEFINED, exp.DType.DATE, exp.DType.TIMESTAMP,
+    exp.DType.TIMESTAMPNTZ,
+})  # fmt: skip
+_WHOLE = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
+_BROKEN = frozenset({exp.DType.DECIMAL, exp.DType.FLOAT, exp.DType.DOUBLE})
+
+
+def _cast(value: Scalar | None, kind: exp.DType) -> Scalar | None:
+    """PostgreSQL writes a type behind most constants; None where the cast would change the value."""
+    if kind in _TEXTS:
+        return value if isinstance(value, str) else None
+    if kind not in _WHOLE | _BROKEN:
+        return None
+    number = _number(value) if isinstance(value, str) else value
+    return number if isinstance(number, int) or kind in _BROKEN else None
 
 
 def _number(text: str) -> int | Fraction | None:

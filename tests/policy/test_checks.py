@@ -47,3 +47,32 @@ def test_what_follows_from_a_check(tmp_path: Path, kind: str, check: str, expect
 def test_several_checks_say_their_part():
     assert limits(["(c >= 1)", "(c <= 9)", "(c IN (2, 3))"], "c") == Limits(1, 9, (2, 3))
     assert limits([], "c") == limits(["(", "c <"], "c") == Limits()
+
+
+@pytest.mark.parametrize(
+    ("check", "expected"),
+    [
+        ("((c >= '-5'::integer) AND (c <= 110))", Limits(-5, 110)),
+        ("((c >= '-1.5'::numeric) AND (c < (7)::numeric))", Limits(Fraction(-3, 2), 7)),
+        (
+            "((c >= ('-0.5'::numeric)::double precision) AND (c <= '1000'::numeric))",
+            Limits(Fraction(-1, 2), 1000),
+        ),
+        ("((c >= '2020-01-01'::date) AND (c < '2021-01-01'::date))", Limits("2020-01-01", "2021-01-01")),
+        ("(c > '2020-01-01 00:00:00'::timestamp without time zone)", Limits("2020-01-01 00:00:00")),
+        ("(c = ANY (ARRAY[1, 2, '-3'::integer]))", Limits(values=(1, 2, -3))),
+        ("(c = ANY (ARRAY['a'::text, 'b'::text]))", Limits(values=("a", "b"))),
+        ("(c = ANY (ARRAY['a'::bpchar, 'b'::bpchar]))", Limits(values=("a", "b"))),
+        (
+            "((c)::text = ANY ((ARRAY['a'::character varying, 'b'::character varying])::text[]))",
+            Limits(values=("a", "b")),
+        ),
+        ("((c)::text = 'q'::text)", Limits(values=("q",))),
+        ("(c = 'a'::mood)", Limits(values=("a",))),
+        ("(c = ANY (ARRAY['a'::text, NULL::text]))", Limits()),
+        ("(c = ANY ('{1,2}'::integer[]))", Limits()),
+        ("((c)::text >= '1'::text)", Limits()),
+    ],
+)
+def test_what_follows_from_a_check_as_postgresql_writes_it(check: str, expected: Limits):
+    assert limits([check], "c") == expected
