@@ -5,6 +5,7 @@ restart of the server the statements that ran have failed, and the next one find
 """
 
 import os
+import re
 import select
 import socket
 import threading
@@ -308,16 +309,34 @@ _ENDED = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)
 
 
 def _reason(error: psycopg.Error) -> str:
-    """Why there is no connection, without a word of the URL."""
-    match error:
-        case errors.InvalidPassword() | errors.InvalidAuthorizationSpecification():
-            return "the server refuses the role or its password"
-        case errors.InvalidCatalogName():
-            return "the server has no such database"
-        case errors.ProgrammingError():
-            return "expected postgresql://role@host:port/database"
-        case _:
-            return "the server cannot be reached with it"
+    """Why there is no connection, without a word of the URL.
+
+    A connection that was not made has no SQLSTATE, only words: these are looked for and never handed on, since a
+    password with an ``@`` is taken for a host.
+    """
+    if isinstance(error, errors.ProgrammingError):
+        return "expected postgresql://role@host:port/database"
+    told = str(error)
+    found = next((reason for words, reason in _REASONS if re.search(words, told)), None)
+    return found or "the server cannot be reached with it"
+
+
+_REASONS = (
+    (
+        "failed to resolve host",
+        "its host is not known; in a password, write %40 for @, %3A for :, %2F for / and %23 for #",
+    ),
+    ("Connection refused|No such file or directory", "no server listens at its host and port"),
+    ("timeout expired", "the server does not answer"),
+    ('database ".*" does not exist', "the server has no such database"),
+    (
+        'role ".*" does not exist|authentication failed|no password supplied',
+        "the server refuses the role or its password",
+    ),
+    ("pg_hba.conf", "the server's pg_hba.conf has no entry for this role, database and address"),
+    ("SSL|certificate", "the server's TLS is not what sslmode asks for"),
+)
+"""What libpq and an English server say, in the order looked for."""
 
 
 def _check_server(connection: psycopg.Connection[Any], name: str) -> None:

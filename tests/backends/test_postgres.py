@@ -13,7 +13,7 @@ import pytest
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.facts import Facts
 from dpproxy.backends.failures import FactsChanged, WorkerLost
-from dpproxy.backends.postgres import Postgres
+from dpproxy.backends.postgres import Postgres, _reason
 from dpproxy.backends.pushed import Order, Pushed
 from dpproxy.errors import Cancelled, Internal, Refusal, StartupError, Unsupported
 from dpproxy.plan import PublicPlan
@@ -95,15 +95,44 @@ def test_a_role_that_could_write_is_refused_at_the_start(postgres: Server, grant
         connection.execute("ALTER ROLE writes NOSUPERUSER")
 
 
-def test_a_server_or_a_role_that_is_not_there_is_told_without_the_url(postgres: Server):
-    for url in (
-        "postgresql://nobody:hidden@127.0.0.1:1/x",
-        postgres.url("nowhere"),
-        "postgresql://a:hidden@[::1",
-    ):
-        with pytest.raises(StartupError, match=r"^data\.main\.url: ") as refused:
-            Postgres(url, "main", 30.0)
-        assert "hidden" not in str(refused.value)
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("postgresql://nobody:hidden@127.0.0.1:1/x", "no server listens"),
+        ("postgresql://nobody:with@hidden@127.0.0.1:1/x", "host is not known; in a password, write %40"),
+        ("postgresql://a:hidden@[::1", "expected postgresql://"),
+        ("postgresql://a:hidden@/x?host=/nowhere", "no server listens"),
+    ],
+)
+def test_a_server_that_is_not_there_is_told_without_the_url(url: str, told: str):
+    with pytest.raises(StartupError, match=rf"^data\.main\.url: .*{told}") as refused:
+        Postgres(url, "main", 30.0)
+    assert "hidden" not in str(refused.value)
+
+
+def test_a_database_or_a_role_that_is_not_there_is_told_apart(postgres: Server):
+    with pytest.raises(StartupError, match="no such database"):
+        Postgres(postgres.url("nowhere"), "main", 30.0)
+    with pytest.raises(StartupError, match="refuses the role or its password"):
+        Postgres(postgres.url().replace("postgres@", "nobody@"), "main", 30.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ('FATAL:  password authentication failed for user "hidden"', "refuses the role or its password"),
+        ("fe_sendauth: no password supplied", "refuses the role or its password"),
+        ('FATAL:  no pg_hba.conf entry for host "::1", user "hidden"', "pg_hba.conf has no entry"),
+        ("server does not support SSL, but SSL was required", "TLS is not what sslmode asks for"),
+        ('root certificate file "/hidden" does not exist', "TLS is not what sslmode asks for"),
+        ("connection timeout expired", "does not answer"),
+        ("FATAL:  hidden", "cannot be reached"),
+    ],
+)
+def test_why_there_is_no_connection(words: str, told: str):
+    reason = _reason(psycopg.OperationalError(f"connection failed: {words}"))
+    assert told in reason
+    assert "hidden" not in reason
 
 
 def test_a_connection_cannot_write(postgres: Server):
