@@ -11,6 +11,7 @@ WHOLE = pa.decimal128(38, 0)
 _KEYS = {
     "bool": pa.bool_(),
     "text": pa.string(),
+    "varchar": pa.string(),
     "date": pa.date32(),
     "timestamp": pa.timestamp("us"),
     "numeric": WHOLE,

@@ -161,6 +161,8 @@ class Postgres:
                         statement.go()
         except psycopg.Error as error:
             raise failure(_code(error, statement, order)) from None
+        except (pa.ArrowException, ArithmeticError, ValueError):  # what it says may quote a row
+            raise failure("exact" if order.charged else "public") from None
 
     def interrupt(self, session: str) -> None:
         """Stop what a session runs, from any thread; does not wait."""

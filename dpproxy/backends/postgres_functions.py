@@ -8,6 +8,9 @@ from dpproxy.backends.dialect import Kind, Rule, Value
 from dpproxy.backends.postgres_logic import MOMENTS, no
 from dpproxy.backends.postgres_texts import folded
 
+LONGEST_IN_ROW = 100_000
+"""Bytes: 1,600 columns of that are far below the gigabyte that a row may have."""
+
 
 def of_texts(template: str, kind: Kind = Kind.TEXT, *, further: int = 0) -> Rule:
     """A function of texts; the last ``further`` arguments are whole numbers."""
@@ -123,11 +126,20 @@ def span(template: str) -> Rule:
     return apply
 
 
+def _short(value: Value) -> str:
+    """A value in a row: of a long text its digest, or a row of many would be longer than a row can be, and raise."""
+    if value.kind is not Kind.TEXT:
+        return value.sql
+    return (
+        f"(CASE WHEN octet_length({value.sql}) > {LONGEST_IN_ROW} THEN md5({value.sql}) ELSE {value.sql} END)"
+    )
+
+
 def hashed(_: exp.Expr, parts: Sequence[Value]) -> Value:
     """Not DuckDB's: which rows of a unit are kept is as random, and as fixed, but another choice.
 
     The first is the truncation secret, 32 bytes in hexadecimal: the first eight seed the hash, all are in it.
     """
     seed = f"('x' || left({parts[0].sql}::text, 16))::bit(64)::bigint"
-    row = ", ".join([f"{parts[0].sql}::text", *(p.sql for p in parts[1:])])
+    row = ", ".join([f"{parts[0].sql}::text", *(_short(p) for p in parts[1:])])
     return Value(f"hash_record_extended(ROW({row}), {seed})", Kind.WHOLE)

@@ -38,11 +38,12 @@ MOST_DIGITS = 38
 """Of a numeric that is exact here."""
 _TABLES = """
 SELECT c.relname, a.attname, CASE WHEN t.typtype = 'e' THEN 'enum' ELSE t.typname END, a.atttypmod, a.attnotnull,
-  t.typnamespace = 'pg_catalog'::regnamespace OR t.typtype = 'e', coalesce(o.collisdeterministic, true)
+  t.typnamespace = 'pg_catalog'::regnamespace OR t.typtype = 'e',
+  coalesce(o.collisdeterministic, true) AND a.attgenerated <> 'v'
 FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid JOIN pg_type AS t ON t.oid = a.atttypid
 LEFT JOIN pg_collation AS o ON o.oid = a.attcollation
 WHERE c.relnamespace = quote_ident($1)::regnamespace AND c.relkind IN ('r', 'p', 'm')
-  AND NOT c.relispartition AND a.attnum > 0
+  AND NOT c.relispartition AND NOT row_security_active(c.oid) AND a.attnum > 0
   AND NOT a.attisdropped AND has_column_privilege(c.oid, a.attnum, 'SELECT') ORDER BY c.relname, a.attnum
 """
 _CONSTRAINTS = """
@@ -74,7 +75,9 @@ def described(connection: psycopg.Connection[Any], schema: str) -> Described:
     """Tables, columns, constraints and views of a schema, in their spelling.
 
     What differs in the case of its letters alone does not exist here, nor do columns of a type that is not answered
-    or of a collation in which different texts are equal. A view is listed, without its text: it is never run.
+    or of a collation in which different texts are equal. Nor does what runs an expression of somebody's for each row,
+    which may raise: columns computed when they are read, tables whose rows a policy chooses for this role. A view is
+    listed, without its text: it is never run.
     """
     tables: dict[str, list[Column]] = {}
     reads: dict[str, dict[str, Value]] = {}

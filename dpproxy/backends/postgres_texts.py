@@ -6,6 +6,9 @@ import duckdb
 
 from dpproxy.backends.dialect import unanswered
 
+LONGEST_FOLDED = 10_000
+"""Bytes of a text up to which letters beyond ASCII are changed as well."""
+
 
 def quoted(name: str) -> str:
     """A name."""
@@ -20,11 +23,14 @@ def literal(text: str) -> str:
 
 
 def folded(sql: str, name: str) -> str:
-    """LOWER or UPPER: letter by letter, as DuckDB does it; texts of one byte a letter in the short way."""
+    """LOWER or UPPER: letter by letter, as DuckDB does it; texts of one byte a letter in the short way.
+
+    So are long ones: each letter is looked for among all that change, and one row must not take seconds.
+    """
     before, after = _letters(name)
     plain = f'{name}({sql} COLLATE "C")'
     return (
-        f"(CASE WHEN octet_length({sql}) = length({sql}) THEN {plain} "
+        f"(CASE WHEN octet_length({sql}) > {LONGEST_FOLDED} OR octet_length({sql}) = length({sql}) THEN {plain} "
         f"ELSE translate({plain}, '{before}', '{after}') END)"
     )
 

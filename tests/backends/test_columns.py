@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 
 from dpproxy.backends.columns import key_type
-from dpproxy.pgtypes import BOOL, DATE, INT2, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, SqlType
+from dpproxy.pgtypes import BOOL, DATE, INT2, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, VARCHAR, SqlType
 
 
 @pytest.mark.parametrize(
@@ -10,6 +10,7 @@ from dpproxy.pgtypes import BOOL, DATE, INT2, INT4, INT8, NUMERIC, TEXT, TIMESTA
     [
         (BOOL, pa.bool_()),
         (TEXT, pa.string()),
+        (VARCHAR, pa.string()),
         (DATE, pa.date32()),
         (TIMESTAMP, pa.timestamp("us")),
         (NUMERIC, pa.decimal128(38, 0)),

@@ -21,7 +21,9 @@ CREATE TABLE "A" (x int); CREATE TABLE "a" (x int);
 CREATE VIEW seen AS SELECT i4 AS x FROM t;
 CREATE TABLE hidden (x int);
 CREATE ROLE reads_some LOGIN;
-GRANT SELECT ON clinics, t, parts, "A", "a" TO reads_some;
+CREATE TABLE chosen (x int); ALTER TABLE chosen ENABLE ROW LEVEL SECURITY;
+CREATE POLICY raises ON chosen USING (1 / x > 0);
+GRANT SELECT ON chosen, clinics, t, parts, "A", "a" TO reads_some;
 """
 ROW = """INSERT INTO t (i4, n, whole, wide, c, m, u, tz) VALUES
   (1, 'NaN', NULL, %s, 'NO', 'good', 'ABCDEF00-0000-0000-0000-000000000000', '2020-01-01 00:00:00+02')"""
