@@ -8,6 +8,7 @@ import logging
 import os
 import secrets
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -132,9 +133,10 @@ def _password(name: str, *, from_stdin: bool) -> str:
     if from_stdin:
         return sys.stdin.readline().rstrip("\r\n")
     try:
-        password = getpass.getpass(f"Password for {name}: ")
-        again = getpass.getpass("The same again: ")
-    except EOFError:
+        with warnings.catch_warnings(action="error", category=getpass.GetPassWarning):
+            password = getpass.getpass(f"Password for {name}: ")
+            again = getpass.getpass("The same again: ")
+    except (EOFError, getpass.GetPassWarning):
         raise StartupError("expected a password; without a terminal use --password-stdin") from None
     if password != again:
         raise StartupError("the two passwords differ; nothing was changed")

@@ -1,6 +1,8 @@
 import io
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,17 @@ def test_a_password_is_asked_for_twice(config: Path, monkeypatch: pytest.MonkeyP
     assert "the two passwords differ" in capsys.readouterr().err
     assert not (config.parent / "users.toml").exists()
     assert main(words) == 0
+
+
+def test_a_password_is_not_asked_for_without_a_terminal(config: Path):
+    words = ["user", "add", "ann", "--role", "analyst", "--config", str(config)]
+    done = subprocess.run(
+        [sys.executable, "-m", "dpproxy", *words],
+        input="seen\nseen\n", capture_output=True, text=True, check=False, start_new_session=True,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "dpproxy: expected a password; without a terminal use --password-stdin\n"
+    assert not (config.parent / "users.toml").exists()
 
 
 def test_an_empty_password_is_refused(config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured):
