@@ -40,7 +40,8 @@ class Facts:
             return kept
         rows = self._asked(sql, PLANNER)
         with self._lock:
-            self._kept[sql] = rows
+            if epoch == self._epoch == self._backend.epoch:  # a table that changed meanwhile may hold others
+                self._kept[sql] = rows
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
         return rows

@@ -45,3 +45,15 @@ def test_one_that_takes_too_long_is_stopped(backend: DuckDB, monkeypatch: pytest
             "SELECT count(*) FROM range(100000) a, range(100000) b, wards WHERE a.range * b.range % 7 = n"
         )
     assert Facts(backend)("SELECT 1") == ((1,),)
+
+
+def test_what_was_asked_while_a_table_changed_is_not_kept(backend: DuckDB, monkeypatch: pytest.MonkeyPatch):
+    facts = Facts(backend)
+
+    def changing(*_: object) -> list[tuple[object, ...]]:
+        monkeypatch.setattr(backend, "epoch", backend.epoch + 1)
+        return [(1,)]
+
+    monkeypatch.setattr(backend, "run_public", changing)
+    assert facts("SELECT 1") == ((1,),)
+    assert not facts._kept
