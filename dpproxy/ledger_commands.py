@@ -216,7 +216,7 @@ def _was(mark: Mark) -> str:
     try:
         return f"; it stood at {mark.read().sequence}"
     except Mismatch as error:
-        return f"; {error}"
+        return f"; before: {error}"
 
 
 COMMANDS = (

@@ -165,7 +165,8 @@ def _tls_context(options: Options) -> ssl.SSLContext | None:
     try:
         context.load_cert_chain(options.tls_certificate, options.tls_key)
     except OSError as error:
-        reason = error.strerror or "not a certificate with its key"
+        reason = None if isinstance(error, ssl.SSLError) else error.strerror
+        reason = reason or "expected a certificate, and in server.tls_key its key"
         raise StartupError(f"cannot use TLS certificate {options.tls_certificate}: {reason}") from None
     return context
 

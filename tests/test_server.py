@@ -339,12 +339,17 @@ def test_tls_is_refused_where_there_is_no_certificate(port: int):
 
 
 def test_reasons_not_to_start_are_one_line(tmp_path: Path, engine: FakeEngine, users: FakeUsers, port: int):
-    missing = tmp_path / "missing.crt"
+    missing, broken = tmp_path / "missing.crt", tmp_path / "broken.crt"
+    broken.write_text("no certificate")
     for options, reason in (
         (Options(port=port), f"cannot listen on 127.0.0.1:{port}: Address already in use"),
         (
             Options(port=0, tls_certificate=missing),
             f"cannot use TLS certificate {missing}: No such file or directory",
+        ),
+        (
+            Options(port=0, tls_certificate=broken),
+            f"cannot use TLS certificate {broken}: expected a certificate, and in server.tls_key its key",
         ),
     ):
         with pytest.raises(StartupError) as caught, Server(options, engine, users).running():

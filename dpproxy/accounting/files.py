@@ -106,7 +106,8 @@ def read_key(path: Path, secret: bytes | None) -> Seals:
             return Seals(bytes.fromhex(line.removeprefix(_OWN)))
         except ValueError as error:
             raise StartupError(f"ledger key {path} cannot be read: refusing to serve") from error
-    raise StartupError(f"ledger key {path} is not the one configured: refusing to serve")
+    what = "is not the one configured" if secret is not None or line.startswith(_GIVEN) else "cannot be read"
+    raise StartupError(f"ledger key {path} {what}: refusing to serve")
 
 
 def _fingerprint(secret: bytes) -> str:

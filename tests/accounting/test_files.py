@@ -96,7 +96,7 @@ def test_a_given_key_is_not_kept_but_recognised(tmp_path: Path):
 def test_a_broken_key_is_refused(tmp_path: Path, content: bytes):
     Ledger.open(tmp_path).close()
     (tmp_path / files.KEY).write_bytes(content)
-    with pytest.raises(StartupError, match=r"ledger key .* refusing to serve"):
+    with pytest.raises(StartupError, match=r"ledger key .* cannot be read: refusing to serve"):
         Ledger.open(tmp_path)
 
 
