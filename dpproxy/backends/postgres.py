@@ -335,7 +335,7 @@ _REASONS = (
         'role ".*" does not exist|authentication failed|no password supplied',
         "the server refuses the role or its password",
     ),
-    ("pg_hba.conf", "the server's pg_hba.conf has no entry for this role, database and address"),
+    ("pg_hba.conf", "the server's pg_hba.conf does not let this role in from here"),
     ("SSL|certificate", "the server's TLS is not what sslmode asks for"),
 )
 """What libpq and an English server say, in the order looked for."""

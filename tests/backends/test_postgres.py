@@ -122,7 +122,7 @@ def test_a_database_or_a_role_that_is_not_there_is_told_apart(postgres: Server):
     [
         ('FATAL:  password authentication failed for user "hidden"', "refuses the role or its password"),
         ("fe_sendauth: no password supplied", "refuses the role or its password"),
-        ('FATAL:  no pg_hba.conf entry for host "::1", user "hidden"', "pg_hba.conf has no entry"),
+        ('FATAL:  no pg_hba.conf entry for host "::1", user "hidden"', "pg_hba.conf does not let"),
         ("server does not support SSL, but SSL was required", "TLS is not what sslmode asks for"),
         ('root certificate file "/hidden" does not exist', "TLS is not what sslmode asks for"),
         ("connection timeout expired", "does not answer"),

@@ -140,7 +140,7 @@ def _groups(widths: arrow.Lists, nano: NDArray[np.uint64], best: Best, lattice: 
 
 def lists(pool: Pool, kind: Kind, name: str, loss: str, does: str) -> tuple[Function, ...]:
     """Return ``name`` over lists of whole numbers and over lists of DOUBLE; ``loss`` names its parameter."""
-    rule = "NULL counts as 0, the sum of no rows, and so does a number of sensitivity 0"
+    rule = "a number of sensitivity 0 count as 0, the sum of no rows"
     rest = f"{loss} {parameters.EPSILON}"
     return (
         Function(f"_{name}_doubles", "", "DOUBLE[]", "", *_arrow(pool, kind, DOUBLES)),
@@ -149,14 +149,14 @@ def lists(pool: Pool, kind: Kind, name: str, loss: str, does: str) -> tuple[Func
             name,
             f"numbers, sensitivities DOUBLE[], {rest}",
             "DOUBLE[]",
-            f"{does}, on a lattice of at least 2^30 steps per sensitivity; {rule}, and so does NaN",
+            f"{does}, on a lattice of at least 2^30 steps per sensitivity; NULL, NaN and {rule}",
             body=f"_{name}_doubles(numbers, sensitivities, {loss})",
         ),
         Function(
             name,
             f"numbers, sensitivities HUGEINT[], {rest}",
             "HUGEINT[]",
-            f"{does}; {rule}; DOUBLE[] where the numbers are not whole",
+            f"{does}; NULL and {rule}; DOUBLE[] where the numbers are not whole",
             *_arrow(pool, kind, INTEGERS),
             body=_typed(f"_{name}_any({{}}, sensitivities, {loss})", "numbers", "[numbers[1] // 1::HUGEINT]"),
         ),
