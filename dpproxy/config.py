@@ -27,6 +27,8 @@ class Data:
     path: Path | None = None
     url: str | None = field(default=None, repr=False)
     """May hold a password: a message names the data source instead."""
+    prepared_schema: str | None = None
+    """Of a PostgreSQL database: where prepared tables are kept; None: each statement cuts its rows."""
     policy_files: tuple[Path, ...] = ()
     ledger: str | None = field(default=None, repr=False)
     """Of the PostgreSQL database that holds the ledger; None: a SQLite file among its state."""
@@ -142,6 +144,7 @@ KEYS: tuple[Key, ...] = (
     Key("state", "high_water", read.path),
     Key("data.NAME", "path", read.path),
     Key("data.NAME", "url", read.source),
+    Key("data.NAME", "prepared_schema", read.name),
     Key("data.NAME", "policy", read.patterns),
     Key("data.NAME", "ledger", read.postgres),
     Key("data.NAME", "high_water", read.path),
@@ -273,9 +276,15 @@ def _require(file: Path, values: dict[str, Any]) -> None:
     for name in sources:
         if (f"data.{name}.path" in values) == (f"data.{name}.url" in values):
             raise ConfigError(file, f"data.{name}.path, data.{name}.url: expected one of the two")
+        if f"data.{name}.prepared_schema" in values and not _is_postgresql(values, name):
+            raise ConfigError(file, f'data.{name}.prepared_schema: expected beside url = "postgresql://..."')
     _require_apart(file, values, sources)
     if ("server.tls_certificate" in values) != ("server.tls_key" in values):
         raise ConfigError(file, "server.tls_certificate, server.tls_key: expected both or none")
+
+
+def _is_postgresql(values: Mapping[str, Any], name: str) -> bool:
+    return Data(url=values.get(f"data.{name}.url")).scheme == "postgresql"
 
 
 def _require_apart(file: Path, values: Mapping[str, Any], sources: list[str]) -> None:
@@ -329,6 +338,7 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
             name: Data(
                 path=path(f"data.{name}.path"),
                 url=values.get(f"data.{name}.url"),
+                prepared_schema=values.get(f"data.{name}.prepared_schema"),
                 policy_files=files(
                     f"data.{name}.policy" if f"data.{name}.policy" in given else "policy.files"
                 ),

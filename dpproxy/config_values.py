@@ -90,6 +90,13 @@ def source(value: object) -> str:
     return value
 
 
+def name(value: object) -> str:
+    """The name of a schema, as PostgreSQL has it."""
+    if not isinstance(value, str) or not 0 < len(value.encode()) <= 63 or "\0" in value:
+        raise Wrong("the name of a schema, as text")
+    return value
+
+
 def patterns(value: object) -> tuple[str, ...]:
     """Paths or patterns of files."""
     if isinstance(value, str):  # from the environment

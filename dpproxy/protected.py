@@ -171,7 +171,7 @@ class ProtectedViews:
     def plan(self, view: ProtectedView, context: Context, positions: Positions) -> Planned:
         """Compile, validate and price a view; reads no row. Raises a ``Refusal``."""
         query = plan_view(view.name, view.query, context)
-        context.check(query.sql)
+        context.check(query.sql, ())
         owner = query.owner
         if owner.ceiling is None:
             raise BoundsMissing(

@@ -46,6 +46,18 @@ def test_the_least_configuration_has_the_documented_defaults(write: Writer, tmp_
     assert config.policy_files == ()
 
 
+def test_prepared_tables_are_kept_beside_postgresql_alone(write: Writer):
+    of = LEAST.replace('path = "adult.duckdb"', 'url = "postgres://r@h/d"\nprepared_schema = "kept"')
+    assert load_config(write(of), {}).data.prepared_schema == "kept"
+    variable = {"DPPROXY_DATA_MAIN_PREPARED_SCHEMA": "x"}
+    assert load_config(write(of), variable).data.prepared_schema == "x"
+    expected = 'data.main.prepared_schema: expected beside url = "postgresql://..."'
+    assert refused(write(LEAST), **variable) == expected
+    assert refused(write(of.replace("postgres://r@h/d", "sc://h:1"))) == expected
+    told = refused(write(of.replace('"kept"', '""')))
+    assert told.endswith("data.main.prepared_schema: expected the name of a schema, as text")
+
+
 def test_every_key_is_read(write: Writer, tmp_path: Path):
     for name in ("b.sql", "a.sql", "c.txt"):
         (tmp_path / name).touch()
@@ -94,6 +106,7 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
         "state.high_water": "h",
         "data.NAME.path": "d",
         "data.NAME.url": "postgresql://reader:secret@db/people",
+        "data.NAME.prepared_schema": "kept",
         "data.NAME.policy": "own.sql",
         "data.NAME.ledger": "postgresql://ann:secret@db/own",
         "data.NAME.high_water": "o",

@@ -7,7 +7,7 @@ the engine's lock on it, so there is one connection and every statement runs on 
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,9 +20,9 @@ from dpproxy.backends.constraints import constraints
 from dpproxy.backends.duckdb_types import column_type
 from dpproxy.backends.failures import exact_failure, failure, is_broken, public_failure
 from dpproxy.backends.views import column_names, views
-from dpproxy.errors import Refusal, StartupError
+from dpproxy.errors import Internal, Refusal, StartupError
 from dpproxy.pgtypes import Column, Schema, SqlType
-from dpproxy.plan import PREPARED, PublicPlan
+from dpproxy.plan import PREPARED, PreparedTable, PublicPlan
 from udfs.privacy import Exact
 
 T = TypeVar("T")
@@ -107,7 +107,7 @@ class DuckDB:
 
     prepares = True
 
-    def check(self, sql: str) -> None:
+    def check(self, sql: str, prepares: Sequence[PreparedTable] = ()) -> None:
         """Whatever is planned is in the engine's own words."""
 
     def schema(self) -> Schema:
@@ -184,10 +184,24 @@ class DuckDB:
             cursor.close()
 
     def build(
-        self, sql: str, parameters: Mapping[str, object], session: str, cancelled: Callable[[], bool]
+        self,
+        name: str,
+        sql: str | None,
+        parameters: Mapping[str, object],
+        session: str,
+        cancelled: Callable[[], bool],
     ) -> None:
-        """Make or drop a prepared table, without a limit of time. Raises as ``run`` does."""
-        self.run(sql, parameters, session, few=(), cancelled=cancelled)
+        """Make a prepared table of the rows of a query, without a limit of time; drop it where there is none.
+
+        Raises as ``run`` does.
+        """
+        place = f'"{PREPARED}"."main"."{name}"'
+        if sql is None:
+            self.run(f"DROP TABLE IF EXISTS {place}", {}, session, few=(), cancelled=cancelled)
+            return
+        self.run(f"CREATE TABLE {place} AS {sql}", parameters, session, few=(), cancelled=cancelled)
+        with suppress(Internal):  # it is in the log that is written ahead
+            self.run(f'CHECKPOINT "{PREPARED}"', {}, session, few=())
 
     def load(self, name: str, path: Path, sql: str) -> None:
         """Make a prepared table of the rows of a statement over a file of ours. Raises ``Internal``.

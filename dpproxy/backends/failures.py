@@ -26,6 +26,10 @@ class FactsChanged(Internal):
     """A public table is no longer what the statement was planned with."""
 
 
+class TableGone(Internal):
+    """A table that the statement reads is not there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A refusal before it is raised."""
@@ -51,6 +55,7 @@ FAILURES: dict[str, Failure] = {
         "a public table has changed while the statement was planned; it stays charged",
         "Send it again: it is planned anew.",
     ),
+    "gone": Failure(TableGone, "a table of the data source is no longer there; the statement stays charged"),
     "stopping": Failure(Internal, "the server is shutting down; the statement stays charged"),
     "unavailable": Failure(Internal, "the data is not available at the moment"),
     "public lost": Failure(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from dpproxy.backends.beside import beside
 from dpproxy.backends.postgres import Postgres
+from dpproxy.backends.postgres_prepared import PostgresPrepared
 from dpproxy.backends.prepared import prepared_file
 from dpproxy.backends.pushed import Pushed
 from dpproxy.backends.remote import Remote
@@ -38,7 +39,9 @@ def _postgresql(config: Config, secret: bytes, _progress: Callable[[str], None])
     """A PostgreSQL database; its rows change, so nobody knows the state of them."""
     server = Postgres(config.data.url or "", config.database, config.statement_timeout)
     try:
-        return Opened(Pushed(server, beside(config.state, secret, config.limits), config.state), "")
+        kept = config.data.prepared_schema
+        keeper = None if kept is None else PostgresPrepared(server, kept, config.database, secret)
+        return Opened(Pushed(server, beside(config.state, secret, config.limits), config.state, keeper), "")
     except BaseException:
         server.close()
         raise

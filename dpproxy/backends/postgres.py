@@ -5,7 +5,6 @@ restart of the server the statements that ran have failed, and the next one find
 """
 
 import os
-import re
 import select
 import socket
 import threading
@@ -24,14 +23,11 @@ from dpproxy.backends.failures import failure
 from dpproxy.backends.postgres_casts import RELEASED
 from dpproxy.backends.postgres_dialect import dialect
 from dpproxy.backends.postgres_schema import Described, described
+from dpproxy.backends.postgres_start import LONGEST_CONNECT, check_role, check_server, reason, schema_of
 from dpproxy.backends.pushed import Order
 from dpproxy.errors import StartupError
 from dpproxy.pgtypes import Schema
 
-OLDEST = 140_000
-"""The server's version, from which a row has a hash of its own."""
-LONGEST_CONNECT = 10
-"""Seconds to wait for a connection."""
 GRACE = 5.0
 """Seconds the server has to obey a cancel."""
 AGAIN = 0.05
@@ -40,6 +36,10 @@ KEPT = 8
 """Connections kept open for the next statement."""
 PORTION = 20_000
 """Rows that are fetched at once."""
+LONGEST_BUILD = 3600.0
+"""Seconds of one prepared table: those who wait for it may leave, and nobody is charged again."""
+WRITES = {"default_transaction_read_only": "off", "lock_timeout": "0"}
+"""What is different where a prepared table is built: another proxy may build it, and is waited for."""
 SETTINGS = {
     "search_path": "pg_catalog",  # no function or operator of a user's is ever found
     "default_transaction_read_only": "on",
@@ -113,12 +113,12 @@ class Postgres:
         self.limit = limit
         try:
             with self._connect() as connection:
-                _check_server(connection, name)
-                self.schema_name = _schema_of(url, name)
-                _check_role(connection, name, self.schema_name)
+                check_server(connection, name)
+                self.schema_name = schema_of(url, name)
+                check_role(connection, name, self.schema_name)
                 self._described: Described = described(connection, self.schema_name)
         except psycopg.Error as error:
-            raise StartupError(f"data.{name}.url: {_reason(error)}") from None
+            raise StartupError(f"data.{name}.url: {reason(error)}") from None
         self.dialect = dialect(self.schema_name)
 
     def schema(self) -> Schema:
@@ -164,6 +164,33 @@ class Postgres:
         except (pa.ArrowException, ArithmeticError, ValueError):  # what it says may quote a row
             raise failure("exact" if order.charged else "public") from None
 
+    def described(self) -> Described:
+        """The tables of the data, and how their columns are read."""
+        return self._described
+
+    def catalogue(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        """What the catalogue says; no row of a table. Raises ``Internal`` where the server cannot be reached."""
+        try:
+            with self._used() as connection:
+                return connection.execute(sql.encode(), values).fetchall()
+        except psycopg.Error:
+            raise failure("unavailable") from None
+
+    @contextmanager
+    def writing(self, order: Order) -> Iterator[psycopg.Connection[Any]]:
+        """A connection that may write, for a prepared table; ``order`` says who may interrupt it, and its limit."""
+        statement: _Statement | None = None
+        try:
+            with (
+                self._connect(WRITES, order.limit) as connection,
+                self._known(connection, order) as statement,
+            ):
+                if order.cancelled():
+                    raise errors.QueryCanceled
+                yield connection
+        except psycopg.Error as error:
+            raise failure(_code(error, statement, order)) from None
+
     def interrupt(self, session: str) -> None:
         """Stop what a session runs, from any thread; does not wait."""
         with self._lock:
@@ -181,9 +208,12 @@ class Postgres:
         for connection in idle:
             connection.close()
 
-    def _connect(self) -> psycopg.Connection[Any]:
-        options = " ".join(f"-c {k}={v.replace(' ', chr(92) + ' ')}" for k, v in SETTINGS.items())
-        milliseconds = int((self.limit + GRACE) * 1000)
+    def _connect(
+        self, settings: Mapping[str, str] = SETTINGS, limit: float | None = None
+    ) -> psycopg.Connection[Any]:
+        given = {**SETTINGS, **settings}
+        options = " ".join(f"-c {k}={v.replace(' ', chr(92) + ' ')}" for k, v in given.items())
+        milliseconds = int(((limit or self.limit) + GRACE) * 1000)
         return psycopg.connect(
             self._url,
             autocommit=True,  # each statement is a transaction that reads, of one snapshot
@@ -298,84 +328,10 @@ def _code(error: psycopg.Error, statement: _Statement | None, order: Order) -> s
     if isinstance(error, _ENDED) or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None):
         return "lost" if order.charged else "public lost"
     if order.charged:
-        return "exact"
+        return "gone" if isinstance(error, errors.UndefinedTable) else "exact"
     if isinstance(error, errors.CardinalityViolation):
         return "public several"
     return "public memory" if isinstance(error, errors.OutOfMemory) else "public"
 
 
 _ENDED = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)
-
-
-# --- what is looked at before anything is asked ---------------------------------------------------
-
-
-def _reason(error: psycopg.Error) -> str:
-    """Why there is no connection, without a word of the URL.
-
-    A connection that was not made has no SQLSTATE, only words: these are looked for and never handed on, since a
-    password with an ``@`` is taken for a host.
-    """
-    if isinstance(error, errors.ProgrammingError):
-        return "expected postgresql://role@host:port/database"
-    told = str(error)
-    found = next((reason for words, reason in _REASONS if re.search(words, told)), None)
-    return found or "the server cannot be reached with it"
-
-
-_REASONS = (
-    (
-        "failed to resolve host",
-        "its host is not known; in a password, write %40 for @, %3A for :, %2F for / and %23 for #",
-    ),
-    ("Connection refused|No such file or directory", "no server listens at its host and port"),
-    ("timeout expired", "the server does not answer"),
-    ('database ".*" does not exist', "the server has no such database"),
-    (
-        'role ".*" does not exist|authentication failed|no password supplied',
-        "the server refuses the role or its password",
-    ),
-    ("pg_hba.conf", "the server's pg_hba.conf does not let this role in from here"),
-    ("SSL|certificate", "the server's TLS is not what sslmode asks for"),
-)
-"""What libpq and an English server say, in the order looked for."""
-
-
-def _check_server(connection: psycopg.Connection[Any], name: str) -> None:
-    """Its version and its encoding: texts are compared by their bytes."""
-    if connection.info.server_version < OLDEST:
-        raise StartupError(f"data.{name}.url: expected PostgreSQL {OLDEST // 10_000} or later")
-    if connection.info.parameter_status("server_encoding") != "UTF8":
-        raise StartupError(f"data.{name}.url: expected a database whose encoding is UTF8")
-
-
-def _schema_of(url: str, name: str) -> str:
-    """The first schema of the role's search path, as the URL, the role or the database sets it."""
-    with psycopg.connect(url, autocommit=True, connect_timeout=LONGEST_CONNECT) as connection:
-        row = connection.execute("SELECT current_schema()").fetchone()
-    if row is None or row[0] is None:
-        raise StartupError(f"data.{name}.url: the role's search_path names no schema that it may use")
-    return str(row[0])
-
-
-def _check_role(connection: psycopg.Connection[Any], name: str, schema: str) -> None:
-    """The role may read and nothing else: what reads people's rows must not be able to change them."""
-    row = connection.execute("SELECT rolsuper, rolname FROM pg_roles WHERE rolname = current_user").fetchone()
-    if row is None or row[0]:
-        raise StartupError(
-            f"data.{name}.url: the role is a superuser; expected one that may only read: {_GRANT}"
-        )
-    found = connection.execute(_WRITABLE, [schema]).fetchone()
-    if found is not None:
-        raise StartupError(
-            f'data.{name}.url: the role may write to table "{found[0]}"; expected one that may only read: {_GRANT}'
-        )
-
-
-_GRANT = "CREATE ROLE dpproxy LOGIN PASSWORD '...'; GRANT SELECT ON ALL TABLES IN SCHEMA ... TO dpproxy;"
-_WRITABLE = """
-SELECT c.relname FROM pg_class AS c WHERE c.relnamespace = quote_ident($1)::regnamespace AND c.relkind IN ('r', 'p')
-  AND (has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
-    OR has_any_column_privilege(c.oid, 'INSERT, UPDATE'))
-ORDER BY c.relname LIMIT 1
-"""

@@ -16,7 +16,6 @@ from dpproxy.backends import postgres_numbers as numbers
 from dpproxy.backends.dialect import Construct, Dialect, Kind, Value
 from dpproxy.backends.postgres_logic import no
 from dpproxy.backends.postgres_texts import quoted
-from dpproxy.plan import PREPARED
 
 _SAME = "the same in both engines: total, NULL of NULL"
 _LOGIC = "three-valued in both engines"
@@ -134,10 +133,8 @@ CASTS: Mapping[str, Construct] = {
 }
 
 
-def _table(schema: str, prepared: str | None) -> Callable[[str, str], str]:
+def _table(schema: str) -> Callable[[str, str], str]:
     def table(database: str, name: str) -> str:
-        if database == PREPARED and prepared is not None:
-            return f"{quoted(prepared)}.{quoted(name)}"
         if database:
             raise no("this table")
         return f"{quoted(schema)}.{quoted(name)}"
@@ -149,6 +146,6 @@ def _sorted(value: Value) -> str:
     return f'{value.sql} COLLATE "C"' if value.kind is Kind.TEXT else value.sql
 
 
-def dialect(schema: str, prepared: str | None = None) -> Dialect:
-    """PostgreSQL with the data in one schema, and prepared tables in another or none."""
-    return Dialect("PostgreSQL", quoted, _table(schema, prepared), _sorted, EXPRESSIONS, FUNCTIONS, CASTS)
+def dialect(schema: str) -> Dialect:
+    """PostgreSQL with the data in one schema."""
+    return Dialect("PostgreSQL", quoted, _table(schema), _sorted, EXPRESSIONS, FUNCTIONS, CASTS)

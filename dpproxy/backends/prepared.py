@@ -10,9 +10,9 @@ import hashlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -21,7 +21,7 @@ from dpproxy.backends.failures import WorkerLost, failure
 from dpproxy.backends.source import Source
 from dpproxy.errors import Cancelled, Internal
 from dpproxy.grid import instant
-from dpproxy.plan import PREPARED, PreparedTable
+from dpproxy.plan import PreparedTable
 
 SLOW = 1.0
 """Seconds from which a build is told."""
@@ -156,7 +156,7 @@ class PreparedTables:
     def _make(self, table: PreparedTable) -> None:
         given = {"1": self._secret.hex()} if table.truncated else {}
         try:
-            self._run(f'CREATE TABLE "{PREPARED}"."main"."{table.name}" AS {table.sql}', given)
+            self._backend.build(table.name, table.sql, given, SESSION, self._closed.is_set)
         except Cancelled:
             raise
         except Internal as error:
@@ -165,18 +165,13 @@ class PreparedTables:
                 self.usable = False
                 self._progress(
                     f'table "{table.table}" could not be prepared: statements bound their rows one by one until the '
-                    "next start; is there room in the state directory?"
+                    "next start; is there room for it?"
                 )
             raise
-        with suppress(Internal):  # it is in the log that is written ahead
-            self._run(f'CHECKPOINT "{PREPARED}"', {})
 
     def _drop(self, names: frozenset[str]) -> None:
         with self._lock:
             stale = {n for n in self._present - names if not self._read[n]}
             self._present -= stale
         for name in sorted(stale):
-            self._run(f'DROP TABLE IF EXISTS "{PREPARED}"."main"."{name}"', {})
-
-    def _run(self, sql: str, parameters: Mapping[str, object]) -> None:
-        self._backend.build(sql, parameters, SESSION, self._closed.is_set)
+            self._backend.build(name, None, {}, SESSION, self._closed.is_set)

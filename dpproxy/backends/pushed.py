@@ -20,13 +20,14 @@ from sqlglot import exp
 from dpproxy.backends.dialect import Dialect, Value, unanswered
 from dpproxy.backends.duckdb import LARGEST_OPEN, LONGEST_PUBLIC, MOST_OPEN, Select
 from dpproxy.backends.facts import PLANNER
-from dpproxy.backends.failures import FactsChanged, failure
+from dpproxy.backends.failures import FactsChanged, TableGone, failure
+from dpproxy.backends.kept import Keeper, Kept
 from dpproxy.backends.shown import rows_of, types_of
 from dpproxy.backends.source import Source
 from dpproxy.backends.transpile import Query, transpiled
 from dpproxy.errors import Refusal, Unsupported
 from dpproxy.pgtypes import Schema, SqlType
-from dpproxy.plan import PREPARED, PublicPlan
+from dpproxy.plan import PREPARED, PreparedTable, PublicPlan
 from dpproxy.recent import Recent
 from udfs.privacy import Exact
 
@@ -88,11 +89,9 @@ class Server(Protocol):
 class Pushed:
     """One data source behind a server; ``backends.duckdb`` says what each method does."""
 
-    prepares = False
-    """Rows are cut by each statement: nothing is kept beside the data."""
-
-    def __init__(self, server: Server, local: Source, state: Path) -> None:
+    def __init__(self, server: Server, local: Source, state: Path, keeper: Keeper | None = None) -> None:
         self._server = server
+        self._kept = None if keeper is None else Kept(keeper, server.dialect, server.tables)
         self._local = local
         self._state = state
         self._texts = Recent[Query](KNOWN)
@@ -107,16 +106,23 @@ class Pushed:
         """How often the local engine was opened anew, and how often a public table had changed."""
         return self._local.epoch + self._changes
 
+    @property
+    def prepares(self) -> bool:
+        """Whether tables are kept beside the data; otherwise each statement cuts its rows."""
+        return self._kept is not None
+
     def schema(self) -> Schema:
         """Tables, columns and views, from the DDL alone."""
         return self._server.schema()
 
     def prepared_names(self) -> set[str]:
-        """The rows of protected views."""
-        return self._local.prepared_names()
+        """The prepared tables, and the rows of protected views."""
+        return self._local.prepared_names() | (set() if self._kept is None else self._kept.names())
 
-    def check(self, sql: str) -> None:
+    def check(self, sql: str, prepares: Sequence[PreparedTable] = ()) -> None:
         """Raise ``Unsupported`` (0A000) for an exact stage that would not run. Nothing is charged yet."""
+        if self._kept is not None:
+            self._kept.know_all(prepares)
         if not self._is_local(sql):
             self._pushed(sql)
 
@@ -140,9 +146,22 @@ class Pushed:
         order = Order(query.sql, values, types, session, limit, True, few is not None, facts, cancelled)  # noqa: FBT003
         try:
             return self._answered(order, types, select)
+        except TableGone:
+            if not self._built_again(sql, session, cancelled):
+                raise
+            return self._answered(order, types, select)
         except FactsChanged:
             self._forget()
             raise
+
+    def _built_again(self, sql: str, session: str, cancelled: Callable[[], bool]) -> bool:
+        """Have the prepared tables there that somebody else has dropped; no row was read without them."""
+        if self._kept is None:
+            return False
+        names = self._kept.read(sql)
+        for name in names:
+            self._kept.build(name, session, cancelled)
+        return bool(names)
 
     def _answered(self, order: Order, types: pa.Schema, select: Select | None) -> Exact[pa.Table]:
         batches = self._server.batches(order)
@@ -153,10 +172,23 @@ class Pushed:
         return Exact(pa.concat_tables([types.empty_table(), *batches]))
 
     def build(
-        self, sql: str, parameters: Mapping[str, object], session: str, cancelled: Callable[[], bool]
+        self,
+        name: str,
+        sql: str | None,
+        parameters: Mapping[str, object],
+        session: str,
+        cancelled: Callable[[], bool],
     ) -> None:
-        """Drop the rows of a protected view: there are no prepared tables."""
-        self._local.build(sql, parameters, session, cancelled)
+        """Make a prepared table; drop one, or the rows of a protected view."""
+        if sql is None:
+            self._local.build(name, None, parameters, session, cancelled)
+        if self._kept is None:
+            return
+        if sql is None:
+            self._kept.drop(name, session)
+        else:
+            self._kept.know(name, sql)
+            self._kept.build(name, session, cancelled)
 
     def run_public(self, plan: PublicPlan, session: str) -> list[tuple[object, ...]]:
         """Rows of a statement over public tables."""
@@ -246,19 +278,28 @@ class Pushed:
 
     def _is_local(self, sql: str) -> bool:
         """Whether a statement reads protected views and nothing else."""
-        tables = list(sqlglot.parse_one(sql, read="duckdb").find_all(exp.Table)) if PREPARED in sql else []
-        return bool(tables) and all(t.catalog == PREPARED for t in tables)
+        if PREPARED not in sql or (self._kept is not None and self._kept.read(sql)):
+            return False
+        return all(t.catalog == PREPARED for t in sqlglot.parse_one(sql, read="duckdb").find_all(exp.Table))
 
     def _pushed(self, sql: str) -> Query:
         """The statement for the server, which was asked whether it takes it. Raises ``Unsupported``."""
         query = self._texts.get(sql)
         if query is None:
-            query = transpiled(sql, self._server.dialect, self._server.tables)
-            if len(query.sql) > LONGEST:
+            query, checked = self._transpiled(sql)
+            if len(checked.sql) > LONGEST:
                 raise unanswered("a statement this long", self._server.dialect.engine)
-            self._server.check(query.sql, len(query.parameters))
+            self._server.check(checked.sql, len(checked.parameters))
             self._texts.put(sql, query)
         return query
+
+    def _transpiled(self, sql: str) -> tuple[Query, Query]:
+        """The statement that runs, and the one that is checked: it reads no prepared table, which may not be there."""
+        if self._kept is None:
+            query = transpiled(sql, self._server.dialect, self._server.tables)
+            return query, query
+        query = transpiled(sql, self._kept.dialect, self._kept.tables)
+        return query, transpiled(sql, self._kept.drafts, self._kept.tables)
 
     def _public(self, sql: str) -> Query | None:
         """The same of a statement over public tables; None where copies of them answer it."""

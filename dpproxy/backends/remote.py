@@ -23,7 +23,7 @@ from dpproxy.backends.frames import Channel, unpacked
 from dpproxy.backends.reading import GONE, batches
 from dpproxy.errors import Refusal
 from dpproxy.pgtypes import Schema, SqlType
-from dpproxy.plan import PublicPlan
+from dpproxy.plan import PreparedTable, PublicPlan
 from udfs.privacy import Exact
 
 LIMIT = 300.0
@@ -88,7 +88,7 @@ class Remote:
 
     prepares = True
 
-    def check(self, sql: str) -> None:
+    def check(self, sql: str, prepares: Sequence[PreparedTable] = ()) -> None:
         """Whatever is planned is in the engine's own words."""
 
     def schema(self) -> Schema:
@@ -119,10 +119,15 @@ class Remote:
         return Exact(table)
 
     def build(
-        self, sql: str, parameters: Mapping[str, object], session: str, cancelled: Callable[[], bool]
+        self,
+        name: str,
+        sql: str | None,
+        parameters: Mapping[str, object],
+        session: str,
+        cancelled: Callable[[], bool],
     ) -> None:
-        """Make or drop a prepared table."""
-        self._ask("build", (sql, list(parameters.items())), session, LONGEST_BUILD, cancelled)
+        """Make a prepared table of the rows of a query; drop it where there is none."""
+        self._ask("build", (name, sql, list(parameters.items())), session, LONGEST_BUILD, cancelled)
 
     def run_public(self, plan: PublicPlan, session: str) -> list[tuple[object, ...]]:
         """Rows of a statement over public tables."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from dpproxy.backends.duckdb import Select
 from dpproxy.pgtypes import Schema, SqlType
-from dpproxy.plan import PublicPlan
+from dpproxy.plan import PreparedTable, PublicPlan
 from udfs.privacy import Exact
 
 
@@ -24,8 +24,11 @@ class Source(Protocol):
     def prepares(self) -> bool:
         """Whether it keeps prepared tables; otherwise each statement cuts its rows."""
 
-    def check(self, sql: str) -> None:
-        """Raise ``Unsupported`` for an exact stage that it cannot run; nothing is charged or read."""
+    def check(self, sql: str, prepares: Sequence[PreparedTable] = ()) -> None:
+        """Raise ``Unsupported`` for an exact stage, and the tables that it reads, which it cannot run.
+
+        Nothing is charged or read.
+        """
 
     def schema(self) -> Schema:
         """Tables, columns and views, from the DDL alone."""
@@ -46,9 +49,14 @@ class Source(Protocol):
         """Run one statement of ours over protected tables."""
 
     def build(
-        self, sql: str, parameters: Mapping[str, object], session: str, cancelled: Callable[[], bool]
+        self,
+        name: str,
+        sql: str | None,
+        parameters: Mapping[str, object],
+        session: str,
+        cancelled: Callable[[], bool],
     ) -> None:
-        """Make or drop a prepared table."""
+        """Make a prepared table of the rows of a query; drop it where there is none."""
 
     def run_public(self, plan: PublicPlan, session: str) -> list[tuple[object, ...]]:
         """Rows of a statement over public tables."""

@@ -139,9 +139,9 @@ class Worker:
         )
         return None, exact.value
 
-    def _build(self, _: Channel, number: int, sql: str, given: Sequence[Any]) -> Reply:
+    def _build(self, _: Channel, number: int, name: str, sql: str | None, given: Sequence[Any]) -> Reply:
         parameters = dict(given)
-        self._backend.build(sql, parameters, str(number), lambda: number in self._interrupted)
+        self._backend.build(name, sql, parameters, str(number), lambda: number in self._interrupted)
         return None, None
 
     def _run_public(self, _: Channel, number: int, sql: str) -> Reply:

@@ -17,7 +17,7 @@ from dpproxy.errors import (
     UnitLost,
 )
 from dpproxy.pgtypes import Schema
-from dpproxy.plan import Caller, Drawn, Payer, Plan, Settings
+from dpproxy.plan import Caller, Drawn, Payer, Plan, PreparedTable, Settings
 from dpproxy.planner.refusals import quoted
 from dpproxy.policy.model import Budget, Exposure, Policy, Scalar, TablePolicy
 from dpproxy.policy.units import unit_table
@@ -35,7 +35,7 @@ def _no_counts(_: Plan) -> float | None:
     return None
 
 
-def _no_check(_: str) -> None:
+def _no_check(_: str, __: Sequence[PreparedTable]) -> None:
     """Every source takes what is planned, unless it says that it does not."""
 
 
@@ -62,7 +62,7 @@ class Context:
     """Names the state of the data, and the secret that cuts rows; empty where nobody knows."""
     views: Mapping[str, Materialized] = field(default_factory=dict)
     """The protected views that are built, and the relations beside them, by name."""
-    check: Callable[[str], None] = _no_check
+    check: Callable[[str, Sequence[PreparedTable]], None] = _no_check
     """Refuses an exact stage that the data source cannot run."""
 
 

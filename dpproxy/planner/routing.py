@@ -48,7 +48,7 @@ def _runnable(plan: Plan | PublicPlan, context: Context) -> Plan | PublicPlan:
     """The plan, whose exact stages the data source can run. Raises ``Unsupported``."""
     if isinstance(plan, Plan):
         for part in plan.parts:
-            context.check(part.exact)
+            context.check(part.exact, part.prepares)
     return plan
 
 

@@ -109,7 +109,7 @@ def test_every_path_out_of_the_backend_ends_at_the_table(file: Path, monkeypatch
         lambda: backend.run("SELECT 1", {}, "s"),
         lambda: backend.run("SELECT 1", {}, "s", few=()),
         lambda: backend.run("SELECT 1", {"1": 1}, "s", select=lambda _: []),
-        lambda: backend.build("SELECT 1", {}, "s", bool),
+        lambda: backend.build("t1", "SELECT 1", {}, "s", bool),
         lambda: backend.run_public(PublicPlan("SELECT 1", ()), "s"),
         lambda: backend.run_open("SELECT 1", "s"),
         lambda: list(backend.run_portions(PublicPlan("SELECT 1", ()), "s")),

@@ -13,7 +13,7 @@ import pytest
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.facts import Facts
 from dpproxy.backends.failures import FactsChanged, WorkerLost
-from dpproxy.backends.postgres import Postgres, _reason
+from dpproxy.backends.postgres import Postgres
 from dpproxy.backends.pushed import Order, Pushed
 from dpproxy.errors import Cancelled, Internal, Refusal, StartupError, Unsupported
 from dpproxy.plan import PublicPlan
@@ -115,24 +115,6 @@ def test_a_database_or_a_role_that_is_not_there_is_told_apart(postgres: Server):
         Postgres(postgres.url("nowhere"), "main", 30.0)
     with pytest.raises(StartupError, match="refuses the role or its password"):
         Postgres(postgres.url().replace("postgres@", "nobody@"), "main", 30.0)
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ('FATAL:  password authentication failed for user "hidden"', "refuses the role or its password"),
-        ("fe_sendauth: no password supplied", "refuses the role or its password"),
-        ('FATAL:  no pg_hba.conf entry for host "::1", user "hidden"', "pg_hba.conf does not let"),
-        ("server does not support SSL, but SSL was required", "TLS is not what sslmode asks for"),
-        ('root certificate file "/hidden" does not exist', "TLS is not what sslmode asks for"),
-        ("connection timeout expired", "does not answer"),
-        ("FATAL:  hidden", "cannot be reached"),
-    ],
-)
-def test_why_there_is_no_connection(words: str, told: str):
-    reason = _reason(psycopg.OperationalError(f"connection failed: {words}"))
-    assert told in reason
-    assert "hidden" not in reason
 
 
 def test_a_connection_cannot_write(postgres: Server):

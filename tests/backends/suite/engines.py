@@ -18,6 +18,7 @@ import pytest
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.opening import open_source
 from dpproxy.backends.postgres import Postgres
+from dpproxy.backends.postgres_prepared import PostgresPrepared
 from dpproxy.backends.postgres_texts import quoted
 from dpproxy.backends.pushed import Pushed
 from dpproxy.backends.source import Source
@@ -59,6 +60,8 @@ class Engine:
     """Of those that are answered at least; the others are refused."""
     floats: float = 0.5
     """The same over floating-point numbers."""
+    prepared: bool = False
+    """Rows are cut once, into tables beside the data."""
 
 
 @contextmanager
@@ -77,6 +80,16 @@ def _postgresql(file: Path, _: Path, request: pytest.FixtureRequest) -> Iterator
     yield f'url = "{server.url(name).replace("postgres@", f"{READER}@")}"'
     with psycopg.connect(server.url(), autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+
+
+@contextmanager
+def _postgresql_prepared(file: Path, folder: Path, request: pytest.FixtureRequest) -> Iterator[str]:
+    with _postgresql(file, folder, request) as data:
+        url = data.removeprefix('url = "').removesuffix('"')
+        with psycopg.connect(url.replace(f"{READER}@", "postgres@"), autocommit=True) as connection:
+            connection.execute("CREATE SCHEMA kept")
+            connection.execute(f"GRANT USAGE, CREATE ON SCHEMA kept TO {READER}".encode())
+        yield f'{data}\nprepared_schema = "kept"'
 
 
 def fill(file: Path, target: psycopg.Connection[tuple[object, ...]]) -> None:
@@ -167,6 +180,21 @@ def _small(file: Path, folder: Path, request: pytest.FixtureRequest) -> Iterator
 
 
 @contextmanager
+def _small_prepared(file: Path, folder: Path, request: pytest.FixtureRequest) -> Iterator[Source]:
+    with _postgresql_prepared(file, folder, request) as data:
+        url = data.partition("\n")[0].removeprefix('url = "').removesuffix('"')
+        empty = folder / "empty.duckdb"
+        duckdb.connect(empty).close()
+        server = Postgres(url, "main", 30.0)
+        keeper = PostgresPrepared(server, "kept", "main", bytes(32))
+        source = Pushed(server, DuckDB(empty, prepared=folder / "given.duckdb"), folder, keeper)
+        try:
+            yield source
+        finally:
+            source.close()
+
+
+@contextmanager
 def _small_sail(file: Path, folder: Path, request: pytest.FixtureRequest) -> Iterator[Source]:
     with _sail(file, folder, request) as data:
         url = data.removeprefix('url = "').removesuffix('"')
@@ -182,6 +210,7 @@ def _small_sail(file: Path, folder: Path, request: pytest.FixtureRequest) -> Ite
 ENGINES = (
     Engine("duckdb", _duckdb),
     Engine("postgresql", _postgresql, _small),
+    Engine("postgresql+prepared", _postgresql_prepared, _small_prepared, prepared=True),
     Engine("spark", _spark, examples=25, share=0.6, floats=0.3),
     Engine("sail", _sail, _small_sail, share=0.7, floats=0.3),
 )

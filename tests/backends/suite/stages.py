@@ -9,7 +9,7 @@ import duckdb
 from dpproxy.analysis.duck import LOCKED
 from dpproxy.backends.postgres_texts import quoted
 from dpproxy.backends.source import Source
-from dpproxy.plan import Part, Plan
+from dpproxy.plan import PREPARED, Part, Plan
 from tests.golden.world import World, build, plan_any
 
 SECRET = "00" * 32
@@ -50,18 +50,32 @@ def given(part: Part, secret: str = SECRET) -> dict[str, object]:
 
 def asked(source: Source, part: Part) -> Rows:
     """What an engine gives, in no order."""
+    present = source.prepared_names()
+    for kept in part.prepares:
+        if kept.name not in present:
+            secret: dict[str, object] = {"1": SECRET} if kept.truncated else {}
+            source.build(kept.name, kept.sql, secret, "suite", bool)
     table = source.run(part.exact, given(part), "suite").value
     return plain(list(zip(*(c.to_pylist() for c in table.columns), strict=True)))
 
 
 def expected(file: Path, part: Part) -> Rows | None:
     """What DuckDB gives; None where that depends on which rows of a unit are kept, which each engine chooses anew."""
-    with duckdb.connect(file, read_only=True, config=LOCKED) as connection:
-        found = [
-            plain(connection.execute(part.exact, given(part, secret)).fetchall())
-            for secret in (SECRETS if part.truncated else (SECRET,))
-        ]
+    is_cut = part.truncated or any(table.truncated for table in part.prepares)
+    found = [_computed(file, part, secret) for secret in (SECRETS if is_cut else (SECRET,))]
     return found[0] if all(rows == found[0] for rows in found) else None
+
+
+def _computed(file: Path, part: Part, secret: str) -> Rows:
+    if not part.prepares:
+        with duckdb.connect(file, read_only=True, config=LOCKED) as connection:
+            return plain(connection.execute(part.exact, given(part, secret)).fetchall())
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH ':memory:' AS {PREPARED}; ATTACH '{file}' AS held (READ_ONLY); USE held")
+        for table in part.prepares:
+            values: dict[str, object] = {"1": secret} if table.truncated else {}
+            connection.execute(f"CREATE TABLE {PREPARED}.main.{table.name} AS {table.sql}", values)
+        return plain(connection.execute(part.exact, given(part, secret)).fetchall())
 
 
 def plain(rows: Rows) -> Rows:

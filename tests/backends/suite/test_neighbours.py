@@ -1,6 +1,7 @@
 """Remove each unit in turn, on each engine: with its own choice of rows it moves no more than is paid for."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -69,7 +70,7 @@ class Served(Tables):
 def test_one_unit_moves_no_more_than_is_paid(
     engine: Engine, sql: str, tmp_path: Path, request: pytest.FixtureRequest
 ):
-    world = build(WORLD)
+    world = replace(build(WORLD), prepared=engine.prepared)
     plan = plan_of(world, sql)
     moved = furthest(world, plan, Served(world, engine, tmp_path, request))
     assert max(moved) > 0, "nobody moves anything"

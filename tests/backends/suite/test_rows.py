@@ -14,11 +14,17 @@ from dpproxy.backends.source import Source
 from dpproxy.errors import Refusal, Unsupported
 from tests.analysis.grammar import drawn
 from tests.analysis.rows import compiled, connect
-from tests.backends.suite.engines import Engine, serving
+from tests.backends.suite.engines import ENGINES, Engine, serving
 
 Reference = duckdb.DuckDBPyConnection
 KINDS = "inmtdsb"
 """Of ``grammar.drawn``: all but floating-point numbers, which have a test of their own."""
+
+
+@pytest.fixture(params=[e for e in ENGINES if not e.prepared], ids=lambda e: e.name, scope="module")
+def engine(request: pytest.FixtureRequest) -> Engine:
+    """Nothing is cut here: where rows are cut makes no difference."""
+    return request.param
 
 
 @pytest.fixture(scope="module")
