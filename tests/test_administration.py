@@ -212,4 +212,7 @@ def test_granted_views_that_no_longer_fit_are_told_at_the_start(tmp_path: Path):
     with Engine.start(load_config(write_home(tmp_path, VIEWS, granted)), told.append) as engine:
         engine.open(ANN)
         ask(engine, "SELECT n FROM kinds")
-    assert told == ['view "raw" stays hidden: column "y" does not exist']
+    # Where the machine is slow it is told besides that a table is prepared.
+    assert [line for line in told if line.startswith("view")] == [
+        'view "raw" stays hidden: column "y" does not exist'
+    ]

@@ -164,7 +164,7 @@ def test_hidden_columns_never_change_what_a_name_means(view: str, columns: list[
 
 
 def test_columns_of_types_that_do_not_exist_are_hidden_too():
-    world = build((*TABLE, "CREATE TABLE p (x BLOB, y INTEGER)", "ALTER TABLE p SET PRIVACY PUBLIC",
+    world = build((*TABLE, "CREATE TABLE p (x BIT, y INTEGER)", "ALTER TABLE p SET PRIVACY PUBLIC",
                    "CREATE VIEW v AS SELECT * FROM p", "CREATE VIEW w AS SELECT x FROM p"))  # fmt: skip
     assert [c.name for c in view_columns("v", context(world))] == ["y"]
     with pytest.raises(Refusal, match='"x" does not exist'):
