@@ -6,11 +6,23 @@ from dpproxy.accounting.accounts import as_epsilon, limited
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.limits import count, tightest
-from dpproxy.accounting.model import Account, Charge, Cost, Debit, Kind, format_delta, format_epsilon
+from dpproxy.accounting.model import (
+    NANO,
+    Account,
+    Charge,
+    Cost,
+    Debit,
+    Kind,
+    format_delta,
+    format_epsilon,
+)
 from dpproxy.accounting.windows import Standing
 from dpproxy.plan import Caller, Notice, Part, Payer, Plan
 from dpproxy.planner.descriptor import KIN, family, key_words, kin
 from udfs.mechanisms import Gaussian
+
+_LEAST = NANO // 1000
+"""The least epsilon of a statement."""
 
 
 def debits(payer: Payer, caller: Caller, blocks: Sequence[str] = ()) -> tuple[Debit, ...]:
@@ -78,7 +90,9 @@ def charge(caller: Caller, plan: Plan, part: Part, key: bytes) -> Charge:
     )
 
 
-def _more(count: int) -> str:
+def _more(count: int, left: int | None) -> str:
+    if left is not None and left < _LEAST:
+        return "Nothing more is answered but what follows from what was released."
     if count == 0:
         return "Nothing more at this price; a smaller dp.epsilon may fit."
     return f"About {count} more {'statement' if count == 1 else 'statements'} at this price."
@@ -107,7 +121,7 @@ def notice(cost: Cost, plan: Plan, standings: Sequence[Standing]) -> Notice:
     return Notice(
         f"cost {format_epsilon(cost.nano)} epsilon{rho}{delta}, {remaining} in budget {plan.payer.budget}",
         detail=f"{plan.label}; {keys}; unit: {plan.unit}.{_converted(standings, plan)}",
-        hint=None if more is None else _more(more),
+        hint=None if more is None else _more(more, left),
     )
 
 

@@ -101,6 +101,12 @@ def test_the_notice_tells_cost_and_what_is_left(engine: Engine):
     assert told.message == "cost 0.25 epsilon, 1 left in budget b"
     assert told.detail == "count(*) by k on t; 2 keys answered; unit: one row of t."
     assert "4 more" in str(told.hint)
+    used_up = [
+        replace(s, spent=Cost(s.debit.limit or 0))
+        for s in engine._ledger.standings(*payment.accounts(asked, ANN))
+    ]
+    told = payment.notice(Cost(asked.loss.nano), asked, used_up)
+    assert told.hint == "Nothing more is answered but what follows from what was released."
     free = payment.notice(Cost(), asked, engine._ledger.standings(*payment.accounts(asked, ANN)))
     assert (free.message, free.hint) == ("cost 0, 1 left in budget b", None)
 
