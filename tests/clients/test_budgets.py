@@ -33,7 +33,7 @@ GRANT SELECT ON people TO analyst WITH PRIVACY BUDGET monthly;
 GRANT SELECT ON people TO analyst WITH PRIVACY BUDGET spare;
 GRANT SELECT ON members TO analyst WITH PRIVACY BUDGET many;
 """
-NEW_YEAR = datetime(2027, 1, 1, tzinfo=UTC)
+NEW_YEAR = datetime(2027, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 Ask = Callable[..., list[dict[str, object]]]
 
 
