@@ -64,6 +64,13 @@ _VARCHARS = frozenset({
 })  # fmt: skip
 """What the standard's views call character_data and yes_or_no."""
 _XIDS = frozenset({"relminmxid", "datminmxid", "backend_xmin", "transactionid", "xmin", "catalog_xmin"})
+_MOMENTS = frozenset({
+    "backend_start", "checksum_last_failure", "created", "creation_time", "last_altered", "last_analyze",
+    "last_autoanalyze", "last_autovacuum", "last_msg_receipt_time", "last_msg_send_time", "last_vacuum",
+    "latest_end_time", "prepare_time", "prepared", "query_start", "reply_time", "rolvaliduntil", "state_change",
+    "stats_reset", "valuntil", "waitstart", "xact_start",
+})  # fmt: skip
+"""The catalogue's own; those of schema dp have no zone."""
 _ARRAYS = {
     "attnames": array_of(NAME),
     "roles": array_of(NAME),
@@ -94,7 +101,7 @@ def of_column(name: str, stored: str) -> SqlType:
             return OIDVECTOR
         case "UINTEGER" if name.endswith("xid") or name in _XIDS:
             return XID
-        case "TIMESTAMP" if name != "at":
+        case "TIMESTAMP" if name in _MOMENTS:
             return TIMESTAMPTZ
         case _:
             return _ARRAYS.get(name, column_type(stored))

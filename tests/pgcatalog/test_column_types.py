@@ -1,7 +1,10 @@
 import pytest
 from sqlglot import parse_one
 
-from dpproxy.pgcatalog.column_types import of_column, of_projection, of_projections
+from dpproxy.pgcatalog.column_types import of_column, of_projection, of_projections, of_table
+from dpproxy.pgcatalog.relations import TABLES
+from dpproxy.pgtypes import NUMERIC, TIMESTAMP, TIMESTAMPTZ
+from dpproxy.relations import OWN
 
 
 @pytest.mark.parametrize(
@@ -49,3 +52,19 @@ def test_projections(sql: str, stored: str, kind: str):
 
 def test_a_star_is_described_by_the_engine():
     assert of_projections(parse_one("SELECT *, 1 FROM pg_class", read="postgres")) is None
+
+
+def test_every_moment_of_the_catalogue_has_a_zone():
+    found = {name: kind for table in TABLES.values() for name, kind in of_table(table).items()}
+    moments = {name for t in TABLES.values() for name, stored in t.columns.items() if stored == "TIMESTAMP"}
+    assert moments
+    assert {found[name] for name in moments} == {TIMESTAMPTZ}
+    assert TIMESTAMP not in found.values()
+
+
+def test_columns_of_our_own_relations_are_what_they_are_declared():
+    stored = {"text": "VARCHAR", "int8": "BIGINT", "timestamp": "TIMESTAMP"}
+    for columns in OWN.values():
+        for column in columns:
+            if column.type.oid != NUMERIC.oid:
+                assert of_column(column.name, stored[column.type.name]) == column.type
