@@ -19,7 +19,7 @@ from dpproxy.backends.failures import failure
 from dpproxy.backends.pushed import Order
 from dpproxy.backends.spark_client import RETRIES, at_most, end, module, quiet
 from dpproxy.backends.spark_dialect import PROBES, dialect
-from dpproxy.backends.spark_schema import Place, columns_of, place, readers
+from dpproxy.backends.spark_schema import Place, columns_of, place, readers, types_asked
 from dpproxy.backends.spark_texts import ENGINE, filled
 from dpproxy.errors import Refusal, StartupError
 from dpproxy.pgtypes import Column, Schema
@@ -319,24 +319,29 @@ def _opened(where: Place) -> _Session:
         left_out: dict[str, tuple[str, ...]] = {}
         with at_most(spark):
             for number, table in enumerate(where.tables):
-                frame = _view(spark, where, table, f"source_{number}")
-                tables[table] = columns_of(frame.schema, where.name, table)
-                left_out[table] = tuple(n for n in frame.columns if all(n != c.name for c in tables[table]))
+                types = _view(spark, where, table, f"source_{number}")
+                tables[table] = columns_of(types)
+                left_out[table] = tuple(n for n in types if all(n != c.name for c in tables[table]))
     except BaseException:
         end(spark)
         raise
     return _Session(spark, tables, left_out, time.monotonic())
 
 
-def _view(spark: Any, where: Place, table: str, name: str) -> Any:  # noqa: ANN401 - of an optional package
+def _view(spark: Any, where: Place, table: str, name: str) -> Mapping[str, str]:  # noqa: ANN401
+    """Make a view of a table; the type of each column, by name."""
     try:
         frame = _read(spark, f"{where.folder}/{table}")
         frame.createOrReplaceTempView(name)
+        types: Mapping[str, str]
+        [types] = spark.sql(types_asked(name, frame.columns, where, table)).toArrow().to_pylist()
+    except StartupError:
+        raise
     except Exception:  # noqa: BLE001 - the server's words stay here
         raise StartupError(
             f'data.{where.name}.url: expected Parquet files that the server can read for table "{table}"'
         ) from None
-    return frame
+    return types
 
 
 def _read(spark: Any, path: str) -> Any:  # noqa: ANN401 - of an optional package

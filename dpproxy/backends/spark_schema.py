@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import unquote
+
+from sqlglot import exp
 
 from dpproxy.backends.dialect import Kind, Value, kind_of, stored
 from dpproxy.errors import StartupError
@@ -29,6 +30,10 @@ _TYPES: dict[str, SqlType] = {
     "smallint": INT2,
     "int": INT4,
     "bigint": INT8,
+    "unsigned tinyint": INT2,
+    "unsigned smallint": INT4,
+    "unsigned int": INT8,
+    "unsigned bigint": NUMERIC.with_precision(20, 0),
     "float": FLOAT4,
     "double": FLOAT8,
     "string": TEXT,
@@ -71,14 +76,24 @@ def place(url: str, name: str) -> Place:
     return Place(name, ";".join([address, *others]), folder, tables)
 
 
-def columns_of(schema: Any, name: str, table: str) -> tuple[Column, ...]:  # noqa: ANN401 - of an optional package
-    """The columns of a table; those of types that are not answered do not exist. Raises ``StartupError``."""
-    names = [f.name.lower() for f in schema.fields]
-    if len(set(names)) < len(names):
+def types_asked(view: str, names: Sequence[str], place: Place, table: str) -> str:
+    """A statement whose one row says the type of each column, and reads no row of the view.
+
+    ``typeof`` tells unsigned numbers from signed ones: the schema of a server that has both does not. Raises
+    ``StartupError``.
+    """
+    if len({n.lower() for n in names}) < len(names):
         raise StartupError(
-            f'data.{name}.url: table "{table}" has columns that differ by the case of letters only'
+            f'data.{place.name}.url: table "{table}" has columns that differ by the case of letters only'
         )
-    known = [(f.name, column_type(f.dataType.simpleString())) for f in schema.fields]
+    quoted = [exp.to_identifier(name, quoted=True).sql("spark") for name in names]
+    asked = ", ".join(f"typeof({name}) AS {name}" for name in quoted)
+    return f"SELECT {asked} FROM (SELECT 1) LEFT JOIN {view} ON FALSE"  # noqa: S608 - names, quoted
+
+
+def columns_of(types: Mapping[str, str]) -> tuple[Column, ...]:
+    """The columns of a table, by the names of their types; those of types that are not answered do not exist."""
+    known = [(column, column_type(kind)) for column, kind in types.items()]
     return tuple(Column(column, kind) for column, kind in known if kind is not None)
 
 

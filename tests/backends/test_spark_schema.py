@@ -1,32 +1,13 @@
 """Where the tables are, and what becomes of each type of theirs."""
 
 import re
-from dataclasses import dataclass
 
 import pytest
 
 from dpproxy.backends.dialect import Kind
-from dpproxy.backends.spark_schema import column_type, columns_of, place, readers
+from dpproxy.backends.spark_schema import column_type, columns_of, place, readers, types_asked
 from dpproxy.errors import StartupError
-from dpproxy.pgtypes import NUMERIC
-
-
-@dataclass
-class Field:
-    name: str
-    type: str
-
-    @property
-    def dataType(self) -> "Field":  # noqa: N802 - as the package calls it
-        return self
-
-    def simpleString(self) -> str:  # noqa: N802
-        return self.type
-
-
-@dataclass
-class Struct:
-    fields: list[Field]
+from dpproxy.pgtypes import INT2, INT4, INT8, NUMERIC
 
 
 def test_the_url_says_where_the_tables_are():
@@ -59,26 +40,31 @@ def test_what_is_missing_is_refused_without_the_url(url: str):
 
 
 def test_types_that_are_not_answered_do_not_exist():
-    fields = [
-        Field("a", "int"),
-        Field("b", "timestamp"),
-        Field("c", "string collate UNICODE_CI"),
-        Field("d", "array<int>"),
-    ]
-    fields += [Field("e", "varchar(5)"), Field("f", "decimal(12,2)"), Field("g", "binary")]
-    assert [c.name for c in columns_of(Struct(fields), "main", "t")] == ["a", "f"]
+    types = {"a": "int", "b": "timestamp", "c": "string collate UNICODE_CI", "d": "array<int>"}
+    types |= {"e": "varchar(5)", "f": "decimal(12,2)", "g": "binary"}
+    assert [c.name for c in columns_of(types)] == ["a", "f"]
     assert column_type("decimal(12,2)") == NUMERIC.with_precision(12, 2)
 
 
+def test_an_unsigned_number_is_of_a_type_that_holds_it():
+    kinds = ["unsigned tinyint", "unsigned smallint", "unsigned int", "unsigned bigint"]
+    assert [column_type(kind) for kind in kinds] == [INT2, INT4, INT8, NUMERIC.with_precision(20, 0)]
+
+
+def test_types_are_asked_of_names_as_they_are():
+    where = place("sc://h/;folder=/lake;tables=t", "main")
+    asked = types_asked("v", ["a", "b`c"], where, "t")
+    assert asked.startswith("SELECT typeof(`a`) AS `a`, typeof(`b``c`) AS `b``c` FROM ")
+
+
 def test_names_that_differ_by_case_only_are_refused():
+    where = place("sc://h/;folder=/lake;tables=t", "main")
     with pytest.raises(StartupError, match="differ by the case of letters only"):
-        columns_of(Struct([Field("a", "int"), Field("A", "int")]), "main", "t")
+        types_asked("v", ["a", "A"], where, "t")
 
 
 def test_a_float_is_read_as_the_double_it_is():
-    columns = columns_of(
-        Struct([Field("a", "float"), Field("b", "tinyint"), Field("c", "decimal(9,2)")]), "main", "t"
-    )
+    columns = columns_of({"a": "float", "b": "tinyint", "c": "decimal(9,2)"})
     found = readers(columns)
     assert [(v.kind, v.wrap) for v in found.values()] == [
         (Kind.DOUBLE, "CAST({} AS DOUBLE)"), (Kind.WHOLE, "CAST({} AS BIGINT)"), (Kind.DECIMAL, "{}"),

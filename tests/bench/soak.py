@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -199,8 +200,9 @@ def family(process: int) -> list[int]:
     """A process and all below it."""
     found = [process]
     for task in Path(f"/proc/{process}/task").glob("*/children"):
-        for child in task.read_text().split():
-            found += family(int(child))
+        with suppress(OSError):  # a thread that ended just now
+            for child in task.read_text().split():
+                found += family(int(child))
     return found
 
 
@@ -210,11 +212,17 @@ def reading(process: int, at: float) -> Reading:
     each: list[int] = []
     files = threads = 0
     for one in own:
-        status = Path(f"/proc/{one}/status").read_text()
+        try:
+            status = Path(f"/proc/{one}/status").read_text()
+            opened = len(list(Path(f"/proc/{one}/fd").iterdir()))
+        except OSError:  # it ended just now
+            continue
         fields = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+        if "VmRSS" not in fields:  # it ended, and was not waited for yet
+            continue
         each.append(int(fields["VmRSS"].split()[0]) * 1024)
         threads += int(fields["Threads"])
-        files += len(list(Path(f"/proc/{one}/fd").iterdir()))
+        files += opened
     return Reading(at, sum(each), files, threads, tuple(each))
 
 

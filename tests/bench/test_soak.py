@@ -1,6 +1,7 @@
 """The soak shows that it works; how memory goes takes longer than a test may: `make soak`."""
 
 import os
+import subprocess
 from pathlib import Path
 
 from tests.bench.soak import ANALYST, Reading, grown, reading, soak
@@ -25,3 +26,12 @@ def test_a_process_is_read():
     found = reading(os.getpid(), 0.0)
     assert found.files > 2
     assert found.threads >= 1
+
+
+def test_what_has_ended_holds_nothing():
+    ended = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+    try:
+        assert reading(ended.pid, 0.0).memory == 0
+    finally:
+        ended.wait()

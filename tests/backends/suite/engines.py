@@ -120,7 +120,7 @@ def fill(file: Path, target: psycopg.Connection[tuple[object, ...]]) -> None:
 def _connect(file: Path, folder: Path, port: int) -> Iterator[str]:
     """The tables of a DuckDB file as Parquet files, in the same types but for HUGEINT, which is none there."""
     lake = folder / "lake"
-    lake.mkdir()
+    lake.mkdir(exist_ok=True)
     with duckdb.connect(file, read_only=True) as connection:
         tables = [name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
         for table in tables:
