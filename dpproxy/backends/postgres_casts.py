@@ -7,7 +7,8 @@ from sqlglot import exp
 
 from dpproxy.backends import postgres_doubles as doubles
 from dpproxy.backends.dialect import Kind, Reach, Rule, Value
-from dpproxy.backends.postgres_logic import EXACT, MOMENTS, no
+from dpproxy.backends.postgres_logic import no
+from dpproxy.backends.standard import EXACT, MOMENTS
 
 SINGLE = Reach(-3.4028235e38, 3.4028235e38, 1.4e-45)
 """What a real can be."""

@@ -16,19 +16,17 @@ from dpproxy.backends import postgres_numbers as numbers
 from dpproxy.backends.dialect import Construct, Dialect, Kind, Value
 from dpproxy.backends.postgres_logic import no
 from dpproxy.backends.postgres_texts import quoted
+from dpproxy.backends.standard import constructs
 
 _SAME = "the same in both engines: total, NULL of NULL"
-_LOGIC = "three-valued in both engines"
 _ORDER = "values of one type; NaN stands above all numbers in both engines, texts are compared by their bytes"
 _RANGE = "exact in both engines, in a type at least as wide"
 _IEEE = "correctly rounded in both engines; where PostgreSQL would raise it is guarded or refused"
 _LIBRARY = "the C library's in both engines; where PostgreSQL would raise it is guarded or refused"
 
 EXPRESSIONS: Mapping[type[exp.Expr], Construct] = {
+    **constructs(logic.ENGINE),
     exp.Literal: Construct(logic.number_or_text, "DOUBLE by its shortest text, others by their digits"),
-    exp.Boolean: Construct(logic.truth, _SAME),
-    exp.Null: Construct(logic.null, _SAME),
-    exp.Placeholder: Construct(logic.parameter, "the secret, or a released value inside a cast"),
     exp.EQ: Construct(logic.comparison("="), _ORDER),
     exp.NEQ: Construct(logic.comparison("<>"), _ORDER),
     exp.LT: Construct(logic.comparison("<"), _ORDER),
@@ -38,10 +36,6 @@ EXPRESSIONS: Mapping[type[exp.Expr], Construct] = {
     exp.NullSafeEQ: Construct(logic.comparison("IS NOT DISTINCT FROM"), _ORDER),
     exp.NullSafeNEQ: Construct(logic.comparison("IS DISTINCT FROM"), _ORDER),
     exp.In: Construct(logic.is_one_of, _ORDER),
-    exp.And: Construct(logic.joined("AND"), _LOGIC),
-    exp.Or: Construct(logic.joined("OR"), _LOGIC),
-    exp.Not: Construct(logic.negated, _LOGIC),
-    exp.Is: Construct(logic.is_value, _LOGIC),
     exp.Case: Construct(
         logic.case, "the first branch that is true; what it guards is not computed otherwise"
     ),
@@ -59,8 +53,6 @@ EXPRESSIONS: Mapping[type[exp.Expr], Construct] = {
     exp.Sum: Construct(numbers.summed, "of whole numbers, in any number of digits"),
     exp.Max: Construct(numbers.end("max"), _ORDER),
     exp.Min: Construct(numbers.end("min"), _ORDER),
-    exp.LogicalAnd: Construct(numbers.every("bool_and"), _LOGIC),
-    exp.LogicalOr: Construct(numbers.every("bool_or"), _LOGIC),
 }
 
 FUNCTIONS: Mapping[str, Construct] = {
@@ -148,4 +140,4 @@ def _sorted(value: Value) -> str:
 
 def dialect(schema: str) -> Dialect:
     """PostgreSQL with the data in one schema."""
-    return Dialect("PostgreSQL", quoted, _table(schema), _sorted, EXPRESSIONS, FUNCTIONS, CASTS)
+    return Dialect(logic.ENGINE, quoted, _table(schema), _sorted, EXPRESSIONS, FUNCTIONS, CASTS)

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dpproxy.backends.dialect import Kind, Rule, Value
-from dpproxy.backends.postgres_logic import MOMENTS, no
+from dpproxy.backends.postgres_logic import no
 from dpproxy.backends.postgres_texts import folded
+from dpproxy.backends.standard import MOMENTS
 
 LONGEST_IN_ROW = 100_000
 """Bytes: 1,600 columns of that are far below the gigabyte that a row may have."""

@@ -8,15 +8,15 @@ from sqlglot import exp
 from dpproxy.backends import postgres_doubles as doubles
 from dpproxy.backends.dialect import Kind, Reach, Rule, Value, common, unanswered
 from dpproxy.backends.postgres_texts import literal
+from dpproxy.backends.standard import EXACT, check_comparable
 
-EXACT = (Kind.WHOLE, Kind.HUGE, Kind.DECIMAL)
-MOMENTS = (Kind.DATE, Kind.TIMESTAMP)
+ENGINE = "PostgreSQL"
 NUMBERS = {Kind.WHOLE: "bigint", Kind.HUGE: "numeric", Kind.DECIMAL: "numeric"}
 
 
 def no(what: str) -> Exception:
     """The refusal of one use of a construct."""
-    return unanswered(what, "PostgreSQL")
+    return unanswered(what, ENGINE)
 
 
 def number_or_text(node: exp.Expr, _: Sequence[Value]) -> Value:
@@ -33,27 +33,12 @@ def number_or_text(node: exp.Expr, _: Sequence[Value]) -> Value:
     return Value(text, Kind.WHOLE if int(text) < 2**63 else Kind.HUGE, reach, constant=text)
 
 
-def truth(node: exp.Expr, _: Sequence[Value]) -> Value:
-    """TRUE and FALSE."""
-    return Value("TRUE" if node.this else "FALSE", Kind.TRUTH)
-
-
-def null(_: exp.Expr, __: Sequence[Value]) -> Value:
-    """NULL of no type."""
-    return Value("NULL", Kind.NULL)
-
-
-def parameter(node: exp.Expr, _: Sequence[Value]) -> Value:
-    """The secret, or a released value that a cast gives its type."""
-    return Value(f"${int(str(node.this))}", Kind.TEXT)
-
-
 def comparison(sign: str) -> Rule:
     """A comparison of two values of one kind."""
 
     def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
         a, b = parts
-        comparable(parts)
+        check_comparable(parts, ENGINE)
         if a.kind is Kind.TEXT and sign in ("<", "<=", ">", ">="):
             return Value(f'({a.sql} COLLATE "C" {sign} {b.sql})', Kind.TRUTH)
         return Value(f"({a.sql} {sign} {b.sql})", Kind.TRUTH)
@@ -61,33 +46,9 @@ def comparison(sign: str) -> Rule:
     return apply
 
 
-def comparable(parts: Sequence[Value]) -> None:
-    """Refuse values that PostgreSQL would convert before it compares them, or would not compare."""
-    kinds = {p.kind for p in parts} - {Kind.NULL}
-    if len(kinds) > 1 and not kinds <= set(EXACT):
-        raise no("a comparison of two types")
-
-
-def joined(word: str) -> Rule:
-    """AND and OR."""
-    return lambda _, parts: Value(f"({parts[0].sql} {word} {parts[1].sql})", Kind.TRUTH)
-
-
-def negated(_: exp.Expr, parts: Sequence[Value]) -> Value:
-    """NOT."""
-    return Value(f"(NOT {parts[0].sql})", Kind.TRUTH)
-
-
-def is_value(node: exp.Expr, parts: Sequence[Value]) -> Value:
-    """IS NULL, IS TRUE and IS FALSE."""
-    if type(node.expression) not in (exp.Null, exp.Boolean):
-        raise no("IS")
-    return Value(f"({parts[0].sql} IS {parts[1].sql})", Kind.TRUTH)
-
-
 def is_one_of(_: exp.Expr, parts: Sequence[Value]) -> Value:
     """IN with a list."""
-    comparable(parts)
+    check_comparable(parts, ENGINE)
     listed = ", ".join(p.sql for p in parts[1:])
     return Value(f"({parts[0].sql} IN ({listed}))", Kind.TRUTH)
 
@@ -144,7 +105,7 @@ def coalesce(_: exp.Expr, parts: Sequence[Value]) -> Value:
 
 def nullif(_: exp.Expr, parts: Sequence[Value]) -> Value:
     """NULLIF."""
-    comparable(parts)
+    check_comparable(parts, ENGINE)
     a, b = parts
     if a.constant is not None and b.constant is not None and a.kind is Kind.DOUBLE:
         return a if float(a.constant) != float(b.constant) else Value("NULL::float8", Kind.DOUBLE)

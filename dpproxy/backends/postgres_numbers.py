@@ -7,8 +7,10 @@ from operator import add, mul, sub
 from sqlglot import exp
 
 from dpproxy.backends import postgres_doubles as doubles
+from dpproxy.backends import standard
 from dpproxy.backends.dialect import Kind, Rule, Value, common
-from dpproxy.backends.postgres_logic import EXACT, MOMENTS, NUMBERS, no
+from dpproxy.backends.postgres_logic import ENGINE, NUMBERS, no
+from dpproxy.backends.standard import EXACT, MOMENTS
 
 
 def arithmetic(sign: str) -> Rule:
@@ -156,23 +158,8 @@ def power(_: exp.Expr, parts: Sequence[Value]) -> Value:
     return doubles.power(*parts)
 
 
-def counted(node: exp.Expr, parts: Sequence[Value]) -> Value:
-    """COUNT of rows, of values, or of different values."""
-    if not parts:
-        return Value("count(*)", Kind.WHOLE)
-    each = "DISTINCT " if isinstance(node.this, exp.Distinct) else ""
-    if each and len(parts) > 1:
-        raise no("count of several")
-    return Value(f"count({each}{parts[0].sql})", Kind.WHOLE)
-
-
-def summed(node: exp.Expr, parts: Sequence[Value]) -> Value:
-    """SUM of whole numbers."""
-    [a] = parts
-    if a.kind not in (Kind.WHOLE, Kind.HUGE, Kind.NULL):
-        raise no("sum of this type")
-    each = "DISTINCT " if isinstance(node.this, exp.Distinct) else ""
-    return Value(f"sum({each}{a.sql}::{NUMBERS.get(a.kind, 'bigint')})::numeric", Kind.HUGE)
+counted = standard.counted(lambda value: value.sql, ENGINE)
+summed = standard.summed(lambda value: f"{value.sql}::{NUMBERS.get(value.kind, 'bigint')}", "numeric", ENGINE)
 
 
 def end(name: str) -> Rule:
@@ -186,8 +173,3 @@ def end(name: str) -> Rule:
         return replace(a, sql=f"{name}({a.sql}{collation})", constant=None)
 
     return apply
-
-
-def every(name: str) -> Rule:
-    """BOOL_AND and BOOL_OR."""
-    return lambda _, parts: Value(f"{name}({parts[0].sql})", Kind.TRUTH)

@@ -10,9 +10,9 @@ from dpproxy.backends import spark_values as values
 from dpproxy.backends.dialect import Construct, Dialect, Kind
 from dpproxy.backends.spark_texts import ENGINE, literal, quoted
 from dpproxy.backends.spark_values import one_form
+from dpproxy.backends.standard import constructs
 
 _SAME = "the same in both engines: total, NULL of NULL"
-_LOGIC = "three-valued in both engines"
 _ORDER = "values of one type; NaN stands above all numbers, texts are compared by their bytes"
 _RANGE = "exact in both engines, in a type at least as wide"
 _IEEE = "correctly rounded in both engines, without a limit"
@@ -20,10 +20,8 @@ _CALENDAR = "of the proleptic Gregorian calendar in both engines"
 _CHARACTERS = "characters in both engines"
 
 EXPRESSIONS: Mapping[type[exp.Expr], Construct] = {
+    **constructs(ENGINE),
     exp.Literal: Construct(values.literal_of, "DOUBLE by its shortest text, others by their digits"),
-    exp.Boolean: Construct(values.truth, _SAME),
-    exp.Null: Construct(values.null, _SAME),
-    exp.Placeholder: Construct(values.parameter, "the secret, or a released value inside a cast"),
     exp.EQ: Construct(values.sign("="), _ORDER),
     exp.NEQ: Construct(values.sign("<>"), _ORDER),
     exp.LT: Construct(values.sign("<"), _ORDER),
@@ -33,10 +31,6 @@ EXPRESSIONS: Mapping[type[exp.Expr], Construct] = {
     exp.NullSafeEQ: Construct(values.sign("<=>"), _ORDER),
     exp.NullSafeNEQ: Construct(values.distinct, _ORDER),
     exp.In: Construct(values.in_of, _ORDER),
-    exp.And: Construct(values.joined("AND"), _LOGIC),
-    exp.Or: Construct(values.joined("OR"), _LOGIC),
-    exp.Not: Construct(values.not_of, _LOGIC),
-    exp.Is: Construct(values.is_of, _LOGIC),
     exp.Case: Construct(values.case, "the first branch that is true; all branches are total"),
     exp.Like: Construct(functions.like(fold=False), "by characters; a backslash is doubled"),
     exp.ILike: Construct(functions.like(fold=True), "by characters in small letters; a backslash is doubled"),
@@ -52,8 +46,6 @@ EXPRESSIONS: Mapping[type[exp.Expr], Construct] = {
     exp.Sum: Construct(numbers.sum_of, "of whole numbers, in 38 digits, which no number of rows fills"),
     exp.Max: Construct(numbers.end("max"), _ORDER),
     exp.Min: Construct(numbers.end("min"), _ORDER),
-    exp.LogicalAnd: Construct(numbers.all_of("bool_and"), _LOGIC),
-    exp.LogicalOr: Construct(numbers.all_of("bool_or"), _LOGIC),
 }
 
 FUNCTIONS: Mapping[str, Construct] = {

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from dpproxy.backends.dialect import Kind, Value
+from dpproxy.backends.dialect import Kind, Rule, Value
 from dpproxy.backends.spark_texts import folded, literal
-from dpproxy.backends.spark_values import MOMENTS, Rule, cast, no, one_form
+from dpproxy.backends.spark_values import cast, no, one_form
+from dpproxy.backends.standard import MOMENTS
 
 # --- texts and dates ------------------------------------------------------------------------------
 

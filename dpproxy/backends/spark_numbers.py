@@ -5,19 +5,19 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dpproxy.backends.dialect import Kind, Value, common
+from dpproxy.backends.dialect import Kind, Rule, Value, common
+from dpproxy.backends.spark_texts import ENGINE
 from dpproxy.backends.spark_values import (
-    EXACT,
     INFINITY,
     LARGEST_FRACTION,
     LARGEST_WHOLE,
-    MOMENTS,
     MOST_DIGITS,
-    Rule,
+    TYPES,
     cast,
     no,
     one_form,
 )
+from dpproxy.backends.standard import EXACT, MOMENTS, counted, summed
 
 # --- numbers --------------------------------------------------------------------------------------
 
@@ -170,25 +170,15 @@ def signum(_: exp.Expr, parts: Sequence[Value]) -> Value:
 # --- aggregates -----------------------------------------------------------------------------------
 
 
-def count_of(node: exp.Expr, parts: Sequence[Value]) -> Value:
-    """COUNT of rows, values or distinct values."""
-    if not parts:
-        return Value("count(1)", Kind.WHOLE)
-    each = "DISTINCT " if isinstance(node.this, exp.Distinct) else ""
-    if each and len(parts) > 1:
-        raise no("count of several")
-    return Value(f"count({each}{one_form(parts[0])})", Kind.WHOLE)
+count_of = counted(one_form, ENGINE)
 
 
-def sum_of(node: exp.Expr, parts: Sequence[Value]) -> Value:
-    """SUM of whole numbers."""
-    [a] = parts
-    if a.kind not in (Kind.WHOLE, Kind.HUGE, Kind.NULL):
-        raise no("sum of this type")
-    each = "DISTINCT " if isinstance(node.this, exp.Distinct) else ""
+def _wide(value: Value) -> str:
     # A sum has ten digits more than what is summed, and 38 at most: with 28 no number of rows fills them.
-    held = a.sql if a.kind is Kind.HUGE else f"CAST({a.sql} AS DECIMAL(28,0))"
-    return Value(cast(f"sum({each}{held})", Kind.HUGE), Kind.HUGE)
+    return value.sql if value.kind is Kind.HUGE else f"CAST({value.sql} AS DECIMAL(28,0))"
+
+
+sum_of = summed(_wide, TYPES[Kind.HUGE], ENGINE)
 
 
 def end(name: str) -> Rule:
@@ -199,11 +189,6 @@ def end(name: str) -> Rule:
         return replace(a, sql=f"{name}({one_form(a)})", constant=None)
 
     return apply
-
-
-def all_of(name: str) -> Rule:
-    """BOOL_AND and BOOL_OR."""
-    return lambda _, parts: Value(f"{name}({parts[0].sql})", Kind.TRUTH)
 
 
 # --- casts ----------------------------------------------------------------------------------------

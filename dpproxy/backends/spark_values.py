@@ -5,17 +5,15 @@ raises in one server and wraps around in another, and the planner has excluded i
 sign is not one value, nor zero of either sign: a DOUBLE is brought to one form of both before it is compared.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
-from dpproxy.backends.dialect import Kind, Value, common, unanswered
+from dpproxy.backends.dialect import Kind, Rule, Value, common, unanswered
 from dpproxy.backends.spark_texts import ENGINE, literal
+from dpproxy.backends.standard import check_comparable
 
-Rule = Callable[[exp.Expr, Sequence[Value]], Value]
-EXACT = (Kind.WHOLE, Kind.HUGE, Kind.DECIMAL)
-MOMENTS = (Kind.DATE, Kind.TIMESTAMP)
 TYPES = {
     Kind.TRUTH: "BOOLEAN",
     Kind.WHOLE: "BIGINT",
@@ -74,21 +72,6 @@ def literal_of(node: exp.Expr, _: Sequence[Value]) -> Value:
     return Value(f"CAST('{text}' AS DECIMAL(38,0))", Kind.HUGE, constant=text)
 
 
-def truth(node: exp.Expr, _: Sequence[Value]) -> Value:
-    """TRUE or FALSE."""
-    return Value("TRUE" if node.this else "FALSE", Kind.TRUTH)
-
-
-def null(_: exp.Expr, __: Sequence[Value]) -> Value:
-    """NULL."""
-    return Value("NULL", Kind.NULL)
-
-
-def parameter(node: exp.Expr, _: Sequence[Value]) -> Value:
-    """The sign of a parameter, in whose place the source writes the value."""
-    return Value(f"${int(str(node.this))}", Kind.TEXT)
-
-
 # --- logic ----------------------------------------------------------------------------------------
 
 
@@ -110,27 +93,8 @@ def distinct(_: exp.Expr, parts: Sequence[Value]) -> Value:
 
 def comparable(parts: Sequence[Value]) -> list[str]:
     """Operands of one kind, as they are compared. Raises ``Unsupported`` for what would be converted."""
-    kinds = {p.kind for p in parts} - {Kind.NULL}
-    if len(kinds) > 1 and not kinds <= set(EXACT):
-        raise no("a comparison of two types")
+    check_comparable(parts, ENGINE)
     return [one_form(p) for p in parts]
-
-
-def joined(word: str) -> Rule:
-    """AND and OR."""
-    return lambda _, parts: Value(f"({parts[0].sql} {word} {parts[1].sql})", Kind.TRUTH)
-
-
-def not_of(_: exp.Expr, parts: Sequence[Value]) -> Value:
-    """NOT."""
-    return Value(f"(NOT {parts[0].sql})", Kind.TRUTH)
-
-
-def is_of(node: exp.Expr, parts: Sequence[Value]) -> Value:
-    """IS NULL, TRUE or FALSE."""
-    if type(node.expression) not in (exp.Null, exp.Boolean):
-        raise no("IS")
-    return Value(f"({parts[0].sql} IS {parts[1].sql})", Kind.TRUTH)
 
 
 def in_of(_: exp.Expr, parts: Sequence[Value]) -> Value:
