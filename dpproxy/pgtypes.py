@@ -94,6 +94,12 @@ BY_OID: dict[int, SqlType] = {
     **{t.oid: t for t in (*TYPES, INT2VECTOR, OIDVECTOR)},
     **{oid: SqlType(f"_{element.name}", oid, -1) for oid, element in ARRAYS.items()},
 }
+IN_DUCKDB: dict[str, SqlType] = {
+    "BOOLEAN": BOOL, "SMALLINT": INT2, "INTEGER": INT4, "BIGINT": INT8, "FLOAT": FLOAT4, "DOUBLE": FLOAT8,
+    "VARCHAR": TEXT, "DATE": DATE, "TIME": TIME, "TIMESTAMP": TIMESTAMP, "TIMESTAMP WITH TIME ZONE": TIMESTAMPTZ,
+    "INTERVAL": INTERVAL, "UUID": UUID, "BLOB": BYTEA, "JSON": JSON,
+}  # fmt: skip
+"""By the name DuckDB gives it, each type without parameters that both have."""
 INTEGERS = frozenset({INT2.oid, INT4.oid, INT8.oid})
 FLOATS = frozenset({FLOAT4.oid, FLOAT8.oid})
 TEXTS = frozenset({TEXT.oid, VARCHAR.oid})

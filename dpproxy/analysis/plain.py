@@ -8,22 +8,13 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.pgtypes import (
-    BOOL,
     BYTEA,
-    DATE,
-    FLOAT4,
-    FLOAT8,
-    INT2,
-    INT4,
-    INT8,
+    IN_DUCKDB,
     INTERVAL,
     JSON,
     NUMERIC,
     TEXT,
-    TIME,
-    TIMESTAMP,
     TIMESTAMPTZ,
-    UUID,
     VARCHAR,
     SqlType,
     element_of,
@@ -32,11 +23,9 @@ from dpproxy.wire.intervals import of
 from dpproxy.wire.values import decode, encode_value
 
 _ENGINE: Mapping[int, str] = {
-    BOOL.oid: "BOOLEAN", INT2.oid: "SMALLINT", INT4.oid: "INTEGER", INT8.oid: "BIGINT", FLOAT4.oid: "FLOAT",
-    FLOAT8.oid: "DOUBLE", TEXT.oid: "VARCHAR", VARCHAR.oid: "VARCHAR", DATE.oid: "DATE", TIME.oid: "TIME",
-    TIMESTAMP.oid: "TIMESTAMP", TIMESTAMPTZ.oid: "TIMESTAMPTZ", INTERVAL.oid: "INTERVAL", UUID.oid: "UUID",
-    BYTEA.oid: "BLOB", JSON.oid: "JSON",
-}  # fmt: skip
+    **{kind.oid: name for name, kind in IN_DUCKDB.items()},
+    VARCHAR.oid: "VARCHAR",
+}
 
 
 def engine_type(kind: SqlType) -> str:

@@ -2,50 +2,16 @@
 
 import re
 
-from dpproxy.pgtypes import (
-    ARRAYS,
-    BOOL,
-    BYTEA,
-    DATE,
-    FLOAT4,
-    FLOAT8,
-    INT2,
-    INT4,
-    INT8,
-    INTERVAL,
-    JSON,
-    NUMERIC,
-    TEXT,
-    TIME,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    UUID,
-    SqlType,
-    array_of,
-)
+from dpproxy.pgtypes import ARRAYS, IN_DUCKDB, INT2, INT4, INT8, NUMERIC, SqlType, array_of
 
 _TYPES: dict[str, SqlType] = {
-    "BOOLEAN": BOOL,
+    **IN_DUCKDB,
     "TINYINT": INT2,
     "UTINYINT": INT2,
-    "SMALLINT": INT2,
     "USMALLINT": INT4,
-    "INTEGER": INT4,
     "UINTEGER": INT8,
-    "BIGINT": INT8,
     "UBIGINT": NUMERIC.with_precision(20, 0),
     "HUGEINT": NUMERIC.with_precision(38, 0),
-    "FLOAT": FLOAT4,
-    "DOUBLE": FLOAT8,
-    "VARCHAR": TEXT,
-    "DATE": DATE,
-    "TIMESTAMP": TIMESTAMP,
-    "TIMESTAMP WITH TIME ZONE": TIMESTAMPTZ,
-    "TIME": TIME,
-    "INTERVAL": INTERVAL,
-    "UUID": UUID,
-    "BLOB": BYTEA,
-    "JSON": JSON,
 }
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 

@@ -4,52 +4,17 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 
-from dpproxy.pgtypes import (
-    ARRAYS,
-    BOOL,
-    BYTEA,
-    DATE,
-    FLOAT4,
-    FLOAT8,
-    INT2,
-    INT4,
-    INT8,
-    INTERVAL,
-    JSON,
-    NUMERIC,
-    OID,
-    TEXT,
-    TIME,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    UUID,
-    SqlType,
-    array_of,
-    element_of,
-)  # fmt: skip
+from dpproxy.pgtypes import ARRAYS, IN_DUCKDB, INT2, INT4, NUMERIC, OID, TEXT, SqlType, array_of, element_of
 
 _TYPES: dict[str, SqlType] = {
-    "BIGINT": INT8,
-    "BLOB": BYTEA,
-    "BOOLEAN": BOOL,
-    "DATE": DATE,
-    "DOUBLE": FLOAT8,
-    "INTERVAL": INTERVAL,
-    "JSON": JSON,
-    "TIME": TIME,
-    "TIMESTAMP WITH TIME ZONE": TIMESTAMPTZ,
-    "UUID": UUID,
-    "FLOAT": FLOAT4,
-    "HUGEINT": NUMERIC,
-    "INTEGER": INT4,
-    "SMALLINT": INT2,
-    "TIMESTAMP": TIMESTAMP,
+    **IN_DUCKDB,
     "TINYINT": INT2,
-    "UBIGINT": NUMERIC,
-    "UHUGEINT": NUMERIC,
-    "UINTEGER": OID,
-    "USMALLINT": INT4,
     "UTINYINT": INT2,
+    "USMALLINT": INT4,
+    "UINTEGER": OID,
+    "UBIGINT": NUMERIC,
+    "HUGEINT": NUMERIC,
+    "UHUGEINT": NUMERIC,
 }
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 
