@@ -179,7 +179,8 @@ def refined_part(refined: Refined, truth: exp.Expr, exact: Exact, keys: Keys, pl
         release=refined_sql(len(keys.by_node), duck.text(refined.place(drawn))),
         keys=keys.sets,
         measures=1,
-        box=words,
+        # What the measures stand for: the same whole numbers are another truth in another unit.
+        box=f"{words} of {duck.text(truth)}",
         noise=f"{words if len(words) <= MOST_TOLD else words[:MOST_TOLD] + '...'} nano={mechanism.nano}",
         why=f"expected distance {mechanism.expected_distance:.6g} where the prior is right",
         loss=mechanism.loss,

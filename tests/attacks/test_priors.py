@@ -118,3 +118,17 @@ def test_she_is_answered_for_at_a_great_epsilon(loud: tuple[Proxy, Proxy]):
             [row] = [m.values() for m in connection.query(sql) if m.kind == "D"]
             seen.append(row)
     assert [float(value) for [value] in seen] == [0.0, 1000.0]  # false alarm 1e-12
+
+
+def test_the_same_whole_numbers_in_another_unit_are_another_question(loud: tuple[Proxy, Proxy]):
+    """``cost * 1`` and ``cost * 0.1`` are one whole number for each row, of cents and of tenths of them."""
+    one, tenth = (f"dp.with_prior(sum(cost * {f}), 'uniform(0, 100000)')" for f in ("1", "0.1"))
+    with Raw(loud[0], "ann") as connection:
+        [both] = [m.values() for m in connection.query(f"SELECT {one}, {tenth} FROM visits") if m.kind == "D"]
+        whole = float(both[0] or 0)
+        assert abs(float(both[1] or 0) - whole / 10) < 1
+        assert whole > 1000
+        assert connection.value("SHOW dp.last_cost") == "1000000"
+        connection.query(f"SELECT {one} FROM visits WHERE minutes < 30")
+        connection.query(f"SELECT {tenth} FROM visits WHERE minutes < 30")
+        assert connection.value("SHOW dp.last_cost") == "1000000"
