@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from dpproxy.pgtypes import Column, SqlType
 from dpproxy.policy.interval import Interval
@@ -50,11 +50,16 @@ class Stream(Protocol):
     def take(self, most: int) -> Sequence[tuple[object, ...]]:
         """The next rows, at most so many; none after the last, and only then. Waits. Raises a ``Refusal``."""
 
-    def whole(self) -> Sequence[tuple[object, ...]]:
-        """All that is left, if that is little. Waits. Raises ``TooComplex`` where it is not."""
-
     def close(self) -> None:
         """Make no more; does not wait."""
+
+
+@runtime_checkable
+class Scrollable(Stream, Protocol):
+    """A stream for which a cursor that goes back can hold its rows."""
+
+    def whole(self) -> Sequence[tuple[object, ...]]:
+        """All that is left, if that is little. Waits. Raises ``TooComplex`` where it is not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from dpproxy.errors import (
     UnknownStatement,
     Unsupported,
 )
-from dpproxy.plan import Answer, Caller, Notice, Prepared, Settings
+from dpproxy.plan import Answer, Caller, Notice, Prepared, Scrollable, Settings
 from dpproxy.session_arrays import Lists, lists
 from dpproxy.session_rows import given, streamed, told
 from dpproxy.session_state import (
@@ -114,7 +114,7 @@ class Queries:
                 check(self.state)
                 own = statement.action.values
                 answer = yield from self._perform(inner, values if own is None else own)
-                if statement.action.scrolls and answer.stream is not None:
+                if statement.action.scrolls and isinstance(answer.stream, Scrollable):
                     rows = yield from work(answer.stream.whole, goes_on=True)
                     answer = replace(answer, rows=rows, stream=None)
                 return finish(self.state, answer)

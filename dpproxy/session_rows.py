@@ -39,10 +39,6 @@ class Bounded:
         self.left -= len(found)
         return found
 
-    def whole(self) -> Sequence[Row]:
-        """Not asked for: what is bounded is FETCHed."""
-        raise NotImplementedError
-
     def close(self) -> None:
         """The stream is its holder's to close."""
 

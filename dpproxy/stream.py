@@ -14,7 +14,7 @@ LARGEST_WHOLE: Final = 64_000_000
 
 
 class Streamed:
-    """A ``plan.Stream`` over batches; ``held`` was read from them already. It closes them when nobody holds it."""
+    """A ``plan.Scrollable`` over batches; ``held`` was read from them already. It closes them when nobody holds it."""
 
     def __init__(
         self, outputs: Sequence[Output], batches: Generator[pa.Table], held: Sequence[pa.Table]
