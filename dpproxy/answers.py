@@ -375,9 +375,8 @@ class Answers:
         parameters = {str(n): v for (n, _), v in zip(part.inputs, question.values, strict=True)}
         if part.truncated:
             parameters["1"] = self._secret.hex()
-        run = partial(
-            self._backend.run, part.exact, parameters, asking.caller.session, cancelled=asking.cancelled
-        )
+        asked = part.exact, parameters, asking.caller.session
+        run = partial(self._backend.run, *asked, cancelled=asking.cancelled, epoch=plan.epoch)
         with self._prepared.ready(part.prepares, asking.cancelled), self._timed(asking, question):
             if part.discovered:
                 released = self._release.draw(part, run(select=self._release.selector(part)))

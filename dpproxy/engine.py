@@ -331,7 +331,7 @@ class Engine:
         _, fits, layouts, _ = self._fitting
         prepared = layouts if policy is fits and self._prepared.usable else None
         given = self._facts, prepared, partial(self._answers.counted, caller), self._snapshot
-        more = self._world.views.found, self._backend.check
+        more = self._world.views.found, self._backend.check, lambda: self._backend.epoch
         return Context(policy, self._schema, caller, settings, losses, *given, *more)
 
     def _planned_by(self, policy: Policy, caller: Caller, settings: Settings) -> tuple[object, ...]:

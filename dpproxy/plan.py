@@ -22,6 +22,8 @@ class Caller:
     session: str
     """A random name of the session, new at each login; never reused."""
     database: str = "main"
+    process: int = 0
+    """By which other sessions know it."""
 
     @property
     def is_admin(self) -> bool:
@@ -320,6 +322,8 @@ class Plan:
     """Seconds its work takes, by the declared sizes and one unit's worst; it is answered then at the earliest."""
     sized: bool = False
     """True where EXPECTED ROWS of all its tables are in the deadline: one that is missed by far is no accident."""
+    epoch: int = 0
+    """The data source's, before any public fact was read that the plan rests on."""
 
     @property
     def charged(self) -> tuple[Part, ...]:

@@ -9,6 +9,7 @@ from dpproxy.plan import Caller, Drawn, Plan, Settings
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.query import plan_query
+from dpproxy.planner.routing import settled
 from dpproxy.policy.model import Policy
 
 ContextOf = Callable[[Policy, Settings, tuple[Drawn, ...] | None], Context]
@@ -20,7 +21,8 @@ def asker(answers: Answers, caller: Caller, cancelled: Callable[[], bool], conte
 
     def ask(policy: Policy, sql: str, given: Settings) -> tuple[list[tuple[object, ...]], int]:
         def planned(losses: tuple[Drawn, ...] | None) -> Plan:
-            plan = plan_query(accept(parse(sql)), context_of(policy, given, losses), Parameters())
+            context = context_of(policy, given, losses)
+            plan = settled(lambda: plan_query(accept(parse(sql)), context, Parameters()), context)
             if not isinstance(plan, Plan):
                 raise TypeError("a probe reads protected rows")
             return plan

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 import pyarrow as pa
 
@@ -17,6 +16,7 @@ from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, Charge, Debit
 from dpproxy.anonymize.methods import METHODS
 from dpproxy.anonymize.model import WORDS, Anonymized, Build, InvalidOption, Method, Table, Unachievable
+from dpproxy.backends.source import Source
 from dpproxy.errors import BoundsMissing, BudgetExceeded, Cancelled, Internal, InvalidParameter, Refusal
 from dpproxy.plan import Notice
 from dpproxy.planner.access import Context
@@ -36,25 +36,6 @@ TOLD = 1.0
 """Seconds between two notices of one build."""
 MEASURING = 60.0
 """Seconds to wait for the figures of a build."""
-
-
-class Backend(Protocol):
-    """What views need of a data source."""
-
-    @property
-    def epoch(self) -> int:
-        """How often it was opened anew."""
-
-    def run(
-        self, sql: str, parameters: Mapping[str, object], session: str, *, cancelled: Callable[[], bool]
-    ) -> Exact[pa.Table]:
-        """Rows of a statement of ours."""
-
-    def load(self, name: str, file: Path, sql: str) -> None:
-        """Make a table of the rows that a statement gives over a file of ours."""
-
-    def unload(self, name: str) -> None:
-        """Drop such a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +58,8 @@ class Planned:
     method: Method
     build: Build
     debits: tuple[Debit, ...]
+    epoch: int
+    """The data source's, before it was planned."""
 
     @property
     def digest(self) -> str:
@@ -87,7 +70,7 @@ class Planned:
 class ProtectedViews:
     """The views of one data source; its methods may be called from any thread, one build at a time."""
 
-    def __init__(self, state: Path, backend: Backend, ledger: Ledger, secret: bytes) -> None:
+    def __init__(self, state: Path, backend: Source, ledger: Ledger, secret: bytes) -> None:
         self._state = state
         self._backend = backend
         self._ledger = ledger
@@ -170,6 +153,7 @@ class ProtectedViews:
 
     def plan(self, view: ProtectedView, context: Context, positions: Positions) -> Planned:
         """Compile, validate and price a view; reads no row. Raises a ``Refusal``."""
+        epoch = self._backend.epoch
         query = plan_view(view.name, view.query, context)
         context.check(query.sql, ())
         owner = query.owner
@@ -183,7 +167,9 @@ class ProtectedViews:
         except InvalidOption as error:
             message = f"option {error.option}: {error}" if error.option else str(error)
             raise InvalidParameter(message, hint=error.hint, position=positions.get(error.option)) from None
-        return Planned(view, query, method, build, _debits(view, owner.name, owner.ceiling, context.policy))
+        return Planned(
+            view, query, method, build, _debits(view, owner.name, owner.ceiling, context.policy), epoch
+        )
 
     def build(self, planned: Planned, policy: Policy, order: Order, declare: Callable[[], object]) -> Built:
         """Charge, read, make and keep a view; ``declare`` makes it the policy's once its file is there.
@@ -196,7 +182,8 @@ class ProtectedViews:
             self._charge(planned, begun, policy)
             view, query = planned.view, planned.query
             parameters = {"1": self._secret.hex()} if query.truncated else {}
-            exact = self._backend.run(query.sql, parameters, order.session, cancelled=order.cancelled)
+            asked = query.sql, parameters, order.session
+            exact = self._backend.run(*asked, cancelled=order.cancelled, epoch=planned.epoch)
             rows, found = _made(planned, exact, order)
             kept = relations(planned.build, query.columns, found)
             path = files.file_of(self._state, view.name, begun.epoch)

@@ -150,6 +150,7 @@ class DuckDB:
         few: Sequence[SqlType] | None = None,
         select: Select | None = None,
         cancelled: Callable[[], bool] = lambda: False,
+        epoch: int = 0,  # noqa: ARG002 - the rows of a file do not change
     ) -> Exact[pa.Table]:
         """Run one statement of ours; a session runs one at a time.
 

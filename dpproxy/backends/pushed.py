@@ -135,6 +135,7 @@ class Pushed:
         few: Sequence[SqlType] | None = None,
         select: Select | None = None,
         cancelled: Callable[[], bool] = lambda: False,
+        epoch: int = 0,
     ) -> Exact[pa.Table]:
         """Run one statement of ours over protected tables."""
         if self._is_local(sql):
@@ -142,7 +143,7 @@ class Pushed:
         query = self._pushed(sql)
         types = types_of(query.columns, few)
         values = [parameters[number] for number in query.parameters]
-        limit, facts = self._server.limit, self._facts_of(query)
+        limit, facts = self._server.limit, self._facts_of(query, epoch)
         order = Order(query.sql, values, types, session, limit, True, few is not None, facts, cancelled)  # noqa: FBT003
         try:
             return self._answered(order, types, select)
@@ -151,7 +152,7 @@ class Pushed:
                 raise
             return self._answered(order, types, select)
         except FactsChanged:
-            self._forget()
+            self._forget(epoch)
             raise
 
     def _built_again(self, sql: str, session: str, cancelled: Callable[[], bool]) -> bool:
@@ -240,23 +241,31 @@ class Pushed:
 
     # --- public tables that change ----------------------------------------------------------------
 
-    def _facts_of(self, query: Query) -> tuple[tuple[str, pa.Table], ...]:
-        """The digests of the public tables that a statement reads, as they were when it was planned."""
+    def _facts_of(self, query: Query, epoch: int) -> tuple[tuple[str, pa.Table], ...]:
+        """The digests of the public tables that a statement reads, as they were when it was planned.
+
+        Of an epoch that is over nobody knows them any more. Raises ``FactsChanged``.
+        """
         with self._lock:
+            if epoch != self.epoch:
+                raise failure("changed")
             return tuple(self._facts[name] for name in sorted(query.tables & self._facts.keys()))
 
     def _fact(self, query: Query, session: str) -> pa.Table:
         """What a plan shall rest on, of one snapshot with the digests of the tables it is about."""
         for _ in range(ATTEMPTS):
+            epoch = self.epoch
             for name in query.tables - self._facts.keys():
                 digest = self._pushed(self._digest(name))
                 told = self._whole(digest, session)
                 with self._lock:
                     self._facts.setdefault(name, (digest.sql, told))
-            try:
-                return self._whole(query, session, self._facts_of(query))
-            except FactsChanged:
-                self._forget()
+            with suppress(FactsChanged):
+                facts = self._facts_of(query, epoch)
+                try:
+                    return self._whole(query, session, facts)
+                except FactsChanged:
+                    self._forget(epoch)
         raise failure("unavailable")
 
     def _digest(self, name: str) -> str:
@@ -268,11 +277,12 @@ class Pushed:
         row = ", ".join([f"'{'0' * 16}'", *columns])
         return f"SELECT COUNT(*) AS n, SUM(HASH({row})) AS h FROM {table}"  # noqa: S608 - quoted names
 
-    def _forget(self) -> None:
-        """A public table has changed: plans that rest on what it was are made anew."""
+    def _forget(self, epoch: int) -> None:
+        """A public table has changed: plans that rest on what it was are made anew, once for all that find it out."""
         with self._lock:
-            self._facts.clear()
-            self._changes += 1
+            if epoch == self.epoch:
+                self._facts.clear()
+                self._changes += 1
 
     # --- texts ------------------------------------------------------------------------------------
 

@@ -112,6 +112,7 @@ class Remote:
         few: Sequence[SqlType] | None = None,
         select: Select | None = None,
         cancelled: Callable[[], bool] = lambda: False,
+        epoch: int = 0,  # noqa: ARG002 - the rows of a file do not change
     ) -> Exact[pa.Table]:
         """Run one statement of ours; a session runs one at a time. As ``DuckDB.run``, and within the limit."""
         given = [list(parameters.items()), None if few is None else list(few), select is not None]

@@ -45,8 +45,13 @@ class Source(Protocol):
         few: Sequence[SqlType] | None = None,
         select: Select | None = None,
         cancelled: Callable[[], bool] = lambda: False,
+        epoch: int = 0,
     ) -> Exact[pa.Table]:
-        """Run one statement of ours over protected tables."""
+        """Run one statement of ours over protected tables.
+
+        ``epoch`` is what it was before the statement was planned: where the rows of public tables can change, none runs
+        that rests on others than there are.
+        """
 
     def build(
         self,

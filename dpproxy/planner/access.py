@@ -64,6 +64,8 @@ class Context:
     """The protected views that are built, and the relations beside them, by name."""
     check: Callable[[str, Sequence[PreparedTable]], None] = _no_check
     """Refuses an exact stage that the data source cannot run."""
+    epoch: Callable[[], int] = lambda: 0
+    """How often the facts have changed."""
 
 
 @dataclass(frozen=True, slots=True)

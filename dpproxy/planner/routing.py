@@ -5,7 +5,9 @@ the hint names it, and with ``dp.preview = view`` the statement is planned over 
 whose query shows the columns in question as they are, of all rows, and that is granted to the caller.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -23,12 +25,31 @@ from dpproxy.views.materialized import Materialized
 
 UNANSWERED = frozenset({"42501", "0A000", "PD002", "PD003"})
 """States of refusals that another source of rows can help."""
+ATTEMPTS = 3
+"""How often a statement is planned anew where a public table changes meanwhile."""
+
+P = TypeVar("P", bound=Plan | PublicPlan)
 
 
 def plan_routed(
     tree: exp.Expr, context: Context, parameters: Parameters, record: Record
 ) -> Plan | PublicPlan:
     """Plan a parsed statement, over a protected view where that was asked for. Raises a ``Refusal``."""
+    return settled(lambda: _routed(tree, context, parameters, record), context)
+
+
+def settled(make: Callable[[], P], context: Context) -> P:
+    """What is planned from facts of one epoch; what did not settle has one that is gone, and no source runs it."""
+    epoch = context.epoch()
+    plan = make()
+    for _ in range(ATTEMPTS):
+        if (now := context.epoch()) == epoch:
+            break
+        epoch, plan = now, make()
+    return replace(plan, epoch=epoch) if isinstance(plan, Plan) else plan
+
+
+def _routed(tree: exp.Expr, context: Context, parameters: Parameters, record: Record) -> Plan | PublicPlan:
     try:
         return _runnable(plan_for(accept(tree), context, parameters, record), context)
     except Refusal as refusal:

@@ -10,14 +10,18 @@ import psycopg
 import pyarrow as pa
 import pytest
 
+from dpproxy.answers import Asking
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.facts import Facts
 from dpproxy.backends.failures import FactsChanged, WorkerLost
 from dpproxy.backends.postgres import Postgres
 from dpproxy.backends.pushed import Order, Pushed
 from dpproxy.errors import Cancelled, Internal, Refusal, StartupError, Unsupported
-from dpproxy.plan import PublicPlan
+from dpproxy.following import Replan
+from dpproxy.plan import Answer, Caller, PublicPlan
+from dpproxy.settings import DEFAULTS
 from tests.postgres import Server, running
+from tests.proxies import started, write_home
 
 COUNT = "SELECT CAST(COUNT(*) AS INT128) AS m0 FROM t"
 SLOW = f"SELECT CAST(COUNT(*) AS INT128) AS m0 FROM {' CROSS JOIN '.join(f'big AS b{n}' for n in range(4))}"
@@ -56,7 +60,7 @@ def opened(tmp_path: Path) -> Iterator[Callable[..., Pushed]]:
 
 
 def number(source: Pushed, sql: str = COUNT, session: str = "s") -> int:
-    return int(source.run(sql, {}, session).value.column(0)[0].as_py())
+    return int(source.run(sql, {}, session, epoch=source.epoch).value.column(0)[0].as_py())
 
 
 TABLES = (
@@ -257,6 +261,57 @@ def test_a_public_table_that_changes_fails_one_statement_and_is_planned_anew(
         number(source, joined)
     assert facts(most) == ((2,),)
     assert number(source, joined) == 200
+
+
+PUBLIC = (
+    "CREATE TABLE t (id int PRIMARY KEY, ward text NOT NULL)",
+    "INSERT INTO t SELECT i, CASE WHEN i % 2 = 0 THEN 'a' ELSE 'b' END FROM generate_series(1, 100) AS i",
+    "CREATE TABLE wards (ward text NOT NULL, floor int NOT NULL)",
+    "INSERT INTO wards VALUES ('a', 1), ('b', 2)",
+)
+POLICY = """
+ALTER TABLE t SET PRIVACY KEY (id);
+ALTER TABLE t SET PRIVACY CEILING EPSILON 10;
+ALTER TABLE t ALTER COLUMN ward SET PRIVACY DOMAIN IN ('a', 'b');
+ALTER TABLE wards SET PRIVACY PUBLIC;
+CREATE PRIVACY BUDGET b LIMIT EPSILON 10 SESSION LIMIT EPSILON 10 MAX EPSILON 1 DEFAULT EPSILON 0.1;
+GRANT SELECT ON t TO analyst WITH PRIVACY BUDGET b;
+"""
+JOINED = "SELECT count(*) FROM t JOIN wards ON t.ward = wards.ward WHERE floor < {}"
+
+
+def test_a_plan_runs_with_the_rows_of_public_tables_it_was_made_for_or_not_at_all(
+    postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    url = made(postgres, PUBLIC)
+    home = write_home(tmp_path, (), POLICY)
+    home.write_text(home.read_text().replace('path = "data.duckdb"', f'url = "{url}"'))
+    with started(home) as engine:
+        ann, bob = (Caller(name, frozenset({"analyst"}), name) for name in ("ann", "bob"))
+
+        def ask(caller: Caller, sql: str) -> Answer:
+            return engine.run(caller, engine.prepare(caller, sql, (), DEFAULTS), (), DEFAULTS)
+
+        for caller in (ann, bob):
+            engine.open(caller)
+        ask(ann, JOINED.format(7))
+        ask(bob, JOINED.format(7))
+        rows = engine._answers.rows
+
+        def after_a_change(asking: Asking, replan: Replan) -> object:
+            """Between plan and run one ward has become ten, and somebody else has found out and planned anew."""
+            monkeypatch.setattr(engine._answers, "rows", rows)
+            with owner(url) as connection:
+                connection.execute("INSERT INTO wards SELECT 'a', 1 FROM generate_series(1, 9)")
+            with pytest.raises(FactsChanged):
+                ask(bob, JOINED.format(8))
+            ask(bob, JOINED.format(9))
+            return rows(asking, replan)
+
+        monkeypatch.setattr(engine._answers, "rows", after_a_change)
+        with pytest.raises(FactsChanged):
+            ask(ann, JOINED.format(10))
+        ask(ann, JOINED.format(10))
 
 
 def test_statements_over_public_tables_are_answered_there_or_from_a_copy(

@@ -103,15 +103,50 @@ def test_what_the_server_may_not_answer_alike_is_answered_from_a_copy(source: Pu
 
 def test_what_plans_rest_on_is_looked_at_again(source: Pushed, server: Server):
     source.run_public(PublicPlan("SELECT max(id) AS m FROM t", ()), f"{PLANNER}1")
-    source.run(COUNT, {}, "s")
+    before = source.epoch
+    source.run(COUNT, {}, "s", epoch=before)
     assert len(server.asked[-1].facts) == 1
-    before, server.fails = source.epoch, FactsChanged("changed")
+    server.fails = FactsChanged("changed")
     with pytest.raises(Refusal):
-        source.run(COUNT, {}, "s")
+        source.run(COUNT, {}, "s", epoch=before)
     server.fails = None
-    source.run(COUNT, {}, "s")
+    source.run(COUNT, {}, "s", epoch=source.epoch)
     assert source.epoch == before + 1
     assert server.asked[-1].facts == ()
+
+
+def test_a_plan_of_an_epoch_that_is_over_is_not_run(source: Pushed, server: Server):
+    most = PublicPlan("SELECT max(id) AS m FROM t", ())
+    source.run_public(most, f"{PLANNER}1")
+    planned, server.fails = source.epoch, FactsChanged("changed")
+    with pytest.raises(FactsChanged):
+        source.run(COUNT, {}, "another", epoch=planned)
+    server.fails = None
+    asked = len(server.asked)
+    with pytest.raises(FactsChanged):
+        source.run(COUNT, {}, "s", epoch=planned)
+    source.run_public(most, f"{PLANNER}2")  # the digests of now would not be those of the plan
+    with pytest.raises(FactsChanged):
+        source.run(COUNT, {}, "s", epoch=planned)
+    assert not any(order.charged for order in server.asked[asked:])
+    assert source.epoch == planned + 1
+
+
+def test_what_changes_while_a_fact_is_read_is_read_again(source: Pushed, server: Server):
+    batches, before = server.batches, source.epoch
+    most = PublicPlan("SELECT max(id) AS m FROM t", ())
+
+    def once(order: Order) -> Generator[pa.Table]:
+        if order.facts:
+            del server.batches  # type: ignore[misc] - the method is there again
+            raise FactsChanged("changed")
+        return batches(order)
+
+    server.batches = once  # type: ignore[method-assign]
+    assert source.run_public(most, f"{PLANNER}1") == [(7,), (7,)]
+    assert source.epoch == before + 1
+    with pytest.raises(FactsChanged):
+        source.run(COUNT, {}, "s", epoch=before)
 
 
 def test_a_text_that_grew_too_long_is_refused(source: Pushed, monkeypatch: pytest.MonkeyPatch):

@@ -72,3 +72,15 @@ def test_a_view_that_would_answer_something_else_is_not_named(world: World, sql:
         with pytest.raises(Refusal) as caught:
             routed(world, sql, view, preview)
         assert "Protected view" not in str(caught.value.hint)
+
+
+def test_what_changes_while_it_is_planned_is_planned_anew(world: World):
+    policy = granted(world, Grant("v", "analyst", None))
+    caller = Caller("ann", frozenset({"analyst"}), "s")
+    for epochs, used in (([1, 1], 1), ([1, 2, 3, 3], 3), ([1, 2, 3, 4], 4)):  # the last has not settled
+        told = iter(epochs)
+        context = Context(policy, world.schema, caller, DEFAULTS, epoch=lambda told=told: next(told))
+        plan = plan_routed(parse("SELECT count(*) FROM people"), context, Parameters(), lambda _: None)
+        assert isinstance(plan, Plan)
+        assert plan.epoch == used
+        assert next(told, None) is None
