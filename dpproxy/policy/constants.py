@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from fractions import Fraction
+from typing import TypeVar
 
 from dpproxy.errors import InvalidText, NumberOutOfRange
 from dpproxy.policy.cursor import Cursor
@@ -15,6 +16,7 @@ _MOST_DIGITS = 400
 _LONGEST = 1000
 """Characters of a number, and its exponent; checked before the value is built."""
 
+_Moment = TypeVar("_Moment", date, datetime)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?", re.ASCII)
 _ZONED = re.compile(_TIMESTAMP.pattern + r"(Z|[+-]\d{2}(:\d{2})?)", re.ASCII)
@@ -62,12 +64,10 @@ def read_date(text: str, position: int | None) -> date:
     Raises:
         InvalidText: not YYYY-MM-DD.
     """
-    if _DATE.fullmatch(text):
-        try:
-            return date.fromisoformat(text)
-        except ValueError:
-            pass
-    raise InvalidText("not a date", hint="Write YYYY-MM-DD.", position=position)
+    found = _existing(date.fromisoformat, text, _DATE)
+    if found is None:
+        raise InvalidText("not a date", hint="Write YYYY-MM-DD.", position=position)
+    return found
 
 
 def read_timestamp(text: str, position: int | None) -> datetime:
@@ -76,12 +76,10 @@ def read_timestamp(text: str, position: int | None) -> datetime:
     Raises:
         InvalidText: not YYYY-MM-DD HH:MM:SS.
     """
-    if _TIMESTAMP.fullmatch(text) or _DATE.fullmatch(text):
-        try:
-            return datetime.fromisoformat(text)
-        except ValueError:
-            pass
-    raise InvalidText("not a timestamp", hint="Write YYYY-MM-DD HH:MM:SS.", position=position)
+    found = _existing(datetime.fromisoformat, text, _TIMESTAMP, _DATE)
+    if found is None:
+        raise InvalidText("not a timestamp", hint="Write YYYY-MM-DD HH:MM:SS.", position=position)
+    return found
 
 
 def read_timestamptz(text: str, position: int | None) -> datetime:
@@ -90,13 +88,21 @@ def read_timestamptz(text: str, position: int | None) -> datetime:
     Raises:
         InvalidText: not YYYY-MM-DD HH:MM:SS+00:00; an offset left out would depend on a session's setting.
     """
-    if _ZONED.fullmatch(text):
-        try:
-            return datetime.fromisoformat(text).astimezone(UTC)
-        except (ValueError, OverflowError):
-            pass
-    hint = "Write YYYY-MM-DD HH:MM:SS+00:00, the offset included."
-    raise InvalidText("not a timestamp with time zone", hint=hint, position=position)
+    found = _existing(lambda zoned: datetime.fromisoformat(zoned).astimezone(UTC), text, _ZONED)
+    if found is None:
+        hint = "Write YYYY-MM-DD HH:MM:SS+00:00, the offset included."
+        raise InvalidText("not a timestamp with time zone", hint=hint, position=position)
+    return found
+
+
+def _existing(read: Callable[[str], _Moment], text: str, *forms: re.Pattern[str]) -> _Moment | None:
+    """A text of one of the forms; None where it has another, or where there is no such day or hour."""
+    if not any(form.fullmatch(text) for form in forms):
+        return None
+    try:
+        return read(text)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _exact(text: str, position: int) -> int | Fraction:
