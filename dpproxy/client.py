@@ -47,6 +47,7 @@ class Client:
             service.engine, service.users, process=process, mock_key=service.options.mock_key
         )
         self.session.admit = self._admit
+        self.session.signal = service.signal
         self._service = service
         self._reader = reader
         self._writer = writer
@@ -67,7 +68,7 @@ class Client:
         self._timed_out = self._is_cancelled = False
         """Whether that, or somebody else, has cancelled it."""
         self._admitted = self._reading = self._gone = self._leaving = False
-        self._stopping = self._hurried = False
+        self._stopping = self._hurried = self._ended = False
 
     # --- from outside
 
@@ -89,6 +90,12 @@ class Client:
     def _interrupt_still(self, future: asyncio.Future[Outcome]) -> None:
         if future is self._future:
             self._interrupt()
+
+    def end(self) -> None:
+        """End the session too; what is charged runs on, as it does when a client leaves."""
+        self._ended = True
+        self.cancel()
+        self.drain()
 
     def drain(self) -> None:
         """The server stops: an idle client is told at once, a busy one when its answer has left."""
@@ -188,7 +195,8 @@ class Client:
     def _farewell(self) -> Refusal:
         if not self._admitted:
             return CannotConnectNow("the server is shutting down")
-        return ShuttingDown("terminating connection because the server stops")
+        why = "due to administrator command" if self._ended else "because the server stops"
+        return ShuttingDown(f"terminating connection {why}")
 
     async def _flush(self) -> None:
         await self._out.flush(is_awaited=self.session.is_reading)
@@ -196,6 +204,7 @@ class Client:
     async def _dismiss(self, refusal: Refusal) -> None:
         self._say(m.ErrorResponse(refusal.sqlstate, refusal.message, hint=refusal.hint, severity="FATAL"))
         await self._out.finish()
+        self._writer.close()  # now: its work may go on
 
     def _say(self, message: m.Backend) -> None:
         self._out.add(self._connection.send(message))
@@ -265,6 +274,8 @@ class Client:
     # --- work
 
     async def _work(self, work: Work) -> Outcome:
+        if self._ended and self.session.caller is not None:
+            raise self._farewell()
         if self._padded is not None:
             if await self._cancelled_before(self._padded) is not None:
                 return None, _cancelled()
@@ -290,7 +301,7 @@ class Client:
         """What is told of how some work went, where its statement may have been cancelled."""
         if not isinstance(error, Cancelled) and not (work.goes_on and self._is_cancelled):
             return error
-        if self._hurried:
+        if self._hurried or self._ended:
             raise self._farewell()
         if self._timed_out:
             return Cancelled("canceling statement due to statement timeout")

@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from dpproxy.errors import CannotConnectNow, TooManyConnections
+from dpproxy.errors import CannotConnectNow, NotGranted, TooManyConnections
 from dpproxy.options import Options
+from dpproxy.plan import Caller
 from dpproxy.session import Engine, Session, Users
 from dpproxy.wire.messages import CancelRequest
 
@@ -28,6 +29,9 @@ class Peer(Protocol):
 
     def cancel(self) -> None:
         """Cancel what it runs."""
+
+    def end(self) -> None:
+        """End its session."""
 
     def drain(self) -> None:
         """Have it leave when it has its answer."""
@@ -73,6 +77,23 @@ class Service:
         same = hmac.compare_digest(request.secret, expected)
         if client is not None and same:
             client.cancel()
+
+    def signal(self, caller: Caller, process: int, ends: bool) -> bool:  # noqa: FBT001
+        """Cancel what the session of a process runs, or end the session; False where there is none.
+
+        Raises ``NotGranted``: it is another user's, and the caller is no administrator.
+        """
+        client = self.clients.get(process)
+        theirs = client.session.caller if client is not None else None
+        if client is None or theirs is None:
+            return False
+        if theirs.user != caller.user and not caller.is_admin:
+            raise NotGranted(
+                "permission denied to cancel or end the session of another user",
+                hint="SELECT pg_backend_pid() gives the number of a session of yours",
+            )
+        (client.end if ends else client.cancel)()
+        return True
 
     def check_startup(self, *, crowded: bool) -> None:
         """Whether a login may begin. Raises ``TooManyConnections``, ``CannotConnectNow``."""

@@ -54,6 +54,8 @@ class Session:
         self.finished = False
         self.admit: Callable[[Caller], None] = lambda _: None
         """Raises where no more may come in."""
+        self.signal: Callable[[Caller, int, bool], bool] = lambda _caller, _process, _ends: False
+        """Cancels or ends another session, where the caller may."""
         self._engine = engine
         self._users = users
         self._mock_key = mock_key or secrets.token_bytes(32)
@@ -150,9 +152,9 @@ class Session:
                 hint="a database is a data source of the server's configuration, usually main",
             )
         roles = yield from work(partial(self._users.roles, user))
-        caller = Caller(user, roles, secrets.token_hex(16), database)
+        caller = Caller(user, roles, secrets.token_hex(16), database, self.process)
         configured = yield from work(partial(self._engine.configured, caller))
-        state = State(Transaction(settings_of(self._startup, configured)))
+        state = State(Transaction(settings_of(self._startup, configured)), send=partial(self.signal, caller))
         self.admit(caller)
         yield from work(partial(self._engine.open, caller))
         self.caller = caller

@@ -20,6 +20,7 @@ from dpproxy.errors import (
 from dpproxy.plan import Answer, Caller, Notice, Prepared, Scrollable, Settings
 from dpproxy.session_arrays import Lists, lists
 from dpproxy.session_rows import given, streamed, told
+from dpproxy.session_signals import Signal
 from dpproxy.session_state import (
     Around,
     Command,
@@ -77,6 +78,9 @@ class Queries:
                 return self._wrap(source, wrap, self._prepare(inner, declared or types, state))
             case Late(read):
                 return Statement(source, read(state))
+            case Signal():
+                signal = action.typed(types)
+                return Statement(source, signal, signal.parameters)
             case None:
                 pass
             case _:
@@ -129,8 +133,8 @@ class Queries:
                 self.left = answer.left or self.left
                 self.state.hold_stream(answer.stream)
                 return replace(answer, columns=answer.columns and styled(answer.columns, settings))
-            case None:
-                return Answer("")
+            case Signal() | None as signal:
+                return Answer("") if signal is None else signal.run(self.state.send, values)
         assert_never(statement.action)
 
     def _told(self) -> list[m.NoticeResponse]:

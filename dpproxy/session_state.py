@@ -8,6 +8,7 @@ from dpproxy.errors import TooComplex
 from dpproxy.pgtypes import Column, SqlType
 from dpproxy.plan import Answer, Prepared, Settings, Stream
 from dpproxy.session_arrays import Lists
+from dpproxy.session_signals import Send, Signal
 from dpproxy.statements import Source
 from dpproxy.transaction import Transaction
 from dpproxy.wire.copying import Layout
@@ -85,7 +86,7 @@ class Statement:
     """A statement that may run many times; ``source`` and ``action`` are None for the empty one."""
 
     source: Source | None
-    action: Command | EngineShow | Wrapped | Prepared | None
+    action: Command | EngineShow | Wrapped | Prepared | Signal | None
     parameters: tuple[SqlType, ...] = ()
     lists: Lists | None = None
     """Where some of them are lists of values."""
@@ -154,6 +155,8 @@ class State:
     portals: dict[str, Portal] = field(default_factory=dict)
     streams: list[Stream] = field(default_factory=list)
     """Those that are open."""
+    send: Send = lambda _process, _ends: False
+    """Cancels or ends another session."""
 
     def hold_stream(self, stream: Stream | None) -> None:
         """Close it when no portal has it any more.

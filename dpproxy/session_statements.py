@@ -11,11 +11,12 @@ from dpproxy.session_copy import read_copy
 from dpproxy.session_cursors import read_close, read_declare, read_fetch
 from dpproxy.session_prepared import read_deallocate, read_execute, read_prepare
 from dpproxy.session_settings import read_modes, read_reset, read_set, read_show
+from dpproxy.session_signals import Signal, read_signal
 from dpproxy.session_state import Around, Command, EngineShow, Late, State
 from dpproxy.statements import Source, Words
 from dpproxy.transaction import Status
 
-Action = Command | EngineShow | Around | Late
+Action = Command | EngineShow | Around | Late | Signal
 Read = Callable[[Words], Action | None]
 
 
@@ -25,6 +26,8 @@ def recognise(source: Source) -> Action | None:
     Errors: ``SyntaxRefused``, ``Unsupported``, ``UndefinedObject``.
     """
     first = source.words[0]
+    if first.text == "select":
+        return read_signal(source)
     read = None if first.quoted else STATEMENTS.get(first.text)
     if read is None:
         return None

@@ -71,7 +71,8 @@ def visible(
     found = _with_keys(found, policy, schema)
     own = tuple(Relation(name, columns, "v") for name, columns in relations.OWN.items())
     roles = sorted({"admin", *caller.roles, *(g.role for g in policy.grants if caller.is_admin)})
-    return CatalogueView(database, caller.user, tuple(roles), tuple(found), settings, policy.version, own)
+    known = tuple(roles), tuple(found), settings, policy.version, own
+    return CatalogueView(database, caller.user, *known, process=caller.process)
 
 
 def _built(view: Materialized) -> Relation:

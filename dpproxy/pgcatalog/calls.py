@@ -74,7 +74,7 @@ _WORDS: Mapping[str, Callable[[CatalogueView], str]] = {
     "pg_client_encoding": lambda _view: "UTF8",
 }
 
-_NUMBERS = {"pg_backend_pid": 0, "pg_my_temp_schema": 0, "inet_server_port": 0}
+_NUMBERS = {"pg_my_temp_schema": 0, "inet_server_port": 0}
 _FLAGS = {"pg_is_in_recovery": False, "pg_is_wal_replay_paused": False, "pg_jit_available": False}
 _NULLS = frozenset({"inet_client_addr", "inet_server_addr", "inet_client_port"})
 
@@ -158,6 +158,15 @@ def acl_rows(node: exp.Table) -> exp.Expr:
     return exp.Subquery(this=exp.Select(expressions=fields, from_=exp.From(this=named)), alias=alias)
 
 
+def _alone(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
+    """What the session does itself, where nothing else stands in the statement."""
+    raise Unsupported(
+        f"{node.name.lower()} of anything but a number is not supported",
+        hint=f"Write SELECT {node.name.lower()}(123), with what SELECT pg_backend_pid() gives in that session.",
+        position=position(node),
+    )
+
+
 def _typeof(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
     return call("lower", call("typeof", *node.expressions))
 
@@ -170,6 +179,8 @@ _SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, Catalogue
     **{name: (counts, lambda _node, _view: null()) for name, counts in functions.ABSENT.items()},
     **{name: ((0, 0), lambda _node, _view: null()) for name in _NULLS},
     "aclexplode": ((1, 1), _acl),
+    "pg_cancel_backend": ((1, 1), _alone),
+    "pg_terminate_backend": ((1, 2), _alone),
     "pg_typeof": ((1, 1), _typeof),
 }
 
@@ -177,6 +188,8 @@ _SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, Catalogue
 def _constant(name: str, view: CatalogueView) -> exp.Expr | None:
     if name in _WORDS:
         return text(_WORDS[name](view))
+    if name == "pg_backend_pid":
+        return exp.Literal.number(view.process)
     if name in _NUMBERS:
         return exp.Literal.number(_NUMBERS[name])
     return exp.Boolean(this=_FLAGS[name]) if name in _FLAGS else None

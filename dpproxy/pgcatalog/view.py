@@ -41,6 +41,7 @@ class CatalogueView:
         own: relations of schema dp; their rows come with each statement.
         configured: what roles start with: role, database and settings, empty names for all of them.
         databases: every data source, whichever the connection is to.
+        process: the session's own, which CancelRequest and pg_cancel_backend name.
     """
 
     database: str
@@ -52,10 +53,11 @@ class CatalogueView:
     own: tuple[Relation, ...] = field(default=())
     databases: tuple[str, ...] = ()
     configured: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    process: int = 0
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for views that are answered from the same tables: all but the settings."""
+        """Equal for views that are answered from the same tables: all but what is the session's own."""
         who = self.database, self.user, self.roles, self.configured
         return *who, self.relations, self.version, self.own
 
