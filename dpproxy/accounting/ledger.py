@@ -5,14 +5,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
 import psycopg
 
-from dpproxy.accounting import book, dearest, files
+from dpproxy.accounting import book, dearest, files, older
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.database import Database
 from dpproxy.accounting.limits import LimitReached, check, tightest
@@ -103,7 +103,22 @@ class Ledger:
             if not head.sequence and not mark.path.exists():
                 mark.make(head)
             mark.advance(head)
-        return cls(store, seals, head, mark, clock)
+        ledger = cls(store, seals, head, mark, clock)
+        ledger._complete()
+        return ledger
+
+    def _complete(self) -> None:
+        """Have the totals count entries of before rho was recorded. Errors: StartupError."""
+        with closing(self.store.connect(writing=False)) as connection:
+            if not older.lacking(connection):
+                return
+        try:
+            self.writer.submit(lambda batch: older.complete(batch.connection))
+        except LedgerUnavailable as error:
+            self.close()
+            raise StartupError(
+                f"ledger {self.store.name} cannot be used ({error.message}): {_REFUSING}"
+            ) from error
 
     def reserve(self, charge: Charge) -> Reservation:
         """Debit every account of the charge, or none; returns once that is on the disk.

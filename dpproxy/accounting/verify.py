@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from fractions import Fraction
 
-from dpproxy.accounting import book, schema
+from dpproxy.accounting import book, older, schema
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.mark import Mark, Missing
 from dpproxy.accounting.model import Entry, Key, key_of
@@ -47,7 +47,7 @@ def _verify(store: Store, connection: book.Connection, seals: Seals) -> Head:
         head = book.read_head(connection, seals)
         if head.format != schema.FORMAT:
             raise Mismatch(f"its format is {head.format}, this version reads {schema.FORMAT}")
-        _check_totals(connection, _check_chain(connection, seals, head))
+        _check_totals(connection, *_check_chain(connection, seals, head))
         _check_releases(connection, seals)
     except ValueError as error:
         raise Mismatch("a row holds what no ledger writes") from error
@@ -80,10 +80,11 @@ def entries(connection: book.Connection) -> Iterator[tuple[Entry, bytes]]:
         after = page[-1][0].sequence
 
 
-def _check_chain(connection: book.Connection, seals: Seals, head: Head) -> Sums:
-    """Walk the chain from the first entry to the head; returns the sums by account."""
+def _check_chain(connection: book.Connection, seals: Seals, head: Head) -> tuple[Sums, dict[Key, Fraction]]:
+    """Walk the chain from the first entry to the head; returns the sums by account, and what they lack of rho."""
     mac, sequence, at, debits = seals.genesis(head.ledger, head.format).mac, 0, 0, 0
     sums: Sums = {}
+    lacking: dict[Key, Fraction] = {}
     for entry, stored in entries(connection):
         sequence += 1
         mac = seals.entry(mac, entry)
@@ -95,13 +96,15 @@ def _check_chain(connection: book.Connection, seals: Seals, head: Head) -> Sums:
             key = key_of(posting.account)
             nano, delta, rho = sums.get(key, (0, _ZERO, _ZERO))
             sums[key] = nano + posting.nano, _plus(delta, posting.delta), _plus(rho, posting.rho)
+            if more := older.missing(posting.nano, posting.rho):
+                lacking[key] = lacking.get(key, _ZERO) + more
     if (sequence, mac, at) != (head.sequence, head.mac, head.at):
         raise Mismatch("entries are missing at its end", sequence + 1)
     if connection.execute("SELECT count(*) FROM entry").fetchone() != (sequence,):
         raise Mismatch("entries stand beyond its end", sequence + 1)
     if connection.execute("SELECT count(*) FROM debit").fetchone() != (debits,):
         raise Mismatch("a debit belongs to no entry")
-    return sums
+    return sums, lacking
 
 
 _ZERO = Fraction(0)
@@ -111,10 +114,12 @@ def _plus(total: Fraction, text: str) -> Fraction:
     return total if text == "0" else total + Fraction(text)
 
 
-def _check_totals(connection: book.Connection, sums: Sums) -> None:
+def _check_totals(connection: book.Connection, sums: Sums, lacking: dict[Key, Fraction]) -> None:
+    """A ledger with entries of before rho was recorded has its totals completed when it is opened to be written."""
     rows = connection.execute('SELECT kind, name, member, block, "window", nano, delta, rho FROM account')
     totals = {row[:5]: (row[5], _plus(_ZERO, row[6]), _plus(_ZERO, row[7])) for row in rows}
-    if totals != sums:
+    completed = sums | {key: (*sums[key][:2], sums[key][2] + rho) for key, rho in lacking.items()}
+    if totals not in (completed, sums):
         raise Mismatch("the accounts are not the sums of their debits")
 
 

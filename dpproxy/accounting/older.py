@@ -1,0 +1,51 @@
+"""Entries of before rho was recorded: limits under ZCDP count what they cost, too.
+
+Such an entry has rho 0 for an epsilon that is not 0. There was no concentrated noise then, so that each of them is a
+release of pure epsilon, or of epsilon and delta, and costs at most epsilon**2 / 2 of rho: ``Cost.of``. Entries stay as
+they were written; the totals of their accounts count it.
+"""
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from dpproxy.accounting.book import Connection
+from dpproxy.accounting.model import Cost, Key
+
+_OWN = 'kind, name, member, block, "window"'
+_IS_OLDER = "SELECT 1 FROM debit WHERE rho = '0' AND nano > 0 LIMIT 1"
+_DEBITS = f"SELECT {_OWN}, nano, rho FROM debit"  # noqa: S608 - our own text
+_TOTALS = f"SELECT {_OWN}, rho FROM account"  # noqa: S608 - our own text
+_SET = 'UPDATE account SET rho = ? WHERE kind = ? AND name = ? AND member = ? AND block = ? AND "window" = ?'
+
+
+def missing(nano: int, rho: str) -> Fraction:
+    """The rho that a debit costs and does not say.
+
+    >>> missing(1_000_000_000, "0"), missing(1_000_000_000, "1/2")
+    (Fraction(1, 2), Fraction(0, 1))
+    """
+    return Cost.of(nano).rho if rho == "0" else Fraction(0)
+
+
+def lacking(connection: Connection) -> dict[Key, Fraction]:
+    """The accounts whose total is not what all their debits cost, each with what it has to be, as rho."""
+    if connection.execute(_IS_OLDER).fetchone() is None:
+        return {}
+    costs: dict[Key, Fraction] = {}
+    for *key, nano, rho in connection.execute(_DEBITS):
+        own = _key(key)
+        costs[own] = costs.get(own, Fraction(0)) + Fraction(rho) + missing(int(nano), rho)
+    totals = {_key(key): Fraction(rho) for *key, rho in connection.execute(_TOTALS)}
+    return {key: rho for key, rho in costs.items() if totals.get(key) != rho}
+
+
+def complete(connection: Connection) -> None:
+    """Have the totals count everything; inside a writing transaction."""
+    found = lacking(connection)
+    if found:
+        connection.executemany(_SET, [(str(rho), *key) for key, rho in found.items()])
+
+
+def _key(columns: Iterable[object]) -> Key:
+    kind, name, member, block, window = columns
+    return str(kind), str(name), str(member), str(block), int(str(window))
