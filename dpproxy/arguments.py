@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib import import_module
 from pathlib import Path
 
 Arguments = argparse.Namespace
@@ -12,7 +12,7 @@ Option = tuple[tuple[str, ...], dict[str, object]]
 
 CONFIG: Option = (
     ("--config",),
-    {"metavar": "FILE", "type": Path, "required": True, "help": "the configuration (docs/configuration.md)"},
+    {"metavar": "FILE", "type": Path, "required": True, "help": "the configuration, a TOML file"},
 )
 DATABASE: Option = (
     ("--database",),
@@ -20,7 +20,14 @@ DATABASE: Option = (
 )
 JSON: Option = (("--json",), {"action": "store_true", "help": "print one JSON document"})
 
-EPILOG = "`dpproxy COMMAND --help` shows an example of it. `dpproxy demo` is a tour that needs nothing else."
+PACKED = Path(__file__).parent / "docs"
+DOCS = PACKED if PACKED.is_dir() else Path(__file__).parents[1] / "docs"
+"""Inside the package where it was installed from a wheel."""
+EPILOG = f"""\
+`dpproxy COMMAND --help` shows an example of it. `dpproxy demo` is a tour that needs nothing else.
+
+documentation:
+  {DOCS}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +38,35 @@ class Command:
     summary: str
     example: str
     options: tuple[Option, ...]
-    run: Callable[[Arguments], int]
+    run: str
+    """``module:function``, imported when it is run: to show help takes none of them."""
+
+
+def handler(run: str) -> Callable[[Arguments], int]:
+    """What a command runs; its value is the exit status."""
+    module, _, function = run.partition(":")
+    found: Callable[[Arguments], int] = getattr(import_module(f"dpproxy.{module}"), function)
+    return found
+
+
+class _Version(argparse.Action):
+    """Prints the version and ends; it is looked up when somebody asks."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> None:
+        from importlib.metadata import version  # noqa: PLC0415 - slow to import
+
+        parser.exit(message=f"dpproxy {version('dpproxy')}\n")
 
 
 def build_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
     """A parser of all commands; a name of two words is a command of a group."""
     parser = argparse.ArgumentParser(
-        prog="dpproxy", description="Differential privacy for plain SQL.", epilog=EPILOG
+        prog="dpproxy",
+        description="Differential privacy for plain SQL.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"dpproxy {version('dpproxy')}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
     top = parser.add_subparsers(metavar="COMMAND", required=True)
     groups: dict[str, argparse._SubParsersAction[argparse.ArgumentParser]] = {}
     for command in commands:
@@ -51,7 +78,7 @@ def build_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
             name,
             help=command.summary,
             description=f"{command.summary[0].upper()}{command.summary[1:]}.",
-            epilog=f"example:\n  {command.example}",
+            epilog=f"example:\n  {command.example}\n\ndocumentation:\n  {DOCS / 'commands.md'}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         for names, keywords in command.options:

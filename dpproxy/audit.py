@@ -4,6 +4,7 @@ The columns that vary are the features of ``udfs.audit``, and so is the time tha
 statement asks for a little more accuracy than the run before, so that none is answered from what was released before.
 """
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -15,6 +16,7 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 
+from dpproxy.arguments import Arguments
 from dpproxy.display import render
 from dpproxy.errors import StartupError
 from dpproxy.twins import ADDITIVE, DELTA, FOUND, KNOWN, MECHANISMS, ORDERED, twins
@@ -30,6 +32,20 @@ PAUSE: Final = 5.0
 Connection = psycopg.Connection[tuple[object, ...]]
 Tell = Callable[[str], None]
 """Takes a line of progress."""
+
+
+def command(arguments: Arguments) -> int:
+    """Status 1 where a promise is not kept."""
+    shown, kept = run(arguments.url, arguments.sql or (), arguments.epsilon, arguments.runs, _tell)
+    sys.stdout.write(f"{shown}\n")
+    if not kept:
+        _tell("a bound exceeds the promise: what is marked BROKEN loses more than it says")
+    return 0 if kept else 1
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"dpproxy: {line}\n")
+    sys.stderr.flush()
 
 
 class AuditFailed(StartupError):
@@ -78,7 +94,7 @@ class _Side:
         self.seconds.append(time.perf_counter() - begun)
         self.runs.append([[_number(value) for value in row] for row in rows])
         cost = self.connection.execute("SHOW dp.last_cost").fetchone()
-        if cost is None or not float(str(cost[0])):
+        if cost is None or not float(str(cost[0]) or 0):
             raise AuditFailed(
                 f"answered from what was released before, or free of charge: {sql}; audit proxies with a new state"
             )
@@ -108,9 +124,8 @@ def run(
         try:
             lines = list(audited(urls, questions, epsilon, runs, tell))
         except psycopg.Error as error:
-            raise AuditFailed(
-                f"{error.sqlstate or 'no answer'}: {error.diag.message_primary or error}"
-            ) from None
+            told = error.diag.message_primary or " ".join(str(error).split())
+            raise AuditFailed(f"{error.sqlstate or 'no answer'}: {told}") from None
     return table(lines), all(line.kept for line in lines)
 
 

@@ -1,23 +1,57 @@
-"""The commands of budgets: what was spent, and a new start for one that an administrator gives a reason for."""
+"""The commands of budgets: what statements would cost, what was spent, and a new start that has a reason."""
 
 import secrets
 import sys
+from pathlib import Path
 
-from dpproxy.arguments import CONFIG, DATABASE, JSON, Arguments, Command
+from dpproxy.arguments import Arguments
 from dpproxy.config import check_files, load_config
-from dpproxy.display import answer, as_json
+from dpproxy.display import answer, as_json, caret, spoken
+from dpproxy.engine import Engine
+from dpproxy.errors import Refusal
 from dpproxy.plan import Answer, Caller
 from dpproxy.policy.dump import constant, identifier
+from dpproxy.policy.files import read_file
 from dpproxy.settings import DEFAULTS
 
 
-def _show(arguments: Arguments) -> int:
+def explain(arguments: Arguments) -> int:
+    """EXPLAIN (PRIVACY) of one statement, or of all in a file; a refusal is shown where it stands."""
+    budget = "" if arguments.budget is None else f", BUDGET {float(arguments.budget):.9g}"
+    sql, prefix = arguments.sql, f"EXPLAIN (PRIVACY{', FORMAT JSON' if arguments.json else ''}{budget}) "
+    is_file = sql.endswith(".sql")
+    if is_file:
+        sql = read_file(Path(sql)).text + "\n"
+    if is_file or budget:
+        prefix += "("
+    try:
+        told = _asked(arguments, prefix + sql + (")" if is_file or budget else ""))
+    except Refusal as refusal:
+        at = refusal.position
+        place = [] if at is None else caret(sql, min(max(0, at - len(prefix)), len(sql)))
+        first = f"ERROR:  {refusal.sqlstate}: {refusal.message}"
+        sys.stderr.write(spoken(first, *place, detail=refusal.detail, hint=refusal.hint) + "\n")
+        return 1
+    _say("\n".join(str(row[0]) for row in told.rows))
+    return 0
+
+
+def _asked(arguments: Arguments, sql: str) -> Answer:
+    """Asked in the roles that are named, or in all that something is granted to."""
+    with _started(arguments) as engine:
+        roles = frozenset(arguments.role or {grant.role for grant in engine.policy.grants})
+        return _run(engine, roles, sql)
+
+
+def show(arguments: Arguments) -> int:
+    """``dpproxy budget show``."""
     found = _administer(arguments, "SHOW PRIVACY BUDGETS")
     _say(answer([column.name for column in found.columns or ()], found.rows, in_json=arguments.json))
     return 0
 
 
-def _reset(arguments: Arguments) -> int:
+def reset(arguments: Arguments) -> int:
+    """``dpproxy budget reset``."""
     user = "" if arguments.user is None else f" FOR USER {identifier(arguments.user)}"
     sql = f"RESET PRIVACY BUDGET {identifier(arguments.name)}{user} REASON {constant(arguments.reason)}"
     notices = _administer(arguments, sql).notices
@@ -31,13 +65,19 @@ def _reset(arguments: Arguments) -> int:
 
 def _administer(arguments: Arguments, sql: str) -> Answer:
     """One statement in the name of the command line, which the audit of the ledger shows as dpproxy."""
-    from dpproxy.engine import Engine  # noqa: PLC0415 - slow to import
+    with _started(arguments) as engine:
+        return _run(engine, frozenset({"admin"}), sql)
 
+
+def _started(arguments: Arguments) -> Engine:
     config = load_config(arguments.config).of(arguments.database)
     check_files(config)
-    with Engine.start(config, _tell) as engine:
-        caller = Caller("dpproxy", frozenset({"admin"}), secrets.token_hex(16))
-        return engine.run(caller, engine.prepare(caller, sql, (), DEFAULTS), (), DEFAULTS)
+    return Engine.start(config, _tell)
+
+
+def _run(engine: Engine, roles: frozenset[str], sql: str) -> Answer:
+    caller = Caller("dpproxy", roles, secrets.token_hex(16))
+    return engine.run(caller, engine.prepare(caller, sql, (), DEFAULTS), (), DEFAULTS)
 
 
 def _tell(line: str) -> None:
@@ -47,28 +87,3 @@ def _tell(line: str) -> None:
 def _say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
-
-
-COMMANDS = (
-    Command(
-        "budget show",
-        "print limits, what was spent of them and by whom",
-        "dpproxy budget show --config dpproxy.toml",
-        (CONFIG, DATABASE, JSON),
-        _show,
-    ),
-    Command(
-        "budget reset",
-        "let a budget, or one user of it, begin anew; the ceilings of its tables never do",
-        "dpproxy budget reset research --user ann --reason 'a mistaken query' --config dpproxy.toml",
-        (
-            (("name",), {"metavar": "NAME", "help": "the budget"}),
-            (("--user",), {"metavar": "USER", "help": "one user of it alone"}),
-            (("--reason",), {"metavar": "TEXT", "required": True, "help": "why; the ledger keeps it"}),
-            CONFIG,
-            DATABASE,
-            JSON,
-        ),
-        _reset,
-    ),
-)

@@ -16,6 +16,7 @@ from typing import TextIO
 
 import psycopg
 
+from dpproxy.arguments import Arguments
 from dpproxy.display import caret, render, spoken
 from dpproxy.errors import StartupError
 from dpproxy.process import Process, serving
@@ -280,6 +281,15 @@ STEPS: tuple[tuple[str, Callable[[Voice, Voice], None]], ...] = (
     ("The administrator declares a column and grants another budget", _administrator),
     ("Everything that was spent, in the ledger", _ledger),
 )
+
+
+def command(arguments: Arguments) -> int:
+    """The tour, or its server alone."""
+    if arguments.serve:
+        return serve(arguments.port)
+    if arguments.port:
+        raise StartupError("--port: expected with --serve; the tour takes a free one")
+    return demo()
 
 
 def demo(out: TextIO = sys.stdout) -> int:

@@ -18,7 +18,7 @@ from dpproxy.accounting.model import Account, Entry, Posting, format_epsilon
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.accounting.store import FAULTS, Store, told
 from dpproxy.accounting.verify import entries
-from dpproxy.arguments import CONFIG, DATABASE, JSON, Arguments, Command
+from dpproxy.arguments import Arguments
 from dpproxy.config import Config, load_config
 from dpproxy.display import as_json
 from dpproxy.errors import StartupError
@@ -66,7 +66,8 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def _verify(arguments: Arguments) -> int:
+def verify(arguments: Arguments) -> int:
+    """``dpproxy ledger verify``."""
     with _ledger(load_config(arguments.config).of(arguments.database)) as place:
         if arguments.file is None:
             name, head = place.store.name, verified(place.store, place.seals, place.mark)
@@ -104,8 +105,9 @@ def _behind(place: _Place, head: Head) -> str:
     return f"the ledger holds {now.sequence}: to restore this would forget what was spent since"
 
 
-def _export(arguments: Arguments) -> int:
-    write = {"csv": _write_csv, "json": _write_json}[arguments.format]
+def export(arguments: Arguments) -> int:
+    """``dpproxy ledger export``."""
+    write = _write_json if arguments.json or arguments.format == "json" else _write_csv
     with _ledger(load_config(arguments.config).of(arguments.database)) as place:
         head = verified(place.store, place.seals, place.mark)
         with closing(place.store.connect(writing=False)) as connection:
@@ -186,7 +188,8 @@ def _write_json(found: Iterator[Entry], file: TextIO) -> None:
     file.write("[]\n" if before == "[\n" else "\n]\n")
 
 
-def _backup(arguments: Arguments) -> int:
+def back_up(arguments: Arguments) -> int:
+    """``dpproxy ledger backup``."""
     config = load_config(arguments.config).of(arguments.database)
     with _ledger(config) as place:
         if not isinstance(place.store, SQLite):
@@ -199,7 +202,8 @@ def _backup(arguments: Arguments) -> int:
     return 0
 
 
-def _mark(arguments: Arguments) -> int:
+def mark(arguments: Arguments) -> int:
+    """``dpproxy ledger mark``."""
     with _ledger(load_config(arguments.config).of(arguments.database)) as place:
         if place.mark is None:
             raise StartupError("state.high_water is not configured: there is no mark to make")
@@ -217,45 +221,3 @@ def _was(mark: Mark) -> str:
         return f"; it stood at {mark.read().sequence}"
     except Mismatch as error:
         return f"; before: {error}"
-
-
-COMMANDS = (
-    Command(
-        "ledger verify",
-        "check every entry of the ledger against its key, and that nothing was rolled back",
-        "dpproxy ledger verify --config dpproxy.toml",
-        (
-            CONFIG,
-            DATABASE,
-            (("--file",), {"metavar": "BACKUP", "type": Path, "help": "check a backup of it instead"}),
-            JSON,
-        ),
-        _verify,
-    ),
-    Command(
-        "ledger export",
-        "print all entries of the ledger, once they are verified",
-        "dpproxy ledger export --format json --output ledger.json --config dpproxy.toml",
-        (
-            CONFIG,
-            DATABASE,
-            (("--format",), {"choices": ("csv", "json"), "default": "csv", "help": "csv (default) or json"}),
-            (("--output",), {"metavar": "FILE", "type": Path, "help": "a file (default: stdout)"}),
-        ),
-        _export,
-    ),
-    Command(
-        "ledger backup",
-        "copy the ledger to a new file while proxies serve from it, and verify the copy",
-        "dpproxy ledger backup /backup/ledger-2026-11-21.sqlite --config dpproxy.toml",
-        ((("file",), {"metavar": "FILE", "type": Path, "help": "the file to make"}), CONFIG, DATABASE, JSON),
-        _backup,
-    ),
-    Command(
-        "ledger mark",
-        "make the high-water mark anew at what the ledger holds; spending beyond that is forgotten for good",
-        "dpproxy ledger mark --config dpproxy.toml",
-        (CONFIG, DATABASE, JSON),
-        _mark,
-    ),
-)

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from dpproxy.arguments import CONFIG, DATABASE, JSON, Arguments, Command
+from dpproxy.arguments import Arguments
 from dpproxy.config import Config, check_files, load_config
 from dpproxy.config_text import ConfigError
 from dpproxy.display import as_json
 from dpproxy.policy.difference import differences, told
-from dpproxy.policy.dump import dump
+from dpproxy.policy.dump import dump as statements_of
 from dpproxy.policy.files import PolicyFileError, apply_file, read_file
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore
@@ -19,7 +19,7 @@ from dpproxy.state import require
 from dpproxy.users import read_users
 
 
-def _check(arguments: Arguments) -> int:
+def check(arguments: Arguments) -> int:
     """A policy without the tables it names, or a configuration with all that it names."""
     file: Path = arguments.file
     try:
@@ -67,8 +67,9 @@ def _in_force(config: Config) -> Policy:
         return store.current
 
 
-def _dump(arguments: Arguments) -> int:
-    statements = dump(_in_force(load_config(arguments.config).of(arguments.database)))
+def dump(arguments: Arguments) -> int:
+    """``dpproxy policy dump``."""
+    statements = statements_of(_in_force(load_config(arguments.config).of(arguments.database)))
     if arguments.json:
         _say(as_json(["statement"], [(statement,) for statement in statements]))
     else:
@@ -76,7 +77,7 @@ def _dump(arguments: Arguments) -> int:
     return 0
 
 
-def _diff(arguments: Arguments) -> int:
+def diff(arguments: Arguments) -> int:
     """The policy in force beside what it would be once the files are applied to it."""
     config = load_config(arguments.config).of(arguments.database)
     before = _in_force(config)
@@ -89,7 +90,8 @@ def _diff(arguments: Arguments) -> int:
     return 0
 
 
-def _apply(arguments: Arguments) -> int:
+def apply(arguments: Arguments) -> int:
+    """``dpproxy policy apply``."""
     from dpproxy.engine import Engine  # noqa: PLC0415 - slow to import
 
     config = load_config(arguments.config).of(arguments.database)
@@ -99,7 +101,7 @@ def _apply(arguments: Arguments) -> int:
     if arguments.json:
         _say(as_json(["policy_version", "files"], [(version, files)]))
     else:
-        _say(f"dpproxy: policy version {version}, {files} files applied")
+        _say(f"dpproxy: policy version {version}, {files} file{'s' * (files != 1)} applied")
     return 0
 
 
@@ -110,48 +112,3 @@ def _tell(line: str) -> None:
 def _say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
-
-
-COMMANDS = (
-    Command(
-        "check",
-        "find mistakes in a configuration (.toml) or a policy (.sql), with positions; exit status 2 if there are any",
-        "dpproxy check policy/10_adult.sql",
-        ((("file",), {"metavar": "FILE", "type": Path, "help": "a .toml or .sql file"}), JSON),
-        _check,
-    ),
-    Command(
-        "policy dump",
-        "print the policy in force as statements that make it again",
-        "dpproxy policy dump --config dpproxy.toml > policy/all.sql",
-        (CONFIG, DATABASE, JSON),
-        _dump,
-    ),
-    Command(
-        "policy diff",
-        "print what policy files would change of the policy in force, and what that does to guarantees and budgets",
-        "dpproxy policy diff policy/20_research.sql --config dpproxy.toml",
-        (
-            (
-                ("file",),
-                {
-                    "metavar": "FILE",
-                    "type": Path,
-                    "nargs": "*",
-                    "help": "policy files (default: the configured ones)",
-                },
-            ),
-            CONFIG,
-            DATABASE,
-            JSON,
-        ),
-        _diff,
-    ),
-    Command(
-        "policy apply",
-        "apply the configured policy files, as at each start",
-        "dpproxy policy apply --config dpproxy.toml",
-        (CONFIG, DATABASE, JSON),
-        _apply,
-    ),
-)

@@ -2,9 +2,8 @@
 
 import socket
 import sys
-from pathlib import Path
 
-from dpproxy.arguments import CONFIG, Arguments, Command
+from dpproxy.arguments import Arguments
 from dpproxy.config import load_config
 
 SSL_REQUEST = bytes.fromhex("0000000804d2162f")
@@ -13,7 +12,8 @@ PATIENCE = 3.0
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - never listened on here
 
 
-def _backup(arguments: Arguments) -> int:
+def backup(arguments: Arguments) -> int:
+    """``dpproxy backup``."""
     from dpproxy.backups import back_up  # noqa: PLC0415 - slow to import
 
     for line in back_up(load_config(arguments.config), arguments.directory.absolute()):
@@ -22,18 +22,19 @@ def _backup(arguments: Arguments) -> int:
     return 0
 
 
-def _restore(arguments: Arguments) -> int:
-    from dpproxy.backups import restore  # noqa: PLC0415 - slow to import
+def restore(arguments: Arguments) -> int:
+    """``dpproxy restore``."""
+    from dpproxy import backups  # noqa: PLC0415 - slow to import
 
     config = load_config(arguments.config)
     names = config.databases if arguments.database is None else (config.of(arguments.database).database,)
-    lines, is_served = restore(config, arguments.directory.absolute(), names)
+    lines, is_served = backups.restore(config, arguments.directory.absolute(), names)
     for line in lines:
         _say(line)
     return 0 if is_served else 1
 
 
-def _health(arguments: Arguments) -> int:
+def health(arguments: Arguments) -> int:
     """An SSLRequest is answered by one byte, with or without TLS, before anybody logs in."""
     config = load_config(arguments.config)
     place = _ANYWHERE.get(config.host, config.host), config.port
@@ -55,32 +56,3 @@ def _health(arguments: Arguments) -> int:
 def _say(text: str) -> None:
     sys.stdout.write(f"dpproxy: {text}\n")
     sys.stdout.flush()
-
-
-COMMANDS = (
-    Command(
-        "backup",
-        "copy the state of all data sources, and the users, to a new directory while proxies serve",
-        "dpproxy backup /backup/dpproxy-2026-11-21 --config dpproxy.toml",
-        ((("directory",), {"metavar": "DIR", "type": Path, "help": "the directory to make"}), CONFIG),
-        _backup,
-    ),
-    Command(
-        "restore",
-        "put a backup back where there is no state; exit status 1 where its ledger is behind its high-water mark",
-        "dpproxy restore /backup/dpproxy-2026-11-21 --config dpproxy.toml",
-        (
-            (("directory",), {"metavar": "DIR", "type": Path, "help": "what dpproxy backup has made"}),
-            CONFIG,
-            (("--database",), {"metavar": "NAME", "help": "this data source alone (default: all)"}),
-        ),
-        _restore,
-    ),
-    Command(
-        "health",
-        "ask the proxy of a configuration whether it answers; exit status 1 where it does not",
-        "dpproxy health --config dpproxy.toml",
-        (CONFIG,),
-        _health,
-    ),
-)

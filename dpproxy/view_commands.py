@@ -5,9 +5,10 @@ import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 
-from dpproxy.arguments import CONFIG, DATABASE, JSON, Arguments, Command
+from dpproxy.arguments import Arguments
 from dpproxy.config import check_files, load_config
 from dpproxy.display import answer, as_json
+from dpproxy.engine import Engine
 from dpproxy.plan import Answer, Caller
 from dpproxy.policy.dump import identifier
 from dpproxy.settings import DEFAULTS
@@ -16,7 +17,8 @@ NEWS = 0.5
 """Seconds between two looks at how far a build is."""
 
 
-def _build(arguments: Arguments) -> int:
+def build(arguments: Arguments) -> int:
+    """``dpproxy view build``."""
     notices = _administer(arguments, f"REFRESH PROTECTED VIEW {identifier(arguments.name)}").notices
     if arguments.json:
         _say(as_json(["message", "detail"], [(notice.message, notice.detail) for notice in notices]))
@@ -27,11 +29,13 @@ def _build(arguments: Arguments) -> int:
     return 0
 
 
-def _list(arguments: Arguments) -> int:
+def listed(arguments: Arguments) -> int:
+    """``dpproxy view list``."""
     return _show(_administer(arguments, "SHOW PRIVACY VIEWS"), arguments)
 
 
-def _verify(arguments: Arguments) -> int:
+def verify(arguments: Arguments) -> int:
+    """``dpproxy view verify``."""
     found = _administer(arguments, f"VERIFY PROTECTED VIEW {', '.join(map(identifier, arguments.name))}")
     for notice in found.notices:
         _tell(f"{notice.message} ({notice.hint})")
@@ -45,8 +49,6 @@ def _show(found: Answer, arguments: Arguments) -> int:
 
 def _administer(arguments: Arguments, sql: str) -> Answer:
     """One statement in the name of the command line; what it has to say meanwhile goes to the operator."""
-    from dpproxy.engine import Engine  # noqa: PLC0415 - slow to import
-
     config = load_config(arguments.config).of(arguments.database)
     check_files(config)
     roles = frozenset({"admin", *(getattr(arguments, "role", None) or ())})
@@ -69,42 +71,3 @@ def _tell(line: str) -> None:
 def _say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
-
-
-COMMANDS = (
-    Command(
-        "view build",
-        "build a protected view anew, and charge it anew; progress goes to stderr",
-        "dpproxy view build patients_dp --config dpproxy.toml",
-        (
-            (("name",), {"metavar": "NAME", "help": "the view, as the policy declares it"}),
-            CONFIG,
-            DATABASE,
-            JSON,
-        ),
-        _build,
-    ),
-    Command(
-        "view list",
-        "print every protected view with its state, price and guarantee",
-        "dpproxy view list --config dpproxy.toml",
-        (CONFIG, DATABASE, JSON),
-        _list,
-    ),
-    Command(
-        "view verify",
-        "print what protected views promise, side by side; exact figures for a role with EXACT SELECT alone",
-        "dpproxy view verify patients_dp patients_k --role dpo --config dpproxy.toml",
-        (
-            (("name",), {"metavar": "NAME", "nargs": "+", "help": "the views"}),
-            (
-                ("--role",),
-                {"metavar": "ROLE", "action": "append", "help": "look as this role, too; it is on record"},
-            ),
-            CONFIG,
-            DATABASE,
-            JSON,
-        ),
-        _verify,
-    ),
-)

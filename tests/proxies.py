@@ -12,10 +12,10 @@ from pathlib import Path
 
 import duckdb
 
-from dpproxy.cli import _options
 from dpproxy.config import load_config
 from dpproxy.databases import opened
 from dpproxy.engine import Engine
+from dpproxy.serve import options
 from dpproxy.server import Server
 from dpproxy.users import UsersFile, add_user
 
@@ -112,7 +112,7 @@ def serving(file: Path) -> Iterator[Proxy]:
     config = load_config(file)
     with (
         opened(config, lambda _line: None) as databases,
-        Server(_options(config), databases, UsersFile(config.users)).running() as port,
+        Server(options(config), databases, UsersFile(config.users)).running() as port,
     ):
         yield Proxy(port, file.parent, engine=databases.engine(config.databases[0]))
 

@@ -1,20 +1,16 @@
-import argparse
+from pathlib import Path
 
 import pytest
 
-from dpproxy.arguments import CONFIG, Command, build_parser
+from dpproxy.arguments import CONFIG, DOCS, Command, build_parser, handler
 
 Captured = pytest.CaptureFixture[str]
 
 
-def ran(arguments: argparse.Namespace) -> int:
-    return len(vars(arguments))
-
-
 COMMANDS = (
-    Command("serve", "answer", "dpproxy serve", (CONFIG,), ran),
-    Command("user add", "add a user", "dpproxy user add", ((("name",), {"help": "who"}),), ran),
-    Command("user drop", "drop a user", "dpproxy user drop", (), ran),
+    Command("serve", "answer", "dpproxy serve", (CONFIG,), "cli:main"),
+    Command("user add", "add a user", "dpproxy user add", ((("name",), {"help": "who"}),), "cli:main"),
+    Command("user drop", "drop a user", "dpproxy user drop", (), "cli:main"),
 )
 
 
@@ -22,7 +18,7 @@ def test_a_command_of_one_word_and_of_two():
     parser = build_parser(COMMANDS)
     assert str(parser.parse_args(["serve", "--config", "x"]).config) == "x"
     assert parser.parse_args(["user", "add", "ann"]).name == "ann"
-    assert parser.parse_args(["user", "drop"]).run is ran
+    assert parser.parse_args(["user", "drop"]).run == "cli:main"
 
 
 def test_help_lists_commands_and_groups(capsys: Captured):
@@ -31,6 +27,17 @@ def test_help_lists_commands_and_groups(capsys: Captured):
     shown = capsys.readouterr().out
     assert "serve" in shown
     assert "add, drop" in shown
+
+
+def test_what_a_command_runs_is_found_by_name():
+    assert handler("cli:main").__name__ == "main"
+
+
+def test_help_names_pages_that_are_there(capsys: Captured):
+    with pytest.raises(SystemExit):
+        build_parser(COMMANDS).parse_args(["serve", "--help"])
+    assert Path(capsys.readouterr().out.split()[-1]) == DOCS / "commands.md"
+    assert (DOCS / "commands.md").is_file()
 
 
 @pytest.mark.parametrize("words", [[], ["user"], ["serve"], ["user", "add"]])

@@ -1,18 +1,16 @@
-import io
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.arguments import Command
-from dpproxy.cli import COMMANDS, main
+from dpproxy.cli import main
+from dpproxy.commands import COMMANDS
 from dpproxy.pgtypes import INT4, Column, Schema
 from dpproxy.policy.store import PolicyStore
-from dpproxy.users import read_users
+from dpproxy.users import add_user
 
 Captured = pytest.CaptureFixture[str]
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -37,15 +35,8 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def give_stdin(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(text))
-
-
-def add_ann(config: Path, monkeypatch: pytest.MonkeyPatch, *more: str) -> int:
-    give_stdin(monkeypatch, "secret\n")
-    return main(
-        ["user", "add", "ann", "--role", "analyst", *more, "--config", str(config), "--password-stdin"]
-    )
+def add_ann(config: Path) -> None:
+    add_user(config.parent / "users.toml", "ann", ["analyst"], "secret")
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
@@ -71,48 +62,8 @@ def test_a_missing_configuration_is_one_line_and_status_2(words: str, tmp_path: 
     assert capsys.readouterr().err == f"dpproxy: {tmp_path}/none.toml: no such configuration file\n"
 
 
-def test_a_user_is_added_with_a_password_from_stdin(
-    config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-):
-    assert add_ann(config, monkeypatch, "--role", "audit") == 0
-    assert read_users(config.parent / "users.toml")["ann"].roles == {"analyst", "audit"}
-    assert capsys.readouterr().out.startswith("dpproxy: user ann added in ")
-    assert add_ann(config, monkeypatch) == 0
-    assert "user ann replaced" in capsys.readouterr().out
-
-
-def test_a_password_is_asked_for_twice(config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured):
-    words = ["user", "add", "ann", "--role", "analyst", "--config", str(config)]
-    answers = iter(["one", "two", "one", "one"])
-    monkeypatch.setattr("getpass.getpass", lambda _prompt: next(answers))
-    assert main(words) == 2
-    assert "the two passwords differ" in capsys.readouterr().err
-    assert not (config.parent / "users.toml").exists()
-    assert main(words) == 0
-
-
-def test_a_password_is_not_asked_for_without_a_terminal(config: Path):
-    words = ["user", "add", "ann", "--role", "analyst", "--config", str(config)]
-    done = subprocess.run(
-        [sys.executable, "-m", "dpproxy", *words],
-        input="seen\nseen\n", capture_output=True, text=True, check=False, start_new_session=True,
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert done.stderr == "dpproxy: expected a password; without a terminal use --password-stdin\n"
-    assert not (config.parent / "users.toml").exists()
-
-
-def test_an_empty_password_is_refused(config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured):
-    give_stdin(monkeypatch, "")
-    words = ["user", "add", "ann", "--role", "analyst", "--config", str(config), "--password-stdin"]
-    assert main(words) == 2
-    assert "empty password" in capsys.readouterr().err
-
-
-def test_a_right_configuration_and_the_example_policy_pass(
-    config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-):
-    add_ann(config, monkeypatch)
+def test_a_right_configuration_and_the_example_policy_pass(config: Path, capsys: Captured):
+    add_ann(config)
     files = [config, *sorted((EXAMPLES / "policy").glob("*.sql"))[:2]]
     for file in files:
         assert main(["check", str(file)]) == 0
@@ -139,10 +90,8 @@ def test_a_mistake_in_a_configuration_is_shown_where_it_stands(config: Path, cap
     ]
 
 
-def test_a_policy_that_is_configured_is_checked_too(
-    config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-):
-    add_ann(config, monkeypatch)
+def test_a_policy_that_is_configured_is_checked_too(config: Path, capsys: Captured):
+    add_ann(config)
     (config.parent / "policy.sql").write_text("GRANT ALL ON t TO analyst;")
     assert main(["check", str(config)]) == 2
     assert "policy.sql:1:7: " in capsys.readouterr().err
@@ -172,10 +121,8 @@ def test_a_ledger_is_verified(config: Path, capsys: Captured):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_a_policy_is_applied_priced_and_shown(
-    config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-):
-    add_ann(config, monkeypatch)
+def test_a_policy_is_applied_priced_and_shown(config: Path, capsys: Captured):
+    add_ann(config)
     capsys.readouterr()
     assert main(["policy", "apply", "--config", str(config)]) == 0
     assert "policy version 1" in capsys.readouterr().out

@@ -10,11 +10,11 @@ from sqlglot import exp
 
 from dpproxy import errors
 from dpproxy.aggregates.table import AGGREGATES
+from dpproxy.analysis.spoken import spaced
 from dpproxy.arguments import Command, build_parser
-from dpproxy.cli import COMMANDS
+from dpproxy.commands import COMMANDS
 from dpproxy.config import KEYS, REQUIRED, Key
 from dpproxy.errors import Refusal
-from dpproxy.planner.refusals import spaced
 from dpproxy.planner.released import DP_FUNCTIONS
 from dpproxy.settings import SETTINGS
 

@@ -10,7 +10,7 @@ from dpproxy.auditlog.entry import Entry, Outcome
 from dpproxy.auditlog.file import FILE
 from dpproxy.cli import main
 from dpproxy.errors import StartupError
-from dpproxy.guards import COMMANDS
+from dpproxy.selftest import selftest
 from tests.proxies import started, write_home
 from tests.test_engine import DDL, POLICY
 
@@ -39,6 +39,5 @@ def test_a_log_verifies_or_not(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def test_a_selftest_needs_a_policy_that_protects(tmp_path: Path):
     file = write_home(tmp_path, DDL, "ALTER TABLE t SET PRIVACY PUBLIC;")
-    [selftest] = [command for command in COMMANDS if command.name == "selftest"]
     with pytest.raises(StartupError, match="protects no table"):
-        selftest.run(Namespace(config=file, database=None, json=False, runs=0))
+        selftest(Namespace(config=file, database=None, json=False, runs=0))

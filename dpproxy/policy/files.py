@@ -73,9 +73,9 @@ def read_file(path: Path) -> PolicyFile:
     try:
         return PolicyFile(path, path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise StartupError(f"policy file {path}: {error.strerror or 'cannot be read'}") from error
+        raise StartupError(f"{path}: {error.strerror or 'cannot be read'}") from error
     except UnicodeDecodeError as error:
-        raise StartupError(f"policy file {path}: not UTF-8 at byte {error.start}") from error
+        raise StartupError(f"{path}: not UTF-8 at byte {error.start}") from error
 
 
 def apply_file(policy: Policy, file: PolicyFile, schema: Schema | None) -> Policy:

@@ -11,11 +11,11 @@ import duckdb
 import psycopg
 import pytest
 
-from dpproxy.cli import _options
 from dpproxy.config import load_config
 from dpproxy.databases import opened
 from dpproxy.policy.files import apply_file, read_file
 from dpproxy.policy.model import Policy
+from dpproxy.serve import options
 from dpproxy.server import Server
 from dpproxy.users import UsersFile, add_user
 from tests.install.image import Image, can_be_run, free_port, inside, lay_out, read
@@ -176,7 +176,7 @@ def test_the_compose_file_s_database_is_served_with_its_policy(postgres: Postgre
     config = load_config(DOCKER / "dpproxy.toml", given)
     with (
         opened(config, lambda _line: None) as databases,
-        Server(_options(config), databases, UsersFile(users)).running() as port,
+        Server(options(config), databases, UsersFile(users)).running() as port,
         psycopg.connect(
             f"postgresql://dashboards:word@127.0.0.1:{port}/clinic", autocommit=True
         ) as connection,

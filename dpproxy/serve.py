@@ -1,0 +1,54 @@
+"""``dpproxy serve``, where everything is put together."""
+
+import sys
+
+from dpproxy.arguments import Arguments
+from dpproxy.config import Config, check_files, load_config
+from dpproxy.options import Options
+from dpproxy.users import UsersFile, mock_key, read_users
+
+
+def serve(arguments: Arguments) -> int:
+    """Until it is told to stop."""
+    config = load_config(arguments.config)
+    check_files(config)
+    read_users(config.users)
+    if config.tls_certificate is None and config.host not in ("127.0.0.1", "::1", "localhost"):
+        _tell(f"warning: {config.host} without TLS: answers cross the network in the clear")
+    from dpproxy.databases import opened  # noqa: PLC0415 - slow to import
+    from dpproxy.server import Server  # noqa: PLC0415 - too
+
+    with opened(config, _tell) as databases:
+        server = Server(options(config), databases, UsersFile(config.users))
+        host = f"[{config.host}]" if ":" in config.host else config.host
+        versions = databases.versions()
+        served = f"serving {', '.join(versions)} on {host}"
+        policy = f"(policy version {', '.join(map(str, versions.values()))})"
+        server.run(lambda port: _say(f"{served}:{port} {policy}"))
+    return 0
+
+
+def options(config: Config) -> Options:
+    """What the server itself is told of a configuration."""
+    return Options(
+        host=config.host,
+        port=config.port,
+        padding=config.padding,
+        tls_certificate=config.tls_certificate,
+        tls_key=config.tls_key,
+        max_connections=config.max_connections,
+        login_timeout=config.login_timeout,
+        drain=config.drain,
+        mock_key=mock_key(config.root / "login.key"),
+    )
+
+
+def _tell(line: str) -> None:
+    """Progress, warnings and errors, for the operator."""
+    sys.stderr.write(f"dpproxy: {line}\n")
+    sys.stderr.flush()
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"dpproxy: {line}\n")
+    sys.stdout.flush()
