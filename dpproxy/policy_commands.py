@@ -10,12 +10,14 @@ from dpproxy.arguments import Arguments
 from dpproxy.config import Config, check_files, load_config
 from dpproxy.config_text import ConfigError
 from dpproxy.display import as_json
+from dpproxy.errors import StartupError
 from dpproxy.policy.difference import differences, told
 from dpproxy.policy.dump import dump as statements_of
 from dpproxy.policy.files import PolicyFileError, apply_file, read_file
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore
 from dpproxy.state import require
+from dpproxy.tls import server_context
 from dpproxy.users import read_users
 
 
@@ -24,11 +26,7 @@ def check(arguments: Arguments) -> int:
     file: Path = arguments.file
     try:
         if file.suffix == ".toml":
-            config = load_config(file)
-            check_files(config)
-            read_users(config.users)
-            for data in config.sources.values():
-                _applied(Policy(), data.policy_files)
+            _check_config(load_config(file))
         else:
             _applied(Policy(), (file,))
     except ConfigError as error:
@@ -43,8 +41,20 @@ def check(arguments: Arguments) -> int:
         place = {"line": error.place.line, "column": error.place.column}
         mistake = {"file": str(error.path), **place, "message": error.message, "hint": error.hint}
         return _mistaken(arguments, str(error), error.excerpt, mistake)
+    except StartupError as error:
+        mistake = {"file": str(file), "line": None, "column": None, "message": str(error)}
+        return _mistaken(arguments, str(error), "", mistake)
     _say("[]" if arguments.json else f"dpproxy: {file}: no mistakes found")
     return 0
+
+
+def _check_config(config: Config) -> None:
+    check_files(config)
+    read_users(config.users)
+    if config.tls_certificate is not None:
+        server_context(config.tls_certificate, config.tls_key)
+    for data in config.sources.values():
+        _applied(Policy(), data.policy_files)
 
 
 def _mistaken(arguments: Arguments, told: str, excerpt: str, mistake: Mapping[str, object]) -> int:

@@ -5,6 +5,7 @@ import sys
 from dpproxy.arguments import Arguments
 from dpproxy.config import Config, check_files, load_config
 from dpproxy.options import Options
+from dpproxy.tls import server_context
 from dpproxy.users import UsersFile, mock_key, read_users
 
 
@@ -13,7 +14,9 @@ def serve(arguments: Arguments) -> int:
     config = load_config(arguments.config)
     check_files(config)
     read_users(config.users)
-    if config.tls_certificate is None and config.host not in ("127.0.0.1", "::1", "localhost"):
+    if config.tls_certificate is not None:
+        server_context(config.tls_certificate, config.tls_key)
+    elif config.host not in ("127.0.0.1", "::1", "localhost"):
         _tell(f"warning: {config.host} without TLS: answers cross the network in the clear")
     from dpproxy.databases import opened  # noqa: PLC0415 - slow to import
     from dpproxy.server import Server  # noqa: PLC0415 - too

@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import socket
-import ssl
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,6 +15,7 @@ from dpproxy.errors import StartupError
 from dpproxy.options import Options
 from dpproxy.service import LOGGING_IN, RESERVED, Service
 from dpproxy.session import Engine, Users
+from dpproxy.tls import server_context
 from dpproxy.wire.binding import server_end_point
 
 __all__ = ["Options", "Server"]
@@ -35,7 +35,8 @@ class Server:
         executor = ThreadPoolExecutor(
             options.max_connections + RESERVED + SPARE, thread_name_prefix="statement"
         )
-        tls = _tls_context(options)
+        crt = options.tls_certificate
+        tls = None if crt is None else server_context(crt, options.tls_key)
         self._service = Service(options, engine, users, executor, tls, _binding(options))
         self._last_process = 0
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -155,20 +156,6 @@ def _keep_alive(connected: socket.socket) -> None:
     for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4)):
         if hasattr(socket, name):
             connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
-
-
-def _tls_context(options: Options) -> ssl.SSLContext | None:
-    if options.tls_certificate is None:
-        return None
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    try:
-        context.load_cert_chain(options.tls_certificate, options.tls_key)
-    except OSError as error:
-        reason = None if isinstance(error, ssl.SSLError) else error.strerror
-        reason = reason or "expected a certificate, and in server.tls_key its key"
-        raise StartupError(f"cannot use TLS certificate {options.tls_certificate}: {reason}") from None
-    return context
 
 
 def _binding(options: Options) -> bytes | None:

@@ -71,6 +71,7 @@ def test_a_broken_promise_ends_with_status_1(tmp_path: Path, capsys: Captured):
         ("SELECT count(nothing) FROM t", "42703"),
         ("SELECT k, count(*) FROM t WHERE k + 0 > -1 GROUP BY k HAVING count(*) > 40", "number of rows"),
         ("SELECT k FROM t GROUP BY k", "free of charge"),
+        ("SELECT 1", "free of charge"),
         ("SELECT CASE WHEN count(*) > -1000 THEN 1 END FROM t", "varies"),
     ],
 )
@@ -100,11 +101,14 @@ def test_answers_that_were_stored_before_are_no_samples(neighbours: list[str]):
         (["postgresql://a"], "two URLs"),
         (["postgresql://a", "postgresql://b"], "--sql"),
         (["--runs", "3"], "10 runs"),
+        (["postgresql://127.0.0.1:1", "postgresql://127.0.0.1:1"], "no answer: connection failed"),
     ],
 )
 def test_what_is_missing_is_said(words: list[str], why: str, capsys: Captured):
     assert main(["audit", *words, *(["--sql", "SELECT 1"] if why != "--sql" else [])]) == 2
-    assert why in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert why in told
+    assert told.count("\n") == 1
 
 
 @pytest.mark.statistical

@@ -78,3 +78,10 @@ def test_diff_is_read_beside_a_proxy_that_serves(config: Path, capsys: pytest.Ca
     with started(config) as engine:
         ask(engine, COUNT)
         assert printed(capsys, "policy", "diff", "--config", str(config)) == "dpproxy: nothing would change\n"
+
+
+def test_a_file_that_is_missing_is_a_mistake_in_json_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    missing = tmp_path / "missing.sql"
+    assert main(["check", str(missing), "--json"]) == 2
+    [mistake] = json.loads(capsys.readouterr().out)
+    assert mistake["message"] == f"{missing}: No such file or directory"
