@@ -19,6 +19,17 @@ class SqlType:
         return replace(self, modifier=((precision << 16) | scale) + 4)
 
     @property
+    def shown(self) -> str:
+        """The name that PostgreSQL's messages have for it, as format_type gives it.
+
+        >>> INT4.shown, array_of(FLOAT8).shown, NUMERIC.with_precision(5, 1).shown
+        ('integer', 'double precision[]', 'numeric')
+        """
+        if self.name.startswith("_"):
+            return _SHOWN.get(self.name[1:], self.name[1:]) + "[]"
+        return _SHOWN.get(self.name, self.name)
+
+    @property
     def scale(self) -> int | None:
         """Digits after the point of a numeric with a modifier, else None."""
         return None if self.modifier < 0 else (self.modifier - 4) & 0xFFFF
@@ -32,6 +43,13 @@ class SqlType:
         """Equal apart from the modifier."""
         return self.oid == other.oid
 
+
+_SHOWN = {
+    "bool": "boolean", "bpchar": "character", "char": '"char"', "float4": "real", "float8": "double precision",
+    "int2": "smallint", "int4": "integer", "int8": "bigint", "time": "time without time zone",
+    "timestamp": "timestamp without time zone", "timestamptz": "timestamp with time zone",
+    "timetz": "time with time zone", "varchar": "character varying",
+}  # fmt: skip
 
 BOOL = SqlType("bool", 16, 1)
 BYTEA = SqlType("bytea", 17, -1)

@@ -80,7 +80,9 @@ def argument(node: exp.Expr, typed: Typed) -> Argument:
     A ``node`` that is a column by itself has been read inside its bounds; everything else is clamped again.
     """
     if not typed.is_number:
-        raise TypeMismatch(f"an aggregate of type {typed.type.name} is not answered", position=position(node))
+        raise TypeMismatch(
+            f"an aggregate of type {typed.type.shown} is not answered", position=position(node)
+        )
     if typed.low is None or typed.high is None:
         raise BoundsMissing(
             "the argument of the aggregate has no bounds",

@@ -134,7 +134,7 @@ def _operand(
         return argument(operand, typed)
     if not dates:
         raise TypeMismatch(
-            f"{name_of(node)} of a {typed.type.name} is not answered",
+            f"{name_of(node)} of a {typed.type.shown} is not answered",
             hint="percentile_disc(0.5) WITHIN GROUP (ORDER BY x) is, and so are min(x) and max(x).",
             position=position(node),
         )

@@ -135,10 +135,10 @@ def check_fits(prior: Prior, kind: SqlType, at: int | None) -> None:
     """Refuse a prior whose values the column's type does not hold. Raises ``InvalidParameter`` (22023)."""
     is_number = kind.oid in {*INTEGERS, *FLOATS, NUMERIC.oid}
     if not is_number and kind.oid not in TEXTS:
-        raise Unsupported(f"a prior over values of type {kind.name} is not answered", position=at)
+        raise Unsupported(f"a prior over values of type {kind.shown} is not answered", position=at)
     if prior.labelled == is_number:
         raise InvalidParameter(
-            f"the prior is over {'texts' if prior.labelled else 'numbers'}, what is asked for is of type {kind.name}",
+            f"the prior is over {'texts' if prior.labelled else 'numbers'}, what is asked for is of type {kind.shown}",
             hint="Texts take nominal(['a', 'b'], [1, 2]) or ordinal(...).",
             position=at,
         )
@@ -153,4 +153,4 @@ def check_fits(prior: Prior, kind: SqlType, at: int | None) -> None:
     if is_number and kind.oid not in FLOATS:
         largest = {2: 2**15 - 1, 4: 2**31 - 1}.get(kind.size if kind.oid in INTEGERS else 0, LARGEST_VALUE)
         if max(abs(float(v)) for v in prior.values) > largest:
-            raise InvalidParameter(f"the prior has values that {kind.name} does not hold", position=at)
+            raise InvalidParameter(f"the prior has values that {kind.shown} does not hold", position=at)

@@ -92,7 +92,7 @@ def simple(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
     sql = duck.binary(type(node), as_double(a), as_double(b))
     if kind.oid in INTEGERS:
         raise NumberOutOfRange(
-            f"{kind.name} could go out of range by the declared bounds",
+            f"{kind.shown} could go out of range by the declared bounds",
             hint="Cast an operand: CAST(... AS numeric).",
             position=position(node),
         )
@@ -129,7 +129,7 @@ def _fits(
     if low is None or high is None or low < -limit or high >= limit:
         wider = "bigint" if kind.oid != INT8.oid else "numeric"
         raise NumberOutOfRange(
-            f"{kind.name} could go out of range by the declared bounds",
+            f"{kind.shown} could go out of range by the declared bounds",
             hint=f"Cast an operand: CAST(... AS {wider}).",
             position=position(node),
         )

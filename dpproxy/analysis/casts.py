@@ -1,5 +1,6 @@
 """CAST, by allow-list: between number types, and of literals; a row-level cast is proved to be in range."""
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -68,6 +69,8 @@ _WRITTEN_ALIKE = {
 }
 """Types whose values the engine writes as PostgreSQL does, and the most characters of one."""
 
+_DIGITS = re.compile("[0-9]{1,4}").fullmatch
+
 
 def target_type(node: exp.Cast) -> SqlType:
     """The type a CAST names. Raises ``Unsupported``."""
@@ -81,7 +84,7 @@ def _named_type(node: exp.Cast, to: exp.Expr) -> SqlType:
     if kind is None or to.args.get("nested"):
         raise Unsupported("this type is not supported in a cast", position=position(node))
     parameters = [str(p.this) for p in to.expressions]
-    if parameters and kind.oid == NUMERIC.oid and all(p.isdigit() for p in parameters):
+    if parameters and kind.oid == NUMERIC.oid and all(map(_DIGITS, parameters)):
         precision, scale = int(parameters[0]), int([*parameters, "0"][1])
         if not (1 <= precision <= 38 and scale <= precision):
             raise NumberOutOfRange("numeric precision must be 1 to 38", position=position(node))
@@ -121,7 +124,7 @@ def _convert(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed
         return Typed(sql, kind, nullable=value.nullable, presence=value.presence, longest=longest)
     if kind.oid in TEXTS and value.type.oid == NUMERIC.oid and value.scale and scope.level is Level.RELEASED:
         return _written(value, kind)
-    raise Unsupported(f"cannot cast type {value.type.name} to {kind.name} here", position=position(node))
+    raise Unsupported(f"cannot cast type {value.type.shown} to {kind.shown} here", position=position(node))
 
 
 def _written(value: Typed, kind: SqlType) -> Typed:
@@ -152,7 +155,7 @@ def _to_integer(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Ty
         return replace(value, type=kind)
     if scope.level is Level.ROW and not _inside(value, limit):
         raise NumberOutOfRange(
-            f"{kind.name} could go out of range by the declared bounds", position=position(node)
+            f"{kind.shown} could go out of range by the declared bounds", position=position(node)
         )
     if value.scale is not None:
         return rounded(value, 0, kind)

@@ -42,7 +42,7 @@ def compare(node: exp.Expr, kind: type[exp.Expr], a: Typed, b: Typed, scope: Sco
     pair = _same_form(a, b)
     if pair is None:
         raise UndefinedFunction(
-            f"operator does not exist: {a.type.name} {_SIGNS[kind]} {b.type.name}",
+            f"operator does not exist: {a.type.shown} {_SIGNS[kind]} {b.type.shown}",
             hint="No type is converted silently: write a CAST or compare values of one type.",
             position=position(node),
         )
@@ -150,6 +150,6 @@ def _merged_type(node: exp.Expr, values: list[Typed]) -> SqlType:
             merged = TIMESTAMP
         elif merged.oid != kind.oid:
             raise TypeMismatch(
-                f"types {merged.name} and {kind.name} cannot be matched", position=position(node)
+                f"types {merged.shown} and {kind.shown} cannot be matched", position=position(node)
             )
     return merged

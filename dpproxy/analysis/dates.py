@@ -69,7 +69,7 @@ def extract(node: exp.Extract, arguments: list[Typed], scope: Scope) -> Typed:
     field = FIELDS.get(name)
     if field is None or (field.of_time and value.type.oid == DATE.oid):
         raise Unsupported(
-            f"this field of a {value.type.name} is not answered",
+            f"this field of a {value.type.shown} is not answered",
             hint=f"Fields: {', '.join(f for f, d in FIELDS.items() if not d.of_time).lower()}; "
             "of a timestamp also hour, minute, second, milliseconds, microseconds.",
             position=position(node),
@@ -194,7 +194,7 @@ def arithmetic(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
     if a.type.oid != DATE.oid or not days.is_integer:
         sign = "-" if isinstance(node, exp.Sub) else "+"
         raise UndefinedFunction(
-            f"operator does not exist: {a.type.name} {sign} {b.type.name}",
+            f"operator does not exist: {a.type.shown} {sign} {b.type.shown}",
             hint="Dates: d + INTERVAL '3 months', d + 7, d1 - d2; seconds between timestamps: "
             "EXTRACT(epoch FROM a) - EXTRACT(epoch FROM b).",
             position=position(node),
@@ -258,7 +258,7 @@ def to_date(value: Typed) -> Typed:
 def _moment(node: exp.Expr, name: str, value: Typed) -> Typed:
     if not value.is_moment:
         raise UndefinedFunction(
-            f"{name} does not take a value of type {value.type.name}",
+            f"{name} does not take a value of type {value.type.shown}",
             hint="It takes a date or a timestamp.",
             position=position(node),
         )

@@ -62,7 +62,7 @@ def _operand(node: exp.Expr, scope: Scope) -> Typed:
     value = rule(node, scope)
     if scope.level is Level.ROW and value.type.oid in PLAIN:
         raise Unsupported(
-            f"values of type {value.type.name} are not computed with beside protected rows",
+            f"values of type {value.type.shown} are not computed with beside protected rows",
             position=position(node),
         )
     # Some rules copy an operand: without a limit, nesting them would double the expression at each level.
@@ -83,7 +83,7 @@ def compile_boolean(node: exp.Expr, scope: Scope) -> Typed:
     value = settle(compile_expression(node, scope), BOOL, scope, node)
     if value.type.oid != BOOL.oid:
         raise TypeMismatch(
-            f"argument must be type boolean, not type {value.type.name}", position=position(node)
+            f"argument must be type boolean, not type {value.type.shown}", position=position(node)
         )
     return value
 
@@ -244,7 +244,7 @@ def _concatenate(node: exp.Expr, scope: Scope) -> Typed:
     a, b = (settle(compile_expression(n, scope), TEXT, scope, n) for n in (node.this, node.expression))
     if a.type.oid not in TEXTS or b.type.oid not in TEXTS:
         raise UndefinedFunction(
-            f"operator does not exist: {a.type.name} || {b.type.name}", position=position(node)
+            f"operator does not exist: {a.type.shown} || {b.type.shown}", position=position(node)
         )
     longest = None if a.longest is None or b.longest is None else a.longest + b.longest
     check_length(longest, node)

@@ -109,7 +109,7 @@ def _typed_number(value: Fraction, kind: SqlType) -> Typed:
     if value.denominator != 1:
         raise ValueError("not a whole number")
     if not -LIMITS[kind.oid] <= value < LIMITS[kind.oid]:
-        raise OverflowError(f"out of range for type {kind.name}")
+        raise OverflowError(f"out of range for type {kind.shown}")
     return replace(number(value), type=kind)
 
 
@@ -144,7 +144,7 @@ def _bound(value: object, kind: SqlType, node: exp.Expr) -> Typed:
         return from_value(value, kind)
     except (ValueError, OverflowError, TypeError) as error:
         raise NumberOutOfRange(
-            f"a parameter is not a value of type {kind.name}",
+            f"a parameter is not a value of type {kind.shown}",
             hint="Numbers must be finite, timestamps without time zone.",
             position=position(node),
         ) from error
@@ -171,9 +171,11 @@ def read_as(text: str, kind: SqlType, node: exp.Expr) -> Typed:
             return _text(text, node)
         return from_value(_READERS[kind.oid](text.strip()), kind)
     except OverflowError as error:
-        raise NumberOutOfRange(f"value out of range for type {kind.name}", position=position(node)) from error
+        raise NumberOutOfRange(
+            f"value out of range for type {kind.shown}", position=position(node)
+        ) from error
     except (ValueError, KeyError) as error:
-        raise InvalidText(f"invalid input syntax for type {kind.name}", position=position(node)) from error
+        raise InvalidText(f"invalid input syntax for type {kind.shown}", position=position(node)) from error
 
 
 def _read_plain(text: str, kind: SqlType, node: exp.Expr) -> Typed:
@@ -184,7 +186,7 @@ def _read_plain(text: str, kind: SqlType, node: exp.Expr) -> Typed:
         raise
     except ValueError as error:
         raise InvalidText(
-            f"a value of type {kind.name} is written with its zone here",
+            f"a value of type {kind.shown} is written with its zone here",
             hint="Write it behind the time: 2024-01-02 03:04:05+00.",
             position=position(node),
         ) from error

@@ -3,6 +3,7 @@
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
+from dpproxy.analysis.spoken import construct
 from dpproxy.errors import TooComplex, Unsupported
 
 MAX_NODES = 20_000
@@ -53,12 +54,6 @@ def check(tree: exp.Expr) -> None:
             raise TooComplex("the statement is too long")
         if type(node) not in NODES:
             raise Unsupported(
-                f"{_spoken(node)} is not supported in a statement about the catalogue",
+                f"{construct(node)} is not supported in a statement about the catalogue",
                 position=position(node),
             )
-
-
-def _spoken(node: exp.Expr) -> str:
-    if isinstance(node, exp.Func):
-        return f"function {str(type(node).sql_name()).lower()}"
-    return type(node).__name__

@@ -142,7 +142,7 @@ class Present:
 
     def _refusal(self, at: int | None) -> Unsupported:
         return Unsupported(
-            f'column "{self.name}" of type {self.column.type.name} is only counted, or tested for NULL, beside '
+            f'column "{self.name}" of type {self.column.type.shown} is only counted, or tested for NULL, beside '
             "protected rows",
             hint=f"Write count({quoted(self.name)}) or {quoted(self.name)} IS NOT NULL.",
             position=at,

@@ -107,7 +107,7 @@ class InsideStatistic:
         [half] = noise.half_width(confidence)
         if isinstance(self.steps, Moments):
             raise TypeMismatch(
-                f"the ends of an interval around {self.name}() of a {self.column.type.name} are no numbers",
+                f"the ends of an interval around {self.name}() of a {self.column.type.shown} are no numbers",
                 hint="EXPLAIN (PRIVACY) tells how far off it may be.",
             )
         middle = self.value(columns)
@@ -273,7 +273,7 @@ def _statistic(node: exp.Expr, view: Materialized, scope: Scope) -> tuple[Inside
     is_double = is_number and isinstance(call, exp.Median | exp.PercentileCont)
     if not is_number and isinstance(call, exp.Median | exp.PercentileCont):
         raise TypeMismatch(
-            f"{name_of(call)} of a {column.type.name} is not answered",
+            f"{name_of(call)} of a {column.type.shown} is not answered",
             hint="percentile_disc(0.5) WITHIN GROUP (ORDER BY x) is, and so are min(x) and max(x).",
             position=position(node),
         )

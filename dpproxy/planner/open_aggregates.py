@@ -69,7 +69,7 @@ class _Call:
 
     def _refuse(self, value: Typed) -> Typed:
         raise TypeMismatch(
-            f"function {self.name}({value.type.name}) does not exist",
+            f"function {self.name}({value.type.shown}) does not exist",
             hint="It takes a number.",
             position=position(self.node),
         )
@@ -140,7 +140,7 @@ def _extreme(call: _Call) -> Typed:
     value = call.value()
     if value.type.oid in _UNORDERED:
         raise UndefinedFunction(
-            f"function {call.name}({value.type.name}) does not exist",
+            f"function {call.name}({value.type.shown}) does not exist",
             hint="Use bool_and or bool_or." if value.type.oid == BOOL.oid else None,
             position=position(call.node),
         )

@@ -43,7 +43,7 @@ def refuse_plain(columns: Iterable[OpenColumn]) -> None:
     for column in columns:
         if column.typed.type.oid in PLAIN:
             raise Unsupported(
-                f'column "{column.name}" of type {column.typed.type.name} is not answered beside released values',
+                f'column "{column.name}" of type {column.typed.type.shown} is not answered beside released values',
                 hint="Ask the public table alone, or cast the column to text.",
             )
 

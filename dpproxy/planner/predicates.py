@@ -213,7 +213,7 @@ class _Predicates:
         typed = relation.columns[0].typed
         if not (typed.is_number or typed.type.oid in (DATE.oid, TIMESTAMP.oid)):
             raise TypeMismatch(
-                f"a released value of type {typed.type.name} is not compared with rows",
+                f"a released value of type {typed.type.shown} is not compared with rows",
                 position=position(node),
             )
         held = as_double(typed) if typed.is_number else typed.sql

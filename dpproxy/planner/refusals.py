@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
+from dpproxy.analysis.spoken import construct, spaced
 from dpproxy.errors import UndefinedColumn, UndefinedFunction, Unsupported
 
 _READ_ONLY = (
@@ -95,7 +96,6 @@ CLAUSES: dict[str, str] = {
 _NAMED: dict[type[exp.Expr], str] = {
     exp.GroupConcat: "string_agg()",
     exp.Explode: "unnest()",
-    exp.Pow: "the operator ^",
     exp.Bracket: "an element of a list",
     exp.Var: "this parameter",
     exp.Placeholder: "this parameter",
@@ -105,8 +105,6 @@ _NAMED: dict[type[exp.Expr], str] = {
     exp.All: "ALL",
     exp.Array: "a list",
     exp.Struct: "a record",
-    exp.RegexpLike: "the operator ~",
-    exp.RegexpILike: "the operator ~*",
 }
 _STATEMENTS = (exp.Query, exp.DDL, exp.DML, exp.Alter, exp.Drop, exp.TruncateTable, exp.Pivot, exp.Describe,
                exp.Show, exp.Use, exp.Pragma, exp.Copy, exp.Set, exp.Analyze, exp.Attach, exp.Detach)  # fmt: skip
@@ -221,22 +219,14 @@ def refuse_node(node: exp.Expr) -> Unsupported | UndefinedFunction:
 
 
 def _named(node: exp.Expr) -> str:
-    if type(node) in _NAMED:
-        return _NAMED[type(node)]
-    is_call = isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Cast)
-    return f"{node.sql_name().lower()}()" if is_call else spaced(node)  # type: ignore[attr-defined]
-
-
-def spaced(node: exp.Expr) -> str:
-    """The node's class in words: GROUPING SETS."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
+    return _NAMED.get(type(node)) or construct(node)
 
 
 def refuse_clause(node: exp.Expr, name: str, value: object) -> Unsupported:
     """A clause of a listed construct that is not listed itself."""
     inner = value[0] if isinstance(value, list) else value
     inside = inner if isinstance(inner, exp.Expr) else None
-    words = CLAUSES.get(name, f"{spaced(node)} with {name.strip('_').replace('_', ' ')}")
+    words = CLAUSES.get(name, f"{construct(node)} with {name.strip('_').replace('_', ' ')}")
     if isinstance(node, exp.Count):
         words = "count of several values"
     elif isinstance(node, exp.Order):

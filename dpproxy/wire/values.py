@@ -285,7 +285,7 @@ def decode(type: SqlType, data: bytes, format: int) -> object:  # noqa: A002 - t
 
 def _decoder(type: SqlType, format: int) -> _Decoder:  # noqa: A002
     if type.oid not in _DECODERS:
-        raise Unsupported(f"parameter of type {type.name}")
+        raise Unsupported(f"parameter of type {type.shown}")
     if type.oid == t.TIMESTAMPTZ.oid and not format:
         return partial(datetimes.read_timestamptz_text, zone=type.style)
     return _DECODERS[type.oid][format]
@@ -309,7 +309,7 @@ def encoder(type: SqlType, format: int) -> Encoder:  # noqa: A002
 
 def _encoder(type: SqlType, format: int) -> Encoder:  # noqa: A002
     if type.oid not in _ENCODERS:
-        raise Unsupported(f"result of type {type.name}")
+        raise Unsupported(f"result of type {type.shown}")
     write: Callable[..., bytes] = _ENCODERS[type.oid][format]
     if type.oid == t.NUMERIC.oid and type.scale is not None:
         return partial(write, scale=type.scale)

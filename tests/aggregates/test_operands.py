@@ -19,8 +19,8 @@ from tests.aggregates.conftest import Calls, filled, measured, rows_of
         ("sum(DISTINCT city)", TypeMismatch, "an aggregate of type text is not answered"),
         ("corr(age, city)", TypeMismatch, "an aggregate of type text is not answered"),
         ("corr(age, age / height)", BoundsMissing, "the argument of the aggregate has no bounds"),
-        ("sum(age) FILTER (WHERE age)", TypeMismatch, "argument must be type boolean, not type int4"),
-        ("count_if(age)", TypeMismatch, "argument must be type boolean, not type int4"),
+        ("sum(age) FILTER (WHERE age)", TypeMismatch, "argument must be type boolean, not type integer"),
+        ("count_if(age)", TypeMismatch, "argument must be type boolean, not type integer"),
     ],
 )
 def test_refused(calls: Calls, text: str, error: type[Refusal], message: str):

@@ -74,7 +74,7 @@ def test_it_has_an_expected_distance_and_no_interval():
         (f"table({list(range(2501))}, {[1] * 2501})", INT4, "2500 values at most"),
         ("normal(4, 1)", TEXT, "the prior is over numbers"),
         ('nominal(["a"], [1])', INT4, "the prior is over texts"),
-        ("normal(4, 1)", BOOL, "a prior over values of type bool"),
+        ("normal(4, 1)", BOOL, "a prior over values of type boolean"),
         ("normal(40000, 1)", INT2, "values that int2 does not hold"),
         ("point(3000000000)", INT4, "values that int4 does not hold"),
         ("point(1e19)", NUMERIC, "values that numeric does not hold"),

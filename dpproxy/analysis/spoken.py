@@ -1,0 +1,60 @@
+"""What a construct is called by whoever wrote it: the parser has classes of its own."""
+
+import re
+from typing import Final
+
+from sqlglot import ErrorLevel, exp
+
+_CALL: Final = re.compile(r"([A-Z_][A-Z_0-9]*)\(")
+_OPERATORS: Final[dict[type[exp.Expr], str]] = {
+    exp.JSONExtract: "->",
+    exp.JSONExtractScalar: "->>",
+    exp.JSONBExtract: "#>",
+    exp.JSONBExtractScalar: "#>>",
+    exp.JSONBContains: "?",
+    exp.Pow: "^",
+    exp.RegexpILike: "~*",
+    exp.RegexpLike: "~",
+}
+_NAMES: Final[dict[type[exp.Expr], str]] = {exp.ApproxDistinct: "approx_count_distinct", exp.Median: "median"}
+"""Functions that PostgreSQL has not."""
+
+
+def function(node: exp.Func) -> str:
+    """The function's name in PostgreSQL's SQL.
+
+    >>> function(exp.TimestampTrunc(this=exp.column("x"), unit=exp.var("MONTH")))
+    'date_trunc'
+    """
+    if type(node) in _NAMES:
+        return _NAMES[type(node)]
+    # Of a call with other arguments: those at hand may be a deep tree.
+    given = {name: _placeholder(value) for name, value in node.args.items()}
+    found = _CALL.match(type(node)(**given).sql("postgres", unsupported_level=ErrorLevel.IGNORE))
+    return found[1].lower() if found else str(node.sql_name()).lower()
+
+
+def _placeholder(value: object) -> object:
+    match value:
+        case exp.Var() | exp.Literal():
+            return value
+        case exp.Expr():
+            return exp.column("x")
+        case list():
+            return [exp.column("x") for _ in value]
+        case _:
+            return value
+
+
+def construct(node: exp.Expr) -> str:
+    """``to_char()``, ``the operator ->>``, or the class in words: ``GROUPING SETS``."""
+    if type(node) in _OPERATORS:
+        return f"the operator {_OPERATORS[type(node)]}"
+    if isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Cast):
+        return f"{function(node)}()"
+    return spaced(node)
+
+
+def spaced(node: exp.Expr) -> str:
+    """The node's class in words: GROUPING SETS."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
