@@ -43,6 +43,8 @@ def path(value: object) -> str:
     """The path of a file or directory."""
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise Wrong("the path of a file or directory, as text")
+    if "://" in value:  # not quoted: there may be a password in it
+        raise Wrong("the path of a file or directory; a server has a url")
     return value
 
 

@@ -31,3 +31,10 @@ def test_numbers_words_and_lists():
     ):
         with pytest.raises(read.Wrong):
             wrong()
+
+
+def test_a_server_is_no_path_and_is_not_quoted():
+    with pytest.raises(read.Wrong) as caught:
+        read.path("postgresql://ann:secret@db/clinic")
+    assert "secret" not in str(caught.value)
+    assert read.path("a: b//c.duckdb") == "a: b//c.duckdb"

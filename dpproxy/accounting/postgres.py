@@ -65,6 +65,12 @@ class Postgres:
             given = {key: str(value) for key, value in conninfo_to_dict(url).items()}
         except psycopg.ProgrammingError:  # its text may quote a password
             raise StartupError("the URL of the ledger's PostgreSQL database cannot be read") from None
+        # The rest of a password that holds one of @ and / is taken for a host or a database, which messages name.
+        if any("@" in given.get(part, "")[1:] for part in ("host", "port", "dbname")):
+            raise StartupError(
+                "the URL of the ledger's PostgreSQL database names no host: "
+                "in a password, write %40 for @, %3A for :, %2F for / and %23 for #"
+            )
         self._conninfo = make_conninfo("", **(_CONNECTION | given))
         place = ":".join(given[k] for k in ("host", "port") if k in given)
         self.name = f"postgresql://{place}/{given.get('dbname', '')}"

@@ -38,7 +38,13 @@ def admin(home: Home) -> Iterator[psycopg.Connection]:
 def test_its_name_holds_no_password():
     url = "postgresql://ann:secret@db.example:5433/ledgers?sslmode=require"
     assert Postgres(url).name == "postgresql://db.example:5433/ledgers"
-    for wrong in ("postgresql://ann:secret@[db/x", "postgresql://ann:secret@db/x?no_such=1"):
+    for wrong in (
+        "postgresql://ann:secret@[db/x",
+        "postgresql://ann:secret@db/x?no_such=1",
+        "postgresql://ann:my@secret@db/x",
+        "postgresql://ann:my/secret@db/x",
+        "postgresql://ann:my@@secret@db/x",
+    ):
         with pytest.raises(StartupError) as caught:
             Postgres(wrong)
         assert "secret" not in str(caught.value)
