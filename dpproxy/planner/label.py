@@ -1,7 +1,7 @@
 """What a release is about, in words that are kept: the ledger, refusals and notices have them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
@@ -14,7 +14,7 @@ UNITS = frozenset(
     "decade year quarter month week day hour minute second epoch dow doy isodow isoyear".split()  # noqa: SIM905 - a table
 )
 """Texts that are words of the language."""
-_QUOTED = re.compile(r"""'((?:[^']|'')*)'|"(?:[^"]|"")*\"""")
+_QUOTED = re.compile(r"""'((?:[^']|'')*)'|"((?:[^"]|"")*)"(\.)?""")
 OTHER = "public rows"
 """What stands in FROM under no name of the policy."""
 
@@ -23,21 +23,28 @@ def label(aggregates: Sequence[exp.Expr], keys: Keys, rows: Rows, planning: Plan
     """Aggregates, keys and tables; texts, which may name a person, and names that the analyst made up are left out."""
     policy = planning.context.policy
     known = policy.tables.keys() | policy.views.keys()
-    calls = ", ".join(_words(duck.text(n, "postgres").lower()) for n in aggregates)
-    names = ", ".join(_words(k.name) for k in keys.listed)
+    spoken = {s.alias.lower(): f"{s.table}." for s in rows.scans if len(rows.scans) > 1 and s.table in known}
+    calls = ", ".join(_words(duck.text(n, "postgres").lower(), spoken) for n in aggregates)
+    names = ", ".join(_words(k.name, spoken) for k in keys.listed)
     tables = ", ".join(dict.fromkeys(s.table if s.table in known else OTHER for s in rows.scans))
     return f"{calls or 'keys'}{f' by {names}' if names else ''} on {tables}"
 
 
-def _words(text: str) -> str:
-    r"""An expression without the texts in it.
+def _words(text: str, spoken: Mapping[str, str]) -> str:
+    r"""An expression without the texts in it, and with tables in place of their aliases, where there are several.
 
-    >>> _words("sum(case when name = 'x''y' then 1 end) by date_trunc('month', \"day's\")")
+    >>> _words("sum(case when name = 'x''y' then 1 end) by date_trunc('month', \"day's\")", {})
     'sum(case when name = \'...\' then 1 end) by date_trunc(\'month\', "day\'s")'
+    >>> _words('avg("v".cost) by "a b".age', {"v": "visits."})
+    'avg(visits.cost) by age'
     """
-    return _QUOTED.sub(
-        lambda found: "'...'" if found[1] is not None and found[1] not in UNITS else found[0], text
-    )
+
+    def word(found: re.Match[str]) -> str:
+        if found[3]:
+            return spoken.get(found[2].lower(), "")
+        return "'...'" if found[1] is not None and found[1] not in UNITS else found[0]
+
+    return _QUOTED.sub(word, text)
 
 
 def unit_words(rows: Rows, planning: Planning) -> str:

@@ -21,6 +21,14 @@ from tests.golden.world import World, plan_of
             'WITH "Ann" AS (SELECT 1 AS n) SELECT count(*) FROM people CROSS JOIN "Ann"',
             "count(*) on people, public rows",
         ),
+        (
+            'SELECT avg("Ann Smith".age) FROM people AS "Ann Smith"',
+            "avg(age) on people",
+        ),
+        (
+            "SELECT p.city, sum(v.hours) FROM visits v JOIN people p ON p.id = v.patient GROUP BY 1",
+            "sum(visits.hours) by city on visits, people",
+        ),
     ],
 )
 def test_texts_and_made_up_names_are_left_out(world: World, sql: str, words: str):
