@@ -1,6 +1,7 @@
 """Commands as values, and the parser that is made of them."""
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -20,14 +21,14 @@ DATABASE: Option = (
 )
 JSON: Option = (("--json",), {"action": "store_true", "help": "print one JSON document"})
 
-PACKED = Path(__file__).parent / "docs"
-DOCS = PACKED if PACKED.is_dir() else Path(__file__).parents[1] / "docs"
-"""Inside the package where it was installed from a wheel."""
+_PACKAGE = Path(__file__).parent
+DOCUMENTATION = _PACKAGE if (_PACKAGE / "docs").is_dir() else _PACKAGE.parent
+"""The folder of README.md and docs/: the package itself where it was installed from a wheel."""
 EPILOG = f"""\
 `dpproxy COMMAND --help` shows an example of it. `dpproxy demo` is a tour that needs nothing else.
 
 documentation:
-  {DOCS}"""
+  {DOCUMENTATION / "README.md"}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> None:
         from importlib.metadata import version  # noqa: PLC0415 - slow to import
 
-        parser.exit(message=f"dpproxy {version('dpproxy')}\n")
+        sys.stdout.write(f"dpproxy {version('dpproxy')}\n")
+        parser.exit()
 
 
 def build_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
@@ -78,7 +80,7 @@ def build_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
             name,
             help=command.summary,
             description=f"{command.summary[0].upper()}{command.summary[1:]}.",
-            epilog=f"example:\n  {command.example}\n\ndocumentation:\n  {DOCS / 'commands.md'}",
+            epilog=f"example:\n  {command.example}\n\ndocumentation:\n  {DOCUMENTATION / 'docs' / 'commands.md'}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         for names, keywords in command.options:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.arguments import CONFIG, DOCS, Command, build_parser, handler
+from dpproxy.arguments import CONFIG, DOCUMENTATION, Command, build_parser, handler
 
 Captured = pytest.CaptureFixture[str]
 
@@ -34,10 +34,11 @@ def test_what_a_command_runs_is_found_by_name():
 
 
 def test_help_names_pages_that_are_there(capsys: Captured):
-    with pytest.raises(SystemExit):
-        build_parser(COMMANDS).parse_args(["serve", "--help"])
-    assert Path(capsys.readouterr().out.split()[-1]) == DOCS / "commands.md"
-    assert (DOCS / "commands.md").is_file()
+    for words, page in (([], "README.md"), (["serve"], "docs/commands.md")):
+        with pytest.raises(SystemExit):
+            build_parser(COMMANDS).parse_args([*words, "--help"])
+        assert Path(capsys.readouterr().out.split()[-1]) == DOCUMENTATION / page
+        assert (DOCUMENTATION / page).is_file()
 
 
 @pytest.mark.parametrize("words", [[], ["user"], ["serve"], ["user", "add"]])

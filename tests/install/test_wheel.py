@@ -72,7 +72,18 @@ def test_it_holds_all_of_the_product_and_nothing_else(wheel: Path):
         for folder in ("data", "policy")
         for path in (ROOT / "examples" / folder).iterdir()
     }
-    assert held == wanted | examples
+    pages = {
+        f"dpproxy/{path.relative_to(ROOT)}"
+        for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert held == wanted | examples | pages
+
+
+def test_what_is_told_to_be_installed_is_what_is_built(wheel: Path):
+    for page in (ROOT / "docs" / "operations.md", ROOT / "docs" / "tutorials" / "postgresql.md"):
+        told = re.findall(r"pip install \S*?(dpproxy-[^\s'[]+)", page.read_text(encoding="utf-8"))
+        assert set(told) == {wheel.name}, page
 
 
 def test_whatever_is_imported_is_declared():
@@ -106,6 +117,9 @@ def test_it_serves_a_table_of_ones_own(installed: Path, tmp_path: Path):
     given = {"cwd": tmp_path, "env": environment(), "text": True}
     shown = subprocess.run([program, "--version"], capture_output=True, check=True, **given)  # type: ignore[call-overload]
     assert shown.stdout == f"dpproxy {PROJECT['version']}\n"
+    shown = subprocess.run([program, "--help"], capture_output=True, check=True, **given)  # type: ignore[call-overload]
+    assert Path(shown.stdout.split()[-1]).is_relative_to(installed)
+    assert Path(shown.stdout.split()[-1]).is_file()
     add = [program, "user", "add", "ann", "--role", "analyst", "--password-stdin", *config]
     subprocess.run(add, input="correct horse\n", stdout=subprocess.DEVNULL, check=True, **given)  # type: ignore[call-overload]
     subprocess.run([program, "check", "dpproxy.toml"], stdout=subprocess.DEVNULL, check=True, **given)  # type: ignore[call-overload]
