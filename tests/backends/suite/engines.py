@@ -41,10 +41,8 @@ _TYPES = {"VARCHAR": "text", "DOUBLE": "float8", "FLOAT": "float4", "UTINYINT": 
           "UBIGINT": "numeric(20)", "HUGEINT": "numeric(38)"}  # fmt: skip
 """Where PostgreSQL calls a type otherwise, or has none."""
 READER = "reader"
-
-
-Small = Callable[[Path, Path, pytest.FixtureRequest], AbstractContextManager[Source]]
-"""The same without a process beside it, for small databases; None where it takes long."""
+EMPTY = "empty.duckdb"
+"""What a server has beside it: the file of its public tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +51,8 @@ class Engine:
 
     name: str
     place: Place
-    small: Small | None = None
+    small: Callable[[str, Path], Source] | None = None
+    """The source in this process, for a few rows, given the lines and a folder; None where it takes long."""
     examples: int = 150
     """Expressions that are drawn: fewer where a statement takes long."""
     share: float = 0.9
@@ -166,53 +165,30 @@ def _known(value: object) -> object:
     return _EDGES.get(value, value) if isinstance(value, str) else value
 
 
-@contextmanager
-def _small(file: Path, folder: Path, request: pytest.FixtureRequest) -> Iterator[Source]:
-    with _postgresql(file, folder, request) as data:
-        url = data.removeprefix('url = "').removesuffix('"')
-        empty = folder / "empty.duckdb"
-        duckdb.connect(empty).close()
-        source = Pushed(Postgres(url, "main", 30.0), DuckDB(empty), folder)
-        try:
-            yield source
-        finally:
-            source.close()
+def _url(data: str) -> str:
+    return data.partition("\n")[0].removeprefix('url = "').removesuffix('"')
 
 
-@contextmanager
-def _small_prepared(file: Path, folder: Path, request: pytest.FixtureRequest) -> Iterator[Source]:
-    with _postgresql_prepared(file, folder, request) as data:
-        url = data.partition("\n")[0].removeprefix('url = "').removesuffix('"')
-        empty = folder / "empty.duckdb"
-        duckdb.connect(empty).close()
-        server = Postgres(url, "main", 30.0)
-        keeper = PostgresPrepared(server, "kept", "main", bytes(32))
-        source = Pushed(server, DuckDB(empty, prepared=folder / "given.duckdb"), folder, keeper)
-        try:
-            yield source
-        finally:
-            source.close()
+def _on_postgresql(data: str, folder: Path) -> Source:
+    return Pushed(Postgres(_url(data), "main", 30.0), DuckDB(folder / EMPTY), folder)
 
 
-@contextmanager
-def _small_sail(file: Path, folder: Path, request: pytest.FixtureRequest) -> Iterator[Source]:
-    with _sail(file, folder, request) as data:
-        url = data.removeprefix('url = "').removesuffix('"')
-        empty = folder / "empty.duckdb"
-        duckdb.connect(empty).close()
-        source = Pushed(Spark(url, "main", 30.0), DuckDB(empty), folder)
-        try:
-            yield source
-        finally:
-            source.close()
+def _on_prepared(data: str, folder: Path) -> Source:
+    server = Postgres(_url(data), "main", 30.0)
+    local = DuckDB(folder / EMPTY, prepared=folder / "given.duckdb")
+    return Pushed(server, local, folder, PostgresPrepared(server, "kept", "main", bytes(32)))
+
+
+def _on_sail(data: str, folder: Path) -> Source:
+    return Pushed(Spark(_url(data), "main", 30.0), DuckDB(folder / EMPTY), folder)
 
 
 ENGINES = (
     Engine("duckdb", _duckdb),
-    Engine("postgresql", _postgresql, _small),
-    Engine("postgresql+prepared", _postgresql_prepared, _small_prepared, prepared=True),
+    Engine("postgresql", _postgresql, _on_postgresql),
+    Engine("postgresql+prepared", _postgresql_prepared, _on_prepared, prepared=True),
     Engine("spark", _spark, examples=25, share=0.6, floats=0.3),
-    Engine("sail", _sail, _small_sail, share=0.7, floats=0.3),
+    Engine("sail", _sail, _on_sail, share=0.7, floats=0.3),
 )
 _LIBRARY = "the JVM computes another last digit than the C library"
 _UNKNOWN = {
@@ -241,3 +217,16 @@ def serving(engine: Engine, file: Path, folder: Path, request: pytest.FixtureReq
             yield source.backend
         finally:
             source.backend.close()
+
+
+@contextmanager
+def opened(engine: Engine, file: Path, folder: Path, request: pytest.FixtureRequest) -> Iterator[Source]:
+    """The tables of a DuckDB file, opened without a process beside this one."""
+    assert engine.small is not None
+    with engine.place(file, folder, request) as data:
+        duckdb.connect(folder / EMPTY).close()
+        source = engine.small(data, folder)
+        try:
+            yield source
+        finally:
+            source.close()

@@ -10,7 +10,7 @@ import pytest
 from dpproxy.backends.source import Source
 from dpproxy.errors import Unsupported
 from dpproxy.plan import Part
-from tests.backends.suite.engines import ENGINES, Engine, serving
+from tests.backends.suite.engines import ENGINES, Engine, opened, serving
 from tests.backends.suite.stages import asked, expected, parts_of, world_of
 from tests.golden.records import read
 from tests.golden.world import World, build
@@ -75,11 +75,10 @@ def test_a_golden_statement_gives_the_same_numbers_or_is_refused_first(
 ):
     golden = read(path)
     records = [r for r in golden.records if r.kind in COMPUTED]
-    assert engine.small is not None
     file = tmp_path / "world.duckdb"
     world = replace(world_of(golden.header, file), prepared=engine.prepared)
     refused = 0
-    with engine.small(file, tmp_path, request) as source:
+    with opened(engine, file, tmp_path, request) as source:
         for record in records:
             for part in parts_of(world, record.statement, record.options):
                 if is_refused(source, part):

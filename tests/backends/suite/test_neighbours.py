@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from dpproxy.plan import Part
-from tests.backends.suite.engines import ENGINES, Engine
+from tests.backends.suite.engines import ENGINES, Engine, opened
 from tests.backends.suite.stages import SECRET, asked
 from tests.golden.neighbours import furthest
 from tests.golden.world import Row, Tables, Vector, World, build, plan_of
@@ -58,8 +58,7 @@ class Served(Tables):
         assert secret == SECRET
         folder = self._folder / f"served{self._times}"
         folder.mkdir(exist_ok=True)
-        assert self._engine.small is not None
-        with self._engine.small(self._file, folder, self._request) as source:
+        with opened(self._engine, self._file, folder, self._request) as source:
             found = asked(source, part)
         size = len(part.key_types)
         return {row[:size]: tuple(int(m or 0) for m in row[size:]) for row in found}  # type: ignore[call-overload]
