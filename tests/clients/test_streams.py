@@ -74,7 +74,7 @@ def test_a_cursor_of_the_server_reads_in_parts(connection: Connection):
         cursor.execute("SELECT id FROM p")
         assert [n for (n,), _ in zip(cursor, range(12_000), strict=False)] == list(range(12_000))
         cursor.scroll(100)
-        assert cursor.fetchone() == (15_101,) or cursor.rownumber is not None
+        assert cursor.fetchone() == (15_100,)
     with connection.transaction(), connection.cursor("c", scrollable=True) as cursor:
         cursor.execute("SELECT id FROM p")
         cursor.scroll(ROWS - 1, mode="absolute")

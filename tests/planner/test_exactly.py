@@ -175,16 +175,14 @@ def test_the_same_allow_lists_hold(world: World, sql: str):
 
 
 def test_what_is_exact_for_one_is_public_for_nobody(world: World):
-    """Neither as the other side of a join, nor as a set of keys, nor as a prior."""
+    """Neither in a subquery, which is charged beside its statement, nor as a prior, nor as a set of keys."""
+    of_subquery = "SELECT count(*) FROM visits WHERE cost > (SELECT count(*) FROM people)"
+    found, told = plan(world, of_subquery, "analyst", "half")
+    assert isinstance(found, Plan)
+    assert (len(found.charged), told) == (2, [])
     for sql in (
-        "SELECT count(*) FROM visits WHERE cost > (SELECT count(*) FROM people)",
         "SELECT dp.with_prior(avg(cost), prior => (SELECT age, 1 FROM people)) FROM visits",
         "SELECT count(*) FROM visits JOIN people ON visits.person = people.age",
     ):
-        try:
-            found, told = plan(world, sql, "analyst", "half")
-        except Refusal:
-            continue
-        assert isinstance(found, Plan)
-        assert told == []
-        assert len(found.charged) > 1 or "people" not in sql
+        with pytest.raises(Refusal):
+            plan(world, sql, "analyst", "half")

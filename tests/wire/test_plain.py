@@ -10,10 +10,7 @@ from dpproxy.wire.times import DAY, END_OF_DAY
 def test_what_arrow_does_not_hold_whole():
     assert plain_values(pa.array([0, DAY, None], pa.time64("us"))) == [time(0), END_OF_DAY, None]
     parts = pa.array([pa.MonthDayNano([14, -3, -1_500]), None])
-    assert plain_values(parts) == [Interval(14, -3, -1), None] or plain_values(parts) == [
-        Interval(14, -3, -2),
-        None,
-    ]
+    assert plain_values(parts) == [Interval(14, -3, -2), None]
     moment = datetime(2020, 1, 2, tzinfo=UTC)
     assert plain_values(pa.array([moment, None], pa.timestamp("us", "Europe/Berlin"))) == [moment, None]
 
