@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -117,7 +118,9 @@ def export(arguments: Arguments) -> int:
                 sys.stdout.flush()
                 return 0
             with _other(arguments.output):
-                file = arguments.output.open("w", encoding="utf-8", newline="")
+                # Who asked what is for its owner alone.
+                made = os.open(arguments.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+                file = os.fdopen(made, "w", encoding="utf-8", newline="")
             with file:
                 write(found, file)
     _say(f"{arguments.output}: {head.sequence} entries, all verified")

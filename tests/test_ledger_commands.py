@@ -120,6 +120,7 @@ def test_json_says_the_same(file: Path, ledger: Path, capsys: pytest.CaptureFixt
     target = file.parent / "out.json"
     status, out, _ = run(capsys, file, "export", "--format", "json", "--output", target)
     assert (status, out) == (0, f"dpproxy: {target}: 3 entries, all verified\n")
+    assert target.stat().st_mode & 0o777 == 0o600
     found = json.loads(target.read_text())
     flat = [
         {

@@ -96,7 +96,8 @@ class PolicyStore:
         """
         path = directory / FILE
         try:
-            directory.mkdir(parents=True, exist_ok=True)
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.touch(mode=0o600)
             connection = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
             raise StartupError(f"policy catalogue {path}: cannot be opened") from error

@@ -107,6 +107,7 @@ class Manifest:
         path = state / FOLDER / FILE
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.touch(mode=0o600)
             connection = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")

@@ -1,5 +1,6 @@
 """Attack: have a proxy forget. Its state is copied, put back, used twice, or its data changed by one row."""
 
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -86,3 +87,22 @@ def test_one_row_more_shows_in_nothing_until_a_version_is_declared(tmp_path: Pat
     assert [row for row in rows(anew) if row != ("noise",)] == [(b"0.1",), (b"0.1",), (b"0",), (b"0",)]
     assert refusals(anew) == ["PD001"]
     assert PASSWORD not in texts(anew)
+
+
+VIEW = "CREATE PROTECTED VIEW v WITH (method = dp_kdtree, epsilon = 1) AS SELECT x FROM t;"
+
+
+def test_what_is_kept_is_read_by_its_owner_alone(tmp_path: Path):
+    """By nobody else on the machine, whatever mask it is started with, and whoever made the state's directory."""
+    file = write_home(tmp_path / "home", DDL, POLICY + VIEW)
+    state = tmp_path / "home" / "state"
+    before = os.umask(0)
+    try:
+        (state / "main").mkdir(parents=True)
+        assert asked(file, [COUNT]) == [""]
+        with serving(file):
+            kept = {str(path.relative_to(state)): path.stat().st_mode & 0o777 for path in state.rglob("*.*")}
+    finally:
+        os.umask(before)
+    assert {"main/policy.sqlite", "main/ledger.sqlite", "main/views/v-1.duckdb"} <= kept.keys()
+    assert set(kept.values()) == {0o600}
