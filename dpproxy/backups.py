@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from dpproxy import disk
 from dpproxy.accounting import backup as ledger_backup
 from dpproxy.accounting import files
 from dpproxy.accounting.chain import Mismatch
@@ -48,17 +49,12 @@ def back_up(config: Config, target: Path) -> list[str]:
         draft.mkdir(parents=True, mode=0o700)
         try:
             lines = [_copy_out(config.of(name), draft / name) for name in config.databases]
-            for path, name in (
-                (config.root / VERSION, VERSION),
-                (config.root / LOGIN, LOGIN),
-                (config.root / ROLES, ROLES),
-                (config.users, USERS),
-            ):
+            for name, path in _of_all(config).items():
                 if path.exists():
                     shutil.copy2(path, draft / name)
             os.sync()
             draft.rename(target)
-            files.sync(target.parent)
+            disk.sync(target.parent)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     return lines
@@ -76,12 +72,7 @@ def restore(config: Config, source: Path, names: Sequence[str]) -> tuple[list[st
         _require_room(config.of(name), source)
     with _telling(config.root):
         config.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for path, name in (
-            (config.root / VERSION, VERSION),
-            (config.root / LOGIN, LOGIN),
-            (config.root / ROLES, ROLES),
-            (config.users, USERS),
-        ):
+        for name, path in _of_all(config).items():
             if not path.exists() and (source / name).exists():
                 shutil.copy2(source / name, path)
         for name in names:
@@ -89,6 +80,11 @@ def restore(config: Config, source: Path, names: Sequence[str]) -> tuple[list[st
         os.sync()
         found = [_standing(config.of(name)) for name in names]
     return [line for line, _ in found], all(is_served for _, is_served in found)
+
+
+def _of_all(config: Config) -> dict[str, Path]:
+    """The files that all data sources share, by their names in a copy."""
+    return {**{name: config.root / name for name in (VERSION, LOGIN, ROLES)}, USERS: config.users}
 
 
 # --- out --------------------------------------------------------------------------------------------
@@ -141,7 +137,7 @@ def _rows(path: Path) -> list[object]:
 
 
 def _copy_database(source: Path, target: Path) -> None:
-    files.write(target, b"")
+    disk.write(target, b"")
     with (
         closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as found,
         closing(sqlite3.connect(target, isolation_level=None)) as copy,
@@ -190,7 +186,7 @@ def _copy_in(config: Config, source: Path) -> None:
         shutil.rmtree(draft)
         raise StartupError(f"{source}: its ledger does not verify ({error})") from error
     draft.rename(config.state)
-    files.sync(config.root)
+    disk.sync(config.root)
 
 
 def _standing(config: Config) -> tuple[str, bool]:

@@ -1,22 +1,18 @@
 """What sessions of a role start with: a small file of the state directory, read anew at each login."""
 
-import fcntl
 import json
-import os
-import secrets
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
+from dpproxy import disk
 from dpproxy.errors import CatalogueUnavailable, InvalidParameter, NotGranted, Refusal, UnknownDatabase
 from dpproxy.plan import Caller, Settings
 from dpproxy.policy.role_statements import RoleChange
 from dpproxy.settings import DEFAULTS, SETTINGS, checked, find
 
 FILE: Final = "roles.json"
-MODE: Final = 0o600
 MOST: Final = 10_000
 """Entries of the file."""
 EVERYBODY: Final = ""
@@ -85,7 +81,7 @@ class RoleSettings:
                 hint="Connect to it, and say it there.",
                 position=change.database.position if change.database else None,
             )
-        with _locked(self._folder):
+        with disk.locked(self._folder):
             entries = self._read()
             kept = [one for one in entries if (one.role, one.database) != (role, database)]
             before = next((dict(one.settings) for one in entries if one not in kept), {})
@@ -112,17 +108,7 @@ class RoleSettings:
 
     def _write(self, entries: list[Configured]) -> None:
         held = [{"role": one.role, "database": one.database, "settings": one.settings} for one in entries]
-        partial = self._path.with_name(f"{FILE}.{secrets.token_hex(4)}.partial")
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump(held, file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(self._path)
-            _flush(self._folder)
-        finally:
-            partial.unlink(missing_ok=True)
+        disk.replace(self._path, json.dumps(held, indent=1).encode())
 
 
 def _names(caller: Caller) -> Collection[str]:
@@ -167,22 +153,3 @@ def _refuse_rise(name: str) -> NoReturn:
     raise InvalidParameter(
         f'parameter "{name}" can only be lowered', hint="An administrator can reset it: ALTER ROLE ... RESET."
     )
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Two writers, one after the other."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _flush(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

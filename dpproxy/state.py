@@ -3,13 +3,13 @@
 Layout 1 was the state of the only data source itself, without a word of its layout.
 """
 
-import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 
+from dpproxy import disk
 from dpproxy.accounting import files
 from dpproxy.config import Config
 from dpproxy.errors import StartupError
@@ -50,7 +50,7 @@ def prepare(config: Config, progress: Callable[[str], None]) -> None:
             if not (config.root / VERSION).exists():
                 _write_layout(config.root)
             if is_older:  # a key without a ledger: the program of layout 1 refuses to begin another
-                files.write(config.root / files.KEY, _MOVED + f"{config.databases[0]}\n".encode())
+                disk.write(config.root / files.KEY, _MOVED + f"{config.databases[0]}\n".encode())
             for database in config.sources:
                 _check_name(config, database)
     except OSError as error:
@@ -83,21 +83,8 @@ def layout(root: Path) -> int:
     return int(text)
 
 
-def in_use(path: Path) -> bool:
-    """True where another process has the database in a file open; SQLite and DuckDB both keep a lock of POSIX."""
-    try:
-        with path.open("r+b") as file:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return path.exists()
-    return False
-
-
 def _write_layout(root: Path) -> None:
-    draft = root / f"{VERSION}.new"
-    files.write(draft, f"{LAYOUT}\n".encode())
-    draft.rename(root / VERSION)
-    files.sync(root)
+    disk.replace(root / VERSION, f"{LAYOUT}\n".encode())
 
 
 def _found(root: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
@@ -114,15 +101,15 @@ def _renew(config: Config, progress: Callable[[str], None]) -> None:
             f"state directory {root} was written for one data source, and it does not say which of {listed}: "
             "serve that one alone once, which gives it a directory of its own"
         )
-    if any(map(in_use, _found(root, ("*.sqlite", "*.duckdb")))):
+    if any(map(disk.in_use, _found(root, ("*.sqlite", "*.duckdb")))):
         raise StartupError(f"state directory {root}: an older dpproxy serves from it; stop it first")
     target = root / config.databases[0]
     _save(root)
     target.mkdir(exist_ok=True, mode=0o700)
     for path in _found(root, _MADE_ANEW + _FIRST):
         path.rename(target / path.name)
-    files.sync(target)
-    files.sync(root)
+    disk.sync(target)
+    disk.sync(root)
     progress(f"the state of {target.name} is now in {target}; a copy as it was is in {root / SAVED}")
 
 

@@ -7,27 +7,24 @@ scram = "SCRAM-SHA-256$15000:...$...:..."
 ```
 """
 
-import fcntl
 import json
 import logging
-import os
 import re
 import secrets
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from dpproxy import disk
 from dpproxy.errors import InvalidParameter, StartupError
 from dpproxy.wire.scram import ScramSecret, make_secret
 
 HEADER = (
     "# Written by `dpproxy user add`; read again at each login. The secrets do not reveal the passwords.\n"
 )
-MODE = 0o600
 LONGEST_NAME = 63
 """Bytes, as PostgreSQL's identifiers."""
 
@@ -96,7 +93,8 @@ def add_user(path: Path, name: str, roles: Iterable[str], password: str) -> bool
     """
     entry = _entry(name, roles, password)
     try:
-        with _locked(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with disk.locked(path.parent):
             users = read_users(path) if path.exists() else {}
             replaced = name in users
             _write(path, users | {name: entry})
@@ -112,9 +110,10 @@ def mock_key(path: Path) -> bytes:
         StartupError: the file cannot be read or written.
     """
     try:
-        with _locked(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with disk.locked(path.parent):
             if not path.exists():
-                _replace(path, secrets.token_hex(32) + "\n")
+                disk.replace(path, f"{secrets.token_hex(32)}\n".encode())
             key = bytes.fromhex(path.read_text(encoding="ascii").strip())
     except OSError as error:
         raise StartupError(
@@ -163,35 +162,9 @@ def _write(path: Path, users: Mapping[str, User]) -> None:
         f"scram = {_quoted(user.secret.to_text())}\n"
         for name, user in users.items()
     ]
-    _replace(path, HEADER + "".join(entries))
+    disk.replace(path, (HEADER + "".join(entries)).encode())
 
 
 def _quoted(text: str) -> str:
     """A TOML basic string; for printable text its escapes are JSON's."""
     return json.dumps(text, ensure_ascii=False)
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write beside and rename, readable by the owner only: at no time is there half a file."""
-    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.partial")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Two writers, one after the other."""
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)

@@ -1,11 +1,10 @@
 """A copy of a ledger in a file, made while others write to it."""
 
-import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from dpproxy.accounting import files
+from dpproxy import disk
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.accounting.verify import verify
@@ -21,7 +20,7 @@ def write(store: SQLite, seals: Seals, target: Path) -> Head:
         raise StartupError(f"{target}: expected a file that does not exist yet")
     draft = target.with_name(f"{target.name}.new")
     draft.unlink(missing_ok=True)
-    files.write(draft, b"")
+    disk.write(draft, b"")
     try:
         with (
             closing(store.connect(writing=False)) as source,
@@ -30,10 +29,9 @@ def write(store: SQLite, seals: Seals, target: Path) -> Head:
             source.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # no second file beside it
         head = verify(SQLite(draft), seals, None)
-        with draft.open("rb") as file:
-            os.fsync(file.fileno())
+        disk.sync(draft)
         draft.rename(target)
-        files.sync(target.parent)
+        disk.sync(target.parent)
     except Mismatch as error:
         raise StartupError(f"{target}: the copy does not verify ({error})") from error
     finally:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from dpproxy import disk
 from dpproxy.accounting import book
 from dpproxy.accounting.chain import Mismatch, Seals
 from dpproxy.accounting.store import Store
@@ -72,14 +73,14 @@ def prepare(directory: Path, secret: bytes | None, store: Store) -> Seals:
     if not store.exists:
         own = secrets.token_bytes(32)
         line = f"{_OWN}{own.hex()}\n" if secret is None else f"{_GIVEN}{_fingerprint(secret)}\n"
-        write(draft, line.encode())
-        sync(directory)
+        disk.write(draft, line.encode())
+        disk.sync(directory)
         store.create(Seals(own if secret is None else secret))
     elif not draft.exists() or not _seals(store, read_key(draft, secret)):
         raise StartupError(f"ledger {store.name} has lost its key {key}: refusing to serve; {_ANEW}")
     # The ledger is whole before the key gets its name: had the machine stopped here, the next start finishes it.
     draft.rename(key)
-    sync(directory)
+    disk.sync(directory)
     return read_key(key, secret)
 
 
@@ -112,22 +113,3 @@ def read_key(path: Path, secret: bytes | None) -> Seals:
 
 def _fingerprint(secret: bytes) -> str:
     return hashlib.sha256(b"ledger key fingerprint\0" + secret).hexdigest()
-
-
-def write(path: Path, content: bytes) -> None:
-    """A file only its owner may read, on the disk when this returns."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        os.write(descriptor, content)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def sync(directory: Path) -> None:
-    """Make renames in a directory durable."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpproxy.accounting import files
+from dpproxy import disk
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.errors import StartupError
 
@@ -72,12 +72,8 @@ class Mark:
 
     def make(self, head: Head) -> None:
         """Begin a mark at ``head``, whatever stands there."""
-        draft = self.path.with_name(f"{self.path.name}.new")
         with self._telling():
-            draft.unlink(missing_ok=True)
-            files.write(draft, self._record(head) * 2)
-            draft.rename(self.path)
-            files.sync(self.path.parent)
+            disk.replace(self.path, self._record(head) * 2)
 
     @contextmanager
     def _locked(self, flags: int) -> Iterator[int]:

@@ -5,7 +5,8 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from dpproxy.accounting import book, files, schema
+from dpproxy import disk
+from dpproxy.accounting import book, schema
 from dpproxy.accounting.chain import Mismatch, Seals
 
 WAIT = 5
@@ -36,7 +37,7 @@ class SQLite:
         """Written beside its name, then renamed."""
         draft = self.path.with_name(f"{self.path.name}.new")
         draft.unlink(missing_ok=True)
-        files.write(draft, b"")
+        disk.write(draft, b"")
         with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("BEGIN IMMEDIATE")
@@ -45,7 +46,7 @@ class SQLite:
             book.write_head(connection, seals, seals.genesis(os.urandom(16), schema.FORMAT))
             connection.execute("COMMIT")
         draft.rename(self.path)
-        files.sync(self.path.parent)
+        disk.sync(self.path.parent)
 
     def connect(self, *, writing: bool) -> sqlite3.Connection:
         """FULL: a commit returns after the log is on the disk. A missing file is not made."""

@@ -5,7 +5,6 @@ The file's name tells what all of them rest on, the state of the data and the tr
 the rest. Each process that serves the data has a file of its own.
 """
 
-import fcntl
 import hashlib
 import threading
 import time
@@ -19,6 +18,7 @@ import duckdb
 
 from dpproxy.backends.failures import WorkerLost, failure
 from dpproxy.backends.source import Source
+from dpproxy.disk import in_use
 from dpproxy.errors import Cancelled, Internal
 from dpproxy.grid import instant
 from dpproxy.plan import PreparedTable
@@ -40,20 +40,10 @@ def prepared_file(state: Path, data: Path, secret: bytes) -> Path:
     name = hashlib.sha256(rests_on.encode() + secret).hexdigest()[:24]
     path = state / f"prepared-{name}.duckdb"
     for old in state.glob("prepared-*.duckdb"):
-        if not old.name.startswith(path.stem) and not _is_open(old):
+        if not old.name.startswith(path.stem) and not in_use(old):
             old.unlink(missing_ok=True)
             old.with_name(f"{old.name}.wal").unlink(missing_ok=True)
     return path
-
-
-def _is_open(path: Path) -> bool:
-    """True where another process has the file; the engine's lock is one of POSIX."""
-    try:
-        with path.open("r+b") as file:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return path.exists()
-    return False
 
 
 class PreparedTables:

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from dpproxy import disk
 from dpproxy.errors import StartupError
 
 SIZE = 32
@@ -25,9 +26,5 @@ def load_secret(state: Path) -> bytes:
 def _create(path: Path) -> None:
     """Written whole under another name first: a crash leaves no half key."""
     draft = path.with_suffix(".new")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(os.urandom(SIZE))
-        file.flush()
-        os.fsync(file.fileno())
+    disk.write(draft, os.urandom(SIZE))
     draft.replace(path)

@@ -1,12 +1,12 @@
 """The files of views: one DuckDB file for each build, written beside its place and moved there whole."""
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
 import duckdb
 
+from dpproxy import disk
 from dpproxy.analysis.duck import LOCKED
 from dpproxy.errors import CatalogueUnavailable
 from dpproxy.pgtypes import NUMERIC
@@ -37,9 +37,9 @@ def write(path: Path, relations: Mapping[str, Relation], *, inside: bool) -> Non
                 connection.execute(f'CREATE TABLE "{table_of(suffix)}" AS SELECT {listed} FROM made')  # noqa: S608
                 connection.unregister("made")
         half.chmod(0o600)
-        _sync(half)
+        disk.sync(half)
         half.rename(path)
-        _sync(path.parent)
+        disk.sync(path.parent)
     except (duckdb.Error, OSError) as error:
         raise CatalogueUnavailable(
             "the view's file cannot be written: is there room in the state directory?"
@@ -88,11 +88,3 @@ def sweep(state: Path) -> None:
     """Remove what a crash left half written."""
     for path in (state / FOLDER).glob("*.tmp*"):
         path.unlink(missing_ok=True)
-
-
-def _sync(path: Path) -> None:
-    number = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)

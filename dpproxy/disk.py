@@ -1,0 +1,61 @@
+"""Small files that are whole on the disk or not there, and the locks of who writes them."""
+
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def write(path: Path, content: bytes) -> None:
+    """A file only its owner may read, on the disk when this returns."""
+    _write(path, content, os.O_TRUNC)
+
+
+def replace(path: Path, content: bytes) -> None:
+    """The same, written beside and renamed: at no time is there half a file."""
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.partial")
+    try:
+        _write(draft, content, os.O_EXCL)
+        draft.replace(path)
+        sync(path.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _write(path: Path, content: bytes, flag: int) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | flag, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync(path: Path) -> None:
+    """Have a file on the disk, or the renames in a directory."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Two writers, one after the other."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def in_use(path: Path) -> bool:
+    """True where another process has the database in a file open; SQLite and DuckDB both keep a lock of POSIX."""
+    try:
+        with path.open("r+b") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return path.exists()
+    return False
