@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
@@ -11,80 +11,25 @@ import pyarrow as pa
 from dpproxy import output, payloads, payment, stream
 from dpproxy.accounting.inflight import InFlight
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Account, Cost, Reservation, Stored
+from dpproxy.accounting.model import Cost, Reservation
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.backends.columns import FEW
 from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.release import Relations, Release
 from dpproxy.backends.source import Source
 from dpproxy.deadlines import Deadlines
-from dpproxy.errors import BudgetExceeded, Cancelled, Internal
-from dpproxy.following import Question, Replan, as_released, follows, independent, worse
-from dpproxy.grid import began
-from dpproxy.plan import Answer, Caller, Drawn, Part, Plan, PublicPlan, Summed
-from dpproxy.planner.descriptor import Descriptor, counting, described, origins
-from dpproxy.planner.rollup import could_follow, derivation
-from dpproxy.recent import Recent
-from udfs.privacy import Loss, Released
+from dpproxy.errors import BudgetExceeded
+from dpproxy.following import Question, Replan, as_planned, as_released, follows, independent, worse
+from dpproxy.plan import Answer, Drawn, Part, Plan, PublicPlan
+from dpproxy.planner.descriptor import described
+from dpproxy.replays import Asking, Found, Replays
+from udfs.privacy import Released
 
 WAIT = 60.0
 """Seconds to wait for the same question asked by somebody else."""
 
-WORST = 10.0
-"""How many times the noise of a draw of its own a question is answered with from the groups of a stored release."""
-DESCRIBED = 4096
-"""Stored releases whose descriptors are kept at hand."""
-
 POLL = 0.02
 """Seconds between two looks at whether who waits has changed their mind."""
-
-FREE = Cost()
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """Who asks which plan; ``cancelled`` says whether they changed their mind.
-
-    ``worst`` is how many times the noise of a draw of its own a part may have that follows from a stored release; of
-    the releases that the statement itself draws, ``fresh``, none may have more. ``alike`` where only releases by the
-    same mechanism count: one was asked for.
-    """
-
-    caller: Caller
-    plan: Plan
-    cancelled: Callable[[], bool]
-    worst: float = WORST
-    alike: bool = False
-    fresh: set[int] = field(default_factory=set)
-    reserved: dict[bytes, Reservation] = field(default_factory=dict)
-    """What is charged and not drawn yet, by the keys of the releases."""
-    began: float = field(default_factory=began)
-    charged: Callable[[], None] = lambda: None
-    """Called once what comes next is charged, before it is run."""
-
-    @property
-    def account(self) -> Account:
-        """What the caller's own payments are found by."""
-        return Account.user(self.plan.payer.budget, self.caller.user)
-
-    def check(self) -> None:
-        """Raise ``Cancelled``."""
-        if self.cancelled():
-            raise Cancelled("canceling statement due to user request")
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The released relation of a part: what it cost this caller, and what its figures are made of."""
-
-    released: Released[pa.Table]
-    cost: Cost = FREE
-    summed: Summed | None = None
-
-    @property
-    def drawn(self) -> Drawn:
-        """For planning the answer's error."""
-        return Drawn(self.released.loss, self.summed)
 
 
 class Answers:
@@ -98,9 +43,9 @@ class Answers:
         self._ledger = ledger
         self._secret = secret
         self._releases = ReleaseStore(ledger)
-        self._described = Recent[tuple[Descriptor | None]](DESCRIBED)
         self._flights = InFlight[bytes]()
         self._deadlines = Deadlines(padding)
+        self.replays = Replays(self._releases, self._deadlines)
         self._release = Release()
 
     def rows(self, asking: Asking, replan: Replan) -> tuple[list[tuple[object, ...]], Cost]:
@@ -121,6 +66,30 @@ class Answers:
         shown = as_released(plan, drawn, replan)
         rows = self._release.answer(shown, relations, publics, asking.caller.session)
         return output.convert(plan.outputs, rows), cost
+
+    def again(
+        self, asking: Asking, replan: Callable[[tuple[Drawn, ...]], Plan | None]
+    ) -> list[tuple[object, ...]] | None:
+        """What ``rows`` gives where the caller has paid for all of it and it is at hand; else None. Never waits.
+
+        ``replan`` gives plans that are kept.
+        """
+        plan = asking.plan
+        if plan.empty or plan.publics or any(p.vacuous or p.inputs for p in plan.parts):
+            return None
+        relations: Relations = []
+        drawn: list[Drawn] = []
+        for part in plan.parts:
+            found = self.replays.own(asking, asking.question(part))
+            if found is None:
+                return None
+            relations.append((part, found.released))
+            drawn.append(found.drawn)
+        known = plan if as_planned(plan, drawn) else replan(tuple(drawn))
+        if known is None:
+            return None
+        rows = self._release.again(as_released(plan, drawn, lambda _: known), relations)
+        return None if rows is None else output.convert(plan.outputs, rows)
 
     def public(self, plan: PublicPlan, session: str) -> Answer:
         """The answer to a statement that nothing is charged for."""
@@ -167,7 +136,7 @@ class Answers:
         self, asking: Asking, part: Part, earlier: Relations, publics: Sequence[pa.Table]
     ) -> Question:
         values = tuple(self._release.value(sql, earlier, publics) for _, sql in part.inputs)
-        return Question(part, values, payment.release_key(part, values, asking.plan.data_version))
+        return asking.question(part, values)
 
     def _wait(self, asking: Asking) -> None:
         """Until it may be seen that what the statement has drawn so far is there."""
@@ -217,28 +186,8 @@ class Answers:
 
         Parts that were paid for before cost nothing; those that take values of earlier ones are not looked up.
         """
-        missing = [p for p in asking.plan.charged if p.inputs or self.known(asking, p) is None]
+        missing = [p for p in asking.plan.charged if p.inputs or self.replays.known(asking, p) is None]
         payment.check_together(missing, asking.plan.payer, asking.caller, self._ledger)
-
-    def known(self, asking: Asking, part: Part) -> Drawn | None:
-        """What a part without inputs would be answered from for nothing; None where it would cost something."""
-        key = payment.release_key(part, (), asking.plan.data_version)
-        found = self._paid(asking, Question(part, (), key))
-        return None if found is None else found.drawn
-
-    def counted(self, caller: Caller, plan: Plan) -> float | None:
-        """The rows of the smallest of a plan's groups, as released to the caller; None where they were not."""
-        asking = Asking(caller, plan, lambda: False)
-        part = next((p for p in plan.charged if not p.inputs), None)
-        asked = None if part is None else described(part, (), plan.data_version)
-        numbers = None if asked is None else counting(asked)
-        if part is None or numbers is None:
-            return None
-        for origin, _ in self._releases.paid(origins(numbers), asking.account):
-            found = self._follows(origin, numbers, part) if self._deadlines.is_seen(origin) else None
-            if found is not None:
-                return min(float(values[0]) for values in found.released.value["v"].to_pylist())
-        return None
 
     def _released(self, asking: Asking, question: Question) -> Found:
         """The released relation, from the store or anew, and what it cost this caller."""
@@ -265,10 +214,10 @@ class Answers:
         A second look is for the same question alone: somebody may just have asked it.
         """
         plan, part = asking.plan, question.part
-        paid = self._paid(asking, question, is_second=is_second)
+        paid = self.replays.paid(asking, question, is_second=is_second)
         if paid is not None:
             return paid
-        stored = self._found(asking, question)
+        stored = self.replays.stored(asking, question)
         if stored is None:
             return None
         charge = payment.charge(asking.caller, plan, part, question.key)
@@ -279,81 +228,9 @@ class Answers:
                 raise
             return None
         return replace(
-            self._same(asking, question, stored), cost=Cost() if reservation is None else reservation.cost
+            self.replays.same(asking, question, stored),
+            cost=Cost() if reservation is None else reservation.cost,
         )
-
-    def _found(self, asking: Asking, question: Question) -> Stored | None:
-        """A stored release of the same question; one that may not be seen yet is there for its own statement only."""
-        stored = self._releases.find(question.key, question.part.loss.nano, asking.account)
-        if stored is None or stored.id in asking.fresh or self._deadlines.is_seen(stored.id):
-            return stored
-        return None
-
-    def _paid(self, asking: Asking, question: Question, *, is_second: bool = False) -> Found | None:
-        """What follows from a release that the caller has paid for: of the same question first."""
-        stored = self._found(asking, question)
-        if stored is not None and asking.account in stored.payers:
-            return self._same(asking, question, stored)
-        return None if is_second else self._derived(asking, question)
-
-    def _same(self, asking: Asking, question: Question, stored: Stored) -> Found:
-        """A release of the same question, its groups and sums in the order in which they are asked for."""
-        part, loss = question.part, Loss(stored.nano)
-        asked = described(part, question.values, asking.plan.data_version)
-        of = self._descriptor(stored.id, stored.payload)
-        table = payloads.unpacked(stored.payload)
-        if asked is None or of is None:
-            return Found(Released(table, loss))
-        wanted, groups = payloads.wanted_of(part), payloads.groups_of(table)
-        found = derivation(of, groups, asked, wanted)
-        if found is None:
-            raise Internal("a stored release is not what its key says")
-        if groups != wanted or found.columns != tuple(range(part.measures)):
-            table = payloads.derived(table, found, part)
-        return Found(Released(table, loss), summed=Summed(of.mechanism, found.columns, 1))
-
-    def _derived(self, asking: Asking, question: Question) -> Found | None:
-        """The part as it follows from a stored release of other groups or more sums, the most accurate one."""
-        part = question.part
-        asked = described(part, question.values, asking.plan.data_version)
-        if asked is None or part.mechanism is None:
-            return None
-        best: tuple[float, Found] | None = None
-        for origin, nano in self._releases.paid(origins(asked), asking.account):
-            if nano < part.loss.nano or not (origin in asking.fresh or self._deadlines.is_seen(origin)):
-                continue
-            worst = 1.0 if origin in asking.fresh else asking.worst
-            found = self._follows(origin, asked, part)
-            if found is None or found.summed is None:
-                continue
-            ratio = worse(found.summed, part.mechanism, alike=asking.alike)
-            if ratio <= worst and (best is None or ratio < best[0]):
-                best = ratio, found
-        return None if best is None else best[1]
-
-    def _follows(self, origin: int, asked: Descriptor, part: Part) -> Found | None:
-        known = self._described.get(origin)
-        payload = self._releases.load(origin) if known is None else None
-        of = self._descriptor(origin, payload)
-        if of is None or not could_follow(of, asked):
-            return None
-        payload = payload or self._releases.load(origin)
-        if payload is None:
-            return None
-        table = payloads.unpacked(payload)
-        found = derivation(of, payloads.groups_of(table), asked, payloads.wanted_of(part))
-        if found is None:
-            return None
-        summed = Summed(of.mechanism, found.columns, found.most)
-        return Found(Released(payloads.derived(table, found, part), part.loss), summed=summed)
-
-    def _descriptor(self, origin: int, payload: bytes | None) -> Descriptor | None:
-        """What a stored release is of; it is read once."""
-        known = self._described.get(origin)
-        if known is None:
-            known = (None if payload is None else payloads.described_by(payload),)
-            self._described.put(origin, known)
-        return known[0]
 
     @contextmanager
     def _timed(self, asking: Asking, question: Question) -> Iterator[None]:

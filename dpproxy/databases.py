@@ -104,6 +104,16 @@ class Databases:
         """Answer a statement."""
         return self._sessions[caller.session].run(caller, prepared, values, settings)
 
+    def known(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared | None:
+        """A statement that was prepared before."""
+        return self._sessions[caller.session].known(caller, sql, types, settings)
+
+    def again(
+        self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings
+    ) -> Answer | None:
+        """An answer that is at hand."""
+        return self._sessions[caller.session].again(caller, prepared, values, settings)
+
     # --- opening
 
     def _open(self, name: str) -> None:

@@ -11,9 +11,10 @@ from dpproxy import settings as session_settings
 from dpproxy.accounting.files import starting
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.limits import LimitReached
+from dpproxy.accounting.model import Cost
 from dpproxy.administration import read
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.answers import Answers, Asking
+from dpproxy.answers import Answers
 from dpproxy.auditlog.entry import Outcome
 from dpproxy.auditlog.log import AuditLog
 from dpproxy.backends.facts import Facts
@@ -34,9 +35,9 @@ from dpproxy.planner.accept import parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.explain import split_explain
 from dpproxy.planner.refusals import GENERAL
-from dpproxy.planner.routing import plan_routed, routed_notice
-from dpproxy.planner.scans import prepared_names
+from dpproxy.planner.routing import routed_notice
 from dpproxy.planner.views import read_views
+from dpproxy.planning import Planning
 from dpproxy.policy.files import apply_files
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore
@@ -44,17 +45,12 @@ from dpproxy.policy.tokens import is_privacy_statement
 from dpproxy.pricing import EXPLAINED, Desk, explained, tolerance
 from dpproxy.probing import asker
 from dpproxy.protected import ProtectedViews
-from dpproxy.recent import Recent
 from dpproxy.records import exact_notice, recorder
+from dpproxy.replays import Asking
 from dpproxy.sessions import Sessions
 from dpproxy.state import prepare
 from dpproxy.view_statements import World, begin
-from dpproxy.visible import Views, fitting, visible
-
-PLANS = 512
-"""Plans kept for statements seen before."""
-LARGEST_KEPT = 16_000
-"""Characters of a statement and its parameters at most, for its plan to be kept."""
+from dpproxy.visible import fitting, visible
 
 
 class Engine:
@@ -79,10 +75,8 @@ class Engine:
         self._answers = Answers(backend, ledger, secret, self._prepared, config.padding)
         self._catalogue = Catalogue()
         self._sessions = Sessions()
-        self._plans, self._statements = Recent[Plan | PublicPlan](PLANS), Recent[Prepared](PLANS)
         begin(world, progress)
-        self._fitting = self._fit(world.store.current)
-        self._snapshot = ""
+        self._planning = Planning(world, backend, self._prepared, self._answers.replays.counted, log)
 
     @classmethod
     def start(cls, config: Config, progress: Callable[[str], None]) -> Self:
@@ -117,25 +111,13 @@ class Engine:
             for close in reversed(opened):
                 close()
             raise
-        engine._snapshot = source.state
+        engine._planning.snapshot = source.state
         return engine
 
     @property
     def policy(self) -> Policy:
-        """The policy in force: a table that no longer fits its declarations is hidden."""
-        stored = self._store.current
-        if self._fitting[0] is not stored:
-            self._fitting = self._fit(stored)
-        return self._fitting[1]
-
-    def _fit(self, stored: Policy) -> tuple[Policy, Policy, dict[str, object], Views]:
-        """A policy, what of it fits the data, its prepared tables, and its views; those of others are dropped."""
-        layouts: dict[str, object] = {}
-        nobody, given = Caller("", frozenset(), ""), session_settings.DEFAULTS
-        fits = fitting(stored, self._schema, given, self._facts)
-        context = Context(fits.policy, self._schema, nobody, given, None, self._facts, layouts)
-        self._prepared.keep(prepared_names(context) | self._world.views.tables)
-        return stored, fits.policy, layouts, fits.views
+        """The policy in force."""
+        return self._planning.policy
 
     # --- sessions ---------------------------------------------------------------------------------
 
@@ -171,6 +153,12 @@ class Engine:
                 raise Cancelled("canceling statement due to user request")
             return prepared
 
+    def known(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared | None:
+        """What ``prepare`` returned for the same statement, if it is kept. Never waits."""
+        if not self._planning.is_current:
+            return None
+        return self._planning.known(sql, types, self._planning.state(caller, settings))
+
     @contextmanager
     def _cancellable(self, caller: Caller) -> Iterator[None]:
         """A cancel that arrives inside is for this statement, any other is for none; refusals get a hint."""
@@ -186,9 +174,8 @@ class Engine:
     def _prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
         if is_privacy_statement(sql):
             return self._administrative(caller, sql)
-        policy = self.policy
-        key = (sql, tuple(types), self._planned_by(policy, caller, settings))
-        kept = self._statements.get(key)
+        state = self._planning.state(caller, settings)
+        kept = self._planning.known(sql, types, state)
         if kept is not None:
             return kept
         explain = split_explain(sql)
@@ -201,8 +188,7 @@ class Engine:
                 sql, kinds, columns, charged=False, body=Body("describe", tree), is_catalogue=True
             )
         parameters = Parameters({n: BY_OID[oid] for n, oid in enumerate(types, 1) if oid in BY_OID})
-        context = self._context(policy, caller, settings, None)
-        plan = plan_routed(tree, context, parameters, recorder(self.log, caller, sql))
+        plan = self._planning.routed(tree, caller, sql, parameters, settings)
         kinds = parameters.all_types()
         oids = tuple(k.oid for k in kinds)
         if explain is not None:
@@ -212,11 +198,7 @@ class Engine:
             columns = tuple(o.column for o in plan.outputs)
             ask = Body("ask", tree, oids)
             prepared = Prepared(sql, kinds, columns, not plan.free, ask, deadline=plan.deadline)
-        if len(sql) > LARGEST_KEPT:
-            return prepared
-        if not kinds:  # the plan is final: nothing is left open for ``run`` to fill in
-            self._plans.put((sql, (), (), None, self._planned_by(policy, caller, settings)), plan)
-        self._statements.put(key, prepared)
+        self._planning.keep(prepared, types, state, plan)
         return prepared
 
     def _administrative(self, caller: Caller, sql: str) -> Prepared:
@@ -263,7 +245,7 @@ class Engine:
         own = {**session_settings.DEFAULTS, "dp.session_epsilon": settings["dp.session_epsilon"]}
 
         def context(policy: Policy, given: Settings, losses: tuple[Drawn, ...] | None) -> Context:
-            return self._context(policy, caller, {**own, **given}, losses)
+            return self._planning.context(policy, caller, {**own, **given}, losses)
 
         ask = asker(self._answers, caller, self._sessions.find(caller.session).cancelled.is_set, context)
         statement = read(sql, caller, self.policy)
@@ -273,7 +255,7 @@ class Engine:
         self, caller: Caller, prepared: Prepared, body: Body, values: Sequence[object], settings: Settings
     ) -> Answer:
         sql = prepared.sql
-        plan = self._plan(caller, sql, body, values, settings, None)
+        plan = self._planning.plan(caller, sql, body, values, settings, None)
         # dp.intervals or the policy may have moved since; what was not said to be charged is not padded either.
         is_dearer = not plan.free and not prepared.charged
         if is_dearer or tuple(o.column for o in plan.outputs) != prepared.columns:
@@ -286,68 +268,46 @@ class Engine:
             return replace(found, columns=prepared.columns, notices=told, is_exact=is_exact)
 
         def replan(losses: tuple[Drawn, ...]) -> Plan:
-            again = self._plan(caller, sql, body, values, settings, losses)
+            again = self._planning.plan(caller, sql, body, values, settings, losses)
             return again if isinstance(again, Plan) else plan
 
-        session = self._sessions.find(caller.session)
-        limited = partial(relations.accounts, self.policy, caller, session_settings.budget(settings))
-        look = Look(plan, caller, self._ledger, limited)
+        session, look = self._sessions.find(caller.session), self._look(caller, plan, settings)
         asking = Asking(caller, plan, session.cancelled.is_set, *tolerance(settings), charged=look.take)
-        rows, cost = self._answers.rows(asking, replan)
-        session.last_cost = cost.nano
-        session.last_paid = cost if cost.nano else session.last_paid
-        notice, left = look.told(cost)
-        told = (notice,) if session_settings.notices(settings) else ()
-        return Answer(f"SELECT {len(rows)}", tuple(o.column for o in plan.outputs), rows, told, left=left)
+        return look.answer(*self._answers.rows(asking, replan), session, settings)
 
-    def _plan(
-        self,
-        caller: Caller,
-        sql: str,
-        body: Body,
-        values: Sequence[object],
-        settings: Settings,
-        losses: tuple[Drawn, ...] | None,
-    ) -> Plan | PublicPlan:
-        """The plan with the parameters' values in place, kept for the next time."""
-        policy = self.policy
-        bound = tuple((type(v), v) for v in values)
-        key = (sql, body.types, bound, losses, self._planned_by(policy, caller, settings))
-        if (kept := self._plans.get(key)) is not None:
-            return kept
-        if body.tree is None:
-            raise AssertionError("a query has a tree")
-        kinds = {n: BY_OID[oid] for n, oid in enumerate(body.types, 1)}
-        context = self._context(policy, caller, settings, losses)
-        given = Parameters(kinds, tuple(values))
-        plan = plan_routed(body.tree, context, given, recorder(self.log, caller, sql, values))
-        if len(sql) + sum(len(str(v)) for v in values) <= LARGEST_KEPT:
-            self._plans.put(key, plan)
-        return plan
+    def again(
+        self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings
+    ) -> Answer | None:
+        """What ``run`` answers for nothing, where all it takes is at hand; else None. Never waits."""
+        body = prepared.body
+        is_near = self._planning.is_current and self._ledger.is_near
+        if not isinstance(body, Body) or body.kind != "ask" or not prepared.charged or not is_near:
+            return None
 
-    def _context(
-        self, policy: Policy, caller: Caller, settings: Settings, losses: tuple[Drawn, ...] | None
-    ) -> Context:
-        _, fits, layouts, _ = self._fitting
-        prepared = layouts if policy is fits and self._prepared.usable else None
-        given = self._facts, prepared, partial(self._answers.counted, caller), self._snapshot
-        more = self._world.views.found, self._backend.check, lambda: self._backend.epoch
-        return Context(policy, self._schema, caller, settings, losses, *given, *more)
+        def kept(losses: tuple[Drawn, ...] | None) -> Plan | None:
+            found = self._planning.kept(caller, prepared.sql, body, values, settings, losses)
+            return found if isinstance(found, Plan) else None
 
-    def _planned_by(self, policy: Policy, caller: Caller, settings: Settings) -> tuple[object, ...]:
-        """Everything beside its text and parameters that a plan depends on."""
-        given = tuple(settings[name] for name in session_settings.PLANNED_BY)
-        who = caller.user if settings["dp.target_error"] else ""
-        state = policy.version, policy.data_version, self._prepared.usable, self._world.views.tables
-        return given, who, caller.roles, state, self._backend.epoch
+        plan = kept(None)
+        if plan is None or tuple(o.column for o in plan.outputs) != prepared.columns:
+            return None
+        rows = self._answers.again(Asking(caller, plan, lambda: False, *tolerance(settings)), kept)
+        if rows is None:
+            return None
+        look = self._look(caller, plan, settings)
+        return look.answer(rows, Cost(), self._sessions.find(caller.session), settings)
+
+    def _look(self, caller: Caller, plan: Plan, settings: Settings) -> Look:
+        limited = partial(relations.accounts, self.policy, caller, session_settings.budget(settings))
+        return Look(plan, caller, self._ledger, limited)
 
     def _explain(
         self, caller: Caller, sql: str, body: Body, values: Sequence[object], settings: Settings
     ) -> Answer:
         def plan_at(text: str, given: Settings, losses: tuple[Drawn, ...] | None) -> Plan | PublicPlan:
             if body.explain.several:
-                return self._plan(caller, text, self._asked(caller, text, given), (), given, losses)
-            return self._plan(caller, sql, body, values, given, losses)
+                return self._planning.plan(caller, text, self._asked(caller, text, given), (), given, losses)
+            return self._planning.plan(caller, sql, body, values, given, losses)
 
         desk = Desk(self._answers, self._ledger, self.policy, caller, settings, plan_at)
         return Answer("EXPLAIN", EXPLAINED, [(line,) for line in explained(body.explain, desk)])
@@ -363,7 +323,7 @@ class Engine:
 
     def _view(self, caller: Caller, settings: Settings) -> CatalogueView:
         policy = self.policy
-        views = self._fitting[3], self._world.views.found
+        views = self._planning.views, self._world.views.found
         found = visible(policy, self._schema, caller, settings, self._database, *views)
         return replace(found, databases=self._databases, configured=self._world.configured(caller))
 

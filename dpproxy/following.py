@@ -57,9 +57,14 @@ def worse(summed: Summed, own: Additive, *, alike: bool = False) -> float:
     return max((sd / best if best else 1.0 for sd, best in zip(found, least, strict=True)), default=1.0)
 
 
+def as_planned(plan: Plan, drawn: Sequence[Drawn]) -> bool:
+    """Whether each part was answered from a draw of its own, as it was planned."""
+    return all(p.vacuous or d == Drawn(p.loss) for p, d in zip(plan.parts, drawn, strict=True))
+
+
 def as_released(plan: Plan, drawn: Sequence[Drawn], replan: Replan) -> Plan:
     """Where a stored release answers, its own error applies."""
-    if all(p.vacuous or d == Drawn(p.loss) for p, d in zip(plan.parts, drawn, strict=True)):
+    if as_planned(plan, drawn):
         return plan
     better = replan(tuple(drawn))
     same = [(p.exact, p.box) for p in better.parts] == [(p.exact, p.box) for p in plan.parts]

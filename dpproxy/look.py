@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
 from dpproxy import payment, relations
+from dpproxy import settings as session_settings
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Cost, Debit
 from dpproxy.accounting.windows import Standing
-from dpproxy.plan import Caller, Notice, Plan
+from dpproxy.plan import Answer, Caller, Notice, Plan, Settings
+from dpproxy.sessions import Remembered
 
 
 class Look:
@@ -33,6 +35,17 @@ class Look:
         found = dict(zip(each, self._ledger.standings(*each), strict=True))
         left = {budget: [found[debit] for debit in debits] for budget, debits in limited.items()}
         self._taken = [found[debit] for debit in paying], relations.remaining(left)
+
+    def answer(
+        self, rows: Sequence[tuple[object, ...]], cost: Cost, session: Remembered, settings: Settings
+    ) -> Answer:
+        """The answer of these rows, which cost so much; the session remembers it."""
+        session.last_cost = cost.nano
+        session.last_paid = cost if cost.nano else session.last_paid
+        notice, left = self.told(cost)
+        told = (notice,) if session_settings.notices(settings) else ()
+        columns = tuple(o.column for o in self._plan.outputs)
+        return Answer(f"SELECT {len(rows)}", columns, rows, told, left=left)
 
     def told(self, cost: Cost) -> tuple[Notice, str]:
         """The notice, and dp.budget_remaining; as they are now where nothing was charged."""

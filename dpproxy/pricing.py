@@ -13,7 +13,7 @@ from dpproxy import payment
 from dpproxy import settings as session
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import format_epsilon
-from dpproxy.answers import WORST, Answers, Asking
+from dpproxy.answers import Answers
 from dpproxy.errors import InvalidParameter
 from dpproxy.following import follows, worse
 from dpproxy.pgtypes import TEXT, Column
@@ -21,6 +21,7 @@ from dpproxy.plan import Caller, Drawn, Output, Part, Plan, PublicPlan, Settings
 from dpproxy.planner.descriptor import described
 from dpproxy.planner.explain import Explain, explain_json, explain_text, unpaid
 from dpproxy.policy.model import Policy
+from dpproxy.replays import WORST, Asking
 
 EXPLAINED = (Column("QUERY PLAN", TEXT),)
 """The shape of the answer."""
@@ -55,7 +56,7 @@ class Desk:
         charged = (
             () if plan.empty else [(i, p) for i, p in enumerate(plan.parts) if not (p.vacuous or p.inputs)]
         )
-        found = ((i, self.answers.known(asking, part)) for i, part in charged)
+        found = ((i, self.answers.replays.known(asking, part)) for i, part in charged)
         return {i: drawn for i, drawn in found if drawn is not None}
 
 
@@ -111,7 +112,7 @@ def explained(explain: Explain, desk: Desk) -> list[str]:
 
 def _numbered(plan: Plan, desk: Desk) -> Plan:
     """With numbers for the half-widths that a count decides, where one was released."""
-    count = desk.answers.counted(desk.caller, plan)
+    count = desk.answers.replays.counted(desk.caller, plan)
     if count is None:
         return plan
     return replace(plan, outputs=tuple(_output(o, max(1.0, count)) for o in plan.outputs))

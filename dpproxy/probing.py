@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 from dpproxy.administration import Ask
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.answers import Answers, Asking
+from dpproxy.answers import Answers
 from dpproxy.plan import Caller, Drawn, Plan, Settings
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.query import plan_query
 from dpproxy.planner.routing import settled
 from dpproxy.policy.model import Policy
+from dpproxy.replays import Asking
 
 ContextOf = Callable[[Policy, Settings, tuple[Drawn, ...] | None], Context]
 """What a statement is planned in: under a policy and settings, for losses of stored releases."""

@@ -99,6 +99,11 @@ class ProtectedViews:
             self._reload()
         return frozenset(self._loaded)
 
+    @property
+    def are_loaded(self) -> bool:
+        """Whether ``tables`` is known without another look at what the backend holds."""
+        return self._backend.epoch == self._epoch
+
     def fit(self, policy: Policy, taken: Callable[[str], bool]) -> list[str]:
         """Find the builds of a policy's views and have their rows there; a line for each view without any.
 

@@ -85,10 +85,32 @@ class Recorded:
         except Refusal as refusal:
             self._note(begun, entry_of(self._now(), caller, Outcome.REFUSED, sql, values, refusal=refusal))
             raise
+        self._record(begun, caller, prepared, values, answer)
+        return answer
+
+    def known(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared | None:
+        """A statement that was prepared before."""
+        return self._engine.known(caller, sql, types, settings)
+
+    def again(
+        self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings
+    ) -> Answer | None:
+        """An answer that is at hand, recorded; what is refused is for ``run`` to tell."""
+        begun = time.monotonic()
+        try:
+            answer = self._engine.again(caller, prepared, values, settings)
+        except Refusal:
+            return None
+        if answer is not None:
+            self._record(begun, caller, prepared, values, answer)
+        return answer
+
+    def _record(
+        self, begun: float, caller: Caller, prepared: Prepared, values: Sequence[object], answer: Answer
+    ) -> None:
         if not prepared.is_catalogue:
             outcome, nano = self._outcome(caller, prepared, answer)
-            self._note(begun, entry_of(self._now(), caller, outcome, sql, values, nano=nano))
-        return answer
+            self._note(begun, entry_of(self._now(), caller, outcome, prepared.sql, values, nano=nano))
 
     def _outcome(self, caller: Caller, prepared: Prepared, answer: Answer) -> tuple[Outcome, int]:
         """The kind of thing that was told, and its price in nano-epsilon."""

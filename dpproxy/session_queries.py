@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NoReturn, assert_never
+from typing import Any, Final, NoReturn, assert_never
 
 from dpproxy.errors import (
     DuplicatePortal,
@@ -40,6 +40,9 @@ from dpproxy.wire import messages as m
 from dpproxy.wire.rows import expand_formats, row_description
 from dpproxy.wire.styles import styled, styled_types
 from dpproxy.wire.values import decode
+
+SHORT: Final = 4000
+"""Characters of a text that is cut into words at once."""
 
 
 class Queries:
@@ -96,6 +99,20 @@ class Queries:
         prepared = self._engine.prepare(self._caller, source.text, types, settings)
         return Statement(source, prepared, prepared.parameters)
 
+    def _known(self, sql: str, types: Sequence[int]) -> Statement | None:
+        """A query that was prepared before: the only statement of a text. Never waits."""
+        sources = split(sql) if len(sql) <= SHORT else ()
+        if len(sources) != 1 or self.state.transaction.status is Status.FAILED:
+            return None
+        [source] = sources
+        if recognise(source) is not None or lists(source.text) is not None:
+            return None
+        settings = {**self.state.transaction.now, **source.hint}
+        prepared = self._engine.known(self._caller, source.text, types, settings)
+        if prepared is None:
+            return None
+        return Statement(replace(source, words=()), prepared, prepared.parameters)
+
     def _wrap(
         self, source: Source, wrap: Callable[[Statement], Command | Wrapped], inner: Statement
     ) -> Statement:
@@ -126,10 +143,14 @@ class Queries:
                 if statement.lists is not None:
                     spread = partial(self._spread, statement, statement.lists, values, settings)
                     prepared, values = yield from work(spread)
-                call = partial(self._engine.run, self._caller, prepared, values, settings)
-                news = self._told if prepared.is_slow else None
-                due = prepared.deadline
-                answer = yield from work(call, charged=prepared.charged, deadline=due, told=news)
+                asked = self._caller, prepared, values, settings
+                answer = yield from work(
+                    partial(self._engine.run, *asked),
+                    charged=prepared.charged,
+                    deadline=prepared.deadline,
+                    told=self._told if prepared.is_slow else None,
+                    at_hand=partial(self._engine.again, *asked),
+                )
                 self.left = answer.left or self.left
                 self.state.hold_stream(answer.stream)
                 return replace(answer, columns=answer.columns and styled(answer.columns, settings))
@@ -154,7 +175,8 @@ class Queries:
         """Run the statements of one message."""
         self.state.statements.pop("", None)
         self.state.portals.pop("", None)
-        planned = yield from work(partial(self._plan, message.sql))
+        known = partial(self._known_alone, message.sql)
+        planned = yield from work(partial(self._plan, message.sql), at_hand=known)
         self.state.transaction.several = len(planned) > 1
         if not planned:
             yield m.EmptyQueryResponse()
@@ -165,6 +187,10 @@ class Queries:
             tag = yield from told(answer, ())
             yield from _notices(answer.notices)
             yield m.CommandComplete(tag)
+
+    def _known_alone(self, sql: str) -> list[Statement] | None:
+        known = self._known(sql, ())
+        return None if known is None else [known]
 
     def _plan(self, sql: str) -> list[Statement]:
         """Every statement of a message, prepared with the settings that those before it will have left.
@@ -198,7 +224,8 @@ class Queries:
             statements.pop("", None)
         if message.name in statements:
             raise DuplicatePreparedStatement(f'prepared statement "{message.name}" already exists')
-        statement = yield from work(partial(self._prepare_one, message))
+        known = partial(self._known, message.sql, message.types)
+        statement = yield from work(partial(self._prepare_one, message), at_hand=known)
         self.state.hold_statement(message.name, statement)
         yield m.ParseComplete()
 

@@ -32,6 +32,14 @@ class Engine(Protocol):
     def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
         """Answer a prepared statement."""
 
+    def known(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared | None:
+        """What ``prepare`` returned before, where that is at hand; else None. Never waits."""
+
+    def again(
+        self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings
+    ) -> Answer | None:
+        """What ``run`` answers for nothing, where that is at hand; else None. Never waits."""
+
     def cancel(self, session: str) -> None:
         """Interrupt what the session runs now, if anything; called while ``run`` is under way."""
 
@@ -51,6 +59,8 @@ class Work:
     deadline: float = 0.0
     told: Callable[[], Sequence[Backend]] | None = None
     """What the call has to say while it goes on, each message once."""
+    at_hand: Callable[[], object] = lambda: None
+    """What the call would return, where that takes no waiting; else None."""
     goes_on: bool = False
     """More of the statement that ran last: its limit of time, and a cancel since it began, are for this as well."""
 
@@ -61,9 +71,14 @@ Outcome = tuple[object, Exception | None]
 
 def outcome(call: Callable[[], object], start: float | None = None) -> Outcome:
     """Make a call, whose work began at ``start`` where a client's grid does."""
+    with beginning(start):
+        return attempt(call)
+
+
+def attempt(call: Callable[[], object]) -> Outcome:
+    """Make a call."""
     try:
-        with beginning(start):
-            return call(), None
+        return call(), None
     except Exception as error:  # noqa: BLE001 - thrown again where the session waits for it
         return None, error
 
@@ -78,7 +93,8 @@ def work(
     charged: bool = False,
     deadline: float = 0.0,
     told: Callable[[], Sequence[Backend]] | None = None,
+    at_hand: Callable[[], T | None] = lambda: None,
     goes_on: bool = False,
 ) -> Steps[T]:
     """Have ``call`` done and return what it returned."""
-    return cast("T", (yield Work(call, charged, deadline, told, goes_on)))
+    return cast("T", (yield Work(call, charged, deadline, told, at_hand, goes_on)))

@@ -90,6 +90,14 @@ class FakeEngine:
         parameters = tuple(BY_OID.get(oid, kind) for oid, kind in zip(own, known.parameters, strict=False))
         return Prepared(sql, parameters, known.columns, known.charged, None, is_slow="slow" in sql)
 
+    def known(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared | None:
+        return None
+
+    def again(
+        self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings
+    ) -> Answer | None:
+        return None
+
     def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
         known = KNOWN[prepared.sql]
         self.log.append(f"run {prepared.sql}")

@@ -14,7 +14,7 @@ MAKES_RELEASED = (
     "udfs/mechanisms/",
     "dpproxy/accounting/",
     "dpproxy/backends/release.py",
-    "dpproxy/answers.py",
+    "dpproxy/replays.py",
 )
 """Who may say that a value was paid for."""
 KNOWS_EXACT = (

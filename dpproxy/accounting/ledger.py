@@ -192,6 +192,11 @@ class Ledger:
         except FAULTS as error:
             raise StartupError(f"ledger {self.store.name} cannot be read ({told(error)})") from error
 
+    @property
+    def is_near(self) -> bool:
+        """Whether reading it takes no waiting."""
+        return self.store.is_near
+
     def read(self, query: Callable[[book.Connection], T]) -> T:
         """Run a query over what is committed. Errors: LedgerUnavailable where the ledger cannot be read."""
         with self._reading:

@@ -60,6 +60,8 @@ class Postgres:
 
     largest = 16  # each is a dozen round trips, with the head locked for everybody
 
+    is_near = False
+
     def __init__(self, url: str) -> None:
         try:
             given = {key: str(value) for key, value in conninfo_to_dict(url).items()}

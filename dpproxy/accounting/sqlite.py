@@ -22,6 +22,7 @@ class _File(sqlite3.Connection):
 class SQLite:
     """One file, in WAL mode; see ``Store``."""
 
+    is_near = True
     largest = 256
 
     def __init__(self, path: Path) -> None:

@@ -27,6 +27,10 @@ class Store(Protocol):
         """Charges in one transaction at most: how long other processes wait for it."""
 
     @property
+    def is_near(self) -> bool:
+        """Whether it is read from this machine's own memory or disk, which nobody waits for."""
+
+    @property
     def exists(self) -> bool:
         """Whether a ledger was begun here."""
 

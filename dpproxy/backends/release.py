@@ -132,17 +132,25 @@ class Release:
 
         Errors: class 22 for what the analyst's own arithmetic over released values does, ``Cancelled``.
         """
-        if plan.groups > FEW or plan.discovered or len(relations) != 1 or publics:
+        if publics or not _is_little(plan, relations):
             return self._answer(plan.answer, relations, publics, session, watched=True)
-        # A few rows of one relation cannot take long: each one's work is bounded by the planner.
-        [(part, released)] = relations
-        key = plan.answer, tuple(map(tuple, released.value["v"].to_pylist()))
-        kept = self._answered.get(key)
-        if kept is not None and kept[0] is part.keys:  # equal keys may be shown differently
-            return kept[1]
+        kept = self.again(plan, relations)
+        if kept is not None:
+            return kept
         rows = self._answer(plan.answer, relations, (), session, watched=False)
-        self._answered.put(key, (part.keys, rows))
+        [(part, released)] = relations
+        self._answered.put(_shown(plan, released), (part.keys, rows))
         return rows
+
+    def again(self, plan: Plan, relations: Relations) -> Rows | None:
+        """What ``answer`` gave for the same values without public rows, if it is still kept."""
+        if not _is_little(plan, relations):
+            return None
+        [(part, released)] = relations
+        kept = self._answered.get(_shown(plan, released))
+        return (
+            kept[1] if kept is not None and kept[0] is part.keys else None
+        )  # equal keys may be shown otherwise
 
     def _answer(
         self, sql: str, relations: Relations, publics: Sequence[pa.Table], session: str, *, watched: bool
@@ -179,6 +187,15 @@ class Release:
         """Drop the draws and the engine."""
         self._pool.close()
         self._connection.close()
+
+
+def _is_little(plan: Plan, relations: Relations) -> bool:
+    """A few rows of one relation cannot take long: each one's work is bounded by the planner."""
+    return plan.groups <= FEW and not plan.discovered and len(relations) == 1
+
+
+def _shown(plan: Plan, released: Released[pa.Table]) -> object:
+    return plan.answer, tuple(map(tuple, released.value["v"].to_pylist()))
 
 
 def _fetch(cursor: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:

@@ -1,0 +1,151 @@
+"""The policy in force, and plans under it, kept for statements seen before."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from sqlglot import exp
+
+from dpproxy import settings as session_settings
+from dpproxy.analysis.scopes import Parameters
+from dpproxy.auditlog.log import AuditLog
+from dpproxy.backends.prepared import PreparedTables
+from dpproxy.backends.source import Source
+from dpproxy.body import Body
+from dpproxy.pgtypes import BY_OID
+from dpproxy.plan import Caller, Drawn, Plan, Prepared, PublicPlan, Settings
+from dpproxy.planner.access import Context
+from dpproxy.planner.routing import plan_routed
+from dpproxy.planner.scans import prepared_names
+from dpproxy.policy.model import Policy
+from dpproxy.recent import Recent
+from dpproxy.records import recorder
+from dpproxy.view_statements import World
+from dpproxy.visible import Views, fitting
+
+PLANS = 512
+"""Plans kept for statements seen before."""
+LARGEST_KEPT = 16_000
+"""Characters of a statement and its parameters at most, for its plan to be kept."""
+Losses = tuple[Drawn, ...] | None
+"""What stored releases answer the parts of a plan with; None for draws of their own."""
+Values = Sequence[object]
+State = tuple[object, ...]
+
+
+class Planning:
+    """Plans for one data source; its methods may be called from any thread.
+
+    ``counted`` tells how many rows a plan's smallest group was released to have, ``snapshot`` names the data.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        backend: Source,
+        prepared: PreparedTables,
+        counted: Callable[[Caller, Plan], float | None],
+        log: AuditLog,
+    ) -> None:
+        self._world, self._schema, self._store, self._facts = world, world.schema, world.store, world.facts
+        self._backend = backend
+        self._prepared = prepared
+        self._counted = counted
+        self._log = log
+        self.snapshot = ""
+        self._plans, self._statements = Recent[Plan | PublicPlan](PLANS), Recent[Prepared](PLANS)
+        self._fitting = self._fit(self._store.current)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force: a table that no longer fits its declarations is hidden."""
+        stored = self._store.current
+        if self._fitting[0] is not stored:
+            self._fitting = self._fit(stored)
+        return self._fitting[1]
+
+    def _fit(self, stored: Policy) -> tuple[Policy, Policy, dict[str, object], Views]:
+        """A policy, what of it fits the data, its prepared tables, and its views; those of others are dropped."""
+        layouts: dict[str, object] = {}
+        nobody, given = Caller("", frozenset(), ""), session_settings.DEFAULTS
+        fits = fitting(stored, self._schema, given, self._facts)
+        context = Context(fits.policy, self._schema, nobody, given, None, self._facts, layouts)
+        self._prepared.keep(prepared_names(context) | self._world.views.tables)
+        return stored, fits.policy, layouts, fits.views
+
+    @property
+    def is_current(self) -> bool:
+        """Whether ``state`` and ``kept`` take no work: nothing has changed since plans were made."""
+        return self._fitting[0] is self._store.current and self._world.views.are_loaded
+
+    @property
+    def views(self) -> Views:
+        """The views that fit."""
+        return self._fitting[3]
+
+    # --- statements
+
+    def state(self, caller: Caller, settings: Settings) -> State:
+        """Everything beside its text and parameters that a plan depends on, as it is before it is made."""
+        return self._state(self.policy, caller, settings)
+
+    def known(self, sql: str, types: Sequence[int], state: State) -> Prepared | None:
+        """What ``keep`` was given for the same statement."""
+        return self._statements.get((sql, tuple(types), state))
+
+    def keep(self, prepared: Prepared, types: Sequence[int], state: State, plan: Plan | PublicPlan) -> None:
+        """Keep what became of a statement, and its plan where no value of a parameter is missing."""
+        sql = prepared.sql
+        if len(sql) > LARGEST_KEPT:
+            return
+        if not prepared.parameters:
+            self._plans.put((sql, (), (), None, state), plan)
+        self._statements.put((sql, tuple(types), state), prepared)
+
+    def routed(
+        self, tree: exp.Expr, caller: Caller, sql: str, parameters: Parameters, settings: Settings
+    ) -> Plan | PublicPlan:
+        """A new plan, with what is known of its parameters so far. Raises a ``Refusal``."""
+        context = self.context(self.policy, caller, settings, None)
+        return plan_routed(tree, context, parameters, recorder(self._log, caller, sql))
+
+    def kept(
+        self, caller: Caller, sql: str, body: Body, values: Values, settings: Settings, losses: Losses
+    ) -> Plan | PublicPlan | None:
+        """The plan with the parameters' values in place, if it is kept."""
+        return self._plans.get(_key(sql, body, values, losses, self.state(caller, settings)))
+
+    def plan(
+        self, caller: Caller, sql: str, body: Body, values: Values, settings: Settings, losses: Losses
+    ) -> Plan | PublicPlan:
+        """The plan with the parameters' values in place, kept for the next time. Raises a ``Refusal``."""
+        policy = self.policy
+        key = _key(sql, body, values, losses, self._state(policy, caller, settings))
+        if (kept := self._plans.get(key)) is not None:
+            return kept
+        if body.tree is None:
+            raise AssertionError("a query has a tree")
+        kinds = {n: BY_OID[oid] for n, oid in enumerate(body.types, 1)}
+        context = self.context(policy, caller, settings, losses)
+        given = Parameters(kinds, tuple(values))
+        plan = plan_routed(body.tree, context, given, recorder(self._log, caller, sql, values))
+        if len(sql) + sum(len(str(v)) for v in values) <= LARGEST_KEPT:
+            self._plans.put(key, plan)
+        return plan
+
+    def context(self, policy: Policy, caller: Caller, settings: Settings, losses: Losses) -> Context:
+        """What a statement is planned in."""
+        _, fits, layouts, _ = self._fitting
+        prepared = layouts if policy is fits and self._prepared.usable else None
+        given = self._facts, prepared, partial(self._counted, caller), self.snapshot
+        more = self._world.views.found, self._backend.check, lambda: self._backend.epoch
+        return Context(policy, self._schema, caller, settings, losses, *given, *more)
+
+    def _state(self, policy: Policy, caller: Caller, settings: Settings) -> State:
+        given = tuple(settings[name] for name in session_settings.PLANNED_BY)
+        who = caller.user if settings["dp.target_error"] else ""
+        state = policy.version, policy.data_version, self._prepared.usable, self._world.views.tables
+        return given, who, caller.roles, state, self._backend.epoch
+
+
+def _key(sql: str, body: Body, values: Values, losses: Losses, state: State) -> object:
+    return sql, body.types, tuple((type(v), v) for v in values), losses, state

@@ -1,0 +1,133 @@
+"""What is at hand: answers that were paid for, to whom, and until what changes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dpproxy.engine import Engine
+from dpproxy.plan import Answer, Caller
+from dpproxy.planner.descriptor import described
+from dpproxy.replays import Asking, Found
+from dpproxy.settings import DEFAULTS
+from tests.proxies import started, write_home
+
+DDL = (
+    "CREATE TABLE t (k VARCHAR, x INTEGER)",
+    "INSERT INTO t SELECT CASE WHEN i % 2 = 0 THEN 'a' ELSE 'b' END, i % 100 FROM range(1000) r (i)",
+)
+POLICY = """
+ALTER TABLE t SET PRIVACY KEY ROW;
+ALTER TABLE t SET PRIVACY CEILING EPSILON 100;
+ALTER TABLE t ALTER COLUMN k SET PRIVACY DOMAIN IN ('a', 'b');
+ALTER TABLE t ALTER COLUMN x SET PRIVACY DOMAIN BETWEEN 0 AND 99;
+CREATE PRIVACY BUDGET b LIMIT EPSILON 50 USER LIMIT EPSILON 10 MAX EPSILON 5;
+GRANT SELECT ON t TO analyst WITH PRIVACY BUDGET b;
+"""
+ANN = Caller("ann", frozenset({"analyst"}), "session of ann")
+BOB = Caller("bob", frozenset({"analyst"}), "session of bob")
+ROOT = Caller("root", frozenset({"admin"}), "session of root")
+COUNT = "SELECT count(*) FROM t WHERE x > 50"
+GROUPS = "SELECT k, avg(x) FROM t GROUP BY k ORDER BY k"
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with started(write_home(tmp_path, DDL, POLICY)) as found:
+        for caller in (ANN, BOB, ROOT):
+            found.open(caller)
+        yield found
+
+
+def ask(engine: Engine, sql: str, caller: Caller = ANN, epsilon: str = "1") -> Answer:
+    settings = {**DEFAULTS, "dp.epsilon": epsilon}
+    return engine.run(caller, engine.prepare(caller, sql, (), settings), (), settings)
+
+
+def at_hand(engine: Engine, sql: str, caller: Caller = ANN, epsilon: str = "1") -> Answer | None:
+    settings = {**DEFAULTS, "dp.epsilon": epsilon}
+    known = engine.known(caller, sql, (), settings)
+    return None if known is None else engine.again(caller, known, (), settings)
+
+
+def given_twice(engine: Engine, sql: str, caller: Caller = ANN) -> Answer:
+    """Charged, and replayed once: from then on its answer is at hand."""
+    ask(engine, sql, caller)
+    return ask(engine, sql, caller)
+
+
+@pytest.mark.parametrize("sql", [COUNT, GROUPS, "SELECT 2 * sum(x) + 1 AS s, count(*) FROM t"])
+def test_what_is_at_hand_is_what_a_replay_answers(engine: Engine, sql: str):
+    replayed = given_twice(engine, sql)
+    left = engine.show(ANN, "dp.budget_remaining", DEFAULTS)
+    assert at_hand(engine, sql) == replayed
+    assert engine.show(ANN, "dp.budget_remaining", DEFAULTS) == left
+    assert engine.show(ANN, "dp.last_cost", DEFAULTS) == "0"
+
+
+def test_nothing_is_at_hand_that_was_not_asked(engine: Engine):
+    assert at_hand(engine, COUNT) is None
+    settings = {**DEFAULTS, "dp.epsilon": "1"}
+    prepared = engine.prepare(ANN, COUNT, (), settings)
+    assert engine.again(ANN, prepared, (), settings) is None
+    assert engine.show(ANN, "dp.budget_remaining", DEFAULTS) == "10"
+
+
+def test_what_somebody_else_has_paid_for_is_not_at_hand(engine: Engine):
+    given_twice(engine, COUNT)
+    assert at_hand(engine, COUNT, BOB) is None
+    ask(engine, COUNT, BOB)
+    assert at_hand(engine, COUNT, BOB) is not None
+    assert engine.show(BOB, "dp.budget_remaining", DEFAULTS) == "9"
+
+
+def test_a_dearer_answer_is_not_at_hand(engine: Engine):
+    given_twice(engine, COUNT)
+    assert at_hand(engine, COUNT, epsilon="2") is None
+
+
+def test_nothing_is_at_hand_after_a_revoke(engine: Engine):
+    given_twice(engine, COUNT)
+    statement = engine.prepare(ROOT, "REVOKE SELECT ON t FROM analyst", (), DEFAULTS)
+    engine.run(ROOT, statement, (), DEFAULTS)
+    assert at_hand(engine, COUNT) is None
+
+
+def test_a_kept_statement_is_not_at_hand_for_another_policy(engine: Engine):
+    """Prepared before, run afterwards: what a session holds is looked at again."""
+    given_twice(engine, COUNT)
+    settings = {**DEFAULTS, "dp.epsilon": "1"}
+    held = engine.known(ANN, COUNT, (), settings)
+    assert held is not None
+    statement = engine.prepare(ROOT, "REVOKE SELECT ON t FROM analyst", (), DEFAULTS)
+    engine.run(ROOT, statement, (), DEFAULTS)
+    assert engine.again(ANN, held, (), settings) is None
+
+
+def test_what_others_tell_of_is_never_at_hand(engine: Engine):
+    for sql in (
+        "EXPLAIN SELECT count(*) FROM t",
+        "SELECT epsilon FROM dp.ledger",
+        "SELECT budget FROM dp.budgets",
+    ):
+        ask(engine, sql)
+        prepared = engine.prepare(ANN, sql, (), DEFAULTS)
+        assert engine.again(ANN, prepared, (), DEFAULTS) is None
+
+
+def test_the_store_is_read_as_one_who_paid(engine: Engine):
+    """What follows from a release is found for its payer, the same question first."""
+    ask(engine, GROUPS)
+    settings = {**DEFAULTS, "dp.epsilon": "1"}
+    body = engine.prepare(ANN, GROUPS, (), settings).body
+    plan = engine._planning.kept(ANN, GROUPS, body, (), settings, None)  # type: ignore[arg-type]
+    replays = engine._answers.replays
+    [part] = plan.parts  # type: ignore[union-attr]
+    for caller, found in ((ANN, True), (BOB, False)):
+        asking = Asking(caller, plan, lambda: False)  # type: ignore[arg-type]
+        question = asking.question(part)
+        assert isinstance(replays.own(asking, question), Found) is found
+        assert isinstance(replays.paid(asking, question), Found) is found
+        assert (replays.known(asking, part) is not None) is found
+        assert replays.stored(asking, question) is not None
+    assert described(part, (), plan.data_version) is not None
