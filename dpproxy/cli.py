@@ -1,6 +1,7 @@
 """The command line.
 
-Exit status: 0 done; 1 answered with a refusal or a failed check; 2 could not start, one line on stderr says why.
+Exit status: 0 done; 1 answered with a refusal or a failed check; 2 could not start, one line on stderr says why; 130
+interrupted.
 """
 
 import logging
@@ -30,8 +31,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read stdout has gone; the flush at exit shall not meet that again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        if error.filename is None:
+            raise
+        _tell(f"{error.filename}: {error.strerror}")
+        return 2
     except KeyboardInterrupt:
-        return 1
+        _tell("interrupted")
+        return 130
 
 
 def _tell(line: str) -> None:

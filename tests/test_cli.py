@@ -140,3 +140,23 @@ def test_a_policy_is_applied_priced_and_shown(config: Path, capsys: Captured):
     assert "\n" + " " * (8 + 17) + "^" in refusal
     assert main(["budget", "show", "--config", str(config)]) == 0
     assert re.search(r"^ b +\|", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_what_is_interrupted_says_so(config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch):
+    def interrupted(_config: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpproxy.policy_commands.check_files", interrupted)
+    assert main(["check", str(config)]) == 130
+    assert capsys.readouterr().err == "dpproxy: interrupted\n"
+
+
+def test_a_file_that_may_not_be_read_is_one_line(
+    config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+):
+    def forbidden(_config: object) -> None:
+        raise PermissionError(13, "Permission denied", "/state/state.version")
+
+    monkeypatch.setattr("dpproxy.policy_commands.require", forbidden)
+    assert main(["policy", "dump", "--config", str(config)]) == 2
+    assert capsys.readouterr().err == "dpproxy: /state/state.version: Permission denied\n"
