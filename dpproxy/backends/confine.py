@@ -37,6 +37,9 @@ def confine(parent: int, memory: str | None) -> None:
         signal.SIGINT, signal.SIG_IGN
     )  # for the parent, which ends this process when it is done with it
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    os.umask(
+        0o077
+    )  # rows that do not fit into memory are written beside the data, whose file may be less open
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if memory is not None:
         most = bytes_of(memory) * 3 // 2 + BESIDE

@@ -26,6 +26,7 @@ print(json.dumps({
     "exec": errno(lambda: os.execv("/bin/true", ["true"])),
     "pair": errno(lambda: [end.close() for end in socket.socketpair()]),
     "read": errno(lambda: open("/proc/self/environ", "rb").read()),
+    "mask": os.umask(0),
     "oom": open("/proc/self/oom_score_adj").read().strip(),
 }))
 """
@@ -39,10 +40,11 @@ def probe(parent: str = "os.getppid()") -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="of Linux")
-def test_no_network_no_program_no_core_file():
+def test_no_network_no_program_no_core_file_and_nothing_for_others_to_read():
     found = json.loads(probe().stdout)
     assert (found["core"], found["data"]) == ([0, 0], [1_500_000_000 + BESIDE] * 2)
     assert found["oom"] == "1000"
+    assert found["mask"] == 0o077
     if program(platform.machine()):
         assert (found["socket"], found["exec"], found["pair"]) == (1, 1, 0)
 
