@@ -60,7 +60,8 @@ def shut(backend: DuckDB, tables: PreparedTables) -> None:
     backend.close()
 
 
-def test_a_table_is_built_once_and_kept(place: Place):
+def test_a_table_is_built_once_and_kept(place: Place, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("dpproxy.backends.prepared.SLOW", 600.0)
     backend, tables = place.open()
     with tables.ready([FIRST, SECOND], never):
         exact = backend.run(f"SELECT count(DISTINCT h) AS n FROM {PREPARED}.main.t1", {}, "s")
@@ -195,7 +196,7 @@ from dpproxy.plan import PreparedTable
 
 data = Path(sys.argv[1])
 backend = DuckDB(data, prepared=prepared_file(data.parent, data, b"s" * 32))
-tables = PreparedTables(backend, b"s" * 32, print)
+tables = PreparedTables(backend, b"s" * 32, lambda _: None)
 with tables.ready([PreparedTable("t2", "t", "SELECT i FROM t", truncated=False)], lambda: False):
     print(sorted(backend.prepared_names()), flush=True)
 sys.stdin.readline()
