@@ -55,10 +55,10 @@ clients: .venv-clients/ready .venv-superset/ready .venv-pgadmin/ready env  ## cl
 	.venv-pgadmin/bin/pip install --quiet --disable-pip-version-check 'pgadmin4>=9.18,<10'
 	@touch $@
 
-PEERS_PYTHON = $(if $(PEERS)$(wildcard .venv-peers/ready),--peers .venv-peers/bin/python)
 image:             ## the container image, where there is an engine
 	docker build -f docker/Dockerfile -t dpproxy .
 
+PEERS_PYTHON = $(if $(PEERS)$(wildcard .venv-peers/ready),--peers .venv-peers/bin/python)
 bench: env $(if $(PEERS),.venv-peers/ready .venv-smartnoise/ready)  ## beside other products, DuckDB and PostgreSQL: PEERS=1 installs those products and writes docs/comparison.md
 	@failed=0; for part in "bench.rivals $(if $(PEERS),--write)" "bench.utility $(PEERS_PYTHON)" "bench $(PEERS_PYTHON)" \
 	  bench.rows bench.throughput bench.ledger; do \
