@@ -26,8 +26,6 @@ Integers = NDArray[np.int64] | NDArray[Any]
 WORD: Final = 64
 FIRST_PRECISION: Final = 256
 LAST_WORD: Final = 2**WORD - 1
-FAST_LIMIT: Final = 2**63
-"""Sizes below this take the vectorised path."""
 
 
 def word_array(count: int, words: Words) -> Words64:

@@ -8,8 +8,6 @@ from dpproxy.analysis import duck
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan
 
-MOST_PUBLIC_ROWS = 10**9
-
 
 def fan_out(
     public: Sequence[Scan], conditions: Sequence[exp.Expr], placed: Sequence[Scan], planning: Planning

@@ -28,8 +28,6 @@ Int64 = NDArray[np.int64]
 WIDEST_SPREAD: Final = 2**40
 """At the least epsilon a wider spread would leave too few of the 64 bits of q."""
 LARGEST_SCORE: Final = 2**61
-MOST_WEIGHT: Final = 2**62
-"""The most that all weights of one list may add up to."""
 _FRACTION: Final = 55
 """Bits after the point of log2(1 / q)."""
 _FAR: Final = 127
@@ -201,7 +199,7 @@ class Lists:
         mechanism: gives q.
         scores: integers within +-2**61.
         lengths: how many candidates each list has, at least 1.
-        weights: non-negative, some positive in each list; 1 each if not given.
+        weights: non-negative, some positive in each list, 2**62 together at most; 1 each if not given.
     """
 
     __slots__ = ("_above", "_below", "_halvings", "_points", "_q", "_room", "_sums", "_weights", "starts")
