@@ -217,13 +217,31 @@ def _nullif(node: exp.Nullif, scope: Scope) -> Typed:
 
 def _extreme(name: str, pick: Callable[..., Any]) -> Rule:
     def apply(node: exp.Expr, scope: Scope) -> Typed:
-        values = [compile_expression(e, scope) for e in (node.this, *node.expressions)]
+        nodes = (node.this, *node.expressions)
+        values = [compile_expression(e, scope) for e in nodes]
+        if pick is min:
+            values = [_not_passed_over(e, v, values) for e, v in zip(nodes, values, strict=True)]
         forms, shape = unify(node, values, scope)
         lows, highs = _extreme_bounds(values, pick)
         nullable = all(v.nullable for v in values)
         return replace(shape, sql=duck.call(name, *forms), low=lows, high=highs, nullable=nullable)
 
     return apply
+
+
+def _not_passed_over(node: exp.Expr, value: Typed, values: list[Typed]) -> Typed:
+    """An operand of LEAST that is its upper bound where it is NaN: what is larger than that would be taken instead.
+
+    A column is none.
+    """
+    if not value.is_number or value.scale is not None or value.high is None or value.is_constant:
+        return value
+    is_largest = all(v.high is not None and v.high <= value.high for v in values)
+    if is_largest or isinstance(node.unnest(), exp.Column):
+        return value
+    high = duck.double(float(value.high))
+    sql = exp.Paren(this=duck.case([(exp.GT(this=value.sql, expression=high), high)], value.sql))
+    return replace(value, sql=sql)
 
 
 def _extreme_bounds(values: list[Typed], pick: Callable[..., Any]) -> tuple[Any, Any]:

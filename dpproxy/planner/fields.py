@@ -12,7 +12,7 @@ from dpproxy.analysis.keys import Key, Values, group_key
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import BoundsMissing, NotGranted, Unsupported
-from dpproxy.pgtypes import FLOATS, Column
+from dpproxy.pgtypes import Column
 from dpproxy.planner.refusals import quoted
 from dpproxy.policy.model import ColumnClass, Domain, Scalar
 
@@ -174,16 +174,11 @@ class Computed:
     link: Link | None = None
 
     def read(self, node: exp.Column) -> Typed:
-        """The computed value; a DOUBLE is put inside its bounds again."""
+        """The computed value; a DOUBLE, whatever type it is shown as, is put inside its bounds again."""
         del node
         held: exp.Expr = duck.column(self.column.name)
         shape = self.shape
-        if (
-            shape.scale is None
-            and shape.type.oid in FLOATS
-            and shape.low is not None
-            and shape.high is not None
-        ):
+        if shape.is_number and shape.scale is None and shape.low is not None and shape.high is not None:
             held = exp.Paren(
                 this=duck.clamp(held, duck.double(float(shape.low)), duck.double(float(shape.high)))
             )

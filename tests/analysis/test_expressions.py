@@ -108,6 +108,24 @@ def test_moderate_numbers_mean_what_postgresql_says(rows: duckdb.DuckDBPyConnect
     assert all(typed.low <= v <= typed.high for v in held if v is not None and typed.bounded)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "least(greatest(sqrt(real4), -5), 1e6)",
+        "least(sqrt(real4), 1000000)",
+        "5 - least(sqrt(real4), 1000)",
+        "least(CAST(sqrt(real4) AS numeric), 1000)",
+        "width_bucket(5 - least(sqrt(real4), 1000), -30, 5, 1000)",
+    ],
+)
+def test_what_is_no_number_is_at_its_bound_and_not_passed_over(rows: duckdb.DuckDBPyConnection, text: str):
+    typed = attempt(text)
+    assert typed is not None
+    held = [v for v in values_of(rows, typed.sql) if v is not None]
+    assert len(held) > SIZE / 2
+    assert all(typed.low <= Fraction(v) <= typed.high for v in held)
+
+
 @CHECKS
 @given(drawn=grammar.drawn("f"))
 def test_floats_never_fail_and_their_steps_stay_inside(rows: duckdb.DuckDBPyConnection, drawn: grammar.Drawn):

@@ -1,5 +1,6 @@
 """How the columns of relations are read, as values and as keys."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -9,7 +10,7 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import BoundsMissing, NotGranted
-from dpproxy.pgtypes import FLOAT8, INT4, TEXT, Column
+from dpproxy.pgtypes import FLOAT8, INT4, NUMERIC, TEXT, Column
 from dpproxy.planner.fields import Computed, Declared, Identifier, Public, no_keys
 from dpproxy.policy.model import Between
 
@@ -47,6 +48,9 @@ def test_a_computed_double_is_put_inside_its_bounds_again():
     shape = Typed(duck.column("x"), FLOAT8, None, Fraction(0), Fraction(2))
     double = Computed("x", Column("x", FLOAT8), shape, no_keys("x"))
     assert "> 2.0e0 THEN 2.0e0" in duck.text(double.read(exp.column("x")).sql)
+    # A numeric may be a DOUBLE, too, and NaN: CAST(sqrt(x) AS numeric).
+    shown = Computed("x", Column("x", NUMERIC), replace(shape, type=NUMERIC), no_keys("x"))
+    assert "> 2.0e0 THEN 2.0e0" in duck.text(shown.read(exp.column("x")).sql)
     whole = Computed(
         "n", Column("n", INT4), Typed(duck.column("n"), INT4, 0, Fraction(0), Fraction(2)), no_keys("n")
     )
