@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.analysis.arithmetic import divided, half_away, require_numbers, rounded
+from dpproxy.analysis.arithmetic import TINIEST, divided, half_away, require_numbers, rounded
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
@@ -189,7 +189,7 @@ def common_logarithm(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Ty
         base = _constant_number(node, "log", arguments[0], scope)
         arguments = arguments[1:]
     value = _number(node, arguments, scope)
-    if base <= 1:
+    if float(base) <= 1:  # the quotient below is of its logarithm as a DOUBLE
         raise Unsupported("log takes a base above 1", position=position(node))
     low = high = None
     if value.low is not None and value.high is not None and float(value.low) > 0:
@@ -219,7 +219,7 @@ def width_bucket(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     low, high, count = (_constant_number(node, "width_bucket", a, scope) for a in arguments[1:])
     if any(a.parameter is not None for a in arguments[1:]):  # their values are not known yet
         low, high, count = Fraction(0), Fraction(1), Fraction(1)
-    if low >= high or count.denominator != 1 or not 1 <= count <= MOST_BUCKETS:
+    if high - low < TINIEST or count.denominator != 1 or not 1 <= count <= MOST_BUCKETS:
         raise NumberOutOfRange(
             f"width_bucket takes low < high and 1 to {MOST_BUCKETS} buckets", position=position(node)
         )

@@ -30,7 +30,9 @@ def number(value: float) -> str:
 
 
 def constant(value: float) -> Value:
-    """A literal and its reach."""
+    """A literal and its reach. Raises ``Unsupported`` for a constant sum or product that is no number."""
+    if not math.isfinite(value):
+        raise unbounded()
     size = abs(value) or LEAST
     return Value(
         number(value), Kind.DOUBLE, Reach(value, value, size, top=False, bottom=False), constant=repr(value)
@@ -248,22 +250,27 @@ def power(value: Value, exponent: Value) -> Value:
     smallest = reach.low if reach.low > 0 else reach.least
     if not by.is_integer() and reach.low < 0:
         raise unbounded()
-    if by > 0 and smallest**by < TINIEST_POWER:  # what is nearer to zero counts as zero
-        smallest = TINIEST_POWER ** (1 / by)
+    if by < 0 and reach.low <= 0:
+        raise unbounded()
+    if by > 0 and _raised(smallest, by) < TINIEST_POWER:  # what is nearer to zero counts as zero
+        smallest = _raised(TINIEST_POWER, 1 / by)
         held = f"CASE WHEN abs({value.sql}) < {number(smallest)} THEN 0 ELSE {value.sql} END"
         value = replace(value, sql=f"({held})")
-    elif by < 0 and reach.low <= 0:
-        raise unbounded()
-    try:
-        ends = [abs(end) ** by for end in (smallest, reach.most)]
-    except OverflowError:
-        raise unbounded() from None
+    ends = [_raised(abs(end), by) for end in (smallest, reach.most)]
     if max(ends) >= LARGEST / 2 or min(ends) < sys.float_info.min * 2:
         raise unbounded()
     high = max(ends) * 1.001
     low = -high if reach.low < 0 else 0.0
     inside = Reach(low, high, min(ends) * 0.999, top=False, bottom=False)
     return Value(f"power({value.sql}, {exponent.sql})", Kind.DOUBLE, inside)
+
+
+def _raised(base: float, by: float) -> float:
+    """A power of a positive number, or the refusal of one that is none."""
+    try:
+        return base**by
+    except OverflowError:
+        raise unbounded() from None
 
 
 def _defined(name: str, value: Value, sign: str, undefined: str) -> str:
