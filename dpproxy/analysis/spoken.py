@@ -41,7 +41,7 @@ def _placeholder(value: object) -> object:
         case exp.Expr():
             return exp.column("x")
         case list():
-            return [exp.column("x") for _ in value]
+            return [exp.column("x") for _ in value] or [exp.column("x")]
         case _:
             return value
 

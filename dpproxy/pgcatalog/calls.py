@@ -167,6 +167,15 @@ def _alone(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
     )
 
 
+def _definition(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
+    """pg_get_functiondef(oid): refused of a single function, which a client that asks so would print."""
+    if not isinstance(node.expressions[0].unnest(), exp.Literal):
+        return null()
+    raise Unsupported(
+        "the definition of a function is not shown", hint=r"\df tells what it takes.", position=position(node)
+    )
+
+
 def _typeof(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
     return call("lower", call("typeof", *node.expressions))
 
@@ -181,6 +190,7 @@ _SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, Catalogue
     "aclexplode": ((1, 1), _acl),
     "pg_cancel_backend": ((1, 1), _alone),
     "pg_terminate_backend": ((1, 2), _alone),
+    "pg_get_functiondef": ((1, 1), _definition),
     "pg_typeof": ((1, 1), _typeof),
 }
 

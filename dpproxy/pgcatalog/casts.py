@@ -77,7 +77,7 @@ _STORED: dict[str, str] = {
         "VARCHAR",
     ),
 }
-"""By the name after a cast, without its schema; the ``regproc`` family is shown by name, so it is text here."""
+"""By the name after a cast, without its schema; what is shown by name is text here."""
 
 _SHOWN = {
     "name": NAME,
@@ -98,6 +98,8 @@ OBJECTS = {
     "regtype": "type",
     "regnamespace": "schema",
     "regrole": "role",
+    "regproc": "proc",
+    "regprocedure": "procedure",
 }
 """Casts that look a name up, and the macros that do it."""
 

@@ -168,17 +168,6 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
             "generic_plans:int8 custom_plans:int8"
         ),
     ),
-    "pg_proc": (
-        1255,
-        "r",
-        (
-            "oid:oid proname pronamespace:oid proowner:oid prolang:oid procost:float4 prorows:float4 "
-            "provariadic:oid prosupport prokind prosecdef:bool proleakproof:bool proisstrict:bool "
-            "proretset:bool provolatile proparallel pronargs:int2 pronargdefaults:int2 prorettype:oid "
-            "proargtypes:oid[] proallargtypes:oid[] proargmodes:text[] proargnames:text[] "
-            "proargdefaults protrftypes:oid[] prosrc probin prosqlbody proconfig:text[] proacl:text[]"
-        ),
-    ),
     "pg_publication": (
         6104,
         "r",

@@ -5,7 +5,14 @@ A macro's argument is pasted into its body, so columns there have names that no 
 
 from dpproxy.pgcatalog import oids
 
-_NAMES = {"class": "class_names", "type": "type_names", "role": "role_names", "schema": "schema_names"}
+_NAMES = {
+    "class": "class_names",
+    "type": "type_names",
+    "role": "role_names",
+    "schema": "schema_names",
+    "proc": "function_names",
+    "procedure": "function_signatures",
+}
 
 
 def _lookups(kind: str, table: str) -> dict[str, tuple[str, str]]:
@@ -42,6 +49,13 @@ _EXPRESSION = (
     "'^CHECK [(](.*)[)]$', 1)) FROM internal.constraint_texts WHERE '{CHECK ' || internal_oid || '}' = e)"
 )
 """Of what pg_constraint.conbin holds; there are no other expressions."""
+_ARGUMENTS = "(SELECT min(internal_arguments) FROM internal.function_texts WHERE internal_oid = o)"
+_RESULT = "(SELECT min(internal_result) FROM internal.function_texts WHERE internal_oid = o)"
+_TYPES = (
+    "coalesce((SELECT list(coalesce(n.internal_name, CAST(t AS VARCHAR)) ORDER BY i) FROM (SELECT unnest(a) AS t, "
+    "generate_subscripts(a, 1) AS i) AS u LEFT JOIN (FROM internal.type_names WHERE internal_shown) AS n "
+    "ON n.internal_oid = t), CASE WHEN a IS NOT NULL THEN CAST([] AS VARCHAR[]) END)"
+)
 _ROLE = (
     "coalesce((SELECT min(internal_name) FROM internal.role_names WHERE internal_oid = x), "
     "'unknown (OID=' || x || ')')"
@@ -89,6 +103,8 @@ MACROS: dict[str, tuple[str, str]] = {
     "expression_text": ("e, r, pretty := false", _EXPRESSION),
     "false_of": ("a", "CAST(CASE WHEN a IS NULL THEN NULL ELSE false END AS BOOLEAN)"),
     "format_type": ("t, m", _FORMAT),
+    "function_arguments": ("o", _ARGUMENTS),
+    "function_result": ("o", _RESULT),
     "index_text": ("o, n := 0, pretty := false", _INDEX),
     "join_array": ("a, s, n := NULL", "array_to_string(list_transform(a, lambda i: coalesce(i, n)), s)"),
     "name_of_role": ("x", _ROLE),
@@ -106,6 +122,7 @@ MACROS: dict[str, tuple[str, str]] = {
     "vector_lower": ("a, d", "CASE WHEN d = 1 AND len(a) > 0 THEN 0 END"),
     "vector_subscripts": ("a, d", "CAST(unnest(CASE WHEN d = 1 THEN range(len(a)) ELSE [] END) AS INTEGER)"),
     "vector_upper": ("a, d", "CASE WHEN d = 1 AND len(a) > 0 THEN CAST(len(a) - 1 AS INTEGER) END"),
+    "type_array": ("a", _TYPES),
     "true_of": ("a", "CAST(CASE WHEN a IS NULL THEN NULL ELSE true END AS BOOLEAN)"),
     "zero_of": ("a", "CAST(CASE WHEN a IS NULL THEN NULL ELSE 0 END AS BIGINT)"),
     **{name: macro for kind, table in _NAMES.items() for name, macro in _lookups(kind, table).items()},
@@ -118,9 +135,12 @@ READS: dict[str, tuple[tuple[str, str], ...]] = {
     "expression_text": (("internal", "constraint_texts"),),
     "index_text": (("internal", "index_texts"),),
     "format_type": (("internal", "type_names"),),
+    "function_arguments": (("internal", "function_texts"),),
+    "function_result": (("internal", "function_texts"),),
     "name_of_role": (("internal", "role_names"),),
     "object_comment": (("pg_catalog", "pg_description"),),
     "quote_identifier": (("internal", "pg_get_keywords"),),
+    "type_array": (("internal", "type_names"),),
     **{
         name: (("internal", table),)
         for kind, table in _NAMES.items()

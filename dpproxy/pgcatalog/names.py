@@ -1,11 +1,13 @@
 """Names by which casts find objects: ``'patients'::regclass``, ``23::regtype``; no client can read these."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.keywords import is_reserved
+from dpproxy.pgcatalog.pg_proc import FUNCTIONS
 from dpproxy.pgcatalog.pg_roles import known
-from dpproxy.pgcatalog.pg_type import BUILT_IN
+from dpproxy.pgcatalog.pg_type import BUILT_IN, BY_OID
 from dpproxy.pgcatalog.table import Row, Table, columns
 from dpproxy.pgcatalog.view import CatalogueView
 
@@ -80,6 +82,37 @@ def _schema_rows(_view: CatalogueView) -> Iterator[Row]:
         yield _named(oid, name, shown=True)
 
 
+def _function_rows(_view: CatalogueView) -> Iterator[Row]:
+    """By name, where only one function has it; the others are shown with their schema."""
+    counts = Counter(of.name for of in FUNCTIONS)
+    for of in FUNCTIONS:
+        full = f"{of.schema}.{quoted(of.name)}"
+        is_short = counts[of.name] == 1 and of.schema == "pg_catalog"
+        forms = dict.fromkeys((quoted(of.name), of.name, full)) if is_short else {full: None}
+        for at, form in enumerate(forms):
+            yield _named(of.oid, form, shown=at == 0)
+    yield _named(0, "-", shown=True)
+
+
+def _signature_rows(_view: CatalogueView) -> Iterator[Row]:
+    for of in FUNCTIONS:
+        types = [BY_OID[oid] for oid in of.arguments]
+        lists = dict.fromkeys(
+            comma.join(names)
+            for names in ([t.display for t in types], [t.name for t in types])
+            for comma in (",", ", ")
+        )
+        bare = [f"{name}({listed})" for name in dict.fromkeys((quoted(of.name), of.name)) for listed in lists]
+        full = [f"{of.schema}.{form}" for form in bare]
+        for at, form in enumerate([*bare, *full] if of.schema == "pg_catalog" else full):
+            yield _named(of.oid, form, shown=at == 0)
+    yield _named(0, "-", shown=True)
+
+
+FUNCTION_NAMES = Table("internal", "function_names", 0, _COLUMNS, _function_rows)
+"""``regproc``."""
+FUNCTION_SIGNATURES = Table("internal", "function_signatures", 0, _COLUMNS, _signature_rows)
+"""``regprocedure``."""
 ROLE_NAMES = Table("internal", "role_names", 0, _COLUMNS, _role_rows)
 """``regrole``, pg_get_userbyid."""
 SCHEMA_NAMES = Table("internal", "schema_names", 0, _COLUMNS, _schema_rows)

@@ -19,7 +19,7 @@ OWNER = 10
 SCHEMAS = {"pg_catalog": CATALOGUE, "public": PUBLIC, "information_schema": INFORMATION, "dp": DP}
 
 _OFF_PATH = (13000, 1 << 20)
-"""OIDs of relations that a bare name does not reach: those of information_schema and dp."""
+"""OIDs of relations and functions that a bare name does not reach: those of information_schema and dp."""
 
 
 def _hashed(kind: str, name: str, low: int, high: int) -> int:
@@ -63,11 +63,17 @@ def rule_oid(schema: str, view: str) -> int:
     return _hashed(f"rule {schema}", view, _OFF_PATH[1], 1 << 31)
 
 
+def function_oid(schema: str, signature: str) -> int:
+    """pg_proc.oid of a function that PostgreSQL has not."""
+    low, high = (DP + 1, _OFF_PATH[1]) if schema == "dp" else (_OFF_PATH[1], 1 << 31)
+    return _hashed(f"function {schema}", signature, low, high)
+
+
 def role_oid(name: str) -> int:
     """pg_roles.oid."""
     return _hashed("role", name, _OFF_PATH[1], 1 << 31)
 
 
 def visible(oid: str) -> str:
-    """SQL: is the relation reached by its bare name (pg_table_is_visible)."""
+    """SQL: is it reached by its bare name (pg_table_is_visible, pg_function_is_visible)."""
     return f"({oid} NOT BETWEEN {_OFF_PATH[0]} AND {_OFF_PATH[1] - 1})"

@@ -1,4 +1,4 @@
-"""pg_language: SQL alone."""
+"""pg_language: SQL, and that of functions that are compiled in."""
 
 from collections.abc import Iterator
 
@@ -8,16 +8,17 @@ from dpproxy.pgcatalog.view import CatalogueView
 
 
 def _rows(_view: CatalogueView) -> Iterator[Row]:
-    yield {
-        "oid": 14,
-        "lanname": "sql",
-        "lanowner": oids.OWNER,
-        "lanispl": False,
-        "lanpltrusted": True,
-        "lanplcallfoid": 0,
-        "laninline": 0,
-        "lanvalidator": 0,
-    }
+    for oid, name, trusted in ((12, "internal", False), (14, "sql", True)):
+        yield {
+            "oid": oid,
+            "lanname": name,
+            "lanowner": oids.OWNER,
+            "lanispl": False,
+            "lanpltrusted": trusted,
+            "lanplcallfoid": 0,
+            "laninline": 0,
+            "lanvalidator": 0,
+        }
 
 
 TABLE = table(

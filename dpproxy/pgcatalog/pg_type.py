@@ -23,6 +23,7 @@ _BASE = """
 30 oidvector -1 0 b A 0 26 1013 oidvectorin oidvectorout oidvectorrecv oidvectorsend i p 0 oidvector
 114 json -1 0 b U 0 0 199 json_in json_out json_recv json_send i x 0 json
 142 xml -1 0 b U 0 0 143 xml_in xml_out xml_recv xml_send i x 0 xml
+194 pg_node_tree -1 0 b Z 0 0 0 pg_node_tree_in pg_node_tree_out pg_node_tree_recv pg_node_tree_send i x 100 pg_node_tree
 600 point 16 0 b G 0 701 1017 point_in point_out point_recv point_send d p 0 point
 650 cidr -1 0 b I 0 0 651 cidr_in cidr_out cidr_recv cidr_send i m 0 cidr
 700 float4 4 1 b N 0 0 1021 float4in float4out float4recv float4send i p 0 real
@@ -47,11 +48,16 @@ _BASE = """
 2276 any 4 1 p P 0 0 0 any_in any_out - - i p 0 "any"
 2277 anyarray -1 0 p P 0 0 0 anyarray_in anyarray_out anyarray_recv anyarray_send d x 0 anyarray
 2278 void 4 1 p P 0 0 0 void_in void_out void_recv void_send i p 0 void
+2281 internal 8 1 p P 0 0 0 internal_in internal_out - - d p 0 internal
+2283 anyelement 4 1 p P 0 0 0 anyelement_in anyelement_out - - i p 0 anyelement
+2776 anynonarray 4 1 p P 0 0 0 anynonarray_in anynonarray_out - - i p 0 anynonarray
 2950 uuid 16 0 b U 0 0 2951 uuid_in uuid_out uuid_recv uuid_send c p 0 uuid
 3802 jsonb -1 0 b U 0 0 3807 jsonb_in jsonb_out jsonb_recv jsonb_send i x 0 jsonb
 4089 regnamespace 4 1 b N 0 0 4090 regnamespacein regnamespaceout regnamespacerecv regnamespacesend i p 0 regnamespace
 4096 regrole 4 1 b N 0 0 4097 regrolein regroleout regrolerecv regrolesend i p 0 regrole
 4191 regcollation 4 1 b N 0 0 4192 regcollationin regcollationout regcollationrecv regcollationsend i p 0 regcollation
+5077 anycompatible 4 1 p P 0 0 0 anycompatible_in anycompatible_out - - i p 0 anycompatible
+5078 anycompatiblearray -1 0 p P 0 0 0 anycompatiblearray_in anycompatiblearray_out anycompatiblearray_recv anycompatiblearray_send d x 0 anycompatiblearray
 """  # noqa: E501 - one type, one line
 """Facts of PostgreSQL 15: oid typname typlen typbyval typtype typcategory typispreferred typelem typarray
 typinput typoutput typreceive typsend typalign typstorage typcollation, and the name that format_type gives."""

@@ -24,6 +24,7 @@ from dpproxy.pgcatalog import (
     pg_language,
     pg_matviews,
     pg_namespace,
+    pg_proc,
     pg_rewrite,
     pg_roles,
     pg_settings,
@@ -34,7 +35,14 @@ from dpproxy.pgcatalog import (
     pg_views,
 )
 from dpproxy.pgcatalog.keywords import KEYWORDS
-from dpproxy.pgcatalog.names import ROLE_NAMES, SCHEMA_NAMES, TYPE_NAMES, class_names
+from dpproxy.pgcatalog.names import (
+    FUNCTION_NAMES,
+    FUNCTION_SIGNATURES,
+    ROLE_NAMES,
+    SCHEMA_NAMES,
+    TYPE_NAMES,
+    class_names,
+)
 from dpproxy.pgcatalog.pg_class import pg_class
 from dpproxy.pgcatalog.table import Table
 
@@ -51,6 +59,7 @@ _OTHERS: tuple[Table, ...] = (
     pg_language.TABLE,
     pg_matviews.TABLE,
     pg_namespace.TABLE,
+    pg_proc.TABLE,
     pg_rewrite.TABLE,
     pg_roles.TABLE,
     pg_settings.TABLE,
@@ -84,9 +93,12 @@ INTERNAL: dict[str, Table] = {
         class_names(_PG_CLASS),
         TYPE_NAMES,
         ROLE_NAMES,
+        FUNCTION_NAMES,
+        FUNCTION_SIGNATURES,
         SCHEMA_NAMES,
         KEYWORDS,
         pg_constraint.TEXTS,
+        pg_proc.TEXTS,
         pg_index.TEXTS,
     )
 }

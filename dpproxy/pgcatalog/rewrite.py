@@ -7,6 +7,7 @@ relations in `relations`. Names of DuckDB's own catalogue, files and table funct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 from sqlglot import ErrorLevel, exp
 
@@ -19,6 +20,7 @@ from dpproxy.pgcatalog import (
     casts,
     column_types,
     macros,
+    objects,
     parameters,
     scopes,
     texts,
@@ -221,29 +223,17 @@ def _cast(value: exp.Expr, kind: str) -> exp.Expr:
     return exp.Cast(this=value, to=exp.DataType.build(kind, dialect="duckdb"))
 
 
-_BY_OID = (
-    exp.EQ,
-    exp.NEQ,
-    exp.In,
-    exp.LT,
-    exp.GT,
-    exp.LTE,
-    exp.GTE,
-    exp.Any,
-    exp.NullSafeEQ,
-    exp.NullSafeNEQ,
-)
-
-
 def _cast_rule(node: exp.Expr, state: Rewritten) -> exp.Expr:
     if not isinstance(node, exp.Cast):
         return node
     name = casts.written_name(node.to)
     if name in casts.OBJECTS:
-        return _object_cast(node, casts.OBJECTS[name], state)
+        return objects.cast(node, casts.OBJECTS[name], partial(use_macro, state))
     if name.removeprefix("_") in casts.OBJECTS and isinstance(node.this, exp.Column):
-        return _cast(node.this, "VARCHAR[]")  # every array of them in the catalogue is empty
+        return objects.of_array(node.this, name, partial(use_macro, state))
     kind = casts.stored(node.to)
+    if kind == "UINTEGER" and objects.is_procedure(node.this):
+        return objects.function_oid(node.this, partial(use_macro, state))
     if kind == "VARCHAR" and arrays.is_vector(node.this):
         return call("array_to_string", node.this, text(" "))
     if (made := arrays.constant(node, kind, state.view.settings)) is not None:
@@ -253,42 +243,19 @@ def _cast_rule(node: exp.Expr, state: Rewritten) -> exp.Expr:
     return node.this if arrays.is_nested(node.this, kind) else _cast(node.this, kind)
 
 
-def _object_cast(node: exp.Cast, kind: str, state: Rewritten) -> exp.Expr:
-    """``x::regclass`` and its like: an OID where one is compared or cast on, a name where it is shown."""
-    found = call(f"{macros.PREFIX}to_{kind}", node.this)
-    use_macro(state, f"to_{kind}")
-    parent = node.parent
-    while isinstance(parent, exp.Paren):
-        parent = parent.parent
-    number = isinstance(parent, (*_BY_OID, exp.Anonymous)) or (
-        isinstance(parent, exp.Cast) and casts.written_name(parent.to) not in _AS_TEXT
-    )
-    if number:
-        return found
-    use_macro(state, f"{kind}_name")
-    return call(f"{macros.PREFIX}{kind}_name", found)
-
-
-_AS_TEXT = frozenset({"text", "varchar", "name", "char", "bpchar"})
-
-
 def use_macro(state: Rewritten, name: str) -> None:
     """Have the tables that a macro reads filled."""
     state.tables.update(macros.READS.get(name, ()))
 
 
-_PROCEDURES = frozenset({
-    "typsubscript", "typinput", "typoutput", "typreceive", "typsend", "typmodin", "typmodout", "typanalyze", "amhandler"
-})  # fmt: skip
-"""Columns of procedures, kept by name: a dash where there is none, which PostgreSQL numbers 0."""
-
-
-def _comparison(node: exp.Expr, _state: Rewritten) -> exp.Expr:
+def _comparison(node: exp.Expr, state: Rewritten) -> exp.Expr:
     for key, other in (("this", "expression"), ("expression", "this")):
         side, beside = node.args.get(key), node.args.get(other)
         if not isinstance(side, exp.Literal):
+            if objects.is_procedure(side) and not isinstance(beside, exp.Literal):
+                node.set(key, objects.function_oid(node.args[key], partial(use_macro, state)))
             continue
-        is_none = isinstance(beside, exp.Column) and beside.name in _PROCEDURES and side.name == "0"
+        is_none = objects.is_procedure(beside) and side.name == "0"
         node.set(key, text("-") if is_none else arrays.bracketed(side))
     return node
 

@@ -9,6 +9,7 @@ db.set_notice_processor { |text| notices << text }
 seen["groups"] = db.exec_params("SELECT town, count(*) FROM people WHERE age > $1 GROUP BY town", [40]).column_values(0)
 seen["notice"] = notices.any? { |text| text.include?("left in budget") }
 db.type_map_for_results = PG::BasicTypeMapForResults.new(db)
+seen["typed"] = db.exec("SELECT 1, true, 1.5::float8, ARRAY[1, 2], '2020-01-01'::date").values.first.map { |v| v.class.to_s }
 seen["row"] = db.exec_params("SELECT n, size, founded, capital FROM towns WHERE town = $1", ["Oslo"]).values.first.map(&:to_s)
 binary = db.exec_params("SELECT n, capital FROM towns WHERE town = $1", ["Oslo"], 1)
 seen["binary"] = binary.values.first

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dpproxy.pgcatalog.pg_proc import FUNCTIONS
 from tests.clients.conftest import SLOW
 from tests.proxies import Proxy
 
@@ -29,7 +30,7 @@ EXPECTED = {
     "types": "true",
     "table types": "true",
     "procedures": "0",
-    "functions": "0",
+    "functions": str(sum(of.flags.startswith("f") for of in FUNCTIONS)),
     "user types": "6",
     "privileges": "SELECT;SELECT",
     "column privileges": "63",

@@ -55,6 +55,10 @@ def test_an_answer_with_its_price(proxy: Proxy):
         (r"\d+ busy", [r"mean +\| numeric"]),
         (r"\di", [""]),
         (r"\df", [r"\(0 rows\)"]),
+        (r"\df avg", [r"pg_catalog \| avg +\| numeric +\| integer +\| agg"]),
+        (r"\daS", [r"pg_catalog \| regr_slope +\| double precision +\| double precision, double precision"]),
+        (r"\dfw", [""]),
+        (r"\df+ dp.*", [r"dp +\| ci_low +\| double precision +\| \"any\" +\| func"]),
         (r"\dT", [r"\(0 rows\)"]),
         (r"\dx", [r"\(0 rows\)"]),
         (r"\dp", [r"public \| people"]),
@@ -68,6 +72,11 @@ def test_backslash_commands(proxy: Proxy, command: str, patterns: list[str]):
     for pattern in patterns:
         assert re.search(pattern, shown), shown
     assert not re.search("salaries|undeclared|secret|huge|unasked", shown)
+
+
+def test_the_text_of_a_function_is_refused_in_a_sentence(proxy: Proxy):
+    for function in ("lower(text)", "now"):
+        assert psql(proxy, rf"\sf {function}") == ("", "ERROR:  the definition of a function is not shown\n")
 
 
 def test_a_view_is_asked_as_a_table_is(proxy: Proxy):

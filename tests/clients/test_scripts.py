@@ -21,9 +21,9 @@ PERL = {
     "list": [1, 3], "refused": ["42501", 1], "fetched": [1, 2], "copied": TOWNS, "again": 3,
 }  # fmt: skip
 RUBY = {
-    "groups": TOWNS, "notice": True, "row": ["2", "2.5", "1048-01-01", "t"], "binary": ["\0\0\0\2", "\1"],
-    "list": ["1", "3"], "described": ["n"], "refused": ["42501", True], "single": ["1", "2", "3"], "copied": TOWNS,
-    "transaction": "3", "again": "1",
+    "groups": TOWNS, "notice": True, "typed": ["Integer", "TrueClass", "Float", "Array", "Date"],
+    "row": ["2", "2.5", "1048-01-01", "true"], "binary": [2, True], "list": [1, 3], "described": ["n"],
+    "refused": ["42501", True], "single": [1, 2, 3], "copied": TOWNS, "transaction": 3, "again": 1,
 }  # fmt: skip
 PHP = {
     "groups": [TOWNS, TOWNS], "row": [2, "2.5", "1048-01-01", True], "meta": ["int4", "bool"],

@@ -192,6 +192,18 @@ QUESTIONS = (
     "SELECT current_schema() AS a, current_schemas(true)::text AS b, current_schemas(false)::text AS c",
     "SELECT word, catcode::text AS kind, barelabel, catdesc, baredesc FROM pg_get_keywords()",
     "SELECT quote_ident('default') AS a, quote_ident('user') AS b, quote_ident('left') AS c, quote_ident('show') AS d",
+    "SELECT 'now'::regproc AS a, 'now'::regproc::oid AS b, 'lower(text)'::regprocedure::oid AS c",
+    "SELECT 1299::regproc::text AS a, 2108::regproc::text AS b",
+    "SELECT 870::regprocedure::text AS a, 'pg_catalog.left(text, integer)'::regprocedure::text AS b, 0::regproc AS c",
+    "SELECT typname FROM pg_type WHERE typinput = 'array_in'::regproc AND typname = '_int4'",
+    "SELECT typinput::regproc::text AS a, typsend = 0 AS b, typinput::oid AS c FROM pg_type WHERE oid IN (23, 2278)",
+    "SELECT pg_function_is_visible(1299) AS a",
+    "SELECT oid, proargtypes::_regtype::text[] AS types FROM pg_proc WHERE oid IN (870, 1299, 3059)",
+    (
+        "SELECT oid, proargtypes[0] AS a, array_length(proargtypes, 1) AS n, 23 = ANY (proargtypes) AS b FROM pg_proc "
+        "WHERE oid IN (870, 1299, 3060)"
+    ),
+    "SELECT oid, k, k::regtype::text AS kind FROM pg_proc, unnest(proargtypes) AS u(k) WHERE oid IN (3060, 870)",
     # rules, access lists, expressions, and texts
     f"SELECT relname, relhasrules FROM pg_class WHERE {MINE} AND relkind IN ('r', 'v', 'm')",
     (
@@ -238,6 +250,37 @@ def test_the_types_we_have_are_those_of_postgres(
     rows, _, _ = ours(TYPES)
     theirs = {row[0]: row for row in real.execute(TYPES.encode()).fetchall()}
     assert len(rows) > 70
+    assert rows == [theirs[row[0]] for row in rows]
+
+
+FUNCTIONS = """SELECT oid, proname, pronamespace, prolang, provariadic, prokind::text, prosecdef, proisstrict,
+  proretset, provolatile::text, proparallel::text, pronargs, pronargdefaults, prorettype, proargtypes::text,
+  proallargtypes::text, proargmodes::text,
+  pg_get_function_arguments(oid) AS arguments, pg_get_function_identity_arguments(oid) AS identity,
+  pg_get_function_result(oid) AS result
+  FROM pg_proc WHERE pronamespace = 11 AND oid < 16384 ORDER BY oid"""
+READERS = """SELECT t.typname, i.proname AS i, o.proname AS o, r.proname AS r, s.proname AS s
+  FROM pg_type t JOIN pg_proc AS i ON i.oid = t.typinput JOIN pg_proc o ON t.typoutput = o.oid
+  LEFT JOIN pg_proc r ON r.oid = t.typreceive LEFT JOIN pg_proc s ON s.oid = t.typsend::oid
+  WHERE t.typnamespace = 11 AND t.typrelid = 0"""
+
+
+def test_the_functions_we_have_are_those_of_postgres(
+    real: psycopg.Connection, ours: Callable[[str], tuple[list[tuple[object, ...]], list[str], list[str]]]
+):
+    rows, _, _ = ours(FUNCTIONS)
+    theirs = {row[0]: row for row in real.execute(FUNCTIONS.encode()).fetchall()}
+    assert len(rows) > 400
+    assert rows == [theirs[row[0]] for row in rows]
+
+
+def test_types_are_read_and_written_by_functions_that_are_there(
+    real: psycopg.Connection, ours: Callable[[str], tuple[list[tuple[object, ...]], list[str], list[str]]]
+):
+    rows, _, _ = ours(READERS)
+    theirs = {row[0]: row for row in real.execute(READERS.encode()).fetchall()}
+    known, _, _ = ours("SELECT typname FROM pg_type WHERE typnamespace = 11 AND typrelid = 0")
+    assert sorted(str(row[0]) for row in rows) == sorted(str(row[0]) for row in known)
     assert rows == [theirs[row[0]] for row in rows]
 
 

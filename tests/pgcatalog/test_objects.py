@@ -1,0 +1,31 @@
+from collections.abc import Callable
+
+Asked = Callable[[str], list[tuple[object, ...]]]
+
+
+def test_a_function_is_a_number_where_one_is_compared_and_a_name_where_it_is_shown(ask: Asked):
+    assert ask(
+        "SELECT typinput, typinput::oid, typinput::regproc::text FROM pg_type WHERE typname = 'int4'"
+    ) == [("int4in", 42, "int4in")]
+    assert ask(
+        "SELECT t.typname FROM pg_proc p JOIN pg_type t ON t.typsend = p.oid WHERE p.proname = 'boolsend'"
+    ) == [("bool",)]
+    assert ask("SELECT count(*) FROM pg_type WHERE typinput <> 'int4in'::regproc AND typname = 'int4'") == [
+        (0,)
+    ]
+
+
+def test_a_dash_is_no_function(ask: Asked):
+    assert ask(
+        "SELECT typanalyze::oid, typanalyze = 0, typanalyze::text FROM pg_type WHERE typname = 'void'"
+    ) == [(0, True, "-")]
+
+
+def test_a_column_of_functions_that_are_not_listed_keeps_their_names(ask: Asked):
+    assert ask("SELECT amhandler::regproc FROM pg_am WHERE amname = 'heap'") == [("heap_tableam_handler",)]
+
+
+def test_objects_are_numbers_where_one_is_compared(ask: Asked):
+    assert ask("SELECT 'patients'::regclass::oid = 'patients'::regclass, 'patients'::regclass::text") == [
+        (True, "patients")
+    ]

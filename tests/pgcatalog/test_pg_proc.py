@@ -1,0 +1,51 @@
+from collections.abc import Callable
+
+import pytest
+from sqlglot import exp
+
+from dpproxy.aggregates.table import AGGREGATES
+from dpproxy.analysis.functions import FUNCTIONS as OF_ROWS
+from dpproxy.analysis.spoken import function
+from dpproxy.errors import Unsupported
+from dpproxy.pgcatalog import functions, oids
+from dpproxy.pgcatalog.pg_proc import FUNCTIONS
+from dpproxy.planner.released import DP_FUNCTIONS
+
+OF_GRAMMAR = {"all", "any", "coalesce", "greatest", "least", "nullif", "row", "some", "trim"}
+"""What the grammar reads as something of its own; PostgreSQL has no function of the name either."""
+LEFT_OUT = {"_pg_expandarray", "acldefault"}
+"""Functions of information_schema, and of types that do not exist here."""
+
+
+def test_every_function_that_is_answered_is_listed():
+    listed = {of.name for of in FUNCTIONS}
+    calls = [kind for kind in (*OF_ROWS, *AGGREGATES) if issubclass(kind, exp.Func)]
+    given = {"this": exp.column("x"), "expressions": [exp.column("x")], "unit": exp.var("MONTH")}
+    called = {function(kind(**{k: v for k, v in given.items() if k in kind.arg_types})) for kind in calls}
+    assert called - listed == {"greatest", "least", "trim"}
+    assert set(DP_FUNCTIONS) == {of.name for of in FUNCTIONS if of.schema == "dp"}
+    catalogue = {*functions.FUNCTIONS, *functions.PRIVILEGES, *functions.ABSENT}
+    assert catalogue - listed == OF_GRAMMAR | LEFT_OUT
+
+
+def test_numbers_are_those_of_one_function():
+    assert len({of.oid for of in FUNCTIONS}) == len(FUNCTIONS)
+    own = [of for of in FUNCTIONS if of.oid >= oids.DP]
+    assert {of.name for of in own} == {"median", "count_if", *DP_FUNCTIONS}
+
+
+def test_a_function_is_shown_as_clients_ask(ask: Callable[..., list[tuple[object, ...]]]):
+    sql = """SELECT n.nspname, pg_get_function_result(p.oid), pg_get_function_arguments(p.oid), p.prokind,
+      pg_function_is_visible(p.oid), pg_get_functiondef(p.oid)
+      FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.proname IN ('count_if', 'ci_low', 'unnest')
+      ORDER BY 1, 3"""
+    assert ask(sql) == [
+        ("dp", "double precision", '"any"', "f", False, None),
+        ("pg_catalog", "SETOF anyelement", "anyarray", "f", True, None),
+        ("pg_catalog", "bigint", "boolean", "a", True, None),
+    ]
+
+
+def test_the_text_of_one_function_is_refused(ask: Callable[..., list[tuple[object, ...]]]):
+    with pytest.raises(Unsupported, match="definition of a function is not shown"):
+        ask("SELECT pg_catalog.pg_get_functiondef(870)")
