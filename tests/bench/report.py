@@ -1,7 +1,9 @@
 """What was measured, as a table and as JSON."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 PAGE = Path(__file__).parents[2] / "docs/performance.md"
@@ -71,6 +73,14 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
     ]
     texts.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
     return "\n".join(texts)
+
+
+def conditions(before: float) -> str:
+    """When and on what: ``before`` is the load beforehand."""
+    day, after = datetime.now(UTC).date(), os.getloadavg()[0]
+    return (
+        f"Measured on {day}, {os.cpu_count()} cores, load {before:.1f} beforehand and {after:.1f} at the end"
+    )
 
 
 def written(page: str, part: str, name: str = "measured") -> str:

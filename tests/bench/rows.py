@@ -25,7 +25,7 @@ import psycopg
 from adbc_driver_postgresql import dbapi as adbc
 from psycopg import pq
 
-from tests.bench.report import PAGE, markdown, number, written
+from tests.bench.report import PAGE, conditions, markdown, number, written
 from tests.bench.soak import family
 from tests.postgres import running
 from tests.proxies import PASSWORD, spawned, write_home
@@ -285,9 +285,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for line in measure(Path(name), options.rows, options.rounds, options.only):
             sys.stderr.write(" | ".join(line.row) + "\n")
             found.append(line)
-    told = (
-        f"{options.rows:,} rows of 6 columns, {os.cpu_count()} cores, load {before:.1f} beforehand.\n\n"
-        + markdown([list(HEADER), *(line.row for line in found)])
+    told = f"{options.rows:,} rows of 6 columns. {conditions(before)}.\n\n" + markdown(
+        [list(HEADER), *(line.row for line in found)]
     )
     sys.stdout.write(told + "\n")
     if options.write:

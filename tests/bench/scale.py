@@ -23,7 +23,7 @@ import psycopg
 from dpproxy.backends.spark import Spark
 from tests.bench.data import REGIONS
 from tests.bench.load import Load, apart
-from tests.bench.report import markdown, number, written
+from tests.bench.report import conditions, markdown, number, written
 from tests.bench.rows import forget, most, processor
 from tests.bench.soak import family
 from tests.bench.throughput import CONNECTIONS
@@ -290,8 +290,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         part, rows = options.source, [list(ROW_HEADER)]
         for size in options.rows:
             rows += sized(SOURCES[options.source], size, options.rounds)
-    loads = f"load {before:.1f} beforehand and {os.getloadavg()[0]:.1f} at the end"
-    told = f"{os.cpu_count()} cores, {loads}.\n\n{markdown(rows)}"
+    told = f"{conditions(before)}.\n\n{markdown(rows)}"
     sys.stdout.write(told + "\n")
     if options.write:
         PAGE.write_text(

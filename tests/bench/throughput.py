@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.bench.data import QUICK, make
 from tests.bench.load import Load, Waited, apart
 from tests.bench.proxy import serving
-from tests.bench.report import PAGE, markdown, number, written
+from tests.bench.report import PAGE, conditions, markdown, number, written
 from tests.bench.soak import family
 from tests.bench.timing import fsync_time
 
@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         before, fsync = os.getloadavg()[0], fsync_time(folder)
         found = list(measure(folder, 0.3 if options.small else options.seconds))
     told = (
-        f"{os.cpu_count()} cores, load {before:.1f} beforehand, fsync {number(fsync)} ms; "
+        f"{conditions(before)}, fsync {number(fsync)} ms; "
         "ms of processor time are of one answer.\n\n" + markdown([list(HEADER), *(one.row for one in found)])
     )
     sys.stdout.write(told + "\n")

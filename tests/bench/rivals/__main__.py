@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.bench.report import written
+from tests.bench.report import conditions, written
 from tests.bench.rivals import page
 from tests.bench.rivals.candidates import PEERS
 from tests.bench.rivals.measuring import Effort, Found, as_json, measure, say
@@ -48,11 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found += part
             say("; ".join(f"{one.candidate} {one.again:.2f} ms, {one.runs} runs" for one in part))
     took = (time.monotonic() - begun) / 60
-    conditions = (
-        f"Measured on {os.cpu_count()} cores, load {load:.1f} beforehand and {os.getloadavg()[0]:.1f} at the end, "
-        f"in {took:.0f} minutes."
-    )
-    text = page.section(found, versions, conditions)
+    told = f"{conditions(load)}, in {took:.0f} minutes."
+    text = page.section(found, versions, told)
     sys.stdout.write(text + "\n")
     if options.write:
         page.PAGE.write_text(written(page.PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
