@@ -85,7 +85,8 @@ class Recorded:
         except Refusal as refusal:
             self._note(begun, entry_of(self._now(), caller, Outcome.REFUSED, sql, values, refusal=refusal))
             raise
-        self._record(begun, caller, prepared, values, answer)
+        if not prepared.is_catalogue:
+            self._record(begun, caller, prepared, values, *self._outcome(caller, prepared, answer))
         return answer
 
     def known(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared | None:
@@ -102,15 +103,19 @@ class Recorded:
         except Refusal:
             return None
         if answer is not None:
-            self._record(begun, caller, prepared, values, answer)
+            self._record(begun, caller, prepared, values, Outcome.REPLAYED, 0)
         return answer
 
     def _record(
-        self, begun: float, caller: Caller, prepared: Prepared, values: Sequence[object], answer: Answer
+        self,
+        begun: float,
+        caller: Caller,
+        prepared: Prepared,
+        values: Sequence[object],
+        outcome: Outcome,
+        nano: int,
     ) -> None:
-        if not prepared.is_catalogue:
-            outcome, nano = self._outcome(caller, prepared, answer)
-            self._note(begun, entry_of(self._now(), caller, outcome, prepared.sql, values, nano=nano))
+        self._note(begun, entry_of(self._now(), caller, outcome, prepared.sql, values, nano=nano))
 
     def _outcome(self, caller: Caller, prepared: Prepared, answer: Answer) -> tuple[Outcome, int]:
         """The kind of thing that was told, and its price in nano-epsilon."""

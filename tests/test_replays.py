@@ -86,6 +86,24 @@ def test_a_dearer_answer_is_not_at_hand(engine: Engine):
     assert at_hand(engine, COUNT, epsilon="2") is None
 
 
+def test_what_is_told_beside_it_is_as_accounts_stand_now(engine: Engine):
+    given_twice(engine, COUNT)
+    first = at_hand(engine, COUNT)
+    assert first is not None
+    assert at_hand(engine, COUNT) is first  # nothing was charged since
+    assert first.left == "9"
+    ask(engine, "SELECT sum(x) FROM t")
+    after = at_hand(engine, COUNT)
+    assert after is not None
+    assert after.rows == first.rows
+    assert after.left == "8"
+    quiet = {**DEFAULTS, "dp.epsilon": "1", "dp.notices": "off"}
+    known = engine.known(ANN, COUNT, (), quiet)
+    silent = engine.again(ANN, known or engine.prepare(ANN, COUNT, (), quiet), (), quiet)
+    assert silent is not None
+    assert (silent.rows, silent.notices) == (first.rows, ())
+
+
 def test_nothing_is_at_hand_after_a_revoke(engine: Engine):
     given_twice(engine, COUNT)
     statement = engine.prepare(ROOT, "REVOKE SELECT ON t FROM analyst", (), DEFAULTS)

@@ -157,6 +157,12 @@ class Ledger:
 
         return self.read(query)
 
+    def moment(self) -> tuple[bytes, int]:
+        """Another one after each entry and on each day: in one of them, accounts stand as they do."""
+        now = self._clock() // 1000
+        head = self.read(lambda connection: book.read_head(connection, self.seals))
+        return head.mac, max(now, head.at) // DAY
+
     def remaining(self, *debits: Debit) -> int | None:
         """What the tightest of the limited accounts lets one more release lose; None where none is limited."""
         return tightest(self.standings(*debits))
