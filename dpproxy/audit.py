@@ -4,7 +4,6 @@ The columns that vary are the features of ``udfs.audit``, and so is the time tha
 statement asks for a little more accuracy than the run before, so that none is answered from what was released before.
 """
 
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -17,6 +16,7 @@ import psycopg
 from numpy.typing import NDArray
 
 from dpproxy.arguments import Arguments
+from dpproxy.console import put, tell
 from dpproxy.display import render
 from dpproxy.errors import StartupError
 from dpproxy.twins import ADDITIVE, DELTA, FOUND, KNOWN, MECHANISMS, ORDERED, twins
@@ -36,16 +36,11 @@ Tell = Callable[[str], None]
 
 def command(arguments: Arguments) -> int:
     """Status 1 where a promise is not kept."""
-    shown, kept = run(arguments.url, arguments.sql or (), arguments.epsilon, arguments.runs, _tell)
-    sys.stdout.write(f"{shown}\n")
+    shown, kept = run(arguments.url, arguments.sql or (), arguments.epsilon, arguments.runs, tell)
+    put(shown)
     if not kept:
-        _tell("a bound exceeds the promise: what is marked BROKEN loses more than it says")
+        tell("a bound exceeds the promise: what is marked BROKEN loses more than it says")
     return 0 if kept else 1
-
-
-def _tell(line: str) -> None:
-    sys.stderr.write(f"dpproxy: {line}\n")
-    sys.stderr.flush()
 
 
 class AuditFailed(StartupError):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dpproxy.arguments import Arguments
 from dpproxy.config import check_files, load_config
+from dpproxy.console import put, say, tell
 from dpproxy.display import answer, as_json, caret, spoken
 from dpproxy.engine import Engine
 from dpproxy.errors import Refusal
@@ -32,7 +33,7 @@ def explain(arguments: Arguments) -> int:
         first = f"ERROR:  {refusal.sqlstate}: {refusal.message}"
         sys.stderr.write(spoken(first, *place, detail=refusal.detail, hint=refusal.hint) + "\n")
         return 1
-    _say("\n".join(str(row[0]) for row in told.rows))
+    put("\n".join(str(row[0]) for row in told.rows))
     return 0
 
 
@@ -46,7 +47,7 @@ def _asked(arguments: Arguments, sql: str) -> Answer:
 def show(arguments: Arguments) -> int:
     """``dpproxy budget show``."""
     found = _administer(arguments, "SHOW PRIVACY BUDGETS")
-    _say(answer([column.name for column in found.columns or ()], found.rows, in_json=arguments.json))
+    put(answer([column.name for column in found.columns or ()], found.rows, in_json=arguments.json))
     return 0
 
 
@@ -56,10 +57,10 @@ def reset(arguments: Arguments) -> int:
     sql = f"RESET PRIVACY BUDGET {identifier(arguments.name)}{user} REASON {constant(arguments.reason)}"
     notices = _administer(arguments, sql).notices
     if arguments.json:
-        _say(as_json(["message"], [(notice.message,) for notice in notices]))
+        put(as_json(["message"], [(notice.message,) for notice in notices]))
     else:
         for notice in notices:
-            _say(f"dpproxy: {notice.message}")
+            say(notice.message)
     return 0
 
 
@@ -72,18 +73,9 @@ def _administer(arguments: Arguments, sql: str) -> Answer:
 def _started(arguments: Arguments) -> Engine:
     config = load_config(arguments.config).of(arguments.database)
     check_files(config)
-    return Engine.start(config, _tell)
+    return Engine.start(config, tell)
 
 
 def _run(engine: Engine, roles: frozenset[str], sql: str) -> Answer:
     caller = Caller("dpproxy", roles, secrets.token_hex(16))
     return engine.run(caller, engine.prepare(caller, sql, (), DEFAULTS), (), DEFAULTS)
-
-
-def _tell(line: str) -> None:
-    sys.stderr.write(f"dpproxy: {line}\n")
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()

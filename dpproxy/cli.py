@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from dpproxy.arguments import build_parser, handler
 from dpproxy.commands import COMMANDS
+from dpproxy.console import tell
 from dpproxy.errors import Refusal, StartupError
 from dpproxy.process import terminable
 
@@ -23,10 +24,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments = build_parser(COMMANDS).parse_args(argv)
             return handler(arguments.run)(arguments)
     except StartupError as error:
-        _tell(str(error))
+        tell(str(error))
         return 2
     except Refusal as refusal:
-        _tell(f"{refusal.sqlstate}: {refusal.message}" + (f" ({refusal.hint})" if refusal.hint else ""))
+        tell(f"{refusal.sqlstate}: {refusal.message}" + (f" ({refusal.hint})" if refusal.hint else ""))
         return 1
     except BrokenPipeError:  # whoever read stdout has gone; the flush at exit shall not meet that again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -34,14 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.filename is None:
             raise
-        _tell(f"{error.filename}: {error.strerror}")
+        tell(f"{error.filename}: {error.strerror}")
         return 2
     except KeyboardInterrupt:
-        _tell("interrupted")
+        tell("interrupted")
         return 130
-
-
-def _tell(line: str) -> None:
-    """Progress, warnings and errors, for the operator."""
-    sys.stderr.write(f"dpproxy: {line}\n")
-    sys.stderr.flush()

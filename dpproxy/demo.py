@@ -17,6 +17,7 @@ from typing import TextIO
 import psycopg
 
 from dpproxy.arguments import Arguments
+from dpproxy.console import tell
 from dpproxy.display import caret, render, spoken
 from dpproxy.errors import StartupError
 from dpproxy.process import Process, serving
@@ -299,7 +300,7 @@ def demo(out: TextIO = sys.stdout) -> int:
             with running(Path(folder), 0) as server:
                 tour(server.urls, out)
         except (TourFailed, psycopg.Error) as error:
-            sys.stderr.write(f"dpproxy: the tour failed: {error}\n")
+            tell(f"the tour failed: {error}")
             return 1
         status = server.process.returncode
     print(f"--- The server has stopped with status {status} ---", file=out)

@@ -1,12 +1,11 @@
 """Commands for whoever watches over the proxy: its promises, and the audit log."""
 
-import sys
-
 from dpproxy.arguments import Arguments
 from dpproxy.auditlog.entry import seal
 from dpproxy.auditlog.file import FILE, Altered, AuditFile
 from dpproxy.backends.secret import load_secret
 from dpproxy.config import load_config
+from dpproxy.console import say, tell
 from dpproxy.errors import StartupError
 from dpproxy.state import require
 
@@ -23,9 +22,9 @@ def log_verify(arguments: Arguments) -> int:
     try:
         count = file.verify()
     except Altered as error:
-        sys.stderr.write(f"dpproxy: {state / FILE}: {error}\n")
+        tell(f"{state / FILE}: {error}")
         return 1
     finally:
         file.close()
-    sys.stdout.write(f"dpproxy: {state / FILE}: {count} entries, all verified\n")
+    say(f"{state / FILE}: {count} entries, all verified")
     return 0

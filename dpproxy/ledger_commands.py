@@ -21,6 +21,7 @@ from dpproxy.accounting.store import FAULTS, Store, told
 from dpproxy.accounting.verify import entries
 from dpproxy.arguments import Arguments
 from dpproxy.config import Config, load_config
+from dpproxy.console import put, say
 from dpproxy.display import as_json
 from dpproxy.errors import StartupError
 from dpproxy.state import require
@@ -62,11 +63,6 @@ def _other(path: Path) -> Iterator[None]:
         raise StartupError(f"{path}: {told(error)}") from error
 
 
-def _say(text: str) -> None:
-    sys.stdout.write(f"dpproxy: {text}\n")
-    sys.stdout.flush()
-
-
 def verify(arguments: Arguments) -> int:
     """``dpproxy ledger verify``."""
     with _ledger(load_config(arguments.config).of(arguments.database)) as place:
@@ -85,10 +81,9 @@ def verify(arguments: Arguments) -> int:
 def _report(arguments: Arguments, told: str, name: str, head: Head) -> None:
     """One line, or one JSON document."""
     if arguments.json:
-        sys.stdout.write(as_json(["ledger", "entries", "told"], [(name, head.sequence, told)]) + "\n")
-        sys.stdout.flush()
+        put(as_json(["ledger", "entries", "told"], [(name, head.sequence, told)]))
     else:
-        _say(f"{name}: {told}")
+        say(f"{name}: {told}")
 
 
 def _reach(mark: Mark | None) -> str:
@@ -123,7 +118,7 @@ def export(arguments: Arguments) -> int:
                 file = os.fdopen(made, "w", encoding="utf-8", newline="")
             with file:
                 write(found, file)
-    _say(f"{arguments.output}: {head.sequence} entries, all verified")
+    say(f"{arguments.output}: {head.sequence} entries, all verified")
     return 0
 
 

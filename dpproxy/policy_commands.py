@@ -1,7 +1,6 @@
 """The commands of policies: check, dump, diff, apply. None but ``apply`` changes anything, or opens the data."""
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 from dpproxy.arguments import Arguments
 from dpproxy.config import Config, check_files, load_config
 from dpproxy.config_text import ConfigError
+from dpproxy.console import put, say, tell
 from dpproxy.display import as_json
 from dpproxy.errors import StartupError
 from dpproxy.policy.difference import differences, told
@@ -44,7 +44,7 @@ def check(arguments: Arguments) -> int:
     except StartupError as error:
         mistake = {"file": str(file), "line": None, "column": None, "message": str(error)}
         return _mistaken(arguments, str(error), "", mistake)
-    _say("[]" if arguments.json else f"dpproxy: {file}: no mistakes found")
+    put("[]" if arguments.json else f"dpproxy: {file}: no mistakes found")
     return 0
 
 
@@ -59,9 +59,9 @@ def _check_config(config: Config) -> None:
 
 def _mistaken(arguments: Arguments, told: str, excerpt: str, mistake: Mapping[str, object]) -> int:
     if arguments.json:
-        _say(json.dumps([mistake]))
+        put(json.dumps([mistake]))
     else:
-        sys.stderr.write(f"dpproxy: {told}\n" + (f"{excerpt}\n" if excerpt else ""))
+        tell(f"{told}\n{excerpt}" if excerpt else told)
     return 2
 
 
@@ -81,9 +81,9 @@ def dump(arguments: Arguments) -> int:
     """``dpproxy policy dump``."""
     statements = statements_of(_in_force(load_config(arguments.config).of(arguments.database)))
     if arguments.json:
-        _say(as_json(["statement"], [(statement,) for statement in statements]))
+        put(as_json(["statement"], [(statement,) for statement in statements]))
     else:
-        _say("".join(f"{statement};\n" for statement in statements).rstrip("\n"))
+        put("".join(f"{statement};\n" for statement in statements).rstrip("\n"))
     return 0
 
 
@@ -94,9 +94,9 @@ def diff(arguments: Arguments) -> int:
     found = differences(before, _applied(before, arguments.file or config.policy_files))
     if arguments.json:
         rows = [(d.subject, d.was, d.now, d.effect.value, d.meaning) for d in found]
-        _say(as_json(["subject", "was", "now", "effect", "meaning"], rows))
+        put(as_json(["subject", "was", "now", "effect", "meaning"], rows))
     else:
-        _say("\n".join(told(found)) if found else "dpproxy: nothing would change")
+        put("\n".join(told(found)) if found else "dpproxy: nothing would change")
     return 0
 
 
@@ -106,19 +106,10 @@ def apply(arguments: Arguments) -> int:
 
     config = load_config(arguments.config).of(arguments.database)
     check_files(config)
-    with Engine.start(config, _tell) as engine:
+    with Engine.start(config, tell) as engine:
         version, files = engine.policy.version, len(config.policy_files)
     if arguments.json:
-        _say(as_json(["policy_version", "files"], [(version, files)]))
+        put(as_json(["policy_version", "files"], [(version, files)]))
     else:
-        _say(f"dpproxy: policy version {version}, {files} file{'s' * (files != 1)} applied")
+        say(f"policy version {version}, {files} file{'s' * (files != 1)} applied")
     return 0
-
-
-def _tell(line: str) -> None:
-    sys.stderr.write(f"dpproxy: {line}\n")
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()

@@ -14,6 +14,7 @@ from dpproxy.attacks.run import Found, run
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.snapshot import snapshot
 from dpproxy.config import Config, check_files, load_config
+from dpproxy.console import tell
 from dpproxy.display import render
 from dpproxy.errors import StartupError
 from dpproxy.pgtypes import Schema
@@ -33,20 +34,20 @@ def selftest(arguments: Arguments) -> int:
     path, schema = _data(config)
     policy, lines = usable(_policy(config, schema), schema)
     for line in lines:
-        _tell(line)
+        tell(line)
     if not any(table.exposure is Exposure.PROTECTED for table in policy.tables.values()):
         raise StartupError("the policy protects no table: there is nothing to attack")
     found: list[Found] = []
     with tempfile.TemporaryDirectory(prefix="dpproxy-selftest-") as folder:
-        _tell("starting two proxies over made-up people")
+        tell("starting two proxies over made-up people")
         with twins(Path(folder), policy, schema, path) as pair:
-            for one in run(pair, arguments.runs, _tell):
+            for one in run(pair, arguments.runs, tell):
                 found.append(one)
                 for fault in one.faults:
-                    _tell(f"BROKEN: {one.name}: {fault}")
+                    tell(f"BROKEN: {one.name}: {fault}")
     sys.stdout.write(_shown(found, as_json=arguments.json))
     broken = sum(not one.kept for one in found)
-    _tell(f"{len(found)} promises, {broken} broken, {time.monotonic() - begun:.0f} s")
+    tell(f"{len(found)} promises, {broken} broken, {time.monotonic() - begun:.0f} s")
     return 1 if broken else 0
 
 
@@ -54,9 +55,9 @@ def _data(config: Config) -> tuple[Path, Schema]:
     """The file with the public tables, and what the DDL says; no row of anybody is read."""
     if config.data.path is None:
         raise StartupError(f"data.{config.database}.url: the self-test needs a source of files")
-    prepare(config, _tell)
+    prepare(config, tell)
     config.state.mkdir(exist_ok=True, mode=0o700)
-    path = snapshot(config.data.path, config.state, _tell)
+    path = snapshot(config.data.path, config.state, tell)
     backend = DuckDB(path)
     try:
         return path, read_views(backend.schema())
@@ -83,8 +84,3 @@ def _shown(found: Sequence[Found], *, as_json: bool) -> str:
         return json.dumps([asdict(one) for one in found], indent=2) + "\n"
     rows = [[one.check, one.name, one.promised, one.found, "kept" if one.kept else "BROKEN"] for one in found]
     return render(["check", "what", "promised", "found", "verdict"], rows) + "\n"
-
-
-def _tell(line: str) -> None:
-    sys.stderr.write(f"dpproxy: {line}\n")
-    sys.stderr.flush()

@@ -1,9 +1,8 @@
 """``dpproxy serve``, where everything is put together."""
 
-import sys
-
 from dpproxy.arguments import Arguments
 from dpproxy.config import Config, check_files, load_config
+from dpproxy.console import say, tell
 from dpproxy.options import Options
 from dpproxy.tls import server_context
 from dpproxy.users import UsersFile, mock_key, read_users
@@ -17,17 +16,17 @@ def serve(arguments: Arguments) -> int:
     if config.tls_certificate is not None:
         server_context(config.tls_certificate, config.tls_key)
     elif config.host not in ("127.0.0.1", "::1", "localhost"):
-        _tell(f"warning: {config.host} without TLS: answers cross the network in the clear")
+        tell(f"warning: {config.host} without TLS: answers cross the network in the clear")
     from dpproxy.databases import opened  # noqa: PLC0415 - slow to import
     from dpproxy.server import Server  # noqa: PLC0415 - too
 
-    with opened(config, _tell) as databases:
+    with opened(config, tell) as databases:
         server = Server(options(config), databases, UsersFile(config.users))
         host = f"[{config.host}]" if ":" in config.host else config.host
         versions = databases.versions()
         served = f"serving {', '.join(versions)} on {host}"
         policy = f"(policy version {', '.join(map(str, versions.values()))})"
-        server.run(lambda port: _say(f"{served}:{port} {policy}"))
+        server.run(lambda port: say(f"{served}:{port} {policy}"))
     return 0
 
 
@@ -44,14 +43,3 @@ def options(config: Config) -> Options:
         drain=config.drain,
         mock_key=mock_key(config.root / "login.key"),
     )
-
-
-def _tell(line: str) -> None:
-    """Progress, warnings and errors, for the operator."""
-    sys.stderr.write(f"dpproxy: {line}\n")
-    sys.stderr.flush()
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"dpproxy: {line}\n")
-    sys.stdout.flush()

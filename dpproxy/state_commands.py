@@ -1,10 +1,10 @@
 """The commands of whoever runs the proxy: back up the state, put it back, and ask whether a proxy serves."""
 
 import socket
-import sys
 
 from dpproxy.arguments import Arguments
 from dpproxy.config import load_config
+from dpproxy.console import say, tell
 
 SSL_REQUEST = bytes.fromhex("0000000804d2162f")
 PATIENCE = 3.0
@@ -17,8 +17,8 @@ def backup(arguments: Arguments) -> int:
     from dpproxy.backups import back_up  # noqa: PLC0415 - slow to import
 
     for line in back_up(load_config(arguments.config), arguments.directory.absolute()):
-        _say(line)
-    _say(f"{arguments.directory}: whole")
+        say(line)
+    say(f"{arguments.directory}: whole")
     return 0
 
 
@@ -30,7 +30,7 @@ def restore(arguments: Arguments) -> int:
     names = config.databases if arguments.database is None else (config.of(arguments.database).database,)
     lines, is_served = backups.restore(config, arguments.directory.absolute(), names)
     for line in lines:
-        _say(line)
+        say(line)
     return 0 if is_served else 1
 
 
@@ -44,15 +44,10 @@ def health(arguments: Arguments) -> int:
             connection.sendall(SSL_REQUEST)
             answer = connection.recv(1)
     except OSError as error:
-        sys.stderr.write(f"dpproxy: {place[0]}:{place[1]}: {error.strerror or 'no answer'}\n")
+        tell(f"{place[0]}:{place[1]}: {error.strerror or 'no answer'}")
         return 1
     if answer not in (b"S", b"N"):
-        sys.stderr.write(f"dpproxy: {place[0]}:{place[1]}: that is no proxy\n")
+        tell(f"{place[0]}:{place[1]}: that is no proxy")
         return 1
-    _say(f"{place[0]}:{place[1]} answers")
+    say(f"{place[0]}:{place[1]} answers")
     return 0
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"dpproxy: {text}\n")
-    sys.stdout.flush()

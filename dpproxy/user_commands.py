@@ -6,6 +6,7 @@ import warnings
 
 from dpproxy.arguments import Arguments
 from dpproxy.config import load_config
+from dpproxy.console import say
 from dpproxy.errors import StartupError
 from dpproxy.users import add_user
 
@@ -16,7 +17,7 @@ def add(arguments: Arguments) -> int:
     password = _password(arguments.name, from_stdin=arguments.password_stdin)
     replaced = add_user(config.users, arguments.name, arguments.role, password)
     done = "replaced" if replaced else "added"
-    sys.stdout.write(f"dpproxy: user {arguments.name} {done} in {config.users}\n")
+    say(f"user {arguments.name} {done} in {config.users}")
     return 0
 
 

@@ -1,12 +1,12 @@
 """The commands of protected views: build one anew, list them, and tell what they promise."""
 
 import secrets
-import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 
 from dpproxy.arguments import Arguments
 from dpproxy.config import check_files, load_config
+from dpproxy.console import put, say, tell
 from dpproxy.display import answer, as_json
 from dpproxy.engine import Engine
 from dpproxy.plan import Answer, Caller
@@ -21,11 +21,11 @@ def build(arguments: Arguments) -> int:
     """``dpproxy view build``."""
     notices = _administer(arguments, f"REFRESH PROTECTED VIEW {identifier(arguments.name)}").notices
     if arguments.json:
-        _say(as_json(["message", "detail"], [(notice.message, notice.detail) for notice in notices]))
+        put(as_json(["message", "detail"], [(notice.message, notice.detail) for notice in notices]))
         return 0
     for notice in notices:
-        _say(f"dpproxy: {notice.message}")
-        _say(f"dpproxy: {notice.detail}")
+        say(notice.message)
+        say(f"{notice.detail}")
     return 0
 
 
@@ -38,12 +38,12 @@ def verify(arguments: Arguments) -> int:
     """``dpproxy view verify``."""
     found = _administer(arguments, f"VERIFY PROTECTED VIEW {', '.join(map(identifier, arguments.name))}")
     for notice in found.notices:
-        _tell(f"{notice.message} ({notice.hint})")
+        tell(f"{notice.message} ({notice.hint})")
     return _show(found, arguments)
 
 
 def _show(found: Answer, arguments: Arguments) -> int:
-    _say(answer([column.name for column in found.columns or ()], found.rows, in_json=arguments.json))
+    put(answer([column.name for column in found.columns or ()], found.rows, in_json=arguments.json))
     return 0
 
 
@@ -53,21 +53,11 @@ def _administer(arguments: Arguments, sql: str) -> Answer:
     check_files(config)
     roles = frozenset({"admin", *(getattr(arguments, "role", None) or ())})
     caller = Caller("dpproxy", roles, secrets.token_hex(16))
-    with Engine.start(config, _tell) as engine, ThreadPoolExecutor(1) as executor:
+    with Engine.start(config, tell) as engine, ThreadPoolExecutor(1) as executor:
         engine.open(caller)
         prepared = engine.prepare(caller, sql, (), DEFAULTS)
         future = executor.submit(partial(engine.run, caller, prepared, (), DEFAULTS))
         while wait((future,), NEWS).not_done:
             for notice in engine.told(caller.session):
-                _tell(notice.message)
+                tell(notice.message)
         return future.result()
-
-
-def _tell(line: str) -> None:
-    sys.stderr.write(f"dpproxy: {line}\n")
-    sys.stderr.flush()
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()

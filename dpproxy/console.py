@@ -1,0 +1,20 @@
+"""What a command says: results on stdout, all else on stderr, each as soon as it is there."""
+
+import sys
+
+
+def put(text: str) -> None:
+    """A result as it is, for people or for programs."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def say(line: str) -> None:
+    """A result in words."""
+    put(f"dpproxy: {line}")
+
+
+def tell(line: str) -> None:
+    """Progress, warnings and errors, for the operator."""
+    sys.stderr.write(f"dpproxy: {line}\n")
+    sys.stderr.flush()
