@@ -23,7 +23,14 @@ from dpproxy.backends.failures import failure
 from dpproxy.backends.postgres_casts import RELEASED
 from dpproxy.backends.postgres_dialect import dialect
 from dpproxy.backends.postgres_schema import Described, described
-from dpproxy.backends.postgres_start import LONGEST_CONNECT, check_role, check_server, reason, schema_of
+from dpproxy.backends.postgres_start import (
+    LONGEST_CONNECT,
+    check_role,
+    check_server,
+    check_settings,
+    reason,
+    schema_of,
+)
 from dpproxy.backends.pushed import Order
 from dpproxy.errors import StartupError
 from dpproxy.pgtypes import Schema
@@ -41,7 +48,8 @@ LONGEST_BUILD = 3600.0
 WRITES = {"default_transaction_read_only": "off", "lock_timeout": "0"}
 """What is different where a prepared table is built: another proxy may build it, and is waited for."""
 SETTINGS = {
-    "search_path": "pg_catalog",  # no function or operator of a user's is ever found
+    "search_path": "pg_catalog,pg_temp",  # no function, operator or type of a user's is ever found
+    "row_security": "off",  # a policy that chooses rows fails the statement before it reads one
     "default_transaction_read_only": "on",
     "default_transaction_isolation": "repeatable read",
     "timezone": "UTC",
@@ -214,7 +222,7 @@ class Postgres:
         given = {**SETTINGS, **settings}
         options = " ".join(f"-c {k}={v.replace(' ', chr(92) + ' ')}" for k, v in given.items())
         milliseconds = int(((limit or self.limit) + GRACE) * 1000)
-        return psycopg.connect(
+        connection = psycopg.connect(
             self._url,
             autocommit=True,  # each statement is a transaction that reads, of one snapshot
             options=f"{options} -c statement_timeout={milliseconds}",
@@ -224,6 +232,12 @@ class Postgres:
             cursor_factory=psycopg.RawCursor,
             prepare_threshold=None,
         )
+        try:
+            check_settings(connection, given)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     @contextmanager
     def _used(self) -> Iterator[psycopg.Connection[Any]]:

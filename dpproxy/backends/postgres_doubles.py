@@ -268,7 +268,7 @@ def power(value: Value, exponent: Value) -> Value:
 def _raised(base: float, by: float) -> float:
     """A power of a positive number, or the refusal of one that is none."""
     try:
-        return base**by
+        return float(base**by)
     except OverflowError:
         raise unbounded() from None
 

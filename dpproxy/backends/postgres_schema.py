@@ -37,15 +37,24 @@ from dpproxy.pgtypes import (
 MOST_DIGITS = 38
 """Of a numeric that is exact here."""
 _TABLES = """
-SELECT c.relname, a.attname, CASE WHEN t.typtype = 'e' THEN 'enum' ELSE t.typname END, a.atttypmod, a.attnotnull,
+WITH RECURSIVE family (parent, child) AS (
+  SELECT oid, oid FROM pg_class WHERE relnamespace = quote_ident($1)::regnamespace
+  UNION SELECT f.parent, i.inhrelid FROM family AS f JOIN pg_inherits AS i ON i.inhparent = f.child),
+strange AS (SELECT f.parent FROM family AS f JOIN pg_class AS d ON d.oid = f.child
+  WHERE d.relkind NOT IN ('r', 'p', 'm')),
+held AS (SELECT f.parent, b.attname, bool_and(b.attnotnull) AS required, bool_and(b.attgenerated <> 'v') AS stored
+  FROM family AS f JOIN pg_attribute AS b ON b.attrelid = f.child WHERE b.attnum > 0 GROUP BY f.parent, b.attname)
+SELECT c.relname, a.attname, CASE WHEN t.typtype = 'e' THEN 'enum' ELSE t.typname END, a.atttypmod, h.required,
   t.typnamespace = 'pg_catalog'::regnamespace OR t.typtype = 'e',
-  coalesce(o.collisdeterministic, true) AND a.attgenerated <> 'v'
+  coalesce(o.collisdeterministic, true) AND h.stored
 FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid JOIN pg_type AS t ON t.oid = a.atttypid
-LEFT JOIN pg_collation AS o ON o.oid = a.attcollation
-WHERE c.relnamespace = quote_ident($1)::regnamespace AND c.relkind IN ('r', 'p', 'm')
+JOIN held AS h ON h.parent = c.oid AND h.attname = a.attname LEFT JOIN pg_collation AS o ON o.oid = a.attcollation
+WHERE c.relnamespace = quote_ident($1)::regnamespace AND c.relkind IN ('r', 'p', 'm') AND c.relispopulated
+  AND c.oid NOT IN (SELECT parent FROM strange)
   AND NOT c.relispartition AND NOT row_security_active(c.oid) AND a.attnum > 0
   AND NOT a.attisdropped AND has_column_privilege(c.oid, a.attnum, 'SELECT') ORDER BY c.relname, a.attnum
 """
+"""A table shows the rows of its partitions, and of what inherits from it: these are looked at, too."""
 _CONSTRAINTS = """
 SELECT c.relname, k.contype::text, ARRAY(SELECT a.attname::text FROM unnest(k.conkey) WITH ORDINALITY AS u(n, place)
     JOIN pg_attribute AS a ON a.attrelid = k.conrelid AND a.attnum = u.n ORDER BY u.place), f.relname,
@@ -54,6 +63,7 @@ SELECT c.relname, k.contype::text, ARRAY(SELECT a.attname::text FROM unnest(k.co
   pg_get_expr(k.conbin, k.conrelid)
 FROM pg_constraint AS k JOIN pg_class AS c ON c.oid = k.conrelid LEFT JOIN pg_class AS f ON f.oid = k.confrelid
 WHERE c.relnamespace = quote_ident($1)::regnamespace AND k.contype IN ('p', 'u', 'f', 'c') AND k.convalidated
+  AND (c.relkind <> 'r' OR NOT EXISTS (SELECT 1 FROM pg_inherits AS i WHERE i.inhparent = c.oid))
   AND (f.oid IS NULL OR f.relnamespace = c.relnamespace) ORDER BY c.relname, k.contype <> 'p', k.conname
 """
 _VIEWS = """
@@ -76,8 +86,9 @@ def described(connection: psycopg.Connection[Any], schema: str) -> Described:
 
     What differs in the case of its letters alone does not exist here, nor do columns of a type that is not answered
     or of a collation in which different texts are equal. Nor does what runs an expression of somebody's for each row,
-    which may raise: columns computed when they are read, tables whose rows a policy chooses for this role. A view is
-    listed, without its text: it is never run.
+    which may raise: columns computed when they are read, tables whose rows a policy chooses for this role, and tables
+    with rows of another server. What a table declares is not believed of the rows that others inherit from it. A view
+    is listed, without its text: it is never run.
     """
     tables: dict[str, list[Column]] = {}
     reads: dict[str, dict[str, Value]] = {}
@@ -172,8 +183,8 @@ _TYPES: dict[str, Callable[[int], Reading]] = {
     "text": _plain(TEXT, stored(Kind.TEXT)),
     "varchar": _plain(VARCHAR, stored(Kind.TEXT, "{}::text")),
     "bpchar": _plain(TEXT, stored(Kind.TEXT, "{}::text")),
-    "enum": _plain(TEXT, stored(Kind.TEXT, "{}::text")),
-    "uuid": _plain(TEXT, stored(Kind.TEXT, "{}::text")),
+    "enum": _plain(TEXT, stored(Kind.TEXT, "textin(enum_out({}))")),  # who owns a type may make a cast of it
+    "uuid": _plain(TEXT, stored(Kind.TEXT, "textin(uuid_out({}))")),
     "date": _plain(DATE, stored(Kind.DATE)),
     "timestamp": _plain(TIMESTAMP, stored(Kind.TIMESTAMP)),
     "timestamptz": _plain(TIMESTAMP, stored(Kind.TIMESTAMP, "({} AT TIME ZONE 'UTC')")),

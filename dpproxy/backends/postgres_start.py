@@ -1,6 +1,7 @@
 """Looked at before a PostgreSQL source is asked anything: the server, its schema, and that the role only reads."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import psycopg
@@ -40,6 +41,10 @@ _REASONS = (
         "the server refuses the role or its password",
     ),
     ("pg_hba.conf", "the server's pg_hba.conf does not let this role in from here"),
+    (
+        "is not kept",
+        "the server, or a pooler before it, does not keep a connection's settings: let `options` pass",
+    ),
     ("SSL|certificate", "the server's TLS is not what sslmode asks for"),
 )
 """What libpq and an English server say, in the order looked for."""
@@ -51,6 +56,20 @@ def check_server(connection: psycopg.Connection[Any], name: str) -> None:
         raise StartupError(f"data.{name}.url: expected PostgreSQL {OLDEST // 10_000} or later")
     if connection.info.parameter_status("server_encoding") != "UTF8":
         raise StartupError(f"data.{name}.url: expected a database whose encoding is UTF8")
+
+
+def check_settings(connection: psycopg.Connection[Any], given: Mapping[str, str]) -> None:
+    """A connection's settings, which a pooler may leave out or a server's trigger change, are those it was made with.
+
+    What is read rests on them: whose functions are found, of which snapshot, in which zone. Raises ``psycopg.Error``.
+    """
+    [(kept,)] = connection.execute(
+        "SELECT array_agg(current_setting(n) ORDER BY i) FROM unnest($1::text[]) WITH ORDINALITY AS u (n, i)",
+        [list(given)],
+    ).fetchall()
+    for (name, value), found in zip(given.items(), kept, strict=True):
+        if found != value and not found.startswith(f"{value}, "):  # datestyle has a second part
+            raise psycopg.OperationalError(f"{name} is not kept")
 
 
 def schema_of(url: str, name: str) -> str:

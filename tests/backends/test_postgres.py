@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 
 import duckdb
@@ -312,6 +313,60 @@ def test_a_plan_runs_with_the_rows_of_public_tables_it_was_made_for_or_not_at_al
         with pytest.raises(FactsChanged):
             ask(ann, JOINED.format(10))
         ask(ann, JOINED.format(10))
+
+
+HOSTILE = (
+    "CREATE TABLE t (id int PRIMARY KEY, x float8, day timestamptz, name text)",
+    "INSERT INTO t VALUES (1, 0.1::float8 + 0.2::float8, '2020-01-01 00:00:00+00', 'a'), (2, -1, NULL, 'b')",
+    "CREATE FUNCTION abs(float8) RETURNS float8 LANGUAGE plpgsql AS $$BEGIN RAISE 'abs'; END$$",
+    "CREATE FUNCTION same(text, text) RETURNS bool LANGUAGE sql AS 'SELECT true'",
+    "CREATE OPERATOR = (LEFTARG = text, RIGHTARG = text, FUNCTION = same)",
+    "CREATE FUNCTION count(int) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'",
+    "CREATE TYPE bigint AS ENUM ('no')",
+)
+SET = {
+    "search_path": "public, pg_catalog",
+    "timezone": "'Asia/Tokyo'",
+    "datestyle": "SQL, DMY",
+    "extra_float_digits": "-10",
+    "standard_conforming_strings": "off",
+    "transform_null_equals": "on",
+    "statement_timeout": "1",
+    "default_transaction_read_only": "off",
+    "default_transaction_isolation": "'read committed'",
+    "row_security": "on",
+}
+
+
+def test_what_a_role_sets_or_a_schema_holds_is_not_computed_with(
+    postgres: Server, opened: Callable[..., Pushed]
+):
+    url = made(postgres, HOSTILE, role="set_up")
+    with psycopg.connect(url.replace("set_up@", "postgres@"), autocommit=True) as connection:
+        for name, value in SET.items():
+            connection.execute(f"ALTER ROLE set_up SET {name} = {value}".encode())
+    source = opened(url)
+    found = source.run(
+        "SELECT id, abs(x) AS x, day, CAST(id AS BIGINT) AS b FROM t WHERE name = 'a'", {}, "s"
+    )
+    assert found.value.to_pylist() == [
+        {"id": 1, "x": 0.1 + 0.2, "day": datetime(2020, 1, 1), "b": 1}  # noqa: DTZ001 - the type has no zone
+    ]
+
+
+def test_rows_that_a_policy_chooses_since_the_start_are_not_read(
+    postgres: Server, opened: Callable[..., Pushed]
+):
+    url = made(postgres, TABLES)
+    source = opened(url)
+    assert number(source) == 100
+    with owner(url) as connection:
+        connection.execute("ALTER TABLE t ENABLE ROW LEVEL SECURITY")
+        connection.execute("CREATE POLICY chosen ON t USING (1 / (id - 7) > 0)")
+    with pytest.raises(Internal):
+        number(source)
+    with pytest.raises(Unsupported):
+        source.check("SELECT CAST(COUNT(id) AS INT128) AS m0 FROM t")
 
 
 def test_statements_over_public_tables_are_answered_there_or_from_a_copy(

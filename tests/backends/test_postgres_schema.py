@@ -23,6 +23,18 @@ CREATE TABLE hidden (x int);
 CREATE ROLE reads_some LOGIN;
 CREATE TABLE chosen (x int); ALTER TABLE chosen ENABLE ROW LEVEL SECURITY;
 CREATE POLICY raises ON chosen USING (1 / x > 0);
+CREATE TABLE parent (id int PRIMARY KEY, k int NOT NULL, CHECK (k > 0) NO INHERIT);
+CREATE TABLE child () INHERITS (parent); ALTER TABLE child ALTER COLUMN id DROP NOT NULL;
+CREATE FOREIGN DATA WRAPPER nothing; CREATE SERVER other FOREIGN DATA WRAPPER nothing;
+CREATE TABLE far (k int, v int) PARTITION BY LIST (k);
+CREATE TABLE far_in PARTITION OF far FOR VALUES IN (1) PARTITION BY LIST (v);
+CREATE FOREIGN TABLE far_rows PARTITION OF far_in FOR VALUES IN (1) SERVER other;
+CREATE TABLE near (k int);
+CREATE FOREIGN TABLE near_rows () INHERITS (near) SERVER other;
+CREATE MATERIALIZED VIEW counted AS SELECT 1 AS n; CREATE MATERIALIZED VIEW empty AS SELECT 1 AS n WITH NO DATA;
+CREATE FUNCTION told(mood) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$BEGIN RAISE 'it is %', $1; END$$;
+CREATE CAST (mood AS text) WITH FUNCTION told(mood);
+GRANT SELECT ON parent, far, near, counted, empty TO reads_some;
 GRANT SELECT ON chosen, clinics, t, parts, "A", "a" TO reads_some;
 """
 ROW = """INSERT INTO t (i4, n, whole, wide, c, m, u, tz) VALUES
@@ -59,7 +71,12 @@ def test_each_type_stands_for_one_of_ours(found: Described):
 
 def test_what_has_no_type_or_no_name_of_its_own_does_not_exist(found: Described):
     assert set(found.schema.left_out["t"]) == {"j", "a", "p", "l", "Twice", "twice"}
-    assert set(found.schema.tables) == {"clinics", "t", "parts"}
+    assert set(found.schema.tables) == {"clinics", "t", "parts", "parent", "counted"}
+
+
+def test_what_a_table_declares_is_not_believed_of_rows_that_inherit_from_it(found: Described):
+    assert [(c.name, c.not_null) for c in found.schema.tables["parent"]] == [("id", False), ("k", True)]
+    assert not [c for c in found.schema.constraints if c.table == "parent"]
 
 
 def test_constraints_and_views_are_told(found: Described):

@@ -3,7 +3,8 @@
 import psycopg
 import pytest
 
-from dpproxy.backends.postgres_start import reason, schema_of
+from dpproxy.backends.postgres import SETTINGS
+from dpproxy.backends.postgres_start import check_settings, reason, schema_of
 from dpproxy.errors import StartupError
 from tests.postgres import Server
 
@@ -17,6 +18,7 @@ from tests.postgres import Server
         ("server does not support SSL, but SSL was required", "TLS is not what sslmode asks for"),
         ('root certificate file "/hidden" does not exist', "TLS is not what sslmode asks for"),
         ("connection timeout expired", "does not answer"),
+        ("search_path is not kept", "or a pooler before it, does not keep"),
         ("FATAL:  hidden", "cannot be reached"),
     ],
 )
@@ -31,3 +33,17 @@ def test_a_search_path_without_a_schema_is_refused(postgres: Server):
     assert schema_of(postgres.url(), "main") == "public"
     with pytest.raises(StartupError, match=r"^data\.main\.url: .*search_path"):
         schema_of(url, "main")
+
+
+def test_a_connection_that_is_not_set_as_it_was_asked_to_be_is_not_used(postgres: Server):
+    options = " ".join(f"-c {name}={value.replace(' ', chr(92) + ' ')}" for name, value in SETTINGS.items())
+    with psycopg.connect(postgres.url(), options=options, cursor_factory=psycopg.RawCursor) as connection:
+        check_settings(connection, SETTINGS)
+        connection.execute("SET default_transaction_isolation = 'read committed'")
+        with pytest.raises(psycopg.OperationalError, match="isolation is not kept"):
+            check_settings(connection, SETTINGS)
+    with (
+        psycopg.connect(postgres.url(), cursor_factory=psycopg.RawCursor) as connection,
+        pytest.raises(psycopg.OperationalError, match="search_path is not kept"),
+    ):
+        check_settings(connection, SETTINGS)
