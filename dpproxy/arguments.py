@@ -90,4 +90,6 @@ def build_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
 
 
 def _names_in(group: str, commands: Sequence[Command]) -> str:
-    return ", ".join(c.name.removeprefix(f"{group} ") for c in commands if c.name.startswith(f"{group} "))
+    found = [command for command in commands if command.name.startswith(f"{group} ")]
+    names = ", ".join(command.name.removeprefix(f"{group} ") for command in found)
+    return f"{names}: {found[0].summary}" if len(found) == 1 else names

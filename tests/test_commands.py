@@ -40,6 +40,13 @@ def test_what_asks_no_engine_imports_none(words: str, status: int, tmp_path: Pat
     assert done.stdout.splitlines()[-1] == f"{status} []", done.stderr
 
 
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_what_is_looked_at_is_told_in_json_too(command: Command):
+    looked_at = {"check", "explain", "budget", "ledger", "view", "policy"}
+    has_json = any(names == ("--json",) for names, _ in command.options)
+    assert has_json or command.name.split()[0] not in looked_at
+
+
 def test_numbers_of_the_command_line():
     assert exactly("0.1") * 10 == 1
     assert port("6432") == 6432
