@@ -18,7 +18,6 @@ from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.release import Relations, Release
 from dpproxy.backends.source import Source
 from dpproxy.deadlines import Deadlines
-from dpproxy.errors import BudgetExceeded
 from dpproxy.following import Question, Replan, as_planned, as_released, follows, independent, worse
 from dpproxy.plan import Answer, Drawn, Part, Plan, PublicPlan
 from dpproxy.planner.descriptor import described
@@ -209,7 +208,7 @@ class Answers:
                 return Found(released, Cost.of(question.part.loss.nano, question.part.delta))
 
     def _replay(self, asking: Asking, question: Question, *, is_second: bool = False) -> Found | None:
-        """A stored release that answers; None where there is none, or only one dearer than they can pay.
+        """A stored release that answers; None where there is none, or only one that somebody else paid more for.
 
         A second look is for the same question alone: somebody may just have asked it.
         """
@@ -218,15 +217,10 @@ class Answers:
         if paid is not None:
             return paid
         stored = self.replays.stored(asking, question)
-        if stored is None:
+        # A dearer one costs its full loss: more than was asked for, than EXPLAIN told and MAX EPSILON allows.
+        if stored is None or stored.nano != part.loss.nano:
             return None
-        charge = payment.charge(asking.caller, plan, part, question.key)
-        try:
-            reservation = self._releases.adopt(stored, charge)
-        except BudgetExceeded:
-            if stored.nano == part.loss.nano:
-                raise
-            return None
+        reservation = self._releases.adopt(stored, payment.charge(asking.caller, plan, part, question.key))
         return replace(
             self.replays.same(asking, question, stored),
             cost=Cost() if reservation is None else reservation.cost,

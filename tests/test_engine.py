@@ -112,8 +112,8 @@ def test_a_more_accurate_answer_serves_a_cheaper_request(engine: Engine):
     assert ask(engine, COUNT, epsilon="0.2").rows == first.rows
     assert left(engine) == "0.5"
     assert ask(engine, COUNT, epsilon="0.2", intervals="columns").rows[0][0] == first.rows[0][0]
-    ask(engine, COUNT, BOB, epsilon="0.2")  # who did not pay pays the full loss of what is received
-    assert left(engine, BOB) == "0.5"
+    ask(engine, COUNT, BOB, epsilon="0.2")  # who did not pay gets what they ask for, and pays that
+    assert accounts(engine)["user bob"] == Decimal("0.2")
     better = ask(engine, COUNT, epsilon="0.4", intervals="columns")
     assert better.rows[0][0] == first.rows[0][0]
     ask(engine, COUNT, epsilon="0.5")

@@ -136,3 +136,17 @@ def test_a_session_may_only_lower_its_own_limit(twin: Twin):
         "RESET dp.session_epsilon",
     )
     assert "PD001" in refusals(found)
+
+
+def test_nobody_has_somebody_else_pay_more_than_they_asked_for(fresh: tuple[Proxy, Proxy]):
+    """A question drawn at a large epsilon before somebody asks it at a small one, whose budget allows 0.4 at most."""
+    sql = "SELECT count(*) FROM people WHERE age > 30"
+    with Raw(fresh[1]) as ann, Raw(fresh[1], "eve") as eve:
+        ann.query("SET dp.epsilon = 1")
+        dearer = ann.value(sql)
+        eve.query("SET dp.epsilon = 0.1")
+        assert eve.value(sql)
+        assert eve.value(COST.sql) == "0.1"
+        assert eve.value(LEFT.sql) == "0.9"
+        assert ann.value(sql) == dearer
+        assert ann.value(COST.sql) == "0"
