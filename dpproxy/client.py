@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Final
 
-from dpproxy.errors import Cancelled, CannotConnectNow, Refusal, ShuttingDown
+from dpproxy.errors import Cancelled, Refusal
 from dpproxy.grid import instant
 from dpproxy.outgoing import Outgoing
 from dpproxy.plan import Caller
-from dpproxy.service import Service
+from dpproxy.service import Service, farewell
 from dpproxy.session import Session, Work
 from dpproxy.session_work import Outcome, attempt, outcome
 from dpproxy.timeouts import PATIENCE, of_silence, of_statement
@@ -167,7 +167,7 @@ class Client:
 
     async def _read(self) -> bytes:
         if self._stopping:
-            raise self._farewell()
+            raise farewell(is_admitted=self._admitted, is_ended=self._ended)
         if self._ahead:
             data = bytes(self._ahead)
             self._ahead.clear()
@@ -188,15 +188,9 @@ class Client:
         except asyncio.CancelledError:
             if self._reading or self._task is None or self._task.uncancel():
                 raise
-            raise self._farewell() from None  # ``drain`` it was
+            raise farewell(is_admitted=self._admitted, is_ended=self._ended) from None  # ``drain`` it was
         finally:
             self._reading = False
-
-    def _farewell(self) -> Refusal:
-        if not self._admitted:
-            return CannotConnectNow("the server is shutting down")
-        why = "due to administrator command" if self._ended else "because the server stops"
-        return ShuttingDown(f"terminating connection {why}")
 
     async def _flush(self) -> None:
         await self._out.flush(is_awaited=self.session.is_reading)
@@ -275,7 +269,7 @@ class Client:
 
     async def _work(self, work: Work) -> Outcome:
         if self._ended and self.session.caller is not None:
-            raise self._farewell()
+            raise farewell(is_admitted=self._admitted, is_ended=self._ended)
         if self._padded is not None:
             if await self._cancelled_before(self._padded) is not None:
                 return None, _cancelled()
@@ -311,7 +305,7 @@ class Client:
         if not isinstance(error, Cancelled) and not (work.goes_on and self._is_cancelled):
             return error
         if self._hurried or self._ended:
-            raise self._farewell()
+            raise farewell(is_admitted=self._admitted, is_ended=self._ended)
         if self._timed_out:
             return Cancelled("canceling statement due to statement timeout")
         return error or _cancelled()
@@ -329,20 +323,16 @@ class Client:
             outcome = self._padded.result()
             await self._settle()
             return outcome
-        due = start + instant(moment - start, self._deadline_of(work))
+        due = start + instant(moment - start, self._service.deadline(work))
         await asyncio.sleep(due - loop.time())
         return None, _cancelled()
-
-    def _deadline_of(self, work: Work) -> float:
-        padding = self._service.options.padding
-        return max(padding, work.deadline) if padding else 0.0
 
     async def _pad(self, work: Work, start: float) -> Outcome:
         loop = asyncio.get_running_loop()
         future = self._begin(work.call, start)
         await asyncio.wait({future})
         elapsed = loop.time() - start
-        await asyncio.sleep(instant(elapsed, self._deadline_of(work)) - elapsed)
+        await asyncio.sleep(instant(elapsed, self._service.deadline(work)) - elapsed)
         return future.result()
 
     async def _settle(self) -> None:

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from dpproxy.errors import CannotConnectNow, NotGranted, TooManyConnections
+from dpproxy.errors import CannotConnectNow, NotGranted, Refusal, ShuttingDown, TooManyConnections
 from dpproxy.options import Options
 from dpproxy.plan import Caller
-from dpproxy.session import Engine, Session, Users
+from dpproxy.session import Engine, Session, Users, Work
 from dpproxy.wire.messages import CancelRequest
 
 LOGGING_IN: Final = 4
@@ -110,3 +110,15 @@ class Service:
                 "too many connections", hint="close one, or raise server.max_connections"
             )
         self.admitted += 1
+
+    def deadline(self, work: Work) -> float:
+        """Seconds after the start of charged work at which its outcome leaves at the earliest; 0 for at once."""
+        return max(self.options.padding, work.deadline) if self.options.padding else 0.0
+
+
+def farewell(*, is_admitted: bool, is_ended: bool) -> Refusal:
+    """Why a client that did nothing has to leave: somebody ended its session, or the server stops."""
+    if not is_admitted:
+        return CannotConnectNow("the server is shutting down")
+    why = "due to administrator command" if is_ended else "because the server stops"
+    return ShuttingDown(f"terminating connection {why}")

@@ -6,7 +6,8 @@ import pytest
 
 from dpproxy.errors import CannotConnectNow, TooManyConnections
 from dpproxy.options import Options
-from dpproxy.service import RESERVED, Service
+from dpproxy.service import RESERVED, Service, farewell
+from dpproxy.session import Work
 from tests.fake_engine import FakeEngine, FakeUsers
 
 
@@ -39,3 +40,15 @@ def test_nobody_comes_into_a_server_that_stops(service: Service):
         service.check_startup(crowded=False)
     with pytest.raises(CannotConnectNow):
         service.admit(is_admin=True)
+
+
+def test_charged_work_leaves_no_sooner_than_the_padding(service: Service):
+    for padding, declared, due in ((0.01, 0.0, 0.01), (0.01, 3.0, 3.0), (0.0, 3.0, 0.0)):
+        service.options = Options(padding=padding)
+        assert service.deadline(Work(lambda: None, charged=True, deadline=declared)) == due
+
+
+def test_a_client_is_told_why_it_has_to_leave():
+    assert farewell(is_admitted=False, is_ended=True).sqlstate == "57P03"
+    assert "administrator" in farewell(is_admitted=True, is_ended=True).message
+    assert farewell(is_admitted=True, is_ended=False).sqlstate == "57P01"
