@@ -284,6 +284,7 @@ class Client:
             return None, self._told(None, work)
         found, error = self._at_hand(work)
         if found is not None or error is not None:
+            await asyncio.sleep(0)  # whoever sends many at once lets others in between
             return found, self._told(error, work)
         timer = loop.call_at(self._until, self._time_out)
         try:

@@ -101,6 +101,7 @@ class Queries:
 
     def _known(self, sql: str, types: Sequence[int]) -> Statement | None:
         """A query that was prepared before: the only statement of a text. Never waits."""
+        self.offset = 0
         sources = split(sql) if len(sql) <= SHORT else ()
         if len(sources) != 1 or self.state.transaction.status is Status.FAILED:
             return None

@@ -5,7 +5,7 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import psycopg
@@ -13,7 +13,7 @@ import pytest
 
 from dpproxy import client as module
 from dpproxy.grid import began
-from dpproxy.plan import Notice
+from dpproxy.plan import Answer, Caller, Notice, Prepared, Settings
 from dpproxy.server import Options, Server
 from tests.fake_engine import FakeEngine, FakeUsers, next_result
 
@@ -270,3 +270,46 @@ def test_many_who_come_and_go_leave_nothing(port: int):
             assert time.monotonic() < until
             time.sleep(0.02)
         assert other.execute("SELECT 1").fetchone() == (1,)
+
+
+@pytest.fixture
+def known(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
+    """Everything was asked before, and is at hand."""
+
+    def again(caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
+        engine.log.append(f"again {caller.session}")
+        time.sleep(0.001)
+        return FakeEngine().run(caller, prepared, values, settings)
+
+    monkeypatch.setattr(engine, "known", FakeEngine().prepare)
+    monkeypatch.setattr(engine, "again", again)
+    return engine
+
+
+def test_what_is_at_hand_takes_no_thread(port: int, known: FakeEngine):
+    with connect(port) as client:
+        assert client.execute("SELECT 1").fetchone() == (1,)
+        assert client.execute("SELECT region").fetchall()
+    assert [line for line in known.log if line.startswith(("prepare", "run"))] == []
+
+
+def test_who_sends_many_statements_at_once_lets_others_in_between(port: int, known: FakeEngine):
+    with connect(port) as greedy, connect(port) as other:
+        greedy.pgconn.exec_(b"SELECT 1")
+        (own,) = (line for line in known.log if line.startswith("again"))
+        query = b"Q" + struct.pack("!I", 4 + len(b"SELECT 1\0")) + b"SELECT 1\0"
+        os.write(greedy.fileno(), query * 300)
+        while known.log.count(own) < 2:
+            time.sleep(0.001)
+        assert other.execute("SELECT 1").fetchone() == (1,)
+        assert known.log.count(own) < 300
+
+
+def test_what_leaves_on_the_grid_is_not_taken_from_what_is_at_hand(
+    padded: psycopg.Connection, known: FakeEngine
+):
+    start = time.monotonic()
+    padded.execute("SELECT region")
+    assert time.monotonic() - start >= PADDING
+    assert "run SELECT region" in known.log
+    assert [line for line in known.log if line.startswith("again")] == []
