@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 
-from dpproxy.backends.beside import beside
 from dpproxy.backends.postgres import Postgres
 from dpproxy.backends.postgres_prepared import PostgresPrepared
 from dpproxy.backends.prepared import prepared_file
 from dpproxy.backends.pushed import Pushed
+from dpproxy.backends.pushed_local import beside
 from dpproxy.backends.remote import Remote
 from dpproxy.backends.snapshot import snapshot
 from dpproxy.backends.source import Opened

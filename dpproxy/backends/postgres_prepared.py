@@ -14,10 +14,10 @@ import psycopg
 import pyarrow as pa
 from psycopg import errors
 
-from dpproxy.backends.kept import Build
 from dpproxy.backends.postgres import LONGEST_BUILD, Postgres
 from dpproxy.backends.postgres_texts import quoted
 from dpproxy.backends.pushed import Order
+from dpproxy.backends.pushed_prepared import Build
 from dpproxy.errors import Refusal, StartupError
 
 LAYOUT = 1

@@ -21,8 +21,8 @@ from dpproxy.backends.dialect import Dialect, Value, unanswered
 from dpproxy.backends.duckdb import LARGEST_OPEN, LONGEST_PUBLIC, MOST_OPEN, Select
 from dpproxy.backends.facts import PLANNER
 from dpproxy.backends.failures import FactsChanged, TableGone, failure
-from dpproxy.backends.kept import Keeper, Kept
-from dpproxy.backends.shown import rows_of, types_of
+from dpproxy.backends.pushed_prepared import Keeper, Kept
+from dpproxy.backends.pushed_types import rows_of, types_of
 from dpproxy.backends.source import Source
 from dpproxy.backends.transpile import Query, transpiled
 from dpproxy.errors import Refusal, Unsupported

@@ -20,7 +20,7 @@ from dpproxy.backends.child import Child, Keeper
 from dpproxy.backends.duckdb import LONGEST_PUBLIC, Select
 from dpproxy.backends.failures import FAILURES, failure
 from dpproxy.backends.frames import Channel, unpacked
-from dpproxy.backends.reading import GONE, batches
+from dpproxy.backends.remote_batches import GONE, batches
 from dpproxy.errors import Refusal
 from dpproxy.pgtypes import Schema, SqlType
 from dpproxy.plan import PreparedTable, PublicPlan

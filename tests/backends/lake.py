@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from dpproxy.backends.pushed import Order
-from dpproxy.backends.shown import rows_of, types_of
+from dpproxy.backends.pushed_types import rows_of, types_of
 from dpproxy.backends.spark import Spark
 from dpproxy.backends.transpile import transpiled
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.backends.beside import beside
+from dpproxy.backends.pushed_local import beside
 from dpproxy.errors import StartupError
 
 

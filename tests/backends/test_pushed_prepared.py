@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from dpproxy.backends.dialect import Kind, stored
-from dpproxy.backends.kept import NO_SECRET, Build, Kept
 from dpproxy.backends.postgres_dialect import dialect
+from dpproxy.backends.pushed_prepared import NO_SECRET, Build, Kept
 from dpproxy.backends.transpile import transpiled
 from dpproxy.errors import Unsupported
 from dpproxy.plan import PREPARED, PreparedTable

@@ -3,7 +3,7 @@ from decimal import Decimal
 import pyarrow as pa
 
 from dpproxy.backends.dialect import Kind, Value
-from dpproxy.backends.shown import rows_of, types_of
+from dpproxy.backends.pushed_types import rows_of, types_of
 from dpproxy.backends.transpile import Item
 from dpproxy.pgtypes import INT4, TEXT
 
