@@ -80,7 +80,7 @@ class ProtectedViews:
         self._measures: dict[str, Future[None]] = {}
         self._lock = threading.Lock()
         self._loading = threading.Lock()
-        self._found: dict[str, Materialized] = {}
+        self._found: Mapping[str, Materialized] = {}
         self._loaded: dict[str, tuple[Path, str]] = {}
         self._epoch = backend.epoch
         files.sweep(state)
@@ -126,8 +126,7 @@ class ProtectedViews:
                 for relation, sql in _relations(build, view):
                     kept[relation.name] = relation
                     wanted[relation.table] = (path, sql)
-            self._load(wanted)
-            self._found = kept
+            self._load(wanted, kept)
             return lines
 
     def _reload(self) -> None:
@@ -135,13 +134,14 @@ class ProtectedViews:
         with self._loading:
             self._epoch = self._backend.epoch
             wanted, self._loaded = self._loaded, {}
-            self._load(wanted)
+            self._load(wanted, self._found)
 
-    def _load(self, wanted: Mapping[str, tuple[Path, str]]) -> None:
+    def _load(self, wanted: Mapping[str, tuple[Path, str]], found: Mapping[str, Materialized]) -> None:
         for name, (path, sql) in wanted.items():
             if name not in self._loaded:
                 self._backend.load(name, path, sql)
         stale = self._loaded.keys() - wanted.keys()
+        self._found = found  # first: a plan that is kept for these tables reads no others
         self._loaded = dict(wanted)
         for name in stale:
             self._backend.unload(name)

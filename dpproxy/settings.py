@@ -82,7 +82,7 @@ _PRIVACY = (
         "dp.session_epsilon",
         "",
         checks.epsilon,
-        "Most this session may lose in all; lowers only.",
+        "Most this session may lose of each budget; lowers only.",
         lowers_only=True,
     ),
     Setting("dp.budget_remaining", "", None, "What is left of the budget.", from_engine=True),

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 from math import ceil, sqrt
 
 from dpproxy.planner.descriptor import Descriptor
@@ -192,7 +192,7 @@ def _value(found: Term, known: Known) -> object:
     return rule(found, known)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _constant(found: Term) -> object:
     match found:
         case ("literal", True, str(text)):
