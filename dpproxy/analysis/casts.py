@@ -13,6 +13,10 @@ from dpproxy.analysis.literals import LIMITS, read_as, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, inexact, nearest_double, null
+from dpproxy.analysis.written import FLOAT8 as FLOAT8_TEXT
+from dpproxy.analysis.written import INTERVAL as INTERVAL_TEXT
+from dpproxy.analysis.written import NUMERIC as NUMERIC_TEXT
+from dpproxy.analysis.written import written
 from dpproxy.errors import NumberOutOfRange, Unsupported
 from dpproxy.pgtypes import (
     BOOL,
@@ -68,6 +72,12 @@ _WRITTEN_ALIKE = {
     JSON.oid: None,
 }
 """Types whose values the engine writes as PostgreSQL does, and the most characters of one."""
+_WRITTEN = {
+    FLOAT8.oid: (FLOAT8_TEXT, 24),
+    INTERVAL.oid: (INTERVAL_TEXT, 64),
+    NUMERIC.oid: (NUMERIC_TEXT, 330),
+}
+"""Those it writes otherwise."""
 
 _DIGITS = re.compile("[0-9]{1,4}").fullmatch
 
@@ -119,15 +129,31 @@ def _convert(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed
         return to_date(value)
     if value.type.oid == kind.oid:
         return value
-    if kind.oid in TEXTS and value.type.oid in _WRITTEN_ALIKE and scope.level is Level.RELEASED:
-        sql, longest = duck.cast(value.sql, "VARCHAR"), _WRITTEN_ALIKE[value.type.oid]
-        return Typed(sql, kind, nullable=value.nullable, presence=value.presence, longest=longest)
-    if kind.oid in TEXTS and value.type.oid == NUMERIC.oid and value.scale and scope.level is Level.RELEASED:
-        return _written(value, kind)
+    if kind.oid in TEXTS and scope.level is Level.RELEASED and (text := _to_text(value, kind)) is not None:
+        return text
     raise Unsupported(f"cannot cast type {value.type.shown} to {kind.shown} here", position=position(node))
 
 
-def _written(value: Typed, kind: SqlType) -> Typed:
+def _to_text(value: Typed, kind: SqlType) -> Typed | None:
+    """As PostgreSQL writes it; None where that is not known."""
+    if value.type.oid in _WRITTEN_ALIKE:
+        sql, longest = duck.cast(value.sql, "VARCHAR"), _WRITTEN_ALIKE[value.type.oid]
+    elif value.type.oid == NUMERIC.oid and value.scale:
+        return _with_point(value, kind)
+    elif value.type.oid in _WRITTEN and (value.type.oid == INTERVAL.oid or _is_bare(value)):
+        template, longest = _WRITTEN[value.type.oid]
+        sql = written(template, value.sql)
+    else:
+        return None
+    return Typed(sql, kind, nullable=value.nullable, presence=value.presence, longest=longest)
+
+
+def _is_bare(value: Typed) -> bool:
+    """A DOUBLE that is to be shown with as many digits as it has."""
+    return value.scale is None and value.type.modifier < 0
+
+
+def _with_point(value: Typed, kind: SqlType) -> Typed:
     """The digits of a number that is held as a whole one, with the point in its place."""
     scale = value.scale or 0
     shown = duck.cast(duck.call("abs", value.sql), "VARCHAR")
