@@ -23,6 +23,7 @@ from dpproxy.auditlog import file as audit
 from dpproxy.auditlog.entry import seal
 from dpproxy.backends.secret import load_secret
 from dpproxy.config import Config
+from dpproxy.display import counted
 from dpproxy.errors import StartupError
 from dpproxy.policy import store as policy
 from dpproxy.role_settings import FILE as ROLES
@@ -102,7 +103,9 @@ def _copy_out(config: Config, target: Path) -> str:
     ledger = _copy_ledger(config, target)
     _copy_database(config.state / policy.FILE, target / policy.FILE)
     policy.PolicyStore.open(target).close()
-    return f"{config.database}: {ledger}; {entries} entries of the audit log, all verified"
+    return (
+        f"{config.database}: {ledger}; {counted(entries, 'entry', 'entries')} of the audit log, all verified"
+    )
 
 
 def _copy_ledger(config: Config, target: Path) -> str:
@@ -110,7 +113,7 @@ def _copy_ledger(config: Config, target: Path) -> str:
     if not isinstance(store, SQLite):
         return f"its ledger is in {store.name}: now back that up by pg_dump --schema=dpproxy"
     head = ledger_backup.write(store, files.read_key(target / files.KEY, None), target / files.DATABASE)
-    return f"{head.sequence} entries of the ledger, all verified"
+    return f"{counted(head.sequence, 'entry', 'entries')} of the ledger, all verified"
 
 
 def _copy_views(source: Path, target: Path) -> None:
@@ -203,7 +206,10 @@ def _standing(config: Config) -> tuple[str, bool]:
     unknown = (
         "" if path is not None else "; what was spent since is forgotten, for there is no high-water mark"
     )
-    return f"{config.database}: put back, {head.sequence} entries of the ledger{unknown}", True
+    return (
+        f"{config.database}: put back, {counted(head.sequence, 'entry', 'entries')} of the ledger{unknown}",
+        True,
+    )
 
 
 @contextmanager

@@ -52,6 +52,15 @@ def answer(names: Sequence[str], rows: Sequence[Sequence[object]], *, in_json: b
     return (as_json if in_json else render)(names, rows)
 
 
+def counted(number: int, one: str, many: str) -> str:
+    """As in a sentence.
+
+    >>> counted(1, "entry", "entries"), counted(0, "entry", "entries")
+    ('1 entry', '0 entries')
+    """
+    return f"{number} {one if number == 1 else many}"
+
+
 def _is_number(column: Sequence[object]) -> bool:
     known = [value for value in column if value is not None]
     return bool(known) and all(isinstance(value, int | float | Decimal) for value in known)

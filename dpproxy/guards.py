@@ -6,6 +6,7 @@ from dpproxy.auditlog.file import FILE, Altered, AuditFile
 from dpproxy.backends.secret import load_secret
 from dpproxy.config import load_config
 from dpproxy.console import say, tell
+from dpproxy.display import counted
 from dpproxy.errors import StartupError
 from dpproxy.state import require
 
@@ -26,5 +27,5 @@ def log_verify(arguments: Arguments) -> int:
         return 1
     finally:
         file.close()
-    say(f"{state / FILE}: {count} entries, all verified")
+    say(f"{state / FILE}: {counted(count, 'entry', 'entries')}, all verified")
     return 0

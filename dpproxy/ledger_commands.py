@@ -22,7 +22,7 @@ from dpproxy.accounting.verify import entries
 from dpproxy.arguments import Arguments
 from dpproxy.config import Config, load_config
 from dpproxy.console import put, say
-from dpproxy.display import as_json
+from dpproxy.display import as_json, counted
 from dpproxy.errors import StartupError
 from dpproxy.state import require
 
@@ -74,7 +74,7 @@ def verify(arguments: Arguments) -> int:
             with _other(arguments.file):
                 head = verified(SQLite(arguments.file), place.seals, None)
             reach = _behind(place, head)
-    _report(arguments, f"{head.sequence} entries, all verified; {reach}", name, head)
+    _report(arguments, f"{counted(head.sequence, 'entry', 'entries')}, all verified; {reach}", name, head)
     return 0
 
 
@@ -118,7 +118,7 @@ def export(arguments: Arguments) -> int:
                 file = os.fdopen(made, "w", encoding="utf-8", newline="")
             with file:
                 write(found, file)
-    say(f"{arguments.output}: {head.sequence} entries, all verified")
+    say(f"{arguments.output}: {counted(head.sequence, 'entry', 'entries')}, all verified")
     return 0
 
 
@@ -196,7 +196,12 @@ def back_up(arguments: Arguments) -> int:
             )
         head = backup.write(place.store, place.seals, arguments.file)
     read_with = f"it is read with {config.state / files.KEY}"
-    _report(arguments, f"{head.sequence} entries, all verified; {read_with}", str(arguments.file), head)
+    _report(
+        arguments,
+        f"{counted(head.sequence, 'entry', 'entries')}, all verified; {read_with}",
+        str(arguments.file),
+        head,
+    )
     return 0
 
 

@@ -9,7 +9,7 @@ from dpproxy.arguments import Arguments
 from dpproxy.config import Config, check_files, load_config
 from dpproxy.config_text import ConfigError
 from dpproxy.console import put, say, tell
-from dpproxy.display import as_json
+from dpproxy.display import as_json, counted
 from dpproxy.errors import StartupError
 from dpproxy.policy.difference import differences, told
 from dpproxy.policy.dump import dump as statements_of
@@ -111,5 +111,5 @@ def apply(arguments: Arguments) -> int:
     if arguments.json:
         put(as_json(["policy_version", "files"], [(version, files)]))
     else:
-        say(f"policy version {version}, {files} file{'s' * (files != 1)} applied")
+        say(f"policy version {version}, {counted(files, 'file', 'files')} applied")
     return 0

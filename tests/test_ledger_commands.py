@@ -175,7 +175,7 @@ def test_a_ledger_on_a_server(
     file.write_text(CONFIG.format(more=f'ledger = "{url}"'))
     with Ledger.open(file.parent / "state" / "main", url=url) as opened:
         opened.reserve(make())
-    assert run(capsys, file, "verify")[1].startswith(f"dpproxy: {opened.store.name}: 1 entries, all verified")
+    assert run(capsys, file, "verify")[1].startswith(f"dpproxy: {opened.store.name}: 1 entry, all verified")
     assert len(json.loads(run(capsys, file, "export", "--format", "json")[1])) == 1
     status, _, told = run(capsys, file, "backup", file.parent / "copy")
     assert status == 2
