@@ -324,7 +324,7 @@ class Engine:
                 return self._planning.plan(caller, text, self._asked(caller, text, given), (), given, losses)
             return self._planning.plan(caller, sql, body, values, given, losses)
 
-        desk = Desk(self._answers, self._ledger, self.policy, caller, settings, plan_at)
+        desk = Desk(self._answers, self._ledger, self.policy, caller, settings, plan_at, self._backend.shown)
         return Answer("EXPLAIN", EXPLAINED, [(line,) for line in explained(body.explain, desk)])
 
     def _asked(self, caller: Caller, sql: str, settings: Settings) -> Body:

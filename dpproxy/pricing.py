@@ -44,6 +44,8 @@ class Desk:
     caller: Caller
     settings: Settings
     plan_at: PlanAt
+    shown: Callable[[str], str]
+    """A statement over the data as their own engine reads it."""
 
     @property
     def confidence(self) -> Fraction:
@@ -105,9 +107,22 @@ def explained(explain: Explain, desk: Desk) -> list[str]:
             plan = desk.plan_at(explain.sql, desk.settings, drawn)
         if isinstance(plan, Plan):
             plan = _numbered(plan, desk)
+    plan = _pushed(plan, desk.shown)
     if explain.as_json:
         return [explain_json(plan, desk.confidence, known)]
     return explain_text(plan, desk.confidence, known)
+
+
+def _pushed(plan: Plan | PublicPlan, shown: Callable[[str], str]) -> Plan | PublicPlan:
+    """With what is read in the words of the engine that reads it."""
+    if isinstance(plan, PublicPlan):
+        return replace(plan, sql=shown(plan.sql))
+    return replace(plan, parts=tuple(_part(part, shown) for part in plan.parts))
+
+
+def _part(part: Part, shown: Callable[[str], str]) -> Part:
+    prepares = tuple(replace(table, sql=shown(table.sql)) for table in part.prepares)
+    return replace(part, exact=shown(part.exact), prepares=prepares)
 
 
 def _numbered(plan: Plan, desk: Desk) -> Plan:

@@ -110,6 +110,10 @@ class DuckDB:
     def check(self, sql: str, prepares: Sequence[PreparedTable] = ()) -> None:
         """Whatever is planned is in the engine's own words."""
 
+    def shown(self, sql: str) -> str:
+        """A statement of ours as the engine with the data reads it."""
+        return sql
+
     def schema(self) -> Schema:
         """Tables, columns and views of the schema ``main``, from the DDL alone.
 

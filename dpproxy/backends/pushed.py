@@ -126,6 +126,11 @@ class Pushed:
         if not self._is_local(sql):
             self._pushed(sql)
 
+    def shown(self, sql: str) -> str:
+        """A statement of ours as the server reads it; what the local engine answers stays as it is."""
+        query = self._public(sql)
+        return sql if query is None else query.sql
+
     def run(
         self,
         sql: str,

@@ -91,6 +91,10 @@ class Remote:
     def check(self, sql: str, prepares: Sequence[PreparedTable] = ()) -> None:
         """Whatever is planned is in the engine's own words."""
 
+    def shown(self, sql: str) -> str:
+        """A statement of ours as the engine with the data reads it."""
+        return sql
+
     def schema(self) -> Schema:
         """Tables, columns and views, from the DDL alone."""
         found, _ = self._ask("schema", ())

@@ -30,6 +30,9 @@ class Source(Protocol):
         Nothing is charged or read.
         """
 
+    def shown(self, sql: str) -> str:
+        """A statement of ours as the engine with the data reads it."""
+
     def schema(self) -> Schema:
         """Tables, columns and views, from the DDL alone."""
 

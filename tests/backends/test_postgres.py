@@ -281,13 +281,37 @@ GRANT SELECT ON t TO analyst WITH PRIVACY BUDGET b;
 JOINED = "SELECT count(*) FROM t JOIN wards ON t.ward = wards.ward WHERE floor < {}"
 
 
+def home_of(url: str, folder: Path) -> Path:
+    home = write_home(folder, (), POLICY)
+    home.write_text(home.read_text().replace('path = "data.duckdb"', f'url = "{url}"'))
+    return home
+
+
+def test_what_runs_on_the_server_is_explained_in_its_own_words(postgres: Server, tmp_path: Path):
+    ann = Caller("ann", frozenset({"analyst"}), "ann")
+    with started(home_of(made(postgres, PUBLIC), tmp_path)) as engine:
+        engine.open(ann)
+
+        def told(sql: str) -> str:
+            return "".join(
+                map(str, engine.run(ann, engine.prepare(ann, sql, (), DEFAULTS), (), DEFAULTS).rows)
+            )
+
+        charged = told("EXPLAIN SELECT count(*) FROM t WHERE ward < 'b'")
+        assert ' COLLATE "C" <' in charged
+        assert "hash_record_extended(" in charged
+        assert "INT128" not in charged
+        assert 'FROM "public"."wards"' in told("EXPLAIN (PRIVACY) SELECT floor FROM wards")
+        assert 'FROM "public"."t"' in told("EXPLAIN (PRIVACY, FORMAT JSON) SELECT count(*) FROM t").replace(
+            "\\", ""
+        )
+
+
 def test_a_plan_runs_with_the_rows_of_public_tables_it_was_made_for_or_not_at_all(
     postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     url = made(postgres, PUBLIC)
-    home = write_home(tmp_path, (), POLICY)
-    home.write_text(home.read_text().replace('path = "data.duckdb"', f'url = "{url}"'))
-    with started(home) as engine:
+    with started(home_of(url, tmp_path)) as engine:
         ann, bob = (Caller(name, frozenset({"analyst"}), name) for name in ("ann", "bob"))
 
         def ask(caller: Caller, sql: str) -> Answer:

@@ -77,6 +77,13 @@ def test_an_exact_stage_is_looked_at_once_and_run_there(source: Pushed, server: 
     assert server.asked[0].few
 
 
+def test_what_is_shown_is_what_the_server_reads(source: Pushed, server: Server):
+    source.run(COUNT, {}, "s")
+    assert source.shown(COUNT) == server.asked[0].sql != COUNT
+    for local in ("SELECT list(id) AS l FROM t", f'SELECT "id" AS id FROM "{PREPARED}"."main"."v1"'):
+        assert source.shown(local) == local
+
+
 def test_groups_are_selected_as_they_come(source: Pushed):
     table = source.run(COUNT, {}, "s", select=lambda counts: [n > 0 for n in range(len(counts.value))]).value
     assert table.num_rows == 1
