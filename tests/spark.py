@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.ports import free_port
+
 ROOT = Path(__file__).parents[1]
 ENVIRONMENT = ROOT / ".venv-spark"
 READY = 120.0
@@ -35,12 +37,6 @@ OPTIONS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
 }
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def _home() -> Path:

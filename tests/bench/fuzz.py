@@ -19,13 +19,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
 
 from tests.attacks.raw import Raw
-from tests.bench.soak import Reading, reading, say
+from tests.bench.soak import Reading, Report, reading, say
 from tests.proxies import Proxy, spawn, write_home
 
 DDL = (
@@ -110,24 +109,6 @@ GREETING = (
     b"p" + struct.pack("!I", 54) + b"SCRAM-SHA-256\0" + struct.pack("!I", 32) + b"n,,n=,r=0123456789012345678901234",
     b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03",
 )  # fmt: skip
-
-
-@dataclass(slots=True)
-class Report:
-    """What happened; safe for several threads."""
-
-    told: Counter[str] = field(default_factory=Counter)
-    faults: list[str] = field(default_factory=list)
-    readings: list[Reading] = field(default_factory=list)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def add(self, what: str) -> None:
-        with self.lock:
-            self.told[what] += 1
-
-    def fault(self, what: str) -> None:
-        with self.lock:
-            self.faults.append(what)
 
 
 # --- bytes

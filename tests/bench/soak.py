@@ -78,12 +78,16 @@ class Report:
     readings: list[Reading] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def add(self, what: str, fault: str | None = None) -> None:
+    def add(self, what: str) -> None:
         """One outcome."""
         with self.lock:
             self.told[what] += 1
-            if fault is not None:
-                self.faults.append(fault)
+
+    def fault(self, what: str) -> None:
+        """One that is the proxy's fault."""
+        self.add("fault")
+        with self.lock:
+            self.faults.append(what)
 
 
 Connection = psycopg.Connection[tuple[object, ...]]
@@ -192,7 +196,7 @@ def client(proxy: Proxy, number: int, until: float, report: Report) -> None:
                         return
         except (psycopg.Error, AssertionError) as error:
             state = error.sqlstate if isinstance(error, psycopg.Error) else None
-            report.add("fault", f"{state}: {error}".splitlines()[0])
+            report.fault(f"{state}: {error}".splitlines()[0])
             time.sleep(0.1)
 
 

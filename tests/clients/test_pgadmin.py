@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.clients import tools
+from tests.ports import free_port
 from tests.proxies import PASSWORD, Proxy
 
 pytestmark = [pytest.mark.external, pytest.mark.clients, pytest.mark.timeout(600)]
@@ -66,7 +67,7 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tools.Browser]:
     """A desktop pgAdmin with a home of its own, opened."""
     venv, home = tools.installed(".venv-pgadmin"), tmp_path_factory.mktemp("pgadmin")
-    port = tools.free_port()
+    port = free_port()
     environment = {
         **os.environ, "HOME": str(home), "PGADMIN_SERVER_MODE": "OFF", "PGADMIN_INT_PORT": str(port),
     }  # fmt: skip

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from tests.clients import tools
+from tests.ports import free_port
 from tests.proxies import PASSWORD, Proxy
 
 pytestmark = [pytest.mark.external, pytest.mark.clients, pytest.mark.timeout(600)]
@@ -34,7 +35,7 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tools.Browser]:
     """Who is logged in to a Superset of the tests' own."""
     venv, home = tools.installed(".venv-superset"), tmp_path_factory.mktemp("superset")
     shutil.copy(venv / "home" / "superset.db", home)
-    port = tools.free_port()
+    port = free_port()
     environment = {
         **os.environ,
         "SUPERSET_HOME": str(home),

@@ -3,7 +3,6 @@
 import http.cookiejar
 import json
 import os
-import socket
 import subprocess
 import time
 import urllib.error
@@ -41,13 +40,6 @@ def installed(name: str) -> Path:
         assert not os.environ.get("CI"), f"{name} is to be built: make clients"
         pytest.skip(f"{name} is not built: make clients")
     return folder
-
-
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 class Browser:

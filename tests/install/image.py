@@ -6,7 +6,6 @@ Mounts are made in a namespace that ends with the process, so that nothing of th
 import json
 import re
 import shlex
-import socket
 import subprocess
 import sys
 import sysconfig
@@ -102,14 +101,6 @@ def inside(image: Image, root: Path, words: list[str], **more: str) -> list[str]
     drop = f"setpriv --reuid={user} --regid={group} --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all"
     run = f"exec chroot {root} /usr/bin/env -i {environment} {drop} /bin/sh -c {shlex.quote(program)}"
     return ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-euc", "\n".join([*mounts, run])]
-
-
-def free_port() -> int:
-    """One that nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def can_be_run() -> bool:

@@ -18,8 +18,9 @@ from dpproxy.policy.model import Policy
 from dpproxy.serve import options
 from dpproxy.server import Server
 from dpproxy.users import UsersFile, add_user
-from tests.install.image import Image, can_be_run, free_port, inside, lay_out, read
+from tests.install.image import Image, can_be_run, inside, lay_out, read
 from tests.install.wheel import ROOT, environment
+from tests.ports import free_port
 from tests.postgres import Server as Postgres
 from tests.postgres import postgres  # noqa: F401 - a fixture
 
