@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dpproxy.arguments import Arguments
 from dpproxy.config import check_files, load_config
-from dpproxy.console import put, say, tell
+from dpproxy.console import put, say, tell, width
 from dpproxy.display import answer, as_json, caret, spoken
 from dpproxy.engine import Engine
 from dpproxy.errors import Refusal
@@ -47,7 +47,8 @@ def _asked(arguments: Arguments, sql: str) -> Answer:
 def show(arguments: Arguments) -> int:
     """``dpproxy budget show``."""
     found = _administer(arguments, "SHOW PRIVACY BUDGETS")
-    put(answer([column.name for column in found.columns or ()], found.rows, in_json=arguments.json))
+    names = [column.name for column in found.columns or ()]
+    put(answer(names, found.rows, in_json=arguments.json, width=width()))
     return 0
 
 

@@ -1,6 +1,12 @@
 """What a command says: results on stdout, all else on stderr, each as soon as it is there."""
 
+import shutil
 import sys
+
+
+def width() -> int | None:
+    """Of the terminal, in characters; None where results go elsewhere."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def put(text: str) -> None:

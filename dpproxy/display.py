@@ -47,9 +47,42 @@ def as_json(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "[\n  " + ",\n  ".join(lines) + "\n]" if lines else "[]"
 
 
-def answer(names: Sequence[str], rows: Sequence[Sequence[object]], *, in_json: bool) -> str:
-    """The rows for people, or for programs."""
-    return (as_json if in_json else render)(names, rows)
+def records(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Column below column, whole; what has no value is left out.
+
+    >>> print(records(["name", "user", "spent"], [("b", None, 9), ("b", "ann", 4)]))
+    -[ 1 ]
+    name  | b
+    spent | 9
+    -[ 2 ]
+    name  | b
+    user  | ann
+    spent | 4
+    """
+    longest = max(map(len, names))
+    return "\n".join(
+        line
+        for number, row in enumerate(rows, start=1)
+        for line in (
+            f"-[ {number} ]",
+            *(
+                f"{name.ljust(longest)} | {_cell(value, None)}"
+                for name, value in zip(names, row, strict=True)
+                if value is not None
+            ),
+        )
+    )
+
+
+def answer(
+    names: Sequence[str], rows: Sequence[Sequence[object]], *, in_json: bool, width: int | None = None
+) -> str:
+    """The rows for programs, or for people: as records where a table is wider than their terminal."""
+    if in_json:
+        return as_json(names, rows)
+    table = render(names, rows)
+    is_wide = width is not None and max(map(len, table.splitlines())) > width
+    return records(names, rows) if rows and is_wide else table
 
 
 def counted(number: int, one: str, many: str) -> str:
@@ -66,14 +99,14 @@ def _is_number(column: Sequence[object]) -> bool:
     return bool(known) and all(isinstance(value, int | float | Decimal) for value in known)
 
 
-def _cell(value: object, widest: int) -> str:
+def _cell(value: object, widest: int | None) -> str:
     if isinstance(value, float | Decimal):
         short = round(value, PLACES[type(value)])
         text = f"{short if short or not value else Decimal(str(value)):f}"
         text = text.rstrip("0").rstrip(".") if "." in text else text
     else:
         text = "" if value is None else str(value)
-    return text if len(text) <= widest else f"{text[: widest - 3]}..."
+    return text if widest is None or len(text) <= widest else f"{text[: widest - 3]}..."
 
 
 def caret(text: str, position: int) -> list[str]:

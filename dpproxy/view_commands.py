@@ -6,7 +6,7 @@ from functools import partial
 
 from dpproxy.arguments import Arguments
 from dpproxy.config import check_files, load_config
-from dpproxy.console import put, say, tell
+from dpproxy.console import put, say, tell, width
 from dpproxy.display import answer, as_json
 from dpproxy.engine import Engine
 from dpproxy.plan import Answer, Caller
@@ -43,7 +43,8 @@ def verify(arguments: Arguments) -> int:
 
 
 def _show(found: Answer, arguments: Arguments) -> int:
-    put(answer([column.name for column in found.columns or ()], found.rows, in_json=arguments.json))
+    names = [column.name for column in found.columns or ()]
+    put(answer(names, found.rows, in_json=arguments.json, width=width()))
     return 0
 
 

@@ -1,6 +1,6 @@
 from decimal import Decimal
 
-from dpproxy.display import caret, render, spoken
+from dpproxy.display import answer, caret, records, render, spoken
 
 
 def test_numbers_stand_right_and_text_left():
@@ -38,6 +38,15 @@ def test_a_small_limit_is_not_shown_as_none():
         " 0.000000000001 | 3.636199999 | 0.0000001",
         "              0 |         0.5 |         0",
     ]
+
+
+def test_a_table_that_a_terminal_does_not_hold_is_shown_as_records():
+    names, rows = ["name", "why"], [("a", "x" * 120)]
+    assert answer(names, rows, in_json=False, width=None) == render(names, rows)
+    assert answer(names, rows, in_json=False, width=110) == render(names, rows)
+    assert answer(names, rows, in_json=False, width=80) == records(names, rows)
+    assert "x" * 120 in records(names, rows)
+    assert answer(names, [], in_json=False, width=3) == render(names, [])
 
 
 def test_the_caret_stands_under_the_offset():
