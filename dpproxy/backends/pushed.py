@@ -6,9 +6,10 @@ answers statements over public tables that the other engine is not known to answ
 
 import hashlib
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Protocol
 
@@ -95,7 +96,7 @@ class Pushed:
         self._local = local
         self._state = state
         self._texts = Recent[Query](KNOWN)
-        self._copies = 0
+        self._numbers = count()
         self._changes = 0
         self._facts: dict[str, tuple[str, pa.Table]] = {}
         """By public table that a plan may rest on: the statement of its digest, and what it gave."""
@@ -148,8 +149,10 @@ class Pushed:
         query = self._pushed(sql)
         types = types_of(query.columns, few)
         values = [parameters[number] for number in query.parameters]
-        limit, facts = self._server.limit, self._facts_of(query, epoch)
-        order = Order(query.sql, values, types, session, limit, True, few is not None, facts, cancelled)  # noqa: FBT003
+        order = Order(
+            query.sql, values, types, session, self._server.limit,
+            charged=True, few=few is not None, facts=self._facts_of(query, epoch), cancelled=cancelled,
+        )  # fmt: skip
         try:
             return self._answered(order, types, select)
         except TableGone:
@@ -170,11 +173,9 @@ class Pushed:
         return bool(names)
 
     def _answered(self, order: Order, types: pa.Schema, select: Select | None) -> Exact[pa.Table]:
-        batches = self._server.batches(order)
+        batches: Iterable[pa.Table] = self._server.batches(order)
         if select is not None:
-            return Exact(
-                pa.concat_tables([types.empty_table(), *(_kept(batch, select) for batch in batches)])
-            )
+            batches = (_selected(batch, select) for batch in batches)
         return Exact(pa.concat_tables([types.empty_table(), *batches]))
 
     def build(
@@ -215,7 +216,7 @@ class Pushed:
         if query is None:
             with self._copied(sql, session) as copied:
                 return self._local.run_open(copied, session)
-        return _whole(types_of(query.columns), self._asked(query, session))
+        return _bounded(types_of(query.columns), self._asked(query, session))
 
     def run_portions(self, plan: PublicPlan, session: str) -> Generator[pa.Table]:
         """Rows of a statement over public tables and views, in the engine's types, as they are taken."""
@@ -329,7 +330,8 @@ class Pushed:
         self, query: Query, session: str, facts: tuple[tuple[str, pa.Table], ...] = ()
     ) -> Generator[pa.Table]:
         types = types_of(query.columns)
-        return self._server.batches(Order(query.sql, (), types, session, LONGEST_PUBLIC, False, False, facts))  # noqa: FBT003
+        order = Order(query.sql, (), types, session, LONGEST_PUBLIC, charged=False, facts=facts)
+        return self._server.batches(order)
 
     def _whole(self, query: Query, session: str, facts: tuple[tuple[str, pa.Table], ...] = ()) -> pa.Table:
         return pa.concat_tables([types_of(query.columns).empty_table(), *self._asked(query, session, facts)])
@@ -343,7 +345,7 @@ class Pushed:
             if node.catalog != PREPARED and isinstance(node.this, exp.Identifier):
                 if self._server.tables("", node.name) is None:
                     continue  # a name of WITH
-                names.setdefault(node.name, f"copy{self._number()}")
+                names.setdefault(node.name, f"copy{next(self._numbers)}")
                 node.set("this", exp.to_identifier(names[node.name], quoted=True))
                 node.set("db", exp.to_identifier("main", quoted=True))
                 node.set("catalog", exp.to_identifier(PREPARED, quoted=True))
@@ -359,7 +361,7 @@ class Pushed:
     def _copy(self, name: str, copy: str, session: str) -> None:
         quoted = exp.to_identifier(name, quoted=True).sql("duckdb")
         query = self._pushed(f"SELECT * FROM {quoted}")  # noqa: S608 - a quoted name
-        rows = _whole(types_of(query.columns), self._asked(query, session))
+        rows = _bounded(types_of(query.columns), self._asked(query, session))
         path = self._state / f"copy-{hashlib.sha256(f'{id(self)}/{copy}'.encode()).hexdigest()[:16]}.duckdb"
         try:
             with duckdb.connect(path) as file:
@@ -372,19 +374,14 @@ class Pushed:
         finally:
             path.unlink(missing_ok=True)
 
-    def _number(self) -> int:
-        with self._lock:
-            self._copies += 1
-            return self._copies
 
-
-def _kept(batch: pa.Table, select: Select) -> pa.Table:
+def _selected(batch: pa.Table, select: Select) -> pa.Table:
     """The groups that are selected, by the last column: their numbers of units."""
     counts = batch.column(batch.num_columns - 1).combine_chunks()
     return batch.filter(pa.array(select(Exact(counts)), pa.bool_()))
 
 
-def _whole(types: pa.Schema, batches: Generator[pa.Table]) -> pa.Table:
+def _bounded(types: pa.Schema, batches: Generator[pa.Table]) -> pa.Table:
     """All rows at once, no more than may stand beside released values."""
     kept = [types.empty_table()]
     for batch in batches:
