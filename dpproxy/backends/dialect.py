@@ -145,6 +145,10 @@ class Dialect:
     expressions: Mapping[type[exp.Expr], Construct]
     functions: Mapping[str, Construct]
     casts: Mapping[str, Construct]
+    grouped: Callable[[str], str] = "({})".format
+    """An operation as an operand of another one."""
+    most_calls: int = sys.maxsize
+    """Functions in one statement."""
 
     def apply(self, node: exp.Expr, parts: Sequence[Value]) -> Value:
         """One construct over its operands. Raises ``Unsupported`` for one that is not listed."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 from dpproxy.backends.dialect import Value, unanswered
 from dpproxy.backends.failures import failure
 from dpproxy.backends.pushed import Order
-from dpproxy.backends.spark_client import RETRIES, at_most, end, module, quiet
+from dpproxy.backends.spark_client import RETRIES, at_most, end, is_analysed, module, quiet
 from dpproxy.backends.spark_dialect import PROBES, dialect
 from dpproxy.backends.spark_schema import Place, columns_of, place, readers, types_asked
 from dpproxy.backends.spark_texts import ENGINE, filled
@@ -142,14 +142,16 @@ class Spark:
         Raises ``Unsupported``, and ``Internal`` where the server cannot be reached.
         """
         session = self._session()
+        plan = session.frame(filled(sql, [None] * parameters))._plan  # noqa: SLF001
         try:
-            with at_most(session.spark):
-                session.frame(filled(sql, [None] * parameters)).schema  # noqa: B018 - asks the server
+            is_taken = is_analysed(session.spark, plan)
         except Exception:  # noqa: BLE001 - the server's words stay here
             if session.is_alive():
                 raise unanswered("this statement", ENGINE) from None
             self._forget(session)
             raise failure("unavailable") from None
+        if not is_taken:
+            raise unanswered("a statement that the server takes so long to read", ENGINE)
 
     def batches(self, order: Order) -> Generator[pa.Table]:
         """The rows of one statement, as they are taken.

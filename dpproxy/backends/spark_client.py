@@ -11,7 +11,9 @@ from typing import Any
 from dpproxy.errors import StartupError
 
 LONGEST_ASKED = 120.0
-"""Seconds that a server may take to open a session, or to say what it thinks of a statement."""
+"""Seconds that a server may take to open a session, or to say that it is there."""
+LONGEST_CHECK = 60.0
+"""Seconds that it may take to analyse a statement: nothing stops it, but nobody has to wait."""
 RETRIES = {"max_retries": 3, "initial_backoff": 100, "max_backoff": 1000, "jitter": 0}
 """Of one message: a server that is gone is given up within two seconds."""
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -56,3 +58,27 @@ def at_most(spark: Any) -> Iterator[None]:  # noqa: ANN401 - of an optional pack
         yield
     finally:
         watch.cancel()
+
+
+def is_analysed(spark: Any, plan: Any) -> bool:  # noqa: ANN401 - of an optional package
+    """Have a statement analysed and not run; False where that takes too long.
+
+    The session serves others meanwhile and afterwards. Raises what the client raises.
+    """
+    status = importlib.import_module("grpc").StatusCode
+    client = spark.client
+    request = client._analyze_plan_request_with_metadata()  # noqa: SLF001 - the client's own has no limit
+    request.schema.plan.CopyFrom(plan.to_proto(client))
+    try:
+        for attempt in client._retrying():  # noqa: SLF001
+            with attempt:
+                client._stub.AnalyzePlan(  # noqa: SLF001
+                    request,
+                    metadata=client._builder.metadata(),  # noqa: SLF001
+                    timeout=LONGEST_CHECK,
+                )
+    except Exception as error:
+        if getattr(error, "code", lambda: None)() is status.DEADLINE_EXCEEDED:
+            return False
+        raise
+    return True

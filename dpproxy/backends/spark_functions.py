@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from dpproxy.backends.dialect import Kind, Rule, Value
 from dpproxy.backends.spark_texts import folded, literal
-from dpproxy.backends.spark_values import cast, no, one_form
+from dpproxy.backends.spark_values import cast, grouped, no, one_form
 from dpproxy.backends.standard import MOMENTS
 
 # --- texts and dates ------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ def like(*, fold: bool) -> Rule:
         held, of = value.sql, literal(pattern.constant.replace("\\", "\\\\"))
         if fold:
             held, of = folded(held, "lower"), folded(of, "lower")
-        return Value(f"({held} LIKE {of})", Kind.TRUTH)
+        return Value(grouped(f"{held} LIKE {of}"), Kind.TRUTH)
 
     return apply
 
@@ -72,11 +72,11 @@ _FIELDS = {
     "month": "month({})",
     "day": "day({})",
     "doy": "dayofyear({})",
-    "dow": "(dayofweek({}) - 1)",
-    "isodow": "((dayofweek({}) + 5) % 7 + 1)",
+    "dow": grouped("dayofweek({}) - 1"),
+    "isodow": grouped(grouped("dayofweek({}) + 5") + " % 7 + 1"),
     "week": "weekofyear({})",
-    "hour": "hour(CAST({} AS TIMESTAMP_NTZ))",
-    "minute": "minute(CAST({} AS TIMESTAMP_NTZ))",
+    "hour": "hour({}::TIMESTAMP_NTZ)",
+    "minute": "minute({}::TIMESTAMP_NTZ)",
 }
 
 
@@ -86,14 +86,14 @@ def date_part(_: exp.Expr, parts: Sequence[Value]) -> Value:
     template = _FIELDS.get(field.constant or "")
     if template is None or value.kind not in MOMENTS:
         raise no("this field of a date")
-    return Value(f"CAST({template.format(value.sql)} AS BIGINT)", Kind.WHOLE)
+    return Value(cast(template.format(value.sql), Kind.WHOLE), Kind.WHOLE)
 
 
 _DAYS = {
     "year": "make_date(year({0}), 1, 1)",
     "quarter": "make_date(year({0}), 3 * quarter({0}) - 2, 1)",
     "month": "make_date(year({0}), month({0}), 1)",
-    "week": "date_sub({0}, (dayofweek({0}) + 5) % 7)",
+    "week": f"date_sub({{0}}, {grouped('dayofweek({0}) + 5')} % 7)",
 }
 _TIMES = ("day", "hour", "minute", "second")
 
@@ -113,7 +113,7 @@ def epoch(_: exp.Expr, parts: Sequence[Value]) -> Value:
     """Microseconds since 1970."""
     if parts[0].kind not in MOMENTS:
         raise no("epoch_us of this type")
-    return Value(f"unix_micros(CAST({cast(parts[0].sql, Kind.TIMESTAMP)} AS TIMESTAMP))", Kind.WHOLE)
+    return Value(f"unix_micros({cast(parts[0].sql, Kind.TIMESTAMP)}::TIMESTAMP)", Kind.WHOLE)
 
 
 def span(template: str, *, constant: bool) -> Rule:

@@ -8,12 +8,12 @@ from sqlglot import exp
 from dpproxy.backends.dialect import Kind, Rule, Value, common
 from dpproxy.backends.spark_texts import ENGINE
 from dpproxy.backends.spark_values import (
-    INFINITY,
     LARGEST_FRACTION,
     LARGEST_WHOLE,
     MOST_DIGITS,
     TYPES,
     cast,
+    grouped,
     no,
     one_form,
 )
@@ -31,7 +31,7 @@ def arithmetic(sign: str) -> Rule:
         if Kind.NULL in kinds:
             return Value("NULL", Kind.NULL)
         if kinds == {Kind.DOUBLE}:
-            return Value(f"({a.sql} {sign} {b.sql})", Kind.DOUBLE)
+            return Value(grouped(f"{a.sql} {sign} {b.sql}"), Kind.DOUBLE)
         if not kinds <= set(EXACT):
             return of_time(sign, a, b)
         best = common(parts)
@@ -40,7 +40,7 @@ def arithmetic(sign: str) -> Rule:
             raise no(f"DECIMAL arithmetic of more than {MOST_DIGITS} digits behind the point")
         operands = [p.sql if p.kind in (best.kind, Kind.DECIMAL) else cast(p.sql, whole(p)) for p in parts]
         return Value(
-            f"({operands[0]} {sign} {operands[1]})", Kind.DECIMAL if scale else best.kind, scale=scale
+            grouped(f"{operands[0]} {sign} {operands[1]}"), Kind.DECIMAL if scale else best.kind, scale=scale
         )
 
     return apply
@@ -54,9 +54,9 @@ def whole(value: Value) -> Kind:
 def of_time(sign: str, a: Value, b: Value) -> Value:
     """A difference of days, or a moment moved."""
     if sign == "-" and a.kind is b.kind is Kind.DATE:
-        return Value(f"CAST(datediff({a.sql}, {b.sql}) AS BIGINT)", Kind.WHOLE)
+        return Value(cast(f"datediff({a.sql}, {b.sql})", Kind.WHOLE), Kind.WHOLE)
     if sign in "+-" and a.kind in MOMENTS and b.kind is Kind.SPAN:
-        return Value(f"({cast(a.sql, Kind.TIMESTAMP)} {sign} {b.sql})", Kind.TIMESTAMP)
+        return Value(grouped(f"{cast(a.sql, Kind.TIMESTAMP)} {sign} {b.sql}"), Kind.TIMESTAMP)
     raise no("arithmetic of two types")
 
 
@@ -66,7 +66,7 @@ def negative(_: exp.Expr, parts: Sequence[Value]) -> Value:
     if a.kind not in (*EXACT, Kind.DOUBLE, Kind.NULL):
         raise no("a minus sign")
     constant = None if a.constant is None else f"-{a.constant}"
-    return a if a.kind is Kind.NULL else replace(a, sql=f"(- {a.sql})", constant=constant)
+    return a if a.kind is Kind.NULL else replace(a, sql=grouped(f"- {a.sql}"), constant=constant)
 
 
 def quotient(node: exp.Expr, parts: Sequence[Value]) -> Value:
@@ -75,7 +75,7 @@ def quotient(node: exp.Expr, parts: Sequence[Value]) -> Value:
         return Value("NULL", Kind.NULL)
     if {p.kind for p in parts} != {Kind.DOUBLE} or not never_zero(node.expression):
         raise no("a division of this form")
-    return Value(f"({parts[0].sql} / {parts[1].sql})", Kind.DOUBLE)
+    return Value(grouped(f"{parts[0].sql} / {parts[1].sql}"), Kind.DOUBLE)
 
 
 def never_zero(node: exp.Expr) -> bool:
@@ -108,13 +108,13 @@ def whole_quotient(sign: str) -> Rule:
         if not never_zero(node.expression):
             raise no("a division of this form")
         if {a.kind, b.kind} == {Kind.WHOLE}:
-            return Value(f"({a.sql} {sign} {b.sql})", Kind.WHOLE)
+            return Value(grouped(f"{a.sql} {sign} {b.sql}"), Kind.WHOLE)
         if sign == "div" or not {a.kind, b.kind} <= {
             Kind.WHOLE,
             Kind.HUGE,
         }:  # a quotient of decimals is a bigint
             raise no("a division of this form")
-        return Value(f"({cast(a.sql, Kind.HUGE)} % {cast(b.sql, Kind.HUGE)})", Kind.HUGE)
+        return Value(grouped(f"{cast(a.sql, Kind.HUGE)} % {cast(b.sql, Kind.HUGE)}"), Kind.HUGE)
 
     return apply
 
@@ -133,10 +133,11 @@ def of_doubles(template: str) -> Rule:
     return apply
 
 
-_TO_WHOLE = f"(CASE WHEN abs({{0}}) < {LARGEST_FRACTION!r}D THEN CAST({{1}} AS DOUBLE) ELSE {{0}} END)"
+_TO_WHOLE = f"`when`(abs({{0}}) < {LARGEST_FRACTION!r}D, {{1}}::DOUBLE, {{0}})"
 """FLOOR and CEIL are bigints there; what is larger, infinite or none is whole already."""
 FLOOR, CEIL = (_TO_WHOLE.format("{0}", f"{name}({{0}})") for name in ("floor", "ceil"))
-TRUNC = f"(CASE WHEN abs({{0}}) < {LARGEST_FRACTION!r}D THEN CAST(CAST({{0}} AS BIGINT) AS DOUBLE) ELSE {{0}} END)"
+TRUNC = grouped("{0} - nanvl({0} % 1D, 0D)")
+"""What is infinite has no remainder."""
 
 
 def round_of(node: exp.Expr, parts: Sequence[Value]) -> Value:
@@ -161,10 +162,9 @@ def signum(_: exp.Expr, parts: Sequence[Value]) -> Value:
         return a
     if a.kind not in (*EXACT, Kind.DOUBLE):
         raise no("sign of this type")
-    held, zero = one_form(a), "0D" if a.kind is Kind.DOUBLE else "0L"
-    nan = f"WHEN {held} > {INFINITY} THEN 0L " if a.kind is Kind.DOUBLE else ""
-    signs = f"WHEN {held} > {zero} THEN 1L WHEN {held} < {zero} THEN -1L WHEN {held} IS NOT NULL THEN 0L"
-    return Value(f"(CASE {nan}{signs} END)", Kind.WHOLE)
+    held, zero = (f"nanvl({a.sql} + 0D, 0D)", "0D") if a.kind is Kind.DOUBLE else (a.sql, "0L")
+    signs = [cast(grouped(f"{held} {sign} {zero}"), Kind.WHOLE) for sign in "><"]
+    return Value(grouped(" - ".join(signs)), Kind.WHOLE)
 
 
 # --- aggregates -----------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ count_of = counted(one_form, ENGINE)
 
 def _wide(value: Value) -> str:
     # A sum has ten digits more than what is summed, and 38 at most: with 28 no number of rows fills them.
-    return value.sql if value.kind is Kind.HUGE else f"CAST({value.sql} AS DECIMAL(28,0))"
+    return value.sql if value.kind is Kind.HUGE else f"{value.sql}::DECIMAL(28,0)"
 
 
 sum_of = summed(_wide, TYPES[Kind.HUGE], ENGINE)
@@ -200,8 +200,7 @@ def to_bigint(node: exp.Expr, parts: Sequence[Value]) -> Value:
     if a.kind is Kind.DOUBLE:
         if not is_rounded(node.this):
             raise no("a DOUBLE that is not rounded as a whole number")
-        largest = f"{LARGEST_WHOLE!r}D"
-        inside = f"CASE WHEN {a.sql} >= -{largest} AND {a.sql} <= {largest} THEN {a.sql} END"
+        inside = f"`when`(abs({a.sql}) <= {LARGEST_WHOLE!r}D, {a.sql})"
         return Value(cast(inside, Kind.WHOLE), Kind.WHOLE)
     if a.kind not in (*EXACT, Kind.NULL):
         raise no("this cast")
@@ -256,7 +255,7 @@ def to_decimal(node: exp.Expr, parts: Sequence[Value]) -> Value:
     digits, scale = (int(str(e.this)) for e in node.args["to"].expressions)
     if a.kind not in (*EXACT, Kind.NULL) or a.scale > scale:
         raise no("this cast")
-    return Value(f"CAST({a.sql} AS DECIMAL({digits},{scale}))", Kind.DECIMAL, scale=scale)
+    return Value(f"{a.sql}::DECIMAL({digits},{scale})", Kind.DECIMAL, scale=scale)
 
 
 def to(kind: Kind, *others: Kind) -> Rule:

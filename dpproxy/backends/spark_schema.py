@@ -40,7 +40,7 @@ _TYPES: dict[str, SqlType] = {
     "date": DATE,
     "timestamp_ntz": TIMESTAMP,
 }
-_WRAPS = {Kind.WHOLE: "CAST({} AS BIGINT)", Kind.HUGE: "CAST({} AS DECIMAL(38,0))"}
+_WRAPS = {Kind.WHOLE: "{}::BIGINT", Kind.HUGE: "{}::DECIMAL(38,0)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,5 +113,5 @@ def readers(columns: Sequence[Column]) -> Mapping[str, Value]:
 def _reader(kind: SqlType) -> Value:
     held = kind_of(kind)
     if held is Kind.SINGLE:
-        return stored(Kind.DOUBLE, "CAST({} AS DOUBLE)")
+        return stored(Kind.DOUBLE, "{}::DOUBLE")
     return stored(held, _WRAPS.get(held, "{}"), scale=(kind.scale or 0) if held is Kind.DECIMAL else 0)

@@ -5,6 +5,7 @@ raises in one server and wraps around in another, and the planner has excluded i
 sign is not one value, nor zero of either sign: a DOUBLE is brought to one form of both before it is compared.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -30,8 +31,8 @@ LARGEST_FRACTION = 2.0**52
 """From here on every DOUBLE is a whole number."""
 LARGEST_WHOLE = 2.0**63 - 1024
 """The largest DOUBLE that is a bigint."""
-NAN = "CAST('NaN' AS DOUBLE)"
-INFINITY = "CAST('Infinity' AS DOUBLE)"
+NAN = "'NaN'::DOUBLE"
+INFINITY = "'Infinity'::DOUBLE"
 
 
 def no(what: str) -> Exception:
@@ -39,9 +40,14 @@ def no(what: str) -> Exception:
     return unanswered(what, ENGINE)
 
 
+def grouped(sql: str) -> str:
+    """An operation as an operand: a parser reads on to the end of parentheses, for each pair around it anew."""
+    return f"`when`(TRUE, {sql})"
+
+
 def cast(sql: str, kind: Kind) -> str:
-    """A value in the type of its kind."""
-    return f"CAST({sql} AS {TYPES[kind]})"
+    """A value in the type of its kind: what ``CAST(`` is, a parser knows at its ``AS``."""
+    return f"{sql}::{TYPES[kind]}"
 
 
 def one_form(value: Value) -> str:
@@ -52,7 +58,7 @@ def one_form(value: Value) -> str:
 
 
 def _number(value: float) -> str:
-    return f"CAST('{value!r}' AS DOUBLE)"
+    return f"{value!r}D" if math.isfinite(value) else cast(literal(repr(value)), Kind.DOUBLE)
 
 
 # --- values ---------------------------------------------------------------------------------------
@@ -69,7 +75,7 @@ def literal_of(node: exp.Expr, _: Sequence[Value]) -> Value:
         return Value(f"{text}BD", Kind.DECIMAL, scale=len(text.partition(".")[2]), constant=text)
     if int(text) < 2**63:
         return Value(f"{text}L", Kind.WHOLE, constant=text)
-    return Value(f"CAST('{text}' AS DECIMAL(38,0))", Kind.HUGE, constant=text)
+    return Value(cast(f"'{text}'", Kind.HUGE), Kind.HUGE, constant=text)
 
 
 # --- logic ----------------------------------------------------------------------------------------
@@ -80,7 +86,7 @@ def sign(sign: str) -> Rule:
 
     def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
         a, b = comparable(parts)
-        return Value(f"({a} {sign} {b})", Kind.TRUTH)
+        return Value(grouped(f"{a} {sign} {b}"), Kind.TRUTH)
 
     return apply
 
@@ -88,7 +94,7 @@ def sign(sign: str) -> Rule:
 def distinct(_: exp.Expr, parts: Sequence[Value]) -> Value:
     """IS DISTINCT FROM."""
     a, b = comparable(parts)
-    return Value(f"(NOT ({a} <=> {b}))", Kind.TRUTH)
+    return Value(grouped(f"NOT {a} <=> {b}"), Kind.TRUTH)
 
 
 def comparable(parts: Sequence[Value]) -> list[str]:
@@ -100,7 +106,7 @@ def comparable(parts: Sequence[Value]) -> list[str]:
 def in_of(_: exp.Expr, parts: Sequence[Value]) -> Value:
     """IN, of a list."""
     value, *listed = comparable(parts)
-    return Value(f"({value} IN ({', '.join(listed)}))", Kind.TRUTH)
+    return Value(f"`in`({', '.join([value, *listed])})", Kind.TRUTH)
 
 
 def one_of(parts: Sequence[Value]) -> tuple[Value, list[str]]:
@@ -121,8 +127,8 @@ def case(node: exp.Expr, parts: Sequence[Value]) -> Value:
     found, values = one_of([*(parts[2 * i + 1] for i in range(len(ifs))), otherwise])
     if found.kind is Kind.NULL:
         return found
-    branches = " ".join(f"WHEN {c} THEN {v}" for c, v in zip(conditions, values[:-1], strict=True))
-    return replace(found, sql=f"(CASE {branches} ELSE {values[-1]} END)", constant=None)
+    branches = ", ".join(f"{c}, {v}" for c, v in zip(conditions, values[:-1], strict=True))
+    return replace(found, sql=f"`when`({branches}, {values[-1]})", constant=None)
 
 
 def coalesce(_: exp.Expr, parts: Sequence[Value]) -> Value:

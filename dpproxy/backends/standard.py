@@ -12,16 +12,18 @@ _SAME = "the same in all engines: total, NULL of NULL"
 _LOGIC = "three-valued in all engines"
 
 
-def constructs(engine: str) -> Mapping[type[exp.Expr], Construct]:
-    """The lines of them in an engine's table; ``engine`` is its name in refusals."""
+def constructs(
+    engine: str, grouped: Callable[[str], str] = "({})".format
+) -> Mapping[type[exp.Expr], Construct]:
+    """The lines of them in an engine's table; ``engine`` is its name in refusals, ``grouped`` makes an operand."""
     return {
         exp.Boolean: Construct(_truth, _SAME),
         exp.Null: Construct(lambda _, __: Value("NULL", Kind.NULL), _SAME),
         exp.Placeholder: Construct(_parameter, "the secret, or a released value inside a cast"),
-        exp.And: Construct(_joined("AND"), _LOGIC),
-        exp.Or: Construct(_joined("OR"), _LOGIC),
-        exp.Not: Construct(lambda _, parts: Value(f"(NOT {parts[0].sql})", Kind.TRUTH), _LOGIC),
-        exp.Is: Construct(_is_value(engine), _LOGIC),
+        exp.And: Construct(_joined("AND", grouped), _LOGIC),
+        exp.Or: Construct(_joined("OR", grouped), _LOGIC),
+        exp.Not: Construct(lambda _, parts: Value(grouped(f"NOT {parts[0].sql}"), Kind.TRUTH), _LOGIC),
+        exp.Is: Construct(_is_value(engine, grouped), _LOGIC),
         exp.LogicalAnd: Construct(_every("bool_and"), _LOGIC),
         exp.LogicalOr: Construct(_every("bool_or"), _LOGIC),
     }
@@ -35,15 +37,15 @@ def _parameter(node: exp.Expr, _: Sequence[Value]) -> Value:
     return Value(f"${int(str(node.this))}", Kind.TEXT)
 
 
-def _joined(word: str) -> Rule:
-    return lambda _, parts: Value(f"({parts[0].sql} {word} {parts[1].sql})", Kind.TRUTH)
+def _joined(word: str, grouped: Callable[[str], str]) -> Rule:
+    return lambda _, parts: Value(grouped(f"{parts[0].sql} {word} {parts[1].sql}"), Kind.TRUTH)
 
 
-def _is_value(engine: str) -> Rule:
+def _is_value(engine: str, grouped: Callable[[str], str]) -> Rule:
     def apply(node: exp.Expr, parts: Sequence[Value]) -> Value:
         if type(node.expression) not in (exp.Null, exp.Boolean):
             raise unanswered("IS", engine)
-        return Value(f"({parts[0].sql} IS {parts[1].sql})", Kind.TRUTH)
+        return Value(grouped(f"{parts[0].sql} IS {parts[1].sql}"), Kind.TRUTH)
 
     return apply
 
@@ -79,7 +81,7 @@ def summed(wide: Callable[[Value], str], total: str, engine: str) -> Rule:
         [a] = parts
         if a.kind not in (Kind.WHOLE, Kind.HUGE, Kind.NULL):
             raise unanswered("sum of this type", engine)
-        return Value(f"CAST(sum({_distinct(node)}{wide(a)}) AS {total})", Kind.HUGE)
+        return Value(f"sum({_distinct(node)}{wide(a)})::{total}", Kind.HUGE)
 
     return apply
 

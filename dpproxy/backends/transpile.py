@@ -14,9 +14,12 @@ import sqlglot
 from sqlglot import exp
 
 from dpproxy.backends.dialect import Dialect, Kind, Value, unanswered
+from dpproxy.backends.operands import parts
 
 LONGEST_NAME = 63
 """Bytes of a name: some engines cut longer ones, and two could become one."""
+LONGEST = 1_000_000
+"""Characters of a statement in the other engine's text."""
 _RANKS = (exp.RowNumber, exp.DenseRank, exp.Rank)
 
 Tables = Callable[[str, str], Mapping[str, Value] | None]
@@ -64,7 +67,10 @@ def transpiled(sql: str, dialect: Dialect, tables: Tables) -> Query:
     Errors: ``Unsupported`` (0A000) for a construct that the dialect does not list, and for a table it does not have.
     """
     driver = _Driver(dialect, tables)
-    query = driver.query(sqlglot.parse_one(sql, read="duckdb"), None)
+    try:
+        query = driver.query(sqlglot.parse_one(sql, read="duckdb"), None)
+    except RecursionError:
+        raise unanswered("a statement nested so deeply", dialect.engine) from None
     return replace(query, parameters=tuple(driver.parameters), tables=frozenset(driver.read))
 
 
@@ -79,6 +85,11 @@ class _Driver:
     # --- queries ----------------------------------------------------------------------------------
 
     def query(self, node: exp.Expr, outer: _Scope | None) -> Query:
+        query = self._query(node, outer)
+        self._check_size(query.sql)
+        return query
+
+    def _query(self, node: exp.Expr, outer: _Scope | None) -> Query:
         match node:
             case exp.Subquery():
                 return self.query(node.this, outer)
@@ -269,6 +280,16 @@ class _Driver:
     # --- expressions ------------------------------------------------------------------------------
 
     def _value(self, node: exp.Expr, scope: _Scope) -> Value:
+        value = self._written(node, scope)
+        self._check_size(value.sql)
+        return value
+
+    def _check_size(self, sql: str) -> None:
+        """Operands that are written twice double at each level."""
+        if len(sql) > LONGEST or sql.count("(") > self._dialect.most_calls:
+            raise unanswered("a statement this long", self._dialect.engine)
+
+    def _written(self, node: exp.Expr, scope: _Scope) -> Value:
         match node:
             case exp.Paren():
                 return self._value(node.this, scope)
@@ -276,13 +297,14 @@ class _Driver:
                 return self._column(node, scope)
             case exp.In() if node.args.get("query") is not None:
                 inner = self.query(node.args["query"], scope)
-                return Value(f"({self._value(node.this, scope).sql} IN ({inner.sql}))", Kind.TRUTH)
+                held = f"{self._value(node.this, scope).sql} IN ({inner.sql})"
+                return Value(self._dialect.grouped(held), Kind.TRUTH)
             case exp.Placeholder():
                 return self._dialect.apply(exp.Placeholder(this=self._parameter(str(node.this))), [])
             case exp.Exists():
                 return Value(f"EXISTS ({self.query(node.this, scope).sql})", Kind.TRUTH)
             case _:
-                return self._dialect.apply(node, [self._value(part, scope) for part in _parts(node)])
+                return self._dialect.apply(node, [self._value(part, scope) for part in parts(node)])
 
     def _parameter(self, number: str) -> str:
         if number not in self.parameters:
@@ -310,52 +332,6 @@ class _Driver:
         if len(name.encode()) > LONGEST_NAME or "\0" in name:
             raise unanswered(f"a name of more than {LONGEST_NAME} bytes")
         return self._dialect.name(name)
-
-
-def _parts(node: exp.Expr) -> Iterable[exp.Expr]:
-    """The operands of an expression, in the order they are written."""
-    for kind, parts in _OPERANDS:
-        if isinstance(node, kind):
-            return parts(node)
-    raise unanswered("this construct")
-
-
-def _case(node: exp.Case) -> Iterable[exp.Expr]:
-    if node.this is not None:
-        raise unanswered("CASE x WHEN y")
-    for branch in node.args["ifs"]:
-        yield from (branch.this, branch.args["true"])
-    if node.args.get("default") is not None:
-        yield node.args["default"]
-
-
-def _aggregated(node: exp.Expr) -> Iterable[exp.Expr]:
-    if isinstance(node.this, exp.Distinct):
-        yield from node.this.expressions
-    elif not isinstance(node.this, exp.Star):
-        yield node.this
-
-
-def _arguments(node: exp.Expr) -> Iterable[exp.Expr]:
-    for value in node.args.values():
-        for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, exp.Expr) and not isinstance(part, exp.Var):
-                yield part
-
-
-_OPERANDS: tuple[
-    tuple[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[..., Iterable[exp.Expr]]], ...
-] = (
-    (exp.Case, _case),
-    ((exp.Count, exp.Sum), _aggregated),
-    (exp.In, lambda node: [node.this, *node.expressions]),
-    (exp.Cast, lambda node: [node.this]),
-    (exp.Binary, lambda node: [node.left, node.right]),
-    (exp.Func, _arguments),
-    (exp.Unary, lambda node: [node.this]),
-    ((exp.Literal, exp.Boolean, exp.Null, exp.Placeholder), lambda _: []),
-)
-"""The first that fits: AND is a function to the parser, too."""
 
 
 def _places(entry: exp.Expr, columns: Sequence[Value]) -> Sequence[Value]:

@@ -13,7 +13,7 @@ from tests.backends.test_postgres_logic import COLUMNS, dialect, transpiled, val
         ("i // NULLIF(i, 0)", "::bigint / ", Kind.WHOLE),
         ("CAST(i AS INT128) // NULLIF(i, 0)", "div(", Kind.HUGE),
         ("d - d", "- '1970-01-01'::date END)::bigint", Kind.WHOLE),
-        ("sum(i)", "::bigint) AS numeric)", Kind.HUGE),
+        ("sum(i)", "::bigint)::numeric", Kind.HUGE),
         ("count(DISTINCT s)", "count(DISTINCT ", Kind.WHOLE),
         ("max(s)", 'COLLATE "C")', Kind.TEXT),
         ("max(i = 1)", "bool_or(", Kind.TRUTH),

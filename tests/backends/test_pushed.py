@@ -157,6 +157,6 @@ def test_what_changes_while_a_fact_is_read_is_read_again(source: Pushed, server:
 
 
 def test_a_text_that_grew_too_long_is_refused(source: Pushed, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("dpproxy.backends.pushed.LONGEST", 10)
+    monkeypatch.setattr("dpproxy.backends.transpile.LONGEST", 10)
     with pytest.raises(Unsupported):
         source.check(COUNT)

@@ -79,6 +79,26 @@ def test_what_the_server_does_not_take_is_refused_without_its_words(spark: Spark
     assert "no_such" not in f"{caught.value.message} {caught.value.hint}"
 
 
+def test_a_check_that_takes_too_long_is_refused_and_harms_nobody(
+    cluster_alone: Spark, monkeypatch: pytest.MonkeyPatch
+):
+    before = cluster_alone._session()
+    slow = "SELECT count(1) AS c FROM range(40000) AS a CROSS JOIN range(1000) AS b WHERE a.id * b.id % 7 = 3"
+    order = Order(slow, (), COUNTED, "other", 120.0, charged=True)
+    found: list[pa.Table] = []
+    thread = threading.Thread(target=lambda: found.extend(cluster_alone.batches(order)))
+    thread.start()
+    time.sleep(1)
+    with monkeypatch.context() as patched:
+        patched.setattr("dpproxy.backends.spark_client.LONGEST_CHECK", 0.001)
+        with pytest.raises(Unsupported, match="takes so long to read"):
+            cluster_alone.check("SELECT count(DISTINCT u + 1) AS c FROM source_1", 0)
+    thread.join(120)
+    assert [t.num_rows for t in found] == [1]
+    assert count(cluster_alone) == [("1000",)]
+    assert cluster_alone._session() is before
+
+
 def test_what_a_row_raises_is_not_told(
     spark: Spark, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ):

@@ -1,8 +1,12 @@
 """The table of constructs: each with a reason, and what a server is asked before it is trusted."""
 
+import re
+import time
+
 import pytest
 
 from dpproxy.analysis.totality import FUNCTIONS as TOTAL
+from dpproxy.backends.dialect import Kind, stored
 from dpproxy.backends.spark import Spark
 from dpproxy.backends.spark_dialect import CASTS, EXPRESSIONS, FUNCTIONS, PROBES, dialect
 from dpproxy.backends.transpile import transpiled
@@ -53,6 +57,52 @@ def test_truncation_keeps_as_many_rows_and_always_the_same(spark: Spark):
     first, again, other = (rows(spark, sql, [secret]) for secret in ("00" * 32, "00" * 32, "a7" * 32))
     assert [row[2] for row in first] == ["20"] * 7
     assert first == again != other
+
+
+def nested(template: str, levels: int, of: str = '"x"') -> str:
+    for _ in range(levels):
+        of = template.format(of)
+    return f'SELECT "id" AS "id", {of} AS v FROM "edges"'
+
+
+DEEP = [
+    nested("(1e0 + {} * 2e0)", 40),
+    nested("CASE WHEN {} < 3e0 THEN 1e0 ELSE 2e0 END", 70),
+    nested('CASE WHEN "x" < 3e0 THEN 1e0 ELSE {} END', 70),
+    nested('(NOT {} OR "t")', 50, '"t"'),
+    nested("FLOOR({} / 2e0)", 4),
+    nested("CAST(ROUND(CAST({} AS DOUBLE)) AS BIGINT)", 4, '"i"'),
+    nested("CAST((CAST({} AS INT128) % 7) AS BIGINT)", 40, '"i"'),
+    nested("SUBSTRING(TRIM(CONCAT({}, 'a'), 'b'), 1, 9)", 25, '"s"'),
+    nested("CASE WHEN {} LIKE 'a%' THEN 'a' ELSE \"s\" END", 40, '"s"'),
+    nested("CASE WHEN {} IN ('a', 'b') THEN 'b' ELSE \"s\" END", 40, '"s"'),
+    nested("COALESCE(NULLIF({}, 1e0), GREATEST(2e0, 3e0))", 40),
+    nested("DATE_TRUNC('month', {} - TO_DAYS(40))", 4, '"moment"'),
+]
+"""As deep as an analyst may write, and deeper."""
+
+
+@pytest.mark.external
+@pytest.mark.parametrize("sql", DEEP)
+def test_a_deep_statement_is_read_at_once(spark: Spark, sql: str):
+    """It took a minute and all memory for one of 15,000 characters; here the longest takes a second."""
+    query = transpiled(sql, spark.dialect, spark.tables)
+    began = time.monotonic()
+    spark.check(query.sql, 0)
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("sql", DEEP)
+def test_a_parser_need_not_read_on_to_know_what_stands_there(sql: str):
+    """Operations stand in functions, whose names are no words of the language or are quoted."""
+    columns = {
+        "id": Kind.WHOLE, "i": Kind.WHOLE, "x": Kind.DOUBLE, "t": Kind.TRUTH, "s": Kind.TEXT, "moment": Kind.TIMESTAMP,
+    }  # fmt: skip
+    known = {name: stored(kind) for name, kind in columns.items()}
+    text = transpiled(sql, dialect(lambda _, name: name), lambda *_: known).sql
+    assert not re.search(
+        r"(^|[ (,])\(|\b(CASE|CAST|SUBSTRING|IN) *\(|\bCASE\b", re.sub(r"`\w+`", "name", text)
+    )
 
 
 def test_each_construct_has_its_reason():

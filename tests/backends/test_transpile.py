@@ -1,7 +1,9 @@
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
+from dpproxy.backends import spark_dialect
 from dpproxy.backends.dialect import Kind, Value, stored
 from dpproxy.backends.postgres_dialect import dialect
 from dpproxy.backends.transpile import Query, transpiled
@@ -63,6 +65,27 @@ def test_listed_keys_without_null_are_joined_by_equality():
     join = "SELECT d.k AS k FROM t JOIN (VALUES (1), ({})) AS d(k) ON t.id IS NOT DISTINCT FROM d.k"
     assert '("t"."id" = "d"."k")' in rewritten(join.format(2)).sql
     assert '("t"."id" IS NOT DISTINCT FROM "d"."k")' in rewritten(join.format("NULL")).sql
+
+
+def nested(template: str, levels: int) -> str:
+    sql = "x"
+    for _ in range(levels):
+        sql = template.format(sql)
+    return f"SELECT {sql} AS v FROM t"
+
+
+def test_what_doubles_at_each_level_is_refused_before_it_is_written():
+    held = spark_dialect.dialect(lambda _, name: name)
+    with pytest.raises(Unsupported, match="a statement this long"):
+        transpiled(nested("FLOOR({} * 2e0)", 60), replace(held, most_calls=10**9), tables)
+    with pytest.raises(Unsupported, match="a statement this long"):
+        transpiled(nested("FLOOR({} * 2e0)", 9), held, tables)
+    assert transpiled(nested("FLOOR({} * 2e0)", 3), held, tables)
+
+
+def test_what_cannot_be_read_for_its_depth_is_refused():
+    with pytest.raises(Unsupported, match="a statement nested so deeply"):
+        rewritten(nested("ABS({})", 3000))
 
 
 @pytest.mark.parametrize(
