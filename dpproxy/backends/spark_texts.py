@@ -5,9 +5,8 @@ import string
 from collections.abc import Sequence
 from functools import cache
 
-import duckdb
-
 from dpproxy.backends.dialect import unanswered
+from dpproxy.backends.standard import changed_letters
 
 ENGINE = "Spark"
 _PARAMETER = re.compile(r"\$(\d+)")
@@ -52,9 +51,5 @@ def folded(sql: str, name: str) -> str:
 
 @cache
 def _letters(name: str) -> tuple[str, str]:
-    """The letters that change, and what they become: each is one again."""
-    letters = "".join(chr(i) for i in range(1, 0x110000) if not 0xD800 <= i < 0xE000)
-    with duckdb.connect() as connection:
-        [(changed,)] = connection.execute(f"SELECT {name}(?)", [letters]).fetchall()
-    pairs = [(a, b) for a, b in zip(letters, changed, strict=True) if a != b]
-    return literal("".join(a for a, _ in pairs)), literal("".join(b for _, b in pairs))
+    before, after = changed_letters(name, 1)
+    return literal(before), literal(after)

@@ -1,7 +1,9 @@
-"""The constructs that engines compute alike by one text, that of the SQL standard."""
+"""What engines compute alike: constructs by one text, that of the SQL standard, and letters by one table."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
+import duckdb
 from sqlglot import exp
 
 from dpproxy.backends.dialect import Construct, Kind, Rule, Value, unanswered
@@ -88,3 +90,13 @@ def summed(wide: Callable[[Value], str], total: str, engine: str) -> Rule:
 
 def _distinct(node: exp.Expr) -> str:
     return "DISTINCT " if isinstance(node.this, exp.Distinct) else ""
+
+
+@cache
+def changed_letters(name: str, first: int) -> tuple[str, str]:
+    """The letters from a number on that DuckDB's LOWER or UPPER changes, and what they become: each is one again."""
+    letters = "".join(chr(i) for i in range(first, 0x110000) if not 0xD800 <= i < 0xE000)
+    with duckdb.connect() as connection:
+        [(changed,)] = connection.execute(f"SELECT {name}(?)", [letters]).fetchall()
+    pairs = [(a, b) for a, b in zip(letters, changed, strict=True) if a != b]
+    return "".join(a for a, _ in pairs), "".join(b for _, b in pairs)

@@ -3,7 +3,7 @@ import sqlglot
 from sqlglot import exp
 
 from dpproxy.backends.dialect import Kind, Value
-from dpproxy.backends.standard import check_comparable, constructs, counted, summed
+from dpproxy.backends.standard import changed_letters, check_comparable, constructs, counted, summed
 from dpproxy.errors import Unsupported
 
 NUMBER, TEXT = Value("n", Kind.WHOLE), Value("s", Kind.TEXT)
@@ -40,3 +40,11 @@ def test_counts_and_sums_are_of_one_value():
     assert total(exp.Sum(this=exp.column("n")), [NUMBER]).sql == "CAST(sum(wide(n)) AS NUMERIC)"
     with pytest.raises(Unsupported, match="sum of this type"):
         total(exp.Sum(this=exp.column("s")), [TEXT])
+
+
+def test_letters_that_change_are_paired():
+    before, after = changed_letters("lower", 1)
+    assert dict(zip(before, after, strict=True))["A"] == "a"
+    beyond, small = changed_letters("lower", 128)
+    assert "A" not in beyond
+    assert dict(zip(beyond, small, strict=True))["É"] == "é"
