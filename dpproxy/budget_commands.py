@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 
 from dpproxy.arguments import Arguments
-from dpproxy.config import check_files, load_config
-from dpproxy.console import put, say, tell, width
+from dpproxy.console import put, say, width
 from dpproxy.display import answer, as_json, caret, spoken
 from dpproxy.engine import Engine
 from dpproxy.errors import Refusal
+from dpproxy.in_force import started
 from dpproxy.plan import Answer, Caller
 from dpproxy.policy.dump import constant, identifier
 from dpproxy.policy.files import read_file
@@ -39,7 +39,7 @@ def explain(arguments: Arguments) -> int:
 
 def _asked(arguments: Arguments, sql: str) -> Answer:
     """Asked in the roles that are named, or in all that something is granted to."""
-    with _started(arguments) as engine:
+    with started(arguments) as engine:
         roles = frozenset(arguments.role or {grant.role for grant in engine.policy.grants})
         return _run(engine, roles, sql)
 
@@ -67,14 +67,8 @@ def reset(arguments: Arguments) -> int:
 
 def _administer(arguments: Arguments, sql: str) -> Answer:
     """One statement in the name of the command line, which the audit of the ledger shows as dpproxy."""
-    with _started(arguments) as engine:
+    with started(arguments) as engine:
         return _run(engine, frozenset({"admin"}), sql)
-
-
-def _started(arguments: Arguments) -> Engine:
-    config = load_config(arguments.config).of(arguments.database)
-    check_files(config)
-    return Engine.start(config, tell)
 
 
 def _run(engine: Engine, roles: frozenset[str], sql: str) -> Answer:

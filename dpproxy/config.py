@@ -68,6 +68,8 @@ class Config:
     """Days that entries of the audit log are kept; None keeps all."""
     log_format: str = "text"
     metrics_port: int | None = None
+    begins: bool = True
+    """Whether opening a source applies its policy files and builds the views that are declared."""
 
     def of(self, database: str | None = None) -> "Config":
         """The configuration of one data source; without a name, of the only one.
@@ -82,6 +84,11 @@ class Config:
         if name not in self.sources:
             raise ConfigError(self.file, f'no data source is called "{name}": expected {named}')
         return replace(self, sources={name: self.sources[name]})
+
+    def at_rest(self) -> "Config":
+        """For whoever looks at the only source: to open it changes nothing that is in force."""
+        data = replace(self.data, policy_files=())
+        return replace(self, sources={self.database: data}, begins=False)
 
     @property
     def database(self) -> str:

@@ -80,7 +80,7 @@ class Engine:
         self._catalogue = Catalogue()
         self._sessions = Sessions()
         self._given = Recent[Answer](GIVEN)
-        begin(world, progress)
+        begin(world, progress, build=config.begins)
         self._planning = Planning(world, backend, self._prepared, self._answers.replays.counted, log)
 
     @classmethod

@@ -64,7 +64,10 @@ def require(config: Config) -> None:
             f"{config.root}: expected a state of layout {LAYOUT}; dpproxy serve renews this one"
         )
     if not config.state.is_dir():
-        raise StartupError(f"{config.state}: expected the state directory of a proxy that has run")
+        raise StartupError(
+            f"{config.state}: expected the state directory of a proxy that has run, "
+            "by dpproxy serve or dpproxy policy apply"
+        )
 
 
 def layout(root: Path) -> int:

@@ -5,10 +5,9 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 
 from dpproxy.arguments import Arguments
-from dpproxy.config import check_files, load_config
 from dpproxy.console import put, say, tell, width
 from dpproxy.display import answer, as_json
-from dpproxy.engine import Engine
+from dpproxy.in_force import started
 from dpproxy.plan import Answer, Caller
 from dpproxy.policy.dump import identifier
 from dpproxy.settings import DEFAULTS
@@ -50,11 +49,9 @@ def _show(found: Answer, arguments: Arguments) -> int:
 
 def _administer(arguments: Arguments, sql: str) -> Answer:
     """One statement in the name of the command line; what it has to say meanwhile goes to the operator."""
-    config = load_config(arguments.config).of(arguments.database)
-    check_files(config)
     roles = frozenset({"admin", *(getattr(arguments, "role", None) or ())})
     caller = Caller("dpproxy", roles, secrets.token_hex(16))
-    with Engine.start(config, tell) as engine, ThreadPoolExecutor(1) as executor:
+    with started(arguments) as engine, ThreadPoolExecutor(1) as executor:
         engine.open(caller)
         prepared = engine.prepare(caller, sql, (), DEFAULTS)
         future = executor.submit(partial(engine.run, caller, prepared, (), DEFAULTS))

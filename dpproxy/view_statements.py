@@ -185,12 +185,12 @@ def _listed(world: World) -> listing.Rows:
     return listing.listed(policy.views, world.views.builds(), digest, policy.data_version)
 
 
-def begin(world: World, progress: Callable[[str], None]) -> None:
+def begin(world: World, progress: Callable[[str], None], *, build: bool = True) -> None:
     """Have the policy's views there, and build those that never were; one whose build failed waits for REFRESH."""
     left_out = world.fit()
     policy = world.store.current
     begun = {(b.view, b.definition) for b in world.views.builds()}
-    for view in policy.views.values():
+    for view in policy.views.values() if build else ():
         if (view.name, protected_view(view)) in begun:
             continue
         order = Order(FILES, f"view {view.name}", lambda notice: progress(notice.message), lambda: False, {})
