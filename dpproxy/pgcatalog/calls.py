@@ -176,8 +176,25 @@ def _definition(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
     )
 
 
+_ENGINE_TYPES = {
+    "BLOB": "bytea", "BOOLEAN": "boolean", "DOUBLE": "double precision", "FLOAT": "real", "HUGEINT": "numeric",
+    "TIME": "time without time zone", "TIMESTAMP": "timestamp without time zone", "UINTEGER": "oid", "VARCHAR": "text",
+}  # fmt: skip
+"""Types by the engine's names, where PostgreSQL's are not the same in lower case."""
+
+
 def _typeof(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
-    return call("lower", call("typeof", *node.expressions))
+    given = node.expressions[0].unnest()
+    if isinstance(given, exp.Literal) and given.is_string:
+        return text("unknown")
+    element = call("regexp_replace", call("typeof", given), text(r"([(].*[)])|(\[\])"), text(""))
+    names, shown = (
+        exp.Array(expressions=[text(t) for t in part]) for part in zip(*_ENGINE_TYPES.items(), strict=True)
+    )
+    known = exp.Bracket(this=call("map", names, shown), expressions=[element])
+    bare = call("replace", call("lower", element.copy()), text("decimal"), text("numeric"))
+    brackets = call("regexp_extract", call("typeof", given.copy()), text(r"\[\]$"))
+    return call("concat", call("coalesce", known, bare), brackets)
 
 
 _SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, CatalogueView], exp.Expr]]] = {

@@ -21,7 +21,7 @@ from dpproxy.errors import (
     UndefinedFunction,
     Unsupported,
 )
-from dpproxy.pgcatalog import macros
+from dpproxy.pgcatalog import macros, objects
 from dpproxy.pgcatalog.calls import MAX_SERIES, SERIES_ERROR
 from dpproxy.pgcatalog.relations import INTERNAL, TABLES
 from dpproxy.pgcatalog.rewrite import SCHEMAS, Rewritten, fresh_name
@@ -219,6 +219,8 @@ def _refusal(error: duckdb.Error, statement: Rewritten) -> Refusal:
         if isinstance(error, kind):
             return build()
     message = str(error)
+    if (absent := objects.missing(message)) is not None:
+        return absent
     for part, build in _BY_TEXT.items():
         if part in message:
             return build()

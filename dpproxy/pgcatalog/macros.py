@@ -3,6 +3,7 @@
 A macro's argument is pasted into its body, so columns there have names that no statement's column has.
 """
 
+from dpproxy.analysis import written
 from dpproxy.pgcatalog import oids
 
 _NAMES = {
@@ -68,6 +69,17 @@ _FORMAT = (
 )
 """A lookup in a map, not a correlated subquery: that is run as a join, which puts rows in another order, and clients
 (psql's \\gdesc) rely on the order of a VALUES list."""
+_ITEM = (
+    "CASE WHEN i IS NULL THEN 'NULL' WHEN typeof(x) = 'BOOLEAN[]' THEN left(i, 1) "
+    "WHEN typeof(x) = 'DOUBLE[]' THEN regexp_replace(i, '[.]0$', '') "
+    """WHEN i = '' OR upper(i) = 'NULL' OR regexp_matches(i, '[{}",\\\\\\s]') """
+    """THEN '"' || replace(replace(i, '\\', '\\\\'), '"', '\\"') || '"' ELSE i END"""
+)
+_LIST = (
+    "CASE WHEN typeof(x) LIKE '%[][]' THEN replace(translate(CAST(x AS VARCHAR), '[]', '{}'), ', ', ',') "
+    f"""ELSE '{{' || array_to_string(list_transform(from_json(to_json(x), '["VARCHAR"]'), lambda i: {_ITEM}), ',') """
+    "|| '}' END"
+)
 _AS_TEXT = (
     "CASE WHEN typeof(x) LIKE '%[]' THEN '{' || replace(regexp_extract(CAST(x AS VARCHAR), '^.(.*).$', 1), ', ', ',') "
     "|| '}' ELSE CAST(x AS VARCHAR) END"
@@ -92,8 +104,14 @@ _QUOTE = (
 
 MACROS: dict[str, tuple[str, str]] = {
     "as_text": ("x", _AS_TEXT),
+    "float4_text": ("x", written.FLOAT4),
+    "float8_text": ("x", written.FLOAT8),
+    "interval_text": ("x", written.INTERVAL),
+    "list_text": ("x", _LIST),
+    "numeric_text": ("x", "regexp_replace(CAST(x AS VARCHAR), '[.]?0+$', '')"),
     "array_lower": ("a, d", "CASE WHEN d = 1 AND len(a) > 0 THEN 1 END"),
     "array_upper": ("a, d", "CASE WHEN d = 1 AND len(a) > 0 THEN CAST(len(a) AS INTEGER) END"),
+    "cardinality": ("a", "CAST(len(a) AS INTEGER)"),
     "char_to_encoding": ("x", "CASE upper(x) WHEN 'UTF8' THEN 6 WHEN 'SQL_ASCII' THEN 0 ELSE -1 END"),
     "column_comment": ("o, n", _COLUMN_COMMENT),
     "constraint_text": ("o, pretty := false", _CONSTRAINT),

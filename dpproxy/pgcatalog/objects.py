@@ -1,11 +1,34 @@
 """Casts that look an object up by its name, and columns that hold functions by theirs."""
 
+import re
 from collections.abc import Callable
 
 from sqlglot import exp
 
+from dpproxy.errors import Refusal, UndefinedFunction, UndefinedObject, UndefinedTable
 from dpproxy.pgcatalog import casts, macros
-from dpproxy.pgcatalog.calls import call
+from dpproxy.pgcatalog.calls import call, text
+
+MISSING = "no such object"
+"""How the engine's message begins where a literal names nothing; its kind and name follow."""
+_KINDS: dict[str, tuple[str, type[Refusal]]] = {
+    "class": ("relation", UndefinedTable),
+    "type": ("type", UndefinedObject),
+    "schema": ("schema", UndefinedObject),
+    "role": ("role", UndefinedObject),
+    "proc": ("function", UndefinedFunction),
+    "procedure": ("function", UndefinedFunction),
+}
+
+
+def missing(message: str) -> Refusal | None:
+    """What PostgreSQL says of a name that is nobody's; None where the message is about something else."""
+    found = re.search(rf"{MISSING} (\w+): (.*)", message, re.DOTALL)
+    if found is None:
+        return None
+    spoken, refusal = _KINDS[found[1]]
+    return refusal(f'{spoken} "{found[2]}" does not exist')
+
 
 _AS_TEXT = frozenset({"text", "varchar", "name", "char", "bpchar"})
 _NUMBERED = (
@@ -44,7 +67,11 @@ def cast(node: exp.Cast, kind: str, use: Use) -> exp.Expr:
     if is_procedure(value) and not is_number:
         return value
     use(f"to_{kind}")
+    if isinstance(value, exp.Literal) and value.name == "-":
+        value = text("0")
     found = call(f"{macros.PREFIX}to_{kind}", value)
+    if isinstance(value, exp.Literal) and value.is_string:
+        found = call("coalesce", found, call("error", text(f"{MISSING} {kind}: {value.name}")))
     if is_number:
         return found
     use(f"{kind}_name")

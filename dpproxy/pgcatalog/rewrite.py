@@ -48,6 +48,7 @@ class Rewritten:
         titles: names of the result columns; None where DuckDB's names hold (``*``).
         types: what gives the type of each result column from the engine's; None as for titles.
         columns: where each column, by lower-case name, first stands in the text.
+        now: the moment at which it is run.
     """
 
     view: CatalogueView
@@ -57,6 +58,7 @@ class Rewritten:
     tables: set[tuple[str, str]] = field(default_factory=set)
     fresh: set[str] = field(default_factory=set)
     columns: dict[str, int | None] = field(default_factory=dict)
+    now: datetime = field(default_factory=partial(datetime.now, UTC))
 
 
 def rewrite(
@@ -239,7 +241,7 @@ def _cast_rule(node: exp.Expr, state: Rewritten) -> exp.Expr:
     if (made := arrays.constant(node, kind, state.view.settings)) is not None:
         return made
     if kind == "VARCHAR" and not isinstance(node.this, exp.Literal | exp.Null):
-        return call(f"{macros.PREFIX}as_text", node.this)
+        return texts.written(node.this)
     return node.this if arrays.is_nested(node.this, kind) else _cast(node.this, kind)
 
 
@@ -327,14 +329,19 @@ def _join(node: exp.Expr, _state: Rewritten) -> exp.Expr:
     return call(f"{macros.PREFIX}join_array", node.this, node.expression, *([null] if null else []))
 
 
-def _now(_node: exp.Expr, _state: Rewritten) -> exp.Expr:
-    return _cast(text(datetime.now(UTC).replace(tzinfo=None).isoformat(sep=" ") + "+00"), "TIMESTAMPTZ")
+def _now(_node: exp.Expr, state: Rewritten) -> exp.Expr:
+    return _cast(text(state.now.replace(tzinfo=None).isoformat(sep=" ") + "+00"), "TIMESTAMPTZ")
+
+
+def _counted(node: exp.Expr, _state: Rewritten) -> exp.Expr:
+    """What the engine counts in 64 bits."""
+    return _cast(node.copy(), "INTEGER")
 
 
 _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.Anonymous: _call,
     exp.Any: lambda node, _state: arrays.of_any(node),
-    exp.ArraySize: lambda node, _state: _cast(node.copy(), "INTEGER"),
+    exp.ArraySize: _counted,
     exp.ArrayToString: _join,
     exp.ByteString: lambda node, _state: text(str(node.this)),
     exp.Cast: _cast_rule,
@@ -351,9 +358,11 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.Format: _format,
     exp.GenerateSeries: lambda node, _state: calls.bounded_series(node),
     exp.ILike: lambda node, _state: texts.like(node),
+    exp.Length: _counted,
     exp.Like: lambda node, _state: texts.like(node),
     exp.NEQ: _comparison,
     exp.Operator: _operator,
+    exp.StrPosition: _counted,
     exp.Substring: lambda node, _state: texts.substring(node),
     exp.Table: _table,
     exp.TimeToStr: lambda node, _state: texts.to_char(node),

@@ -8,6 +8,7 @@ from dpproxy.analysis.position import position
 from dpproxy.errors import Unsupported
 from dpproxy.pgcatalog import macros
 from dpproxy.pgcatalog.calls import call, text
+from dpproxy.pgcatalog.relations import TABLES
 
 READ_AGAIN = frozenset({
     "array_append", "array_cat", "array_position", "array_prepend", "array_remove", "encode", "format",
@@ -49,6 +50,40 @@ def like(node: exp.Expr) -> exp.Expr:
     plain = type(node)(this=node.this, expression=node.expression)
     escaped = exp.Escape(this=plain, expression=text("\\"))
     return exp.Not(this=exp.Paren(this=escaped)) if node.args.get("negate") else escaped
+
+
+_WRITTEN_BY_TYPE = {
+    "DOUBLE": "float8_text",
+    "FLOAT": "float4_text",
+    "REAL": "float4_text",
+    "INTERVAL": "interval_text",
+    "DECIMAL(38, 10)": "numeric_text",
+}
+_WRITTEN_BY_COLUMN = {
+    name: "list_text" if stored.endswith("[]") else _WRITTEN_BY_TYPE[stored]
+    for table in TABLES.values()
+    for name, stored in table.columns.items()
+    if stored.endswith("[]") or stored in _WRITTEN_BY_TYPE
+}
+
+
+def written(node: exp.Expr) -> exp.Expr:
+    """A value that is cast to text, by the macro for its type where it shows; the engine writes most of them alike."""
+    value = node.unnest()
+    macro = "as_text"
+    match value:
+        case exp.Cast(to=kind):
+            stored = kind.sql("duckdb")
+            macro = "list_text" if stored.endswith("[]") else _WRITTEN_BY_TYPE.get(stored, macro)
+        case exp.Column():
+            macro = _WRITTEN_BY_COLUMN.get(value.name.lower(), macro)
+        case exp.Array():
+            macro = "list_text"
+        case exp.Add() if any(call.name == "to_microseconds" for call in value.find_all(exp.Anonymous)):
+            macro = "interval_text"
+        case _:
+            pass
+    return call(macros.PREFIX + macro, node)
 
 
 _PLACE = re.compile(r"%([sIL%])")

@@ -198,6 +198,17 @@ QUESTIONS = (
     "SELECT typname FROM pg_type WHERE typinput = 'array_in'::regproc AND typname = '_int4'",
     "SELECT typinput::regproc::text AS a, typsend = 0 AS b, typinput::oid AS c FROM pg_type WHERE oid IN (23, 2278)",
     "SELECT pg_function_is_visible(1299) AS a",
+    "SELECT 1e20::float8::text AS a, 1e15::float8::text AS b, 123456789.0::float8::text AS c, 'nan'::float8::text AS d",
+    "SELECT 1.5::float4::text AS b, '1 mon -1 days 2 hours'::interval::text AS c",
+    (
+        "SELECT ARRAY['a', 'b c', NULL, '', 'NULL', 'x\"y', '{']::text AS a, ARRAY[true, false]::text AS b, "
+        "ARRAY[1.5::float8, 1]::text AS c, '{{1,2},{3,4}}'::int[]::text AS d, ARRAY[1, 2]::text AS e"
+    ),
+    "SELECT now() = now() AS a, cardinality(ARRAY[1, 2]) AS b, length('abc') AS c, position('b' in 'abc') AS d",
+    (
+        "SELECT pg_typeof(1)::text AS a, pg_typeof('a'::text)::text AS b, pg_typeof(1.5)::text AS c, "
+        "pg_typeof(ARRAY['a'::text])::text AS d, pg_typeof(now())::text AS e, pg_typeof(true)::text AS f"
+    ),
     "SELECT oid, proargtypes::_regtype::text[] AS types FROM pg_proc WHERE oid IN (870, 1299, 3059)",
     (
         "SELECT oid, proargtypes[0] AS a, array_length(proargtypes, 1) AS n, 23 = ANY (proargtypes) AS b FROM pg_proc "

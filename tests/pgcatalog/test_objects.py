@@ -1,4 +1,9 @@
+import re
 from collections.abc import Callable
+
+import pytest
+
+from dpproxy.errors import Refusal, UndefinedFunction, UndefinedObject, UndefinedTable
 
 Asked = Callable[[str], list[tuple[object, ...]]]
 
@@ -28,4 +33,26 @@ def test_a_column_of_functions_that_are_not_listed_keeps_their_names(ask: Asked)
 def test_objects_are_numbers_where_one_is_compared(ask: Asked):
     assert ask("SELECT 'patients'::regclass::oid = 'patients'::regclass, 'patients'::regclass::text") == [
         (True, "patients")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sql", "refusal", "message"),
+    [
+        ("SELECT 'nothing'::regclass", UndefinedTable, 'relation "nothing" does not exist'),
+        ("SELECT 1 FROM pg_class WHERE oid = 'nothing'::regclass", UndefinedTable, "nothing"),
+        ("SELECT 'nothing'::regtype", UndefinedObject, 'type "nothing" does not exist'),
+        ("SELECT 'nothing'::regrole", UndefinedObject, 'role "nothing" does not exist'),
+        ("SELECT 'nothing'::regproc", UndefinedFunction, 'function "nothing" does not exist'),
+        ("SELECT 'lower(point)'::regprocedure", UndefinedFunction, "lower"),
+    ],
+)
+def test_a_literal_that_names_nothing_is_refused(ask: Asked, sql: str, refusal: type[Refusal], message: str):
+    with pytest.raises(refusal, match=re.escape(message)):
+        ask(sql)
+
+
+def test_numbers_and_columns_that_name_nothing_are_shown_as_they_are(ask: Asked):
+    assert ask("SELECT '77777777'::regclass::text, '-'::regclass::oid, to_regclass('nothing')") == [
+        ("77777777", 0, None)
     ]
