@@ -45,7 +45,7 @@ def test_lists_and_describes(connection: pyodbc.Connection):
     keys = [(row.fkcolumn_name, row.pktable_name) for row in cursor.foreignKeys(foreignTable="visits")]
     assert keys == [("person", "people")]
     assert "people_pkey" in [row.index_name for row in cursor.statistics("people").fetchall()]
-    assert cursor.procedures().fetchall() == []
+    assert {"avg", "lower", "median"} <= {row.procedure_name for row in cursor.procedures().fetchall()}
     assert len(cursor.getTypeInfo().fetchall()) > 10
     assert cursor.columns("salaries").fetchall() == []
 

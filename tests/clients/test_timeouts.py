@@ -1,14 +1,16 @@
 """What a session sets for itself: how long a statement may take, and how long it may be silent."""
 
 import time
+from pathlib import Path
 
 import psycopg
 import psycopg2
 import psycopg2.errors
 import pytest
 
-from tests.clients.conftest import SLOW
-from tests.proxies import Proxy
+from tests.attacks.people import write_twin
+from tests.clients.conftest import ENDLESS, POLICY, SLOW
+from tests.proxies import Proxy, serving
 
 pytestmark = pytest.mark.external
 HEAVY = "SELECT " + ", ".join(f"sum((x + {n}) * (y - {n}))" for n in range(11, 19)) + " FROM much"
@@ -53,3 +55,30 @@ def test_silence_ends_a_session(world: Proxy, name: str, begin: str, sqlstate: s
     older = psycopg2.connect(world.dsn(options=f"'-c {name}=1min'"))
     older.cursor().execute("SELECT 1")
     older.close()
+
+
+def test_no_role_lifts_the_limits_of_the_server(world: Proxy):
+    """A role sets a timeout of its own to 0; what the catalogue may take is no setting."""
+    with psycopg.connect(world.dsn(), autocommit=True) as connection:
+        connection.execute("ALTER ROLE ann SET statement_timeout = 0")
+    try:
+        with psycopg.connect(world.dsn(), autocommit=True) as connection:
+            assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
+            began = time.monotonic()
+            with pytest.raises(psycopg.errors.QueryCanceled, match="statement timeout"):
+                connection.execute(SLOW)
+            assert time.monotonic() - began < 60
+    finally:
+        with psycopg.connect(world.dsn(), autocommit=True) as connection:
+            connection.execute("ALTER ROLE ann RESET statement_timeout")
+
+
+def test_the_limit_of_the_server_holds_where_a_role_has_none(tmp_path: Path):
+    more = '[limits]\nstatement_timeout = "1ms"'
+    with serving(write_twin(tmp_path, with_her=True, ddl=ENDLESS, policy=POLICY, more=more)) as limited:
+        with psycopg.connect(limited.dsn(), autocommit=True) as connection:
+            connection.execute("ALTER ROLE ann SET statement_timeout = 0")
+        with psycopg.connect(limited.dsn(), autocommit=True) as connection:
+            assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
+            with pytest.raises(psycopg.errors.QueryCanceled):
+                connection.execute(HEAVY)
