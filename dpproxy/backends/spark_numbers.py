@@ -66,7 +66,15 @@ def negative(_: exp.Expr, parts: Sequence[Value]) -> Value:
     if a.kind not in (*EXACT, Kind.DOUBLE, Kind.NULL):
         raise no("a minus sign")
     constant = None if a.constant is None else f"-{a.constant}"
-    return a if a.kind is Kind.NULL else replace(a, sql=grouped(f"- {a.sql}"), constant=constant)
+    return a if a.kind is Kind.NULL else replace(a, sql=_negated(a), constant=constant)
+
+
+def _negated(value: Value) -> str:
+    """Spark keeps 34 of the digits of a DECIMAL where it changes the sign, and all of them in a difference."""
+    is_long = value.kind is Kind.HUGE or (value.kind is Kind.DECIMAL and value.constant is None)
+    if is_long and value.scale > MOST_DIGITS:
+        raise no("the sign of a DECIMAL of many digits")
+    return grouped(f"0BD - {value.sql}" if is_long else f"- {value.sql}")
 
 
 def quotient(node: exp.Expr, parts: Sequence[Value]) -> Value:
@@ -152,6 +160,8 @@ def abs_of(_: exp.Expr, parts: Sequence[Value]) -> Value:
     [a] = parts
     if a.kind not in (*EXACT, Kind.DOUBLE, Kind.NULL):
         raise no("abs of this type")
+    if a.kind in (Kind.HUGE, Kind.DECIMAL):
+        return replace(a, sql=f"greatest({a.sql}, {_negated(replace(a, constant=None))})", constant=None)
     return a if a.kind is Kind.NULL else replace(a, sql=f"abs({a.sql})", constant=None)
 
 

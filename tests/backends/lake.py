@@ -35,6 +35,21 @@ CREATE TABLE edges AS SELECT * REPLACE (CAST(f AS FLOAT) AS f) FROM (VALUES
  (14, 9, 3, 1.15, '-nan', '-nan', 'zz', true, DATE '1700-03-01', TIMESTAMP '1700-03-01 01:02:03', 5)
 ) AS v(id, i, b, d, x, f, s, t, "day", moment, n)
 """
+EXTREMES = """
+CREATE TABLE extremes AS SELECT * REPLACE (CAST(f AS FLOAT) AS f) FROM (VALUES
+ (1, 9223372036854775807, repeat('9', 38)::DECIMAL(38,0), 'nan'::DOUBLE, 'nan'::DOUBLE, repeat('é', 1000),
+  9999999.99::DECIMAL(9,2), 255::UTINYINT, 4294967295::UINTEGER, 18446744073709551615::UBIGINT, 127::TINYINT),
+ (2, -9223372036854775808, -repeat('9', 38)::DECIMAL(38,0), '-inf'::DOUBLE, 'inf'::DOUBLE, '', -9999999.99,
+  0, 0, 0, -128),
+ (3, 0, 0, 1e308, 3e38, chr(1114111), 0, 1, 1, 1, 0),
+ (4, -1, 1, 5e-324, 1e-45, chr(0) || 'a', 0.01, 1, 1, 1, 1),
+ (5, 5, 5, -0.0, -0.0, 'a', 0.05, 2, 2, 2, 2),
+ (6, 5, 5, 9223372036854775807, 9e18, 'a', 0.05, 2, 2, 2, 2),
+ (7, 5, 5, 9223372036854774784, 9e18, 'a', 0.05, 2, 2, 2, 2),
+ (8, 5, 5, 4503599627370496, 9e18, 'a', 0.05, 2, 2, 2, 2),
+ (9, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)
+) AS v(id, b, h, x, f, s, d, u1, u4, u8, i1)
+"""
 MANY = (
     "CREATE TABLE many AS SELECT CAST(r % 7 AS INTEGER) AS k, r AS u, (r * 37 % 1001) / 8 AS x, "
     "['a', 'b', 'c'][1 + r % 3] AS s FROM range(1000) AS t(r)"
@@ -47,12 +62,12 @@ class Lake:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.duck = duckdb.connect()
-        for ddl in (EDGES, MANY):
+        for ddl in (EDGES, MANY, EXTREMES):
             self.duck.execute(ddl)
-        for table in ("edges", "many"):
+        for table in ("edges", "many", "extremes"):
             self.duck.execute(f"COPY {table} TO '{folder}/{table}.parquet' (FORMAT parquet)")
 
-    def url(self, port: int, tables: str = "edges,many") -> str:
+    def url(self, port: int, tables: str = "edges,many,extremes") -> str:
         return f"sc://127.0.0.1:{port}/;folder={self.folder};tables={tables}"
 
     def rows(self, sql: str) -> list[tuple[str, ...]]:
@@ -82,10 +97,10 @@ def rows(server: Spark, sql: str, values: Sequence[object] = ()) -> list[tuple[s
     return sorted(tuple(map(_shown, row)) for row in rows_of(table, query.columns))
 
 
-def differing(server: Spark, lake: Lake, expressions: Sequence[str]) -> list[str]:
-    """The expressions over ``edges`` that are not computed alike, for some row."""
+def differing(server: Spark, lake: Lake, expressions: Sequence[str], table: str = "edges") -> list[str]:
+    """The expressions over a table that are not computed alike, for some row."""
     listed = ", ".join(f'{e} AS "v{n}"' for n, e in enumerate(expressions))
-    sql = f'SELECT CAST("id" AS BIGINT) AS "id", {listed} FROM "edges"'
+    sql = f'SELECT CAST("id" AS BIGINT) AS "id", {listed} FROM "{table}"'
     here, there = lake.rows(sql), rows(server, sql)
     assert [row[0] for row in here] == [row[0] for row in there]
     return [

@@ -23,6 +23,21 @@ def test_texts_are_the_same(spark: Spark, lake: Lake):
     )  # fmt: skip
 
 
+def test_long_and_empty_texts_are_the_same(spark: Spark, lake: Lake):
+    assert not differing(
+        spark,
+        lake,
+        [
+            '"s"', 'LENGTH("s")', 'LOWER("s")', 'UPPER("s")', '"s" || "s"', "REPLACE(\"s\", 'é', 'xxxxxxxxxx')",
+            'LEFT("s", 100)', 'RIGHT("s", 100)', 'SUBSTRING("s", 999, 5)',
+            "STRPOS(\"s\", 'b')", "\"s\" LIKE '%é%a'",
+            "\"s\" ILIKE '%É'", "TRIM(\"s\", 'é')", 'STARTS_WITH("s", "s")', 'CONCAT("s", "s")', "\"s\" < 'b'",
+            "GREATEST(\"s\", 'b')",
+        ],
+        "extremes",
+    )  # fmt: skip
+
+
 def test_patterns_are_the_same(spark: Spark, lake: Lake):
     patterns = ["a%", "a_b", "%\\d%", "%b\\_c%", "_", "%$", "%''%", "%e$", "\\%", "%{x}%", ""]
     assert not differing(

@@ -43,6 +43,26 @@ def test_casts_are_the_same(spark: Spark, lake: Lake):
     )  # fmt: skip
 
 
+def test_numbers_at_the_ends_of_their_types_are_the_same(spark: Spark, lake: Lake):
+    assert not differing(
+        spark,
+        lake,
+        [
+            '"b"', '"h"', '"x"', '"f"', '"d"', '"u1"', '"u4"', '"u8"', '"i1"', 'FLOOR("x")', 'CEIL("x")', 'ROUND("x")',
+            'TRUNC("x")', 'SIGN("x")', 'SIGN("f")', 'ABS("x")', 'SQRT("x")', '"x" * "x"', '"x" + 1e308', '"x" / 5e-324',
+            '"x" / NULLIF("f", 0e0)', '"f" * 1e30', 'CAST("b" AS DOUBLE)', 'SIGN("b")', 'SIGN("h")', 'ABS("h")',
+            '- "h"',
+            '"h" < 5', '"u8" < 5', '"u8" % 7', '"h" % 7', 'CAST("u8" AS INT128) + 1',
+            'CAST("b" AS INT128) * CAST("b" AS INT128)',
+            'CAST("i1" AS BIGINT) + 1', 'CAST("u4" AS BIGINT) * 2', 'CAST("u1" AS BIGINT) - 5', '"d" * 100',
+            'CAST("d" AS BIGINT)', 'CAST("d" AS DECIMAL(38, 2)) * 100', '"d" + 1.5', 'GREATEST("h", 5)',
+            'NULLIF("h", 0)',
+            'ABS(CAST("b" AS INT128))', '- CAST("b" AS INT128)', '"b" // 3', '"b" % 3',
+        ],
+        "extremes",
+    )  # fmt: skip
+
+
 AGGREGATES = (
     (
         'SELECT CAST(COUNT(*) AS INT128) AS m0, CAST(SUM(CAST("b" AS BIGINT)) AS INT128) AS m1, COUNT("s") AS m2, '
