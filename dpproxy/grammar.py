@@ -8,6 +8,8 @@ another character in that place, one that no text may hold, and gives the ``$`` 
 """
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import ClassVar, Final
 
 import sqlglot
@@ -15,11 +17,18 @@ from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.tokenizer_core import Token, TokenType
 
-from dpproxy.errors import SyntaxRefused
+from dpproxy.errors import SyntaxRefused, TooComplex
 
 _MARK: Final = "\ufdd0"
 """No character: Unicode keeps it free for programs."""
 _PARAMETER: Final = re.compile(r"(?<![\w$])\$(?=[0-9])")
+
+_OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
+_CLOSING: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
+_TYPES: Final = frozenset(Postgres.Parser.TYPE_TOKENS)
+_DEEPEST: Final = 30
+MOST_WORK: Final = 100_000
+"""Words that are read once more; each takes some microseconds."""
 
 _OBJECTS: Final = re.compile(r"(?<=::)(reg[a-z]+|oid)\[\]", re.IGNORECASE)
 
@@ -57,9 +66,10 @@ def tokens(sql: str) -> list[Token]:
 def parse(sql: str) -> list[exp.Expr]:
     """The statements of a text, without the empty ones.
 
-    Errors: SyntaxRefused; sqlglot.errors.SqlglotError where it does not read.
+    Errors: SyntaxRefused; TooComplex; sqlglot.errors.SqlglotError where it does not read.
     """
     marked = _marked(sql)
+    _check_work(tokens(sql))
     trees = [tree for tree in sqlglot.parse(_renamed(marked), read=_Marked) if tree is not None]
     for node in (node for tree in trees for node in tree.walk() if marked is not sql):
         node.comments = None
@@ -67,6 +77,24 @@ def parse(sql: str) -> list[exp.Expr]:
         if isinstance(text, str):
             node.set("this", restored(text))
     return trees
+
+
+def _check_work(found: Sequence[Token]) -> None:
+    """Raise ``TooComplex`` where types stand in types so deep that the parser would not come to an end.
+
+    The brackets after the name of a type, or after ARRAY, are read as those of a type first: whatever is inside is
+    read twice, and inside of two of them four times.
+    """
+    work, depth, opened = 0, 0, list[bool]()
+    for before, token in pairwise(found):
+        if token.token_type in _OPENING:
+            opened.append(before.token_type in _TYPES or before.text.lower() == "if")
+            depth += opened[-1]
+        elif token.token_type in _CLOSING and opened:
+            depth -= opened.pop()
+        work += (1 << min(depth, _DEEPEST)) - 1
+        if work > MOST_WORK:
+            raise TooComplex("types and arrays are nested too deeply", position=token.start)
 
 
 def _renamed(marked: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 from sqlglot import exp
 
 from dpproxy import grammar
-from dpproxy.errors import SyntaxRefused
+from dpproxy.errors import SyntaxRefused, TooComplex
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,26 @@ def test_arrays_of_object_names():
 def test_arrays_of_numbers_of_objects():
     (tree,) = grammar.parse("SELECT 1 = ANY ((SELECT conkey FROM t)::oid[])")
     assert [cast.to.sql("postgres") for cast in tree.find_all(exp.Cast)] == ["_oid"]
+
+
+@pytest.mark.parametrize("before", ["ARRAY[", "f(ARRAY[", "date(", "float(", "timestamp(", "text[", "if[", "char(f("])
+def test_types_in_types_are_refused_before_the_parser_reads_them_for_ever(before: str):
+    """Thirty of them would take the parser ten minutes."""
+    close = {"(": ")", "[": "]"}
+    after = "".join(close[c] for c in reversed(before) if c in close)
+    with pytest.raises(TooComplex) as caught:
+        grammar.parse("SELECT " + before * 30 + "1" + after * 30)
+    assert caught.value.position is not None
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT " + "ARRAY[" * 6 + "1" + "]" * 6,
+        "SELECT a = ANY(ARRAY[" + ", ".join("'x'" for _ in range(40_000)) + "])",
+        "SELECT " + " + ".join("date('2020-01-01')" for _ in range(500)),
+        "SELECT " + "f(" * 60 + "1" + ")" * 60,
+    ],
+)
+def test_what_people_write_is_not(sql: str):
+    assert len(grammar.parse(sql)) == 1

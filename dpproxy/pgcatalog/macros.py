@@ -3,6 +3,12 @@
 A macro's argument is pasted into its body, so columns there have names that no statement's column has.
 """
 
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from sqlglot import exp
+
 from dpproxy.analysis import written
 from dpproxy.pgcatalog import oids
 
@@ -169,6 +175,32 @@ READS: dict[str, tuple[tuple[str, str], ...]] = {
 
 PREFIX = "c_"
 """No function of DuckDB begins so."""
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+@cache
+def _counts() -> Mapping[str, tuple[int, Sequence[int]]]:
+    """By the name it is called by: the words of a macro's body, and how often it names each of its parameters."""
+    found: dict[str, tuple[int, Sequence[int]]] = {}
+    for name, (parameters, body) in MACROS.items():
+        words = _WORD.findall(body)
+        twice = 2 ** words.count("lambda")  # the engine binds what a lambda goes over twice
+        named = [twice * words.count(p.partition(":=")[0].strip()) for p in parameters.split(",")]
+        found[PREFIX + name] = len(words), named
+    return found
+
+
+def expanded(tree: exp.Expr) -> int:
+    """About how many words a statement has once its macros are put in: an argument stands wherever a body names it."""
+    sizes: dict[int, int] = {}
+    for node in reversed(list(tree.walk(bfs=True))):
+        words, named = 1, (1,) * sum(1 for _ in node.iter_expressions())
+        if isinstance(node, exp.Anonymous) and node.name in _counts():
+            words, counted = _counts()[node.name]
+            named = (*counted, *named)[: len(named)]
+        parts = [sizes[id(child)] for child in node.iter_expressions()]
+        sizes[id(node)] = words + sum(n * part for n, part in zip(named, parts, strict=True))
+    return sizes[id(tree)]
 
 
 def statements() -> str:

@@ -12,7 +12,7 @@ from functools import partial
 from sqlglot import ErrorLevel, exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import UndefinedTable, Unsupported
+from dpproxy.errors import TooComplex, UndefinedTable, Unsupported
 from dpproxy.pgcatalog import (
     allowed,
     arrays,
@@ -34,6 +34,8 @@ from dpproxy.pgtypes import SqlType
 
 SCHEMAS = {"pg_catalog": "pg_catalogue", "information_schema": "information", "internal": "internal"}
 """The schemas' names inside DuckDB, where pg_catalog and information_schema are its own."""
+MOST_WORDS = 30_000
+"""Of a statement with its macros put in: the engine reads them all before it can be interrupted."""
 SESSION = "pg_settings"
 """The relation whose rows are the session's own."""
 
@@ -82,6 +84,8 @@ def rewrite(
             changed = rule(node, state)
             if changed is not node:
                 node.replace(changed)
+    if macros.expanded(tree) > MOST_WORDS:
+        raise TooComplex("the statement is too complex", hint="Nest fewer functions in each other.")
     state.sql = tree.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE, comments=False)
     return state
 

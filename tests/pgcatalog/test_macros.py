@@ -1,8 +1,10 @@
 from collections.abc import Callable
 
 import pytest
+from sqlglot import parse_one
 
-from dpproxy.pgcatalog.macros import MACROS, READS, statements
+from dpproxy.errors import Refusal
+from dpproxy.pgcatalog.macros import MACROS, READS, expanded, statements
 
 
 def test_what_a_macro_reads_is_known():
@@ -45,3 +47,26 @@ def test_format_type_keeps_the_order_of_rows(ask: Callable[..., list[tuple[objec
     told = ask(f"SELECT name, pg_catalog.format_type(tp, tpm) FROM (VALUES {rows}) AS s(name, tp, tpm)")
     assert [name for name, _ in told] == ["town", "count", "sum", "n", "avg"]
     assert [kind for _, kind in told] == ["text", "bigint", "double precision", "???", "numeric"]
+
+
+def test_an_argument_counts_wherever_the_body_names_it():
+    nested = parse_one("c_quote_text(c_quote_text(c_quote_text(1)))", read="duckdb")
+    alone = parse_one("c_quote_text(1)", read="duckdb")
+    plain = parse_one("lower(lower(lower(1)))", read="duckdb")
+    assert expanded(alone) < expanded(nested)
+    assert expanded(plain) == 4
+    named = parse_one("c_constraint_text(1, 2)", read="duckdb")
+    assert expanded(named) > expanded(parse_one("c_constraint_text(1)", read="duckdb"))
+
+
+@pytest.mark.parametrize("function", ["quote_ident", "to_regclass", "pg_get_userbyid", "array_to_string"])
+def test_what_would_grow_without_bound_is_refused_before_it_runs(
+    ask: Callable[..., list[tuple[object, ...]]], function: str
+):
+    further = ", ','" if function == "array_to_string" else ""
+    inner = "ARRAY['a']" if further else "'1'"
+    for _ in range(13 if further else 60):
+        inner = f"ARRAY[{function}({inner}{further})]" if further else f"{function}({inner})"
+    with pytest.raises(Refusal) as caught:
+        ask(f"SELECT {function}({inner}{further})")
+    assert caught.value.sqlstate in ("54001", "42883")
