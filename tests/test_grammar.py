@@ -65,7 +65,9 @@ def test_arrays_of_numbers_of_objects():
     assert [cast.to.sql("postgres") for cast in tree.find_all(exp.Cast)] == ["_oid"]
 
 
-@pytest.mark.parametrize("before", ["ARRAY[", "f(ARRAY[", "date(", "float(", "timestamp(", "text[", "if[", "char(f("])
+@pytest.mark.parametrize(
+    "before", ["ARRAY[", "f(ARRAY[", "date(", "float(", "timestamp(", "text[", "if[", "char(f("]
+)
 def test_types_in_types_are_refused_before_the_parser_reads_them_for_ever(before: str):
     """Thirty of them would take the parser ten minutes."""
     close = {"(": ")", "[": "]"}

@@ -32,7 +32,7 @@ def common_type(left: SqlType, right: SqlType) -> SqlType:
 def require_numbers(node: exp.Expr, sign: str, *operands: Typed) -> None:
     """Raise ``UndefinedFunction`` unless every operand is a number."""
     if not all(o.is_number for o in operands):
-        kinds = f" {sign} ".join(o.type.name for o in operands)
+        kinds = f" {sign} ".join(o.type.shown for o in operands)
         raise UndefinedFunction(
             f"operator does not exist: {kinds}",
             hint="No type is converted silently: write a CAST or compare values of one type.",

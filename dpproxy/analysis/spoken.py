@@ -16,8 +16,13 @@ _OPERATORS: Final[dict[type[exp.Expr], str]] = {
     exp.RegexpILike: "~*",
     exp.RegexpLike: "~",
 }
-_NAMES: Final[dict[type[exp.Expr], str]] = {exp.ApproxDistinct: "approx_count_distinct", exp.Median: "median"}
-"""Functions that PostgreSQL has not."""
+_NAMES: Final[dict[type[exp.Expr], str]] = {
+    exp.ApproxDistinct: "approx_count_distinct",
+    exp.Max: "max",
+    exp.Median: "median",
+    exp.Min: "min",
+}
+"""Functions that PostgreSQL has not, or not with as many arguments."""
 
 
 def function(node: exp.Func) -> str:
