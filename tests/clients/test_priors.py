@@ -28,13 +28,16 @@ def cost(connection: Connection) -> float:
 @pytest.mark.parametrize("mechanism", ["staircase", "laplace", "auto"])
 def test_each_mechanism_answers_and_says_so(connection: Connection, mechanism: str):
     sql = "SELECT ward, count(*), sum(cost) FROM visits GROUP BY ward"
-    connection.execute(f"SET dp.mechanism = '{mechanism}'")
     connection.execute("SET dp.epsilon = 1")
+    if mechanism == "auto":  # what it chooses is released under its own name before
+        connection.execute("SET dp.mechanism = 'staircase'")
+        connection.execute(sql)
+    connection.execute(f"SET dp.mechanism = '{mechanism}'")
     assert len(connection.execute(sql).fetchall()) == 4
     [[text]] = connection.execute(f"EXPLAIN (PRIVACY, FORMAT JSON) {sql}").fetchall()
     [part] = json.loads(str(text))["parts"]
     assert part["mechanism"] == ("staircase" if mechanism == "auto" else mechanism)
-    if mechanism == "auto":  # what it chose was released under its own name before
+    if mechanism == "auto":
         assert part["why"].startswith("least predicted error: laplace ")
         assert cost(connection) == 0
         return
