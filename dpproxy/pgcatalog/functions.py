@@ -18,6 +18,7 @@ _MACRO = {
     "format_type": "format_type",
     "has_any_column_privilege": "true_of",
     "obj_description": "object_comment",
+    "oidvectortypes": "vector_types",
     "pg_char_to_encoding": "char_to_encoding",
     "pg_describe_object": "null3",
     "pg_encoding_to_char": "encoding_to_char",

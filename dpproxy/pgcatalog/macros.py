@@ -145,6 +145,7 @@ MACROS: dict[str, tuple[str, str]] = {
     "table_visible": ("x", oids.visible("x")),
     "vector_lower": ("a, d", "CASE WHEN d = 1 AND len(a) > 0 THEN 0 END"),
     "vector_subscripts": ("a, d", "CAST(unnest(CASE WHEN d = 1 THEN range(len(a)) ELSE [] END) AS INTEGER)"),
+    "vector_types": ("a", f"array_to_string({_TYPES}, ', ')"),
     "vector_upper": ("a, d", "CASE WHEN d = 1 AND len(a) > 0 THEN CAST(len(a) - 1 AS INTEGER) END"),
     "type_array": ("a", _TYPES),
     "true_of": ("a", "CAST(CASE WHEN a IS NULL THEN NULL ELSE true END AS BOOLEAN)"),
@@ -165,6 +166,7 @@ READS: dict[str, tuple[tuple[str, str], ...]] = {
     "object_comment": (("pg_catalog", "pg_description"),),
     "quote_identifier": (("internal", "pg_get_keywords"),),
     "type_array": (("internal", "type_names"),),
+    "vector_types": (("internal", "type_names"),),
     **{
         name: (("internal", table),)
         for kind, table in _NAMES.items()

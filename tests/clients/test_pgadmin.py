@@ -82,6 +82,10 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tools.Browser]
         yield browser
 
 
+FUNCTIONS = {'ci_high("any")', 'ci_low("any")', 'noise_sd("any")'}
+"""Of schema dp."""
+
+
 @pytest.fixture(scope="module")
 def tree(browser: tools.Browser, proxy: Proxy) -> Iterator[Tree]:
     """The proxy as a server of pgAdmin's, connected."""
@@ -119,11 +123,15 @@ def test_what_no_database_here_has(tree: Tree, kind: str):
 def test_schemas(tree: Tree):
     schemas = tree.nodes("schema", tree.root)
     assert set(schemas) == {"dp", "public"}
-    for number in schemas.values():
-        tree.look("schema", f"{tree.root}/{number}")
-        assert tree.browser.get(f"/browser/schema/children/{tree.root}/{number}")["success"] == 1
+    for name, number in schemas.items():
+        place = f"{tree.root}/{number}"
+        tree.look("schema", place)
+        assert tree.browser.get(f"/browser/schema/children/{place}")["success"] == 1
         for kind in KINDS:
-            assert tree.nodes(kind, f"{tree.root}/{number}") == {}
+            found = tree.nodes(kind, place)
+            assert set(found) == (FUNCTIONS if (name, kind) == ("dp", "function") else set())
+            for each in found.values():
+                tree.look(kind, f"{place}/{each}")
     assert len(tree.nodes("catalog", tree.root)) == 2
 
 

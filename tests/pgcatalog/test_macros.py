@@ -31,6 +31,7 @@ def test_one_statement_each():
         ("format_type(23, NULL)", "integer"),
         ("format_type(1, -1)", "???"),
         ("pg_get_userbyid(10)", "admin"),
+        ("oidvectortypes(proargtypes) FROM pg_proc WHERE oid = 1215", "oid, name"),
         ("pg_get_userbyid(1)", "unknown (OID=1)"),
         ("pg_encoding_to_char(6)", "UTF8"),
         ("pg_type_is_visible(23)", True),
