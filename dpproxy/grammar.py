@@ -26,8 +26,10 @@ _PARAMETER: Final = re.compile(r"(?<![\w$])\$(?=[0-9])")
 _OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 _CLOSING: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
 _TYPES: Final = frozenset(Postgres.Parser.TYPE_TOKENS)
+_LIMITS: Final = frozenset({TokenType.LIMIT, TokenType.OFFSET})
+"""Nothing else is read twice: tried over all pairs of constructs that nest."""
 _DEEPEST: Final = 30
-MOST_WORK: Final = 100_000
+MOST_WORK: Final = 50_000
 """Words that are read once more; each takes some microseconds."""
 
 _OBJECTS: Final = re.compile(r"(?<=::)(reg[a-z]+|oid)\[\]", re.IGNORECASE)
@@ -80,21 +82,25 @@ def parse(sql: str) -> list[exp.Expr]:
 
 
 def _check_work(found: Sequence[Token]) -> None:
-    """Raise ``TooComplex`` where types stand in types so deep that the parser would not come to an end.
+    """Raise ``TooComplex`` where types, arrays or limits nest so deep that the parser would not come to an end.
 
-    The brackets after the name of a type, or after ARRAY, are read as those of a type first: whatever is inside is
-    read twice, and inside of two of them four times.
+    The brackets after the name of a type, or after ARRAY, are read as those of a type first, and what follows LIMIT or
+    OFFSET is read in two ways: whatever is inside is read twice, and inside of two of them four times.
     """
-    work, depth, opened = 0, 0, list[bool]()
+    work, depth, opened, limited = 0, 0, list[bool](), [False]
     for before, token in pairwise(found):
         if token.token_type in _OPENING:
-            opened.append(before.token_type in _TYPES or before.text.lower() == "if")
+            opened.append(limited[-1] or before.token_type in _TYPES or before.text.lower() == "if")
+            limited.append(False)
             depth += opened[-1]
         elif token.token_type in _CLOSING and opened:
             depth -= opened.pop()
+            limited.pop()
+        elif token.token_type in _LIMITS:
+            limited[-1] = True
         work += (1 << min(depth, _DEEPEST)) - 1
         if work > MOST_WORK:
-            raise TooComplex("types and arrays are nested too deeply", position=token.start)
+            raise TooComplex("types, arrays or limits are nested too deeply", position=token.start)
 
 
 def _renamed(marked: str) -> str:
