@@ -10,7 +10,8 @@ from dpproxy.engine import Engine
 from dpproxy.planning import LARGEST_KEPT, Planning
 from dpproxy.settings import DEFAULTS
 from tests.proxies import started, write_home
-from tests.test_replays import ANN, COUNT, DDL, POLICY, ROOT
+from tests.test_answers import ANN, DDL, POLICY
+from tests.test_replays import COUNT, ROOT
 
 TYPED = "SELECT count(*) FROM t WHERE x > $1"
 

@@ -11,21 +11,9 @@ from dpproxy.planner.descriptor import described
 from dpproxy.replays import Asking, Found
 from dpproxy.settings import DEFAULTS
 from tests.proxies import started, write_home
+from tests.test_answers import ANN, BOB, DDL, POLICY
+from tests.test_answers import ask as asked
 
-DDL = (
-    "CREATE TABLE t (k VARCHAR, x INTEGER)",
-    "INSERT INTO t SELECT CASE WHEN i % 2 = 0 THEN 'a' ELSE 'b' END, i % 100 FROM range(1000) r (i)",
-)
-POLICY = """
-ALTER TABLE t SET PRIVACY KEY ROW;
-ALTER TABLE t SET PRIVACY CEILING EPSILON 100;
-ALTER TABLE t ALTER COLUMN k SET PRIVACY DOMAIN IN ('a', 'b');
-ALTER TABLE t ALTER COLUMN x SET PRIVACY DOMAIN BETWEEN 0 AND 99;
-CREATE PRIVACY BUDGET b LIMIT EPSILON 50 USER LIMIT EPSILON 10 MAX EPSILON 5;
-GRANT SELECT ON t TO analyst WITH PRIVACY BUDGET b;
-"""
-ANN = Caller("ann", frozenset({"analyst"}), "session of ann")
-BOB = Caller("bob", frozenset({"analyst"}), "session of bob")
 ROOT = Caller("root", frozenset({"admin"}), "session of root")
 COUNT = "SELECT count(*) FROM t WHERE x > 50"
 GROUPS = "SELECT k, avg(x) FROM t GROUP BY k ORDER BY k"
@@ -40,8 +28,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 
 def ask(engine: Engine, sql: str, caller: Caller = ANN, epsilon: str = "1") -> Answer:
-    settings = {**DEFAULTS, "dp.epsilon": epsilon}
-    return engine.run(caller, engine.prepare(caller, sql, (), settings), (), settings)
+    return asked(engine, sql, caller, epsilon)
 
 
 def at_hand(engine: Engine, sql: str, caller: Caller = ANN, epsilon: str = "1") -> Answer | None:
