@@ -245,7 +245,7 @@ def _verbose(interval: Interval) -> str:
     ]  # fmt: skip
     if second or fraction:
         minus = "-" if sign * ago < 0 else ""
-        exactly_one = second == 1 and not fraction and not minus
+        exactly_one = second == 1 and not fraction
         parts.append(f"{minus}{second}{_fraction(fraction)} sec{'' if exactly_one else 's'}")
     return " ".join(["@", *(parts or ["0"]), *(["ago"] if ago < 0 else [])])
 

@@ -67,6 +67,6 @@ def test_a_float_is_read_as_the_double_it_is():
     columns = columns_of({"a": "float", "b": "tinyint", "c": "decimal(9,2)"})
     found = readers(columns)
     assert [(v.kind, v.wrap) for v in found.values()] == [
-        (Kind.DOUBLE, "CAST({} AS DOUBLE)"), (Kind.WHOLE, "CAST({} AS BIGINT)"), (Kind.DECIMAL, "{}"),
+        (Kind.DOUBLE, "{}::DOUBLE"), (Kind.WHOLE, "{}::BIGINT"), (Kind.DECIMAL, "{}"),
     ]  # fmt: skip
     assert found["c"].scale == 2

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import psycopg
@@ -216,6 +217,16 @@ def test_moments_in_a_zone(real: psycopg.Connection, zone: str):
         real.execute("RESET TimeZone")
 
 
+def both(*numbers: int) -> list[int]:
+    return [0, *numbers, *(-number for number in numbers)]
+
+
+SECOND = 1_000_000
+TICKS = both(1, SECOND // 2, SECOND, SECOND * 3 // 2, 2 * SECOND, 60 * SECOND, 61 * SECOND, 3600 * SECOND,
+             3601 * SECOND, 3660 * SECOND, 3661 * SECOND)  # fmt: skip
+EVERY_SIGN = [Interval(*parts) for parts in product(both(1, 11, 12, 13, 25), both(1, 2), TICKS)]
+
+
 @pytest.mark.parametrize("style", ["postgres", "postgres_verbose", "sql_standard", "iso_8601"])
 def test_intervals_in_a_style(real: psycopg.Connection, style: str):
     kind = SqlType("interval", 1186, 16, style=style)
@@ -228,6 +239,9 @@ def test_intervals_in_a_style(real: psycopg.Connection, style: str):
 
     real.execute("SELECT set_config('IntervalStyle', %s, false)", [style])
     try:
+        for value in EVERY_SIGN:
+            theirs = answer(real, t.INTERVAL, encode_value(kind, value, 1), 1, 0)
+            assert theirs == encode_value(kind, value, 0), value
         run()
     finally:
         real.execute("RESET IntervalStyle")
