@@ -225,9 +225,11 @@ class Engine:
                     given = self._store, self._schema, self._ledger, self._facts, self.log
                     answer = administration.run(prepared.sql, caller, *given)
                     told = view_statements.besides(read(prepared.sql, caller, self.policy), self._world)
-                    return replace(answer, notices=(*answer.notices, *told))
+                    still = partial(self._may_read, caller, prepared.sql)
+                    return replace(answer, notices=(*answer.notices, *told), still=still)
                 case "views":
-                    return self._of_views(caller, prepared.sql)
+                    still = partial(self._may_read, caller, prepared.sql)
+                    return replace(self._of_views(caller, prepared.sql), still=still)
                 case "probe":
                     return self._probe(caller, prepared.sql, settings)
                 case "describe":
@@ -236,6 +238,10 @@ class Engine:
                     return self._explain(caller, prepared.sql, body, values, settings)
                 case _:
                     return self._query(caller, prepared, body, values, settings)
+
+    def _may_read(self, caller: Caller, sql: str) -> None:
+        """Whether a privacy statement is still one of the caller's. Raises ``NotGranted``."""
+        read(sql, caller, self.policy)
 
     def _of_views(self, caller: Caller, sql: str) -> Answer:
         session, statement = self._sessions.find(caller.session), read(sql, caller, self.policy)
@@ -270,7 +276,8 @@ class Engine:
                 recorder(self.log, caller, sql, values)(Outcome.EXACT)
             found, is_exact = self._answers.public(plan, caller.session), bool(plan.exact)
             told = (exact_notice(plan),) if is_exact else (routed_notice(plan),) if plan.view else ()
-            return replace(found, columns=prepared.columns, notices=told, is_exact=is_exact)
+            still = partial(self._planning.check_still, plan, caller, sql, body, values, settings)
+            return replace(found, columns=prepared.columns, notices=told, is_exact=is_exact, still=still)
 
         def replan(losses: tuple[Drawn, ...]) -> Plan:
             again = self._planning.plan(caller, sql, body, values, settings, losses)

@@ -1,6 +1,6 @@
 """The values that move down the pipe, all frozen: who asks, what was planned, what is answered."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
@@ -83,6 +83,8 @@ class Answer:
     nano: int = 0
     """Of a privacy statement: what it debited, in nano-epsilon."""
     stream: Stream | None = field(default=None, repr=False)
+    still: Callable[[], object] | None = field(default=None, repr=False, compare=False)
+    """Raises ``NotGranted`` where its rows may no longer be given; waits. None where they are the caller's for good."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dpproxy.auditlog.log import AuditLog
 from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.source import Source
 from dpproxy.body import Body
+from dpproxy.errors import NotGranted, Refusal
 from dpproxy.pgtypes import BY_OID
 from dpproxy.plan import Caller, Drawn, Plan, Prepared, PublicPlan, Settings
 from dpproxy.planner.access import Context
@@ -26,6 +27,8 @@ PLANS = 512
 """Plans kept for statements seen before."""
 LARGEST_KEPT = 16_000
 """Characters of a statement and its parameters at most, for its plan to be kept."""
+_OUT_OF_ORDER = frozenset({"57", "58", "XX"})
+"""Classes of refusals that say nothing about rights."""
 Losses = tuple[Drawn, ...] | None
 """What stored releases answer the parts of a plan with; None for draws of their own."""
 Values = Sequence[object]
@@ -132,6 +135,31 @@ class Planning:
             self._plans.put(key, plan)
         return plan
 
+    def check_still(
+        self,
+        plan: PublicPlan,
+        caller: Caller,
+        sql: str,
+        body: Body,
+        values: Values,
+        settings: Settings,
+    ) -> None:
+        """Whether rows that a plan gave the caller may still be shown, by the policy in force now.
+
+        Raises ``NotGranted``, also where the policy has them be read in another way; else what is out of order.
+        """
+        try:
+            now = self.plan(caller, sql, body, values, settings, None)
+        except Refusal as refusal:
+            if refusal.sqlstate[:2] in _OUT_OF_ORDER:
+                raise
+            now = None
+        if not isinstance(now, PublicPlan) or _shown(now) != _shown(plan):
+            raise NotGranted(
+                "the rows of this answer may no longer be read",
+                hint="What they are of was revoked or changed meanwhile: close the cursor, and ask anew.",
+            )
+
     def context(self, policy: Policy, caller: Caller, settings: Settings, losses: Losses) -> Context:
         """What a statement is planned in."""
         _, fits, layouts, _ = self._fitting
@@ -145,6 +173,11 @@ class Planning:
         who = caller.user if settings["dp.target_error"] else ""
         state = policy.version, policy.data_version, self._prepared.usable, self._world.views.tables
         return given, who, caller.roles, state, self._backend.epoch
+
+
+def _shown(plan: PublicPlan) -> tuple[object, ...]:
+    """By which right rows are read, and what of them."""
+    return plan.exact, plan.view, tuple(output.column for output in plan.outputs)
 
 
 def _key(sql: str, body: Body, values: Values, losses: Losses, state: State) -> object:

@@ -1,7 +1,7 @@
 """DECLARE, FETCH, MOVE and CLOSE: a cursor is a portal whose query runs, and is paid for, when it is declared."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NoReturn
@@ -210,14 +210,15 @@ def _bind(name: str, direction: Direction, is_back: bool, shows: bool, state: St
         portal = state.portals[_cursor(name, state)]
         if is_back and not portal.scrolls:
             _refuse_back()
-        stream = portal.answer.stream if portal.answer else None
-        if stream is not None:
-            return _ahead(portal, stream, direction, shows=shows)
-        rows: Sequence[tuple[object, ...]] = portal.answer.rows if portal.answer else ()
+        held = portal.answer or Answer("")
+        if held.stream is not None:
+            return replace(_ahead(portal, held.stream, direction, shows=shows), still=held.still)
+        rows = held.rows
         places, portal.given = direction(portal.given, len(rows))
         if not shows:
             return Answer(f"MOVE {len(places)}")
-        return Answer(f"FETCH {len(places)}", portal.statement.columns, [rows[at - 1] for at in places])
+        given = [rows[at - 1] for at in places]
+        return Answer(f"FETCH {len(places)}", portal.statement.columns, given, still=held.still)
 
     def finish(state: State, answer: Answer) -> Answer:
         portal = state.portals[_cursor(name, state)]
@@ -227,7 +228,7 @@ def _bind(name: str, direction: Direction, is_back: bool, shows: bool, state: St
     shown = columns if shows else None
     if found.answer is None:  # a portal of the protocol that nothing was asked of yet
         return Wrapped(found.statement, finish, values=found.values, columns=shown)
-    return Command(run, shown)
+    return Command(run, shown, portal=name)
 
 
 def _ahead(portal: Portal, stream: Stream, direction: Direction, *, shows: bool) -> Answer:

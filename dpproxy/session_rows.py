@@ -70,7 +70,7 @@ def streamed(answer: Answer, stream: Stream, formats: Sequence[int], limit: int)
     count = 0
     while not limit or count < limit:
         most = min(MANY_AT_ONCE, limit - count) if limit else MANY_AT_ONCE
-        rows, framed = yield from work(partial(_next, stream, most, answer.columns, formats), goes_on=True)
+        rows, framed = yield from work(partial(_next, answer, stream, most, formats), goes_on=True)
         if not rows:
             break
         count += rows
@@ -79,11 +79,16 @@ def streamed(answer: Answer, stream: Stream, formats: Sequence[int], limit: int)
     return count
 
 
-def _next(
-    stream: Stream, most: int, columns: Sequence[Column] | None, formats: Sequence[int]
-) -> tuple[int, bytes]:
+def _next(answer: Answer, stream: Stream, most: int, formats: Sequence[int]) -> tuple[int, bytes]:
+    _check(answer)
     rows = stream.take(most)
-    return len(rows), _framed(columns, formats, rows) if columns and len(rows) else b""
+    return len(rows), _framed(answer.columns, formats, rows) if answer.columns and len(rows) else b""
+
+
+def _check(answer: Answer) -> None:
+    """Before each portion: a stream may be read for hours."""
+    if answer.still is not None:
+        answer.still()
 
 
 def _framed(columns: Sequence[Column], formats: Sequence[int], rows: Sequence[Row]) -> bytes:
@@ -94,20 +99,25 @@ def _framed(columns: Sequence[Column], formats: Sequence[int], rows: Sequence[Ro
 
 @dataclass(slots=True)
 class _Counted:
-    """The portions of a stream."""
+    """The portions of an answer's stream."""
 
+    answer: Answer
     stream: Stream
     count: int = field(default=0)
 
     def __iter__(self) -> Iterator[Sequence[Row]]:
-        while rows := self.stream.take(MANY_AT_ONCE):
+        while rows := self._next():
             self.count += len(rows)
             yield rows
+
+    def _next(self) -> Sequence[Row]:
+        _check(self.answer)
+        return self.stream.take(MANY_AT_ONCE)
 
 
 def _copied(answer: CopyOut) -> Steps[str]:
     columns, stream = answer.copied.columns or (), answer.copied.stream
-    parts = None if stream is None else _Counted(stream)
+    parts = None if stream is None else _Counted(answer.copied, stream)
     yield m.CopyOutResponse(answer.layout.code, len(columns))
     pieces = cast("Generator[bytes]", copied(answer.layout, columns, parts or answer.copied.rows))
     while framed := (yield from work(partial(next, pieces, b""), goes_on=True)):

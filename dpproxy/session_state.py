@@ -32,6 +32,8 @@ class Command:
     columns: tuple[Column, ...] | None = None
     leaves_failed: bool = False
     """True for those that a failed transaction block still takes."""
+    portal: str | None = None
+    """Whose rows it gives."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,16 @@
 """Plans are kept for what they were made of, and for nothing else."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from dpproxy.body import Body
 from dpproxy.engine import Engine
+from dpproxy.errors import CatalogueUnavailable, NotGranted
+from dpproxy.plan import Caller, PublicPlan
 from dpproxy.planning import LARGEST_KEPT, Planning
 from dpproxy.settings import DEFAULTS
 from tests.proxies import started, write_home
@@ -77,3 +81,40 @@ def test_another_policy_is_seen_and_nothing_of_the_last_one_is_kept(engine: Engi
     assert planning.is_current
     assert after != before
     assert planning.known(COUNT, (), after) is None
+
+
+def test_rows_may_be_shown_as_long_as_they_would_be_planned_so(engine: Engine, planning: Planning):
+    sql = "SELECT x FROM t"
+    refused = "may no longer be read"
+
+    def say(sql: str) -> None:
+        engine.run(ROOT, engine.prepare(ROOT, sql, (), DEFAULTS), (), DEFAULTS)
+
+    say("GRANT EXACT SELECT ON t TO auditor")
+    dpo = Caller("dpo", frozenset({"auditor"}), "session-of-dpo")
+    engine.open(dpo)
+    found = engine.prepare(dpo, sql, (), DEFAULTS).body
+    assert isinstance(found, Body)
+    plan = planning.plan(dpo, sql, found, (), DEFAULTS, None)
+    assert isinstance(plan, PublicPlan)
+    check = partial(planning.check_still, plan, dpo, sql, found, (), DEFAULTS)
+    check()
+    say("GRANT SELECT ON t TO auditor WITH PRIVACY BUDGET b")
+    check()
+    say("REVOKE EXACT SELECT ON t FROM auditor")
+    with pytest.raises(NotGranted, match=refused):  # a question about people now
+        check()
+    say("GRANT EXACT SELECT ON t TO auditor")
+    check()
+    say("ALTER TABLE t SET PRIVACY PUBLIC")
+    with pytest.raises(NotGranted, match=refused):  # read by another right
+        check()
+
+
+def test_what_is_out_of_order_takes_nobodys_rights(planning: Planning, monkeypatch: pytest.MonkeyPatch):
+    def broken(*_: object) -> NoReturn:
+        raise CatalogueUnavailable("the policy catalogue cannot be read")
+
+    monkeypatch.setattr(planning, "plan", broken)
+    with pytest.raises(CatalogueUnavailable):
+        planning.check_still(PublicPlan("", ()), ANN, COUNT, Body("ask"), (), DEFAULTS)

@@ -1,12 +1,12 @@
 """Rows of a stream through every statement that gives rows: no more are made than are asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 
 import pytest
 
-from dpproxy.errors import NumberOutOfRange
+from dpproxy.errors import NotGranted, NumberOutOfRange
 from dpproxy.pgtypes import INT8, Column
 from dpproxy.plan import Answer, Caller, Prepared, Settings
 from dpproxy.session import Session
@@ -53,12 +53,13 @@ class Streaming(FakeEngine):
     most: int = 10
     breaks: int = -1
     opened: list[Counting] = field(default_factory=list)
+    still: Callable[[], object] | None = None
 
     def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
         if prepared.sql != "SELECT many":
             return super().run(caller, prepared, values, settings)
         self.opened.append(Counting(self.most, self.breaks))
-        return Answer("SELECT", prepared.columns, stream=self.opened[-1])
+        return Answer("SELECT", prepared.columns, stream=self.opened[-1], still=self.still)
 
 
 @pytest.fixture
@@ -239,3 +240,27 @@ def test_a_part_of_a_stream_is_no_more_than_that():
     assert source.is_open
     assert not source.closed
     assert replaced(source).given == 4
+
+
+@pytest.mark.parametrize(
+    ("sql", "given"),
+    [
+        ("SELECT many", 9),
+        ("DECLARE c CURSOR WITH HOLD FOR SELECT many; FETCH 9 FROM c", 6),
+        ("COPY many TO STDOUT", 0),
+    ],
+)
+def test_each_portion_is_given_only_while_it_may_be(
+    session: Session, engine: Streaming, sql: str, given: int
+):
+    asked: list[None] = []
+
+    def still() -> None:
+        asked.append(None)
+        if len(asked) > 3:  # portions are of three rows; FETCH asks before its first, too
+            raise NotGranted("no more")
+
+    engine.still = still
+    said = say(session, sql.replace("COPY many", "COPY (SELECT many)"))
+    assert rows(said) == list(range(given))
+    assert errors(said) == ["42501"]
