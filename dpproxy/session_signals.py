@@ -15,9 +15,7 @@ from dpproxy.plan import Answer, Notice
 from dpproxy.statements import Source
 
 Send = Callable[[int, bool], bool]
-"""Cancel what the session of a process runs, and with True end that session; False where there is no such process.
-
-Errors: ``NotGranted``."""
+"""Cancel what the session of a process runs, and with True end that session; False where the caller has none such."""
 
 _CALL: Final = re.compile(
     r"""select\s+(?:pg_catalog\s*\.\s*)?(?P<name>pg_cancel_backend|pg_terminate_backend)
@@ -49,13 +47,14 @@ class Signal:
         return replace(self, parameters=(kind,))
 
     def run(self, send: Send, values: Sequence[object]) -> Answer:
-        """Send it. Errors: ``NotGranted``, ``InvalidText``."""
+        """Send it. Errors: ``InvalidText``."""
         process = _number(values[0]) if self.parameters else self.process
         if process is None:
             return Answer("SELECT 1", self.columns, ((None,),))
         found = send(process, self.ends)
         told = f"PID {process} is not a PostgreSQL backend process"
-        warning = Notice(told, sqlstate="01000", severity="WARNING")
+        hint = "Sessions of other users are for administrators; pg_backend_pid() tells a session its number."
+        warning = Notice(told, hint=hint, sqlstate="01000", severity="WARNING")
         return Answer("SELECT 1", self.columns, ((found,),), notices=() if found else (warning,))
 
 
