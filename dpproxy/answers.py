@@ -11,7 +11,7 @@ import pyarrow as pa
 from dpproxy import output, payloads, payment, stream
 from dpproxy.accounting.inflight import InFlight
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Cost, Reservation
+from dpproxy.accounting.model import Charge, Cost, Reservation
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.backends.columns import FEW
 from dpproxy.backends.prepared import PreparedTables
@@ -79,7 +79,8 @@ class Answers:
         relations: Relations = []
         drawn: list[Drawn] = []
         for part in plan.parts:
-            found = self.replays.own(asking, asking.question(part))
+            question = self.replays.asked(asking, part)
+            found = None if question is None else self.replays.own(asking, question)
             if found is None:
                 return None
             relations.append((part, found.released))
@@ -135,7 +136,7 @@ class Answers:
         self, asking: Asking, part: Part, earlier: Relations, publics: Sequence[pa.Table]
     ) -> Question:
         values = tuple(self._release.value(sql, earlier, publics) for _, sql in part.inputs)
-        return asking.question(part, values)
+        return self.replays.question(asking, part, values)
 
     def _wait(self, asking: Asking) -> None:
         """Until it may be seen that what the statement has drawn so far is there."""
@@ -159,7 +160,7 @@ class Answers:
             elif not any(self._will_follow(asking, question, other) for other in fresh):
                 asking.reserved[question.key] = self._pay(asking, question)
                 fresh.append(question)
-        asking.charged()
+        asking.charged(asking.reserved[fresh[-1].key] if fresh else None)
         return known
 
     def _will_follow(self, asking: Asking, question: Question, other: Question) -> bool:
@@ -174,11 +175,15 @@ class Answers:
     def _pay(self, asking: Asking, question: Question) -> Reservation:
         """Charge one part. Raises ``BudgetExceeded``."""
         charge = payment.charge(asking.caller, asking.plan, question.part, question.key)
-        left = self._ledger.remaining(*charge.debits)
-        if left is None or left >= charge.nano:  # else ``reserve`` refuses, and drawing would be for nothing
+        if question.part.groups <= FEW or self._can_pay(charge):
             self._release.prepare(question.part)
         asking.check()
         return self._ledger.reserve(charge)
+
+    def _can_pay(self, charge: Charge) -> bool:
+        """Where some account has too little left ``reserve`` refuses, and drawing much would be for nothing."""
+        left = self._ledger.remaining(*charge.debits)
+        return left is None or left >= charge.nano
 
     def _check_affordable(self, asking: Asking) -> None:
         """Refuse a statement of several parts before its first is paid for, where they do not all fit.
@@ -242,7 +247,7 @@ class Answers:
         self._deadlines.check(question.key)
         reservation = paid or self._pay(asking, question)
         if paid is None:
-            asking.charged()
+            asking.charged(reservation)
         parameters = {str(n): v for (n, _), v in zip(part.inputs, question.values, strict=True)}
         if part.truncated:
             parameters["1"] = self._secret.hex()

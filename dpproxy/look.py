@@ -6,7 +6,7 @@ from itertools import chain
 from dpproxy import payment, relations
 from dpproxy import settings as session_settings
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Cost, Debit
+from dpproxy.accounting.model import Cost, Debit, Reservation
 from dpproxy.accounting.windows import Standing
 from dpproxy.plan import Answer, Caller, Notice, Plan, Settings
 from dpproxy.sessions import Remembered
@@ -28,11 +28,14 @@ class Look:
         self._limited = limited
         self._taken: tuple[Sequence[Standing], str] | None = None
 
-    def take(self) -> None:
-        """Look now."""
+    def take(self, reservation: Reservation | None = None) -> None:
+        """Look now; what was just reserved has looked already, and says how its own accounts stood then."""
         paying, limited = payment.accounts(self._plan, self._caller), self._limited()
         each = list(dict.fromkeys(chain(paying, *limited.values())))
-        found = dict(zip(each, self._ledger.standings(*each), strict=True))
+        spent = reservation.spent if reservation is not None else ()
+        found = {debit: Standing(debit, total) for debit, total in spent}
+        if not found.keys() >= set(each):
+            found = dict(zip(each, self._ledger.standings(*each), strict=True))
         left = {budget: [found[debit] for debit in debits] for budget, debits in limited.items()}
         self._taken = [found[debit] for debit in paying], relations.remaining(left)
 

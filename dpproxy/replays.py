@@ -22,6 +22,8 @@ WORST = 10.0
 """How many times the noise of a draw of its own a question is answered with from the groups of a stored release."""
 DESCRIBED = 4096
 """Stored releases whose descriptors are kept at hand."""
+QUESTIONS = 1024
+"""Parts of plans whose keys are kept at hand."""
 
 FREE = Cost()
 
@@ -44,17 +46,13 @@ class Asking:
     reserved: dict[bytes, Reservation] = field(default_factory=dict)
     """What is charged and not drawn yet, by the keys of the releases."""
     began: float = field(default_factory=began)
-    charged: Callable[[], None] = lambda: None
-    """Called once what comes next is charged, before it is run."""
+    charged: Callable[[Reservation | None], None] = lambda _: None
+    """Called once what comes next is charged, before it is run, with the last reservation if there was one."""
 
     @property
     def account(self) -> Account:
         """What the caller's own payments are found by."""
         return Account.user(self.plan.payer.budget, self.caller.user)
-
-    def question(self, part: Part, values: tuple[object, ...] = ()) -> Question:
-        """A part with the values it takes, as the store knows it."""
-        return Question(part, values, payment.release_key(part, values, self.plan.data_version))
 
     def check(self) -> None:
         """Raise ``Cancelled``."""
@@ -83,6 +81,22 @@ class Replays:
         self._releases = releases
         self._deadlines = deadlines
         self._described = Recent[tuple[Descriptor | None]](DESCRIBED)
+        self._questions = Recent[Question](QUESTIONS)
+
+    def question(self, asking: Asking, part: Part, values: tuple[object, ...] = ()) -> Question:
+        """A part with the values it takes, as the store knows it."""
+        found = None if values else self.asked(asking, part)
+        if found is None:
+            version = asking.plan.data_version
+            found = Question(part, values, payment.release_key(part, values, version))
+            if not values:
+                self._questions.put((id(part), version), found)
+        return found
+
+    def asked(self, asking: Asking, part: Part) -> Question | None:
+        """A part without values, if it came to ``question`` before: nothing is at hand for what never did."""
+        found = self._questions.get((id(part), asking.plan.data_version))
+        return found if found is not None and found.part is part else None
 
     def own(self, asking: Asking, question: Question) -> Found | None:
         """What the caller has paid for of the same question: nothing is looked for beyond it."""
@@ -93,7 +107,7 @@ class Replays:
 
     def known(self, asking: Asking, part: Part) -> Drawn | None:
         """What a part without inputs would be answered from for nothing; None where it would cost something."""
-        found = self.paid(asking, asking.question(part))
+        found = self.paid(asking, self.question(asking, part))
         return None if found is None else found.drawn
 
     def counted(self, caller: Caller, plan: Plan) -> float | None:

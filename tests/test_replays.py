@@ -130,7 +130,7 @@ def test_the_store_is_read_as_one_who_paid(engine: Engine):
     [part] = plan.parts  # type: ignore[union-attr]
     for caller, found in ((ANN, True), (BOB, False)):
         asking = Asking(caller, plan, lambda: False)  # type: ignore[arg-type]
-        question = asking.question(part)
+        question = replays.question(asking, part)
         assert isinstance(replays.own(asking, question), Found) is found
         assert isinstance(replays.paid(asking, question), Found) is found
         assert (replays.known(asking, part) is not None) is found

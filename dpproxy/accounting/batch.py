@@ -131,7 +131,8 @@ class Batch:
             ),
         )
         self._write(entry)
-        return Reservation(entry, tuple((found.debit, found.spent + cost) for found in before))
+        totals = (found.spent + cost for found in before)
+        return Reservation(entry, tuple(zip(debits, totals, strict=True)))
 
     def _write(self, entry: Entry) -> None:
         mac = self.seals.entry(self.head.mac, entry)

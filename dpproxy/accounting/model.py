@@ -260,7 +260,7 @@ class Reservation:
     """A charge that is durable: the data may now be touched.
 
     Attributes:
-        spent: the accounts debited, each with its total after this charge.
+        spent: the debits as they were asked for, each with the total of its account after this charge.
     """
 
     entry: Entry
