@@ -340,6 +340,8 @@ def _ordered(scope: _Scope, more: Term, outputs: Sequence[Term]) -> _Body:
     if prod(factorial(len(g)) for g in groups) > MOST_ORDERS:
         orders = product(*([tuple(g)] for g in groups))
     bodies = [_placed(scope, [n for group in order for n in group], more) for order in orders]
+    if len(bodies) == 1:
+        return bodies[0]
     return min(bodies, key=lambda body: repr((body.term, [_moved(t, body.moved) for t in outputs])))
 
 
