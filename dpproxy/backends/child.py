@@ -13,6 +13,7 @@ from pathlib import Path
 
 from dpproxy.backends.failures import failure
 from dpproxy.backends.frames import Channel
+from dpproxy.backends.spill import Spill
 from dpproxy.backends.worker import CLOSE, INTERRUPT, LANE, ORDER
 from dpproxy.errors import StartupError
 
@@ -22,13 +23,15 @@ PAUSES = (0.0, 0.1, 0.5, 2.0, 10.0)
 """Seconds before each further attempt to start one, while none succeeds."""
 FAREWELL = 5.0
 """Seconds a process gets to close its files."""
+Opening = tuple[str, int | None, str | None, str | None, str | None]
+"""The data, threads, memory, the file of prepared tables, and where rows are written that do not fit into memory."""
 _ROOT = Path(__file__).resolve().parents[2]
 
 
 class Child:
     """One process; its methods may be called from any thread. Raises ``StartupError`` where it cannot open the data."""
 
-    def __init__(self, opening: tuple[str, int | None, str | None, str | None], epoch: int) -> None:
+    def __init__(self, opening: Opening, epoch: int) -> None:
         self.epoch = epoch
         """The how many-th process it is."""
         self.doomed = False
@@ -111,7 +114,10 @@ class Keeper:
     """Has one process at a time: when it ends, the next one is started."""
 
     def __init__(self, path: Path, threads: int | None, memory: str | None, prepared: Path | None) -> None:
-        self._opening = (str(path), threads, memory, None if prepared is None else str(prepared))
+        self._spill = None if prepared is None else _spill(prepared.parent)
+        file = None if prepared is None else str(prepared)
+        spill = None if self._spill is None else str(self._spill.path)
+        self._opening: Opening = (str(path), threads, memory, file, spill)
         self._changed = threading.Condition()
         self._child: Child | None = None
         self._failed: StartupError | None = None
@@ -171,7 +177,11 @@ class Keeper:
             child.process.wait()
             if not self._closing:
                 child.forget()
+            if self._spill is not None:
+                self._spill.clear()
             self._set(None, None)
+        if self._spill is not None:
+            self._spill.close()
 
     def _pause(self, attempt: int) -> bool:
         with self._changed:
@@ -181,3 +191,10 @@ class Keeper:
         with self._changed:
             self._child, self._failed = child, failed
             self._changed.notify_all()
+
+
+def _spill(state: Path) -> Spill:
+    try:
+        return Spill(state)
+    except OSError as error:
+        raise StartupError(f"{state}: expected a writable state directory: {error.strerror}") from None

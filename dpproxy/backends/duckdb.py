@@ -59,8 +59,10 @@ class DuckDB:
         threads: int | None = None,
         memory: str | None = None,
         prepared: Path | None = None,
+        spill: Path | None = None,
     ) -> None:
-        options = {k: str(v) for k, v in (("threads", threads), ("memory_limit", memory)) if v is not None}
+        given = (("threads", threads), ("memory_limit", memory), ("temp_directory", spill))
+        options = {k: str(v) for k, v in given if v is not None}
         self._path = path
         self._prepared = prepared
         self._config: dict[str, Any] = {**LOCKED, **options}

@@ -7,6 +7,7 @@ once, and are public from then on (docs/configuration.md).
 
 import hashlib
 import os
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import pyarrow
 from pyarrow import parquet
 from sqlglot import exp
 
+from dpproxy.disk import in_use
 from dpproxy.errors import StartupError
 
 LAYOUT = 2
@@ -71,6 +73,7 @@ def snapshot(source: Path, state: Path, progress: Callable[[str], None]) -> Path
         raise StartupError(f"{source}: expected a DuckDB file or a directory of Parquet and CSV files")
     files = _files(source)
     target = state / f"snapshot-{_fingerprint(files)}.duckdb"
+    _remove_half(state)
     if not target.exists():
         _write(files, target, progress)
         _remove_others(state, target, progress)
@@ -204,6 +207,18 @@ def _check_columns(connection: duckdb.DuckDBPyConnection, file: _File) -> None:
             pair = f"{seen[name.lower()]}, {name}"
             raise StartupError(f"{file.path}: expected column names that differ by more than case: {pair}")
         seen[name.lower()] = name
+
+
+def _remove_half(state: Path) -> None:
+    """Remove what an import that was killed has left, and what its engine wrote beside; not of one that goes on."""
+    busy = tuple(half.name for half in state.glob("snapshot-*.partial") if in_use(half))
+    for left in (*state.glob("snapshot-*.partial*"), *state.glob("snapshot-*.tmp")):
+        if left.name.startswith(busy):
+            continue
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
 
 
 def _remove_others(state: Path, target: Path, progress: Callable[[str], None]) -> None:

@@ -179,11 +179,10 @@ class Worker:
 def opened(lane: Channel) -> Worker | None:
     """The data that the first message names; None, and a line to the parent, where they cannot be opened."""
     request, _ = lane.receive()
-    path, threads, memory, prepared = request
+    path, threads, memory, *beside = request
+    prepared, spill = (None if named is None else Path(named) for named in beside)
     try:
-        backend = DuckDB(
-            Path(path), threads=threads, memory=memory, prepared=None if prepared is None else Path(prepared)
-        )
+        backend = DuckDB(Path(path), threads=threads, memory=memory, prepared=prepared, spill=spill)
     except StartupError as error:
         lane.send(["failed", str(error)])
         return None

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -158,3 +160,25 @@ def test_columns_that_a_parquet_file_requires_stay_required(source: Path, state:
     parquet.write_table(table, source / "required.parquet")
     sql = "SELECT column_name, is_nullable FROM duckdb_columns() WHERE table_name = 'required' ORDER BY column_index"
     assert rows(snapshot(source, state, print), sql) == [("n", False), ("m", True)]
+
+
+def test_what_a_killed_import_has_left_is_removed_and_nothing_of_one_that_goes_on(source: Path, state: Path):
+    state.mkdir()
+    for name in ("snapshot-a.7.partial", "snapshot-a.7.partial.wal", "prepared-a.duckdb"):
+        (state / name).touch()
+    for name in ("snapshot-a.7.partial.tmp", "snapshot-b.duckdb.tmp"):
+        (state / name).mkdir()
+        (state / name / "duckdb_temp_7_0_storage_DEFAULT-0.tmp").touch()
+    other = (
+        "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print(flush=True); sys.stdin.read(); c.close()"
+    )
+    half = state / "snapshot-c.8.partial"
+    with subprocess.Popen(
+        [sys.executable, "-c", other, str(half)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as goes_on:
+        assert goes_on.stdout is not None
+        goes_on.stdout.readline()
+        file = snapshot(source, state, print)
+        kept = {path.name for path in state.iterdir()} - {f"{half.name}.wal"}
+        goes_on.communicate()
+    assert kept == {file.name, half.name, "prepared-a.duckdb"}

@@ -112,7 +112,7 @@ def test_an_interrupt_is_not_lost_before_during_or_after(worker: Worker, lane: C
 def test_a_file_that_cannot_be_opened_is_told(tmp_path: Path):
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        Channel(ours).send([str(tmp_path / "none.duckdb"), None, None, None])
+        Channel(ours).send([str(tmp_path / "none.duckdb"), None, None, None, None])
         assert opened(Channel(theirs, patient=True)) is None
         [outcome, cause] = Channel(ours).receive()[0]
     assert (outcome, str(cause).startswith("data source")) == ("failed", True)
@@ -125,7 +125,7 @@ def test_orders_on_the_control_socket(file: Path):
     serving = threading.Thread(target=main, args=(theirs, first))
     with control, ours, more, theirs, first:
         serving.start()
-        Channel(ours).send([str(file), 1, None, None])
+        Channel(ours).send([str(file), 1, None, None, None])
         assert Channel(ours).receive()[0] == ["done", None]
         with second:
             socket.send_fds(control, [ORDER.pack(LANE, 0)], [second.fileno()])
