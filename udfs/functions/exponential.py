@@ -8,7 +8,7 @@ import pyarrow as pa
 from udfs import arrow
 from udfs.functions import columns, parameters
 from udfs.functions.model import SYSTEM, Function
-from udfs.mechanisms.exponential import LARGEST_SCORE, Exponential, held
+from udfs.mechanisms.exponential import Exponential
 from udfs.pool import Pool
 from udfs.privacy import InvalidMechanism
 
@@ -38,12 +38,10 @@ def _scores(lists: arrow.Lists, lengths: columns.Int64, rows: columns.Int64) -> 
     """Return the scores of some rows end to end, zeros where a list is NULL."""
     if rows.size == lengths.size and lists.valid.all():  # as they lie
         first = int(lists.starts[0])
-        return held(
-            columns.whole(lists.pairs[first : first + int(lengths.sum())]), -LARGEST_SCORE, LARGEST_SCORE
-        )
+        return columns.whole(lists.pairs[first : first + int(lengths.sum())])
     valid = lists.valid[rows]
     where = columns.places(lists.starts[rows[valid]], lengths[rows[valid]])
-    scores = held(columns.whole(lists.pairs[where]), -LARGEST_SCORE, LARGEST_SCORE)
+    scores = columns.whole(lists.pairs[where])
     if valid.all():
         return scores
     result = np.zeros(int(lengths[rows].sum()), dtype=np.int64)

@@ -28,6 +28,7 @@ Int64 = NDArray[np.int64]
 WIDEST_SPREAD: Final = 2**40
 """At the least epsilon a wider spread would leave too few of the 64 bits of q."""
 LARGEST_SCORE: Final = 2**61
+_HEAVIEST: Final = 2**62
 _FRACTION: Final = 55
 """Bits after the point of log2(1 / q)."""
 _FAR: Final = 127
@@ -188,6 +189,12 @@ def _each(ufunc: np.ufunc, values: Int64, starts: Int64, lengths: Int64) -> Int6
     return found if starts.size == 1 else np.repeat(found, lengths)
 
 
+def _check_weights(weights: Int64, starts: Int64) -> None:
+    heaviest = np.maximum.reduceat(weights, starts)
+    if starts.size and (weights.min() < 0 or heaviest.min() < 1 or heaviest.max() > _HEAVIEST):
+        raise InvalidMechanism("a weight is between 0 and 2^62, and one of each choice is positive")
+
+
 class Lists:
     """Lists of candidates laid end to end, ready for any number of draws from each.
 
@@ -197,9 +204,12 @@ class Lists:
 
     Args:
         mechanism: gives q.
-        scores: integers within +-2**61.
+        scores: integers; those beyond +-2**61 count as that.
         lengths: how many candidates each list has, at least 1.
-        weights: non-negative, some positive in each list, 2**62 together at most; 1 each if not given.
+        weights: from 0 to 2**62, some positive in each list; 1 each if not given. A draw is slow where those of a
+            list are more than 2**62 together.
+
+    Errors: InvalidMechanism, for lengths and weights.
     """
 
     __slots__ = ("_above", "_below", "_halvings", "_points", "_q", "_room", "_sums", "_weights", "starts")
@@ -211,7 +221,9 @@ class Lists:
             raise InvalidMechanism("a choice needs at least one candidate, and a score for each")
         self._q, self._weights = mechanism.ratio, weights
         self.starts: Int64 = np.cumsum(lengths) - lengths
+        scores = held(scores, -LARGEST_SCORE, LARGEST_SCORE)
         if weights is not None:
+            _check_weights(weights, self.starts)
             scores = np.where(weights > 0, scores, -LARGEST_SCORE)
         self._below: Int64 = _each(np.maximum, scores, self.starts, lengths) - scores
         steps = log2(self._q)

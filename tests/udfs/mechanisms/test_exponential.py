@@ -202,6 +202,23 @@ def test_a_candidate_far_out_needs_its_zeros(scripted: Callable[..., Words]):
     assert lists._keep(array(2), scripted(*keep, 1))[1].tolist() == [False]
 
 
+@pytest.mark.parametrize(
+    "weights",
+    [(1, -1, 1), (1, 1, 2**62 + 1), (0, 0, 1), (1, 2**63 - 1, 1)],
+    ids=["negative", "more", "none", "most"],
+)
+def test_weights_that_no_proof_is_about_are_refused(weights: tuple[int, ...]):
+    with pytest.raises(InvalidMechanism, match="weight"):
+        Lists(Exponential(1, NANO), array(0, 0, 0), array(2, 1), array(*weights))
+    Lists(Exponential(1, NANO), array(0, 0, 0), array(2, 1), array(0, 2**62, 1))
+
+
+def test_scores_of_lists_are_held_as_those_of_one_are():
+    far, least = 2**63 - 1, -(2**63)
+    lists = Lists(Exponential(1, NANO), array(far, least, 0, LARGEST_SCORE), array(4))
+    assert lists._below.tolist() == [0, 2 * LARGEST_SCORE, LARGEST_SCORE, 0]
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 @pytest.mark.parametrize("weights", [None, (4, 1, 0, 9, 3)], ids=["alike", "weighted"])
