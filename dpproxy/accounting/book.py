@@ -18,7 +18,6 @@ _ENTRY = (
 )
 _DEBIT = 'kind, name, member, block, "window", limit_nano, nano, delta, rho'
 _ACCOUNT = 'kind, name, member, block, "window"'
-_KEY = 'kind = ? AND name = ? AND member = ? AND block = ? AND "window" = ?'
 
 
 class Result(Iterable[tuple[Any, ...]], Protocol):
@@ -71,14 +70,8 @@ def read_mac(connection: Connection, sequence: int) -> bytes | None:
     return None if row is None else bytes(row[0])
 
 
-def read_spent(connection: Connection, account: Account) -> Cost:
-    """What an account has paid so far, in its own window alone."""
-    row = connection.execute(f"SELECT nano, delta, rho FROM account WHERE {_KEY}", key_of(account)).fetchone()  # noqa: S608
-    return Cost() if row is None else Cost(int(row[0]), Fraction(row[1]), Fraction(row[2]))
-
-
-def _read_spent(connection: Connection, accounts: Sequence[Account]) -> dict[Key, Cost]:
-    """The same of several at once, which is one question to a server; accounts that never paid are left out."""
+def read_spent(connection: Connection, accounts: Sequence[Account]) -> dict[Key, Cost]:
+    """What accounts have paid so far, each in its own window alone; those that never paid are left out."""
     if not accounts:
         return {}
     asked = ", ".join(["(?, ?, ?, ?, ?)"] * len(accounts))
@@ -116,7 +109,7 @@ def append(connection: Connection, entry: Entry, mac: bytes) -> None:
             for at, p in enumerate(entry.postings)
         ],
     )
-    before = _read_spent(connection, [p.account for p in entry.postings])
+    before = read_spent(connection, [p.account for p in entry.postings])
     totals = [
         before.get(key_of(p.account), Cost()) + Cost(p.nano, Fraction(p.delta), Fraction(p.rho))
         for p in entry.postings

@@ -4,7 +4,6 @@ Source: thesis ch.2 and ch.6; its Score prints a quotient where its tables hold 
 """
 
 from collections.abc import Mapping, Sequence
-from math import inf, sqrt
 from typing import Final
 
 import numpy as np
@@ -230,15 +229,3 @@ def correlations(rows: Table) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         found: Floats = np.atleast_2d(np.corrcoef(rows.T))
     return np.nan_to_num(found)
-
-
-def scored(figures: Mapping[str, float], reference: Mapping[str, float]) -> dict[str, float]:
-    """Return SSE_f, RL_f and their product, the Score, of a release beside a reference: above 1 is better.
-
-    Nothing where one of them has no ``sse`` or ``linkage``.
-    """
-    if not {"sse", "linkage"} <= figures.keys() & reference.keys():
-        return {}
-    sse = sqrt(reference["sse"] / figures["sse"]) if figures["sse"] else inf
-    link = reference["linkage"] / figures["linkage"] if figures["linkage"] else inf
-    return {"sse_f": sse, "rl_f": link, "score": sse * link}

@@ -67,16 +67,6 @@ def sensitivity(taxonomy: Taxonomy) -> int:
     return int((found.max(axis=0) - found.min(axis=0)).max())
 
 
-def counts(taxonomy: Taxonomy, values: Integers) -> Integers:
-    """Return how many of ``values`` are each concept."""
-    return np.bincount(values, minlength=len(taxonomy.parents)).astype(np.int64)
-
-
-def marginality(taxonomy: Taxonomy, values: Integers) -> Integers:
-    """Return for each concept the sum of its distances to ``values``, in steps."""
-    return distances(taxonomy) @ counts(taxonomy, values)
-
-
 def boundaries(taxonomy: Taxonomy) -> tuple[int, int]:
     """Return the most marginal concept of the taxonomy and the one farthest from it, the first of equals."""
     found = distances(taxonomy)

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -41,18 +41,7 @@ CREATE TABLE IF NOT EXISTS history (
 ) STRICT
 """
 _LATEST = "SELECT version, policy, data_version FROM history ORDER BY version DESC LIMIT 1"
-_ALL = "SELECT version, at, by, statements FROM history ORDER BY version"
 _ADD = "INSERT INTO history (version, at, by, statements, policy, data_version) VALUES (?, ?, ?, ?, ?, ?)"
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """One change of the policy; ``at`` is ISO 8601 in UTC, ``statements`` what was applied."""
-
-    version: int
-    at: str
-    by: str
-    statements: str
 
 
 def change_of(sql: str) -> Change:
@@ -157,11 +146,6 @@ class PolicyStore:
             self._write(changed, statements, by)
         self._current = changed
         return changed
-
-    def history(self) -> list[Version]:
-        """Every version, the oldest first."""
-        with self._lock:
-            return [Version(*row) for row in self._connection.execute(_ALL)]
 
     def close(self) -> None:
         """Let go of the file."""

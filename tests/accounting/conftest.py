@@ -11,10 +11,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from dpproxy.accounting import schema
+from dpproxy.accounting import book, schema
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.ledger import Ledger, store_of
-from dpproxy.accounting.model import NO_DELTA, Account, Charge, Debit, Kind
+from dpproxy.accounting.model import NO_DELTA, Account, Charge, Cost, Debit, Kind, key_of
 from dpproxy.accounting.store import Store
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 
@@ -127,3 +127,8 @@ def make() -> Make:
         )
 
     return build
+
+
+def spent_of(connection: book.Connection, account: Account) -> Cost:
+    """What an account has paid so far, in its own window alone."""
+    return book.read_spent(connection, [account]).get(key_of(account), Cost())

@@ -10,6 +10,7 @@ from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.chain import Seals
 from dpproxy.accounting.model import MAX_NANO, NANO, NO_DELTA, Account, Charge, Cost, Debit, Kind
 from dpproxy.errors import BudgetExceeded
+from tests.accounting.conftest import spent_of
 
 KINDS = ("session", "user", "budget", "ceiling")
 
@@ -109,8 +110,8 @@ def test_another_budget_pays_for_an_adoption_once(batch: Batch, make: Callable[.
         }
         debits = [Debit(accounts.get(d.account.kind, d.account), d.limit) for d in charge.debits]
         assert batch.adopt(paid.sequence, replace(charge, debits=tuple(debits)))
-    assert book.read_spent(batch.connection, Account.budget("students")).nano == 10
-    assert book.read_spent(batch.connection, Account.ceiling("people")).nano == 10
+    assert spent_of(batch.connection, Account.budget("students")).nano == 10
+    assert spent_of(batch.connection, Account.ceiling("people")).nano == 10
 
 
 def test_an_adoption_needs_room_for_the_full_loss(batch: Batch, make: Callable[..., Charge]):
@@ -205,6 +206,6 @@ def test_an_adoption_costs_the_delta_of_its_origin(batch: Batch, make: Callable[
     adopted = batch.adopt(first.sequence, make("bob", 2, delta=LIMIT / 7))
     assert adopted is not None
     assert adopted.cost == first.cost == Cost.of(5, LIMIT)
-    assert book.read_spent(batch.connection, Account.user("research", "bob")) == Cost.of(5, LIMIT)
-    assert book.read_spent(batch.connection, Account.ceiling("people")) == Cost.of(5, LIMIT)
+    assert spent_of(batch.connection, Account.user("research", "bob")) == Cost.of(5, LIMIT)
+    assert spent_of(batch.connection, Account.ceiling("people")) == Cost.of(5, LIMIT)
     assert batch.adopt(first.sequence, make("bob", 5, delta=LIMIT)) is None

@@ -6,6 +6,7 @@ import pytest
 from dpproxy.accounting import book, schema
 from dpproxy.accounting.chain import Mismatch, Seals
 from dpproxy.accounting.model import Account, Entry, Posting
+from tests.accounting.conftest import spent_of
 
 SEALS = Seals(b"k")
 
@@ -44,9 +45,9 @@ def test_accounts_add_up_and_are_told_apart(connection: sqlite3.Connection, entr
     shared = Account.user("a", "b")
     for sequence, nano in ((1, 5), (2, 7)):
         book.append(connection, entry(sequence, sequence, Posting(shared, None, nano)), b"")
-    assert book.read_spent(connection, shared).nano == 12
-    assert book.read_spent(connection, Account.budget("a")).nano == 0
-    assert book.read_spent(connection, Account(shared.kind, "a", "b", window=1)).nano == 0
+    assert spent_of(connection, shared).nano == 12
+    assert spent_of(connection, Account.budget("a")).nano == 0
+    assert spent_of(connection, Account(shared.kind, "a", "b", window=1)).nano == 0
 
 
 def test_an_account_pays_once_for_a_release(connection: sqlite3.Connection, entry: Callable[..., Entry]):

@@ -8,8 +8,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from dpproxy.accounting import book, sqlite
 from dpproxy.accounting import database as module
+from dpproxy.accounting import sqlite
 from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.chain import Head, Seals
 from dpproxy.accounting.database import Database, Unwritten
@@ -19,7 +19,7 @@ from dpproxy.accounting.model import Account, Charge
 from dpproxy.accounting.postgres import Session
 from dpproxy.accounting.store import Store
 from dpproxy.accounting.verify import verify
-from tests.accounting.conftest import Home
+from tests.accounting.conftest import Home, spent_of
 from tests.postgres import Server
 
 Make = Callable[..., Charge]
@@ -239,7 +239,7 @@ def test_a_commit_of_unknown_outcome_is_not_answered_and_stays_charged(
         reserved = database.commit(lambda batch: batch.charge(make()))
         assert reserved.sequence == 2 + committed
         with closing(place.store.connect(writing=False)) as connection:
-            assert book.read_spent(connection, Account.budget("research")).nano == 2 + committed
+            assert spent_of(connection, Account.budget("research")).nano == 2 + committed
 
 
 def test_who_holds_the_head_is_waited_for_and_not_for_ever(on_server: tuple[Place, str], make: Make):

@@ -113,10 +113,3 @@ def test_columns_that_are_not_released_are_not_compared() -> None:
     found = measures.measured(rows, build.make(rows, os.urandom, silent), attributes, build.columns)
     assert found["sse"] == found["matched_sse"] == 0
     assert found["linkage"] == 100
-
-
-def test_the_score_is_a_product() -> None:
-    reference = {"sse": 4.0, "linkage": 10.0}
-    assert measures.scored({"sse": 1.0, "linkage": 5.0}, reference) == {"sse_f": 2, "rl_f": 2, "score": 4}
-    assert measures.scored({"sse": 0.0, "linkage": 5.0}, reference)["score"] == float("inf")
-    assert measures.scored({"matched_sse": 1.0}, reference) == {}

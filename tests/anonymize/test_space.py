@@ -67,4 +67,4 @@ def test_middles_of_categories_and_concepts() -> None:
     attributes = [Attribute("a", Categories(3)), Attribute("b", TREE)]
     found = centroids(rows, attributes, np.array([1, 1, 1, 0]), 2)
     assert found[0].tolist() == [1, 6]
-    assert found[1].tolist() == [2, int(taxonomy.marginality(TREE, np.array([3, 4, 3])).argmin())]
+    assert found[1].tolist() == [2, int(taxonomy.distances(TREE)[:, [3, 4, 3]].sum(axis=1).argmin())]

@@ -54,21 +54,31 @@ def test_the_distance_is_a_metric_but_for_rounding(taxonomy: Taxonomy) -> None:
     assert (found[:, None, :] <= found[:, :, None] + found[None, :, :] + 2).all()
 
 
+def counts(taxonomy: Taxonomy, values: tax.Integers) -> tax.Integers:
+    """How many of ``values`` are each concept."""
+    return np.bincount(values, minlength=len(taxonomy.parents)).astype(np.int64)
+
+
+def marginality(taxonomy: Taxonomy, values: tax.Integers) -> tax.Integers:
+    """For each concept the sum of its distances to ``values``, in steps."""
+    return tax.distances(taxonomy) @ counts(taxonomy, values)
+
+
 @given(taxonomies(), st.lists(st.integers(0, 7), min_size=1, max_size=6))
 def test_the_centroid_is_the_least_marginal_concept(taxonomy: Taxonomy, drawn: list[int]) -> None:
     size = len(taxonomy.parents)
     values = np.array([value % size for value in drawn])
     found = tax.distances(taxonomy)
     sums = [sum(int(found[concept, value]) for value in values) for concept in range(size)]
-    assert tax.marginality(taxonomy, values).tolist() == sums
-    assert tax.marginality(taxonomy, values).argmin() == sums.index(min(sums))
+    assert marginality(taxonomy, values).tolist() == sums
+    assert marginality(taxonomy, values).argmin() == sums.index(min(sums))
 
 
 @given(taxonomies())
 def test_no_record_moves_a_marginality_by_more_than_claimed_and_one_by_as_much(taxonomy: Taxonomy) -> None:
     size = len(taxonomy.parents)
     rest = np.array([0, size - 1])
-    marginalities = [tax.marginality(taxonomy, np.append(rest, value)) for value in range(size)]
+    marginalities = [marginality(taxonomy, np.append(rest, value)) for value in range(size)]
     moved = [abs(one - other).max() for one, other in product(marginalities, marginalities)]
     assert max(moved) == tax.sensitivity(taxonomy)
 
@@ -87,7 +97,7 @@ def test_the_private_centroid_keeps_its_promise_exactly() -> None:
     size = len(SMALL.parents)
     laws = {}
     for values in combinations_with_replacement(range(size), 3):
-        scores = (-tax.marginality(SMALL, np.array(values))).tolist()
+        scores = (-marginality(SMALL, np.array(values))).tolist()
         # The distances are so many steps that exact powers are too long: the law in floats is enough for 1e-9.
         weights = np.exp((np.array(scores) - max(scores)) * nano / NANO / mechanism.spread)
         laws[values] = weights / weights.sum()
@@ -101,9 +111,9 @@ def test_the_private_centroid_keeps_its_promise_exactly() -> None:
 
 def test_at_a_large_epsilon_the_private_centroid_is_the_centroid() -> None:
     values = np.array([3, 3, 4])
-    histograms = tax.counts(SMALL, values)[None, :]
+    histograms = counts(SMALL, values)[None, :]
     [drawn] = tax.private_centroids(SMALL, histograms, 1000 * NANO)
-    assert drawn == tax.marginality(SMALL, values).argmin()
+    assert drawn == marginality(SMALL, values).argmin()
 
 
 def test_taxonomies_that_are_none_are_refused() -> None:

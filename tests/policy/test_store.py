@@ -28,9 +28,15 @@ def store(tmp_path: Path) -> Iterator[PolicyStore]:
         yield opened
 
 
+def history(store: PolicyStore) -> list[tuple[int, str, str, str]]:
+    """Every version, the oldest first: its number, when, by whom, what was applied."""
+    with closing(sqlite3.connect(store.directory / FILE)) as file:
+        return file.execute("SELECT version, at, by, statements FROM history ORDER BY version").fetchall()
+
+
 def test_a_new_store_is_empty(store: PolicyStore):
     assert store.current == Policy()
-    assert store.history() == []
+    assert history(store) == []
 
 
 def test_changes_are_kept_over_restarts(tmp_path: Path, schema: Schema):
@@ -40,17 +46,17 @@ def test_changes_are_kept_over_restarts(tmp_path: Path, schema: Schema):
         assert (after.version, after.data_version) == (2, 2)
     with closing(PolicyStore.open(tmp_path)) as store:
         assert store.current == after
-        entries = store.history()
-    assert [(entry.version, entry.by) for entry in entries] == [(1, "boss"), (2, "deputy")]
-    assert entries[0].statements == f"{PUBLIC};\n{KEY}"
-    assert entries[0].at.endswith("+00:00")
+        entries = history(store)
+    assert [(version, by) for version, _, by, _ in entries] == [(1, "boss"), (2, "deputy")]
+    assert entries[0][3] == f"{PUBLIC};\n{KEY}"
+    assert entries[0][1].endswith("+00:00")
 
 
 def test_what_changes_nothing_makes_no_version(store: PolicyStore, schema: Schema):
     first = store.change([PUBLIC, KEY], schema, "boss")
     assert store.change([KEY, PUBLIC], schema, "boss") is first
     assert store.change(["ALTER TABLE regions SET PRIVACY HIDDEN", PUBLIC], schema, "boss").version == 1
-    assert len(store.history()) == 1
+    assert len(history(store)) == 1
 
 
 def test_all_or_nothing(store: PolicyStore, schema: Schema):
@@ -58,7 +64,7 @@ def test_all_or_nothing(store: PolicyStore, schema: Schema):
         store.change([PUBLIC, "ALTER TABLE gone SET PRIVACY PUBLIC"], schema, "boss")
     assert caught.value.position == 12
     assert store.current == Policy()
-    assert store.history() == []
+    assert history(store) == []
 
 
 def test_show_changes_nothing():
@@ -79,7 +85,7 @@ def test_another_process_is_followed(store: PolicyStore, schema: Schema, tmp_pat
         time.sleep(POLL)
         assert store.current == last
         assert (last.version, len(last.budgets)) == (4, 4)
-        assert store.history() == other.history()
+        assert history(store) == history(other)
 
 
 CHANGES = """
@@ -99,7 +105,7 @@ def test_processes_do_not_lose_each_others_changes(store: PolicyStore, tmp_path:
     processes = [subprocess.Popen([*command, str(number)], cwd=root) for number in range(3)]
     assert [process.wait(60) for process in processes] == [0, 0, 0]
     assert store.current.version == len(store.current.budgets) == 30
-    assert [version.version for version in store.history()] == list(range(1, 31))
+    assert [version for version, *_ in history(store)] == list(range(1, 31))
 
 
 def test_a_catalogue_that_cannot_be_followed_plans_nothing(
