@@ -12,6 +12,7 @@ from itertools import product
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import udfs
 from dpproxy.analysis.duck import LOCKED
@@ -90,7 +91,7 @@ class Release:
         try:
             if not part.keys and part.mechanism is not None:
                 return Released(self._one_row(part.mechanism, exact.value), part.loss)
-            cursor.register("exact", exact.value)
+            cursor.register("exact", _shown_keys(exact.value) if part.discovered else exact.value)
             sql = f"{part.release} ORDER BY o"
             if part.discovered:
                 return Released(_fetch(cursor, sql), part.loss)
@@ -196,6 +197,15 @@ def _is_little(plan: Plan, relations: Relations) -> bool:
 
 def _shown(plan: Plan, released: Released[pa.Table]) -> object:
     return plan.answer, tuple(map(tuple, released.value["v"].to_pylist()))
+
+
+def _shown_keys(selected: pa.Table) -> pa.Table:
+    """Without groups of a text that PostgreSQL's texts cannot hold; they were selected, so that this tells no more."""
+    for name in selected.column_names:
+        keys = selected[name]
+        if pa.types.is_string(keys.type) or pa.types.is_large_string(keys.type):
+            selected = selected.filter(pc.less(pc.fill_null(pc.find_substring(keys, "\0"), -1), 0))
+    return selected
 
 
 def _fetch(cursor: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:

@@ -218,3 +218,17 @@ def test_the_same_few_values_are_answered_once(release: Release, monkeypatch: py
     assert [type(v) for [v] in release.answer(shown, [(truth, table)])] == [bool, bool]
     table = release.zeros(replace(numbers, release="SELECT k.o, k.k0, [0::HUGEINT] AS v FROM keys AS k"))
     assert [type(v) for [v] in release.answer(shown, [(numbers, table)])] == [int, int]
+
+
+@pytest.mark.parametrize("text", [pa.string(), pa.large_string()])
+def test_selected_keys_that_no_client_can_hold_are_not_released(release: Release, text: pa.DataType):
+    keys = (KeySet((TEXT, TEXT), (), discovered=True),)
+    sql = "SELECT row_number() OVER () AS o, k0, k1, [m0] AS v FROM exact AS e"
+    part = replace(part_of(), keys=keys, release=sql)
+    pairs = [("a", "b"), ("a\0", "b"), ("a", "\0"), (None, "b\0b"), (None, "b"), ("\0", None), ("", "")]
+    first, second = (pa.array(list(values), text) for values in zip(*pairs, strict=True))
+    table = pa.table({"k0": first, "k1": second, "m0": pa.array([7] * len(pairs), pa.decimal128(38))})
+    drawn = release.draw(part, Exact(table)).value
+    assert drawn.column("k0").to_pylist() == ["a", None, ""]
+    assert drawn.column("k1").to_pylist() == ["b", "b", ""]
+    assert drawn.column("o").to_pylist() == [1, 2, 3]
