@@ -159,6 +159,12 @@ class UndefinedObject(Refusal):
     sqlstate = "42704"
 
 
+class UndefinedSchema(Refusal):
+    """No such schema."""
+
+    sqlstate = "3F000"
+
+
 class GroupingError(Refusal):
     """A column that is neither grouped nor aggregated, or an aggregate where none may stand."""
 

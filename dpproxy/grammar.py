@@ -1,7 +1,7 @@
-"""PostgreSQL's SQL as the parser reads it, with two repairs.
+"""PostgreSQL's SQL as the parser reads it, with three repairs.
 
 ``$1,$2`` is two parameters and no dollar-quoted string; ``oid[]`` is read as ``_oid``, which is the same type, and
-so is ``regtype[]``.
+so is ``regtype[]``; in ``date '2024-01-02'::text`` the date is read first.
 
 A ``$`` before a digit never opens a quote in PostgreSQL. The parser's tokenizer takes ``$1,$`` for one; so it is given
 another character in that place, one that no text may hold, and gives the ``$`` back in what was a string all along.
@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import ClassVar, Final
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.tokenizer_core import Token, TokenType
@@ -48,7 +47,13 @@ class _Words(_Tokenizer):
     COMMANDS: ClassVar[set[TokenType]] = set()
 
 
+NAME: Final = "name"
+"""In the ``meta`` of a function's node, the name that it was called by; some names share one class of nodes."""
+
+
 class _Marked(Postgres):
+    ORIGINAL_NAME_META_KEY: str | None = NAME
+
     class Tokenizer(_Tokenizer):
         """The dialect's own."""
 
@@ -72,7 +77,9 @@ def parse(sql: str) -> list[exp.Expr]:
     """
     marked = _marked(sql)
     _check_work(tokens(sql))
-    trees = [tree for tree in sqlglot.parse(_renamed(marked), read=_Marked) if tree is not None]
+    dialect, renamed = _Marked(), _renamed(marked)
+    found = _typed_first(_with_parts(dialect.tokenize(renamed)))
+    trees = [_parts_read(tree) for tree in dialect.parser().parse(found, renamed) if tree is not None]
     for node in (node for tree in trees for node in tree.walk() if marked is not sql):
         node.comments = None
         text = node.args.get("this")
@@ -101,6 +108,58 @@ def _check_work(found: Sequence[Token]) -> None:
         work += (1 << min(depth, _DEEPEST)) - 1
         if work > MOST_WORK:
             raise TooComplex("types, arrays or limits are nested too deeply", position=token.start)
+
+
+_PART: Final = f"{_MARK}date_part"
+
+
+def _with_parts(found: list[Token]) -> list[Token]:
+    """With calls of date_part under a name that the parser does not know: it would take them for EXTRACT."""
+    for before, token, after in zip(found, found[1:], found[2:], strict=False):
+        kinds = before.token_type == TokenType.DOT, token.token_type, after.token_type
+        if kinds == (False, TokenType.VAR, TokenType.L_PAREN) and token.text.lower() == "date_part":
+            token.text = _PART
+    return found
+
+
+def _parts_read(tree: exp.Expr) -> exp.Expr:
+    """With those calls as EXTRACT, and the name that they had."""
+    for node in [node for node in tree.find_all(exp.Anonymous) if node.this == _PART]:
+        part = node.expressions[0] if len(node.expressions) == 2 else None
+        if isinstance(part, exp.Literal) and part.is_string:
+            made = exp.Extract(this=exp.Var(this=part.name.upper()), expression=node.expressions[1])
+            made.meta.update({**node.meta, NAME: "date_part"})
+            node.replace(made)
+        else:
+            node.set("this", "date_part")
+    return tree
+
+
+def _typed_first(found: list[Token]) -> list[Token]:
+    """With brackets around each typed literal that is cast on: the parser would cast the bare literal first."""
+    made = list[Token]()
+    for at, token in enumerate(found):
+        is_cast = found[at + 1 : at + 2] and found[at + 1].token_type == TokenType.DCOLON
+        start = _type_before(found, at) if is_cast and token.token_type == TokenType.STRING else None
+        made.append(token)
+        if start is not None:
+            made.insert(len(made) - 1 - (at - start), _beside(TokenType.L_PAREN, "(", found[start]))
+            made.append(_beside(TokenType.R_PAREN, ")", token))
+    return made
+
+
+_ZONE: Final = ("time", "zone")
+
+
+def _type_before(found: Sequence[Token], at: int) -> int | None:
+    """Where the type of the literal at ``at`` begins, None for a literal that has none before it."""
+    ends_so = tuple(token.text.lower() for token in found[max(at - 2, 0) : at]) == _ZONE
+    start = at - 4 if ends_so else at - 1
+    return start if start >= 0 and found[start].token_type in _TYPES else None
+
+
+def _beside(kind: TokenType, text: str, token: Token) -> Token:
+    return Token(kind, text, token.line, token.col, token.start, token.end)
 
 
 def _renamed(marked: str) -> str:

@@ -62,12 +62,14 @@ INT2VECTOR = SqlType("int2vector", 22, -1)
 INT4 = SqlType("int4", 23, 4)
 TEXT = SqlType("text", 25, -1)
 OID = SqlType("oid", 26, 4)
+REGPROC = SqlType("regproc", 24, 4)
 XID = SqlType("xid", 28, 4)
 OIDVECTOR = SqlType("oidvector", 30, -1)
 JSON = SqlType("json", 114, -1)
 FLOAT4 = SqlType("float4", 700, 4)
 FLOAT8 = SqlType("float8", 701, 8)
 UNKNOWN = SqlType("unknown", 705, -2)
+INET = SqlType("inet", 869, -1)
 BPCHAR = SqlType("bpchar", 1042, -1)
 VARCHAR = SqlType("varchar", 1043, -1)
 DATE = SqlType("date", 1082, 4)
@@ -77,23 +79,46 @@ TIMESTAMPTZ = SqlType("timestamptz", 1184, 8)
 INTERVAL = SqlType("interval", 1186, 16)
 TIMETZ = SqlType("timetz", 1266, 12)
 NUMERIC = SqlType("numeric", 1700, -1)
+RECORD = SqlType("record", 2249, -1)
+"""Written in text alone."""
+REGPROCEDURE = SqlType("regprocedure", 2202, 4)
+REGCLASS = SqlType("regclass", 2205, 4)
+REGTYPE = SqlType("regtype", 2206, 4)
 UUID = SqlType("uuid", 2950, 16)
 JSONB = SqlType("jsonb", 3802, -1)
+REGNAMESPACE = SqlType("regnamespace", 4089, 4)
+REGROLE = SqlType("regrole", 4096, 4)
 
 TYPES: tuple[SqlType, ...] = (
     BOOL, BYTEA, CHAR, NAME, INT8, INT2, INT4, TEXT, OID, XID, JSON, FLOAT4, FLOAT8, UNKNOWN, BPCHAR, VARCHAR, DATE,
     TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL, TIMETZ, NUMERIC, UUID, JSONB,
 )  # fmt: skip
 """Those of one value."""
+OBJECTS = frozenset({REGPROC, REGPROCEDURE, REGCLASS, REGTYPE, REGNAMESPACE, REGROLE})
+"""Numbers of the catalogue's objects that are shown by name; their values are ``Named``."""
 ARRAYS: dict[int, SqlType] = {
-    199: JSON, 1000: BOOL, 1001: BYTEA, 1002: CHAR, 1003: NAME, 1005: INT2, 1007: INT4, 1009: TEXT, 1011: XID,
+    199: JSON, 1008: REGPROC, 1041: INET, 1000: BOOL, 1001: BYTEA, 1002: CHAR, 1003: NAME, 1005: INT2, 1007: INT4, 1009: TEXT, 1011: XID,
     1014: BPCHAR, 1015: VARCHAR, 1016: INT8, 1021: FLOAT4, 1022: FLOAT8, 1028: OID, 1115: TIMESTAMP, 1182: DATE,
-    1183: TIME, 1185: TIMESTAMPTZ, 1187: INTERVAL, 1231: NUMERIC, 1270: TIMETZ, 2951: UUID, 3807: JSONB,
+    1183: TIME, 1185: TIMESTAMPTZ, 1187: INTERVAL, 1231: NUMERIC, 1270: TIMETZ, 2207: REGPROCEDURE, 2210: REGCLASS,
+    2211: REGTYPE, 2951: UUID, 3807: JSONB, 4090: REGNAMESPACE, 4097: REGROLE,
 }  # fmt: skip
 """By the OID of the array type, the type of its elements (pg_type.typelem)."""
 _OF_ARRAYS = {element.oid: oid for oid, element in ARRAYS.items()}
 VECTORS: dict[int, SqlType] = {INT2VECTOR.oid: INT2, OIDVECTOR.oid: OID}
 """The same for the catalogue's own lists of one dimension, which are counted from 0."""
+
+
+class Named(str):
+    """The name of an object, with its number."""
+
+    __slots__ = ("oid",)
+    oid: int
+
+    def __new__(cls, name: str, oid: int) -> "Named":
+        """Equal to its name."""
+        made = super().__new__(cls, name)
+        made.oid = oid
+        return made
 
 
 def array_of(element: SqlType) -> SqlType:

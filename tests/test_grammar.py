@@ -102,3 +102,32 @@ def test_types_in_types_are_refused_before_the_parser_reads_them_for_ever(before
 )
 def test_what_people_write_is_not(sql: str):
     assert len(grammar.parse(sql)) == 1
+
+
+@pytest.mark.parametrize(
+    ("sql", "same"),
+    [
+        ("date '2024-01-02'::text", "CAST((CAST('2024-01-02' AS DATE)) AS TEXT)"),
+        ("double precision '1.5'::int", "CAST((CAST('1.5' AS DOUBLE PRECISION)) AS INT)"),
+        (
+            "timestamp with time zone '2024-01-02'::date, '1'::int",
+            "CAST((CAST('2024-01-02' AS TIMESTAMPTZ)) AS DATE), CAST('1' AS INT)",
+        ),
+        ("date '2024-01-02' + 1, 'a'::text", "CAST('2024-01-02' AS DATE) + 1, CAST('a' AS TEXT)"),
+    ],
+)
+def test_a_typed_literal_is_read_before_what_it_is_cast_to(sql: str, same: str):
+    assert grammar.parse(f"SELECT {sql}")[0].sql("postgres") == f"SELECT {same}"
+
+
+def test_functions_keep_the_names_they_were_called_by():
+    sql = "SELECT char_length(a), date_part('year', a), extract(year FROM a), pg_catalog.date_part('year', a)"
+    length, part, extract, other = grammar.parse(sql)[0].selects
+    assert [node.meta.get(grammar.NAME) for node in (length, part, extract)] == [
+        "char_length",
+        "date_part",
+        None,
+    ]
+    assert part == extract
+    assert other.expression.name == "date_part"
+    assert grammar.parse("SELECT date_part($1, a)")[0].selects[0].name == "date_part"

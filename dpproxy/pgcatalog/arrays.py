@@ -11,7 +11,7 @@ from dpproxy.errors import InvalidText, Refusal
 from dpproxy.pgcatalog import casts, macros
 from dpproxy.pgcatalog.column_types import VECTORS
 from dpproxy.pgcatalog.results import column_type
-from dpproxy.pgtypes import PLAIN
+from dpproxy.pgtypes import BOOL, FLOATS, INET, INTEGERS, PLAIN
 from dpproxy.pgtypes import VECTORS as VECTORS_OF
 from dpproxy.wire import arrays
 from dpproxy.wire.values import decode
@@ -37,14 +37,24 @@ def constant(node: exp.Cast, stored: str, settings: Mapping[str, str]) -> exp.Ex
     if not isinstance(node.this, exp.Literal) or not node.this.is_string:
         return None
     kind = casts.shown(node.to) or column_type(stored)
-    if (kind.oid not in PLAIN and kind.oid not in VECTORS_OF) or not plain.is_known(kind):
+    if kind.oid == INET.oid:
+        return _read(node, lambda text: exp.Literal.string(str(decode(INET, text, 0))))
+    if (kind.oid not in _READ and kind.oid not in VECTORS_OF) or not plain.is_known(kind):
         return None
     styled = replace(kind, style=settings.get("timezone", "UTC"))
+    return _read(node, lambda text: plain.constant(decode(styled, text, 0), kind))
+
+
+def _read(node: exp.Cast, read: Callable[[bytes], exp.Expr]) -> exp.Expr:
     try:
-        return plain.constant(decode(styled, node.this.name.encode(), 0), kind)
+        return read(node.this.name.encode())
     except Refusal as refusal:
         refusal.position = position(node)
         raise
+
+
+_READ = PLAIN | INTEGERS | FLOATS | {BOOL.oid}
+"""Types whose texts the engine reads otherwise, or reads more of."""
 
 
 def is_nested(node: exp.Expr, stored: str) -> bool:
@@ -65,10 +75,13 @@ def literal(values: list[object], one: Callable[[object], exp.Expr]) -> exp.Expr
 
 
 def bracket(node: exp.Expr) -> exp.Expr:
-    """A subscript of a list that is counted from 0."""
+    """A subscript: NULL below 1, where the engine counts from the end, and of lists that are counted from 0 shifted."""
     if is_vector(node.this) and len(node.expressions) == 1 and not isinstance(node.expressions[0], exp.Slice):
         shifted = exp.Add(this=exp.Paren(this=node.expressions[0]), expression=exp.Literal.number(1))
         node.set("expressions", [shifted])
+    elif len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Neg):
+        nothing = exp.Cast(this=exp.Null(), to=exp.DataType.build("INTEGER"))
+        return exp.Bracket(this=node.this, expressions=[nothing])
     return node
 
 
@@ -92,6 +105,14 @@ def bracketed(node: exp.Expr) -> exp.Expr:
     if not is_literal(node):
         return node
     return exp.Literal.string(f"[{node.name.strip()[1:-1]}]")
+
+
+def size(node: exp.Expr) -> exp.Expr:
+    """array_length, which is NULL of no elements, but in lists that are counted from 0."""
+    counted = exp.Cast(this=node.copy(), to=exp.DataType.build("INTEGER"))
+    if is_vector(node.this):
+        return counted
+    return exp.Nullif(this=counted, expression=exp.Literal.number(0))
 
 
 def of_coalesce(node: exp.Expr) -> exp.Expr:

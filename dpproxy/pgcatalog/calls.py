@@ -74,9 +74,10 @@ _WORDS: Mapping[str, Callable[[CatalogueView], str]] = {
     "pg_client_encoding": lambda _view: "UTF8",
 }
 
-_NUMBERS = {"pg_my_temp_schema": 0, "inet_server_port": 0}
+_NUMBERS = {"pg_my_temp_schema": 0}
 _FLAGS = {"pg_is_in_recovery": False, "pg_is_wal_replay_paused": False, "pg_jit_available": False}
-_NULLS = frozenset({"inet_client_addr", "inet_server_addr", "inet_client_port"})
+_NULLS = frozenset({"inet_client_addr", "inet_server_addr"})
+_NULL_PORTS = frozenset({"inet_client_port", "inet_server_port"})
 
 
 _SERVER_FACTS = {
@@ -176,27 +177,6 @@ def _definition(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
     )
 
 
-_ENGINE_TYPES = {
-    "BLOB": "bytea", "BOOLEAN": "boolean", "DOUBLE": "double precision", "FLOAT": "real", "HUGEINT": "numeric",
-    "TIME": "time without time zone", "TIMESTAMP": "timestamp without time zone", "UINTEGER": "oid", "VARCHAR": "text",
-}  # fmt: skip
-"""Types by the engine's names, where PostgreSQL's are not the same in lower case."""
-
-
-def _typeof(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
-    given = node.expressions[0].unnest()
-    if isinstance(given, exp.Literal) and given.is_string:
-        return text("unknown")
-    element = call("regexp_replace", call("typeof", given), text(r"([(].*[)])|(\[\])"), text(""))
-    names, shown = (
-        exp.Array(expressions=[text(t) for t in part]) for part in zip(*_ENGINE_TYPES.items(), strict=True)
-    )
-    known = exp.Bracket(this=call("map", names, shown), expressions=[element])
-    bare = call("replace", call("lower", element.copy()), text("decimal"), text("numeric"))
-    brackets = call("regexp_extract", call("typeof", given.copy()), text(r"\[\]$"))
-    return call("concat", call("coalesce", known, bare), brackets)
-
-
 _SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, CatalogueView], exp.Expr]]] = {
     "current_setting": ((1, 2), _setting),
     "set_config": ((3, 3), _set_config),
@@ -204,11 +184,11 @@ _SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, Catalogue
     **{name: (counts, _privilege) for name, counts in functions.PRIVILEGE_COUNTS.items()},
     **{name: (counts, lambda _node, _view: null()) for name, counts in functions.ABSENT.items()},
     **{name: ((0, 0), lambda _node, _view: null()) for name in _NULLS},
+    **{name: ((0, 0), lambda _node, _view: exp.cast(exp.Null(), "INTEGER")) for name in _NULL_PORTS},
     "aclexplode": ((1, 1), _acl),
     "pg_cancel_backend": ((1, 1), _alone),
     "pg_terminate_backend": ((1, 2), _alone),
     "pg_get_functiondef": ((1, 1), _definition),
-    "pg_typeof": ((1, 1), _typeof),
 }
 
 
@@ -268,9 +248,3 @@ def bounded_series(node: exp.Expr) -> exp.Expr:
     stop = call("error", text(SERIES_ERROR))
     node.set("end", exp.Case(ifs=[exp.If(this=large, true=stop)], default=end.copy()))
     return node
-
-
-def divide(node: exp.Expr) -> exp.Expr:
-    """Whole numbers divide to whole numbers, unless one side is written with a point."""
-    pointed = any(isinstance(side, exp.Literal) and "." in side.name for side in (node.this, node.expression))
-    return node if pointed else exp.IntDiv(this=node.this, expression=node.expression)

@@ -1,5 +1,7 @@
 """Types as statements write them, and what DuckDB is given instead."""
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
@@ -7,11 +9,19 @@ from dpproxy.errors import Unsupported
 from dpproxy.pgtypes import (
     BPCHAR,
     CHAR,
+    INET,
     INT2VECTOR,
     JSON,
     JSONB,
     NAME,
+    NUMERIC,
     OIDVECTOR,
+    REGCLASS,
+    REGNAMESPACE,
+    REGPROC,
+    REGPROCEDURE,
+    REGROLE,
+    REGTYPE,
     VARCHAR,
     XID,
     SqlType,
@@ -28,7 +38,7 @@ _STORED: dict[str, str] = {
     "integer": "INTEGER",
     "int8": "BIGINT",
     "bigint": "BIGINT",
-    "float": "DOUBLE",
+    "float": "FLOAT",
     "float4": "FLOAT",
     "float8": "DOUBLE",
     "real": "FLOAT",
@@ -43,6 +53,9 @@ _STORED: dict[str, str] = {
     "timestamptz": "TIMESTAMP WITH TIME ZONE",
     "time": "TIME",
     "interval": "INTERVAL",
+    **dict.fromkeys(
+        ["regclass", "regnamespace", "regproc", "regprocedure", "regrole", "regtype"], "UINTEGER"
+    ),
     "uuid": "UUID",
     "bytea": "BLOB",
     "varbinary": "BLOB",
@@ -58,8 +71,6 @@ _STORED: dict[str, str] = {
             "bpchar",
             "name",
             "cstring",
-            "regproc",
-            "regprocedure",
             "regoper",
             "regoperator",
             "json",
@@ -77,31 +88,33 @@ _STORED: dict[str, str] = {
         "VARCHAR",
     ),
 }
-"""By the name after a cast, without its schema; what is shown by name is text here."""
+"""By the name after a cast, without its schema; the parser calls real ``float``, and float ``double``."""
 
 _SHOWN = {
     "name": NAME,
     "char": CHAR,
     "bpchar": BPCHAR,
     "character": BPCHAR,
+    "character varying": VARCHAR,
+    "inet": INET,
     "varchar": VARCHAR,
     "json": JSON,
     "jsonb": JSONB,
     "xid": XID,
     "int2vector": INT2VECTOR,
     "oidvector": OIDVECTOR,
+    "regclass": REGCLASS,
+    "regnamespace": REGNAMESPACE,
+    "regproc": REGPROC,
+    "regprocedure": REGPROCEDURE,
+    "regrole": REGROLE,
+    "regtype": REGTYPE,
 }
 """Types that share the engine's type with others."""
 
-OBJECTS = {
-    "regclass": "class",
-    "regtype": "type",
-    "regnamespace": "schema",
-    "regrole": "role",
-    "regproc": "proc",
-    "regprocedure": "procedure",
-}
-"""Casts that look a name up, and the macros that do it."""
+_MOST_OF_REAL = 24
+"""Bits of ``float(n)`` that a real holds."""
+_TIMES = frozenset({"interval", "time", "timestamp", "timestampntz", "timestamptz"})
 
 _SCHEMAS = frozenset({"pg_catalog", "information_schema"})
 
@@ -142,11 +155,26 @@ def held(name: str) -> str:
 def shown(kind: exp.Expr) -> SqlType | None:
     """The type that a cast gives, as a client sees it; None where the engine's type tells."""
     name, element, brackets = _pieces(kind)
-    if getattr(element, "this", None) == exp.DType.CHAR:
-        found: SqlType | None = BPCHAR
-    else:
-        found = _SHOWN.get(name)
+    found = BPCHAR if getattr(element, "this", None) == exp.DType.CHAR else _SHOWN.get(name)
+    numbers = sizes(element)
+    if found in (VARCHAR, BPCHAR) and (numbers or written_name(element) != "bpchar"):
+        is_bare = not numbers and found == VARCHAR
+        found = found if is_bare else replace(found, modifier=(numbers or [1])[0] + 4)
+    if name in _DECIMALS and numbers:
+        found = (
+            NUMERIC.with_precision(*numbers[:2])
+            if len(numbers) > 1
+            else NUMERIC.with_precision(numbers[0], 0)
+        )
     return array_of(found) if found is not None and brackets else found
+
+
+_DECIMALS = ("numeric", "decimal")
+
+
+def sizes(kind: exp.Expr) -> list[int]:
+    """The numbers in brackets after a type."""
+    return [int(p.name) for p in kind.expressions if isinstance(p, exp.DataTypeParam) and p.name.isdigit()]
 
 
 def stored(kind: exp.Expr) -> str:
@@ -158,7 +186,11 @@ def stored(kind: exp.Expr) -> str:
     name, element, brackets = _pieces(kind)
     if name not in _STORED:
         raise Unsupported(f'type "{name}" is not supported here', position=position(kind))
-    parameters = [p.name for p in element.expressions if isinstance(p, exp.DataTypeParam)]
-    if name in ("numeric", "decimal") and parameters:
-        return f"DECIMAL({','.join(str(int(p)) for p in parameters)}){brackets}"
+    numbers = sizes(element)
+    if name in _DECIMALS and numbers:
+        return f"DECIMAL({','.join(map(str, numbers))}){brackets}"
+    if name == "double" and numbers:
+        return ("FLOAT" if numbers[0] <= _MOST_OF_REAL else "DOUBLE") + brackets
+    if numbers and name in _TIMES:
+        raise Unsupported(f"{name} with a precision is not supported here", position=position(kind))
     return _STORED[name] + brackets

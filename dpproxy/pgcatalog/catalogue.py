@@ -78,9 +78,11 @@ class Catalogue:
         kinds = parameters.types(tree, [0] * len(values))
         statement = rewrite(view, tree, kinds, values)
         fresh = _fresh(statement, {**_no_rows(view), **dp})
-        described, fetched = self._database(view).run(statement, fresh, cancelled)
+        database = self._database(view)
+        described, fetched = database.run(statement, fresh, cancelled)
         columns = _columns(statement, described)
-        rows = results.rows([column.type for column in columns], fetched)
+        kinds_of_rows = [column.type for column in columns]
+        rows = results.rows(kinds_of_rows, [stored for _, stored in described], fetched, database.names)
         return Answer(f"SELECT {len(rows)}", columns, rows)
 
     def close(self) -> None:

@@ -3,7 +3,7 @@
 A column is known by its name alone: the prefixes of the catalogue's columns keep them apart.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -12,10 +12,16 @@ from dpproxy.pgcatalog.results import column_type
 from dpproxy.pgcatalog.table import Table
 from dpproxy.pgtypes import (
     CHAR,
+    FLOATS,
     INT2VECTOR,
+    INTEGERS,
     NAME,
+    NUMERIC,
     OIDVECTOR,
+    REGPROC,
+    TEXT,
     TIMESTAMPTZ,
+    UNKNOWN,
     VARCHAR,
     XID,
     SqlType,
@@ -28,6 +34,11 @@ VECTORS = frozenset({
     "partcollation", "proargtypes",
 })  # fmt: skip
 """Columns of lists that are counted from 0."""
+PROCEDURES = frozenset({
+    "prosupport", "typsubscript", "typinput", "typoutput", "typreceive", "typsend", "typmodin", "typmodout",
+    "typanalyze", "amhandler",
+})  # fmt: skip
+"""Columns of functions, kept by name: a dash where there is none, which PostgreSQL numbers 0."""
 _CHARS = frozenset({
     "aggfinalmodify", "aggkind", "aggmfinalmodify", "amoppurpose", "amtype", "attalign", "attcompression",
     "attgenerated", "attidentity", "attstorage", "castcontext", "castmethod", "collprovider", "confdeltype",
@@ -112,43 +123,49 @@ def of_table(table: Table) -> dict[str, SqlType]:
     return {name: of_column(name, stored) for name, stored in table.columns.items()}
 
 
-_WORDS: frozenset[type[exp.Expr]] = frozenset({
-    exp.CurrentUser, exp.SessionUser, exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentSchema,
-})  # fmt: skip
-_CALLED = frozenset(
-    {"current_user", "session_user", "user", "current_role", "current_schema", "current_database"}
-)
-
 Told = Callable[[str], SqlType]
 """The type of a result column, from the engine's."""
 
 
-def of_projections(tree: exp.Expr) -> tuple[Told, ...] | None:
-    """For each column of a query's result; None where they are not written out."""
+def told(tree: exp.Expr, fields: Sequence[tuple[str, SqlType | None]] | None) -> tuple[Told, ...] | None:
+    """For each column of a query's result, by what is known of it; None where they are not known."""
     projections = tree.selects if isinstance(tree, exp.Query) else []
-    return None if any(p.is_star for p in projections) else tuple(of_projection(p) for p in projections)
+    if any(p.is_star for p in projections):
+        return None if fields is None else tuple(_either(name, kind) for name, kind in fields)
+    kinds = [None] * len(projections) if fields is None else [kind for _, kind in fields]
+    names = [p.unalias().name if isinstance(p.unalias(), exp.Column) else "" for p in projections]
+    return tuple(map(_either, names, kinds))
 
 
-def of_projection(node: exp.Expr) -> Told:
-    """What tells the type of a projection from the engine's: a cast, a word, or the column that it is."""
-    node = node.unalias().unnest()
-    match node:
-        case exp.Cast():
-            wanted = casts.shown(node.to)
-        case exp.CurrentSchemas():
-            return lambda stored: array_of(NAME) if stored == "VARCHAR[]" else column_type(stored)
-        case exp.Column() if (
-            not node.table and node.name.lower() in _CALLED and not node.this.args.get("quoted")
-        ):
-            wanted = NAME
-        case exp.Column():
-            name = node.name
-            return lambda stored: of_column(name, stored)
-        case exp.Anonymous() if node.name.lower() == "pg_get_userbyid":
-            wanted = NAME
+def _either(name: str, kind: SqlType | None) -> Told:
+    """By the type that is known, else by the column's name, else by the engine's type."""
+    settled = TEXT if kind is not None and kind.oid == UNKNOWN.oid else kind
+
+    def of(stored: str) -> SqlType:
+        if name in PROCEDURES and stored == "VARCHAR":
+            return REGPROC
+        return settled if settled is not None and fits(stored, settled) else of_column(name, stored)
+
+    return of
+
+
+_WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UBIGINT", "UHUGEINT"})
+
+
+def fits(stored: str, kind: SqlType) -> bool:
+    """Whether values that the engine holds so can be written as the type's."""
+    element = element_of(kind)
+    if element is not None:
+        return stored.endswith("[]") and fits(stored.rstrip("[]"), element)
+    match kind.oid:
+        case oid if oid in INTEGERS:
+            return stored in _WHOLE
+        case NUMERIC.oid:
+            return stored in _WHOLE or stored.startswith("DECIMAL")
+        case oid if oid in FLOATS:
+            return stored in ("FLOAT", "DOUBLE") or stored in _WHOLE
         case _:
-            wanted = NAME if type(node) in _WORDS else None
-    return lambda stored: wanted if wanted is not None and _holds(stored, wanted) else column_type(stored)
+            return _holds(stored, kind)
 
 
 def _holds(stored: str, wanted: SqlType) -> bool:

@@ -21,7 +21,7 @@ from dpproxy.errors import (
     UndefinedFunction,
     Unsupported,
 )
-from dpproxy.pgcatalog import macros, objects
+from dpproxy.pgcatalog import macros, numbers, objects
 from dpproxy.pgcatalog.calls import MAX_SERIES, SERIES_ERROR
 from dpproxy.pgcatalog.relations import INTERNAL, TABLES
 from dpproxy.pgcatalog.rewrite import SCHEMAS, Rewritten, fresh_name
@@ -69,6 +69,7 @@ class Database:
         for key in {key for keys in macros.READS.values() for key in keys}:
             _create(self._root, _table(key))
         self._root.execute(macros.statements())
+        self._root.create_function(numbers.DIVIDE, numbers.quotient, ["VARCHAR", "VARCHAR"], "VARCHAR")
         for statement in _LOCK:
             self._root.execute(statement)
 
@@ -102,6 +103,17 @@ class Database:
         if len(rows) > MAX_ROWS:
             raise TooComplex(f"the answer has more than {MAX_ROWS} rows", hint="Add a LIMIT.")
         return columns, rows
+
+    def names(self, word: str) -> Mapping[int, str]:
+        """The names that objects are shown by, by number; ``word`` is that of their macro."""
+        keys = macros.READS[f"{word}_name"]
+        self._fill(keys)
+        table = _target(_table(keys[0]))
+        with self._root.cursor() as cursor:
+            found = cursor.execute(
+                f"SELECT internal_oid, internal_name FROM {table} WHERE internal_shown"  # noqa: S608 - our own names
+            ).fetchall()
+        return {int(oid): str(name) for oid, name in found}
 
     @contextmanager
     def _cursor(
@@ -215,15 +227,15 @@ _MISSING = re.compile(r'Referenced column "([^"]+)"|does not have a column named
 
 def _refusal(error: duckdb.Error, statement: Rewritten) -> Refusal:
     """The engine's error in our words; its own text may name what only we know."""
-    for kind, build in _REFUSALS:
-        if isinstance(error, kind):
-            return build()
     message = str(error)
-    if (absent := objects.missing(message)) is not None:
-        return absent
     for part, build in _BY_TEXT.items():
         if part in message:
             return build()
+    for kind, build in _REFUSALS:
+        if isinstance(error, kind):
+            return build()
+    if (absent := objects.missing(message)) is not None:
+        return absent
     missing = _MISSING.search(message)
     if missing:
         name = missing[1] or missing[2]
@@ -237,6 +249,7 @@ def _refusal(error: duckdb.Error, statement: Rewritten) -> Refusal:
 
 _BY_TEXT: Mapping[str, Callable[[], Refusal]] = {
     SERIES_ERROR: lambda: TooComplex(f"a series of more than {MAX_SERIES} numbers"),
+    "out of range for the destination type": lambda: NumberOutOfRange("a number is out of range"),
     "ivision by zero": lambda: DivisionByZero("division by zero"),
     "No function matches": lambda: UndefinedFunction("no function or operator for arguments of these types"),
 }

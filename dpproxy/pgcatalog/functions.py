@@ -36,7 +36,7 @@ _MACRO = {
     "pg_relation_is_publishable": "false_of",
     "pg_table_is_visible": "table_visible",
     "pg_tablespace_location": "null1",
-    "pg_size_pretty": "null1",
+    "pg_size_pretty": "size_text",
     "quote_ident": "quote_identifier",
     "quote_literal": "quote_text",
     "quote_nullable": "quote_null",

@@ -67,11 +67,28 @@ _ROLE = (
     "coalesce((SELECT min(internal_name) FROM internal.role_names WHERE internal_oid = x), "
     "'unknown (OID=' || x || ')')"
 )
-_TEXT = "'''' || replace(CAST(x AS VARCHAR), '''', '''''') || ''''"
+_QUOTED = "'''' || replace({0}, '''', '''''') || ''''"
+_TEXT = (
+    "CASE WHEN contains(CAST(x AS VARCHAR), '\\') THEN 'E' || "
+    + _QUOTED.format("replace(CAST(x AS VARCHAR), '\\', '\\\\')")
+    + " ELSE "
+    + _QUOTED.format("CAST(x AS VARCHAR)")
+    + " END"
+)
+_MODIFIED = (
+    "WHEN t IN (1042, 1043) AND m > 3 THEN CASE t WHEN 1042 THEN 'character(' ELSE 'character varying(' END "
+    "|| (m - 4) || ')' "
+    "WHEN t = 1042 AND m IS NOT NULL THEN 'bpchar' "
+    "WHEN t IN (1083, 1114, 1184, 1266) AND m >= 0 THEN CASE WHEN t IN (1083, 1266) THEN 'time(' ELSE 'timestamp(' END "
+    "|| m || ') with' || CASE WHEN t IN (1184, 1266) THEN '' ELSE 'out' END || ' time zone' "
+)
+_NAMES_OF_TYPES = (
+    "(SELECT map(list(internal_oid), list(internal_name)) FROM internal.type_names WHERE internal_shown)"
+)
 _FORMAT = (
     "CASE WHEN t IS NULL THEN NULL WHEN t = 0 THEN '-' WHEN t = 1700 AND m > 3 THEN "
-    "'numeric(' || ((m - 4) >> 16) || ',' || ((m - 4) & 65535) || ')' ELSE coalesce((SELECT map(list(internal_oid), "
-    "list(internal_name)) FROM internal.type_names WHERE internal_shown)[t], '???') END"
+    "'numeric(' || ((m - 4) >> 16) || ',' || ((m - 4) & 65535) || ')' "
+    f"{_MODIFIED} ELSE coalesce({_NAMES_OF_TYPES}[t], '???') END"
 )
 """A lookup in a map, not a correlated subquery: that is run as a join, which puts rows in another order, and clients
 (psql's \\gdesc) rely on the order of a VALUES list."""
@@ -90,6 +107,19 @@ _AS_TEXT = (
     "CASE WHEN typeof(x) LIKE '%[]' THEN '{' || replace(regexp_extract(CAST(x AS VARCHAR), '^.(.*).$', 1), ', ', ',') "
     "|| '}' ELSE CAST(x AS VARCHAR) END"
 )
+_NUMERIC = (
+    "CASE WHEN typeof(x) LIKE 'DECIMAL(38,%' AND contains(CAST(x AS VARCHAR), '.') "
+    "THEN regexp_replace(CAST(x AS VARCHAR), '[.]?0+$', '') ELSE CAST(x AS VARCHAR) END"
+)
+_SIZE = (
+    "CASE WHEN x = 0 THEN NULL WHEN abs(x) < 10240 THEN x || ' bytes' "
+    + " ".join(
+        f"WHEN abs(x) // {512 * 1024**power} < 20479 THEN (x // {512 * 1024**power} + sign(x)) // 2 || ' {unit}'"
+        for power, unit in enumerate(("kB", "MB", "GB", "TB"))
+    )
+    + f" ELSE (x // {512 * 1024**4} + sign(x)) // 2 || ' PB' END"
+)
+"""Sizes are not told, and 0 in their place."""
 _PRIVILEGES = (
     "map(['r', 'a', 'w', 'd', 'D', 'x', 't', 'X', 'U', 'C', 'c', 'T'], ['SELECT', 'INSERT', 'UPDATE', 'DELETE', "
     "'TRUNCATE', 'REFERENCES', 'TRIGGER', 'EXECUTE', 'USAGE', 'CREATE', 'CONNECT', 'TEMPORARY'])"
@@ -114,7 +144,20 @@ MACROS: dict[str, tuple[str, str]] = {
     "float8_text": ("x", written.FLOAT8),
     "interval_text": ("x", written.INTERVAL),
     "list_text": ("x", _LIST),
-    "numeric_text": ("x", "regexp_replace(CAST(x AS VARCHAR), '[.]?0+$', '')"),
+    "numeric_text": ("x", _NUMERIC),
+    "bytea_text": ("x", "'\\x' || lower(hex(x))"),
+    "flag_text": ("x", "CASE WHEN x THEN 't' WHEN NOT x THEN 'f' END"),
+    "flag_texts": ("a", "list_transform(a, lambda x: CASE WHEN x THEN 't' WHEN NOT x THEN 'f' END)"),
+    "float4_digits": ("x", "CAST(format('{:.6g}', CAST(x AS DOUBLE)) AS DECIMAL(38,10))"),
+    "float8_digits": ("x", "CAST(format('{:.15g}', x) AS DECIMAL(38,10))"),
+    "float4_texts": ("a", f"list_transform(a, lambda x: {written.FLOAT4})"),
+    "float8_texts": ("a", f"list_transform(a, lambda x: {written.FLOAT8})"),
+    "piece": (
+        "x, s, n := 2147483647",
+        "substring(x, greatest(s, 1), greatest(CAST(s AS BIGINT) + n - greatest(s, 1), 0))",
+    ),
+    "size_text": ("x", _SIZE),
+    "split": ("x, s", "CASE WHEN x = '' THEN CAST([] AS VARCHAR[]) ELSE string_split(x, s) END"),
     "array_lower": ("a, d", "CASE WHEN d = 1 AND len(a) > 0 THEN 1 END"),
     "array_upper": ("a, d", "CASE WHEN d = 1 AND len(a) > 0 THEN CAST(len(a) AS INTEGER) END"),
     "cardinality": ("a", "CAST(len(a) AS INTEGER)"),

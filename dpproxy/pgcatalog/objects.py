@@ -5,16 +5,27 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from dpproxy.errors import Refusal, UndefinedFunction, UndefinedObject, UndefinedTable
-from dpproxy.pgcatalog import casts, macros
+from dpproxy.analysis.position import position
+from dpproxy.errors import (
+    Refusal,
+    UndefinedFunction,
+    UndefinedObject,
+    UndefinedSchema,
+    UndefinedTable,
+    Unsupported,
+)
+from dpproxy.pgcatalog import macros, results
 from dpproxy.pgcatalog.calls import call, text
+from dpproxy.pgcatalog.column_types import PROCEDURES
+from dpproxy.pgcatalog.kind_rules import kind_of
+from dpproxy.pgtypes import SqlType
 
 MISSING = "no such object"
 """How the engine's message begins where a literal names nothing; its kind and name follow."""
 _KINDS: dict[str, tuple[str, type[Refusal]]] = {
     "class": ("relation", UndefinedTable),
     "type": ("type", UndefinedObject),
-    "schema": ("schema", UndefinedObject),
+    "schema": ("schema", UndefinedSchema),
     "role": ("role", UndefinedObject),
     "proc": ("function", UndefinedFunction),
     "procedure": ("function", UndefinedFunction),
@@ -30,69 +41,64 @@ def missing(message: str) -> Refusal | None:
     return refusal(f'{spoken} "{found[2]}" does not exist')
 
 
-_AS_TEXT = frozenset({"text", "varchar", "name", "char", "bpchar"})
-_NUMBERED = (
-    exp.EQ,
-    exp.NEQ,
-    exp.In,
-    exp.LT,
-    exp.GT,
-    exp.LTE,
-    exp.GTE,
-    exp.Any,
-    exp.NullSafeEQ,
-    exp.NullSafeNEQ,
-    exp.Anonymous,
-)
-"""What takes an OID."""
-_PROCEDURES = frozenset({
-    "prosupport", "typsubscript", "typinput", "typoutput", "typreceive", "typsend", "typmodin", "typmodout",
-    "typanalyze", "amhandler",
-})  # fmt: skip
-"""Columns of functions, kept by name: a dash where there is none, which PostgreSQL numbers 0."""
-
 Use = Callable[[str], None]
 """Told each macro that is used."""
 
 
 def cast(node: exp.Cast, kind: str, use: Use) -> exp.Expr:
-    """``x::regclass`` and its like: an OID where one is compared or cast on, a name where it is shown."""
-    parent = node.parent
-    while isinstance(parent, exp.Paren):
-        parent = parent.parent
-    is_number = isinstance(parent, _NUMBERED) or (
-        isinstance(parent, exp.Cast) and casts.written_name(parent.to) not in _AS_TEXT
-    )
-    value: exp.Expr = node.this
-    if is_procedure(value) and not is_number:
-        return value
+    """``x::regclass`` and its like: the number of an object; a column of functions keeps their names."""
+    return node.this if kind == "proc" and is_procedure(node.this) else found(node.this, kind, use)
+
+
+def found(value: exp.Expr, kind: str, use: Use) -> exp.Expr:
+    """The number of an object by its name, or by its number."""
     use(f"to_{kind}")
     if isinstance(value, exp.Literal) and value.name == "-":
         value = text("0")
-    found = call(f"{macros.PREFIX}to_{kind}", value)
+    made = call(f"{macros.PREFIX}to_{kind}", value)
     if isinstance(value, exp.Literal) and value.is_string:
-        found = call("coalesce", found, call("error", text(f"{MISSING} {kind}: {value.name}")))
-    if is_number:
-        return found
+        return call("coalesce", made, call("error", text(f"{MISSING} {kind}: {value.name}")))
+    return made
+
+
+def of_kind(kind: SqlType | None) -> str | None:
+    """The macros' word for the objects that a type numbers; None for every other type."""
+    return None if kind is None else results.OBJECTS.get(kind.name)
+
+
+def shown(value: exp.Expr, kind: str, use: Use) -> exp.Expr:
+    """The name of an object."""
     use(f"{kind}_name")
-    return call(f"{macros.PREFIX}{kind}_name", found)
+    return call(f"{macros.PREFIX}{kind}_name", value)
 
 
-def of_array(node: exp.Expr, name: str, use: Use) -> exp.Expr:
-    """A column of OIDs by the objects' names, cast to ``_regtype`` or its like."""
-    if name == "_regtype":
-        use("type_array")
-        return call(f"{macros.PREFIX}type_array", node)
-    # Of the others every array in the catalogue is empty.
-    return exp.Cast(this=node, to=exp.DataType.build("VARCHAR[]", dialect="duckdb"))
+def compared(node: exp.Expr, use: Use) -> exp.Expr:
+    """A comparison: the names beside objects are looked up."""
+    sides = [side for side in (node.this, node.args.get("expression"), *node.expressions) if side is not None]
+    kind = next((word for side in sides if (word := of_kind(kind_of(side))) is not None), None)
+    if kind is not None:
+        for side in sides:
+            if isinstance(side, exp.Literal) and side.is_string:
+                side.replace(found(side.copy(), kind, use))
+    return node
 
 
 def is_procedure(node: object) -> bool:
     """A column of functions."""
-    return isinstance(node, exp.Column) and node.name in _PROCEDURES
+    return isinstance(node, exp.Column) and node.name in PROCEDURES
 
 
 def function_oid(node: exp.Expr, use: Use) -> exp.Expr:
     """What stands in such a column, as a number."""
     use("to_proc")
     return call(f"{macros.PREFIX}to_proc", node)
+
+
+def type_of(node: exp.Anonymous, use: Use) -> exp.Expr:
+    """``pg_typeof(x)``: the number of a type."""
+    given = node.expressions[0]
+    kind = kind_of(given)
+    if kind is None:
+        raise Unsupported("the type of this expression is not known here", position=position(node))
+    use("type_name")
+    return exp.Cast(this=exp.Literal.number(kind.oid), to=exp.DataType.build("UINTEGER", dialect="duckdb"))

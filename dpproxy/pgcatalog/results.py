@@ -1,10 +1,37 @@
 """What DuckDB answers, as PostgreSQL's types and values."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
+from typing import Any
 
-from dpproxy.pgtypes import ARRAYS, IN_DUCKDB, INT2, INT4, NUMERIC, OID, TEXT, SqlType, array_of, element_of
+from dpproxy.pgtypes import (
+    ARRAYS,
+    BPCHAR,
+    FLOATS,
+    IN_DUCKDB,
+    INT2,
+    INT4,
+    NUMERIC,
+    OID,
+    RECORD,
+    TEXT,
+    Named,
+    SqlType,
+    array_of,
+    element_of,
+)
+
+OBJECTS = {
+    "regclass": "class",
+    "regtype": "type",
+    "regnamespace": "schema",
+    "regrole": "role",
+    "regproc": "proc",
+    "regprocedure": "procedure",
+}
+"""Types of objects, and the word for them in our macros."""
 
 _TYPES: dict[str, SqlType] = {
     **IN_DUCKDB,
@@ -29,6 +56,8 @@ def column_type(of: str) -> SqlType:
     if of.endswith("[]"):
         element = column_type(of.removesuffix("[]"))
         return element if element.oid in ARRAYS else array_of(element)
+    if of.startswith(("STRUCT(", "TUPLE(", "ROW(")):
+        return RECORD
     decimal = _DECIMAL.fullmatch(of)
     if decimal:
         if decimal[1] == "38":
@@ -68,15 +97,20 @@ def _as_number(value: object) -> object:
     return short.quantize(Decimal(1)) if isinstance(e := short.as_tuple().exponent, int) and e > 0 else short
 
 
-_CONVERT: dict[int, Callable[[object], object]] = {
-    TEXT.oid: _as_text,
-    NUMERIC.oid: _as_number,
-}
+def _as_blank_padded(value: object, width: int) -> object:
+    return str(value).ljust(width)
 
 
-def rows(kinds: Sequence[SqlType], fetched: Sequence[tuple[object, ...]]) -> list[tuple[object, ...]]:
+Names = Callable[[str], Mapping[int, str]]
+"""By the word for a kind of objects, their names by number."""
+
+
+def rows(
+    kinds: Sequence[SqlType], stored: Sequence[str], fetched: Sequence[tuple[object, ...]], names: Names
+) -> list[tuple[object, ...]]:
     """The values in the columns' types."""
-    convert = [(at, change) for at, kind in enumerate(kinds) if (change := _change(kind)) is not None]
+    changes = (_change(kind, held, names) for kind, held in zip(kinds, stored, strict=True))
+    convert = [(at, change) for at, change in enumerate(changes) if change is not None]
     if not convert:
         return list(fetched)
     answer = []
@@ -88,12 +122,45 @@ def rows(kinds: Sequence[SqlType], fetched: Sequence[tuple[object, ...]]) -> lis
     return answer
 
 
-def _change(kind: SqlType) -> Callable[[object], object] | None:
+Change = Callable[[Any], object]
+
+
+def _change(kind: SqlType, stored: str, names: Names) -> Change | None:
     element = element_of(kind) or kind
-    return _CONVERT.get(element.oid) if element.modifier < 0 else None
+    if element.name in OBJECTS:
+        return _named(names(OBJECTS[element.name]))
+    match element.oid:
+        case TEXT.oid:
+            return _as_text
+        case RECORD.oid:
+            return lambda value: record_text(value.values() if isinstance(value, dict) else value)
+        case NUMERIC.oid if element.modifier < 0 and stored.startswith(_SCALED):
+            return _as_number
+        case BPCHAR.oid if element.modifier > 0:
+            return partial(_as_blank_padded, width=element.modifier - 4)
+        case oid if oid in FLOATS and not stored.startswith(("FLOAT", "DOUBLE")):
+            return float
+        case _:
+            return None
 
 
-def _changed(change: Callable[[object], object], value: object) -> object:
-    if isinstance(value, list | tuple):
+_SCALED = ("DECIMAL(38", "HUGEINT", "UHUGEINT")
+"""Where a column's scale is ours, and no value's."""
+
+
+def _named(names: Mapping[int, str]) -> Change:
+    numbers = {name: oid for oid, name in names.items()}
+
+    def change(value: object) -> object:
+        if isinstance(value, str):
+            return Named(value, numbers.get(value, 0))
+        number = int(str(value))
+        return Named(names.get(number, str(number) if number else "-"), number)
+
+    return change
+
+
+def _changed(change: Change, value: object) -> object:
+    if isinstance(value, list):
         return [_changed(change, item) for item in value]
     return None if value is None else change(value)

@@ -17,20 +17,23 @@ from dpproxy.pgcatalog import (
     allowed,
     arrays,
     calls,
-    casts,
     column_types,
+    conversions,
     macros,
+    numbers,
     objects,
     parameters,
     scopes,
     texts,
     titles,
 )
-from dpproxy.pgcatalog.calls import call, text
+from dpproxy.pgcatalog import kinds as kinds_of
+from dpproxy.pgcatalog.calls import text
 from dpproxy.pgcatalog.keywords import KEYWORDS
+from dpproxy.pgcatalog.kind_rules import kind_of, told
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.view import CatalogueView
-from dpproxy.pgtypes import SqlType
+from dpproxy.pgtypes import SqlType, element_of
 
 SCHEMAS = {"pg_catalog": "pg_catalogue", "information_schema": "information", "internal": "internal"}
 """The schemas' names inside DuckDB, where pg_catalog and information_schema are its own."""
@@ -75,19 +78,31 @@ def rewrite(
     tree = _selected(tree.copy())
     _name_columns(tree)
     parameters.put_in(tree, kinds, values)
-    types = column_types.of_projections(tree)
+    fields = kinds_of.read(tree, {relation.name: relation.columns for relation in view.own})
+    types = column_types.told(tree, fields)
     state = Rewritten(view, titles=_titles(tree), types=types, columns=_places(tree))
+    for _, kind in fields or ():
+        _use_names(kind, state)
     nodes = list(tree.walk(bfs=True))
     for node in reversed(nodes):
         rule = _RULES.get(type(node))
         if rule is not None:
             changed = rule(node, state)
             if changed is not node:
+                told(changed, kind_of(node))
                 node.replace(changed)
+    numbers.means(tree)
     if macros.expanded(tree) > MOST_WORDS:
         raise TooComplex("the statement is too complex", hint="Nest fewer functions in each other.")
     state.sql = tree.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE, comments=False)
     return state
+
+
+def _use_names(kind: SqlType | None, state: Rewritten) -> None:
+    """Have the names filled of what a result column numbers."""
+    word = objects.of_kind(kind if kind is None else element_of(kind) or kind)
+    if word is not None:
+        use_macro(state, f"{word}_name")
 
 
 def _selected(tree: exp.Expr) -> exp.Expr:
@@ -229,32 +244,13 @@ def _cast(value: exp.Expr, kind: str) -> exp.Expr:
     return exp.Cast(this=value, to=exp.DataType.build(kind, dialect="duckdb"))
 
 
-def _cast_rule(node: exp.Expr, state: Rewritten) -> exp.Expr:
-    if not isinstance(node, exp.Cast):
-        return node
-    name = casts.written_name(node.to)
-    if name in casts.OBJECTS:
-        return objects.cast(node, casts.OBJECTS[name], partial(use_macro, state))
-    if name.removeprefix("_") in casts.OBJECTS and isinstance(node.this, exp.Column):
-        return objects.of_array(node.this, name, partial(use_macro, state))
-    kind = casts.stored(node.to)
-    if kind == "UINTEGER" and objects.is_procedure(node.this):
-        return objects.function_oid(node.this, partial(use_macro, state))
-    if kind == "VARCHAR" and arrays.is_vector(node.this):
-        return call("array_to_string", node.this, text(" "))
-    if (made := arrays.constant(node, kind, state.view.settings)) is not None:
-        return made
-    if kind == "VARCHAR" and not isinstance(node.this, exp.Literal | exp.Null):
-        return texts.written(node.this)
-    return node.this if arrays.is_nested(node.this, kind) else _cast(node.this, kind)
-
-
 def use_macro(state: Rewritten, name: str) -> None:
     """Have the tables that a macro reads filled."""
     state.tables.update(macros.READS.get(name, ()))
 
 
 def _comparison(node: exp.Expr, state: Rewritten) -> exp.Expr:
+    objects.compared(node, partial(use_macro, state))
     for key, other in (("this", "expression"), ("expression", "this")):
         side, beside = node.args.get(key), node.args.get(other)
         if not isinstance(side, exp.Literal):
@@ -315,22 +311,15 @@ def _call(node: exp.Expr, state: Rewritten) -> exp.Expr:
         return typed if rule is None else rule(typed, state)
     if (counted := arrays.of_vector(node)) is not None:
         return counted
+    if node.name.lower() == "pg_typeof" and len(node.expressions) == 1:
+        return objects.type_of(node, partial(use_macro, state))
+    if node.name.lower() == "array_to_string" and len(node.expressions) in (2, 3):
+        value, separator, *null = node.expressions
+        return texts.join(exp.ArrayToString(this=value, expression=separator, null=null[0] if null else None))
     made, macro = calls.rewritten(node, state.view)
     if macro is not None:
         use_macro(state, macro)
     return made
-
-
-def _format(node: exp.Expr, state: Rewritten) -> exp.Expr:
-    made, used = texts.format_of(node)
-    for name in used:
-        use_macro(state, name)
-    return made
-
-
-def _join(node: exp.Expr, _state: Rewritten) -> exp.Expr:
-    null = node.args.get("null")
-    return call(f"{macros.PREFIX}join_array", node.this, node.expression, *([null] if null else []))
 
 
 def _now(_node: exp.Expr, state: Rewritten) -> exp.Expr:
@@ -345,21 +334,29 @@ def _counted(node: exp.Expr, _state: Rewritten) -> exp.Expr:
 _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.Anonymous: _call,
     exp.Any: lambda node, _state: arrays.of_any(node),
-    exp.ArraySize: _counted,
-    exp.ArrayToString: _join,
+    exp.ArraySize: lambda node, _state: arrays.size(node),
+    exp.ArrayToString: lambda node, _state: texts.join(node),
     exp.ByteString: lambda node, _state: text(str(node.this)),
-    exp.Cast: _cast_rule,
+    exp.Cast: lambda node, state: conversions.cast(node, state.view.settings, partial(use_macro, state)),
+    exp.Concat: lambda node, state: texts.concat(node, partial(use_macro, state)),
+    exp.ConcatWs: lambda node, state: texts.concat(node, partial(use_macro, state)),
+    exp.DPipe: lambda node, state: texts.joined(node, partial(use_macro, state)),
+    exp.Extract: lambda node, _state: numbers.part(node),
+    exp.In: lambda node, state: objects.compared(node, partial(use_macro, state)),
+    exp.Literal: lambda node, _state: numbers.literal(node),
+    exp.Round: lambda node, _state: numbers.rounded(node),
+    exp.StringToArray: lambda node, _state: texts.split(node),
     exp.Bracket: lambda node, _state: arrays.bracket(node),
     exp.Coalesce: lambda node, _state: arrays.of_coalesce(node),
     exp.Collate: lambda node, _state: node.this,
     exp.Column: _column,
     exp.CurrentTimestamp: _now,
-    exp.Div: lambda node, _state: calls.divide(node),
+    exp.Div: lambda node, _state: numbers.divide(node),
     exp.Dot: _dot,
     exp.Encode: lambda node, _state: texts.encode(node),
     exp.EQ: _comparison,
     exp.ExplodingGenerateSeries: lambda node, _state: calls.bounded_series(node),
-    exp.Format: _format,
+    exp.Format: lambda node, state: texts.format_of(node, partial(use_macro, state)),
     exp.GenerateSeries: lambda node, _state: calls.bounded_series(node),
     exp.ILike: lambda node, _state: texts.like(node),
     exp.Length: _counted,

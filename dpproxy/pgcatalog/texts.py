@@ -6,9 +6,27 @@ from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.errors import Unsupported
-from dpproxy.pgcatalog import macros
+from dpproxy.pgcatalog import macros, objects
 from dpproxy.pgcatalog.calls import call, text
-from dpproxy.pgcatalog.relations import TABLES
+from dpproxy.pgcatalog.kind_rules import kind_of
+from dpproxy.pgcatalog.objects import Use
+from dpproxy.pgtypes import (
+    BOOL,
+    BPCHAR,
+    BYTEA,
+    FLOAT4,
+    FLOAT8,
+    INT2,
+    INT4,
+    INT8,
+    INTERVAL,
+    NAME,
+    NUMERIC,
+    TEXT,
+    UNKNOWN,
+    VARCHAR,
+    element_of,
+)
 
 READ_AGAIN = frozenset({
     "array_append", "array_cat", "array_position", "array_prepend", "array_remove", "encode", "format",
@@ -23,10 +41,18 @@ def substring(node: exp.Expr) -> exp.Expr:
     """``substring(x FROM 'a=(.*)')``: the first group, or all that matches; NULL where nothing does."""
     pattern = node.args.get("start")
     if not (isinstance(pattern, exp.Literal) and pattern.is_string):
-        return node
+        return _piece(node)
     group = exp.Literal.number(1 if _GROUP.search(pattern.name) else 0)
     found = call("regexp_extract", node.this.copy(), pattern.copy(), group)
     return exp.Case(ifs=[exp.If(this=exp.RegexpLike(this=node.this, expression=pattern), true=found)])
+
+
+def _piece(node: exp.Expr) -> exp.Expr:
+    """By places: those before the first are counted, and hold nothing."""
+    start, length = node.args.get("start"), node.args.get("length")
+    if start is None or (isinstance(start, exp.Literal) and start.name != "0"):
+        return node
+    return call(f"{macros.PREFIX}piece", node.this, start, *([length] if length is not None else []))
 
 
 def to_char(node: exp.Expr) -> exp.Expr:
@@ -52,47 +78,94 @@ def like(node: exp.Expr) -> exp.Expr:
     return exp.Not(this=exp.Paren(this=escaped)) if node.args.get("negate") else escaped
 
 
-_WRITTEN_BY_TYPE = {
-    "DOUBLE": "float8_text",
-    "FLOAT": "float4_text",
-    "REAL": "float4_text",
-    "INTERVAL": "interval_text",
-    "DECIMAL(38, 10)": "numeric_text",
-}
-_WRITTEN_BY_COLUMN = {
-    name: "list_text" if stored.endswith("[]") else _WRITTEN_BY_TYPE[stored]
-    for table in TABLES.values()
-    for name, stored in table.columns.items()
-    if stored.endswith("[]") or stored in _WRITTEN_BY_TYPE
+_WRITTEN_BY_KIND = {
+    BYTEA.oid: "bytea_text",
+    FLOAT4.oid: "float4_text",
+    FLOAT8.oid: "float8_text",
+    INTERVAL.oid: "interval_text",
+    NUMERIC.oid: "numeric_text",
 }
 
 
-def written(node: exp.Expr) -> exp.Expr:
-    """A value that is cast to text, by the macro for its type where it shows; the engine writes most of them alike."""
-    value = node.unnest()
-    macro = "as_text"
-    match value:
-        case exp.Cast(to=kind):
-            stored = kind.sql("duckdb")
-            macro = "list_text" if stored.endswith("[]") else _WRITTEN_BY_TYPE.get(stored, macro)
-        case exp.Column():
-            macro = _WRITTEN_BY_COLUMN.get(value.name.lower(), macro)
-        case exp.Array():
-            macro = "list_text"
-        case exp.Add() if any(call.name == "to_microseconds" for call in value.find_all(exp.Anonymous)):
-            macro = "interval_text"
-        case _:
-            pass
+def written(node: exp.Expr, use: Use) -> exp.Expr:
+    """A value that is cast to text, by the macro for its type; the engine writes most of them alike."""
+    kind = kind_of(node)
+    if (word := objects.of_kind(kind)) is not None and not objects.is_procedure(node.unnest()):
+        return objects.shown(node, word, use)
+    if kind is None:
+        return call(f"{macros.PREFIX}as_text", node)
+    macro = "list_text" if element_of(kind) is not None else _WRITTEN_BY_KIND.get(kind.oid, "as_text")
     return call(macros.PREFIX + macro, node)
 
 
+def _spoken(node: exp.Expr, use: Use) -> exp.Expr:
+    """A value as functions of texts write it: a boolean in one letter."""
+    kind = kind_of(node)
+    if kind is not None and kind.oid == BOOL.oid:
+        return call(f"{macros.PREFIX}flag_text", node)
+    return node if kind is None or kind.oid in _BARE else written(node, use)
+
+
+_BARE = frozenset({UNKNOWN.oid, TEXT.oid, VARCHAR.oid, BPCHAR.oid, NAME.oid, INT2.oid, INT4.oid, INT8.oid})
+
+
+def concat(node: exp.Expr, use: Use) -> exp.Expr:
+    """``concat(...)``."""
+    node.set("expressions", [_spoken(each, use) for each in node.expressions])
+    return node
+
+
+def joined(node: exp.Expr, use: Use) -> exp.Expr:
+    """``||`` of texts, and of an array and an element."""
+    sides = node.this, node.expression
+    lists = [kind is not None and element_of(kind) is not None for kind in map(kind_of, sides)]
+    match lists:
+        case [True, True]:
+            return node
+        case [True, False]:
+            return node if _is_open(sides[1]) else call("list_append", *sides)
+        case [False, True]:
+            return node if _is_open(sides[0]) else call("list_prepend", *sides)
+        case _:
+            made = [
+                side if (k := kind_of(side)) is None or k.oid in _BARE else written(side, use)
+                for side in sides
+            ]
+            return exp.DPipe(this=made[0], expression=made[1])
+
+
+def _is_open(node: exp.Expr) -> bool:
+    kind = kind_of(node)
+    return kind is None or kind.oid == UNKNOWN.oid
+
+
+_LISTS_BY_KIND = {BOOL.oid: "flag_texts", FLOAT4.oid: "float4_texts", FLOAT8.oid: "float8_texts"}
+
+
+def join(node: exp.Expr) -> exp.Expr:
+    """``array_to_string(list, separator [, null])``."""
+    kind = kind_of(node.this)
+    element = None if kind is None else element_of(kind)
+    macro = _LISTS_BY_KIND.get(element.oid) if element is not None else None
+    listed = node.this if macro is None else call(macros.PREFIX + macro, node.this)
+    null = node.args.get("null")
+    return call(f"{macros.PREFIX}join_array", listed, node.expression, *([null] if null else []))
+
+
+def split(node: exp.Expr) -> exp.Expr:
+    """``string_to_array(text, separator)``: no elements of an empty text."""
+    if node.args.get("null") is not None or isinstance(node.expression, exp.Null):
+        raise Unsupported("string_to_array takes a text and a separator here", position=position(node))
+    return call(f"{macros.PREFIX}split", node.this, node.expression)
+
+
 _PLACE = re.compile(r"%([sIL%])")
-_WRITTEN = {"s": "as_text", "I": "quote_identifier", "L": "quote_null"}
-"""The macros for the places of a format."""
+_QUOTED = {"I": "quote_identifier", "L": "quote_null"}
+"""The macros for the quoted places of a format."""
 
 
-def format_of(node: exp.Expr) -> tuple[exp.Expr, list[str]]:
-    """``format('%I.%s', a, b)`` as the texts it is joined of, and the macros it uses.
+def format_of(node: exp.Expr, use: Use) -> exp.Expr:
+    """``format('%I.%s', a, b)`` as the texts it is joined of.
 
     Raises:
         Unsupported: a format that is no literal, of other places, or of another number of them.
@@ -106,8 +179,15 @@ def format_of(node: exp.Expr) -> tuple[exp.Expr, list[str]]:
     parts: list[exp.Expr] = []
     for at, piece in enumerate(pieces):
         is_place = at % 2 == 1 and piece != "%"
-        parts.append(call(macros.PREFIX + _WRITTEN[piece], next(values)) if is_place else text(piece))
-    return call("concat", *parts), [_WRITTEN[place] for place in places]
+        parts.append(_placed(piece, next(values), use) if is_place else text(piece))
+    return call("concat", *parts)
+
+
+def _placed(place: str, value: exp.Expr, use: Use) -> exp.Expr:
+    if place == "s":
+        return _spoken(value, use)
+    use(_QUOTED[place])
+    return call(macros.PREFIX + _QUOTED[place], value)
 
 
 def encode(node: exp.Expr) -> exp.Expr:

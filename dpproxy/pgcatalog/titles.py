@@ -2,6 +2,7 @@
 
 from sqlglot import exp
 
+from dpproxy.grammar import NAME
 from dpproxy.pgcatalog import casts
 
 UNNAMED = "?column?"
@@ -21,11 +22,15 @@ _FIXED: dict[type[exp.Expr], str] = {
     exp.GroupConcat: "string_agg",
     exp.LogicalAnd: "bool_and",
     exp.LogicalOr: "bool_or",
-    exp.StrPosition: "strpos",
+    exp.StrPosition: "position",
     exp.TimeToStr: "to_char",
     exp.TimestampTrunc: "date_trunc",
+    exp.StrToDate: "to_date",
     exp.Trim: "btrim",
+    exp.Tuple: "row",
 }
+
+_TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim"}
 
 _THROUGH = (exp.Paren, exp.Bracket, exp.Window, exp.Filter, exp.Collate)
 """What takes the name of what it holds."""
@@ -37,7 +42,8 @@ _PRINTED = {
     "boolean": "bool",
     "double": "float8",
     "decimal": "numeric",
-    "float": "float8",
+    "float": "float4",
+    "real": "float4",
     "timestampntz": "timestamp",
     "varbinary": "bytea",
     "character": "bpchar",
@@ -50,36 +56,55 @@ def title(node: exp.Expr) -> str:
 
     Example:
         >>> from sqlglot import parse_one
-        >>> [title(p) for p in parse_one("SELECT 1, relname, 'a'::text, max(b)", read="postgres").expressions]
+        >>> [title(p) for p in parse_one("SELECT 1, relname, 'a'::int::text, max(b)", read="postgres").expressions]
         ['?column?', 'relname', 'text', 'max']
     """
+    return _named(node)[0]
+
+
+def _named(node: exp.Expr) -> tuple[str, bool]:
+    """The name, and whether another name outside takes its place: that of a cast or of CASE."""
     match node:
         case exp.Alias() | exp.Column():
-            return str(node.output_name)
+            return str(node.output_name), False
         case exp.Dot():
-            return title(node.expression)
+            return _named(node.expression)
         case exp.Identifier():
-            return str(node.name)
+            return str(node.name), False
         case exp.Anonymous():
-            return str(node.name).lower()
-        case exp.Cast():
-            inner = title(node.this)
-            name = casts.element_name(node.to)
-            return _PRINTED.get(name, name) if inner == UNNAMED else inner
+            return str(node.name).lower(), False
+        case exp.Cast() | exp.Interval():
+            return _of_cast(node)
         case exp.Case():
             default = node.args.get("default")
-            inner = UNNAMED if default is None else title(default)
-            return "case" if inner == UNNAMED else inner
+            inner, weak = (UNNAMED, True) if default is None else _named(default)
+            return ("case", True) if weak else (inner, False)
         case exp.Subquery() | exp.Select():
-            return title(node.selects[0]) if node.selects else UNNAMED
+            return _named(node.selects[0]) if node.selects else (UNNAMED, True)
         case _:
             return _by_class(node)
 
 
-def _by_class(node: exp.Expr) -> str:
+def _of_cast(node: exp.Cast | exp.Interval) -> tuple[str, bool]:
+    if isinstance(node, exp.Interval):
+        return "interval", True
+    if isinstance(node.this, exp.IntDiv | exp.StrToDate):  # as the parser reads div and to_date
+        return "div" if isinstance(node.this, exp.IntDiv) else "to_date", False
+    inner, weak = _named(node.this)
+    name = casts.element_name(node.to)
+    return (_PRINTED.get(name, name), True) if weak else (inner, False)
+
+
+def _by_class(node: exp.Expr) -> tuple[str, bool]:
     if isinstance(node, _THROUGH):
-        return title(node.this)
+        return _named(node.this)
+    if called := node.meta.get(NAME):
+        return str(called).lower(), False
+    if isinstance(node, exp.Trim) and (position := node.args.get("position")):
+        return _TRIMS.get(str(position), "btrim"), False
     if type(node) in _FIXED:
-        return _FIXED[type(node)]
+        return _FIXED[type(node)], False
     operator = isinstance(node, exp.Binary | exp.Connector | exp.Predicate)
-    return UNNAMED if operator or not isinstance(node, exp.Func) else str(type(node).sql_name()).lower()
+    if operator or not isinstance(node, exp.Func):
+        return UNNAMED, True
+    return str(type(node).sql_name()).lower(), False

@@ -12,6 +12,8 @@
 | interval | ``intervals.Interval`` |
 | uuid | UUID (its text is written too) |
 | bytea | bytes |
+| regclass and its like | ``pgtypes.Named``, written only |
+| inet | str |
 | arrays and vectors of these | list, of lists for further dimensions |
 
 NULL is None everywhere.
@@ -30,7 +32,7 @@ from uuid import UUID
 from dpproxy import pgtypes as t
 from dpproxy.errors import InvalidText, NumberOutOfRange, Unsupported
 from dpproxy.pgtypes import SqlType
-from dpproxy.wire import arrays, datetimes, floats, intervals, numeric, times
+from dpproxy.wire import arrays, datetimes, floats, intervals, numeric, objects, times
 
 Encoder = Callable[[Any], bytes]
 _Decoder = Callable[[bytes], object]
@@ -232,6 +234,7 @@ _DECODERS: Final[Mapping[int, tuple[_Decoder, _Decoder]]] = MappingProxyType({
     t.TIMETZ.oid: (times.read_tz_text, times.read_tz_binary),
     t.INTERVAL.oid: (intervals.read_text, intervals.read_binary),
     t.UUID.oid: (_read_uuid_text, lambda data: UUID(bytes=data)),
+    t.INET.oid: (objects.read_inet_text, objects.read_inet_binary),
 })  # fmt: skip
 _ENCODERS: Final[Mapping[int, tuple[Encoder, Encoder]]] = MappingProxyType({
     **{
@@ -257,6 +260,9 @@ _ENCODERS: Final[Mapping[int, tuple[Encoder, Encoder]]] = MappingProxyType({
     t.TIMETZ.oid: (times.write_tz_text, times.write_tz_binary),
     t.INTERVAL.oid: (intervals.write_text, intervals.write_binary),
     t.UUID.oid: (_write_uuid_text, _write_uuid_binary),
+    t.INET.oid: (_write_string, objects.write_inet_binary),
+    t.RECORD.oid: (_write_string, objects.no_binary_record),
+    **{kind.oid: (objects.write_object_text, objects.write_object_binary) for kind in t.OBJECTS},
 })  # fmt: skip
 _FORMATS: Final = ("text", "binary")
 

@@ -1,9 +1,10 @@
 import pytest
 from sqlglot import parse_one
 
-from dpproxy.pgcatalog.column_types import of_column, of_projection, of_projections, of_table
+from dpproxy.pgcatalog import kinds
+from dpproxy.pgcatalog.column_types import fits, of_column, of_table, told
 from dpproxy.pgcatalog.relations import TABLES
-from dpproxy.pgtypes import NUMERIC, TIMESTAMP, TIMESTAMPTZ
+from dpproxy.pgtypes import FLOAT8, INT4, INT8, NUMERIC, TIMESTAMP, TIMESTAMPTZ, SqlType, array_of
 from dpproxy.relations import OWN
 
 
@@ -47,11 +48,30 @@ def test_columns(name: str, stored: str, kind: str):
     ],
 )
 def test_projections(sql: str, stored: str, kind: str):
-    assert of_projection(parse_one(f"SELECT {sql}", read="postgres").selects[0])(stored).name == kind
+    tree = parse_one(f"SELECT {sql} FROM pg_class c", read="postgres")
+    found = told(tree, kinds.read(tree, {}))
+    assert found is not None
+    assert found[0](stored).name == kind
 
 
-def test_a_star_is_described_by_the_engine():
-    assert of_projections(parse_one("SELECT *, 1 FROM pg_class", read="postgres")) is None
+def test_a_star_over_what_is_not_known_is_described_by_the_engine():
+    tree = parse_one("SELECT *, 1 FROM pg_class JOIN pg_type USING (oid)", read="postgres")
+    assert told(tree, kinds.read(tree, {})) is None
+
+
+@pytest.mark.parametrize(
+    ("stored", "kind", "is_held"),
+    [
+        ("HUGEINT", INT8, True),
+        ("BIGINT[]", array_of(INT4), True),
+        ("DOUBLE", NUMERIC, False),
+        ("DECIMAL(38,20)", NUMERIC, True),
+        ("VARCHAR", INT4, False),
+        ("INTEGER", FLOAT8, True),
+    ],
+)
+def test_what_the_engine_holds_a_type_in(stored: str, kind: SqlType, *, is_held: bool):
+    assert fits(stored, kind) is is_held
 
 
 def test_every_moment_of_the_catalogue_has_a_zone():

@@ -16,6 +16,7 @@ from dpproxy import pgtypes as t
 from dpproxy.errors import InvalidText, NumberOutOfRange
 from dpproxy.pgtypes import SqlType, array_of
 from dpproxy.wire.intervals import Interval
+from dpproxy.wire.objects import read_inet_text
 from dpproxy.wire.times import END_OF_DAY
 from dpproxy.wire.values import decode, encode_value
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
@@ -51,6 +52,7 @@ VALUES: dict[SqlType, st.SearchStrategy[Any]] = {
     ),
     t.NUMERIC: st.decimals(Decimal(-(10**30)), Decimal(10**30), allow_nan=False),
     t.UUID: st.uuids(),
+    t.INET: st.ip_addresses().map(lambda address: read_inet_text(str(address).encode())),
 }
 
 

@@ -1,0 +1,381 @@
+"""The type of an expression from the types of its parts, by PostgreSQL's rules (parse_coerce.c, pg_operator, pg_proc).
+
+None is a type that is not known here: the engine's tells then.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from sqlglot import exp
+
+from dpproxy.errors import Refusal
+from dpproxy.grammar import NAME as CALLED
+from dpproxy.pgcatalog import casts
+from dpproxy.pgcatalog.results import column_type
+from dpproxy.pgtypes import (
+    BOOL,
+    BPCHAR,
+    BYTEA,
+    DATE,
+    FLOAT4,
+    FLOAT8,
+    FLOATS,
+    INET,
+    INT2,
+    INT4,
+    INT8,
+    INTEGERS,
+    INTERVAL,
+    JSON,
+    JSONB,
+    NAME,
+    NUMERIC,
+    OID,
+    REGCLASS,
+    REGNAMESPACE,
+    REGROLE,
+    REGTYPE,
+    TEXT,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UNKNOWN,
+    VARCHAR,
+    SqlType,
+    array_of,
+    element_of,
+)
+
+Known = SqlType | None
+_NUMBERS = (INT2, INT4, INT8, NUMERIC, FLOAT4, FLOAT8)
+"""Each converts to those after it by itself."""
+_RANKS = {kind.oid: rank for rank, kind in enumerate(_NUMBERS)}
+_TEXTS = (VARCHAR, BPCHAR, NAME)
+_MOMENTS = (TIMESTAMP.oid, TIMESTAMPTZ.oid)
+
+
+def plain(kind: Known) -> Known:
+    """Without the modifier, which only columns and casts have."""
+    if kind is None or kind.modifier < 0:
+        return kind
+    return SqlType(kind.name, kind.oid, kind.size, style=kind.style)
+
+
+def common(kinds: Sequence[Known]) -> Known:
+    """The one type of CASE, COALESCE, UNION, ARRAY and VALUES (select_common_type)."""
+    found = [plain(kind) for kind in kinds if kind is None or kind.oid != UNKNOWN.oid]
+    if not found:
+        return TEXT
+    if any(kind is None for kind in found):
+        return None
+    kept = found[0]
+    for kind in found[1:]:
+        if kind == kept or kind is None or kept is None:
+            continue
+        kept = _wider(kept, kind)
+    return kept
+
+
+def _wider(kept: SqlType, kind: SqlType) -> Known:
+    ranks = _RANKS.get(kept.oid), _RANKS.get(kind.oid)
+    if ranks[0] is not None and ranks[1] is not None:
+        return kept if ranks[0] >= ranks[1] else kind
+    for wide, others in (
+        (TEXT, _TEXTS),
+        (TIMESTAMP, (DATE,)),
+        (TIMESTAMPTZ, (DATE, TIMESTAMP)),
+        (OID, (INT4,)),
+    ):
+        both = {kept.oid, kind.oid}
+        if wide.oid in both and both - {wide.oid} <= {other.oid for other in others}:
+            return wide
+    return None
+
+
+def arithmetic(left: Known, right: Known) -> Known:
+    """Of ``+ - * / %`` over numbers."""
+    if left is None or right is None:
+        return None
+    if UNKNOWN.oid in (left.oid, right.oid):
+        left, right = (right, right) if left.oid == UNKNOWN.oid else (left, left)
+    if left.oid not in _RANKS or right.oid not in _RANKS:
+        return None
+    if left.oid != right.oid and FLOATS & {left.oid, right.oid}:
+        return FLOAT8
+    return plain(common([left, right]))
+
+
+def added(left: Known, right: Known) -> Known:
+    """Of ``+`` and ``-`` with moments, else of numbers."""
+    match left, right:
+        case SqlType(oid=DATE.oid), SqlType(oid=oid) if oid in INTEGERS:
+            return DATE
+        case SqlType(oid=oid), SqlType(oid=DATE.oid) if oid in INTEGERS:
+            return DATE
+        case (SqlType(oid=DATE.oid), SqlType(oid=INTERVAL.oid)) | (
+            SqlType(oid=INTERVAL.oid),
+            SqlType(oid=DATE.oid),
+        ):
+            return TIMESTAMP
+        case SqlType(oid=oid), SqlType(oid=INTERVAL.oid) if oid in (*_MOMENTS, INTERVAL.oid, TIME.oid):
+            return left
+        case SqlType(oid=INTERVAL.oid), SqlType(oid=oid) if oid in (*_MOMENTS, TIME.oid):
+            return right
+        case _:
+            return arithmetic(left, right)
+
+
+def subtracted(left: Known, right: Known) -> Known:
+    """Of ``-``."""
+    match left, right:
+        case SqlType(oid=DATE.oid), SqlType(oid=DATE.oid):
+            return INT4
+        case SqlType(oid=a), SqlType(oid=b) if {a, b} <= {DATE.oid, *_MOMENTS}:
+            return INTERVAL
+        case _:
+            return added(left, right)
+
+
+def _multiplied(left: Known, right: Known) -> Known:
+    if left is not None and right is not None and INTERVAL.oid in (left.oid, right.oid):
+        return INTERVAL
+    return arithmetic(left, right)
+
+
+def _joined(left: Known, right: Known) -> Known:
+    """Of ``||``."""
+    if left is None or right is None:
+        return None
+    for kind in (left, right):
+        if element_of(kind) is not None or kind.oid in (JSONB.oid, BYTEA.oid):
+            return plain(kind)
+    return TEXT
+
+
+Rule = Callable[[exp.Expr, Sequence[Known]], Known]
+"""The node, and the types of its parts in the order of ``iter_expressions``."""
+
+
+def _literal(node: exp.Expr, _parts: Sequence[Known]) -> Known:
+    if node.args.get("is_string"):
+        return UNKNOWN
+    if not str(node.this).isdigit():
+        return NUMERIC
+    value = int(node.this)
+    return INT4 if value < 1 << 31 else INT8 if value < 1 << 63 else NUMERIC
+
+
+def _cast(node: exp.Expr, _parts: Sequence[Known]) -> Known:
+    if not isinstance(node, exp.Cast):
+        return None
+    try:
+        return casts.shown(node.to) or column_type(casts.stored(node.to))
+    except Refusal:
+        return None  # the cast itself is refused, where it is translated
+
+
+def _element(node: exp.Expr, parts: Sequence[Known]) -> Known:
+    array = parts[0]
+    if array is None or any(isinstance(index, exp.Slice) for index in node.expressions):
+        return plain(array)
+    element = element_of(array)
+    return plain(element)
+
+
+def _array(_node: exp.Expr, parts: Sequence[Known]) -> Known:
+    one = common(parts) if parts else None
+    return None if one is None else one if element_of(one) is not None else array_of(one)
+
+
+def _extreme(_node: exp.Expr, parts: Sequence[Known]) -> Known:
+    kind = plain(parts[0])
+    if kind is not None and kind.oid in (NAME.oid, VARCHAR.oid, UNKNOWN.oid):
+        return TEXT
+    return OID if kind is not None and kind.name.startswith("reg") else kind
+
+
+_SUMS = {INT2.oid: INT8, INT4.oid: INT8, INT8.oid: NUMERIC, NUMERIC.oid: NUMERIC, FLOAT4.oid: FLOAT4}
+_MEANS = {INT2.oid: NUMERIC, INT4.oid: NUMERIC, INT8.oid: NUMERIC, NUMERIC.oid: NUMERIC, FLOAT4.oid: FLOAT8}
+_WHOLE = {kind.oid: FLOAT8 for kind in (INT2, INT4, INT8, FLOAT4, FLOAT8)} | {NUMERIC.oid: NUMERIC}
+"""Of functions that have one form for double precision and one for numeric."""
+
+
+def _by_first(table: Mapping[int, SqlType]) -> Rule:
+    return lambda _node, parts: (
+        plain(table.get(parts[0].oid, parts[0])) if parts and parts[0] is not None else None
+    )
+
+
+def _rounded(node: exp.Expr, parts: Sequence[Known]) -> Known:
+    return NUMERIC if node.args.get("decimals") is not None else _by_first(_WHOLE)(node, parts)
+
+
+def _series(node: exp.Expr, _parts: Sequence[Known]) -> Known:
+    ends = [kind_of(node.args[key]) for key in ("start", "end")]
+    return arithmetic(*ends)
+
+
+def _first(_node: exp.Expr, parts: Sequence[Known]) -> Known:
+    return parts[0] if parts else None
+
+
+def _choice(node: exp.Expr, _parts: Sequence[Known]) -> Known:
+    default = node.args.get("default")
+    results = [kind_of(branch.args["true"]) for branch in node.args["ifs"]]
+    return common([*results, kind_of(default) if default is not None else UNKNOWN])
+
+
+def _among(node: exp.Expr, _parts: Sequence[Known]) -> Known:
+    return common([kind_of(each) for each in (node.this, *node.expressions) if each is not None])
+
+
+def _aggregated(_node: exp.Expr, parts: Sequence[Known]) -> Known:
+    kind = plain(parts[0])
+    if kind is None:
+        return None
+    return kind if element_of(kind) is not None else array_of(TEXT if kind.oid == UNKNOWN.oid else kind)
+
+
+def _unnested(_node: exp.Expr, parts: Sequence[Known]) -> Known:
+    return plain(element_of(parts[0])) if parts and parts[0] is not None else None
+
+
+def _always(kind: SqlType) -> Rule:
+    return lambda _node, _parts: kind
+
+
+def _pair(rule: Callable[[Known, Known], Known]) -> Rule:
+    return lambda _node, parts: rule(parts[0], parts[1]) if len(parts) > 1 else None
+
+
+_BY_NAME: Mapping[str, SqlType] = {
+    "current_schemas": array_of(NAME),
+    "generate_subscripts": INT4,
+    "inet_client_addr": INET,
+    "inet_server_addr": INET,
+    "json_build_object": JSON,
+    "json_object": JSON,
+    "jsonb_build_object": JSONB,
+    "pg_backend_pid": INT4,
+    "pg_client_encoding": NAME,
+    "pg_encoding_to_char": NAME,
+    "getdatabaseencoding": NAME,
+    "pg_get_userbyid": NAME,
+    "pg_typeof": REGTYPE,
+    "row_to_json": JSON,
+    "to_regclass": REGCLASS,
+    "to_regnamespace": REGNAMESPACE,
+    "to_regrole": REGROLE,
+    "to_regtype": REGTYPE,
+    **dict.fromkeys(("array_length", "array_lower", "array_upper", "cardinality", "strpos", "length"), INT4),
+    **dict.fromkeys(
+        (
+            "concat", "concat_ws", "format", "format_type", "lower", "upper", "quote_ident", "quote_literal",
+            "quote_nullable", "array_to_string", "replace", "split_part", "version", "current_setting",
+            "pg_get_expr", "pg_get_constraintdef", "pg_get_indexdef", "obj_description", "col_description",
+            "shobj_description", "substring", "substr", "btrim", "ltrim", "rtrim", "pg_size_pretty", "string_agg",
+            "pg_get_function_arguments", "pg_get_function_result", "pg_get_function_identity_arguments",
+        ),
+        TEXT,
+    ),
+    **dict.fromkeys(
+        (
+            "current_user", "session_user", "user", "current_role", "current_schema", "current_database",
+            "current_catalog",
+        ),
+        NAME,
+    ),
+}  # fmt: skip
+_RULES_BY_NAME: Mapping[str, Rule] = {
+    "array_agg": _aggregated,
+    "avg": _by_first(_MEANS),
+    "bpchar": _always(BPCHAR),
+    "coalesce": lambda _node, parts: common(parts),
+    "every": _always(BOOL),
+    "max": _extreme,
+    "min": _extreme,
+    "sum": _by_first(_SUMS),
+    "unnest": _unnested,
+}
+
+
+def _called(node: exp.Expr, parts: Sequence[Known]) -> Known:
+    name = node.name.lower()
+    rule = _RULES_BY_NAME.get(name)
+    return _BY_NAME.get(name) if rule is None else rule(node, parts)
+
+
+def _part_of_moment(node: exp.Expr, _parts: Sequence[Known]) -> Known:
+    return FLOAT8 if node.meta.get(CALLED) == "date_part" else NUMERIC
+
+
+_PREDICATES = (
+    exp.All, exp.And, exp.Any, exp.ArrayContainedBy, exp.ArrayContainsAll, exp.ArrayOverlaps, exp.Between,
+    exp.Boolean, exp.EQ, exp.Exists, exp.GT, exp.GTE, exp.ILike, exp.In, exp.Is, exp.Like, exp.LogicalAnd,
+    exp.LogicalOr, exp.LT, exp.LTE, exp.NEQ, exp.Not, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Or, exp.RegexpILike,
+    exp.RegexpLike, exp.StartsWith, exp.Escape,
+)  # fmt: skip
+_MAKE_TEXT = (
+    exp.ArrayToString, exp.Concat, exp.ConcatWs, exp.CurrentVersion, exp.Encode, exp.Format, exp.GroupConcat,
+    exp.Left, exp.Lower, exp.RegexpReplace, exp.Replace, exp.Reverse, exp.Right, exp.SplitPart, exp.Substring,
+    exp.TimeToStr, exp.Translate, exp.Trim, exp.Upper,
+)  # fmt: skip
+_NAMED = (exp.CurrentUser, exp.SessionUser, exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentSchema)
+
+RULES: Mapping[type[exp.Expr], Rule] = {
+    **dict.fromkeys(_PREDICATES, _always(BOOL)),
+    **dict.fromkeys(_MAKE_TEXT, _always(TEXT)),
+    **dict.fromkeys(_NAMED, _always(NAME)),
+    **dict.fromkeys(
+        (exp.Alias, exp.Collate, exp.Distinct, exp.Filter, exp.Order, exp.Paren, exp.Window), _first
+    ),
+    **dict.fromkeys((exp.Max, exp.Min), _extreme),
+    **dict.fromkeys((exp.Ceil, exp.Floor, exp.Sign), _by_first(_WHOLE)),
+    **dict.fromkeys((exp.Coalesce, exp.Greatest, exp.Least), _among),
+    **dict.fromkeys((exp.ArrayPosition, exp.ArraySize, exp.Length, exp.StrPosition), _always(INT4)),
+    **dict.fromkeys((exp.Count, exp.RowNumber), _always(INT8)),
+    **dict.fromkeys(
+        (exp.Abs, exp.Neg, exp.Nullif, exp.ArrayAppend, exp.ArrayRemove), lambda _n, p: plain(p[0])
+    ),
+    **dict.fromkeys((exp.GenerateSeries, exp.ExplodingGenerateSeries), _series),
+    exp.Add: _pair(added),
+    exp.Anonymous: _called,
+    exp.Array: _array,
+    exp.ArrayAgg: _aggregated,
+    exp.ArrayConcat: lambda _node, parts: plain(parts[0]),
+    exp.Avg: _by_first(_MEANS),
+    exp.Bracket: _element,
+    exp.Case: _choice,
+    exp.Cast: _cast,
+    exp.CurrentDate: _always(DATE),
+    exp.CurrentSchemas: _always(array_of(NAME)),
+    exp.CurrentTimestamp: _always(TIMESTAMPTZ),
+    exp.Div: _pair(_multiplied),
+    exp.Dot: lambda node, _parts: kind_of(node.expression),
+    exp.DPipe: _pair(_joined),
+    exp.Explode: _unnested,
+    exp.Extract: _part_of_moment,
+    exp.Interval: _always(INTERVAL),
+    exp.Literal: _literal,
+    exp.Mod: _pair(arithmetic),
+    exp.Mul: _pair(_multiplied),
+    exp.Null: _always(UNKNOWN),
+    exp.Round: _rounded,
+    exp.StringToArray: _always(array_of(TEXT)),
+    exp.StrToDate: _always(DATE),
+    exp.Sub: _pair(subtracted),
+    exp.Sum: _by_first(_SUMS),
+}
+
+_KIND = "kind"
+
+
+def kind_of(node: exp.Expr | None) -> Known:
+    """What was found of a node."""
+    found = None if node is None else node.meta.get(_KIND)
+    return found if isinstance(found, SqlType) else None
+
+
+def told(node: exp.Expr, kind: Known) -> None:
+    """Note it."""
+    if kind is not None:
+        node.meta[_KIND] = kind

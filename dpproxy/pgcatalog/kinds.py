@@ -1,0 +1,248 @@
+"""The types that PostgreSQL gives the expressions of a statement about the catalogue, by the scopes they stand in."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from dpproxy.pgcatalog import scopes
+from dpproxy.pgcatalog.column_types import of_table
+from dpproxy.pgcatalog.kind_rules import RULES, Known, common, kind_of, plain, told
+from dpproxy.pgcatalog.relations import TABLES
+from dpproxy.pgcatalog.titles import title
+from dpproxy.pgtypes import INT8, NAME, OID, XID, Column
+
+Fields = Sequence[tuple[str, Known]]
+"""Columns of a relation, in their order."""
+Own = Mapping[str, Sequence[Column]]
+"""Columns of the relations of schema dp."""
+_SYSTEM = {"tableoid": OID, "xmin": XID, "xmax": XID}
+_CALLED = frozenset(
+    {"current_user", "session_user", "user", "current_role", "current_schema", "current_catalog"}
+)
+
+
+@dataclass(slots=True)
+class _Scope:
+    """What the expressions of one SELECT can name; None among the sources for one whose columns are not known."""
+
+    own: Own
+    outer: "_Scope | None" = None
+    sources: dict[str, Fields | None] = field(default_factory=dict)
+    queries: dict[str, Fields | None] = field(default_factory=dict)
+
+    def named(self, name: str) -> Fields | None:
+        """A WITH query's columns."""
+        if name in self.queries or self.outer is None:
+            return self.queries.get(name)
+        return self.outer.named(name)
+
+    def column(self, table: str, name: str) -> Known:
+        """A column's type."""
+        places = [fields for alias, fields in self.sources.items() if table in ("", alias)]
+        found = [kind for fields in places if fields is not None for shown, kind in fields if shown == name]
+        if found or (None in places):
+            return found[0] if len(found) == 1 and None not in places else None
+        return None if self.outer is None else self.outer.column(table, name)
+
+
+def read(tree: exp.Expr, own: Own) -> Fields | None:
+    """Note the type of each expression below (`kind_of`); the columns of the result, None where they are not known."""
+    return _query(tree, _Scope(own))
+
+
+def _query(node: exp.Expr, outer: _Scope) -> Fields | None:
+    scope = _Scope(outer.own, outer)
+    with_ = node.args.get("with_")
+    if isinstance(with_, exp.With):
+        for query in with_.expressions:
+            _with(query, scope, recursive=bool(with_.args.get("recursive")))
+    match node:
+        case exp.Select():
+            return _select(node, scope)
+        case exp.SetOperation():
+            return _together(_query(node.left, scope), _query(node.right, scope))
+        case exp.Values():
+            return _values(node, scope)
+        case exp.Subquery() | exp.Paren():
+            found = _query(node.this, scope)
+            _expressions(node, scope, skip={"this", "with_", "alias"})
+            return found
+        case _:
+            return None
+
+
+def _with(query: exp.Expr, scope: _Scope, *, recursive: bool) -> None:
+    alias = query.args["alias"]
+    name, body = scopes.folded(alias.this), query.this
+    if recursive and isinstance(body, exp.SetOperation):
+        scope.queries[name] = _renamed(_query(body.left, scope), alias)
+    scope.queries[name] = _renamed(_query(body, scope), alias)
+
+
+def _together(left: Fields | None, right: Fields | None) -> Fields | None:
+    if left is None or right is None or len(left) != len(right):
+        return None
+    return [(name, common([kind, other])) for (name, kind), (_, other) in zip(left, right, strict=True)]
+
+
+def _select(node: exp.Select, scope: _Scope) -> Fields | None:
+    from_ = node.args.get("from_")
+    joins = [*node.args.get("joins", ()), *node.args.get("laterals", ())]
+    for source in [*([from_.this] if from_ is not None else []), *joins]:
+        _source(source, scope)
+    _expressions(node, scope, skip={"from_", "joins", "laterals", "with_"})
+    if any(join.args.get("using") or join.args.get("method") for join in joins if isinstance(join, exp.Join)):
+        is_starred = any(projection.is_star for projection in node.expressions)
+        return None if is_starred else _projected(node.expressions, scope)
+    return _projected(node.expressions, scope)
+
+
+def _projected(projections: Sequence[exp.Expr], scope: _Scope) -> Fields | None:
+    found: list[tuple[str, Known]] = []
+    for projection in projections:
+        if not projection.is_star:
+            found.append((_shown(projection), kind_of(projection)))
+            continue
+        wanted = scopes.folded(projection.args.get("table"))
+        for alias, fields in scope.sources.items():
+            if wanted in ("", alias):
+                if fields is None:
+                    return None
+                found += fields
+    return found
+
+
+def _shown(projection: exp.Expr) -> str:
+    name = projection.args.get("alias") if isinstance(projection, exp.Alias) else None
+    if name is None and isinstance(projection, exp.Column):
+        name = projection.this
+    return title(projection) if name is None else scopes.folded(name)
+
+
+def _source(node: exp.Expr, scope: _Scope) -> None:
+    """One that FROM names, and those joined to it."""
+    if isinstance(node, exp.Join):
+        _source(node.this, scope)
+        _expressions(node, scope, skip={"this"})
+        return
+    alias = node.args.get("alias")
+    inner = node.this if isinstance(node, exp.Lateral) else node
+    fields, name = _fields(inner, scope)
+    if alias is not None:
+        name = scopes.folded(alias.this) or name
+        is_single = fields is not None and len(fields) == 1 and not alias.args.get("columns")
+        if is_single and fields is not None and _is_function(inner):
+            fields = [(name, fields[0][1])]
+        fields = _renamed(fields, alias)
+    offset = node.args.get("offset")
+    if offset and fields is not None:
+        shown = scopes.folded(offset) if isinstance(offset, exp.Identifier) else "ordinality"
+        fields = [*fields[: 1 if len(fields) == 1 else None], (shown, INT8)]
+    scope.sources[name or f" {len(scope.sources)}"] = fields
+    for join in node.args.get("joins") or ():
+        _source(join, scope)
+
+
+def _is_function(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Unnest | exp.Func) or (
+        isinstance(node, exp.Table) and isinstance(node.this, exp.Func)
+    )
+
+
+def _fields(node: exp.Expr, scope: _Scope) -> tuple[Fields | None, str]:
+    """Columns, and the name where none is given."""
+    match node:
+        case exp.Table() if isinstance(node.this, exp.Identifier):
+            return _relation(node, scope), scopes.folded(node.this)
+        case exp.Table():
+            _expression(node.this, scope)
+            called = title(node.this)
+            kind = kind_of(node.this)
+            return (None if kind is None else [(called, plain(kind))]), called
+        case exp.Unnest():
+            for each in node.expressions:
+                _expression(each, scope)
+            kinds = [RULES[exp.Explode](node, [kind_of(each)]) for each in node.expressions]
+            return [("unnest", kind) for kind in kinds], "unnest"
+        case exp.Values() | exp.Subquery():
+            return _query(node, scope), ""
+        case _:
+            _expressions(node, scope, skip={"alias"})
+            return None, ""
+
+
+def _relation(node: exp.Table, scope: _Scope) -> Fields | None:
+    schema, name = scopes.folded(node.args.get("db")), scopes.folded(node.this)
+    if not scopes.is_relation(node):
+        return scope.named(name)
+    if schema == "dp":
+        columns = scope.own.get(name)
+        return None if columns is None else [(column.name, column.type) for column in columns]
+    table = TABLES.get((schema or "pg_catalog", name))
+    return None if table is None else [*of_table(table).items()]
+
+
+def _renamed(fields: Fields | None, alias: exp.Expr) -> Fields | None:
+    names = [scopes.folded(name) for name in alias.args.get("columns") or ()]
+    if fields is None or len(names) > len(fields):
+        return None
+    return [(name, kind) for name, (_, kind) in zip(names, fields, strict=False)] + [*fields[len(names) :]]
+
+
+def _values(node: exp.Values, scope: _Scope) -> Fields | None:
+    rows: list[list[Known]] = []
+    for row in node.expressions:
+        _expression(row, scope)
+        cells = row.expressions if isinstance(row, exp.Tuple) else [row]
+        rows.append([kind_of(cell) for cell in cells])
+    if len({len(row) for row in rows}) != 1:
+        return None
+    return [(f"column{n}", common(kinds)) for n, kinds in enumerate(zip(*rows, strict=True), 1)]
+
+
+def _expressions(node: exp.Expr, scope: _Scope, skip: set[str]) -> None:
+    for child in _children(node, skip):
+        _expression(child, scope)
+
+
+def _children(node: exp.Expr, skip: set[str]) -> Iterator[exp.Expr]:
+    for key, value in node.args.items():
+        if key not in skip:
+            yield from (
+                each for each in (value if isinstance(value, list) else [value]) if isinstance(each, exp.Expr)
+            )
+
+
+def _expression(node: exp.Expr, scope: _Scope) -> None:
+    match node:
+        case exp.Column() if not node.is_star:
+            told(node, _column(node, scope))
+        case exp.Select() | exp.SetOperation() | exp.Subquery():
+            fields = _query(node, scope)
+            if fields is not None and len(fields) == 1:
+                told(node, _settled(fields[0][1]))
+        case exp.DataType() | exp.Identifier() | exp.ObjectIdentifier():
+            return
+        case _:
+            parts = [*node.iter_expressions()]
+            for part in parts:
+                _expression(part, scope)
+            rule = RULES.get(type(node))
+            if rule is not None:
+                told(node, rule(node, [kind_of(part) for part in parts]))
+
+
+def _settled(kind: Known) -> Known:
+    """Of a column of a subquery: a literal is a text there."""
+    return common([kind])
+
+
+def _column(node: exp.Column, scope: _Scope) -> Known:
+    name, table = scopes.folded(node.this), scopes.folded(node.args.get("table"))
+    found = scope.column(table, name)
+    if found is not None:
+        return found
+    if not table and name in _CALLED and not node.this.args.get("quoted"):
+        return NAME
+    return _SYSTEM.get(name)

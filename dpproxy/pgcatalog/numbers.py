@@ -1,0 +1,192 @@
+"""Numbers that the engine computes otherwise than PostgreSQL: quotients, means, parts of moments, and literals."""
+
+from decimal import Decimal
+
+from sqlglot import exp
+
+from dpproxy.analysis.position import position
+from dpproxy.errors import DivisionByZero, NumberOutOfRange, Unsupported
+from dpproxy.grammar import NAME as CALLED
+from dpproxy.pgcatalog.calls import call, text
+from dpproxy.pgcatalog.kind_rules import kind_of, told
+from dpproxy.pgtypes import DATE, FLOAT8, FLOATS, INT8, INTEGERS, NUMERIC, SqlType
+
+DIVIDE = "c_divide"
+"""The function of ours that divides two numerics, given and answered as texts."""
+QUOTIENT = "DECIMAL(38,20)"
+MOST_DIGITS = 38
+"""Of a numeric here."""
+_SIGNIFICANT = 16
+"""NUMERIC_MIN_SIG_DIGITS of numeric.h."""
+_GROUP = 4
+"""DEC_DIGITS: digits that numeric.c counts as one."""
+
+
+def quotient(left: str, right: str) -> str:
+    """Two numerics divided as PostgreSQL does, with as many digits (numeric.c: select_div_scale).
+
+    Example:
+        >>> quotient("1", "3"), quotient("7.0", "2"), quotient("10", "4.0")
+        ('0.33333333333333333333', '3.5000000000000000', '2.5000000000000000')
+
+    Errors: ``DivisionByZero``.
+    """
+    one, other = Decimal(left), Decimal(right)
+    if not other:
+        raise DivisionByZero("division by zero")
+    (weight, first), (below, divisor) = _weight(one), _weight(other)
+    down = weight - below - (first <= divisor)
+    scale = max(_SIGNIFICANT - down * _GROUP, _scale(one), _scale(other), 0)
+    numerator, denominator = one.as_integer_ratio()
+    times, over = other.as_integer_ratio()
+    scaled, rest = divmod(abs(numerator) * over * 10**scale, denominator * abs(times))
+    rounded = scaled + (2 * rest >= denominator * abs(times))
+    sign = 1 if (one < 0) != (other < 0) and rounded else 0
+    return format(Decimal((sign, tuple(map(int, str(rounded))), -scale)), "f")
+
+
+def _weight(number: Decimal) -> tuple[int, int]:
+    """The place of the first group of digits, and that group."""
+    if not number:
+        return 0, 0
+    place = number.adjusted() // _GROUP
+    return place, int(abs(number).scaleb(-place * _GROUP))
+
+
+def _scale(number: Decimal) -> int:
+    exponent = number.as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def cast(value: exp.Expr, kind: str) -> exp.Expr:
+    """A cast to a type of the engine's."""
+    return exp.Cast(this=value, to=exp.DataType.build(kind, dialect="duckdb"))
+
+
+def _divided(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    return cast(call(DIVIDE, cast(left, "VARCHAR"), cast(right, "VARCHAR")), QUOTIENT)
+
+
+def divide(node: exp.Expr) -> exp.Expr:
+    """``/``: whole numbers to whole numbers, numerics to numerics."""
+    kind = kind_of(node)
+    left, right = node.this, node.expression
+    if kind is not None and kind.oid == NUMERIC.oid:
+        return _divided(left, right)
+    if kind is not None and kind.oid in FLOATS:
+        name = "DOUBLE" if kind.oid == FLOAT8.oid else "FLOAT"
+        zero = exp.EQ(this=cast(right.copy(), name), expression=exp.Literal.number(0))
+        stop = exp.Case(
+            ifs=[exp.If(this=zero, true=call("error", text("division by zero")))], default=cast(right, name)
+        )
+        return exp.Div(this=cast(left, name), expression=exp.Paren(this=stop), typed=False, safe=False)
+    if kind is None or kind.oid in INTEGERS:
+        pointed = any(isinstance(side, exp.Literal) and "." in side.name for side in (left, right))
+        return node if pointed else exp.IntDiv(this=left, expression=right)
+    return node
+
+
+def means(tree: exp.Expr) -> None:
+    """Replace each mean whose type is numeric by a sum over a count."""
+    for node in list(tree.find_all(exp.Avg)):
+        kind = kind_of(node)
+        if kind is None or kind.oid != NUMERIC.oid:
+            continue
+        top: exp.Expr = node
+        while isinstance(top.parent, exp.Filter | exp.Window) and top.arg_key == "this":
+            top = top.parent
+        total, count = _instead(top, exp.Sum, NUMERIC), _instead(top, exp.Count, INT8)
+        empty = exp.EQ(this=count.copy(), expression=exp.Literal.number(0))
+        divided = exp.Case(ifs=[exp.If(this=empty, true=exp.Null())], default=_divided(total, count))
+        told(divided, NUMERIC)
+        top.replace(divided)
+
+
+def _instead(top: exp.Expr, aggregate: type[exp.Expr], kind: SqlType) -> exp.Expr:
+    """A copy, with another aggregate in place of the mean."""
+    made = top.copy()
+    mean = made.find(exp.Avg)
+    if mean is None:
+        raise AssertionError("a copy has what it is a copy of")
+    changed = aggregate(this=mean.this)
+    told(changed, kind)
+    if mean is made:
+        return changed
+    mean.replace(changed)
+    return made
+
+
+_PARTS = frozenset({
+    "CENTURY", "DAY", "DECADE", "DOW", "DOY", "HOUR", "ISODOW", "ISOYEAR", "MILLENNIUM", "MINUTE", "MONTH", "QUARTER",
+    "WEEK", "YEAR",
+})  # fmt: skip
+_OF_SECONDS = {"SECOND": 6, "MILLISECONDS": 3, "MICROSECONDS": 0}
+_SPELLED = {
+    "MILLISECOND": "MILLISECONDS",
+    "MICROSECOND": "MICROSECONDS",
+    "SECONDS": "SECOND",
+    **{f"{part}S": part for part in ("DAY", "DECADE", "HOUR", "MINUTE", "MONTH", "WEEK", "YEAR")},
+}
+
+
+def part(node: exp.Expr) -> exp.Expr:
+    """EXTRACT, a numeric, and date_part, a double precision.
+
+    Raises:
+        Unsupported: another part.
+    """
+    asked = node.this.name.upper()
+    name, moment = _SPELLED.get(asked, asked), node.expression
+    if name == "EPOCH":
+        kind = kind_of(moment)
+        scale = 0 if kind is not None and kind.oid == DATE.oid else 6
+        found = cast(call("date_part", text("epoch"), moment), f"DECIMAL(24,{scale})")
+    elif name in _OF_SECONDS:
+        whole = cast(call("date_part", text("microseconds"), moment), "DECIMAL(18,0)")
+        scale = _OF_SECONDS[name]
+        found = exp.Mul(this=whole, expression=exp.Literal.number(format(Decimal(1).scaleb(-scale), "f")))
+        found = cast(exp.Paren(this=found), f"DECIMAL(24,{scale})")
+    elif name in _PARTS:
+        found = cast(call("date_part", text(name.lower()), moment), "DECIMAL(18,0)")
+    else:
+        raise Unsupported(f"EXTRACT of {asked} is not supported here", position=position(node))
+    return cast(found, "DOUBLE") if node.meta.get(CALLED) == "date_part" else found
+
+
+def rounded(node: exp.Expr) -> exp.Expr:
+    """``round(x)``: a double precision to the even of two equally near."""
+    kind = kind_of(node.this)
+    is_float = kind is not None and kind.oid in FLOATS and node.args.get("decimals") is None
+    return call("round_even", node.this, exp.Literal.number(0)) if is_float else node
+
+
+def literal(node: exp.Expr) -> exp.Expr:
+    """A number with an exponent, which is a numeric, in full.
+
+    Raises:
+        NumberOutOfRange: it has more digits than a numeric here.
+    """
+    if node.args.get("is_string") or "e" not in str(node.this).lower():
+        return node
+    if isinstance(node.parent, exp.Cast) and node.parent.to.is_type("double", "float"):
+        return node
+    full = format(Decimal(str(node.this)), "f")
+    if len(full.replace(".", "")) > MOST_DIGITS:
+        raise NumberOutOfRange(f"a numeric of more than {MOST_DIGITS} digits", position=position(node))
+    return exp.Literal.number(full)
+
+
+def decimal_of(value: exp.Expr, kind: SqlType | None) -> str | None:
+    """The engine's type for a cast to numeric without a size; None where nothing is known of the value."""
+    if isinstance(value, exp.Neg | exp.Paren):
+        return decimal_of(value.this, kind)
+    if isinstance(value, exp.Literal):
+        try:
+            digits = format(Decimal(str(value.this).strip()), "f").lstrip("-")
+        except ArithmeticError:
+            return None
+        whole, _, after = digits.partition(".")
+        if not (whole + after).isdigit() or len(whole + after) > MOST_DIGITS:
+            return None
+        return f"DECIMAL({min(MOST_DIGITS, max(len(whole + after), 1))},{len(after)})"
+    return "DECIMAL(38,0)" if kind is not None and kind.oid in INTEGERS else None

@@ -1,0 +1,78 @@
+"""Expressions as clients write them: names, types and bytes as a real PostgreSQL gives them, or its error."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.pq import DiagnosticField, ExecStatus
+
+from dpproxy import grammar
+from dpproxy.errors import Refusal
+from dpproxy.pgcatalog import Catalogue, CatalogueView
+from dpproxy.wire.styles import styled
+from dpproxy.wire.values import encode_value
+from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+
+EXPRESSIONS = (Path(__file__).parent / "expressions.sql").read_text(encoding="utf-8").splitlines()
+SETTINGS = {
+    "search_path": '"$user", public',
+    "timezone": "UTC",
+    "intervalstyle": "postgres",
+    "server_version_num": "150000",
+}
+Shown = tuple[object, ...]
+
+
+@pytest.fixture(scope="module")
+def real(postgres: Server) -> Iterator[psycopg.Connection]:  # noqa: F811
+    with psycopg.connect(postgres.url(), autocommit=True) as connection:
+        connection.execute("SET timezone = 'UTC'")
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def ours() -> Iterator[Callable[[str, int], Shown]]:
+    view = CatalogueView("postgres", "postgres", ("postgres",), (), SETTINGS, 1, process=7)
+    catalogue = Catalogue()
+
+    def ask(sql: str, format_: int) -> Shown:
+        try:
+            answer = catalogue.run(view, grammar.parse(sql)[0], (), {})
+        except Refusal as refusal:
+            return (refusal.sqlstate,)
+        columns = styled(answer.columns or (), SETTINGS)
+        rows = [
+            [encode_value(c.type, value, format_) for c, value in zip(columns, row, strict=True)]
+            for row in answer.rows
+        ]
+        return (
+            [c.name for c in columns],
+            [c.type.oid for c in columns],
+            [c.type.modifier for c in columns],
+            rows,
+        )
+
+    yield ask
+    catalogue.close()
+
+
+def theirs(real: psycopg.Connection, sql: str, format_: int) -> Shown:
+    found = real.pgconn.exec_params(sql.encode(), None, None, None, format_)
+    if found.status != ExecStatus.TUPLES_OK:
+        return ((found.error_field(DiagnosticField.SQLSTATE) or b"").decode(),)
+    columns = range(found.nfields)
+    rows = [[found.get_value(row, column) for column in columns] for row in range(found.ntuples)]
+    names = [(found.fname(column) or b"").decode() for column in columns]
+    return names, [found.ftype(c) for c in columns], [found.fmod(c) for c in columns], rows
+
+
+@pytest.mark.parametrize("format_", [0, 1], ids=["text", "binary"])
+def test_the_same_answers(real: psycopg.Connection, ours: Callable[[str, int], Shown], format_: int):
+    assert len(EXPRESSIONS) > 400
+    wrong = [
+        (sql, mine, right)
+        for sql in EXPRESSIONS
+        if (mine := ours(sql, format_)) != (right := theirs(real, sql, format_))
+    ]
+    assert wrong == []
