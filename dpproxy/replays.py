@@ -160,11 +160,13 @@ class Replays:
             return None
         best: tuple[float, Found] | None = None
         for origin, nano in self._releases.paid(origins(asked), asking.account):
-            if nano < part.loss.nano or not (origin in asking.fresh or self._deadlines.is_seen(origin)):
+            if nano < part.loss.nano:
                 continue
             worst = 1.0 if origin in asking.fresh else asking.worst
             found = self._follows(origin, asked, part)
             if found is None or found.summed is None:
+                continue
+            if not (origin in asking.fresh or self._deadlines.is_seen(origin)):
                 continue
             ratio = worse(found.summed, part.mechanism, alike=asking.alike)
             if ratio <= worst and (best is None or ratio < best[0]):
@@ -172,9 +174,11 @@ class Replays:
         return None if best is None else best[1]
 
     def _follows(self, origin: int, asked: Descriptor, part: Part) -> Found | None:
-        known = self._described.get(origin)
-        payload = self._releases.load(origin) if known is None else None
-        of = self._descriptor(origin, payload)
+        known, payload = self._described.get(origin), None
+        if known is None:
+            payload = self._releases.load(origin)
+            known = (self._descriptor(origin, payload),)
+        [of] = known
         if of is None or not could_follow(of, asked):
             return None
         payload = payload or self._releases.load(origin)

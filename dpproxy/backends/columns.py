@@ -16,6 +16,19 @@ _KEYS = {
     "timestamp": pa.timestamp("us"),
     "numeric": WHOLE,
 }
+_ENGINE = {
+    pa.bool_(): "BOOLEAN",
+    pa.string(): "VARCHAR",
+    pa.date32(): "DATE",
+    pa.timestamp("us"): "TIMESTAMP",
+    pa.int64(): "BIGINT",
+    WHOLE: "DECIMAL(38, 0)",
+}
+
+
+def engine_type(column: pa.DataType) -> str | None:
+    """How DuckDB calls the type of a key column; None for any other type."""
+    return _ENGINE.get(column)
 
 
 def key_type(kind: SqlType) -> pa.DataType:

@@ -1,12 +1,12 @@
 """The release and answer stages, on an in-memory DuckDB that never sees data: only bounded integers enter.
 
 The release is fetched whole before anything reads it: a relation that drew its noise again at each reading would
-show several draws of one value. A statement without keys has one row: it is drawn by the function behind the SQL one
-and passes to the answer as bound values, since what the engine does around a statement takes longer than to answer it.
+show several draws of one value. Few rows are drawn by the function behind the SQL one and pass to the answer as bound
+values, since what the engine does around a statement takes longer than to answer it.
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 
@@ -16,13 +16,13 @@ import pyarrow.compute as pc
 
 import udfs
 from dpproxy.analysis.duck import LOCKED
-from dpproxy.backends.columns import FEW, WHOLE, key_type
+from dpproxy.backends.columns import FEW, WHOLE, engine_type, key_type
 from dpproxy.backends.duckdb import Select
 from dpproxy.backends.failures import answer_failure, failure
 from dpproxy.errors import TooComplex
 from dpproxy.plan import Additive, KeySet, Part, Plan
 from dpproxy.recent import Recent
-from udfs.functions.joint import release_row
+from udfs.functions.joint import release_rows
 from udfs.pool import Pool
 from udfs.privacy import Exact, Released
 
@@ -89,8 +89,8 @@ class Release:
         """The released relation: ordinal ``o``, keys ``k0...``, and the list ``v`` of released measures."""
         cursor = self._connection.cursor()
         try:
-            if not part.keys and part.mechanism is not None:
-                return Released(self._one_row(part.mechanism, exact.value), part.loss)
+            if part.mechanism is not None and part.groups <= FEW and not part.discovered:
+                return Released(self._few_rows(part, part.mechanism, exact.value), part.loss)
             cursor.register("exact", _shown_keys(exact.value) if part.discovered else exact.value)
             sql = f"{part.release} ORDER BY o"
             if part.discovered:
@@ -106,11 +106,19 @@ class Release:
         finally:
             cursor.close()
 
-    def _one_row(self, mechanism: Additive, exact: pa.Table) -> pa.Table:
-        """What ``Part.release`` of a part without keys says; for the engine it would be twenty times the work."""
-        numbers = [int(column[0].as_py() or 0) for column in exact.columns]
-        drawn = release_row(self._pool, mechanism, numbers)
-        return pa.table({"o": pa.array([0], pa.int64()), "v": pa.array([drawn], _MEASURES)})
+    def _few_rows(self, part: Part, mechanism: Additive, exact: pa.Table) -> pa.Table:
+        """What ``Part.release`` says: one draw for each declared key; for the engine it is many times the work."""
+        table, width = key_table(part.keys), part.measures
+        keyed = exact.num_columns - width
+        columns = [column.to_pylist() for column in exact.columns]
+        keys = zip(*columns[:keyed], strict=True) if keyed else [()] * exact.num_rows
+        sums = dict(zip(keys, zip(*columns[keyed:], strict=True), strict=True))
+        if len(sums) != exact.num_rows:
+            raise AssertionError("a group that is there twice would be drawn for twice")
+        nothing = (0,) * width
+        wanted = zip(*(column.to_pylist() for column in table.columns[1:]), strict=True) if keyed else [()]
+        rows = [[int(number or 0) for number in sums.get(key, nothing)] for key in wanted]
+        return table.append_column("v", pa.array(release_rows(self._pool, mechanism, rows), _MEASURES))
 
     def zeros(self, part: Part) -> Released[pa.Table]:
         """The declared keys of a part that releases nothing."""
@@ -217,15 +225,27 @@ def _relations(cursor: duckdb.DuckDBPyConnection, relations: Relations) -> tuple
     heads: list[str] = []
     values: list[object] = []
     for index, (part, released) in enumerate(relations):
-        if part.keys:
+        columns = _columns(part, released.value)
+        if columns is None:
             cursor.register(f"drawn{index}", released.value)
             heads.append(f"r{index} AS ({_unpacked(part, index)})")
             continue
-        measures = released.value["v"][0].as_py()
-        bound, given = _bound(f"r{index}", {"o": 0, **{f"m{i}": m for i, m in enumerate(measures)}})
-        heads.append(bound.removeprefix("WITH "))
-        values += given
+        value = "CAST(? AS {})" if released.value.num_rows == 1 else "unnest(CAST(? AS {}[]))"
+        items = ", ".join(f"{value.format(kind)} AS {name}" for name, kind, _ in columns)
+        heads.append(f"r{index} AS (SELECT {items})")
+        values += (c if released.value.num_rows > 1 else c[0] for _, _, c in columns)
     return heads, values
+
+
+def _columns(part: Part, released: pa.Table) -> list[tuple[str, str, list[object]]] | None:
+    """Name, type and values of each column of few rows; None where there are more, or values of other types."""
+    *names, _ = released.column_names
+    kinds = [engine_type(released.schema.field(name).type) for name in names]
+    if not 1 <= released.num_rows <= FEW or None in kinds:
+        return None
+    keys = [(name, str(kind), released[name].to_pylist()) for name, kind in zip(names, kinds, strict=True)]
+    drawn = [[int(number) for number in row] for row in released["v"].to_pylist()]
+    return keys + [(f"m{i}", "HUGEINT", [row[i] for row in drawn]) for i in range(part.measures)]
 
 
 def _fetched(cursor: duckdb.DuckDBPyConnection, index: int, table: pa.Table) -> str:
@@ -235,12 +255,6 @@ def _fetched(cursor: duckdb.DuckDBPyConnection, index: int, table: pa.Table) -> 
     whole = ", ".join(f'CAST("{name}" AS HUGEINT) AS "{name}"' for name in wide)
     replaced = f" REPLACE ({whole})" if wide else ""
     return f"p{index} AS (SELECT *{replaced} FROM fetched{index})"  # noqa: S608 - names of our own
-
-
-def _bound(name: str, row: Mapping[str, object]) -> tuple[str, list[object]]:
-    """A relation of one row of whole numbers, as the head of a statement and the values it is run with."""
-    columns = ", ".join(f"CAST(? AS HUGEINT) AS {column}" for column in row)
-    return f"WITH {name} AS (SELECT {columns})", list(row.values())
 
 
 def _unpacked(part: Part, index: int) -> str:

@@ -1,15 +1,21 @@
 """The release engine: with and without keys, the same contract."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
+from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from dpproxy.backends.columns import FEW, WHOLE
 from dpproxy.backends.release import Relations, Release, key_table
 from dpproxy.errors import DivisionByZero, Internal, NumberOutOfRange
-from dpproxy.pgtypes import BOOL, INT8, TEXT, Column, SqlType
+from dpproxy.pgtypes import BOOL, DATE, INT8, NUMERIC, TEXT, Column, SqlType
 from dpproxy.plan import KeySet, Output, Part, Payer, Plan
 from dpproxy.planner.release import release_sql
 from dpproxy.policy.model import Scalar
@@ -171,11 +177,40 @@ def test_what_the_analyst_computes_may_fail(
 def test_a_draw_that_fails_says_nothing_of_the_value(release: Release):
     keyed = replace(part_of((one_set(INT8, 3),)), release="SELECT 0 AS o, nothing FROM exact AS e")
     with pytest.raises(Internal) as refusal:
-        release.draw(keyed, exact(k0=[3], m0=[123456]))
+        release.draw(replace(keyed, mechanism=None), exact(k0=[3], m0=[123456]))
     assert "123456" not in str(refusal.value)
     with pytest.raises(Internal) as refusal:
         release.draw(part_of(), exact(k0=["123456 is no number"]))
     assert "123456" not in str(refusal.value)
+
+
+def test_a_group_is_not_drawn_for_twice(release: Release):
+    with pytest.raises(Internal):
+        release.draw(part_of((one_set(INT8, 3),)), exact(k0=[3, 3], m0=[1, 2]))
+
+
+DAYS = [date(2020, 1, 1), date(1, 1, 1), None]
+NUMBERS = [Decimal(7), Decimal(-(10**37)), None]
+SUMS = st.sampled_from([None, 0, 1000, -7000, 10**37, -(10**37)])
+GROUPS = st.dictionaries(st.tuples(st.sampled_from(DAYS), st.sampled_from(NUMBERS)), st.tuples(SUMS, SUMS))
+
+
+@settings(max_examples=50)
+@given(GROUPS)
+def test_few_rows_are_those_of_the_engine(groups: dict[tuple[object, object], tuple[object, object]]):
+    """A draw is far below 500 at this epsilon, and sums are whole thousands: rounded to them, both are the truth."""
+    part = part_of((one_set(DATE, *DAYS[1:]), one_set(NUMERIC, *NUMBERS[1:])), (1, 1))
+    types = {"k0": pa.date32(), "k1": WHOLE, "m0": WHOLE, "m1": WHOLE}
+    given_rows = [dict(zip(types, (*keys, *sums), strict=True)) for keys, sums in groups.items()]
+    there = Exact(pa.Table.from_pylist(given_rows, pa.schema(types)))
+    asked = plan("SELECT o, k0, k1, m0, m1 FROM r0 ORDER BY o", part)
+    found = []
+    with closing(Release()) as release, pytest.MonkeyPatch.context() as patch:
+        for few in (FEW, 0):
+            patch.setattr("dpproxy.backends.release.FEW", few)
+            rows = release.answer(asked, [(part, release.draw(part, there))])
+            found.append([(*row[:3], *(round(int(str(m)), -3) for m in row[3:])) for row in rows])
+    assert found[0] == found[1]
 
 
 def test_keys_alone_need_no_draw(release: Release):

@@ -74,10 +74,12 @@ def release_any(pool: Pool, kind: Kind, values: Any, widths: Any, loss: Any) -> 
     return released.cast(pa.list_(pa.string()))
 
 
-def release_row(pool: Pool, mechanism: Joint, numbers: Sequence[int]) -> list[int]:
-    """One row of whole numbers of at most 128 bits, released as the SQL functions do it: for a caller without SQL."""
-    values = arrow.from_integers(list(numbers))[None]
-    return arrow.integers(_noisy(values, mechanism, values, pool.take(mechanism, 1), INTEGERS))
+def release_rows(pool: Pool, mechanism: Joint, rows: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Rows of whole numbers of at most 128 bits, released as the SQL functions do it: for a caller without SQL."""
+    noise, width = pool.take(mechanism, len(rows)), len(mechanism.widths)
+    values = arrow.from_integers([number for row in rows for number in row]).reshape(len(rows), width, 2)
+    drawn = arrow.integers(_noisy(values, mechanism, values, noise, INTEGERS))
+    return [drawn[start : start + width] for start in range(0, len(drawn), width)]
 
 
 def _release(

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from udfs import arrow
-from udfs.functions.joint import lists, release, release_any, release_row, singles
+from udfs.functions.joint import lists, release, release_any, release_rows, singles
 from udfs.functions.lattice import DOUBLES, INTEGERS, Lattice
 from udfs.functions.staircase import KIND
 from udfs.pool import Pool
@@ -76,7 +76,8 @@ def test_a_row_without_sql_is_the_row_of_sql(columns: list[tuple[int, int]]):
         Pool(words=counted()), KIND, INTEGERS, values, given_widths, pa.array([Decimal(1)], EPSILON)
     )
     mechanism = KIND.best(tuple(widths), 10**9)
-    assert release_row(Pool(words=counted()), mechanism, numbers) == arrow.integers(arrow.read(column).pairs)
+    [released] = release_rows(Pool(words=counted()), mechanism, [numbers])
+    assert released == arrow.integers(arrow.read(column).pairs)
 
 
 def counted() -> Words:
