@@ -50,10 +50,14 @@ class SQLite:
         disk.sync(self.path.parent)
 
     def connect(self, *, writing: bool) -> sqlite3.Connection:
-        """FULL: a commit returns after the log is on the disk. A missing file is not made."""
+        """FULL: a commit returns after the log is on the disk. A missing file is not made.
+
+        Where nothing can be written, SQLite has no place for its index of the log, and reads a file without a log only.
+        """
         identity = self._identity()
+        mode = "rw" if writing or os.access(self.path.parent, os.W_OK) else self._frozen()
         connection = sqlite3.connect(
-            f"{self.path.absolute().as_uri()}?mode=rw",
+            f"{self.path.absolute().as_uri()}?mode={mode}",
             uri=True,
             timeout=WAIT,
             isolation_level=None,
@@ -96,11 +100,28 @@ class SQLite:
         with suppress(sqlite3.Error):
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
+    def _frozen(self) -> str:
+        """How a file is opened that this process cannot write beside: without a log it is whole as it is.
+
+        On a disk that is read-only here, who writes it elsewhere has a log; who begins to meanwhile is told as damage.
+        """
+        log, index = (self.path.with_name(f"{self.path.name}-{kind}") for kind in ("wal", "shm"))
+        if index.exists():
+            return "ro"
+        is_whole = not (log.exists() and log.stat().st_size)
+        if is_whole and os.statvfs(self.path).f_flag & os.ST_RDONLY:
+            return "ro&immutable=1"
+        raise sqlite3.OperationalError(_COPY.format(name=self.path.name))
+
     def _identity(self) -> tuple[int, int]:
         stat = os.stat(self.path)
         return stat.st_dev, stat.st_ino
 
 
+_COPY = (
+    "its directory cannot be written, as SQLite needs it: copy {name}, with {name}-wal where there is one, to a "
+    "directory that can, and verify it there by --file, or run this as its owner"
+)
 _ALWAYS = ("trusted_schema = OFF", "cell_size_check = ON", "temp_store = MEMORY")
 _READING = ("query_only = ON",)
 # Checkpoints are the writer's own business, after the callers have their answer.
