@@ -8,9 +8,11 @@ from functools import partial
 from sqlglot import exp
 
 from dpproxy.errors import ShuttingDown
-from dpproxy.pgcatalog import parameters, pg_settings, results, scopes
+from dpproxy.pgcatalog import parameters, results, scopes
 from dpproxy.pgcatalog.column_types import Told, of_column
 from dpproxy.pgcatalog.database import Database, Described, Fresh
+from dpproxy.pgcatalog.moments import engine_zone
+from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.rewrite import SESSION, Rewritten, rewrite
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.pgtypes import Column, SqlType
@@ -98,13 +100,15 @@ class Catalogue:
         with self._lock:
             if self._closed:
                 raise ShuttingDown("the server is shutting down")
-            found = self._databases.get(view.key)
+            zone = engine_zone(view.settings) or "UTC"
+            key = view.key, zone
+            found = self._databases.get(key)
             if found is None or found.broken:
-                found = self._databases[view.key] = Database(view)
+                found = self._databases[key] = Database(view, zone)
                 if len(self._databases) > MAX_DATABASES:
                     # Not closed here: a statement of another thread may run in it; it ends with its last cursor.
                     self._databases.popitem(last=False)
-            self._databases.move_to_end(view.key)
+            self._databases.move_to_end(key)
             return found
 
 
@@ -122,10 +126,10 @@ def _no_rows(view: CatalogueView) -> Fresh:
 
 def _fresh(statement: Rewritten, dp: Fresh) -> Fresh:
     """Rows of the relations that come with the statement."""
-    table = pg_settings.TABLE
-    wanted = {name: dp[name] for name in statement.fresh if name != SESSION}
-    if SESSION in statement.fresh:
+    wanted = {name: dp[name] for name in statement.fresh if name not in SESSION}
+    for name in statement.fresh & SESSION:
+        table = TABLES["pg_catalog", name]
         columns = tuple(Column(name, results.column_type(kind)) for name, kind in table.columns.items())
         rows = [tuple(row.get(name) for name in table.columns) for row in table.rows(statement.view)]
-        wanted[SESSION] = (columns, rows)
+        wanted[name] = (columns, rows)
     return wanted

@@ -13,6 +13,7 @@ from dpproxy.pgcatalog.table import Table
 from dpproxy.pgtypes import (
     CHAR,
     FLOATS,
+    INET,
     INT2VECTOR,
     INTEGERS,
     NAME,
@@ -82,7 +83,8 @@ _MOMENTS = frozenset({
     "stats_reset", "valuntil", "waitstart", "xact_start",
 })  # fmt: skip
 """The catalogue's own; those of schema dp have no zone."""
-_ARRAYS = {
+_OTHERS = {
+    "client_addr": INET,
     "attnames": array_of(NAME),
     "roles": array_of(NAME),
     "proargmodes": array_of(CHAR),
@@ -115,7 +117,7 @@ def of_column(name: str, stored: str) -> SqlType:
         case "TIMESTAMP" if name in _MOMENTS:
             return TIMESTAMPTZ
         case _:
-            return _ARRAYS.get(name, column_type(stored))
+            return _OTHERS.get(name, column_type(stored))
 
 
 def of_table(table: Table) -> dict[str, SqlType]:

@@ -57,7 +57,7 @@ class Database:
     Its methods may be called from any thread: each statement has its own cursor.
     """
 
-    def __init__(self, view: CatalogueView) -> None:
+    def __init__(self, view: CatalogueView, zone: str = "UTC") -> None:
         self._view = view
         self.broken = False
         """Set by an error after which DuckDB answers nothing more."""
@@ -70,6 +70,7 @@ class Database:
             _create(self._root, _table(key))
         self._root.execute(macros.statements())
         self._root.create_function(numbers.DIVIDE, numbers.quotient, ["VARCHAR", "VARCHAR"], "VARCHAR")
+        self._root.execute(f"SET GLOBAL TimeZone = '{zone}'")
         for statement in _LOCK:
             self._root.execute(statement)
 
@@ -128,6 +129,8 @@ class Database:
                 cursor.register(fresh_name(name), _arrow(*fresh[name]))
             watch.start()
             yield cursor
+        except OverflowError:
+            raise NumberOutOfRange("a moment is out of range") from None
         except duckdb.Error as error:
             self.broken |= isinstance(error, duckdb.FatalException | duckdb.InternalException)
             if isinstance(error, duckdb.InterruptException) and cancelled():

@@ -225,16 +225,6 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
         "r",
         "objoid:oid classoid:oid description",
     ),
-    "pg_stat_activity": (
-        12222,
-        "v",
-        (
-            "datid:oid datname pid:int4 leader_pid:int4 usesysid:oid usename application_name "
-            "client_addr client_hostname client_port:int4 backend_start:timestamp "
-            "xact_start:timestamp query_start:timestamp state_change:timestamp wait_event_type "
-            "wait_event state backend_xid:oid backend_xmin:oid query_id:int8 query backend_type"
-        ),
-    ),
     "pg_stat_all_tables": (
         12142,
         "v",

@@ -164,6 +164,13 @@ def _literal(node: exp.Expr, _parts: Sequence[Known]) -> Known:
     return INT4 if value < 1 << 31 else INT8 if value < 1 << 63 else NUMERIC
 
 
+def _negative(node: exp.Expr, parts: Sequence[Known]) -> Known:
+    if isinstance(node.this, exp.Literal) and node.this.name.isdigit():
+        value = int(node.this.name)
+        return INT4 if value <= 1 << 31 else INT8 if value <= 1 << 63 else NUMERIC
+    return plain(parts[0])
+
+
 def _cast(node: exp.Expr, _parts: Sequence[Known]) -> Known:
     if not isinstance(node, exp.Cast):
         return None
@@ -333,9 +340,7 @@ RULES: Mapping[type[exp.Expr], Rule] = {
     **dict.fromkeys((exp.Coalesce, exp.Greatest, exp.Least), _among),
     **dict.fromkeys((exp.ArrayPosition, exp.ArraySize, exp.Length, exp.StrPosition), _always(INT4)),
     **dict.fromkeys((exp.Count, exp.RowNumber), _always(INT8)),
-    **dict.fromkeys(
-        (exp.Abs, exp.Neg, exp.Nullif, exp.ArrayAppend, exp.ArrayRemove), lambda _n, p: plain(p[0])
-    ),
+    **dict.fromkeys((exp.Abs, exp.Nullif, exp.ArrayAppend, exp.ArrayRemove), lambda _n, p: plain(p[0])),
     **dict.fromkeys((exp.GenerateSeries, exp.ExplodingGenerateSeries), _series),
     exp.Add: _pair(added),
     exp.Anonymous: _called,
@@ -358,6 +363,7 @@ RULES: Mapping[type[exp.Expr], Rule] = {
     exp.Literal: _literal,
     exp.Mod: _pair(arithmetic),
     exp.Mul: _pair(_multiplied),
+    exp.Neg: _negative,
     exp.Null: _always(UNKNOWN),
     exp.Round: _rounded,
     exp.StringToArray: _always(array_of(TEXT)),

@@ -173,7 +173,10 @@ MACROS: dict[str, tuple[str, str]] = {
     "function_arguments": ("o", _ARGUMENTS),
     "function_result": ("o", _RESULT),
     "index_text": ("o, n := 0, pretty := false", _INDEX),
-    "join_array": ("a, s, n := NULL", "array_to_string(list_transform(a, lambda i: coalesce(i, n)), s)"),
+    "join_array": (
+        "a, s, n := NULL",
+        "array_to_string(list_transform(a, lambda i: coalesce(CAST(i AS VARCHAR), n)), s)",
+    ),
     "name_of_role": ("x", _ROLE),
     "no_processes": ("a", "CAST([] AS INTEGER[])"),
     "nothing": ("", "''"),

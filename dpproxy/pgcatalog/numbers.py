@@ -86,6 +86,22 @@ def divide(node: exp.Expr) -> exp.Expr:
     return node
 
 
+def widened(node: exp.Expr) -> exp.Expr:
+    """``+ - *`` of whole numbers of two sizes: in the wider one."""
+    kind = kind_of(node)
+    if kind is not None and kind.oid in INTEGERS:
+        for key in ("this", "expression"):
+            side = node.args[key]
+            other = kind_of(side)
+            if other is not None and other.oid in INTEGERS and other.size < kind.size:
+                node.set(key, cast(side.copy(), _WHOLE[kind.size]))
+    return node
+
+
+_WHOLE = {2: "SMALLINT", 4: "INTEGER", 8: "BIGINT"}
+"""By bytes."""
+
+
 def means(tree: exp.Expr) -> None:
     """Replace each mean whose type is numeric by a sum over a count."""
     for node in list(tree.find_all(exp.Avg)):

@@ -101,4 +101,10 @@ def type_of(node: exp.Anonymous, use: Use) -> exp.Expr:
     if kind is None:
         raise Unsupported("the type of this expression is not known here", position=position(node))
     use("type_name")
-    return exp.Cast(this=exp.Literal.number(kind.oid), to=exp.DataType.build("UINTEGER", dialect="duckdb"))
+    number = exp.Cast(this=exp.Literal.number(kind.oid), to=exp.DataType.build("UINTEGER", dialect="duckdb"))
+    if isinstance(given, exp.Literal | exp.Null):
+        return number
+    # What is asked about stays in the statement: it may be an aggregate.
+    return exp.Case(
+        ifs=[exp.If(this=exp.Is(this=given, expression=exp.Null()), true=number)], default=number.copy()
+    )

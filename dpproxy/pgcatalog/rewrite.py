@@ -20,6 +20,7 @@ from dpproxy.pgcatalog import (
     column_types,
     conversions,
     macros,
+    moments,
     numbers,
     objects,
     parameters,
@@ -33,14 +34,14 @@ from dpproxy.pgcatalog.keywords import KEYWORDS
 from dpproxy.pgcatalog.kind_rules import kind_of, told
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.view import CatalogueView
-from dpproxy.pgtypes import SqlType, element_of
+from dpproxy.pgtypes import TIMESTAMPTZ, SqlType, element_of
 
 SCHEMAS = {"pg_catalog": "pg_catalogue", "information_schema": "information", "internal": "internal"}
 """The schemas' names inside DuckDB, where pg_catalog and information_schema are its own."""
 MOST_WORDS = 30_000
 """Of a statement with its macros put in: the engine reads them all before it can be interrupted."""
-SESSION = "pg_settings"
-"""The relation whose rows are the session's own."""
+SESSION = frozenset({"pg_settings", "pg_stat_activity"})
+"""The relations whose rows are the session's own."""
 
 
 @dataclass(slots=True)
@@ -49,7 +50,7 @@ class Rewritten:
 
     Attributes:
         tables: catalogue relations to fill before it runs.
-        fresh: relations whose rows come with the statement: those of dp, and `SESSION`.
+        fresh: relations whose rows come with the statement: those of dp, and of `SESSION`.
         titles: names of the result columns; None where DuckDB's names hold (``*``).
         types: what gives the type of each result column from the engine's; None as for titles.
         columns: where each column, by lower-case name, first stands in the text.
@@ -81,6 +82,7 @@ def rewrite(
     fields = kinds_of.read(tree, {relation.name: relation.columns for relation in view.own})
     types = column_types.told(tree, fields)
     state = Rewritten(view, titles=_titles(tree), types=types, columns=_places(tree))
+    _check_zone(tree, view)
     for _, kind in fields or ():
         _use_names(kind, state)
     nodes = list(tree.walk(bfs=True))
@@ -96,6 +98,19 @@ def rewrite(
         raise TooComplex("the statement is too complex", hint="Nest fewer functions in each other.")
     state.sql = tree.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE, comments=False)
     return state
+
+
+def _check_zone(tree: exp.Expr, view: CatalogueView) -> None:
+    """Refuse to compute with moments in a time zone that the engine does not have."""
+    if moments.engine_zone(view.settings) is None:
+        for node in tree.walk():
+            kind = kind_of(node)
+            if kind is not None and kind.oid == TIMESTAMPTZ.oid:
+                raise Unsupported(
+                    "moments are not computed with in this time zone",
+                    hint="SET TimeZone to one of the tz database, as Europe/Berlin.",
+                    position=position(node),
+                )
 
 
 def _use_names(kind: SqlType | None, state: Rewritten) -> None:
@@ -157,7 +172,7 @@ def _table(node: exp.Expr, state: Rewritten) -> exp.Expr:
     if (schema, name) not in TABLES:
         shown = f"{schema}.{name}" if node.db else name
         raise UndefinedTable(f'relation "{shown}" does not exist', position=position(node))
-    if name == SESSION:
+    if name in SESSION:
         return _fresh(node, state, name, known=True)
     state.tables.add((schema, name))
     return _renamed(node, name, name, SCHEMAS[schema])
@@ -187,7 +202,7 @@ def _renamed(node: exp.Table, shown: str, stored: str, schema: str | None) -> ex
 _FUNCTION_ROWS = {
     KEYWORDS.name: (KEYWORDS.schema, KEYWORDS.name),
     "pg_available_extensions": ("pg_catalog", "pg_available_extensions"),
-    "pg_show_all_settings": ("pg_catalog", SESSION),
+    "pg_show_all_settings": ("pg_catalog", "pg_settings"),
 }
 """Functions without arguments that stand in FROM, and the relation whose rows they give."""
 
@@ -205,7 +220,7 @@ def _table_function(node: exp.Table, state: Rewritten) -> exp.Expr:
     if _gives_rows(node.this):
         shown = node.this.name.lower()
         schema, name = _FUNCTION_ROWS[shown]
-        if name == SESSION:
+        if name in SESSION:
             state.fresh.add(name)
             return _renamed(node, shown, fresh_name(name), None)
         state.tables.add((schema, name))
@@ -332,6 +347,7 @@ def _counted(node: exp.Expr, _state: Rewritten) -> exp.Expr:
 
 
 _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
+    exp.Add: lambda node, _state: numbers.widened(node),
     exp.Anonymous: _call,
     exp.Any: lambda node, _state: arrays.of_any(node),
     exp.ArraySize: lambda node, _state: arrays.size(node),
@@ -359,14 +375,16 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.Format: lambda node, state: texts.format_of(node, partial(use_macro, state)),
     exp.GenerateSeries: lambda node, _state: calls.bounded_series(node),
     exp.ILike: lambda node, _state: texts.like(node),
-    exp.Length: _counted,
+    exp.Length: lambda node, state: _counted(texts.length(node), state),
     exp.Like: lambda node, _state: texts.like(node),
+    exp.Mul: lambda node, _state: numbers.widened(node),
     exp.NEQ: _comparison,
     exp.Operator: _operator,
     exp.StrPosition: _counted,
+    exp.Sub: lambda node, _state: numbers.widened(node),
     exp.Substring: lambda node, _state: texts.substring(node),
     exp.Table: _table,
-    exp.TimeToStr: lambda node, _state: texts.to_char(node),
+    exp.TimeToStr: lambda node, state: texts.to_char(node, state.view.settings),
     **{kind: (lambda node, state: text(calls.NULLARY[type(node)](state.view))) for kind in calls.NULLARY},
     exp.CurrentSchemas: lambda node, _state: calls.schemas(node),
 }

@@ -1,6 +1,7 @@
 """Functions of texts that PostgreSQL and DuckDB spell differently."""
 
 import re
+from collections.abc import Mapping
 
 from sqlglot import exp
 
@@ -9,6 +10,7 @@ from dpproxy.errors import Unsupported
 from dpproxy.pgcatalog import macros, objects
 from dpproxy.pgcatalog.calls import call, text
 from dpproxy.pgcatalog.kind_rules import kind_of
+from dpproxy.pgcatalog.moments import engine_zone
 from dpproxy.pgcatalog.objects import Use
 from dpproxy.pgtypes import (
     BOOL,
@@ -55,8 +57,14 @@ def _piece(node: exp.Expr) -> exp.Expr:
     return call(f"{macros.PREFIX}piece", node.this, start, *([length] if length is not None else []))
 
 
-def to_char(node: exp.Expr) -> exp.Expr:
-    """A moment by a template of plain numbers. All moments of the catalogue are in UTC.
+def length(node: exp.Expr) -> exp.Expr:
+    """``length(x)``: of bytes their number."""
+    kind = kind_of(node.this)
+    return call("octet_length", node.this) if kind is not None and kind.oid == BYTEA.oid else node
+
+
+def to_char(node: exp.Expr, settings: Mapping[str, str]) -> exp.Expr:
+    """A moment by a template of plain numbers.
 
     Raises:
         Unsupported: another template.
@@ -66,6 +74,8 @@ def to_char(node: exp.Expr) -> exp.Expr:
         raise Unsupported(
             "to_char takes a template of YYYY, MM, DD, HH24, MI, SS, US and TZ here", position=position(node)
         )
+    if "%Z" in template.name and engine_zone(settings) != "UTC":
+        raise Unsupported("to_char writes the zone where TimeZone is UTC alone", position=position(node))
     return call("strftime", node.this, text(template.name.replace("%Z", "UTC")))
 
 
@@ -120,6 +130,8 @@ def joined(node: exp.Expr, use: Use) -> exp.Expr:
     sides = node.this, node.expression
     lists = [kind is not None and element_of(kind) is not None for kind in map(kind_of, sides)]
     match lists:
+        case _ if any(kind is not None and kind.oid == BYTEA.oid for kind in map(kind_of, sides)):
+            return node
         case [True, True]:
             return node
         case [True, False]:
@@ -191,11 +203,14 @@ def _placed(place: str, value: exp.Expr, use: Use) -> exp.Expr:
 
 
 def encode(node: exp.Expr) -> exp.Expr:
-    """Of a column of bytes, all of which are NULL here.
+    """``encode(bytes, 'hex')``, and of a column of bytes, all of which are NULL here, whatever the format.
 
     Raises:
-        Unsupported: of anything else.
+        Unsupported: another format.
     """
-    if not isinstance(node.this, exp.Column):
-        raise Unsupported("encode takes a column here", position=position(node))
-    return call(f"{macros.PREFIX}as_text", node.this)
+    if isinstance(node.this, exp.Column):
+        return call(f"{macros.PREFIX}as_text", node.this)
+    kind, form = kind_of(node.this), node.args.get("charset")
+    if kind is None or kind.oid != BYTEA.oid or form is None or form.name.lower() != "hex":
+        raise Unsupported("encode takes bytes and 'hex' here", position=position(node))
+    return call("lower", call("hex", node.this))

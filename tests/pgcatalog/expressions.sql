@@ -552,3 +552,439 @@ SELECT 100 * 1.1
 SELECT sum(x) FROM (VALUES (1.5), (2.25)) t(x)
 SELECT max(x) FROM (VALUES (1.50), (2.25)) t(x)
 SELECT count(*)::int FROM (VALUES (1), (2)) t(x)
+SELECT timestamptz '2024-01-02 00:30:00+02'
+SELECT timestamptz '2024-01-02 00:30:00+02'::text
+SELECT timestamptz '2024-01-02 00:30:00+02'::date
+SELECT timestamptz '2024-01-02 00:30:00+02'::timestamp
+SELECT extract(hour from timestamptz '2024-01-02 00:30:00+02')
+SELECT '2024-01-02'::timestamptz
+SELECT '2024-01-02'::date::timestamptz
+SELECT timestamp '2024-01-02 03:00'::timestamptz
+SELECT to_char(timestamptz '2024-01-02 00:30:00+02', 'YYYY-MM-DD HH24:MI')
+SELECT concat('x', timestamptz '2024-01-02 00:30:00+02')
+SELECT 'x' || timestamp '2024-01-02 00:30:00'
+SELECT 'x' || date '2024-01-02'
+SELECT 'x' || interval '1 day 2 hours'
+SELECT concat(interval '1 month')
+SELECT interval '1 day'::text
+SELECT (interval '1 day')::text
+SELECT interval '1 year 2 months'
+SELECT interval '90 minutes'
+SELECT interval '1 day' > interval '1 hour'
+SELECT interval '1 month' = interval '30 days'
+SELECT date '2024-02-28' + 2
+SELECT date '2024-01-31' + interval '1 month' + interval '1 day'
+SELECT (date '2024-01-31')::text || 'x'
+SELECT date '2024-01-31' > '2023-01-01'
+SELECT date '2024-01-31' = timestamp '2024-01-31 00:00'
+SELECT greatest(date '2024-01-31', date '2023-01-01')
+SELECT coalesce(NULL::date, date '2024-01-01')
+SELECT NULL::int
+SELECT NULL::text
+SELECT NULL::date
+SELECT NULL::numeric(10,2)
+SELECT NULL::int[]
+SELECT NULL::regclass
+SELECT NULL::jsonb
+SELECT NULL::bytea
+SELECT NULL + 1
+SELECT NULL || 'a'
+SELECT NULL::int + 1
+SELECT length(NULL)
+SELECT upper(NULL)
+SELECT coalesce(NULL::int, NULL::int8)
+SELECT '1' = 1
+SELECT 1 = '1'
+SELECT '1'::text = '1'
+SELECT 1.0 = 1
+SELECT 1.0::float8 = 1
+SELECT 0.1::float8 = 0.1
+SELECT 0.1::float4 = 0.1::float8
+SELECT 3 > 2.5
+SELECT 'abc' > 'abd'
+SELECT true = 't'
+SELECT true AND NULL
+SELECT false OR NULL
+SELECT NOT NULL
+SELECT 1 IS NULL
+SELECT 1 IS NOT NULL
+SELECT NULL ISNULL
+SELECT 1 NOTNULL
+SELECT 'a' IS NOT DISTINCT FROM NULL
+SELECT 5 BETWEEN 1 AND 10
+SELECT 5 NOT BETWEEN 1 AND 10
+SELECT 5 BETWEEN SYMMETRIC 10 AND 1
+SELECT 'a' IN ('a', 'b')
+SELECT 'a' NOT IN ('a', 'b')
+SELECT 1 IN (SELECT 1)
+SELECT (1,2) IN ((1,2),(3,4))
+SELECT EXISTS (SELECT 1 WHERE false)
+SELECT NOT EXISTS (SELECT 1 WHERE false)
+SELECT 10 % 3
+SELECT -10 % 3
+SELECT 10.5 % 3
+SELECT 7 / -2
+SELECT 7::int8 / 2
+SELECT 7::float8 / 2
+SELECT 7::float4 / 2
+SELECT 1/3.0::float8
+SELECT 1.5::float8 * 2
+SELECT 1e308::float8 * 1
+SELECT 2147483648
+SELECT -2147483648
+SELECT -9223372036854775808
+SELECT 9223372036854775807
+SELECT 9223372036854775807 + 1
+SELECT 9223372036854775808
+SELECT 32767::int2 + 1::int2
+SELECT 32767::int2 + 1
+SELECT (-32768)::int2
+SELECT 1.999::int
+SELECT -1.5::int
+SELECT 1e2::int
+SELECT '1e2'::float8
+SELECT '1e2'::numeric
+SELECT '  1.50 '::numeric
+SELECT '1,000'::int
+SELECT ''::int
+SELECT 'abc'::float8
+SELECT 'abc'::numeric
+SELECT 't'::boolean, 'f'::boolean, 'no'::boolean, '1'::boolean, '0'::boolean
+SELECT 'tru'::boolean
+SELECT 2::boolean
+SELECT 0::boolean
+SELECT true::text || 'x'
+SELECT true || 'x'
+SELECT true::int + 1
+SELECT 5::text || 'x'
+SELECT 5::varchar
+SELECT 5::char(3)
+SELECT 'abc'::char(2) || 'x'
+SELECT 'ab'::char(4) = 'ab'
+SELECT length('ab'::char(4))
+SELECT 'ab'::char(4)::text || '|'
+SELECT 'abc'::varchar(2) || 'x'
+SELECT 1.10::numeric(5,1)
+SELECT 1.15::numeric(5,1)
+SELECT -1.15::numeric(5,1)
+SELECT 1.005::numeric(10,2) + 1
+SELECT 100::numeric(10,2)::text
+SELECT 1.10::numeric::int
+SELECT round(1.005::numeric, 2)
+SELECT round(2.675, 2)
+SELECT round(1.5::float8), round(0.5::float8), round(-0.5::float8), round(-1.5::float8)
+SELECT round(10.0 / 3, 2)
+SELECT ceil(-0.5)
+SELECT floor(5)
+SELECT ceil(1.5::float4)
+SELECT abs(-1::int2)
+SELECT abs(-1.50)
+SELECT sign(0)
+SELECT mod(-7, 3)
+SELECT greatest(1, 2.5)
+SELECT least('b', 'a')
+SELECT greatest(NULL, NULL)
+SELECT nullif(1.0, 1)
+SELECT nullif('', '')
+SELECT coalesce('a', 'b')
+SELECT coalesce(NULL, '2024-01-01'::date)
+SELECT CASE WHEN 1 > 2 THEN 'x' WHEN 2 > 1 THEN 'y' ELSE 'z' END
+SELECT CASE 3 WHEN 1 THEN 'a' WHEN 2 THEN 'b' END
+SELECT CASE WHEN NULL THEN 1 ELSE 0 END
+SELECT CASE WHEN true THEN 1::int2 ELSE 2::int8 END
+SELECT CASE WHEN true THEN date '2024-01-01' ELSE timestamp '2024-01-01' END
+SELECT CASE WHEN true THEN 'a'::varchar ELSE 'b'::text END
+SELECT CASE WHEN true THEN 'a'::name ELSE 'b' END
+SELECT length('')
+SELECT length('a b ')
+SELECT reverse('äb')
+SELECT left('äöü', 2)
+SELECT substring('abc', 5)
+SELECT substring('abc' from 2)
+SELECT substring('abc' for 2)
+SELECT substr('abc', 0)
+SELECT substr('abc', -1)
+SELECT replace('aaa', 'a', 'b')
+SELECT replace('abc', '', 'x')
+SELECT split_part('abc', ',', 1)
+SELECT split_part('a.b.c', '.', 3)
+SELECT strpos('abc', '')
+SELECT position('' in 'abc')
+SELECT translate('12345', '143', 'ax')
+SELECT btrim('  x  ')
+SELECT trim(trailing from 'a  ')
+SELECT trim('xyxtrimyyx', 'xy')
+SELECT concat(NULL)
+SELECT concat('a', NULL, 'b')
+SELECT concat_ws(NULL, 'a', 'b')
+SELECT concat_ws(',', NULL, NULL)
+SELECT 'a' || NULL || 'b'
+SELECT 'a%' LIKE 'a\%'
+SELECT 'abc' LIKE '%b%' AND 'abc' NOT LIKE 'b%'
+SELECT 'a_c' LIKE 'a\_c'
+SELECT 'abc' LIKE 'a_c'
+SELECT 'ABC' ILIKE 'abc'
+SELECT 'abc' ~ 'a.c'
+SELECT 'a.c' ~ 'a\.c'
+SELECT 'foobar' ~ '(foo|bar)+'
+SELECT 'abc' ~ '^[a-c]+$'
+SELECT 'a1' ~ '\d'
+SELECT regexp_replace('foo bar', '\s+', '_', 'g')
+SELECT regexp_replace('abc', '(a)(b)', '\2\1')
+SELECT regexp_replace('ABC', 'b', 'x', 'i')
+SELECT regexp_replace('aaa', 'a', 'b')
+SELECT string_to_array('a b', ' ')
+SELECT string_to_array(NULL, ',')
+SELECT (string_to_array('a,b,c', ','))[2]
+SELECT array_to_string(ARRAY[1,NULL,3], ',', 'x')
+SELECT array_to_string(ARRAY[]::int[], ',')
+SELECT array_to_string('{a,b}'::text[], '-')
+SELECT array_to_string(ARRAY[date '2024-01-01'], ',')
+SELECT array_to_string(ARRAY[1.50, 2.25], ',')
+SELECT array_length(NULL::int[], 1)
+SELECT array_upper(ARRAY[1,2,3], 1)
+SELECT array_lower(ARRAY[1,2,3], 1)
+SELECT array_upper(ARRAY[]::int[], 1)
+SELECT cardinality(ARRAY[]::int[])
+SELECT ARRAY[1,2] || ARRAY[3]
+SELECT ARRAY['a'] || 'b'::text
+SELECT ARRAY[1,2]::text
+SELECT ARRAY['a,b', 'c"d']::text
+SELECT ARRAY[1,2]::text[]
+SELECT ARRAY['1','2']::int[]
+SELECT '{1,2,3}'::int[] @> ARRAY[2]
+SELECT ARRAY[1,2] = '{1,2}'
+SELECT ARRAY[1, NULL]
+SELECT ARRAY[]::varchar[]
+SELECT ARRAY['x'::name]
+SELECT ARRAY[1::int2, 2]
+SELECT (ARRAY[1,2,3])[0]
+SELECT (ARRAY[1,2,3])[1:2]
+SELECT (ARRAY[1,2,3])[2:]
+SELECT (ARRAY[1,2,3])[:2]
+SELECT (ARRAY[1,2,3])[5:6]
+SELECT 1 = ANY (ARRAY[1,2]) AND 3 <> ALL (ARRAY[1,2])
+SELECT 'a' = ANY (ARRAY['a'::text])
+SELECT 'pg_class'::name = ANY (ARRAY['pg_class'])
+SELECT 5 = ANY ('{1,5}'::int8[])
+SELECT array_position(ARRAY[1,2,3], 2)
+SELECT array_remove(ARRAY['a','b'], 'a')
+SELECT array_append(ARRAY['a'], 'b')
+SELECT array_agg(x) FROM unnest(ARRAY[3,1,2]) x
+SELECT array_agg(x ORDER BY x) FROM unnest(ARRAY[3,1,2]) x
+SELECT array_agg(DISTINCT x) FROM unnest(ARRAY[1,1]) x
+SELECT string_agg(x, ', ' ORDER BY x) FROM unnest(ARRAY['b','a']) x
+SELECT string_agg(x, ',') FROM unnest(ARRAY[]::text[]) x
+SELECT string_agg(DISTINCT x, ',') FROM unnest(ARRAY['a','a']) x
+SELECT count(*), count(x), count(DISTINCT x) FROM unnest(ARRAY[1,1,NULL]) x
+SELECT sum(x), avg(x::float8), min(x), max(x) FROM unnest(ARRAY[1,2,3]) x
+SELECT sum(x) FROM unnest(ARRAY[]::int[]) x
+SELECT avg(x) FROM unnest(ARRAY[]::int[]) x
+SELECT avg(x) FROM unnest(ARRAY[1,2,2]) x
+SELECT avg(x)::int FROM unnest(ARRAY[1,2,2]) x
+SELECT avg(x)::float8 FROM unnest(ARRAY[1,2,2]) x
+SELECT round(avg(x)) FROM unnest(ARRAY[1,2,2]) x
+SELECT sum(x)::int FROM unnest(ARRAY[1,2]) x
+SELECT sum(x) / count(*) FROM unnest(ARRAY[1,2]) x
+SELECT sum(x)::float8 / count(*) FROM unnest(ARRAY[1,2]) x
+SELECT count(*) * 100.0 / 3 FROM unnest(ARRAY[1,2]) x
+SELECT max(x) FROM unnest(ARRAY['a','b']) x
+SELECT max(x) - min(x) FROM unnest(ARRAY[1,5]) x
+SELECT bool_or(x) FROM unnest(ARRAY[true,false]) x
+SELECT x, count(*) FROM unnest(ARRAY[1,1,2]) x GROUP BY x ORDER BY x
+SELECT x % 2 AS k, sum(x) AS s FROM generate_series(1,4) x GROUP BY 1 ORDER BY 1
+SELECT x % 2 AS k, sum(x) AS s FROM generate_series(1,4) x GROUP BY k HAVING sum(x) > 4
+SELECT x, row_number() OVER (ORDER BY x DESC) FROM generate_series(1,2) x ORDER BY x
+SELECT x, sum(x) OVER () FROM generate_series(1,2) x ORDER BY x
+SELECT count(*) OVER () FROM generate_series(1,2) x
+SELECT * FROM generate_series(1,2) a, generate_series(1,2) b ORDER BY 1, 2
+SELECT a.x, b.y FROM (VALUES (1), (2)) a(x) LEFT JOIN (VALUES (1)) b(y) ON a.x = b.y ORDER BY 1
+SELECT a.x FROM (VALUES (1), (2)) a(x) JOIN (VALUES (1)) b(x) USING (x)
+SELECT * FROM (VALUES (1), (2)) a(x) JOIN (VALUES (1)) b(x) USING (x)
+SELECT * FROM (SELECT 1 AS a, 'x' AS b) s
+SELECT s.* FROM (SELECT 1 AS a, 'x'::varchar AS b) s
+SELECT * FROM (SELECT 1) s
+SELECT * FROM (SELECT 1 + 1) s
+SELECT "?column?" FROM (SELECT 1 + 1) s
+SELECT 1 AS "SELECT"
+SELECT 1 x
+SELECT 'a' AS name, 2 AS value, 3 AS type
+SELECT DISTINCT ON (x) x, y FROM (VALUES (1,2),(1,3)) t(x,y) ORDER BY x, y
+SELECT x FROM (VALUES (1),(2),(3)) t(x) ORDER BY x LIMIT 2
+SELECT x FROM (VALUES (1),(2),(3)) t(x) ORDER BY x DESC OFFSET 1
+SELECT x FROM (VALUES (2),(1)) t(x) ORDER BY 1
+SELECT -x AS x FROM (VALUES (2),(1)) t(x) ORDER BY x
+SELECT x FROM (VALUES ('b'),('a'),('C')) t(x) ORDER BY x COLLATE "C"
+SELECT lower(x) FROM (VALUES ('B'),('a')) t(x) ORDER BY lower(x)
+SELECT 1 UNION SELECT 1
+SELECT 1 AS a UNION ALL SELECT 2 AS b
+SELECT 'a' UNION SELECT 'b' ORDER BY 1
+SELECT 1::int2 UNION SELECT 1::int8
+WITH a AS (SELECT 1 AS x), b AS (SELECT x + 1 AS y FROM a) SELECT * FROM b
+WITH a(n) AS (VALUES (1), (2)) SELECT sum(n) FROM a
+SELECT (SELECT count(*) FROM generate_series(1,3))
+SELECT (SELECT max(x) FROM (VALUES (1.5)) t(x))
+SELECT x, (SELECT count(*) FROM generate_series(1,x)) FROM generate_series(1,2) x ORDER BY 1
+SELECT t.x FROM (VALUES (1)) t(x), LATERAL (SELECT t.x + 1 AS y) l
+SELECT l.y FROM (VALUES (1)) t(x), LATERAL (SELECT t.x + 1 AS y) l
+SELECT l.y FROM (VALUES (1)) t(x) CROSS JOIN LATERAL (SELECT t.x + 1 AS y) l
+SELECT typname::text, typlen::int, typtype = 'b' FROM pg_type WHERE oid = 23
+SELECT typname || '[]' FROM pg_type WHERE oid = 23
+SELECT length(typname) FROM pg_type WHERE oid = 23
+SELECT typname LIKE 'int%' FROM pg_type WHERE oid = 23
+SELECT oid = 23, oid > 20, oid IN (23, 24) FROM pg_type WHERE oid = 23
+SELECT typelem::regtype FROM pg_type WHERE oid = 1007
+SELECT typelem::regtype::text FROM pg_type WHERE oid = 1007
+SELECT typelem::regtype::oid FROM pg_type WHERE oid = 1007
+SELECT oid FROM pg_type WHERE oid = 'int4'::regtype
+SELECT oid FROM pg_type WHERE oid::regtype::text = 'integer'
+SELECT array_agg(typname ORDER BY typname) FROM pg_type WHERE oid IN (23, 25)
+SELECT array_agg(oid ORDER BY oid) FROM pg_type WHERE oid IN (23, 25)
+SELECT array_agg(oid::regtype ORDER BY oid) FROM pg_type WHERE oid IN (23, 25)
+SELECT string_agg(typname::text, ',' ORDER BY oid) FROM pg_type WHERE oid IN (23, 25)
+SELECT string_agg(quote_ident(typname), ',' ORDER BY oid) FROM pg_type WHERE oid IN (23, 25)
+SELECT min(typname::text), max(typlen) FROM pg_type WHERE oid IN (23, 25)
+SELECT count(*) FROM pg_type WHERE oid IN (23, 25)
+SELECT typtype, count(*) FROM pg_type WHERE oid IN (23, 25) GROUP BY typtype
+SELECT typname FROM pg_type WHERE oid IN (23, 25) ORDER BY typname DESC
+SELECT CASE typtype WHEN 'b' THEN 'base' WHEN 'c' THEN 'composite' ELSE typtype::text END FROM pg_type WHERE oid = 23
+SELECT COALESCE(typdefault, 'none') FROM pg_type WHERE oid = 23
+SELECT typname AS "TYPE_NAME", oid AS "OID" FROM pg_type WHERE oid = 23
+SELECT t.oid, t.typname, n.nspname FROM pg_type t LEFT JOIN pg_namespace n ON t.typnamespace = n.oid WHERE t.oid = 23
+SELECT n.nspname = 'pg_catalog', n.nspname = ANY(current_schemas(true)) FROM pg_namespace n WHERE n.oid = 11
+SELECT nspname AS "TABLE_SCHEM", current_database() IS NOT NULL AS "TABLE_CATALOG" FROM pg_namespace WHERE nspname = 'pg_catalog'
+SELECT t.typname, (SELECT n.nspname FROM pg_namespace n WHERE n.oid = t.typnamespace) FROM pg_type t WHERE t.oid = 23
+SELECT * FROM (SELECT typname, row_number() OVER (ORDER BY oid) AS rn FROM pg_type WHERE oid IN (23,25)) s WHERE rn = 1
+SELECT ''::name
+SELECT ''::"char"
+SELECT 'pg_class'::regclass::int8
+SELECT 'pg_class'::regclass = 1259
+SELECT oid = 'pg_class'::regclass FROM pg_class WHERE oid = 1259
+SELECT 'pg_class'::regclass IS NULL
+SELECT to_regclass('pg_class')::text
+SELECT to_regclass('pg_class')::oid
+SELECT to_regclass('nope') IS NULL
+SELECT to_regclass('pg_class') IS NOT NULL
+SELECT to_regtype('int4')::text
+SELECT to_regnamespace('pg_catalog')
+SELECT to_regrole('nope')
+SELECT CASE WHEN true THEN 'pg_class'::regclass END
+SELECT coalesce('pg_class'::regclass, 'pg_type'::regclass)
+SELECT 'pg_class'::regclass || 'x'
+SELECT concat('pg_class'::regclass, '.')
+SELECT format('%s', 'pg_class'::regclass)
+SELECT quote_ident('pg_class'::regclass::text)
+SELECT ARRAY['pg_class'::regclass]
+SELECT json_build_object('a', 'pg_class'::regclass)::text IS NOT NULL
+SELECT 0::regclass
+SELECT 0::oid::regtype
+SELECT 99999999::regclass
+SELECT '-'::regproc
+SELECT 1259::oid::regclass::text
+SELECT x.c FROM (SELECT 1259::regclass AS c) x
+SELECT x.c::text FROM (SELECT 1259::regclass AS c) x
+SELECT x.c = 'pg_class'::regclass FROM (SELECT 1259::regclass AS c) x
+SELECT 1259::regclass UNION SELECT 1247::regclass ORDER BY 1
+SELECT typinput FROM pg_type WHERE oid = 23
+SELECT typinput::text, typinput::oid FROM pg_type WHERE oid = 23
+SELECT t.typinput, t.typoutput FROM pg_type t WHERE t.typinput = 'int4in'::regproc
+SELECT typreceive::regproc::text FROM pg_type WHERE oid = 23
+SELECT pg_typeof(oid), pg_typeof(typname), pg_typeof(typtype) FROM pg_type WHERE oid = 23
+SELECT pg_typeof(1)::text, pg_typeof(1) = 'integer'::regtype
+SELECT pg_typeof(count(*)) FROM pg_type WHERE false
+SELECT pg_typeof(sum(1)), pg_typeof(avg(1))
+SELECT pg_typeof(1/2), pg_typeof(1/2.0), pg_typeof(1::float4 + 1)
+SELECT pg_typeof(ARRAY['a']), pg_typeof('{}'::int[])
+SELECT pg_typeof(CASE WHEN true THEN 1 ELSE 2.0 END)
+SELECT version() LIKE 'PostgreSQL%'
+SELECT current_setting('server_version') IS NOT NULL
+SELECT current_setting('TimeZone')
+SELECT has_table_privilege('pg_class', 'SELECT')
+SELECT has_schema_privilege('pg_catalog', 'USAGE')
+SELECT has_table_privilege(1259, 'SELECT')
+SELECT has_table_privilege(current_user, 'pg_class', 'SELECT')
+SELECT has_column_privilege('pg_class', 'relname', 'SELECT')
+SELECT pg_has_role('pg_monitor', 'USAGE')
+SELECT obj_description(1, 'pg_class')
+SELECT pg_get_constraintdef(1)
+SELECT pg_get_indexdef(1)
+SELECT pg_get_viewdef(1)
+SELECT format_type(23, -1), format_type(1043, 54), format_type(1700, -1), format_type(1009, -1)
+SELECT format_type(1184, 3), format_type(1083, 0), format_type(1042, -1), format_type(1042, NULL)
+SELECT pg_size_pretty(10240::int8), pg_size_pretty(1048576::int8), pg_size_pretty(5368709120::int8)
+SELECT quote_literal('it''s'), quote_literal(NULL), quote_nullable(NULL), quote_literal(E'a\\b')
+SELECT quote_ident('Table'), quote_ident('table'), quote_ident('a"b')
+SELECT E'\\x41'::bytea = '\x41'::bytea
+SELECT '\x41'::bytea || '\x42'::bytea
+SELECT length('abc'::bytea)
+SELECT 'a'::bytea::text::bytea
+SELECT current_date::text = now()::date::text
+SELECT 'a'::text COLLATE "C"
+SELECT 'a' COLLATE "default" < 'b'
+SELECT 1 WHERE 1 = 1 AND 'a' = 'a'
+SELECT 1 AS one WHERE NULL
+SELECT (1)
+SELECT ((1 + 2)) * 3
+SELECT 1 + 2 * 3 - 4 / 2
+SELECT - - 1
+SELECT 2 * (3 + 4)::float8
+SELECT (1 + 2)::text
+SELECT (1 + 2.5)::int
+SELECT 1::text::int::float8
+SELECT CAST(CAST(1 AS text) AS int)
+SELECT CAST('2024-01-01' AS date) + 1
+SELECT DATE '2024-01-01' + TIME '03:00'
+SELECT time '03:00' + interval '1 hour'
+SELECT extract(epoch from timestamp '2024-01-02' - timestamp '2024-01-01')
+SELECT extract(epoch from interval '1 month')
+SELECT extract(epoch from interval '1 year')
+SELECT extract(day from timestamp '2024-03-01' - timestamp '2024-01-01')
+SELECT extract(year from interval '14 months')
+SELECT extract(month from '2024-05-01'::date)::int
+SELECT extract(year from date '2024-05-01') || ''
+SELECT extract(year from date '2024-05-01') * 100 + extract(month from date '2024-05-01')
+SELECT date_part('month', '2024-05-01'::date)::int
+SELECT date_part('year', timestamp '2024-05-01') = 2024
+SELECT extract(epoch from '2024-01-01 00:00:00+00'::timestamptz)::bigint
+SELECT extract('year' from date '2024-05-01')
+SELECT to_char(date '2024-05-01', 'YYYYMMDD')
+SELECT to_char(timestamp '2024-05-01 13:14:15', 'DD.MM.YYYY HH24:MI:SS')
+SELECT '{bad'::json
+SELECT '2024-01-02 03:04:05.123456'::timestamp
+SELECT '2024-01-02T03:04:05Z'::timestamptz
+SELECT '2024-1-2'::date
+SELECT 'epoch'::timestamp
+SELECT '0001-01-01'::date, '9999-12-31'::date
+SELECT 'x'::uuid
+SELECT '12:34:56'::time::text
+SELECT interval '1 day' * 1.5
+SELECT interval '1 day' / 2
+SELECT interval '10 hours' + time '01:00'
+SELECT timestamp '2024-01-01' + 1
+SELECT date '2024-01-01' - interval '1 month'
+SELECT timestamptz '2024-01-01 00:00+00' - timestamptz '2023-01-01 00:00+00'
+SELECT timestamptz '2024-01-01 00:00+00' + interval '1 day'
+SELECT date '2024-03-31' - 30
+SELECT 1 FROM pg_class WHERE relname = 'pg_class' AND relkind IN ('r', 'v') AND relnamespace <> 0
+SELECT 1 FROM pg_class WHERE relname IN (SELECT 'pg_class') LIMIT 1
+SELECT relname COLLATE "C" FROM pg_class WHERE oid = 1259
+SELECT relname::varchar(3) FROM pg_class WHERE oid = 1259
+SELECT left(relname, 2), substring(relname, 4), replace(relname, 'pg', 'x') FROM pg_class WHERE oid = 1259
+SELECT split_part(relname, '_', 2) FROM pg_class WHERE oid = 1259
+SELECT relname ~ 'class$', relname !~ 'x', relname LIKE 'pg%' FROM pg_class WHERE oid = 1259
+SELECT concat(relkind, relname) FROM pg_class WHERE oid = 1259
+SELECT nullif(relname, 'x'), greatest(relname, 'a') FROM pg_class WHERE oid = 1259
+SELECT (relname, oid) = ('pg_class', 1259) FROM pg_class WHERE oid = 1259
+SELECT (c.relname)::text FROM pg_class c WHERE c.oid = 1259
+SELECT c.oid::bigint AS id, c.relname AS name, NULL::text AS comment, false AS flag FROM pg_class c WHERE c.oid = 1259
+SELECT c.relname, c.relkind FROM pg_class c WHERE c.oid = 1259 UNION ALL SELECT 'x', 'y' ORDER BY 1
+SELECT NULL AS "TABLE_CAT", n.nspname AS "TABLE_SCHEM", c.relname AS "TABLE_NAME" FROM pg_namespace n, pg_class c WHERE c.relnamespace = n.oid AND c.oid = 1259
+SELECT x FROM (SELECT ARRAY[1,2] AS a) s, unnest(s.a) AS x
+SELECT x.n, x.v FROM unnest(ARRAY['a','b']) WITH ORDINALITY AS x(v, n)
+SELECT (information_schema._pg_expandarray(ARRAY['a','b'])).n
+SELECT (i.k).n, (i.k).x FROM (SELECT information_schema._pg_expandarray(ARRAY[5,6]) AS k) i
+SELECT generate_subscripts(ARRAY[5,6], 1)
+SELECT unnest(ARRAY[1,2]), unnest(ARRAY['a','b'])
+SELECT unnest('{a,b}'::text[])
+SELECT unnest(ARRAY[1,2]) + 1
+SELECT name FROM pg_settings WHERE name = 'search_path'

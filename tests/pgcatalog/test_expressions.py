@@ -14,11 +14,14 @@ from dpproxy.wire.styles import styled
 from dpproxy.wire.values import encode_value
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 
-EXPRESSIONS = (Path(__file__).parent / "expressions.sql").read_text(encoding="utf-8").splitlines()
+HERE = Path(__file__).parent
+EXPRESSIONS = (HERE / "expressions.sql").read_text(encoding="utf-8").splitlines()
+MOMENTS = (HERE / "moments.sql").read_text(encoding="utf-8").splitlines()
 SETTINGS = {
     "search_path": '"$user", public',
     "timezone": "UTC",
     "intervalstyle": "postgres",
+    "server_version": "15.0",
     "server_version_num": "150000",
 }
 Shown = tuple[object, ...]
@@ -32,16 +35,17 @@ def real(postgres: Server) -> Iterator[psycopg.Connection]:  # noqa: F811
 
 
 @pytest.fixture(scope="module")
-def ours() -> Iterator[Callable[[str, int], Shown]]:
-    view = CatalogueView("postgres", "postgres", ("postgres",), (), SETTINGS, 1, process=7)
+def ours() -> Iterator[Callable[..., Shown]]:
     catalogue = Catalogue()
 
-    def ask(sql: str, format_: int) -> Shown:
+    def ask(sql: str, format_: int, zone: str = "UTC") -> Shown:
+        settings = {**SETTINGS, "timezone": zone}
+        view = CatalogueView("postgres", "postgres", ("postgres",), (), settings, 1, process=7)
         try:
             answer = catalogue.run(view, grammar.parse(sql)[0], (), {})
         except Refusal as refusal:
             return (refusal.sqlstate,)
-        columns = styled(answer.columns or (), SETTINGS)
+        columns = styled(answer.columns or (), settings)
         rows = [
             [encode_value(c.type, value, format_) for c, value in zip(columns, row, strict=True)]
             for row in answer.rows
@@ -68,7 +72,7 @@ def theirs(real: psycopg.Connection, sql: str, format_: int) -> Shown:
 
 
 @pytest.mark.parametrize("format_", [0, 1], ids=["text", "binary"])
-def test_the_same_answers(real: psycopg.Connection, ours: Callable[[str, int], Shown], format_: int):
+def test_the_same_answers(real: psycopg.Connection, ours: Callable[..., Shown], format_: int):
     assert len(EXPRESSIONS) > 400
     wrong = [
         (sql, mine, right)
@@ -76,3 +80,17 @@ def test_the_same_answers(real: psycopg.Connection, ours: Callable[[str, int], S
         if (mine := ours(sql, format_)) != (right := theirs(real, sql, format_))
     ]
     assert wrong == []
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kolkata", "Etc/GMT+3", "-3"])
+def test_moments_in_a_time_zone(real: psycopg.Connection, ours: Callable[..., Shown], zone: str):
+    real.execute(f"SET timezone = '{zone}'".encode())
+    try:
+        wrong = [
+            (sql, mine, right)
+            for sql in MOMENTS
+            if (mine := ours(sql, 0, zone)) != (right := theirs(real, sql, 0))
+        ]
+        assert wrong == []
+    finally:
+        real.execute("SET timezone = 'UTC'")

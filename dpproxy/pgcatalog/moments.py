@@ -1,0 +1,42 @@
+"""The session's time zone inside the engine."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+import duckdb
+
+from dpproxy.wire.zones import zone
+
+_HOUR = timedelta(hours=1)
+_EAST, _WEST = 14, 12
+"""The most hours of the zones called Etc/GMT."""
+
+
+def engine_zone(settings: Mapping[str, str]) -> str | None:
+    """The engine's name of the session's time zone; None where it has none."""
+    return _named(settings.get("timezone", "UTC"))
+
+
+@lru_cache(maxsize=64)
+def _named(name: str) -> str | None:
+    found = zone(name)
+    if isinstance(found, ZoneInfo):
+        return found.key if _is_known(found.key) else None
+    if found is UTC:
+        return "UTC"
+    offset = found.utcoffset(datetime(2000, 1, 1, tzinfo=UTC)) or timedelta()
+    hours, rest = divmod(offset, _HOUR)
+    if rest or not -_WEST <= hours <= _EAST:
+        return None
+    return f"Etc/GMT{-hours:+d}"
+
+
+def _is_known(key: str) -> bool:
+    with duckdb.connect(":memory:") as connection:
+        try:
+            connection.execute(f"SET TimeZone = '{key}'")
+        except duckdb.Error:
+            return False
+        return True

@@ -1,0 +1,38 @@
+"""pg_stat_activity: the caller's own session alone, with what the caller knows of it.
+
+Its row comes with each statement. Of other sessions nothing is shown, not even that there are any, and of one's own
+neither moments nor the statement.
+"""
+
+from collections.abc import Iterator
+
+from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.pg_roles import known
+from dpproxy.pgcatalog.table import Row, table
+from dpproxy.pgcatalog.view import CatalogueView
+
+
+def _rows(view: CatalogueView) -> Iterator[Row]:
+    yield {
+        "datid": oids.database(view.database),
+        "datname": view.database,
+        "pid": view.process,
+        "usesysid": known(view)[view.user],
+        "usename": view.user,
+        "application_name": view.settings.get("application_name", ""),
+        "state": "active",
+        "backend_type": "client backend",
+    }
+
+
+TABLE = table(
+    "pg_catalog",
+    "pg_stat_activity",
+    12222,
+    "datid:oid datname pid:int4 leader_pid:int4 usesysid:oid usename application_name "
+    "client_addr client_hostname client_port:int4 backend_start:timestamp "
+    "xact_start:timestamp query_start:timestamp state_change:timestamp wait_event_type "
+    "wait_event state backend_xid:oid backend_xmin:oid query_id:int8 query backend_type",
+    _rows,
+    kind="v",
+)
