@@ -5,6 +5,7 @@ from datetime import date, datetime
 from decimal import Context, Decimal
 from typing import Any, Final, overload
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -47,6 +48,11 @@ class Portions(Sequence[tuple[object, ...]]):
     def __len__(self) -> int:
         return int(self._table.num_rows)
 
+    @property
+    def nbytes(self) -> int:
+        """What they take of memory."""
+        return int(self._table.nbytes)
+
     @overload
     def __getitem__(self, index: int) -> tuple[object, ...]: ...
 
@@ -54,10 +60,14 @@ class Portions(Sequence[tuple[object, ...]]):
     def __getitem__(self, index: slice) -> "Portions": ...
 
     def __getitem__(self, index: int | slice) -> "tuple[object, ...] | Portions":
+        """One row, or rows of which each follows on the one before or comes right before it."""
         if isinstance(index, int):
             [row] = self[index : index + 1] if index >= 0 else self[len(self) + index : len(self) + index + 1]
             return row
         start, stop, step = index.indices(len(self))
+        if step == -1:
+            turned = self._table.slice(stop + 1, max(0, start - stop))
+            return Portions(self._outputs, turned.take(pa.array(np.arange(len(turned))[::-1])))
         if step != 1:
             raise ValueError("portions are read in order")
         return Portions(self._outputs, self._table.slice(start, max(0, stop - start)))

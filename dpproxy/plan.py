@@ -86,6 +86,11 @@ class Answer:
     still: Callable[[], object] | None = field(default=None, repr=False, compare=False)
     """Raises ``NotGranted`` where its rows may no longer be given; waits. None where they are the caller's for good."""
 
+    def check(self) -> None:
+        """Before more of its rows are given. Raises ``NotGranted``; waits."""
+        if self.still is not None:
+            self.still()
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:

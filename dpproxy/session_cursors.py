@@ -1,7 +1,7 @@
 """DECLARE, FETCH, MOVE and CLOSE: a cursor is a portal whose query runs, and is paid for, when it is declared."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NoReturn
@@ -208,17 +208,18 @@ def _bind(name: str, direction: Direction, is_back: bool, shows: bool, state: St
 
     def run(state: State) -> Answer:
         portal = state.portals[_cursor(name, state)]
+        held = portal.answer or Answer("")
+        held.check()
         if is_back and not portal.scrolls:
             _refuse_back()
-        held = portal.answer or Answer("")
         if held.stream is not None:
             return replace(_ahead(portal, held.stream, direction, shows=shows), still=held.still)
-        rows = held.rows
-        places, portal.given = direction(portal.given, len(rows))
+        places, portal.given = direction(portal.given, len(held.rows))
         if not shows:
             return Answer(f"MOVE {len(places)}")
-        given = [rows[at - 1] for at in places]
-        return Answer(f"FETCH {len(places)}", portal.statement.columns, given, still=held.still)
+        return Answer(
+            f"FETCH {len(places)}", portal.statement.columns, _at(places, held.rows), still=held.still
+        )
 
     def finish(state: State, answer: Answer) -> Answer:
         portal = state.portals[_cursor(name, state)]
@@ -228,7 +229,15 @@ def _bind(name: str, direction: Direction, is_back: bool, shows: bool, state: St
     shown = columns if shows else None
     if found.answer is None:  # a portal of the protocol that nothing was asked of yet
         return Wrapped(found.statement, finish, values=found.values, columns=shown)
-    return Command(run, shown, portal=name)
+    return Command(run, shown, waits=True)
+
+
+def _at(places: range, rows: Sequence[tuple[object, ...]]) -> Sequence[tuple[object, ...]]:
+    """The rows at these places, in one piece: there may be millions, and nobody else is served meanwhile."""
+    if not places:
+        return ()
+    end = places.stop - 1
+    return rows[places.start - 1 : end if end >= 0 else None : places.step]
 
 
 def _ahead(portal: Portal, stream: Stream, direction: Direction, *, shows: bool) -> Answer:

@@ -127,9 +127,8 @@ class Queries:
         self.offset = statement.source.offset if statement.source else 0
         settings = statement.settings(self.state.transaction.now)
         match statement.action:
-            case Command(run, portal=portal):
-                yield from _check_still(self.state, portal)
-                return run(self.state)
+            case Command(run, waits=waits):
+                return (yield from work(partial(run, self.state))) if waits else run(self.state)
             case EngineShow(name, columns):
                 text = yield from work(partial(self._engine.show, self._caller, name, settings))
                 return Answer("SHOW", columns, ((text,),))
@@ -292,8 +291,8 @@ class Queries:
             yield from _notices(portal.answer.notices)
         elif portal.answer.columns is None:
             raise PortalState(f'portal "{message.portal}" cannot be run again')
-        else:
-            yield from _check_still(self.state, message.portal)
+        elif portal.answer.still is not None:
+            yield from work(portal.answer.check)
         tag = yield from self._part(portal, portal.answer, message.limit)
         yield m.PortalSuspended() if tag is None else m.CommandComplete(tag)
 
@@ -328,13 +327,6 @@ class Queries:
             return self.state.portals[name]
         except KeyError:
             raise UnknownPortal(f'portal "{name}" does not exist') from None
-
-
-def _check_still(state: State, name: str | None) -> Steps[None]:
-    """Refuse a portal's rows where the statement they are of would not be answered so any more."""
-    portal = None if name is None else state.portals.get(name)
-    if portal is not None and portal.answer is not None and portal.answer.still is not None:
-        yield from work(portal.answer.still)
 
 
 def _check_usable(statement: Statement, transaction: Transaction) -> None:

@@ -80,15 +80,9 @@ def streamed(answer: Answer, stream: Stream, formats: Sequence[int], limit: int)
 
 
 def _next(answer: Answer, stream: Stream, most: int, formats: Sequence[int]) -> tuple[int, bytes]:
-    _check(answer)
+    answer.check()  # before each portion: a stream may be read for hours
     rows = stream.take(most)
     return len(rows), _framed(answer.columns, formats, rows) if answer.columns and len(rows) else b""
-
-
-def _check(answer: Answer) -> None:
-    """Before each portion: a stream may be read for hours."""
-    if answer.still is not None:
-        answer.still()
 
 
 def _framed(columns: Sequence[Column], formats: Sequence[int], rows: Sequence[Row]) -> bytes:
@@ -111,7 +105,7 @@ class _Counted:
             yield rows
 
     def _next(self) -> Sequence[Row]:
-        _check(self.answer)
+        self.answer.check()
         return self.stream.take(MANY_AT_ONCE)
 
 

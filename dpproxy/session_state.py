@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, NoReturn
+from typing import Final, NoReturn, Protocol, runtime_checkable
 
 from dpproxy.errors import TooComplex
 from dpproxy.pgtypes import Column, SqlType
@@ -20,8 +20,21 @@ MOST_TEXT: Final = 512_000
 MOST_PORTALS: Final = 100
 MOST_STREAMS: Final = 8
 """Open portals of a session whose rows the engine still makes: each holds one of its statements, and a portion."""
+MOST_HELD: Final = 128_000_000
+"""Bytes of rows that wait in the open portals of a session, from which on it opens no more."""
+_VALUE: Final = 100
+"""Bytes of one value in memory, roughly."""
 MOST_VALUES: Final = 4_000_000
 """Bytes of parameters that the open portals of a session may have together, as they were sent."""
+
+
+@runtime_checkable
+class Sized(Protocol):
+    """Rows that know their size."""
+
+    @property
+    def nbytes(self) -> int:
+        """In memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +45,8 @@ class Command:
     columns: tuple[Column, ...] | None = None
     leaves_failed: bool = False
     """True for those that a failed transaction block still takes."""
-    portal: str | None = None
-    """Whose rows it gives."""
+    waits: bool = False
+    """True where ``run`` is not quick, or asks whether the policy still allows it: it is done off the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +152,14 @@ class Portal:
     committed: bool = False
     """True once that has happened: a later transaction does not undo it."""
 
+    @property
+    def held(self) -> int:
+        """Bytes of the rows that wait in it, roughly."""
+        if self.answer is None:
+            return 0
+        rows = self.answer.rows
+        return rows.nbytes if isinstance(rows, Sized) else len(rows) * len(self.answer.columns or ()) * _VALUE
+
     def part(self, limit: int) -> Sequence[tuple[object, ...]]:
         """The next rows of a computed answer, at most ``limit``, all of them for 0."""
         rows = self.answer.rows if self.answer else ()
@@ -203,11 +224,13 @@ class State:
 
         Errors: ``TooComplex``.
         """
-        others = [portal.size for held, portal in self.portals.items() if held != name]
+        others = [portal for held, portal in self.portals.items() if held != name]
         if len(others) >= MOST_PORTALS:
             _refuse_more(f"{MOST_PORTALS} open portals", "close")
-        if sum(others) + size > MOST_VALUES:
+        if sum(portal.size for portal in others) + size > MOST_VALUES:
             _refuse_more(f"{MOST_VALUES} bytes of parameters in open portals", "close")
+        if sum(portal.held for portal in others) >= MOST_HELD:
+            _refuse_more(f"{MOST_HELD} bytes of rows in open portals", "close")
 
     def copy(self) -> "State":
         """A copy to try statements on."""

@@ -78,6 +78,11 @@ def test_portions_are_made_where_they_are_asked_for():
     assert rows[0] == (1, Decimal("1.50"))
     assert list(rows) == [rows[0], rows[1], rows[-1]] == list(rows[:])
     assert list(rows[3:9]) == []
+    assert list(rows[::-1]) == [rows[2], rows[1], rows[0]]
+    assert list(rows[1::-1]) == [rows[1], rows[0]]
+    assert list(rows[2:0:-1][1:]) == [rows[1]]
+    assert list(rows[0:2:-1]) == []
+    assert 0 < rows[1:].nbytes < rows.nbytes
 
 
 def test_portions_by_column_are_the_same_values():

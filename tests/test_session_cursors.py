@@ -1,7 +1,14 @@
 """Cursors move as PostgreSQL's do, and their query runs once."""
 
+from dataclasses import replace
+from typing import NoReturn
+
+import pyarrow as pa
 import pytest
 
+from dpproxy import session_state
+from dpproxy.output import Portions
+from dpproxy.plan import Output
 from dpproxy.session_state import MOST_PORTALS
 from dpproxy.wire import messages as m
 from dpproxy.wire.rows import encode_rows, row_description
@@ -27,7 +34,23 @@ def opened(declare: str = DECLARE) -> object:
     return session
 
 
-def test_every_direction():
+class Whole(Portions):
+    """Rows by column, which nobody takes one by one: each would be a piece of work of its own."""
+
+    def __getitem__(self, index: int | slice) -> Portions:
+        assert isinstance(index, slice)
+        return super().__getitem__(index)
+
+    def __iter__(self) -> NoReturn:
+        raise AssertionError("row by row")
+
+
+@pytest.mark.parametrize("by_column", [False, True])
+def test_every_direction(monkeypatch: pytest.MonkeyPatch, *, by_column: bool):
+    if by_column:
+        columns = MANY.columns or ()
+        made = Whole([Output(column, None) for column in columns], pa.table({"c0": range(10)}))
+        monkeypatch.setitem(KNOWN, "SELECT many", replace(MANY, rows=made))
     session = opened()
     for sql, expected in [
         ("FETCH c", [0]),
@@ -172,6 +195,17 @@ def test_cursors_are_counted():
     for number in range(MOST_PORTALS):
         drive(session, m.Query(f"DECLARE c{number} CURSOR FOR SELECT 1"))
     assert Playbook(session) >> m.Query(DECLARE) << m.ErrorResponse("54001", "") << FAILED
+
+
+def test_rows_that_wait_in_cursors_are_limited(monkeypatch: pytest.MonkeyPatch):
+    session = opened()
+    monkeypatch.setattr(session_state, "MOST_HELD", 1000)  # of ten values
+    for sql, sqlstate in (
+        ("DECLARE d CURSOR FOR SELECT 1", "54001"),
+        ("ROLLBACK; BEGIN; DECLARE c CURSOR FOR SELECT 1; DECLARE d CURSOR FOR SELECT 1", ""),
+    ):
+        said = drive(session, m.Query(sql))
+        assert [x.sqlstate for x in said if isinstance(x, m.ErrorResponse)] == [sqlstate] * bool(sqlstate)
 
 
 def test_a_charged_query_is_one_of_its_message():
