@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpproxy.pgtypes import BOOL, DATE, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, VARCHAR, Column
 from dpproxy.wire.digits import numeric_cells
 from dpproxy.wire.rows import expand_formats
-from dpproxy.wire.values import encode_value
+from dpproxy.wire.values import NO_CHARACTER, encode_value
 
 Array = Any
 """pyarrow has no types."""
@@ -133,6 +133,18 @@ def _text_of(array: Array) -> Array:
     return array.cast(pa.string()).cast(pa.binary())
 
 
+def _string_of(array: Array) -> Array:
+    cells = _text_of(array)
+    return pc.replace_substring(cells, b"\0", NO_CHARACTER.encode()) if b"\0" in _held(cells) else cells
+
+
+def _held(cells: Array) -> bytes:
+    """The bytes of all cells, one after the other."""
+    _, offsets, data = cells.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int32, count=cells.offset + len(cells) + 1)
+    return b"" if data is None else bytes(memoryview(data)[ends[cells.offset] : ends[-1]])
+
+
 def _bool_text(array: Array) -> Array:
     return pc.if_else(array, pa.scalar(b"t", pa.binary()), pa.scalar(b"f", pa.binary()))
 
@@ -212,7 +224,8 @@ _KINDS: Final[Mapping[int, tuple[Callable[[Any], bool], ...]]] = MappingProxyTyp
     TIMESTAMP.oid: (lambda kind: pa.types.is_timestamp(kind) and kind.tz is None and kind.unit == "us",),
 })  # fmt: skip
 _TEXTS: Final[Mapping[int, Callable[[Array], Array]]] = MappingProxyType({
-    **dict.fromkeys((INT2.oid, INT4.oid, INT8.oid, TEXT.oid, VARCHAR.oid, DATE.oid), _text_of),
+    **dict.fromkeys((INT2.oid, INT4.oid, INT8.oid, DATE.oid), _text_of),
+    **dict.fromkeys((TEXT.oid, VARCHAR.oid), _string_of),
     FLOAT8.oid: _float_text,
     BOOL.oid: _bool_text,
     TIMESTAMP.oid: _moment_text,
@@ -224,8 +237,8 @@ _BINARIES: Final[Mapping[int, Callable[[Array], Array]]] = MappingProxyType({
     INT8.oid: partial(_integer_binary, 8),
     FLOAT8.oid: lambda array: _big_endian(array, ">f8"),
     BOOL.oid: _bool_binary,
-    TEXT.oid: _text_of,
-    VARCHAR.oid: _text_of,
+    TEXT.oid: _string_of,
+    VARCHAR.oid: _string_of,
     DATE.oid: _date_binary,
     TIMESTAMP.oid: _moment_binary,
     NUMERIC.oid: numeric_cells,

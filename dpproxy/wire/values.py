@@ -34,6 +34,8 @@ from dpproxy.errors import InvalidText, NumberOutOfRange, Unsupported
 from dpproxy.pgtypes import SqlType
 from dpproxy.wire import arrays, datetimes, floats, intervals, numeric, objects, times
 
+NO_CHARACTER: Final = "\N{REPLACEMENT CHARACTER}"
+"""In place of NUL, which PostgreSQL's texts cannot hold."""
 Encoder = Callable[[Any], bytes]
 _Decoder = Callable[[bytes], object]
 
@@ -121,6 +123,8 @@ def _read_string(data: bytes) -> str:
 
 
 def _write_string(value: str) -> bytes:
+    if "\0" in value:  # which no client reads beyond
+        value = value.replace("\0", NO_CHARACTER)
     return value.encode("utf-8", "replace")
 
 

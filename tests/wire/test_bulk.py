@@ -114,3 +114,15 @@ def test_other_arrays_are_written_value_by_value(kind: SqlType, array: pa.Array)
     for code in (0, 1):
         expected = encode_rows(column, (code,), [(value,) for value in array.to_pylist()])
         assert data_rows(column, (code,), [array]) == expected
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_text_that_postgres_cannot_hold_is_not_cut_by_clients(code: int):
+    texts = ["a\0b", None, "", "\0", "c"]
+    column, shown = (
+        Column("t", TEXT),
+        ["a\N{REPLACEMENT CHARACTER}b", None, "", "\N{REPLACEMENT CHARACTER}", "c"],
+    )
+    framed = encode_rows([column], (code,), [(text,) for text in shown])
+    assert data_rows([column], (code,), [pa.array(["?", *texts])[1:]]) == framed
+    assert encode_rows([column], (code,), [(text,) for text in texts]) == framed
