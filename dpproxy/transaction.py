@@ -11,6 +11,12 @@ from dpproxy.settings import MOST_OF_OTHERS, SETTINGS, checked, find, kept_low
 _OF_TRANSACTION: Final = ("transaction_isolation", "transaction_read_only", "transaction_deferrable")
 
 
+MOST_SAVEPOINTS: Final = 5000
+"""Each keeps the settings there were; drivers that set one before each statement seldom release them."""
+_LONGEST_NAME: Final = 63
+"""As PostgreSQL has it: what is longer is cut."""
+
+
 class Status(Enum):
     """What ReadyForQuery tells."""
 
@@ -121,8 +127,13 @@ class Transaction:
     # --- savepoints
 
     def save(self, name: str) -> None:
-        """SAVEPOINT."""
-        self._savepoints.append((name, self.now, self.kept))
+        """SAVEPOINT. Errors: ``TooComplex``."""
+        if len(self._savepoints) >= MOST_SAVEPOINTS:
+            raise TooComplex(
+                f"more than {MOST_SAVEPOINTS} savepoints in one transaction",
+                hint="release those no longer needed",
+            )
+        self._savepoints.append((name[:_LONGEST_NAME], self.now, self.kept))
 
     def release(self, name: str) -> None:
         """RELEASE: forget the newest savepoint of that name, and those after it.
@@ -144,6 +155,6 @@ class Transaction:
 
     def _find(self, name: str) -> int:
         for at in reversed(range(len(self._savepoints))):
-            if self._savepoints[at][0] == name:
+            if self._savepoints[at][0] == name[:_LONGEST_NAME]:
                 return at
         raise UnknownSavepoint(f'savepoint "{name}" does not exist')

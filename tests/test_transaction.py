@@ -1,8 +1,8 @@
 import pytest
 
-from dpproxy.errors import FixedSetting, InvalidParameter, UnknownSavepoint
+from dpproxy.errors import FixedSetting, InvalidParameter, TooComplex, UnknownSavepoint
 from dpproxy.settings import DEFAULTS
-from dpproxy.transaction import Status, Transaction
+from dpproxy.transaction import MOST_SAVEPOINTS, Status, Transaction
 
 NAME = "application_name"
 
@@ -114,3 +114,19 @@ def test_a_copy_is_on_its_own():
     assert (tx.status, tx.now[NAME]) == (Status.BLOCK, "")
     with pytest.raises(UnknownSavepoint):
         tx.release("a")
+
+
+def test_savepoints_are_counted_and_their_names_are_as_long_as_postgres_has_them():
+    tx = Transaction(DEFAULTS)
+    tx.begin()
+    for number in range(MOST_SAVEPOINTS):
+        tx.save(f"s{number}")
+    with pytest.raises(TooComplex, match="savepoints"):
+        tx.save("one more")
+    tx.release("s1")
+    tx.save("x" * 10**6)
+    assert max(len(name) for name, *_ in tx._savepoints) == 63
+    tx.rollback_to("x" * 63)
+    tx.release("x" * 64)
+    with pytest.raises(UnknownSavepoint):
+        tx.release("x" * 63)
