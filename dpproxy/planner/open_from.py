@@ -200,6 +200,7 @@ def _joined(
         *(c for c in rows.visible if c.name not in names),
         *(c for c in source.columns if c.name not in names),
     )
+    both = replace(both, visible=(*merged, *rest))
     written = [*(conjuncts(exp.Where(this=on)) if on is not None else []), *([] if side else pool)]
     pairs += [p for p in (_equated(c, both, source) for c in written) if p is not None]
     if conditions:
@@ -208,7 +209,7 @@ def _joined(
         added = exp.Join(this=source.item, kind="CROSS")
         if side:
             added = exp.Join(this=source.item, side=side, on=exp.true())
-    both = replace(both, visible=(*merged, *rest), joins=(*rows.joins, added))
+    both = replace(both, joins=(*rows.joins, added))
     if not side:
         return replace(both, run=(*rows.run, source), pairs=(*rows.pairs, *pairs))
     rows = _settled(rows, planning, entry)

@@ -56,6 +56,7 @@ def relations(plan: Plan, drawn: Sequence[Sequence[int]]) -> Relations:
     assert len(plan.parts) <= 1
     found: Relations = []
     for part in plan.parts:
+        assert part.measures <= len(drawn[0])
         lists = [[Decimal(m) for m in row[: part.measures]] for row in drawn]
         column = pa.array(lists, pa.list_(pa.decimal128(38, 0)))
         found.append((part, Released(key_table(part.keys).append_column("v", column), part.loss)))
@@ -111,9 +112,14 @@ def same(a: object, b: object) -> bool:
     return a == b
 
 
-DRAWN = st.lists(
-    st.tuples(*[st.integers(-3, 9)] * 2, st.integers(-300, 900), st.integers(-(2**30), 2**30)), min_size=8, max_size=8
-)  # fmt: skip
+# What is drawn for a group: heights in steps, how many there are, people, their ages, their pay in cents.
+MEASURES = (
+    st.integers(-(2**30), 2**30),
+    *[st.integers(-3, 9)] * 2,
+    st.integers(-300, 900),
+    st.integers(-3000, 90_000),
+)
+DRAWN = st.lists(st.tuples(*MEASURES), min_size=8, max_size=8)
 
 
 @settings(max_examples=EXAMPLES, deadline=None, print_blob=True)

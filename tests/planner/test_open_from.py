@@ -33,6 +33,11 @@ def test_the_columns_of_using_are_one_and_stand_first(
         (f"SELECT a.k, b.k FROM {A} LEFT JOIN {B} ON a.k < b.k AND b.y = 'q' ORDER BY 1", [(1, 3), (2, 3)]),
         (f"SELECT a.k, b.k FROM {A} FULL JOIN {B} USING (k) ORDER BY 1, 2", [(1, None), (2, 2), (None, 3)]),
         (f"SELECT count(*) FROM {A}, {B} WHERE a.k = b.k", [(1,)]),
+        (f"SELECT k, y FROM {A} JOIN {B} USING (k) WHERE k = 2 AND k < 3", [(2, "p")]),
+        (
+            f"SELECT k, c.* FROM {A} NATURAL JOIN {B} JOIN (VALUES (2, 5)) AS c (k, z) USING (k) WHERE k = z - 3",
+            [(2, 2, 5)],
+        ),
     ],
 )
 def test_joins(world: World, sql: str, rows: list[tuple[object, ...]]):
@@ -43,6 +48,7 @@ def test_joins(world: World, sql: str, rows: list[tuple[object, ...]]):
     ("sql", "error"),
     [
         (f"SELECT k FROM {A} CROSS JOIN {B}", AmbiguousColumn),
+        (f"SELECT 1 FROM {A} JOIN {B} ON a.k = b.k WHERE k = 2", AmbiguousColumn),
         (f"SELECT z FROM {A}", UndefinedColumn),
         (f"SELECT c.k FROM {A}", UndefinedTable),
         (f"SELECT c.* FROM {A}", UndefinedTable),
