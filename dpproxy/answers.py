@@ -74,7 +74,8 @@ class Answers:
         ``replan`` gives plans that are kept.
         """
         plan = asking.plan
-        if plan.empty or plan.publics or any(p.vacuous or p.inputs for p in plan.parts):
+        is_large = plan.groups > FEW or plan.discovered  # to unpack it would keep others waiting
+        if plan.empty or plan.publics or is_large or any(p.vacuous or p.inputs for p in plan.parts):
             return None
         relations: Relations = []
         drawn: list[Drawn] = []

@@ -17,6 +17,7 @@ from dpproxy.errors import (
     UnknownStatement,
     Unsupported,
 )
+from dpproxy.pgtypes import SqlType
 from dpproxy.plan import Answer, Caller, Notice, Prepared, Scrollable, Settings
 from dpproxy.session_arrays import Lists, lists
 from dpproxy.session_rows import given, streamed, told
@@ -42,7 +43,7 @@ from dpproxy.wire.styles import styled, styled_types
 from dpproxy.wire.values import decode
 
 SHORT: Final = 4000
-"""Characters of a text that is cut into words at once."""
+"""Characters of a text that is cut into words at once, or bytes of parameters that are read so."""
 
 
 class Queries:
@@ -258,10 +259,8 @@ class Queries:
         self.state.check_room(message.portal, size)
         formats = expand_formats(message.formats, sent)
         kinds = styled_types(statement.parameters, self.state.transaction.now)
-        values = tuple(
-            None if data is None else decode(kind, data, code)
-            for kind, data, code in zip(kinds, message.values, formats, strict=True)
-        )
+        read = partial(_read, kinds, message.values, formats)
+        values = read() if size <= SHORT else (yield from work(read))
         shown = expand_formats(message.result_formats, len(statement.columns or ()))
         portals[message.portal] = Portal(statement, values, shown, size=size)
         yield m.BindComplete()
@@ -327,6 +326,15 @@ class Queries:
             return self.state.portals[name]
         except KeyError:
             raise UnknownPortal(f'portal "{name}" does not exist') from None
+
+
+def _read(
+    kinds: Sequence[SqlType], sent: Sequence[bytes | None], formats: Sequence[int]
+) -> tuple[object, ...]:
+    return tuple(
+        None if data is None else decode(kind, data, code)
+        for kind, data, code in zip(kinds, sent, formats, strict=True)
+    )
 
 
 def _check_usable(statement: Statement, transaction: Transaction) -> None:

@@ -55,14 +55,13 @@ def told(answer: Answer, formats: Sequence[int]) -> Steps[str]:
 
 
 def given(columns: Sequence[Column], formats: Sequence[int], rows: Sequence[Row]) -> Steps[None]:
-    """Rows that are there."""
-    if columns and isinstance(rows, Columnar):
-        for start in range(0, len(rows), MANY_AT_ONCE):
-            portion = partial(_framed, columns, formats, rows[start : start + MANY_AT_ONCE])
-            yield m.Rows((yield from work(portion, goes_on=True)))
-        return
-    for start in range(0, len(rows), ROWS_AT_ONCE):
-        yield m.Rows(encode_rows(columns, formats, rows[start : start + ROWS_AT_ONCE]))
+    """Rows that are there; many of them are made into messages while others are served."""
+    by_column = bool(columns) and isinstance(rows, Columnar)
+    most = MANY_AT_ONCE if by_column else ROWS_AT_ONCE
+    for start in range(0, len(rows), most):
+        portion = partial(_framed, columns, formats, rows[start : start + most])
+        framed = (yield from work(portion, goes_on=True)) if by_column or len(rows) > most else portion()
+        yield m.Rows(framed)
 
 
 def streamed(answer: Answer, stream: Stream, formats: Sequence[int], limit: int) -> Steps[int]:
@@ -86,7 +85,7 @@ def _next(answer: Answer, stream: Stream, most: int, formats: Sequence[int]) -> 
 
 
 def _framed(columns: Sequence[Column], formats: Sequence[int], rows: Sequence[Row]) -> bytes:
-    if isinstance(rows, Columnar):
+    if columns and isinstance(rows, Columnar):
         return data_rows(columns, formats, rows.arrays())
     return encode_rows(columns, formats, rows)
 

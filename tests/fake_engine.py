@@ -180,8 +180,8 @@ def logged_in(engine: FakeEngine | None = None) -> Session:
     return session
 
 
-def drive(session: Session, message: m.Frontend) -> list[m.Backend]:
-    """Every message that one message brings back; work is done on the spot."""
+def drive(session: Session, message: m.Frontend, given: list[object] | None = None) -> list[m.Backend]:
+    """Every message that one message brings back; work is done on the spot, and put into ``given``."""
     said: list[m.Backend] = []
     steps = session.receive(message)
     send, value = steps.send, None
@@ -194,6 +194,8 @@ def drive(session: Session, message: m.Frontend) -> list[m.Backend]:
         if not isinstance(step, Work):
             said.append(step)
             continue
+        if given is not None:
+            given.append(step)
         try:
             value = step.call()
         except Exception as error:  # noqa: BLE001 - the session is to see every one

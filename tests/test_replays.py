@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from dpproxy.engine import Engine
 from dpproxy.plan import Answer, Caller
 from dpproxy.planner.descriptor import described
-from dpproxy.replays import Asking, Found
+from dpproxy.replays import Asking, Found, Replays
 from dpproxy.settings import DEFAULTS
 from tests.proxies import started, write_home
 from tests.test_answers import ANN, BOB, DDL, POLICY
@@ -50,6 +51,20 @@ def test_what_is_at_hand_is_what_a_replay_answers(engine: Engine, sql: str):
     assert at_hand(engine, sql) == replayed
     assert engine.show(ANN, "dp.budget_remaining", DEFAULTS) == left
     assert engine.show(ANN, "dp.last_cost", DEFAULTS) == "0"
+
+
+def test_what_is_large_is_never_at_hand_and_not_even_looked_for(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+):
+    """To unpack it takes its time, in which nobody else would be served."""
+    sql = "SELECT x, y, b, count(*) FROM t GROUP BY x, y, b"
+    given_twice(engine, sql)
+
+    def unpacked(*_: object) -> NoReturn:
+        raise AssertionError("unpacked")
+
+    monkeypatch.setattr(Replays, "own", unpacked)
+    assert at_hand(engine, sql) is None
 
 
 def test_nothing_is_at_hand_that_was_not_asked(engine: Engine):

@@ -2,6 +2,7 @@ import pytest
 
 from dpproxy import session_state
 from dpproxy.pgtypes import Column
+from dpproxy.session_queries import SHORT
 from dpproxy.wire import messages as m
 from dpproxy.wire.rows import encode_rows, row_description
 from tests.fake_engine import KNOWN, FakeEngine, Playbook, drive, logged_in
@@ -349,3 +350,20 @@ def test_a_big_answer_comes_in_several_parts():
     parts = [x for x in said if isinstance(x, m.Rows)]
     assert len(parts) == 15
     assert b"".join(part.framed for part in parts) == rows("SELECT big").framed
+
+
+def test_what_is_large_is_made_beside_others():
+    """Nobody else is served while a session works on the event loop: a text of parameters, rows by the thousand."""
+    session = logged_in()
+    drive(session, m.Parse("", "SELECT $1", ()))
+    for size in (1, SHORT // 2, 10**6):
+        given: list[object] = []
+        said = drive(session, m.Bind("", "", (), (b"7", b"x" * (size - 1)), ()), given)
+        assert said == [m.BindComplete()]
+        assert len(given) == (size > SHORT)
+    for sql, count in (("SELECT many", 10), ("SELECT big", 30_000)):
+        given = []
+        said = drive(session, m.Query(sql), given)
+        assert said.count(m.CommandComplete(f"SELECT {count}")) == 1
+        portions = [x for x in said if isinstance(x, m.Rows)]
+        assert len(given) - 2 == (len(portions) if len(portions) > 1 else 0)  # it is planned, and run
