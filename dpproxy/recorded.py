@@ -3,7 +3,9 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Protocol
 
 from dpproxy.accounting.model import NANO
@@ -78,16 +80,31 @@ class Recorded:
             raise
 
     def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
-        """Answer a statement; its outcome is recorded."""
-        begun, sql = time.monotonic(), prepared.sql
-        try:
+        """Answer a statement; its outcome is recorded, and that more of its rows are refused later."""
+        begun = time.monotonic()
+        with self._refusals(caller, prepared, values):
             answer = self._engine.run(caller, prepared, values, settings)
-        except Refusal as refusal:
-            self._note(begun, entry_of(self._now(), caller, Outcome.REFUSED, sql, values, refusal=refusal))
-            raise
         if not prepared.is_catalogue:
             self._record(begun, caller, prepared, values, *self._outcome(caller, prepared, answer))
-        return answer
+        if answer.still is None:
+            return answer
+        return replace(answer, still=partial(self._still, caller, prepared, values, answer.still))
+
+    def _still(
+        self, caller: Caller, prepared: Prepared, values: Sequence[object], check: Callable[[], object]
+    ) -> None:
+        with self._refusals(caller, prepared, values):
+            check()
+
+    @contextmanager
+    def _refusals(self, caller: Caller, prepared: Prepared, values: Sequence[object]) -> Iterator[None]:
+        begun = time.monotonic()
+        try:
+            yield
+        except Refusal as refusal:
+            entry = entry_of(self._now(), caller, Outcome.REFUSED, prepared.sql, values, refusal=refusal)
+            self._note(begun, entry)
+            raise
 
     def known(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared | None:
         """A statement that was prepared before."""

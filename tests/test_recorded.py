@@ -114,6 +114,21 @@ def test_the_audit_is_for_administrators_and_for_who_has_exact_select(proxy: Pro
     ]
 
 
+def test_rows_that_are_refused_after_a_revoke_are_on_record(proxy: Proxy):
+    sql = "SELECT x FROM t"
+    with psycopg.connect(proxy.dsn("dora"), autocommit=True) as dora:
+        dora.execute(f"DECLARE c CURSOR WITH HOLD FOR {sql}")
+        assert len(dora.execute("FETCH 2 FROM c").fetchall()) == 2
+        ask(proxy, "root", "REVOKE EXACT SELECT ON t FROM dpo")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            dora.execute("FETCH 2 FROM c")
+    assert [(e[0], e[2], e[4], e[6]) for e in shown(proxy) if e[0] == "dora"] == [
+        ("dora", "exact plan", None, sql),
+        ("dora", "exact", None, sql),
+        ("dora", "refused", "42501", sql),
+    ]
+
+
 def test_exact_answers_are_true_free_and_recorded_before(proxy: Proxy):
     count, rows, other = ask(
         proxy,
