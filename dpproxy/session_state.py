@@ -233,12 +233,15 @@ class State:
             _refuse_more(f"{MOST_HELD} bytes of rows in open portals", "close")
 
     def copy(self) -> "State":
-        """A copy to try statements on."""
+        """A copy to try statements on; whether rows may still be given is asked when they are."""
         return replace(
             self,
             transaction=self.transaction.copy(),
             statements=dict(self.statements),
-            portals={name: replace(portal) for name, portal in self.portals.items()},
+            portals={
+                name: replace(portal, answer=portal.answer and replace(portal.answer, still=None))
+                for name, portal in self.portals.items()
+            },
         )
 
     def commit(self) -> None:
