@@ -24,6 +24,7 @@ from dpproxy.pgtypes import (
     DATE,
     FLOAT4,
     FLOAT8,
+    FLOATS,
     INT2,
     INT4,
     INT8,
@@ -189,20 +190,25 @@ def _to_integer(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Ty
         low, high = Fraction(-limit), Fraction(limit - 1)
     else:
         low, high = Fraction(round(value.low)), Fraction(round(value.high))
-    return Typed(_round_total(value, low, high), kind, 0, low, high, value.nullable)
+    is_even = scope.level is Level.RELEASED and value.type.oid in FLOATS
+    rounding = "round_even" if is_even else "round"
+    return Typed(_round_total(value, low, high, rounding), kind, 0, low, high, value.nullable)
 
 
 def _inside(value: Typed, limit: int) -> bool:
     return value.low is not None and value.high is not None and -limit <= value.low and value.high < limit
 
 
-def _round_total(value: Typed, low: Fraction, high: Fraction) -> exp.Expr:
+def _round_total(value: Typed, low: Fraction, high: Fraction, rounding: str) -> exp.Expr:
     """ROUND of a DOUBLE that stays inside whole bounds, whatever the value: NaN counts as above the upper one.
+
+    Halves go to the even neighbour, as in PostgreSQL, where nothing is private any more: ``round_even``.
 
     Clamped twice: before, so that the cast holds; after, because a bound over 53 bits is no DOUBLE.
     """
     near = duck.clamp(as_double(value), duck.double(float(low)), duck.double(float(high)))
-    whole = duck.cast(duck.call("round", near), "HUGEINT")
+    digits = [duck.integer(0)] if rounding == "round_even" else []
+    whole = duck.cast(duck.call(rounding, near, *digits), "HUGEINT")
     if max(abs(low), abs(high)) <= 2**53:
         return whole
     return duck.clamp(whole, duck.integer(int(low)), duck.integer(int(high)))

@@ -15,7 +15,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.arithmetic import TINIEST, divided, half_away, require_numbers, rounded
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Scope
+from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, inexact
 from dpproxy.errors import NumberOutOfRange, UndefinedFunction, Unsupported
 from dpproxy.pgtypes import FLOAT8, FLOATS, INT4, NUMERIC
@@ -74,13 +74,14 @@ def whole(name: str) -> Rule:
 
 
 def rounding(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
-    """ROUND: halves away from zero."""
+    """ROUND: halves away from zero; of a DOUBLE in which nothing is private to the even neighbour, as in PostgreSQL."""
     value = _number(node, arguments, scope)
     digits = _digits(node, "round", arguments[1]) if len(arguments) > 1 else 0
     if value.scale is not None:
         return rounded(value, digits, value.type if value.is_integer else NUMERIC)
     low, high = (None if b is None else half_away(b, digits) for b in (value.low, value.high))
-    sql = duck.call("round", value.sql, duck.integer(digits))
+    is_even = scope.level is Level.RELEASED and len(arguments) == 1 and value.type.oid in FLOATS
+    sql = duck.call("round_even" if is_even else "round", value.sql, duck.integer(digits))
     return inexact(sql, value.type, low, high, nullable=value.nullable)
 
 

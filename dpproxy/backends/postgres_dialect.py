@@ -69,6 +69,9 @@ FUNCTIONS: Mapping[str, Construct] = {
     "ceil": Construct(numbers.of_doubles(doubles.whole("ceil")), "exact"),
     "trunc": Construct(numbers.of_doubles(doubles.whole("trunc")), "exact"),
     "round": Construct(numbers.rounded, "by what is behind the point, which is exact"),
+    "round_even": Construct(
+        numbers.of_doubles(doubles.whole("round")), "rint of the C library in both engines"
+    ),
     "sqrt": Construct(numbers.of_doubles(doubles.root), "correctly rounded; NaN below zero is guarded"),
     "ln": Construct(numbers.of_doubles(doubles.logarithm("ln")), _LIBRARY),
     "log": Construct(numbers.of_doubles(doubles.logarithm("log")), _LIBRARY),

@@ -64,6 +64,10 @@ FUNCTIONS: Mapping[str, Construct] = {
     "ceil": Construct(numbers.of_doubles(numbers.CEIL), "exact where there is something behind the point"),
     "trunc": Construct(numbers.of_doubles(numbers.TRUNC), "exact where there is something behind the point"),
     "round": Construct(numbers.round_of, "halves away from zero in both engines"),
+    "round_even": Construct(
+        lambda node, parts: numbers.of_doubles(numbers.EVEN)(node, parts[:1]),
+        "by what is behind the point, which is exact",
+    ),
     "sqrt": Construct(numbers.of_doubles("sqrt({0})"), "correctly rounded; NaN below zero in both engines"),
     "lower": Construct(functions.folded_of("lower"), "by DuckDB's own table of letters"),
     "upper": Construct(functions.folded_of("upper"), "by DuckDB's own table of letters"),

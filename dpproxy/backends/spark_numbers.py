@@ -148,6 +148,10 @@ TRUNC = grouped("{0} - nanvl({0} % 1D, 0D)")
 """What is infinite has no remainder."""
 
 
+EVEN = grouped("`when`(abs({0} % 1D) = 0.5D, round({0} / 2D) * 2D, round({0}))")
+"""Twice the half of a half, which is no half, is even."""
+
+
 def round_of(node: exp.Expr, parts: Sequence[Value]) -> Value:
     """ROUND, to whole numbers."""
     if len(parts) > 1 and parts[1].constant != "0":
@@ -233,6 +237,8 @@ def is_rounded(node: exp.Expr) -> bool:
         return is_rounded(node.this)
     if isinstance(node, exp.Literal):
         return not node.is_string and float(node.name).is_integer()
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() == "round_even"
     is_function = isinstance(node, exp.Round | exp.Floor | exp.Ceil | exp.Trunc)
     return is_function or isinstance(node, exp.Null)
 

@@ -118,3 +118,28 @@ def test_over_released_values_what_is_written_alike_becomes_text(text: str, show
 def test_other_values_do_not(text: str):
     with pytest.raises(Refusal):
         compile_expression(node_of(text), replace(row_scope(), level=Level.RELEASED))
+
+
+HALVES = (0.5, 1.5, 2.5, -0.5, -2.5, 2.4999999999999996, 4503599627370495.5)
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_halves_go_to_the_even_neighbour_where_nothing_is_private(half: float):
+    scope = replace(row_scope(), level=Level.RELEASED)
+    for text in (f"({half!r}::float8)::bigint", f"round({half!r}::float8)"):
+        typed = compile_expression(node_of(text), scope)
+        assert connect().execute(f"SELECT {duck.text(typed.sql)}").fetchall() == [(round(half),)], text
+
+
+@pytest.mark.parametrize(("text", "found"), [("2.5::int", 3), ("(-2.5)::int", -3), ("round(0.5)", 1)])
+def test_halves_of_numerics_go_away_from_zero(text: str, found: int):
+    for level in Level:
+        typed = compile_expression(node_of(text), replace(row_scope(), level=level))
+        assert connect().execute(f"SELECT {duck.text(typed.sql)}").fetchall() == [(found,)]
+
+
+@pytest.mark.parametrize("text", ["real4::int", "round(real8)"])
+def test_halves_of_rows_go_away_from_zero(text: str):
+    assert "ROUND_EVEN" not in duck.text(compiled(text).sql).upper()
+    released = compile_expression(node_of(text), replace(row_scope(), level=Level.RELEASED))
+    assert "ROUND_EVEN" in duck.text(released.sql).upper()

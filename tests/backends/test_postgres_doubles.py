@@ -119,6 +119,13 @@ def test_halves_are_rounded_away_from_zero(connection: psycopg.Connection[tuple[
     assert all(same(f, w) for f, w in zip(found, [*wanted, *SPECIAL], strict=True))
 
 
+def test_halves_are_rounded_to_even(connection: psycopg.Connection[tuple[object, ...]]):
+    values = [0.5, 1.5, 2.5, -0.5, -2.5, 0.49999999999999994, 4503599627370495.5, 1e300]
+    even = doubles.whole("round")(columns(ANYTHING)[0]).sql
+    found = asked(connection, even, [(v, 0.0) for v in [*values, *SPECIAL]])
+    assert all(same(f, w) for f, w in zip(found, [*map(float, map(round, values)), *SPECIAL], strict=True))
+
+
 @pytest.mark.parametrize("name", ["ln", "log"])
 def test_logarithms_and_roots_have_a_value_everywhere(
     connection: psycopg.Connection[tuple[object, ...]], name: str

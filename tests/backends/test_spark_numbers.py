@@ -25,7 +25,14 @@ def test_arithmetic_is_the_same(spark: Spark, lake: Lake):
 
 def test_functions_are_the_same(spark: Spark, lake: Lake):
     functions = ["FLOOR", "CEIL", "ROUND", "TRUNC", "ABS", "SIGN", "SQRT"]
-    further = ['SIGN("d")', 'SIGN("i")', 'ABS("d")', 'ABS("i")']
+    further = [
+        'ROUND_EVEN("x", 0)',
+        'ROUND_EVEN(FLOOR("x") / 2e0, 0)',
+        'SIGN("d")',
+        'SIGN("i")',
+        'ABS("d")',
+        'ABS("i")',
+    ]
     assert not differing(spark, lake, [f'{f}("x")' for f in functions] + further)
 
 
@@ -38,7 +45,7 @@ def test_casts_are_the_same(spark: Spark, lake: Lake):
             'CAST("d" AS BIGINT)', 'CAST("d" AS INT128)', 'CAST("i" AS DOUBLE)', 'CAST("b" AS DOUBLE)',
             'CAST("b" AS DOUBLE) / 100.0e0', 'CAST("d" AS DECIMAL(20, 4))', 'CAST("d" AS DECIMAL(38, 2)) * 100',
             'CAST(CAST("d" AS DECIMAL(18, 2)) * 100 AS BIGINT)',
-            f"CAST(ROUND(({clamped}) * 1048576e0) AS BIGINT)",
+            f"CAST(ROUND(({clamped}) * 1048576e0) AS BIGINT)", f"CAST(ROUND_EVEN({clamped}, 0) AS BIGINT)",
         ],
     )  # fmt: skip
 
@@ -49,6 +56,7 @@ def test_numbers_at_the_ends_of_their_types_are_the_same(spark: Spark, lake: Lak
         lake,
         [
             '"b"', '"h"', '"x"', '"f"', '"d"', '"u1"', '"u4"', '"u8"', '"i1"', 'FLOOR("x")', 'CEIL("x")', 'ROUND("x")',
+            'ROUND_EVEN("x", 0)',
             'TRUNC("x")', 'SIGN("x")', 'SIGN("f")', 'ABS("x")', 'SQRT("x")', '"x" * "x"', '"x" + 1e308', '"x" / 5e-324',
             '"x" / NULLIF("f", 0e0)', '"f" * 1e30', 'CAST("b" AS DOUBLE)', 'SIGN("b")', 'SIGN("h")', 'ABS("h")',
             '- "h"',
