@@ -79,8 +79,11 @@ def rounding(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     digits = _digits(node, "round", arguments[1]) if len(arguments) > 1 else 0
     if value.scale is not None:
         return rounded(value, digits, value.type if value.is_integer else NUMERIC)
-    low, high = (None if b is None else half_away(b, digits) for b in (value.low, value.high))
     is_even = scope.level is Level.RELEASED and len(arguments) == 1 and value.type.oid in FLOATS
+    bounds = value.low, value.high
+    low, high = (
+        None if b is None else Fraction(round(b)) if is_even else half_away(b, digits) for b in bounds
+    )
     sql = duck.call("round_even" if is_even else "round", value.sql, duck.integer(digits))
     return inexact(sql, value.type, low, high, nullable=value.nullable)
 

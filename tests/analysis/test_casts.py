@@ -126,7 +126,11 @@ HALVES = (0.5, 1.5, 2.5, -0.5, -2.5, 2.4999999999999996, 4503599627370495.5)
 @pytest.mark.parametrize("half", HALVES)
 def test_halves_go_to_the_even_neighbour_where_nothing_is_private(half: float):
     scope = replace(row_scope(), level=Level.RELEASED)
-    for text in (f"({half!r}::float8)::bigint", f"round({half!r}::float8)"):
+    for text in (
+        f"({half!r}::float8)::bigint",
+        f"round({half!r}::float8)",
+        f"round({half!r}::float8)::bigint",
+    ):
         typed = compile_expression(node_of(text), scope)
         assert connect().execute(f"SELECT {duck.text(typed.sql)}").fetchall() == [(round(half),)], text
 
