@@ -10,7 +10,23 @@ from dpproxy.pgcatalog.column_types import of_table
 from dpproxy.pgcatalog.kind_rules import RULES, Known, common, kind_of, plain, told
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.titles import title
-from dpproxy.pgtypes import INT8, NAME, OID, XID, Column
+from dpproxy.pgtypes import (
+    BOOL,
+    DATE,
+    FLOATS,
+    INT8,
+    INTEGERS,
+    INTERVAL,
+    NAME,
+    NUMERIC,
+    OID,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UUID,
+    XID,
+    Column,
+)
 
 Fields = Sequence[tuple[str, Known]]
 """Columns of a relation, in their order."""
@@ -61,7 +77,10 @@ def _query(node: exp.Expr, outer: _Scope) -> Fields | None:
         case exp.Select():
             return _select(node, scope)
         case exp.SetOperation():
-            return _together(_query(node.left, scope), _query(node.right, scope))
+            found = _together(_query(node.left, scope), _query(node.right, scope))
+            for side in (node.left, node.right):
+                _settle_literals(side, found or ())
+            return found
         case exp.Values():
             return _values(node, scope)
         case exp.Subquery() | exp.Paren():
@@ -84,6 +103,36 @@ def _together(left: Fields | None, right: Fields | None) -> Fields | None:
     if left is None or right is None or len(left) != len(right):
         return None
     return [(name, common([kind, other])) for (name, kind), (_, other) in zip(left, right, strict=True)]
+
+
+def _settle_literals(node: exp.Expr, fields: Fields) -> None:
+    """Give the quoted literals of a SELECT in a set operation, or of VALUES, the types of their columns."""
+    if isinstance(node, exp.SetOperation):
+        _settle_literals(node.left, fields)
+        _settle_literals(node.right, fields)
+    rows = [node.expressions] if isinstance(node, exp.Select) else []
+    if isinstance(node, exp.Values):
+        rows = [row.expressions for row in node.expressions if isinstance(row, exp.Tuple)]
+    for row in rows:
+        for cell, (_, kind) in zip(row, fields, strict=False):
+            literal = cell.unalias()
+            if (
+                isinstance(literal, exp.Literal)
+                and literal.is_string
+                and kind is not None
+                and kind.oid in _READ
+            ):
+                made = exp.Cast(this=literal.copy(), to=exp.DataType.build(kind.shown, dialect="postgres"))
+                told(made, kind)
+                literal.replace(made)
+
+
+_READ = (
+    INTEGERS
+    | FLOATS
+    | {kind.oid for kind in (BOOL, DATE, INTERVAL, NUMERIC, TIME, TIMESTAMP, TIMESTAMPTZ, UUID)}
+)
+"""Types that a quoted literal is read as because it stands beside them."""
 
 
 def _select(node: exp.Select, scope: _Scope) -> Fields | None:
@@ -198,7 +247,9 @@ def _values(node: exp.Values, scope: _Scope) -> Fields | None:
         rows.append([kind_of(cell) for cell in cells])
     if len({len(row) for row in rows}) != 1:
         return None
-    return [(f"column{n}", common(kinds)) for n, kinds in enumerate(zip(*rows, strict=True), 1)]
+    found = [(f"column{n}", common(kinds)) for n, kinds in enumerate(zip(*rows, strict=True), 1)]
+    _settle_literals(node, found)
+    return found
 
 
 def _expressions(node: exp.Expr, scope: _Scope, skip: set[str]) -> None:

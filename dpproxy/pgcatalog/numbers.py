@@ -89,7 +89,10 @@ def divide(node: exp.Expr) -> exp.Expr:
 def widened(node: exp.Expr) -> exp.Expr:
     """``+ - *`` of whole numbers of two sizes: in the wider one."""
     kind = kind_of(node)
-    if kind is not None and kind.oid in INTEGERS:
+    is_subscript = (
+        node.find_ancestor(exp.Bracket) is not None
+    )  # which the parser counts by the types it knows of
+    if kind is not None and kind.oid in INTEGERS and not is_subscript:
         for key in ("this", "expression"):
             side = node.args[key]
             other = kind_of(side)

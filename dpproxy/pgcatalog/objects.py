@@ -83,6 +83,25 @@ def compared(node: exp.Expr, use: Use) -> exp.Expr:
     return node
 
 
+_PRIVILEGES = {
+    "has_any_column_privilege": ("class", -2),
+    "has_column_privilege": ("class", -3),
+    "has_schema_privilege": ("schema", -2),
+    "has_table_privilege": ("class", -2),
+}
+"""Questions about privileges: what is asked of, and its place among the arguments."""
+
+
+def checked(node: exp.Anonymous, made: exp.Expr, use: Use) -> exp.Expr:
+    """The answer ``made``, where what a literal names exists."""
+    kind, place = _PRIVILEGES.get(node.name.lower(), ("", 0))
+    given = node.expressions[place] if kind and len(node.expressions) >= -place else None
+    if not isinstance(given, exp.Literal) or not given.is_string:
+        return made
+    nothing = exp.Is(this=found(given.copy(), kind, use), expression=exp.Null())
+    return exp.Case(ifs=[exp.If(this=nothing, true=exp.Null())], default=made)
+
+
 def is_procedure(node: object) -> bool:
     """A column of functions."""
     return isinstance(node, exp.Column) and node.name in PROCEDURES

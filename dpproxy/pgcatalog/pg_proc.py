@@ -13,6 +13,8 @@ from dpproxy.pgtypes import BOOL, FLOAT8, INT8, NUMERIC
 LANGUAGES = {"i": 12, "s": 14}
 """pg_language.oid of what is compiled in, and of SQL."""
 _ANY = 2276
+_ORDERED = frozenset({"percentile_cont", "percentile_disc"})
+"""Aggregates whose last argument stands behind WITHIN GROUP."""
 _OVERLOAD = re.compile(r"(\d+):(\d+)\(([\d,]*)\)(?:v(\d+))?")
 
 
@@ -32,6 +34,8 @@ class Function:
     def shown_arguments(self) -> str:
         """What pg_get_function_arguments answers: there are no names and no defaults."""
         shown = [BY_OID[oid].display for oid in self.arguments]
+        if self.name in _ORDERED:
+            return f"{', '.join(shown[:-1])} ORDER BY {shown[-1]}"
         return ", ".join([*shown[:-1], f"VARIADIC {shown[-1]}"] if self.variadic else shown)
 
     @property

@@ -140,7 +140,7 @@ def _name_columns(tree: exp.Expr) -> None:
 def _titles(tree: exp.Expr) -> tuple[str, ...] | None:
     projections = tree.selects if isinstance(tree, exp.Query) else []
     starred = any(p.is_star for p in projections)
-    return None if starred else tuple(str(p.alias_or_name) for p in projections)
+    return None if starred else tuple(titles.title(p) for p in projections)
 
 
 def _places(tree: exp.Expr) -> dict[str, int | None]:
@@ -334,7 +334,7 @@ def _call(node: exp.Expr, state: Rewritten) -> exp.Expr:
     made, macro = calls.rewritten(node, state.view)
     if macro is not None:
         use_macro(state, macro)
-    return made
+    return objects.checked(node, made, partial(use_macro, state))
 
 
 def _now(_node: exp.Expr, state: Rewritten) -> exp.Expr:

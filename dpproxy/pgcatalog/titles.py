@@ -4,6 +4,7 @@ from sqlglot import exp
 
 from dpproxy.grammar import NAME
 from dpproxy.pgcatalog import casts
+from dpproxy.pgcatalog.scopes import folded
 
 UNNAMED = "?column?"
 
@@ -65,12 +66,10 @@ def title(node: exp.Expr) -> str:
 def _named(node: exp.Expr) -> tuple[str, bool]:
     """The name, and whether another name outside takes its place: that of a cast or of CASE."""
     match node:
-        case exp.Alias() | exp.Column():
-            return str(node.output_name), False
+        case exp.Alias() | exp.Column() | exp.Identifier():
+            return _written(node), False
         case exp.Dot():
             return _named(node.expression)
-        case exp.Identifier():
-            return str(node.name), False
         case exp.Anonymous():
             return str(node.name).lower(), False
         case exp.Cast() | exp.Interval():
@@ -83,6 +82,18 @@ def _named(node: exp.Expr) -> tuple[str, bool]:
             return _named(node.selects[0]) if node.selects else (UNNAMED, True)
         case _:
             return _by_class(node)
+
+
+def _written(node: exp.Alias | exp.Column | exp.Identifier) -> str:
+    """In lower case unless it is quoted."""
+    name = (
+        node.args["alias"]
+        if isinstance(node, exp.Alias)
+        else node.this
+        if isinstance(node, exp.Column)
+        else node
+    )
+    return folded(name) or str(node.output_name)
 
 
 def _of_cast(node: exp.Cast | exp.Interval) -> tuple[str, bool]:

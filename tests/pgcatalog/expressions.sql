@@ -988,3 +988,21 @@ SELECT unnest(ARRAY[1,2]), unnest(ARRAY['a','b'])
 SELECT unnest('{a,b}'::text[])
 SELECT unnest(ARRAY[1,2]) + 1
 SELECT name FROM pg_settings WHERE name = 'search_path'
+SELECT date '2024-01-01' UNION SELECT '2024-01-02' ORDER BY 1
+SELECT 1 UNION ALL SELECT '2'
+SELECT '1' UNION ALL SELECT 2
+VALUES (1), ('2')
+SELECT * FROM (VALUES (date '2024-01-01', 1), ('2024-01-02', '2')) AS t(a, b)
+SELECT x + 1 FROM (VALUES (1), ('2')) t(x)
+SELECT 1 UNION SELECT 2 UNION SELECT '3' ORDER BY 1
+SELECT true UNION ALL SELECT 'f'
+SELECT 1 UNION ALL SELECT 'x'
+SELECT has_schema_privilege('nope', 'usage')
+SELECT has_table_privilege('nope', 'select')
+SELECT has_table_privilege('pg_catalog.pg_class', 'select')
+SELECT has_schema_privilege(current_user, 'public', 'usage')
+SELECT pg_get_function_arguments(3974), pg_get_function_arguments(3972)
+SELECT NULL AS TABLE_CAT, 1 AS "TABLE_SCHEM", RELNAME FROM pg_class c WHERE C.RELNAME = 'pg_class'
+SELECT t.OID, T.typname AS Name FROM pg_type AS T WHERE t.oid = 23
+SELECT (ARRAY[1,2,3])[x + 1], ('{7,8}'::int[])[x::int2 + 1::int2] FROM generate_series(0, 1) x
+SELECT proargtypes[x - 1] FROM pg_proc, generate_series(1, 2) x WHERE pg_proc.oid = 3060 ORDER BY 1
