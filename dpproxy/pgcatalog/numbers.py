@@ -156,8 +156,10 @@ def part(node: exp.Expr) -> exp.Expr:
     """
     asked = node.this.name.upper()
     name, moment = _SPELLED.get(asked, asked), node.expression
+    kind = kind_of(moment)
+    if kind is not None and kind.oid == DATE.oid and name in (*_OF_SECONDS, "HOUR", "MINUTE"):
+        raise Unsupported(f'unit "{asked.lower()}" not supported for type date', position=position(node))
     if name == "EPOCH":
-        kind = kind_of(moment)
         scale = 0 if kind is not None and kind.oid == DATE.oid else 6
         found = cast(call("date_part", text("epoch"), moment), f"DECIMAL(24,{scale})")
     elif name in _OF_SECONDS:

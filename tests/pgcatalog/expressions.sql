@@ -1006,3 +1006,5 @@ SELECT NULL AS TABLE_CAT, 1 AS "TABLE_SCHEM", RELNAME FROM pg_class c WHERE C.RE
 SELECT t.OID, T.typname AS Name FROM pg_type AS T WHERE t.oid = 23
 SELECT (ARRAY[1,2,3])[x + 1], ('{7,8}'::int[])[x::int2 + 1::int2] FROM generate_series(0, 1) x
 SELECT proargtypes[x - 1] FROM pg_proc, generate_series(1, 2) x WHERE pg_proc.oid = 3060 ORDER BY 1
+SELECT extract(hour from date '2024-05-01')
+SELECT a[array_upper(a, 1)], a[x + 1], a[2:cardinality(a)] FROM (SELECT ARRAY[5,6,7] AS a, 1 AS x) s
