@@ -48,11 +48,14 @@ _BASE = """
 2276 any 4 1 p P 0 0 0 any_in any_out - - i p 0 "any"
 2277 anyarray -1 0 p P 0 0 0 anyarray_in anyarray_out anyarray_recv anyarray_send d x 0 anyarray
 2278 void 4 1 p P 0 0 0 void_in void_out void_recv void_send i p 0 void
+2279 trigger 4 1 p P 0 0 0 trigger_in trigger_out - - i p 0 trigger
+2280 language_handler 4 1 p P 0 0 0 language_handler_in language_handler_out - - i p 0 language_handler
 2281 internal 8 1 p P 0 0 0 internal_in internal_out - - d p 0 internal
 2283 anyelement 4 1 p P 0 0 0 anyelement_in anyelement_out - - i p 0 anyelement
 2776 anynonarray 4 1 p P 0 0 0 anynonarray_in anynonarray_out - - i p 0 anynonarray
 2950 uuid 16 0 b U 0 0 2951 uuid_in uuid_out uuid_recv uuid_send c p 0 uuid
 3802 jsonb -1 0 b U 0 0 3807 jsonb_in jsonb_out jsonb_recv jsonb_send i x 0 jsonb
+3838 event_trigger 4 1 p P 0 0 0 event_trigger_in event_trigger_out - - i p 0 event_trigger
 4089 regnamespace 4 1 b N 0 0 4090 regnamespacein regnamespaceout regnamespacerecv regnamespacesend i p 0 regnamespace
 4096 regrole 4 1 b N 0 0 4097 regrolein regroleout regrolerecv regrolesend i p 0 regrole
 4191 regcollation 4 1 b N 0 0 4192 regcollationin regcollationout regcollationrecv regcollationsend i p 0 regcollation

@@ -1008,3 +1008,5 @@ SELECT (ARRAY[1,2,3])[x + 1], ('{7,8}'::int[])[x::int2 + 1::int2] FROM generate_
 SELECT proargtypes[x - 1] FROM pg_proc, generate_series(1, 2) x WHERE pg_proc.oid = 3060 ORDER BY 1
 SELECT extract(hour from date '2024-05-01')
 SELECT a[array_upper(a, 1)], a[x + 1], a[2:cardinality(a)] FROM (SELECT ARRAY[5,6,7] AS a, 1 AS x) s
+SELECT 'trigger'::regtype, 'pg_catalog.event_trigger'::regtype::oid, 'language_handler'::regtype <> 'void'::regtype
+SELECT proname, prorettype = 'pg_catalog.trigger'::regtype FROM pg_proc WHERE proname IN ('trigger_in', 'void_in') ORDER BY 1

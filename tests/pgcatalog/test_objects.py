@@ -56,3 +56,9 @@ def test_numbers_and_columns_that_name_nothing_are_shown_as_they_are(ask: Asked)
     assert ask("SELECT '77777777'::regclass::text, '-'::regclass::oid, to_regclass('nothing')") == [
         ("77777777", 0, None)
     ]
+
+
+def test_a_type_of_postgresql_that_nothing_here_has_is_no_mistake(ask: Asked):
+    assert ask("SELECT 'money'::regtype, 'pg_catalog.tsvector'::regtype, to_regtype('money')") == [
+        (None, None, None)
+    ]
