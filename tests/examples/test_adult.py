@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from dpproxy.anonymize import taxonomy
 from examples.thesis.adult import adult, distances_apart, transported
 
 
@@ -12,7 +11,7 @@ def test_every_value_has_its_place():
     assert rows.shape == (30162, 2)
     assert [len(a.domain.parents) for a in attributes] == [31, 63]
     for column, attribute in enumerate(attributes):
-        found = taxonomy.counts(attribute.domain, rows[:, column])
+        found = np.bincount(rows[:, column], minlength=len(attribute.domain.parents))
         assert found[0] == 0  # nobody is merely an entity
         assert found.sum() == len(rows)
 

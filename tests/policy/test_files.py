@@ -11,6 +11,7 @@ from dpproxy.pgtypes import Schema
 from dpproxy.policy.files import PolicyFileError, apply_file, apply_files, locate, read_file
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore
+from tests.policy.test_store import history
 
 TABLES = """-- what is protected
 ALTER TABLE patients SET PRIVACY KEY (patient_id);
@@ -43,7 +44,7 @@ def test_files_are_one_change_and_apply_again(tmp_path: Path, store: PolicyStore
         1, {"patients"}, {"research"}, 1,
     )  # fmt: skip
     assert apply_files(store, paths, schema) == policy
-    assert [entry.by for entry in store.history()] == ["policy files"]
+    assert [by for _, _, by, _ in history(store)] == ["policy files"]
 
 
 def test_what_the_files_undo_is_told(tmp_path: Path, store: PolicyStore, schema: Schema):
