@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dpproxy.anonymize import taxonomy
 from examples.thesis.adult import adult, distances_apart, transported
 
 
