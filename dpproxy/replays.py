@@ -160,13 +160,12 @@ class Replays:
             return None
         best: tuple[float, Found] | None = None
         for origin, nano in self._releases.paid(origins(asked), asking.account):
-            if nano < part.loss.nano:
+            # Before anything is done with it: what takes time tells that it is there.
+            if nano < part.loss.nano or not (origin in asking.fresh or self._deadlines.is_seen(origin)):
                 continue
             worst = 1.0 if origin in asking.fresh else asking.worst
             found = self._follows(origin, asked, part)
             if found is None or found.summed is None:
-                continue
-            if not (origin in asking.fresh or self._deadlines.is_seen(origin)):
                 continue
             ratio = worse(found.summed, part.mechanism, alike=asking.alike)
             if ratio <= worst and (best is None or ratio < best[0]):

@@ -1,8 +1,9 @@
 """What is at hand: answers that were paid for, to whom, and until what changes."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -151,3 +152,25 @@ def test_the_store_is_read_as_one_who_paid(engine: Engine):
         assert (replays.known(asking, part) is not None) is found
         assert replays.stored(asking, question) is not None
     assert described(part, (), plan.data_version) is not None
+
+
+def test_what_may_not_be_seen_yet_is_not_worked_on(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    """EXPLAIN is free and not padded: the time to unpack a release would tell when its exact stage had ended."""
+    ask(engine, GROUPS)
+    sql, settings = "SELECT k, count(x) FROM t GROUP BY k", {**DEFAULTS, "dp.epsilon": "1"}
+    body = engine.prepare(ANN, sql, (), settings).body
+    plan = engine._planning.kept(ANN, sql, body, (), settings, None)  # type: ignore[arg-type]
+    replays, worked = engine._answers.replays, list[int]()
+    follows = replays._follows
+
+    def counted(origin: int, *rest: Any) -> Found | None:  # noqa: ANN401 - as it is called
+        worked.append(origin)
+        return follows(origin, *rest)
+
+    monkeypatch.setattr(replays, "_follows", counted)
+    asking, [part] = Asking(ANN, plan, lambda: False), plan.parts  # type: ignore[arg-type, union-attr]
+    assert replays.known(asking, part) is not None
+    [origin] = worked
+    engine._answers._deadlines.hide(origin, time.monotonic() + 60)
+    assert replays.known(asking, part) is None
+    assert worked == [origin]
