@@ -32,8 +32,9 @@ def test_errors_keep_every_field():
     assert seen(one, Ask(""), set()) != seen(other, Ask(""), set())
 
 
-def test_what_is_seen_of_a_statement(proxies: tuple[Proxy, Proxy]):
-    with Raw(proxies[0]) as connection:
+@pytest.mark.parametrize("side", [0, 1])  # both: those who come after compare them
+def test_what_is_seen_of_a_statement(proxies: tuple[Proxy, Proxy], side: int):
+    with Raw(proxies[side]) as connection:
         assert all(message.kind != "K" for message in greeting(connection))
         found = observe(connection, Ask("SELECT town, count(*) FROM people GROUP BY town"))
         assert rows(found) == [(b"north", "noise"), (b"south", "noise"), (b"west", "noise")]
