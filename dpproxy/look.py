@@ -1,7 +1,8 @@
 """What is told of accounts beside an answer: as they stood when it was charged, not when its work had ended."""
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 
 from dpproxy import payment, relations
 from dpproxy import settings as session_settings
@@ -29,15 +30,14 @@ class Look:
         self._taken: tuple[Sequence[Standing], str] | None = None
 
     def take(self, reservation: Reservation | None = None) -> None:
-        """Look now; what was just reserved has looked already, and says how its own accounts stood then."""
+        """Look now, or at how accounts stood after what was just reserved."""
         paying, limited = payment.accounts(self._plan, self._caller), self._limited()
-        each = list(dict.fromkeys(chain(paying, *limited.values())))
-        spent = reservation.spent if reservation is not None else ()
-        found = {debit: Standing(debit, total) for debit, total in spent}
-        if not found.keys() >= set(each):
-            found = dict(zip(each, self._ledger.standings(*each), strict=True))
-        left = {budget: [found[debit] for debit in debits] for budget, debits in limited.items()}
-        self._taken = [found[debit] for debit in paying], relations.remaining(left)
+        each = *paying, *chain.from_iterable(limited.values())
+        stood = self._ledger.standings if reservation is None else partial(self._ledger.stood, reservation)
+        found = iter(stood(*each))
+        standings = list(islice(found, len(paying)))
+        left = {budget: list(islice(found, len(debits))) for budget, debits in limited.items()}
+        self._taken = standings, relations.remaining(left)
 
     def answer(
         self, rows: Sequence[tuple[object, ...]], cost: Cost, session: Remembered, settings: Settings

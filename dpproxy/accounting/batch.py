@@ -1,10 +1,9 @@
 """One open transaction of the ledger: limits are checked and entries appended here, and nowhere else."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
-from dpproxy.accounting import book
+from dpproxy.accounting import book, older
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.chain import Head, Seals
 from dpproxy.accounting.limits import check
@@ -19,26 +18,35 @@ from dpproxy.accounting.model import (
     Reservation,
     Reset,
 )
+from dpproxy.accounting.totals import Known, Totals
 from dpproxy.accounting.windows import anew, standings
 
-_ORDER = {kind: place for place, kind in enumerate(Kind)}
+_ORDER = {kind.column: place for place, kind in enumerate(Kind)}
 
 
 class Batch:
     """What the writer has open: nothing in it counts until it is committed.
 
+    Entries are put into the tables by ``write``, many at once.
+
     Attributes:
         head: where the chain stands, this batch included.
+        totals: what accounts have paid, this batch included.
         now: microseconds, never before the head's.
         kept: bytes of released answers stored.
     """
 
-    def __init__(self, connection: book.Connection, seals: Seals, head: Head, now: int) -> None:
+    def __init__(
+        self, connection: book.Connection, seals: Seals, head: Head, now: int, known: Known | None = None
+    ) -> None:
         self.connection = connection
+        self.totals = Totals(connection, known, head)
         self.seals = seals
         self.head = head
         self.now = max(now, head.at)
         self.kept = 0
+        self._entries: list[tuple[Entry, bytes]] = []
+        self._releases: list[tuple[int, bytes, int, bytes, bytes]] = []
 
     def charge(self, charge: Charge) -> Reservation:
         """Debit every account of the charge, or none: BudgetExceeded names the first limit it passes."""
@@ -49,6 +57,7 @@ class Batch:
 
         None where the user's own account has paid, or nothing is left to debit.
         """
+        self.write()
         source = book.read_entry(self.connection, origin)
         if source is None or source.kind != EntryKind.CHARGE.value or source.release != charge.release:
             raise ValueError("no such release to adopt")
@@ -71,6 +80,8 @@ class Batch:
 
     def reset(self, reset: Reset) -> Entry:
         """Let an account of a budget or of a user of it begin anew; what was spent stays in the ledger."""
+        self.write()
+        self.totals.forget()
         sequence = self.head.sequence + 1
         entry = Entry(
             sequence=sequence,
@@ -90,25 +101,37 @@ class Batch:
             note=reset.reason,
             postings=(Posting(anew(self.connection, reset.account), None, 0),),
         )
-        self._write(entry)
+        self._add(entry, Cost())
         return entry
 
     def keep(self, origin: int, key: bytes, nano: int, payload: bytes) -> None:
         """Store what was released under the charge ``origin``; the first of two stays."""
         mac = self.seals.release(origin, key, nano, payload)
-        self.connection.execute(
-            "INSERT INTO release (origin, key, nano, payload, mac) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (origin, key, nano, payload, mac),
-        )
+        self._releases.append((origin, key, nano, payload, mac))
         self.kept += len(payload)
+
+    def complete(self) -> None:
+        """Have the totals count entries of before rho was recorded."""
+        self.write()
+        self.totals.forget()
+        older.complete(self.connection)
+
+    def write(self) -> None:
+        """Put into the tables what is not there yet: before anybody reads them, and before the commit."""
+        entries, self._entries = self._entries, []
+        releases, self._releases = self._releases, []
+        book.write_entries(self.connection, entries)
+        self.totals.write()
+        book.write_releases(self.connection, releases)
 
     def _append(
         self, kind: EntryKind, charge: Charge, cost: Cost, origin: int, debits: Sequence[Debit]
     ) -> Reservation:
-        debits = sorted(debits, key=lambda debit: _ORDER[debit.account.kind])
-        before = standings(self.connection, debits, self.now, concentrated=charge.concentrated)
+        debits = sorted(debits, key=lambda debit: _ORDER[debit.account.kind.column])
+        before = standings(self.totals, debits, self.now, concentrated=charge.concentrated)
         for found in before:
             check(found, cost)
+        nano, delta, rho = cost.nano, str(cost.delta), str(cost.rho)
         entry = Entry(
             sequence=self.head.sequence + 1,
             kind=kind.value,
@@ -118,23 +141,25 @@ class Batch:
             policy_version=charge.policy_version,
             data_version=charge.data_version,
             mechanism=charge.mechanism,
-            nano=cost.nano,
-            delta=str(cost.delta),
-            rho=str(cost.rho),
+            nano=nano,
+            delta=delta,
+            rho=rho,
             release=charge.release,
             origin=origin,
             label=charge.label,
             note="",
             postings=tuple(
-                Posting(s.debit.account, s.debit.limit, cost.nano, str(cost.delta), str(cost.rho))
-                for s in before
+                Posting(found.debit.account, found.debit.limit, nano, delta, rho) for found in before
             ),
         )
-        self._write(entry)
+        self._add(entry, cost)
         totals = (found.spent + cost for found in before)
         return Reservation(entry, tuple(zip(debits, totals, strict=True)))
 
-    def _write(self, entry: Entry) -> None:
+    def _add(self, entry: Entry, cost: Cost) -> None:
+        """Append an entry that costs every account it debits so much."""
         mac = self.seals.entry(self.head.mac, entry)
-        book.append(self.connection, entry, mac)
-        self.head = replace(self.head, sequence=entry.sequence, at=entry.at, mac=mac)
+        self._entries.append((entry, mac))
+        for posting in entry.postings:
+            self.totals.add(posting.account, cost)
+        self.head = Head(self.head.format, self.head.ledger, entry.sequence, entry.at, mac)

@@ -4,8 +4,8 @@ Every statement here is read alike by SQLite and by PostgreSQL: ``?`` for a valu
 columns of a conflict named.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from fractions import Fraction
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, Protocol
 
@@ -18,6 +18,10 @@ _ENTRY = (
 )
 _DEBIT = 'kind, name, member, block, "window", limit_nano, nano, delta, rho'
 _ACCOUNT = 'kind, name, member, block, "window"'
+_PORTION = 64
+"""Rows in one statement at most, a power of 2: SQLite takes no more than 999 values everywhere."""
+
+Row = tuple[object, ...]
 
 
 class Result(Iterable[tuple[Any, ...]], Protocol):
@@ -70,58 +74,55 @@ def read_mac(connection: Connection, sequence: int) -> bytes | None:
     return None if row is None else bytes(row[0])
 
 
-def read_spent(connection: Connection, accounts: Sequence[Account]) -> dict[Key, Cost]:
-    """What accounts have paid so far, each in its own window alone; those that never paid are left out."""
-    if not accounts:
-        return {}
-    asked = ", ".join(["(?, ?, ?, ?, ?)"] * len(accounts))
-    rows = connection.execute(
-        f"SELECT {_ACCOUNT}, nano, delta, rho FROM account WHERE ({_ACCOUNT}) IN (VALUES {asked})",  # noqa: S608
-        [value for account in accounts for value in key_of(account)],
-    )
-    return {
-        (kind, name, member, block, window): Cost(int(nano), Fraction(delta), Fraction(rho))
-        for kind, name, member, block, window, nano, delta, rho in rows
-    }
-
-
 def read_payers(connection: Connection, origin: int) -> frozenset[Account]:
     """The accounts debited for the release of the charge ``origin``, whenever that was: who has paid once has paid."""
     rows = connection.execute(f"SELECT {_ACCOUNT} FROM debit WHERE origin = ?", (origin,))  # noqa: S608
     return frozenset(account_of((*row[:4], 0)) for row in rows)
 
 
-def append(connection: Connection, entry: Entry, mac: bytes) -> None:
-    """Add an entry with its debits, and the debits to their accounts."""
-    connection.execute(
-        f"INSERT INTO entry ({_ENTRY}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
-        (
-            *(entry.sequence, entry.kind, entry.at, entry.who, entry.statement),
-            *(entry.policy_version, entry.data_version, entry.mechanism, entry.nano, entry.delta, entry.rho),
-            *(entry.release, entry.origin, entry.label, entry.note, mac),
-        ),
-    )
-    connection.executemany(
-        f"INSERT INTO debit (origin, sequence, position, {_DEBIT}) "  # noqa: S608
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (entry.origin, entry.sequence, at, *key_of(p.account), p.limit, p.nano, p.delta, p.rho)
-            for at, p in enumerate(entry.postings)
-        ],
-    )
-    before = read_spent(connection, [p.account for p in entry.postings])
-    totals = [
-        before.get(key_of(p.account), Cost()) + Cost(p.nano, Fraction(p.delta), Fraction(p.rho))
-        for p in entry.postings
-    ]
-    connection.executemany(
-        f"INSERT INTO account ({_ACCOUNT}, nano, delta, rho) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
-        f"ON CONFLICT ({_ACCOUNT}) DO UPDATE SET nano = excluded.nano, delta = excluded.delta, rho = excluded.rho",
-        [
-            (*key_of(p.account), total.nano, str(total.delta), str(total.rho))
-            for p, total in zip(entry.postings, totals, strict=True)
-        ],
-    )
+def write_entries(connection: Connection, entries: Sequence[tuple[Entry, bytes]]) -> None:
+    """Add entries, each with its mac, and their debits."""
+    lines: list[Row] = []
+    debits: list[Row] = []
+    for e, mac in entries:
+        lines.append((
+            e.sequence, e.kind, e.at, e.who, e.statement, e.policy_version, e.data_version, e.mechanism, e.nano,
+            e.delta, e.rho, e.release, e.origin, e.label, e.note, mac,
+        ))  # fmt: skip
+        debits += [
+            (e.origin, e.sequence, place, *key_of(p.account), p.limit, p.nano, p.delta, p.rho)
+            for place, p in enumerate(e.postings)
+        ]
+    _insert(connection, "entry", _ENTRY, lines)
+    _insert(connection, "debit", f"origin, sequence, position, {_DEBIT}", debits)
+
+
+def write_totals(connection: Connection, totals: Mapping[Key, Cost]) -> None:
+    """Have accounts hold what they have paid so far."""
+    rows = [(*key, total.nano, str(total.delta), str(total.rho)) for key, total in totals.items()]
+    ending = f"ON CONFLICT ({_ACCOUNT}) DO UPDATE SET nano = excluded.nano, delta = excluded.delta, rho = excluded.rho"
+    _insert(connection, "account", f"{_ACCOUNT}, nano, delta, rho", rows, ending)
+
+
+def write_releases(connection: Connection, rows: Sequence[tuple[int, bytes, int, bytes, bytes]]) -> None:
+    """Store releases: origin, key, nano, payload and mac; the first of one origin stays."""
+    _insert(connection, "release", "origin, key, nano, payload, mac", rows, "ON CONFLICT DO NOTHING")
+
+
+def _insert(connection: Connection, table: str, columns: str, rows: Sequence[Row], ending: str = "") -> None:
+    """Many rows by few statements: each lets another thread run. Of few texts, which a connection keeps prepared."""
+    at = 0
+    while at < len(rows):
+        portion = min(_PORTION, 1 << (len(rows) - at).bit_length() - 1)
+        some = rows[at : at + portion]
+        connection.execute(_inserting(table, columns, portion, ending), [v for row in some for v in row])
+        at += portion
+
+
+@lru_cache(maxsize=64)
+def _inserting(table: str, columns: str, rows: int, ending: str) -> str:
+    row = f"({', '.join('?' * (columns.count(',') + 1))})"
+    return f"INSERT INTO {table} ({columns}) VALUES {', '.join([row] * rows)} {ending}"  # noqa: S608
 
 
 def read_entry(connection: Connection, sequence: int) -> Entry | None:

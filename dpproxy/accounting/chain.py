@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from dpproxy.accounting.canonical import encode
 from dpproxy.accounting.model import Entry
@@ -39,21 +40,28 @@ class Seals:
 
     key: bytes = field(repr=False)
 
-    def _mac(self, message: bytes) -> bytes:
+    def mac(self, message: bytes) -> bytes:
+        """The HMAC of a message that says what it is of."""
         return hmac.digest(self.key, message, hashlib.sha256)
 
     def genesis(self, ledger: bytes, version: int) -> Head:
         """The head of an empty ledger."""
-        return Head(version, ledger, 0, 0, self._mac(encode("genesis", version, ledger)))
+        return Head(version, ledger, 0, 0, self.mac(encode("genesis", version, ledger)))
 
     def entry(self, previous: bytes, entry: Entry) -> bytes:
         """The mac of an entry that follows the one with mac ``previous``."""
-        return self._mac(previous + entry.canonical())
+        return self.mac(previous + entry.canonical())
 
     def head(self, head: Head) -> bytes:
         """The seal on the head."""
-        return self._mac(encode("head", head.format, head.ledger, head.sequence, head.at, head.mac))
+        return _sealed(self, head)
 
     def release(self, origin: int, key: bytes, nano: int, payload: bytes) -> bytes:
         """The mac of a stored release."""
-        return self._mac(encode("release", origin, key, nano, payload))
+        return self.mac(encode("release", origin, key, nano, payload))
+
+
+@lru_cache(maxsize=16)
+def _sealed(seals: Seals, head: Head) -> bytes:
+    """The head that was written last is read before each statement."""
+    return seals.mac(encode("head", head.format, head.ledger, head.sequence, head.at, head.mac))

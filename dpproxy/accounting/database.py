@@ -10,6 +10,7 @@ from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.mark import Mark, Missing
 from dpproxy.accounting.store import FAULTS, Store
+from dpproxy.accounting.totals import Known
 from dpproxy.errors import StartupError
 
 T = TypeVar("T")
@@ -35,8 +36,8 @@ class Unwritten(Exception):
 class Database:
     """Owns the writing connection; for one thread at a time.
 
-    Other processes may write the same ledger: the head is read anew inside each transaction. Nothing that is known here
-    outlives a transaction that failed.
+    Other processes may write the same ledger: the head is read anew inside each transaction, and what is known of
+    accounts is used where it is the head that it was known for. Nothing of it outlives a transaction that failed.
 
     Args:
         head: where the chain stood when it was verified.
@@ -54,6 +55,7 @@ class Database:
         self._head = head
         self._mark = mark
         self._clock = clock
+        self.known = Known()
         self._connection: book.Connection | None = None
         self._is_marked = True
         self._logged = 0
@@ -76,17 +78,20 @@ class Database:
             connection = self._begin()
             before = self._read_head(connection)
             self._check_mark(connection, before)
-            batch = Batch(connection, self._seals, before, self._clock() // 1000)
+            batch = Batch(connection, self._seals, before, self._clock() // 1000, self.known)
             result = fill(batch)
+            batch.write()
             if batch.head != before:
                 book.write_head(connection, self._seals, batch.head)
             ending = True
             connection.commit()
         except (*FAULTS, Mismatch) as error:
+            self.known.forget()
             self.close()
             # A file that could not be written holds nothing; a server may have committed before it was lost.
             raise Unwritten(again=not ending or isinstance(error, sqlite3.Error)) from error
         self._head = batch.head
+        batch.totals.publish(self.known, batch.head)
         self._logged += COMMIT_BYTES + batch.kept
         if batch.head != before:
             self._follow(batch.head, again=False)

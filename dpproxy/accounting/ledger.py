@@ -21,18 +21,16 @@ from dpproxy.accounting.model import Account, Charge, Cost, Debit, Entry, Reserv
 from dpproxy.accounting.postgres import Postgres
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.accounting.store import FAULTS, Store, told
+from dpproxy.accounting.totals import Totals, Unknown
 from dpproxy.accounting.verify import verify
-from dpproxy.accounting.windows import DAY, Standing, standings
+from dpproxy.accounting.windows import DAY, Standing, owns, standings
 from dpproxy.accounting.writer import Writer
 from dpproxy.errors import LedgerUnavailable, StartupError
-from dpproxy.recent import Recent
 
 T = TypeVar("T")
 
 READERS = 4
 """Connections that read at the same time at most."""
-KEPT = 512
-"""Standings that are known until the next entry: what is shown again and again costs nothing."""
 
 
 class Ledger:
@@ -56,10 +54,11 @@ class Ledger:
         self.store = store
         self.seals = seals
         self.mark = mark
-        self.writer = Writer(Database(store, seals, head, mark, clock))
+        database = Database(store, seals, head, mark, clock)
+        self.writer = Writer(database)
+        self._known = database.known
         self._clock = clock
         self._readers = deque[book.Connection]()
-        self._stood = Recent[list[Standing]](KEPT)
         self._reading = threading.BoundedSemaphore(READERS)
 
     @classmethod
@@ -113,7 +112,7 @@ class Ledger:
             if not older.lacking(connection):
                 return
         try:
-            self.writer.submit(lambda batch: older.complete(batch.connection))
+            self.writer.submit(lambda batch: batch.complete())
         except LedgerUnavailable as error:
             self.close()
             raise StartupError(
@@ -145,17 +144,24 @@ class Ledger:
 
         def query(connection: book.Connection) -> list[Standing]:
             head = book.read_head(connection, self.seals)
-            at = max(now, head.at)
-            key = head.mac, at // DAY, debits
-            found = self._stood.get(key)
-            if found is None:
-                found = standings(connection, debits, at)
-                # An entry written between the two looks is in it, and is not told again for the head before.
-                if book.read_head(connection, self.seals) == head:
-                    self._stood.put(key, found)
+            totals = Totals(connection, self._known, head)
+            found = standings(totals, debits, max(now, head.at))
+            # An entry written between the two looks is in it, and is not remembered for the head before.
+            if totals.has_read and book.read_head(connection, self.seals) == head:
+                totals.publish(self._known, head)
             return found
 
         return self.read(query)
+
+    def stood(self, reservation: Reservation, *debits: Debit) -> list[Standing]:
+        """How accounts stood once this process had written a reservation; as they stand now where that is not known."""
+        at, found = self._known.after(reservation.sequence, owns(debits))
+        totals = Totals(None)
+        totals.found = found
+        try:
+            return standings(totals, debits, max(self._clock() // 1000, at))
+        except Unknown:
+            return self.standings(*debits)
 
     def moment(self) -> tuple[bytes, int]:
         """Another one after each entry and on each day: in one of them, accounts stand as they do."""

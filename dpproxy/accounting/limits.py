@@ -32,7 +32,7 @@ class LimitReached(BudgetExceeded):
 
 def check(standing: Standing, asked: Cost) -> None:
     """Raise ``BudgetExceeded`` where an account cannot pay ``asked``, which may be the sum over several releases."""
-    debit, total = standing.debit, standing.spent + asked
+    debit, spent = standing.debit, standing.spent
     if standing.concentrated and debit.rho_limit is None:
         raise LimitReached(
             standing,
@@ -41,11 +41,11 @@ def check(standing: Standing, asked: Cost) -> None:
             "An administrator declares it again with ACCOUNTANT ZCDP.",
         )
     if debit.rho_limit is not None:
-        if total.rho > debit.rho_limit:
+        if spent.rho + asked.rho > debit.rho_limit:
             raise _exceeded(standing, asked)
-    elif total.nano > (MAX_NANO if debit.limit is None else debit.limit):
+    elif spent.nano + asked.nano > (MAX_NANO if debit.limit is None else debit.limit):
         raise _exceeded(standing, asked)
-    if asked.delta and debit.delta_limit is not None and total.delta > debit.delta_limit:
+    if asked.delta and debit.delta_limit is not None and spent.delta + asked.delta > debit.delta_limit:
         raise _exceeded_delta(standing, asked.delta)
 
 

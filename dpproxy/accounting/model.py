@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from enum import Enum
 from fractions import Fraction
+from functools import lru_cache
 from math import isqrt
 
 from dpproxy.accounting.canonical import encode
@@ -19,6 +20,10 @@ NO_DELTA = Fraction(0)
 NO_RHO = Fraction(0)
 
 
+Own = tuple[str, str, str]
+"""Kind, name and member of an account, in all its blocks and windows."""
+
+
 class Kind(Enum):
     """The kinds of account, in the order in which their limits are checked."""
 
@@ -26,6 +31,9 @@ class Kind(Enum):
     USER = "user"
     BUDGET = "budget"
     CEILING = "ceiling"
+
+    def __init__(self, column: str) -> None:
+        self.column = column  # what ``value`` is, which takes long to say
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,11 @@ class Account:
     member: str = ""
     block: str = ""
     window: int = 0
+
+    @property
+    def own(self) -> Own:
+        """The account in all its blocks and windows."""
+        return self.kind.column, self.name, self.member
 
     @classmethod
     def ceiling(cls, table: str, block: str = "") -> "Account":
@@ -141,12 +154,8 @@ class Charge:
         if any(debit.account.window for debit in self.debits):
             raise ValueError("the window of an account is the ledger's to say")
         # Text that is not Unicode fails here, in the caller, not in the thread that writes.
-        encode(
-            self.who,
-            self.mechanism,
-            self.label,
-            *(key for debit in self.debits for key in key_of(debit.account)),
-        )
+        names = (name for d in self.debits for name in (d.account.name, d.account.member, d.account.block))
+        "".join((self.who, self.mechanism, self.label, *names)).encode()
 
     @property
     def cost(self) -> "Cost":
@@ -245,14 +254,24 @@ class Cost:
     @classmethod
     def of(cls, nano: int, delta: Fraction = NO_DELTA) -> "Cost":
         """The cost of one release: (epsilon, delta) is at most epsilon**2 / 2 of rho besides the same delta."""
-        return cls(nano, delta, Fraction(nano * nano, 2 * NANO * NANO))
+        return cls(nano, delta, _rho(nano))
 
     def __add__(self, other: "Cost") -> "Cost":
-        return Cost(self.nano + other.nano, self.delta + other.delta, self.rho + other.rho)
+        return Cost(self.nano + other.nano, _plus(self.delta, other.delta), _plus(self.rho, other.rho))
 
     def __or__(self, other: "Cost") -> "Cost":
         """The larger of each: what people pay at most of whom everybody pays one of the two."""
         return Cost(max(self.nano, other.nano), max(self.delta, other.delta), max(self.rho, other.rho))
+
+
+@lru_cache(maxsize=1024)
+def _rho(nano: int) -> Fraction:
+    return Fraction(nano * nano, 2 * NANO * NANO)
+
+
+def _plus(one: Fraction, other: Fraction) -> Fraction:
+    """Their sum; most deltas are 0, and a Fraction takes long to add it."""
+    return one + other if one and other else one or other
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +324,7 @@ Key = tuple[str, str, str, str, int]
 
 def key_of(account: Account) -> Key:
     """The account as columns."""
-    return (account.kind.value, account.name, account.member, account.block, account.window)
+    return (account.kind.column, account.name, account.member, account.block, account.window)
 
 
 def account_of(key: Key) -> Account:

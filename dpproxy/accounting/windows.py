@@ -13,28 +13,23 @@ people alike: of each but the current one, the dearest block counts for everybod
 rho alone, which no sum of epsilon bounds, so a plain ceiling that holds some lets nothing more through.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
+from functools import lru_cache
 from typing import assert_never
 
 from dpproxy.accounting.book import Connection
-from dpproxy.accounting.model import Account, Cost, Debit, Kind
+from dpproxy.accounting.model import Account, Cost, Debit, Kind, Own
+from dpproxy.accounting.totals import Rows, Total, Totals
 from dpproxy.policy.interval import Interval
 
 DAY = 86_400_000_000
 """Microseconds of a day."""
 _EPOCH = 2**32
-MOST = 100
-"""Accounts in one statement: a database takes no more than some hundred parts of one."""
-_OWN = "kind = ? AND name = ? AND member = ?"
-_LAST, _ROW = 'kind, name, member, max("window")', 'kind, name, member, block, "window", nano, delta, rho'
-_LATEST = f"SELECT {_LAST} FROM account WHERE {_OWN} AND block = '' GROUP BY 1, 2, 3"  # noqa: S608 - our own text
-_PAID = f'SELECT {_ROW} FROM account WHERE {_OWN} AND "window" >= ?'  # noqa: S608 - our own text
-Own = tuple[str, str, str]
-"""Kind, name and member of an account, in all its blocks and windows."""
-_Row = tuple[str, int, int, str, str]
-"""Block, window, nano, delta and rho."""
+_NOTHING = Cost()
+_BUDGET = Kind.BUDGET.column
+_Place = tuple[Own, Debit, int, int | None]
+"""A debit whose account has the window of now, the least window that counts, and when it refills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,45 +50,75 @@ class Standing:
 
 
 def standings(
-    connection: Connection, debits: Sequence[Debit], now: int, *, concentrated: bool = False
+    totals: Totals, debits: Sequence[Debit], now: int, *, concentrated: bool = False
 ) -> list[Standing]:
-    """How accounts stand at ``now``, microseconds of the ledger's clock: two questions to the database in all.
+    """How accounts stand at ``now``, microseconds of the ledger's clock: two questions to the database at most.
 
     ``concentrated`` where what they are debited for adds up as rho alone.
     """
-    latest = _all_latest(connection, [d.account for d in debits])
-    places = [_placed(debit, latest, now, concentrated) for debit in debits]
-    rows = _rows(connection, {_own(p.debit.account): p.since for p in places})
-    return [_standing(place, rows.get(_own(place.debit.account), [])) for place in places]
+    totals.need(owns(debits))
+    places = [_placed(debit, totals.found, now, concentrated) for debit in debits]
+    since: dict[Own, int] = {}
+    for own, _, first, _ in places:
+        since[own] = min(first, since.get(own, first))
+    totals.have(since)
+    return [_standing(place, totals.found[place[0]].rows) for place in places]
 
 
-def _placed(debit: Debit, latest: Mapping[Own, int], now: int, concentrated: bool) -> Standing:  # noqa: FBT001
-    """In the window of now, and nothing spent yet."""
+def owns(debits: Sequence[Debit]) -> list[Own]:
+    """The accounts that say how these stand: their own, and the budgets they belong to."""
+    found: list[Own] = []
+    for debit in debits:
+        account = debit.account
+        found.append(account.own)
+        if account.kind is not Kind.CEILING:
+            found.append(_budget_of(account))
+    return found
+
+
+def _placed(debit: Debit, totals: Mapping[Own, Total], now: int, concentrated: bool) -> _Place:  # noqa: FBT001
+    """In the window of now."""
     account = debit.account
+    own = account.own
     match account.kind:
         case Kind.CEILING:
-            return Standing(replace(debit, account=replace(account, window=int(concentrated))), Cost())
+            return own, _in_window(debit, int(concentrated)), 0, None
         case Kind.BUDGET | Kind.USER | Kind.SESSION:
-            own = 0 if account.kind is Kind.SESSION else latest.get(_own(account), 0)
-            epoch = max(own, latest.get(_own(_budget_of(account)), 0)) // _EPOCH * _EPOCH
-            since, today, refills = _dates(debit.refresh, now)
-            placed = replace(debit, account=replace(account, window=epoch + today))
-            return Standing(placed, Cost(), epoch + since, refills)
+            latest = totals[_budget_of(account)].latest
+            if account.kind is not Kind.SESSION:
+                latest = max(latest, totals[own].latest)
+            epoch = latest // _EPOCH * _EPOCH
+            if debit.refresh is None:
+                return own, _in_window(debit, epoch), epoch, None
+            today = now // DAY
+            first, after = _period(debit.refresh, today)
+            return own, _in_window(debit, epoch + today + 1), epoch + first, after
         case _:
             assert_never(account.kind)
 
 
-def _standing(place: Standing, rows: Sequence[_Row]) -> Standing:
-    account = place.debit.account
-    if account.kind is Kind.CEILING:
-        spent, has_rho_alone = _ceiling(rows, account)
-        return replace(place, spent=spent, concentrated=has_rho_alone)
-    return replace(place, spent=sum((_cost(row[2:]) for row in rows), Cost()))
+def _in_window(debit: Debit, window: int) -> Debit:
+    account = debit.account
+    if account.window == window:
+        return debit
+    placed = Account(account.kind, account.name, account.member, account.block, window)
+    return Debit(placed, debit.limit, debit.delta_limit, debit.rho_limit, debit.refresh)
+
+
+def _standing(place: _Place, rows: Rows) -> Standing:
+    _, debit, since, refills = place
+    if debit.account.kind is Kind.CEILING:
+        spent, has_rho_alone = _ceiling(rows, debit.account)
+        return Standing(debit, spent, concentrated=has_rho_alone)
+    counted = [cost for (_, window), cost in rows.items() if window >= since]
+    return Standing(debit, counted[0] if len(counted) == 1 else sum(counted, _NOTHING), since, refills)
 
 
 def anew(connection: Connection, account: Account) -> Account:
     """The account of a budget or of a user, in a window after all that it has had; users of a budget follow theirs."""
-    window = max(_latest(connection, account), _latest(connection, _budget_of(account)))
+    totals = Totals(connection)
+    totals.need(owns([Debit(account)]))
+    window = max(total.latest for total in totals.found.values())
     if account.kind is Kind.BUDGET:
         row = connection.execute(
             'SELECT max("window") FROM account WHERE kind = ? AND name = ?', (Kind.USER.value, account.name)
@@ -102,89 +127,43 @@ def anew(connection: Connection, account: Account) -> Account:
     return replace(account, window=(window // _EPOCH + 1) * _EPOCH)
 
 
-def _dates(refresh: Interval | None, now: int) -> tuple[int, int, int | None]:
-    """The first day that counts and today, numbered from 1, and when the period ends; zeros for never."""
-    if refresh is None:
-        return 0, 0, None
-    today = now // DAY
+@lru_cache(maxsize=64)
+def _period(refresh: Interval, today: int) -> tuple[int, int]:
+    """The first day that counts, numbered from 1, and when the period ends."""
     first, after = refresh.period(today)
-    return max(first, 0) + 1, today + 1, after * DAY
+    return max(first, 0) + 1, after * DAY
 
 
-def _budget_of(account: Account) -> Account:
-    """The budget that an account of its users or sessions belongs to."""
-    return Account.budget(account.member if account.kind is Kind.SESSION else account.name)
+def _budget_of(account: Account) -> Own:
+    """The budget that an account of its users or sessions belongs to, or that it is."""
+    return _BUDGET, account.member if account.kind is Kind.SESSION else account.name, ""
 
 
-def _latest(connection: Connection, account: Account) -> int:
-    return _all_latest(connection, [account]).get(_own(account), 0)
-
-
-def _own(account: Account) -> Own:
-    return account.kind.value, account.name, account.member
-
-
-def _all_latest(connection: Connection, accounts: Iterable[Account]) -> dict[Own, int]:
-    """The last window of each, and of the budgets they belong to; ceilings have none."""
-    asked = {
-        _own(each)
-        for account in accounts
-        if account.kind is not Kind.CEILING
-        for each in (account, _budget_of(account))
-    }
-    found: dict[Own, int] = {}
-    for some in _batched(sorted(asked)):
-        rows = connection.execute(
-            " UNION ALL ".join([_LATEST] * len(some)), [value for own in some for value in own]
-        )
-        found.update({(kind, name, member): int(window) for kind, name, member, window in rows})
-    return found
-
-
-def _rows(connection: Connection, since: Mapping[Own, int]) -> dict[Own, list[_Row]]:
-    """What each account has paid, by block and window, from a window on."""
-    found: dict[Own, list[_Row]] = {}
-    for some in _batched(sorted(since)):
-        rows = connection.execute(
-            " UNION ALL ".join([_PAID] * len(some)), [value for own in some for value in (*own, since[own])]
-        )
-        for kind, name, member, *row in rows:
-            found.setdefault((kind, name, member), []).append(tuple(row))
-    return found
-
-
-def _batched(given: Sequence[Own]) -> Iterator[Sequence[Own]]:
-    """Portions of which a statement may have one part each."""
-    return (given[at : at + MOST] for at in range(0, len(given), MOST))
-
-
-def _ceiling(rows: Sequence[_Row], account: Account) -> tuple[Cost, bool]:
+def _ceiling(rows: Rows, account: Account) -> tuple[Cost, bool]:
     """What one unit may have paid, everybody's releases and those of the blocks that can be its own.
 
     And whether some of it adds up as rho alone.
     """
     blocks: dict[str, Cost] = {}
     has_rho_alone = False
-    for block, window, *rest in rows:
+    for (block, window), cost in rows.items():
         has_rho_alone |= bool(window)
-        blocks[block] = blocks.get(block, Cost()) + _cost(rest)
-    spent, own = blocks.pop("", Cost()), generation(account.block)
+        blocks[block] = blocks[block] + cost if block in blocks else cost
+    spent = blocks.pop("", _NOTHING)
+    if not blocks:
+        return spent, has_rho_alone
+    own = generation(account.block)
     dearest: dict[str, Cost] = {}
     for block, cost in blocks.items():
         of = generation(block)
         if of != own or block == account.block:
-            dearest[of] = dearest.get(of, Cost()) | cost
+            dearest[of] = dearest.get(of, _NOTHING) | cost
     return sum(dearest.values(), spent), has_rho_alone
 
 
 def generation(block: str) -> str:
     """What a block was told apart by; "" for everybody."""
     return block.partition(":")[0]
-
-
-def _cost(row: Iterable[object]) -> Cost:
-    nano, delta, rho = row
-    return Cost(int(str(nano)), Fraction(str(delta)), Fraction(str(rho)))
 
 
 def users(connection: Connection) -> list[Account]:

@@ -131,4 +131,9 @@ def make() -> Make:
 
 def spent_of(connection: book.Connection, account: Account) -> Cost:
     """What an account has paid so far, in its own window alone."""
-    return book.read_spent(connection, [account]).get(key_of(account), Cost())
+    row = connection.execute(
+        "SELECT nano, delta, rho FROM account "
+        'WHERE kind = ? AND name = ? AND member = ? AND block = ? AND "window" = ?',
+        key_of(account),
+    ).fetchone()
+    return Cost() if row is None else Cost(row[0], Fraction(row[1]), Fraction(row[2]))

@@ -26,6 +26,7 @@ def batch() -> Iterator[Batch]:
 
 
 def spent(batch: Batch) -> dict[Kind, int]:
+    batch.write()
     rows = batch.connection.execute("SELECT kind, sum(nano) FROM account GROUP BY kind")
     return {Kind(kind): nano for kind, nano in rows}
 
@@ -84,6 +85,7 @@ def test_an_account_without_limit_cannot_overflow(batch: Batch, make: Callable[.
 
 def test_the_clock_never_runs_back(batch: Batch, make: Callable[..., Charge]):
     at = batch.charge(make()).entry.at
+    batch.write()
     later = Batch(batch.connection, batch.seals, batch.head, at - 500)
     assert later.charge(make()).entry.at == at
 
@@ -97,6 +99,7 @@ def test_adopting_debits_each_account_once_and_the_ceiling_never(batch: Batch, m
     assert batch.adopt(paid.sequence, make("bob", 3, login="another")) is None
     assert batch.adopt(paid.sequence, make("ann", 3, login="another")) is None
     assert spent(batch) == {Kind.CEILING: 10, Kind.BUDGET: 10, Kind.USER: 20, Kind.SESSION: 20}
+    batch.write()
     assert len(book.read_payers(batch.connection, paid.sequence)) == 6
 
 
@@ -110,6 +113,7 @@ def test_another_budget_pays_for_an_adoption_once(batch: Batch, make: Callable[.
         }
         debits = [Debit(accounts.get(d.account.kind, d.account), d.limit) for d in charge.debits]
         assert batch.adopt(paid.sequence, replace(charge, debits=tuple(debits)))
+    batch.write()
     assert spent_of(batch.connection, Account.budget("students")).nano == 10
     assert spent_of(batch.connection, Account.ceiling("people")).nano == 10
 
@@ -135,6 +139,7 @@ def test_the_first_of_two_answers_stays(batch: Batch, make: Callable[..., Charge
     origin = batch.charge(make()).sequence
     for payload in (b"one", b"other"):
         batch.keep(origin, b"key", 1, payload)
+    batch.write()
     assert batch.connection.execute("SELECT payload FROM release").fetchall() == [(b"one",)]
     assert batch.kept == len(b"oneother")
 
@@ -151,6 +156,7 @@ def test_a_limit_of_delta_is_exact(batch: Batch, make: Callable[..., Charge], ki
     with pytest.raises(BudgetExceeded):
         batch.charge(make(delta=Fraction(1, 10**30), delta_limits=limits))
     batch.charge(make(nano=7, delta_limits=limits))
+    batch.write()
     rows = batch.connection.execute("SELECT DISTINCT nano, delta FROM account").fetchall()
     assert rows == [(10, "1/1000000")]
 
@@ -206,6 +212,7 @@ def test_an_adoption_costs_the_delta_of_its_origin(batch: Batch, make: Callable[
     adopted = batch.adopt(first.sequence, make("bob", 2, delta=LIMIT / 7))
     assert adopted is not None
     assert adopted.cost == first.cost == Cost.of(5, LIMIT)
+    batch.write()
     assert spent_of(batch.connection, Account.user("research", "bob")) == Cost.of(5, LIMIT)
     assert spent_of(batch.connection, Account.ceiling("people")) == Cost.of(5, LIMIT)
     assert batch.adopt(first.sequence, make("bob", 5, delta=LIMIT)) is None

@@ -13,6 +13,7 @@ from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.chain import Seals
 from dpproxy.accounting.model import Account, Charge, Cost, Debit, Reset
+from dpproxy.accounting.totals import Totals
 from dpproxy.accounting.windows import DAY, generation, standings
 from dpproxy.errors import BudgetExceeded
 from dpproxy.policy.interval import Interval, Step
@@ -60,16 +61,18 @@ class World:
         charge = Charge("ann", key, 1, 1, "staircase", nano, debits, key, "count on people")
         batch = self.batch(clock)
         found = batch.charge(charge)
+        batch.write()
         self.head = batch.head
         return found.sequence
 
     def reset(self, clock: str, account: Account) -> None:
         batch = self.batch(clock)
         batch.reset(Reset("root", account, "a new study", "RESET", 1, 1))
+        batch.write()
         self.head = batch.head
 
     def spent(self, clock: str, account: Account, refresh: Interval | None = MONTH) -> int:
-        [found] = standings(self.connection, [Debit(account, refresh=refresh)], self.batch(clock).now)
+        [found] = standings(Totals(self.connection), [Debit(account, refresh=refresh)], self.batch(clock).now)
         return found.spent.nano
 
 
@@ -263,6 +266,7 @@ def test_epsilon_delta_and_rho_are_each_the_dearest(world: World):
         charge = Charge("ann", key, 1, 1, "", nano, (Debit(block(name), 10),), key, "x", delta)
         batch = world.batch("2026-01-05")
         batch.charge(charge)
+        batch.write()
         world.head = batch.head
-    [everybody] = standings(world.connection, [Debit(CEILING)], 0)
+    [everybody] = standings(Totals(world.connection), [Debit(CEILING)], 0)
     assert everybody.spent == Cost(5, Fraction(1, 7), Cost.of(5).rho)

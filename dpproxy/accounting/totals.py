@@ -1,0 +1,200 @@
+"""What accounts have paid: read from the ledger once, and moved along with what is written after it.
+
+Totals are right for one head of the ledger. Whoever uses remembered ones has read that head from the database, and who
+writes has read it inside the transaction; where it is another one somebody else wrote, and nothing of them is used.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpproxy.accounting import book
+from dpproxy.accounting.book import Connection
+from dpproxy.accounting.chain import Head
+from dpproxy.accounting.model import Account, Cost, Key, Kind, Own, key_of
+
+MOST = 100
+"""Accounts in one statement: a database takes no more than some hundred parts of one."""
+REMEMBERED = 4096
+"""Accounts whose totals are kept for the next charge, in all their blocks and windows."""
+_NEVER = 2**63
+"""After every window."""
+_NOTHING = Cost()
+_CEILING = Kind.CEILING.column
+_OWN = "kind = ? AND name = ? AND member = ?"
+_LAST, _ROW = 'kind, name, member, max("window")', 'kind, name, member, block, "window", nano, delta, rho'
+_LATEST = f"SELECT {_LAST} FROM account WHERE {_OWN} AND block = '' GROUP BY 1, 2, 3"  # noqa: S608 - our own text
+_PAID = f'SELECT {_ROW} FROM account WHERE {_OWN} AND "window" >= ?'  # noqa: S608 - our own text
+
+Rows = dict[tuple[str, int], Cost]
+"""What was paid, by block and window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What an account has paid.
+
+    Attributes:
+        latest: the last of its windows, 0 where it has none; nobody asks for a ceiling's.
+        since: the window from which on ``rows`` holds all there is.
+    """
+
+    latest: int
+    since: int
+    rows: Rows
+
+
+class Unknown(LookupError):
+    """A total that is not remembered, where there is no database to read."""
+
+
+class Known:
+    """The totals that this process remembers, all of them for one head. Any thread may call any method."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._head: Head | None = None
+        self._totals: dict[Own, Total] = {}
+
+    def at(self, head: Head, owns: Iterable[Own]) -> dict[Own, Total]:
+        """Those of these accounts that are remembered for a head."""
+        with self._lock:
+            return self._of(owns) if self._head == head else {}
+
+    def after(self, sequence: int, owns: Iterable[Own]) -> tuple[int, dict[Own, Total]]:
+        """Those that are remembered with an entry of this process in them, and the time of their head."""
+        with self._lock:
+            if self._head is None or self._head.sequence < sequence:
+                return 0, {}
+            return self._head.at, self._of(owns)
+
+    def keep(self, head: Head, found: Mapping[Own, Total], before: Head | None = None) -> None:
+        """Remember totals of a committed head; what is known ``before`` stays, all that changed being in ``found``."""
+        with self._lock:
+            if self._head is not None and self._head.sequence > head.sequence:
+                return
+            if self._head not in (head, before):
+                self._totals.clear()
+            self._head = head
+            for own, total in found.items():
+                self._totals.pop(own, None)
+                self._totals[own] = total
+            while len(self._totals) > REMEMBERED:
+                del self._totals[next(iter(self._totals))]
+
+    def forget(self) -> None:
+        """Know nothing."""
+        with self._lock:
+            self._head = None
+            self._totals.clear()
+
+    def _of(self, owns: Iterable[Own]) -> dict[Own, Total]:
+        return {own: total for own in owns if (total := self._totals.get(own)) is not None}
+
+
+class Totals:
+    """Totals as they are in one transaction, or beside one: remembered, read, or changed in it.
+
+    Args:
+        connection: where they are read, and where ``write`` writes; None to be told ``Unknown`` instead.
+        known: what is remembered, used for this ``head`` alone.
+    """
+
+    def __init__(
+        self, connection: Connection | None, known: Known | None = None, head: Head | None = None
+    ) -> None:
+        self._connection = connection
+        self._known = known
+        self._head = head
+        self._changed: dict[Key, Cost] = {}
+        self._copied: set[Own] = set()
+        self.found: dict[Own, Total] = {}
+        """All that was needed so far; the rows of one that was published are never changed."""
+        self.has_read = False
+
+    def need(self, owns: Iterable[Own]) -> None:
+        """Have these accounts with their last windows in ``found``."""
+        lacking = {own for own in owns if own not in self.found}
+        if lacking and self._known is not None and self._head is not None:
+            self.found |= self._known.at(self._head, lacking)
+            lacking -= self.found.keys()
+        if lacking:
+            timed = [own for own in lacking if own[0] != _CEILING]
+            latest = {(kind, name, member): w for kind, name, member, w in self._read(_LATEST, timed)}
+            self.found |= {own: Total(latest.get(own, 0), _NEVER, {}) for own in lacking}
+
+    def have(self, since: Mapping[Own, int]) -> None:
+        """Have what each account has paid from a window on in ``found``."""
+        self.need(since)
+        lacking: dict[Own, int] = {}
+        for own, first in since.items():
+            total = self.found[own]
+            if total.since > first:
+                lacking[own] = first
+            elif total.since < first:  # a period has ended: its days count no more
+                rest = {place: cost for place, cost in total.rows.items() if place[1] >= first}
+                self.found[own] = Total(total.latest, first, rest)
+                self._copied.add(own)
+        if lacking:
+            rows: dict[Own, Rows] = {own: {} for own in lacking}
+            for kind, name, member, block, window, *cost in self._read(_PAID, lacking, lacking):
+                rows[kind, name, member][block, window] = _cost(*cost)
+            for own, first in lacking.items():
+                self.found[own] = Total(self.found[own].latest, first, rows[own])
+                self._copied.add(own)
+
+    def add(self, account: Account, cost: Cost) -> None:
+        """Debit an account in its window; written by ``write``."""
+        own, place = account.own, (account.block, account.window)
+        total = self.found.get(own)
+        if total is None or total.since > account.window:
+            self.have({own: account.window})
+            total = self.found[own]
+        rows = total.rows
+        if own not in self._copied:
+            rows = dict(rows)
+            self._copied.add(own)
+        rows[place] = paid = rows.get(place, _NOTHING) + cost
+        self.found[own] = Total(max(total.latest, account.window), total.since, rows)
+        self._changed[key_of(account)] = paid
+
+    def write(self) -> None:
+        """Write the totals that were changed: before anybody reads them from the database, and before the commit."""
+        if self._changed and self._connection is not None:
+            changed, self._changed = self._changed, {}
+            book.write_totals(self._connection, changed)
+
+    def forget(self) -> None:
+        """From here on everything is read anew; what was known before is not remembered beyond the commit."""
+        self.write()
+        self.found = {}
+        self._copied = set()
+        self._known = self._head = None
+
+    def publish(self, known: Known, head: Head) -> None:
+        """Once it is committed: what is remembered from now on."""
+        self._copied = set()
+        if self._known is None:
+            known.forget()
+        known.keep(head, self.found, self._head)
+
+    def _read(
+        self, sql: str, owns: Iterable[Own], since: Mapping[Own, int] | None = None
+    ) -> Iterator[tuple[Any, ...]]:
+        asked = sorted(owns)
+        if not asked:
+            return
+        if self._connection is None:
+            raise Unknown
+        self.write()
+        self.has_read = True
+        for at in range(0, len(asked), MOST):
+            some = asked[at : at + MOST]
+            values = [v for own in some for v in (own if since is None else (*own, since[own]))]
+            yield from self._connection.execute(" UNION ALL ".join([sql] * len(some)), values)
+
+
+def _cost(nano: int, delta: str, rho: str) -> Cost:
+    return Cost(nano, Fraction(delta), Fraction(rho))
