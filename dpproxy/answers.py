@@ -206,7 +206,7 @@ class Answers:
             with self._flights.claim(question.key, WAIT, asking.cancelled, due) as claim:
                 if not claim.owner:
                     continue
-                replayed = None if paid else self._replay(asking, question, is_second=True)
+                replayed = None if paid or claim.is_first else self._replay(asking, question, is_second=True)
                 if replayed is not None:
                     return replayed
                 released = self._release_anew(asking, question, paid)
@@ -219,10 +219,12 @@ class Answers:
         A second look is for the same question alone: somebody may just have asked it.
         """
         plan, part = asking.plan, question.part
-        paid = self.replays.paid(asking, question, is_second=is_second)
+        stored = self.replays.stored(asking, question)
+        paid = self.replays.theirs(asking, question, stored)
+        if paid is None and not is_second:
+            paid = self.replays.derived(asking, question)
         if paid is not None:
             return paid
-        stored = self.replays.stored(asking, question)
         # A dearer one costs its full loss: more than was asked for, than EXPLAIN told and MAX EPSILON allows.
         if stored is None or stored.nano != part.loss.nano:
             return None

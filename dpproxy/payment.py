@@ -1,6 +1,7 @@
 """What a plan debits: the four accounts, the charge, and the key its released answer is found by."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from dpproxy.accounting.accounts import as_epsilon, limited
 from dpproxy.accounting.canonical import digest
@@ -25,7 +26,8 @@ _LEAST = NANO // 1000
 """The least epsilon of a statement."""
 
 
-def debits(payer: Payer, caller: Caller, blocks: Sequence[str] = ()) -> tuple[Debit, ...]:
+@lru_cache(maxsize=512)
+def debits(payer: Payer, caller: Caller, blocks: tuple[str, ...] = ()) -> tuple[Debit, ...]:
     """Session, user, budget, and ceiling or blocks of it, with the limits in force."""
     # Of a session or a user no delta is declared: concentrated losses are converted with the budget's.
     delta = payer.budget_delta if payer.concentrated else None

@@ -14,6 +14,7 @@ from dpproxy.pgtypes import INT8, NUMERIC, TEXT, TIMESTAMP, Column
 from dpproxy.plan import Caller
 from dpproxy.policy.model import Budget, Policy
 from dpproxy.policy.show import number
+from dpproxy.recent import Recent
 
 LEDGER = (
     Column("sequence", INT8),
@@ -35,6 +36,10 @@ OWN: Mapping[str, tuple[Column, ...]] = {"ledger": LEDGER, "budgets": spending.O
 
 Rows = list[tuple[object, ...]]
 NOTHING = Cost()
+Accounts = Mapping[str, Sequence[Debit]]
+"""Debits by budget."""
+_ACCOUNTS = Recent[tuple[Policy, Accounts]](512)
+"""What a policy, which never changes, says of a session: told after each of its statements."""
 
 
 def rows(
@@ -87,8 +92,17 @@ def granted_budgets(policy: Policy, caller: Caller) -> list[Budget]:
     return [policy.budgets[name] for name in sorted(n for n in names if n is not None)]
 
 
-def accounts(policy: Policy, caller: Caller, wanted: str | None) -> dict[str, list[Debit]]:
+def accounts(policy: Policy, caller: Caller, wanted: str | None) -> Accounts:
     """The accounts that limit a caller in each of their budgets, or in the wanted one."""
+    key = id(policy), caller, wanted
+    known = _ACCOUNTS.get(key)
+    if known is None or known[0] is not policy:
+        known = policy, _accounts(policy, caller, wanted)
+        _ACCOUNTS.put(key, known)
+    return known[1]
+
+
+def _accounts(policy: Policy, caller: Caller, wanted: str | None) -> Accounts:
     asker = Asker(caller.user, caller.session)
     return {
         budget.name: spending.debits(policy, budget, asker)

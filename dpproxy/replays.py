@@ -100,7 +100,10 @@ class Replays:
 
     def own(self, asking: Asking, question: Question) -> Found | None:
         """What the caller has paid for of the same question: nothing is looked for beyond it."""
-        stored = self.stored(asking, question)
+        return self.theirs(asking, question, self.stored(asking, question))
+
+    def theirs(self, asking: Asking, question: Question, stored: Stored | None) -> Found | None:
+        """A release of the same question, if the caller has paid for it."""
         if stored is None or asking.account not in stored.payers:
             return None
         return self.same(asking, question, stored)
@@ -131,10 +134,9 @@ class Replays:
             return stored
         return None
 
-    def paid(self, asking: Asking, question: Question, *, is_second: bool = False) -> Found | None:
+    def paid(self, asking: Asking, question: Question) -> Found | None:
         """What follows from a release that the caller has paid for: of the same question first."""
-        found = self.own(asking, question)
-        return found if found is not None or is_second else self._derived(asking, question)
+        return self.own(asking, question) or self.derived(asking, question)
 
     def same(self, asking: Asking, question: Question, stored: Stored) -> Found:
         """A release of the same question, its groups and sums in the order in which they are asked for."""
@@ -152,7 +154,7 @@ class Replays:
             table = payloads.derived(table, found, part)
         return Found(Released(table, loss), summed=Summed(of.mechanism, found.columns, 1))
 
-    def _derived(self, asking: Asking, question: Question) -> Found | None:
+    def derived(self, asking: Asking, question: Question) -> Found | None:
         """The part as it follows from a stored release of other groups or more sums, the most accurate one."""
         part = question.part
         asked = described(part, question.values, asking.plan.data_version)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -174,3 +175,36 @@ def test_what_may_not_be_seen_yet_is_not_worked_on(engine: Engine, monkeypatch: 
     engine._answers._deadlines.hide(origin, time.monotonic() + 60)
     assert replays.known(asking, part) is None
     assert worked == [origin]
+
+
+def test_a_question_never_asked_is_looked_for_once(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    releases = engine._answers._releases
+    find, looked = releases.find, list[bytes]()
+
+    def counted(release: bytes, *rest: Any) -> Any:  # noqa: ANN401 - as it is called
+        looked.append(release)
+        return find(release, *rest)
+
+    monkeypatch.setattr(releases, "find", counted)
+    ask(engine, COUNT)
+    assert len(looked) == 1
+
+
+def test_what_was_answered_between_a_look_and_the_claim_is_not_charged_again(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+):
+    answers = engine._answers
+    replay, looks = answers._replay, list[bool]()
+
+    def late(*given: Any, is_second: bool = False) -> Any:  # noqa: ANN401 - as it is called
+        looks.append(is_second)
+        found = replay(*given, is_second=is_second)
+        if len(looks) == 1:
+            ask(engine, COUNT)
+        return found
+
+    monkeypatch.setattr(answers, "_replay", late)
+    left = engine.show(ANN, "dp.budget_remaining", DEFAULTS)
+    ask(engine, COUNT)
+    assert looks == [False, False, True]
+    assert Decimal(left) - Decimal(engine.show(ANN, "dp.budget_remaining", DEFAULTS)) == 1

@@ -14,19 +14,26 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from dpproxy.errors import Cancelled
+from dpproxy.recent import Recent
 
 T = TypeVar("T")
 
 POLL = 0.02
 """Seconds between two looks at whether a waiting caller was cancelled."""
+LANDED = 4096
+"""Questions that were answered last: far more than are between anybody's look into the store and their claim."""
 
 
 @dataclass(slots=True)
 class Claim(Generic[T]):
-    """What ``InFlight.claim`` gives: the owner provides the result, the others find it there."""
+    """What ``InFlight.claim`` gives: the owner provides the result, the others find it there.
+
+    ``is_first`` where the owner waited for nobody, and nobody of the last ``LANDED`` had an answer to the question.
+    """
 
     owner: bool
     result: T | None = None
+    is_first: bool = False
 
     def resolve(self, result: T) -> None:
         """The owner's answer, for everybody who waits; they get it when the owner leaves its block."""
@@ -58,6 +65,7 @@ class InFlight(Generic[T]):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._flights: dict[bytes, _Flight[T]] = {}
+        self._landed = Recent[bool](LANDED)
 
     @contextmanager
     def claim(
@@ -80,7 +88,7 @@ class InFlight(Generic[T]):
             yield claim
         finally:
             if claim.owner:
-                self._land(flight, claim, seen_from())
+                self._land(key, flight, claim, seen_from())
 
     def _board(
         self, key: bytes, until: float | None, cancelled: Callable[[], bool]
@@ -90,7 +98,7 @@ class InFlight(Generic[T]):
             flight = self._flights.get(key)
             if flight is None:
                 flight = self._flights[key] = _Flight(threading.Condition(self._lock))
-                return flight, Claim(owner=True)
+                return flight, Claim(owner=True, is_first=self._landed.get(key) is None)
             self._wait(flight, until, cancelled)
             if flight.done:
                 return flight, Claim(owner=False, result=flight.result)
@@ -117,8 +125,10 @@ class InFlight(Generic[T]):
             if not flight.owned and flight.seen_from <= now and (flight.done or not flight.waiting):
                 del self._flights[key]
 
-    def _land(self, flight: _Flight[T], claim: Claim[T], seen_from: float) -> None:
+    def _land(self, key: bytes, flight: _Flight[T], claim: Claim[T], seen_from: float) -> None:
         with self._lock:
+            if claim.result is not None:
+                self._landed.put(key, value=True)
             flight.owned, flight.seen_from = False, seen_from
             flight.result = claim.result
             flight.done = claim.result is not None

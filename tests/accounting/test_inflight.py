@@ -49,6 +49,34 @@ def test_another_question_does_not_wait():
         assert claim.owner
 
 
+def test_an_owner_is_told_whether_somebody_answered_the_question_lately():
+    flights: InFlight[int] = InFlight()
+    with flights.claim(KEY) as claim:
+        assert claim.is_first  # and leaves without an answer
+    with flights.claim(KEY) as claim:
+        assert claim.is_first
+        claim.resolve(1)
+    for key, is_first in ((KEY, False), (b"another", True)):
+        with flights.claim(key) as claim:
+            assert claim.owner
+            assert claim.is_first is is_first
+
+
+def test_who_has_waited_for_an_owner_without_an_answer_is_not_first():
+    flights: InFlight[int] = InFlight()
+    with ThreadPoolExecutor(1) as pool:
+        with flights.claim(KEY):
+            waiting = pool.submit(_first, flights)
+            while not flights._flights[KEY].waiting:
+                time.sleep(0.001)
+        assert waiting.result() == (True, False)
+
+
+def _first(flights: InFlight[int]) -> tuple[bool, bool]:
+    with flights.claim(KEY) as claim:
+        return claim.owner, claim.is_first
+
+
 def test_when_owners_fail_the_next_one_tries():
     flights: InFlight[int] = InFlight()
     attempts = []
