@@ -4,7 +4,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
@@ -38,10 +37,15 @@ class Answered:
     """On the clock of ``time.monotonic``: other processes must not find it sooner."""
 
 
+Outcome = tuple[Any, Exception | None]
+"""What a task returned, or what it raised."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Task:
     apply: Callable[[Batch], Any]
-    done: "Future[Any]" = field(default_factory=Future)
+    done: "SimpleQueue[Outcome]" = field(default_factory=SimpleQueue)
+    """Its outcome is put there; of two, its caller is told the first."""
 
 
 class Writer:
@@ -53,6 +57,8 @@ class Writer:
         self._lock = threading.Lock()
         self._closed = False
         self._waiting: dict[int, Answered] = {}
+        self._size = 0
+        """Of the payloads that wait."""
         self._deadline: float | None = None
         self._resume = 0.0
         self._failing = False
@@ -72,7 +78,10 @@ class Writer:
             if self._closed:
                 raise ShuttingDown("the ledger is closed")
             self._queue.put(task)
-        result: T = task.done.result()
+        outcome, error = task.done.get()
+        if error is not None:
+            raise error
+        result: T = outcome
         return result
 
     def keep(self, answered: Answered) -> None:
@@ -80,9 +89,12 @@ class Writer:
         with self._lock:
             if self._closed:
                 return
-            self._waiting.setdefault(answered.origin, answered)
+            if answered.origin not in self._waiting:
+                self._waiting[answered.origin] = answered
+                self._size += len(answered.payload)
             self._trim()
-            self._queue.put(None)
+            if self._deadline is None:  # else it wakes by itself
+                self._queue.put(None)
 
     def waiting(self) -> tuple[Answered, ...]:
         """The released answers not yet written."""
@@ -110,8 +122,7 @@ class Writer:
             with self._lock:
                 self._closed = True
             for task in (*tasks, *self._drain(None)):
-                if not task.done.done():
-                    task.done.set_exception(ShuttingDown("the ledger is closed"))
+                task.done.put((None, ShuttingDown("the ledger is closed")))
 
     def _collect(self) -> list[_Task]:
         """Wait for work: at once where somebody waits, at the deadline where only answers do."""
@@ -123,8 +134,9 @@ class Writer:
                 return []
             if first is not None:
                 return [first, *self._drain(self._database.largest - 1)]
-            if self._deadline is None and self._waiting:
-                self._deadline = time.monotonic() + LINGER
+            with self._lock:
+                if self._deadline is None and self._waiting:
+                    self._deadline = time.monotonic() + LINGER
         return self._drain(self._database.largest)
 
     def _drain(self, most: int | None) -> list[_Task]:
@@ -148,13 +160,13 @@ class Writer:
                 failure = self._commit(tasks, ())
         if failure is not None:
             for task in tasks:
-                task.done.set_exception(
-                    LedgerUnavailable(
-                        "the privacy ledger cannot be written",
-                        detail="Without it nothing new is answered; the operator's log says why.",
-                    )
+                unwritten = LedgerUnavailable(
+                    "the privacy ledger cannot be written",
+                    detail="Without it nothing new is answered; the operator's log says why.",
                 )
-        self._deadline = max(time.monotonic() + LINGER, self._resume) if self.waiting() else None
+                task.done.put((None, unwritten))
+        with self._lock:  # who keeps an answer from here on sees whether it has to wake this thread
+            self._deadline = max(time.monotonic() + LINGER, self._resume) if self._waiting else None
         self._database.checkpoint()
 
     def _commit(self, tasks: list[_Task], answers: tuple[Answered, ...]) -> Unwritten | None:
@@ -170,11 +182,8 @@ class Writer:
             return failure
         self._tell(None)
         self._forget(answers)
-        for task, (result, error) in zip(tasks, outcomes, strict=True):
-            if error is None:
-                task.done.set_result(result)
-            else:
-                task.done.set_exception(error)
+        for task, outcome in zip(tasks, outcomes, strict=True):
+            task.done.put(outcome)
         return None
 
     def _tell(self, cause: BaseException | None) -> None:
@@ -191,24 +200,26 @@ class Writer:
     def _forget(self, answers: tuple[Answered, ...]) -> None:
         with self._lock:
             for answered in answers:
-                self._waiting.pop(answered.origin, None)
+                self._drop(answered.origin)
 
     def _trim(self) -> None:
-        size = sum(len(answered.payload) for answered in self._waiting.values())
-        while size > LARGEST_BACKLOG and len(self._waiting) > 1:
-            size -= len(self._waiting.pop(next(iter(self._waiting))).payload)
+        while self._size > LARGEST_BACKLOG and len(self._waiting) > 1:
+            self._drop(next(iter(self._waiting)))
+
+    def _drop(self, origin: int) -> None:
+        found = self._waiting.pop(origin, None)
+        if found is not None:
+            self._size -= len(found.payload)
 
 
-def _fill(
-    batch: Batch, tasks: list[_Task], answers: tuple[Answered, ...]
-) -> list[tuple[Any, Exception | None]]:
+def _fill(batch: Batch, tasks: list[_Task], answers: tuple[Answered, ...]) -> list[Outcome]:
     outcomes = [_outcome(task, batch) for task in tasks]
     for answered in answers:
         batch.keep(answered.origin, answered.key, answered.nano, answered.payload)
     return outcomes
 
 
-def _outcome(task: _Task, batch: Batch) -> tuple[Any, Exception | None]:
+def _outcome(task: _Task, batch: Batch) -> Outcome:
     try:
         return task.apply(batch), None
     except (Refusal, ValueError) as error:
