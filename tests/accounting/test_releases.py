@@ -19,7 +19,7 @@ from dpproxy.accounting import writer
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, Charge, Debit, Stored
-from dpproxy.accounting.releases import PAID, ReleaseStore
+from dpproxy.accounting.releases import ReleaseStore, paid
 from dpproxy.errors import BudgetExceeded, LedgerUnavailable
 from tests.accounting.conftest import Home
 from tests.postgres import Server
@@ -55,6 +55,7 @@ def test_releases_of_the_same_rows_are_found_by_who_paid(
     for _ in ("waiting", "written"):
         assert store.paid([key[:12]], ANN) == [(first, 5), (second, 7)]
         assert store.paid([other[:12]], ANN) == [(third, 3)]
+        assert store.paid([key[:12], other[:12]], ANN) == [(first, 5), (second, 7), (third, 3)]
         assert store.paid([key[:12]], BOB) == []
         assert (store.load(first), store.load(third), store.load(10**6)) == (b"five", b"three", None)
         ledger.reserve(make("cat", question="yet another"))
@@ -260,10 +261,14 @@ def test_interleavings(home: Home):
     )
 
 
-def test_the_releases_of_a_beginning_are_found_by_their_keys_alone(tmp_path: Path):
+@pytest.mark.parametrize("beginnings", [1, 2])
+def test_the_releases_of_a_beginning_are_found_by_their_keys_alone(tmp_path: Path, beginnings: int):
     with Ledger.open(tmp_path) as ledger:
         connection = ledger.store.connect(writing=False)
-        steps = [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {PAID}", [b""] * 6)]
+        steps = [
+            str(row[3])
+            for row in connection.execute(f"EXPLAIN QUERY PLAN {paid(beginnings)}", [b""] * 6 * beginnings)
+        ]
         connection.close()
-    assert any("release_by_key" in step for step in steps)
-    assert not any(step.startswith("SCAN") for step in steps), steps
+    assert sum("SEARCH r USING COVERING INDEX release_by_key" in step for step in steps) == beginnings
+    assert not any(step.startswith("SCAN") for step in steps if step != "SCAN p"), steps
