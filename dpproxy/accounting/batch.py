@@ -153,8 +153,7 @@ class Batch:
             ),
         )
         self._add(entry, cost)
-        totals = (found.spent + cost for found in before)
-        return Reservation(entry, tuple(zip(debits, totals, strict=True)))
+        return Reservation(entry, tuple((d, found.spent) for d, found in zip(debits, before, strict=True)))
 
     def _add(self, entry: Entry, cost: Cost) -> None:
         """Append an entry that costs every account it debits so much."""

@@ -279,11 +279,11 @@ class Reservation:
     """A charge that is durable: the data may now be touched.
 
     Attributes:
-        spent: the debits as they were asked for, each with the total of its account after this charge.
+        before: the debits as they were asked for, each with what counted against its limits before this charge.
     """
 
     entry: Entry
-    spent: tuple[tuple[Debit, Cost], ...]
+    before: tuple[tuple[Debit, Cost], ...]
 
     @property
     def sequence(self) -> int:
@@ -294,6 +294,11 @@ class Reservation:
     def cost(self) -> Cost:
         """What it debits."""
         return Cost.of(self.entry.nano, Fraction(self.entry.delta))
+
+    @property
+    def spent(self) -> tuple[tuple[Debit, Cost], ...]:
+        """The debits as they were asked for, each with what counts against its limits after this charge."""
+        return tuple((debit, spent + self.cost) for debit, spent in self.before)
 
     @property
     def remaining(self) -> int | None:
