@@ -158,7 +158,7 @@ class Batch:
     def _add(self, entry: Entry, cost: Cost) -> None:
         """Append an entry that costs every account it debits so much."""
         mac = self.seals.entry(self.head.mac, entry)
-        self._entries.append((entry, mac))
         for posting in entry.postings:
             self.totals.add(posting.account, cost)
+        self._entries.append((entry, mac))
         self.head = Head(self.head.format, self.head.ledger, entry.sequence, entry.at, mac)

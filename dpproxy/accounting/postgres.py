@@ -58,7 +58,7 @@ def _statement(sql: str) -> bytes:
 class Postgres:
     """One database of one server; see ``Store``."""
 
-    largest = 16  # each is a dozen round trips, with the head locked for everybody
+    largest = 16  # each may read its accounts, with the head locked for everybody
 
     is_near = False
 
