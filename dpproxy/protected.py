@@ -24,6 +24,7 @@ from dpproxy.planner.protected import ViewQuery
 from dpproxy.planner.query import plan_view
 from dpproxy.policy.dump import protected_view
 from dpproxy.policy.model import Ceiling, Policy, ProtectedView
+from dpproxy.processor import away
 from dpproxy.views import files
 from dpproxy.views.make import checked, figures, made, places, relations
 from dpproxy.views.manifest import Built, Manifest, current, newest
@@ -189,7 +190,8 @@ class ProtectedViews:
             parameters = {"1": self._secret.hex()} if query.truncated else {}
             asked = query.sql, parameters, order.session
             exact = self._backend.run(*asked, cancelled=order.cancelled, epoch=planned.epoch)
-            rows, found = _made(planned, exact, order)
+            with away():
+                rows, found = _made(planned, exact, order)
             kept = relations(planned.build, query.columns, found)
             path = files.file_of(self._state, view.name, begun.epoch)
             files.write(path, kept, inside=found.inside)
@@ -207,7 +209,8 @@ class ProtectedViews:
 
     def _measure(self, planned: Planned, done: Built, rows: Table, found: Anonymized) -> None:
         """Keep what a build loses and risks: exact figures, which nobody waits for who builds."""
-        self._manifest.measured(done, figures(planned.build, planned.query.columns, rows, found))
+        with away():
+            self._manifest.measured(done, figures(planned.build, planned.query.columns, rows, found))
 
     def measured(self, view: str) -> None:
         """Wait until the figures of a view's last build are there."""

@@ -1,4 +1,4 @@
-"""Accepts clients until it is stopped; here and in ``client`` is all that knows asyncio."""
+"""Accepts clients until it is stopped; here, in ``client`` and in what it waits by is all that knows asyncio."""
 
 import asyncio
 import os
@@ -13,6 +13,7 @@ from typing import Final
 from dpproxy.client import Client
 from dpproxy.errors import StartupError
 from dpproxy.options import Options
+from dpproxy.processor import Processor
 from dpproxy.service import LOGGING_IN, RESERVED, Service
 from dpproxy.session import Engine, Users
 from dpproxy.tls import server_context
@@ -95,7 +96,9 @@ class Server:
                 async with asyncio.TaskGroup() as tasks:
                     listener = await self._listen(tasks)
                     on_listening(listener.sockets[0].getsockname()[1])
+                    home = tasks.create_task(Processor().keep())
                     await self._stopping.wait()
+                    home.cancel()
                     await self._drain()
                     listener.close()
                     tasks.create_task(self._part())
