@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 from dpproxy.errors import Cancelled, Refusal
 from dpproxy.grid import instant
@@ -20,14 +20,13 @@ from dpproxy.service import Service, farewell
 from dpproxy.session import Session, Work
 from dpproxy.session_work import Outcome, attempt, outcome
 from dpproxy.timeouts import PATIENCE, of_silence, of_statement
+from dpproxy.waiting import first_of, watching
 from dpproxy.wire import messages as m
 from dpproxy.wire.connection import Connection
 
 READ_SIZE: Final = 1 << 16
 MOST_AHEAD: Final = 1 << 20
 """Bytes read ahead while a statement runs."""
-UNWATCHED: Final = 0.05
-"""Seconds a statement runs before its client's socket is watched."""
 AGAIN: Final = 0.1
 """Seconds between two interrupts of one statement."""
 NEWS: Final = 0.5
@@ -59,9 +58,9 @@ class Client:
         self._ahead = bytearray()
         self._future: asyncio.Future[Outcome] | None = None
         """What the session's thread does."""
-        self._padded: asyncio.Task[Outcome] | None = None
+        self._padded: asyncio.Future[Outcome] | None = None
         """Charged work until the grid point of its end, also when nobody waits for its outcome any more."""
-        self._cancelled: asyncio.Future[float] | None = None
+        self._cancelled: asyncio.Future[float | None] | None = None
         """Where the moment of a cancel is put, while one counts that interrupts nothing."""
         self._until: float | None = None
         """When the statement at hand has had its time."""
@@ -108,7 +107,7 @@ class Client:
         """The server stops now: a busy client is told when its statement is interrupted."""
         self._hurried = True
         self._interrupt()
-        if self._leaving and self._padded is not None:
+        if self._leaving and isinstance(self._padded, asyncio.Task):
             self._padded.cancel()
         self.drain()
 
@@ -318,7 +317,10 @@ class Client:
     async def _charged(self, work: Work) -> Outcome:
         loop = asyncio.get_running_loop()
         start = loop.time()
-        self._padded = loop.create_task(self._pad(work, start))
+        is_padded = self._service.deadline(work) > 0
+        self._padded = (
+            loop.create_task(self._pad(work, start)) if is_padded else self._begin(work.call, start)
+        )
         moment = await self._cancelled_before(self._padded)
         if moment is None:
             outcome = self._padded.result()
@@ -338,18 +340,16 @@ class Client:
 
     async def _settle(self) -> None:
         """Wait until what was left alone has ended, on the grid: sooner would tell when it did."""
-        if self._padded is not None:
-            await asyncio.wait({self._padded})
-        if self._future is not None:
-            await asyncio.wait({self._future})
+        for future in (self._padded, self._future):
+            if future is not None and not future.done():
+                await asyncio.wait({future})
         self._padded = self._future = None
 
-    async def _cancelled_before(self, task: asyncio.Task[Outcome]) -> float | None:
-        """Wait for the task; the moment at which the client cancels or leaves, if that comes first."""
+    async def _cancelled_before(self, work: asyncio.Future[Outcome]) -> float | None:
+        """Wait for the work; the moment at which the client cancels or leaves, if that comes first."""
         self._cancelled = asyncio.get_running_loop().create_future()
         try:
-            await self._watching((task, self._cancelled))
-            return self._cancelled.result() if self._cancelled.done() else None
+            return await first_of(work, self._cancelled, self._watch)
         finally:
             self._cancelled = None
 
@@ -359,11 +359,11 @@ class Client:
         """Make the call in a thread; a client that leaves meanwhile interrupts it."""
         future = self._begin(call)
         while told is not None and not future.done():
-            await self._watching((future,), NEWS)
+            await watching((future,), self._watch, NEWS)
             for message in told():
                 self._say(message)
             await self._flush()
-        await self._watching((future,))
+        await watching((future,), self._watch)
         self._future = None
         return future.result()
 
@@ -371,16 +371,6 @@ class Client:
         loop = asyncio.get_running_loop()
         self._future = loop.run_in_executor(self._service.executor, outcome, call, start)
         return self._future
-
-    async def _watching(self, awaited: Iterable[asyncio.Future[Any]], most: float | None = None) -> None:
-        """Wait for one of them, ``most`` seconds at most, and see the client leave meanwhile."""
-        first = asyncio.FIRST_COMPLETED
-        done, _ = await asyncio.wait(awaited, timeout=UNWATCHED, return_when=first)
-        if not done:
-            async with asyncio.TaskGroup() as tasks:
-                watch = tasks.create_task(self._watch())
-                await asyncio.wait(awaited, timeout=most, return_when=first)
-                watch.cancel()
 
     async def _watch(self) -> None:
         """Read ahead, to see a client leave."""
