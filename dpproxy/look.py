@@ -48,7 +48,7 @@ class Look:
         notice, left = self.told(cost)
         told = (notice,) if session_settings.notices(settings) else ()
         columns = tuple(o.column for o in self._plan.outputs)
-        return Answer(f"SELECT {len(rows)}", columns, rows, told, left=left)
+        return Answer(f"SELECT {len(rows)}", columns, rows, told, left=left, nano=cost.nano)
 
     def told(self, cost: Cost) -> tuple[Notice, str]:
         """The notice, and dp.budget_remaining; as they are now where nothing was charged."""

@@ -81,7 +81,7 @@ class Answer:
     left: str | None = None
     """dp.budget_remaining after a question about people, None for all else."""
     nano: int = 0
-    """Of a privacy statement: what it debited, in nano-epsilon."""
+    """What it debited, in nano-epsilon."""
     stream: Stream | None = field(default=None, repr=False)
     still: Callable[[], object] | None = field(default=None, repr=False, compare=False)
     """Raises ``NotGranted`` where its rows may no longer be given; waits. None where they are the caller's for good."""

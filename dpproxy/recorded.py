@@ -4,11 +4,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from typing import Protocol
 
-from dpproxy.accounting.model import NANO
 from dpproxy.auditlog.entry import Entry, Outcome
 from dpproxy.config import Config
 from dpproxy.engine import Engine
@@ -85,7 +83,7 @@ class Recorded:
         with self._refusals(caller, prepared, values):
             answer = self._engine.run(caller, prepared, values, settings)
         if not prepared.is_catalogue:
-            self._record(begun, caller, prepared, values, *self._outcome(caller, prepared, answer))
+            self._record(begun, caller, prepared, values, *self._outcome(prepared, answer))
         if answer.still is None:
             return answer
         return replace(answer, still=partial(self._still, caller, prepared, values, answer.still))
@@ -134,7 +132,7 @@ class Recorded:
     ) -> None:
         self._note(begun, entry_of(self._now(), caller, outcome, prepared.sql, values, nano=nano))
 
-    def _outcome(self, caller: Caller, prepared: Prepared, answer: Answer) -> tuple[Outcome, int]:
+    def _outcome(self, prepared: Prepared, answer: Answer) -> tuple[Outcome, int]:
         """The kind of thing that was told, and its price in nano-epsilon."""
         kind = answer.tag.partition(" ")[0]
         if answer.is_exact:
@@ -143,8 +141,7 @@ class Recorded:
             return Outcome.EXPLAINED if kind == "EXPLAIN" else Outcome.ADMINISTERED, answer.nano
         if not prepared.charged:
             return Outcome.FREE, 0
-        cost = int(Fraction(self._engine.show(caller, "dp.last_cost", DEFAULTS) or 0) * NANO)
-        return Outcome.ANSWERED if cost else Outcome.REPLAYED, cost
+        return Outcome.ANSWERED if answer.nano else Outcome.REPLAYED, answer.nano
 
     def _now(self) -> int:
         return self._engine.log.now()

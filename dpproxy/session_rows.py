@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, cast
+from typing import Final, TypeGuard, cast
 
 from dpproxy.pgtypes import Column
 from dpproxy.plan import Answer, Stream
@@ -56,7 +56,7 @@ def told(answer: Answer, formats: Sequence[int]) -> Steps[str]:
 
 def given(columns: Sequence[Column], formats: Sequence[int], rows: Sequence[Row]) -> Steps[None]:
     """Rows that are there; many of them are made into messages while others are served."""
-    by_column = bool(columns) and isinstance(rows, Columnar)
+    by_column = bool(columns) and _is_columnar(rows)
     most = MANY_AT_ONCE if by_column else ROWS_AT_ONCE
     for start in range(0, len(rows), most):
         portion = partial(_framed, columns, formats, rows[start : start + most])
@@ -85,9 +85,13 @@ def _next(answer: Answer, stream: Stream, most: int, formats: Sequence[int]) -> 
 
 
 def _framed(columns: Sequence[Column], formats: Sequence[int], rows: Sequence[Row]) -> bytes:
-    if columns and isinstance(rows, Columnar):
+    if columns and _is_columnar(rows):
         return data_rows(columns, formats, rows.arrays())
     return encode_rows(columns, formats, rows)
+
+
+def _is_columnar(rows: Sequence[Row]) -> TypeGuard[Columnar]:
+    return not isinstance(rows, list | tuple) and isinstance(rows, Columnar)  # the second question takes long
 
 
 @dataclass(slots=True)

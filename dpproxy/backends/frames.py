@@ -12,8 +12,11 @@ from dpproxy.backends import values
 _LENGTHS = struct.Struct(">IQ")
 LARGEST_HEADER = 1 << 30
 LARGEST_BODY = 1 << 36
+ROOM = 4096
+"""Bytes that are read at once before it is known how long a frame is."""
 POLL = 0.1
 """Seconds between two looks at whether to wait on."""
+_TIMEVAL = struct.pack("@ll", 0, int(POLL * 1_000_000))
 
 
 Patience = Callable[[], None]
@@ -34,7 +37,11 @@ class Channel:
 
     def __init__(self, end: socket.socket, *, patient: bool = False) -> None:
         self._end = end
-        self._end.settimeout(None if patient else POLL)
+        # By the kernel's own limit: Python's would ask before each call whether it can be made.
+        self._end.settimeout(None)
+        for limit in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO) if not patient else ():
+            self._end.setsockopt(socket.SOL_SOCKET, limit, _TIMEVAL)
+        self._ahead = b""
 
     def send(self, header: object, body: memoryview | bytes = b"", patience: Patience = _no_end) -> None:
         """Write one frame."""
@@ -44,10 +51,16 @@ class Channel:
 
     def receive(self, patience: Patience = _no_end) -> tuple[Any, memoryview]:
         """Read one frame: its header and its body."""
-        header, body = _LENGTHS.unpack(self._read(_LENGTHS.size, patience))
+        while len(self._ahead) < _LENGTHS.size:
+            self._ahead += self._some(patience)
+        header, body = _LENGTHS.unpack_from(self._ahead)
         if header > LARGEST_HEADER or body > LARGEST_BODY:
             raise ValueError("no frame")
-        data = self._read(header + body, patience)
+        end = _LENGTHS.size + header + body
+        data = memoryview(self._ahead)[_LENGTHS.size : end]
+        self._ahead = self._ahead[end:]
+        if len(data) < header + body:
+            data = self._read(data, header + body, patience)
         return values.loads(data[:header]), data[header:]
 
     def close(self) -> None:
@@ -58,7 +71,7 @@ class Channel:
         while parts:
             try:
                 sent = self._end.sendmsg(parts)
-            except TimeoutError:
+            except BlockingIOError:
                 patience()
                 continue
             while parts and sent >= len(parts[0]):
@@ -66,13 +79,26 @@ class Channel:
             if parts:
                 parts[0] = parts[0][sent:]
 
-    def _read(self, size: int, patience: Patience) -> memoryview:
+    def _some(self, patience: Patience) -> bytes:
+        """What comes next, most often all of a short frame."""
+        while True:
+            try:
+                data = self._end.recv(ROOM)
+            except BlockingIOError:
+                patience()
+                continue
+            if not data:
+                raise EOFError
+            return data
+
+    def _read(self, begun: memoryview, size: int, patience: Patience) -> memoryview:
         whole = memoryview(bytearray(size))
-        left = whole
+        whole[: len(begun)] = begun
+        left = whole[len(begun) :]
         while len(left):
             try:
                 count = self._end.recv_into(left)
-            except TimeoutError:
+            except BlockingIOError:
                 patience()
                 continue
             if not count:

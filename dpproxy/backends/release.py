@@ -7,6 +7,7 @@ values, since what the engine does around a statement takes longer than to answe
 
 import threading
 from collections.abc import Sequence
+from contextlib import closing
 from functools import lru_cache
 from itertools import product
 
@@ -87,24 +88,13 @@ class Release:
 
     def draw(self, part: Part, exact: Exact[pa.Table]) -> Released[pa.Table]:
         """The released relation: ordinal ``o``, keys ``k0...``, and the list ``v`` of released measures."""
-        cursor = self._connection.cursor()
         try:
             if part.mechanism is not None and part.groups <= FEW and not part.discovered:
                 return Released(self._few_rows(part, part.mechanism, exact.value), part.loss)
-            cursor.register("exact", _shown_keys(exact.value) if part.discovered else exact.value)
-            sql = f"{part.release} ORDER BY o"
-            if part.discovered:
-                return Released(_fetch(cursor, sql), part.loss)
-            cursor.register("keys", key_table(part.keys))
-            if part.groups <= FEW:
-                drawn = [row[-1] for row in cursor.execute(sql).fetchall()]
-                table = key_table(part.keys).append_column("v", pa.array(drawn, _MEASURES))
-                return Released(table, part.loss)
-            return Released(_fetch(cursor, sql), part.loss)
+            with closing(self._connection.cursor()) as cursor:
+                return Released(_drawn(cursor, part, exact.value), part.loss)
         except Exception:  # noqa: BLE001 - whatever it is, it may quote a row
             raise failure("draw") from None
-        finally:
-            cursor.close()
 
     def _few_rows(self, part: Part, mechanism: Additive, exact: pa.Table) -> pa.Table:
         """What ``Part.release`` says: one draw for each declared key; for the engine it is many times the work."""
@@ -205,6 +195,19 @@ def _is_little(plan: Plan, relations: Relations) -> bool:
 
 def _shown(plan: Plan, released: Released[pa.Table]) -> object:
     return plan.answer, tuple(map(tuple, released.value["v"].to_pylist()))
+
+
+def _drawn(cursor: duckdb.DuckDBPyConnection, part: Part, exact: pa.Table) -> pa.Table:
+    cursor.register("exact", _shown_keys(exact) if part.discovered else exact)
+    sql = f"{part.release} ORDER BY o"
+    if part.discovered:
+        return _fetch(cursor, sql)
+    table = key_table(part.keys)
+    cursor.register("keys", table)
+    if part.groups > FEW:
+        return _fetch(cursor, sql)
+    drawn = [row[-1] for row in cursor.execute(sql).fetchall()]
+    return table.append_column("v", pa.array(drawn, _MEASURES))
 
 
 def _shown_keys(selected: pa.Table) -> pa.Table:
