@@ -80,8 +80,10 @@ class Engine:
         self._catalogue = Catalogue()
         self._sessions = Sessions()
         self._given = Recent[Answer](GIVEN)
+        self._answered = Recent[bool](GIVEN)
         begin(world, progress, build=config.begins)
-        self._planning = Planning(world, backend, self._prepared, self._answers.replays.counted, log)
+        counted = self._answers.replays.counted
+        self._planning = Planning(world, backend, self._prepared, counted, log, config.database)
 
     @classmethod
     def start(cls, config: Config, progress: Callable[[str], None]) -> Self:
@@ -204,6 +206,8 @@ class Engine:
             ask = Body("ask", tree, oids)
             prepared = Prepared(sql, kinds, columns, not plan.free, ask, deadline=plan.deadline)
         self._planning.keep(prepared, types, state, plan)
+        if explain is None and not types and not kinds and isinstance(plan, Plan):
+            self._planning.learn(prepared, caller, settings, state, plan)
         return prepared
 
     def _administrative(self, caller: Caller, sql: str) -> Prepared:
@@ -285,15 +289,19 @@ class Engine:
 
         session, look = self._sessions.find(caller.session), self._look(caller, plan, settings)
         asking = Asking(caller, plan, session.cancelled.is_set, *tolerance(settings), charged=look.take)
-        return look.answer(*self._answers.rows(asking, replan), session, settings)
+        rows, cost = self._answers.rows(asking, replan)
+        self._answered.put(sql, value=True)
+        return look.answer(rows, cost, session, settings)
 
     def again(
         self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings
     ) -> Answer | None:
         """What ``run`` answers for nothing, where all it takes is at hand; else None. Never waits."""
         body = prepared.body
+        if not isinstance(body, Body) or not prepared.charged or self._answered.get(prepared.sql) is None:
+            return None  # never answered before: there is nothing to look for
         is_near = self._planning.is_current and self._ledger.is_near
-        if not isinstance(body, Body) or body.kind != "ask" or not prepared.charged or not is_near:
+        if body.kind != "ask" or not is_near:
             return None
         asked = prepared.sql, body.types, tuple((type(v), v) for v in values), tuple(settings.items())
         key = caller, asked, self._planning.state(caller, settings), self._ledger.moment()

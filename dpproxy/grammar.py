@@ -58,6 +58,16 @@ class _Marked(Postgres):
         """The dialect's own."""
 
 
+_NOT_PLAIN: Final = re.compile(r"--|/\*|[;$\\\x00-\x1f\x7f]|[^\x00-\x7f]")
+"""What ends a statement, has it be read in another way than it looks, or could."""
+_QUERY: Final = re.compile(r"select\s", re.IGNORECASE).match
+
+
+def is_plain(sql: str) -> bool:
+    """Whether a text can be told, without its words, to be one SELECT, with nothing before or behind it."""
+    return _QUERY(sql) is not None and _NOT_PLAIN.search(sql) is None and sql[-1] != " "
+
+
 def tokens(sql: str) -> list[Token]:
     """The tokens of a text; positions are those of ``sql``.
 

@@ -14,12 +14,14 @@ from dpproxy.body import Body
 from dpproxy.errors import NotGranted, Refusal
 from dpproxy.pgtypes import BY_OID
 from dpproxy.plan import Caller, Drawn, Plan, Prepared, PublicPlan, Settings
+from dpproxy.planner.accept import parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.routing import plan_routed
 from dpproxy.planner.scans import prepared_names
 from dpproxy.policy.model import Policy
 from dpproxy.recent import Recent
 from dpproxy.records import recorder
+from dpproxy.shaped import Shaped
 from dpproxy.view_statements import World
 from dpproxy.visible import Views, fitting
 
@@ -48,7 +50,9 @@ class Planning:
         prepared: PreparedTables,
         counted: Callable[[Caller, Plan], float | None],
         log: AuditLog,
+        database: str,
     ) -> None:
+        self._database = database
         self._world, self._schema, self._store, self._facts = world, world.schema, world.store, world.facts
         self._backend = backend
         self._prepared = prepared
@@ -56,6 +60,7 @@ class Planning:
         self._log = log
         self.snapshot = ""
         self._plans, self._statements = Recent[Plan | PublicPlan](PLANS), Recent[Prepared](PLANS)
+        self._shaped = Shaped()
         self._fitting = self._fit(self._store.current)
 
     @property
@@ -92,8 +97,14 @@ class Planning:
         return self._state(self.policy, caller, settings)
 
     def known(self, sql: str, types: Sequence[int], state: State) -> Prepared | None:
-        """What ``keep`` was given for the same statement."""
-        return self._statements.get((sql, tuple(types), state))
+        """What ``keep`` was given for the same statement, or for another one of its shape."""
+        key = sql, tuple(types), state
+        found = self._statements.get(key)
+        if found is None and not types and (shaped := self._shaped.find(sql, state)) is not None:
+            found, plan = shaped
+            self._plans.put((sql, (), (), None, state), plan)
+            self._statements.put(key, found)
+        return found
 
     def keep(self, prepared: Prepared, types: Sequence[int], state: State, plan: Plan | PublicPlan) -> None:
         """Keep what became of a statement, and its plan where no value of a parameter is missing."""
@@ -103,6 +114,18 @@ class Planning:
         if not prepared.parameters:
             self._plans.put((sql, (), (), None, state), plan)
         self._statements.put((sql, tuple(types), state), prepared)
+
+    def learn(self, prepared: Prepared, caller: Caller, settings: Settings, state: State, plan: Plan) -> None:
+        """Keep the shape of a question without parameters, so that the next one of it need not be planned."""
+        body = prepared.body
+        if not isinstance(body, Body) or body.tree is None or settings["dp.target_error"]:
+            return  # a target is met by what was released before
+
+        def planned(tree: exp.Expr, given: Parameters) -> Plan | PublicPlan:
+            context = self.context(self.policy, caller, settings, None)
+            return plan_routed(tree, context, given, recorder(self._log, caller, prepared.sql))
+
+        self._shaped.learn(prepared, body.tree, plan, state, planned)
 
     def routed(
         self, tree: exp.Expr, caller: Caller, sql: str, parameters: Parameters, settings: Settings
@@ -125,12 +148,11 @@ class Planning:
         key = _key(sql, body, values, losses, self._state(policy, caller, settings))
         if (kept := self._plans.get(key)) is not None:
             return kept
-        if body.tree is None:
-            raise AssertionError("a query has a tree")
+        tree = parse(sql, self._database) if body.tree is None else body.tree
         kinds = {n: BY_OID[oid] for n, oid in enumerate(body.types, 1)}
         context = self.context(policy, caller, settings, losses)
         given = Parameters(kinds, tuple(values))
-        plan = plan_routed(body.tree, context, given, recorder(self._log, caller, sql, values))
+        plan = plan_routed(tree, context, given, recorder(self._log, caller, sql, values))
         if len(sql) + sum(len(str(v)) for v in values) <= LARGEST_KEPT:
             self._plans.put(key, plan)
         return plan

@@ -17,6 +17,7 @@ from dpproxy.errors import (
     UnknownStatement,
     Unsupported,
 )
+from dpproxy.grammar import is_plain
 from dpproxy.pgtypes import SqlType
 from dpproxy.plan import Answer, Caller, Notice, Prepared, Scrollable, Settings
 from dpproxy.session_arrays import Lists, lists
@@ -103,8 +104,15 @@ class Queries:
     def _known(self, sql: str, types: Sequence[int]) -> Statement | None:
         """A query that was prepared before: the only statement of a text. Never waits."""
         self.offset = 0
+        if self.state.transaction.status is Status.FAILED:
+            return None
+        if len(sql) <= SHORT and is_plain(sql):  # the engine knows no statement of the session's own
+            prepared = self._engine.known(self._caller, sql, types, self.state.transaction.now)
+            if prepared is None:
+                return None
+            return Statement(Source(sql, 0, ()), prepared, prepared.parameters)
         sources = split(sql) if len(sql) <= SHORT else ()
-        if len(sources) != 1 or self.state.transaction.status is Status.FAILED:
+        if len(sources) != 1:
             return None
         [source] = sources
         if recognise(source) is not None or lists(source.text) is not None:

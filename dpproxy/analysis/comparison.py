@@ -12,6 +12,7 @@ from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, boolean, midnight
+from dpproxy.analysis.unseen import LARGEST, Looked
 from dpproxy.errors import TypeMismatch, UndefinedFunction, Unsupported
 from dpproxy.pgtypes import DATE, FLOATS, JSON, TEXT, TEXTS, TIMESTAMP, UNKNOWN, SqlType, array_of
 
@@ -88,10 +89,19 @@ def _same_number_form(a: Typed, b: Typed) -> tuple[exp.Expr, exp.Expr]:
     is_float = a.type.oid in FLOATS or b.type.oid in FLOATS
     if a.scale is not None and b.scale is not None and not is_float:
         scale = max(a.scale, b.scale)
-        sizes = [m for m in (a.magnitude, b.magnitude) if m is not None]
+        sizes = [m for m in (_size(a, scale), _size(b, scale)) if m is not None]
         if all(m * 10**scale < WIDEST for m in sizes):
             return as_scaled(a, scale), as_scaled(b, scale)
     return as_double(a), as_double(b)
+
+
+def _size(value: Typed, scale: int) -> Fraction | None:
+    """The magnitude; 0 for an unseen constant: there is room for each, or ``Looked`` is raised."""
+    if value.unseen is None:
+        return value.magnitude
+    if LARGEST * 10**scale >= WIDEST:
+        raise Looked
+    return Fraction(0)
 
 
 def unify(node: exp.Expr, values: list[Typed], scope: Scope) -> tuple[list[exp.Expr], Typed]:

@@ -46,10 +46,15 @@ def integer(value: int) -> exp.Expr:
 
 
 def double(value: float) -> exp.Expr:
-    """A DOUBLE literal; the exponent keeps the engine from reading a DECIMAL."""
-    text = repr(abs(value))
-    literal: exp.Expr = exp.Literal.number(text if "e" in text else text + "e0")
+    """A DOUBLE literal."""
+    literal: exp.Expr = exp.Literal.number(double_text(abs(value)))
     return exp.Paren(this=exp.Neg(this=literal)) if value < 0 else literal
+
+
+def double_text(value: float) -> str:
+    """What a DOUBLE that is not negative is written as; the exponent keeps the engine from reading a DECIMAL."""
+    text = repr(value)
+    return text if "e" in text else text + "e0"
 
 
 def cast(expression: exp.Expr, to: str) -> exp.Expr:

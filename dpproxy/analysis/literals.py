@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
+from typing import cast
 
 from sqlglot import exp
 
@@ -12,6 +13,7 @@ from dpproxy.analysis import duck, plain
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope, exact
 from dpproxy.analysis.typed import Typed, null, number
+from dpproxy.analysis.unseen import Unseen
 from dpproxy.errors import InvalidText, NumberOutOfRange, Refusal, TooComplex, UndefinedParameter
 from dpproxy.pgtypes import (
     BOOL,
@@ -140,6 +142,8 @@ def parameter(node: exp.Parameter, scope: Scope) -> Typed:
 
 
 def _bound(value: object, kind: SqlType, node: exp.Expr) -> Typed:
+    if isinstance(value, Unseen):
+        return _unseen(value, kind)
     try:
         return from_value(value, kind)
     except (ValueError, OverflowError, TypeError) as error:
@@ -148,6 +152,12 @@ def _bound(value: object, kind: SqlType, node: exp.Expr) -> Typed:
             hint="Numbers must be finite, timestamps without time zone.",
             position=position(node),
         ) from error
+
+
+def _unseen(value: Unseen, kind: SqlType) -> Typed:
+    held = cast("Fraction", value)  # whatever takes it for one looks at it
+    sql = value.scaled(value.scale)
+    return Typed(sql, kind, value.scale, held, held, nullable=False, is_constant=True, constant=held)
 
 
 def settle(value: Typed, kind: SqlType, scope: Scope, node: exp.Expr) -> Typed:

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.plain import engine_type
+from dpproxy.analysis.unseen import Unseen
 from dpproxy.pgtypes import BOOL, DATE, FLOATS, INT4, INT8, INTEGERS, NUMERIC, PLAIN, TEXT, TIMESTAMP, SqlType
 from dpproxy.policy.model import Scalar
 
@@ -91,6 +92,12 @@ class Typed:
         return max(abs(self.low), abs(self.high))
 
     @property
+    def unseen(self) -> Unseen | None:
+        """The constant, where nobody may look at it."""
+        held: object = self.constant
+        return held if isinstance(held, Unseen) else None
+
+    @property
     def is_null(self) -> bool:
         """The constant NULL."""
         return self.is_constant and self.constant is None
@@ -168,6 +175,8 @@ def as_double(value: Typed) -> exp.Expr:
     """The expression as DOUBLE."""
     if value.scale is None:
         return value.sql
+    if (unseen := value.unseen) is not None:
+        return unseen.double()
     if value.is_constant and isinstance(value.constant, int | Fraction):
         return duck.double(float(value.constant))
     whole = duck.cast(value.sql, "DOUBLE")
@@ -180,6 +189,8 @@ def as_scaled(value: Typed, scale: int) -> exp.Expr:
         raise AssertionError("an exact number can only be widened")
     if scale == value.scale:
         return value.sql
+    if (unseen := value.unseen) is not None:
+        return unseen.scaled(scale)
     factor = 10 ** (scale - value.scale)
     if value.is_constant and isinstance(value.constant, int | Fraction):
         return duck.integer(int(value.constant * 10**scale))

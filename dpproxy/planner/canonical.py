@@ -5,9 +5,8 @@ and every column is named by the item that it comes from and its place there, ne
 cover stays one item, or leaves the whole statement as it is written: then only the same text is the same question.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count, permutations, product
 from math import factorial, prod
 from typing import Any
@@ -15,7 +14,8 @@ from typing import Any
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.planner.terms import Term, all_of, arranged, term
+from dpproxy.planner.terms import Term, arranged, conjunction, put, rearranged, term
+from dpproxy.recent import Recent
 
 MOST_ORDERS = 24
 """Orders of items that look alike which are tried."""
@@ -39,9 +39,29 @@ class _Unknown(Exception):
     """No rule covers a part of the statement."""
 
 
-@lru_cache(maxsize=256)
+_STAGES = Recent[Stage](256)
+
+
 def stage(sql: str) -> Stage:
     """The normal form of an exact stage."""
+    found = _STAGES.get(sql)
+    if found is None:
+        found = _normal(sql)
+        _STAGES.put(sql, found)
+    return found
+
+
+def known_as(sql: str, found: Stage) -> None:
+    """Have ``stage`` know a normal form that was made in another way."""
+    _STAGES.put(sql, found)
+
+
+def filled(found: Stage, constants: Mapping[Term, Term]) -> Stage:
+    """The normal form with other constants in its conditions."""
+    return replace(found, conditions=conjunction(put(c, constants) for c in found.conditions))
+
+
+def _normal(sql: str) -> Stage:
     tree = duck.parsed(sql)
     try:
         return _stage(_grouped(tree))
@@ -347,9 +367,8 @@ def _ordered(scope: _Scope, more: Term, outputs: Sequence[Term]) -> _Body:
 
 def _placed(scope: _Scope, order: Sequence[int], more: Term) -> _Body:
     moved: dict[int, Term] = {number: ("item", scope.level, place) for place, number in enumerate(order)}
-    joined = all_of(_moved(c, moved) for c in scope.conditions)
-    conditions = joined[1:] if joined[0] == "and" else () if joined == ("true",) else (joined,)
-    return _Body(tuple(scope.items[n] for n in order), tuple(conditions), _moved(more, moved), moved)
+    conditions = conjunction(_moved(c, moved) for c in scope.conditions)
+    return _Body(tuple(scope.items[n] for n in order), conditions, _moved(more, moved), moved)
 
 
 def _moved(found: Any, moved: dict[int, Term]) -> Any:  # noqa: ANN401 - a term or a part of one
@@ -359,17 +378,4 @@ def _moved(found: Any, moved: dict[int, Term]) -> Any:  # noqa: ANN401 - a term 
     if len(found) == 3 and found[0] in ("column", "of") and found[1] in moved:
         return (found[0], moved[found[1]], _moved(found[2], moved))
     parts = tuple(_moved(part, moved) for part in found)
-    return _again(parts)
-
-
-_SIDES = frozenset({"eq", "ne", "same", "differs", "add", "mul"})
-
-
-def _again(parts: Term) -> Term:
-    if parts and parts[0] in _SIDES and len(parts) == 3:
-        return (parts[0], *arranged(parts[1:]))
-    if parts and parts[0] in ("and", "or"):
-        return (parts[0], *arranged(dict.fromkeys(parts[1:])))
-    if parts and parts[0] in ("in", "not in"):
-        return (*parts[:2], *arranged(parts[2:]))
-    return parts
+    return rearranged(parts)

@@ -1,5 +1,6 @@
 """The exact stage: bounded integers by group, as SQL for the backend."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,9 +9,12 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Key, declared, inside
 from dpproxy.analysis.totality import check_total
+from dpproxy.analysis.unseen import PLACE, Looked, is_written
 from dpproxy.planner.owners import all_of
 from dpproxy.planner.relation import Rows
 from dpproxy.planner.truncation import bounded, truncated
+
+_NUMBER = re.compile(rf"{PLACE}|(?<![\w.\"])\d+(\.\d+)?(e[+-]?\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +26,15 @@ class Exact:
 
 
 def ordered(conditions: Sequence[exp.Expr]) -> list[exp.Expr]:
-    """Each condition once, in an order of our own: the same question in another order is the same statement."""
+    """Each condition once, in an order of our own: the same question in another order is the same statement.
+
+    By everything but their numbers first. Raises ``Looked`` where that leaves it to a number that nobody may look at.
+    """
     distinct = {duck.text(c): c for c in conditions}
-    return [distinct[text] for text in sorted(distinct)]
+    masked = {text: _NUMBER.sub("#", text) for text in distinct}
+    if len(set(masked.values())) < len(masked) and any(map(is_written, masked)):
+        raise Looked
+    return [distinct[text] for text in sorted(distinct, key=lambda text: (masked[text], text))]
 
 
 def source_of(rows: Rows, further: Sequence[exp.Expr] = ()) -> exp.Select:

@@ -6,7 +6,7 @@ turned to ``<`` and ``<=``, BETWEEN and IN as what they stand for, sums and prod
 rule knows keeps its node, its arguments and their order.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sqlglot import exp
@@ -173,3 +173,31 @@ def negated(part: Term) -> Term:
     if part in (TRUE, FALSE):
         return FALSE if part == TRUE else TRUE
     return part[1] if tag == "not" else ("not", part)
+
+
+def conjunction(conditions: Iterable[Term]) -> tuple[Term, ...]:
+    """The parts of an AND, each once, in an order of our own."""
+    joined = all_of(conditions)
+    return tuple(joined[1:]) if joined[0] == "and" else () if joined == TRUE else (joined,)
+
+
+_SIDES = frozenset(_EITHER_WAY.values())
+
+
+def rearranged(parts: Term) -> Term:
+    """A term whose parts have changed, in order again where order means nothing."""
+    if parts and parts[0] in _SIDES and len(parts) == 3:
+        return (parts[0], *arranged(parts[1:]))
+    if parts and parts[0] in ("and", "or"):
+        return (parts[0], *arranged(dict.fromkeys(parts[1:])))
+    if parts and parts[0] in ("in", "not in"):
+        return (*parts[:2], *arranged(parts[2:]))
+    return parts
+
+
+def put(found: Any, constants: Mapping[Term, Term]) -> Any:  # noqa: ANN401 - a term or a part of one
+    """A term with other constants in the place of some."""
+    if not isinstance(found, tuple):
+        return found
+    other = constants.get(found)
+    return rearranged(tuple(put(part, constants) for part in found)) if other is None else other

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+from sqlglot import exp
 
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends.columns import key_type
@@ -138,6 +139,14 @@ def parameters(options: dict[str, str]) -> Parameters:
 def plan_any(world: World, sql: str, options: dict[str, str] | None = None) -> Plan | PublicPlan:
     """Plan a statement as the analyst's session would. Raises a ``Refusal``."""
     options = options or {}
+    return plan_tree(world, parse(sql), parameters(options), options)
+
+
+def plan_tree(
+    world: World, tree: exp.Expr, given: Parameters, options: dict[str, str] | None = None
+) -> Plan | PublicPlan:
+    """The same for a statement that was parsed. Raises a ``Refusal``."""
+    options = options or {}
     settings = {**DEFAULTS, **{k: v for k, v in options.items() if k.startswith("dp.")}}
     caller = ANALYST
     if "as" in options:
@@ -151,7 +160,7 @@ def plan_any(world: World, sql: str, options: dict[str, str] | None = None) -> P
         prepared={} if world.prepared else None,
         snapshot="world",
     )
-    return plan_query(accept(parse(sql)), context, parameters(options))
+    return plan_query(accept(tree), context, given)
 
 
 def plan_of(world: World, sql: str, options: dict[str, str] | None = None) -> Plan:

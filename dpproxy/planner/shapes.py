@@ -1,0 +1,182 @@
+"""Statements that differ in numbers alone are planned once: the plan of a shape, with the numbers put in.
+
+The text is cut at its numbers without being parsed. Of those, a shape leaves open what stands in the outermost WHERE of
+a query of one table as ``column < number``, where the column is named nowhere else: all others are part of the shape.
+A plan of unseen constants holds for every value they can have; it is used only where, with the numbers of the statement
+at hand, it is what that statement was planned as.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Self
+
+from sqlglot import exp
+
+from dpproxy.analysis.scopes import Parameters
+from dpproxy.analysis.unseen import Unseen, Written, is_written
+from dpproxy.grammar import is_plain
+from dpproxy.pgtypes import INT4, NUMERIC, SqlType
+from dpproxy.plan import Plan
+from dpproxy.planner.canonical import Stage, filled, known_as, stage
+from dpproxy.planner.terms import Term
+
+LONGEST = 2000
+"""Characters of a statement that is cut at its numbers."""
+MOST_PLACES = 20
+"""Numbers in it."""
+MARK = "77003499214467"
+"""With three digits behind it, a number for each place while the normal form is made."""
+_CUT = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.$])(\d{1,9})(?:\.(\d{1,9}))?(?![\w.$])", re.ASCII)
+_COMPARISONS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.EQ, exp.NEQ)
+_ALONE = ("joins", "with_", "laterals", "windows", "qualify", "distinct", "hint", "having")
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A text cut at its numbers: what is between them with the class of each, the numbers, and where they begin."""
+
+    shape: str
+    numbers: tuple[str, ...]
+    starts: tuple[int, ...]
+
+    def fixed(self, places: Sequence[int]) -> tuple[str, ...]:
+        """The numbers that are part of the shape, as they are written."""
+        return tuple(n for index, n in enumerate(self.numbers) if index not in places)
+
+    def values(self, places: Sequence[int]) -> list[Fraction]:
+        """Those that are open."""
+        return [Fraction(self.numbers[index]) for index in places]
+
+
+def cut(sql: str) -> Cut | None:
+    """A text as its shape and numbers; None where it is long, has none, or may not be what it looks like."""
+    if len(sql) > LONGEST or not is_plain(sql):
+        return None
+    numbers: list[str] = []
+    starts: list[int] = []
+
+    def kept(found: re.Match[str]) -> str:
+        whole, decimals = found.groups()
+        if whole is None:
+            return found[0]
+        numbers.append(found[0])
+        starts.append(found.start())
+        return "\x01" if decimals is None else f"\x01{len(decimals.rstrip('0'))}\x02"
+
+    shape = _CUT.sub(kept, sql)
+    return Cut(shape, tuple(numbers), tuple(starts)) if 0 < len(numbers) <= MOST_PLACES else None
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """The exact stage of a part, with places for the open numbers, and its normal form with ``marks`` in these.
+
+    None where they stand somewhere else than in its conditions: it is made anew each time then.
+    """
+
+    text: Written
+    form: Stage | None
+    marks: tuple[Term, ...]
+
+    @classmethod
+    def of(cls, sql: str) -> Self:
+        """Of a text that was written with unseen constants."""
+        text = Written(sql)
+        marks = [f"{MARK}{place:03}e0" for place in range(text.places)]
+        form = stage(text.with_(marks))
+        others = repr(replace(form, conditions=()))
+        is_known = not any(mark in others for mark in marks)
+        return cls(text, form if is_known else None, tuple(map(_literal, marks)))
+
+    def with_(self, values: Sequence[Fraction]) -> str:
+        """The text of a statement's; ``stage`` knows it from then on."""
+        constants = self.text.constants(values)
+        text = self.text.with_(constants)
+        if self.form is not None:
+            known_as(text, filled(self.form, dict(zip(self.marks, map(_literal, constants), strict=True))))
+        return text
+
+
+def _literal(text: str) -> Term:
+    return ("literal", False, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The plan of a shape, and the exact stages of its parts."""
+
+    plan: Plan
+    exact: tuple[Exact, ...]
+
+    def with_(self, values: Sequence[Fraction]) -> Plan:
+        """The plan of a statement."""
+        parts = zip(self.plan.parts, self.exact, strict=True)
+        return replace(self.plan, parts=tuple(replace(p, exact=e.with_(values)) for p, e in parts))
+
+
+def open_places(tree: exp.Expr, cut: Cut) -> tuple[int, ...]:
+    """The numbers of a text that a plan need not see, by their places."""
+    where = tree.args.get("where")
+    if type(tree) is not exp.Select or where is None or any(tree.args.get(name) for name in _ALONE):
+        return ()
+    if tree.find(exp.Subquery, exp.Union) is not None or len(list(tree.find_all(exp.Select))) > 1:
+        return ()
+    columns = [column.name for column in tree.find_all(exp.Column)]
+    found = [_open(node, columns) for node in _conjuncts(where.this)]
+    starts = {start: place for place, start in enumerate(cut.starts)}
+    return tuple(starts[start] for start in found if start in starts)
+
+
+def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    if isinstance(node, exp.And):
+        return [*_conjuncts(node.this), *_conjuncts(node.expression)]
+    return [node]
+
+
+def _open(node: exp.Expr, columns: Sequence[str]) -> int | None:
+    """Where the number of a comparison begins, if the statement says nothing else of its column."""
+    if type(node) not in _COMPARISONS:
+        return None
+    sides = node.this, node.expression
+    column = next((s for s in sides if type(s) is exp.Column), None)
+    number = next((s for s in sides if type(s) is exp.Literal and not s.is_string), None)
+    if column is None or number is None or columns.count(column.name) > 1:
+        return None
+    return number.meta.get("start")
+
+
+def template(
+    tree: exp.Expr,
+    cut: Cut,
+    places: Sequence[int],
+    plan: Plan,
+    planned: Callable[[exp.Expr, Parameters], object],
+) -> Template | None:
+    """The template of a statement's shape; None where its plan depends on the numbers.
+
+    ``planned`` plans a tree; what it raises is passed on, ``Looked`` where it looks at them.
+    """
+    kinds: dict[int, SqlType] = {}
+    values: list[Unseen] = []
+    by_start = {cut.starts[place]: place for place in places}
+
+    def opened(node: exp.Expr) -> exp.Expr:
+        place = by_start.get(node.meta.get("start", -1)) if type(node) is exp.Literal else None
+        if place is None:
+            return node
+        decimals = cut.numbers[place].partition(".")[2].rstrip("0")
+        kinds[len(values) + 1] = NUMERIC if "." in cut.numbers[place] else INT4
+        values.append(Unseen(places.index(place), len(decimals)))
+        return exp.Parameter(this=exp.Literal.number(len(values)))
+
+    found = planned(tree.transform(opened), Parameters(kinds, tuple(values)))
+    if not isinstance(found, Plan) or len(values) != len(places):
+        return None
+    rest = replace(found, parts=tuple(replace(part, exact="") for part in found.parts))
+    forms = [stage(part.exact) for part in plan.parts]
+    made = Template(found, tuple(Exact.of(part.exact) for part in found.parts))
+    if is_written(repr(rest)) or made.with_(cut.values(places)) != plan:
+        return None
+    return made if [stage(part.exact) for part in plan.parts] == forms else None

@@ -1,0 +1,221 @@
+"""What is planned of a statement's shape is what would have been planned of the statement."""
+
+import os
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dpproxy.analysis.unseen import Looked
+from dpproxy.errors import Refusal
+from dpproxy.plan import Plan
+from dpproxy.planner import canonical
+from dpproxy.planner.accept import parse
+from dpproxy.planner.shapes import LONGEST, MOST_PLACES, Template, cut, open_places, template
+from dpproxy.recent import Recent
+from tests.golden.world import World, build, plan_of, plan_tree
+from tests.planner.conftest import HEADER
+
+WORDS = {
+    "small": ["0", "3", "17", "240", "999"],
+    "any": ["0", "1", "5", "50", "101", "4999", "123456", "999999999"],
+    "decimal": ["0.5", "2.25", "100.75", "4999.5", "0.125", "2.50", "1.0", "123456789.123456789"],
+}
+COMPARED = {
+    "age": ("any",), "pay": ("any", "decimal"), "height": ("any", "decimal"),
+}  # fmt: skip
+OPERATORS = ["<", "<=", ">", ">=", "=", "<>", "!="]
+SELECTED = [
+    ("count(*)", ""),
+    ("city, count(*)", " GROUP BY city"),
+    ("city, avg({other}), count(*)", " GROUP BY 1 ORDER BY 2 DESC LIMIT 3"),
+    ("sum({other}) AS s, count({other})", ""),
+    ("{own}, count(*)", " GROUP BY {own}"),
+    ("sum({own})", ""),
+    ("count(*) FILTER (WHERE {own} > 2)", ""),
+    ("median({other})", ""),
+    ("count(*)", " HAVING count(*) > 10"),
+    ("count(*) + 2", ""),
+    ("count(*)", " AND city IN ('Oslo', 'Rome')"),
+    ("count(*)", " AND city = '7'"),
+    ("count(*)", " OR {other} < 4"),
+    ("count(*)", " AND {own} + 1 < 90"),
+]
+CALM = settings(
+    max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None, suppress_health_check=list(HealthCheck)
+)
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["cut by each statement", "prepared"])
+def world(request: pytest.FixtureRequest) -> World:
+    return replace(build(HEADER), prepared=request.param)
+
+
+def made(world: World, sql: str) -> Template | None:
+    """The template of a statement's shape, None where it has none."""
+    found, tree = cut(sql), parse(sql)
+    places = () if found is None else open_places(tree, found)
+    if found is None or not places:
+        return None
+    try:
+        return template(tree, found, places, plan_of(world, sql), partial(plan_tree, world))
+    except (Looked, Refusal):
+        return None
+
+
+def put(shape: Template, sql: str) -> Plan:
+    """The plan of another statement of the shape."""
+    found = cut(sql)
+    assert found is not None
+    return shape.with_(found.values(open_places(parse(sql), found)))
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[str, str]:
+    """Two statements of one shape."""
+    names = draw(st.lists(st.sampled_from(sorted(COMPARED)), min_size=1, max_size=2, unique=True))
+    other = next(name for name in COMPARED if name not in names)
+    selected, behind = (part.format(own=names[0], other=other) for part in draw(st.sampled_from(SELECTED)))
+    conditions = []
+    for name in names:
+        kind = draw(st.sampled_from(COMPARED[name]))
+        number = f"{{{len(conditions)}}}"
+        sides = draw(st.permutations([name, number]))
+        conditions.append((f"{sides[0]} {draw(st.sampled_from(OPERATORS))} {sides[1]}", kind))
+    text = f"SELECT {selected} FROM people WHERE {' AND '.join(c for c, _ in conditions)}{behind}"
+
+    def numbers() -> list[str]:
+        return [draw(st.sampled_from(WORDS[kind])) for _, kind in conditions]
+
+    return text.format(*numbers()), text.format(*numbers())
+
+
+@CALM
+@given(statements=pairs())
+def test_a_plan_with_numbers_put_in_is_the_plan_of_the_statement(world: World, statements: tuple[str, str]):
+    first, second = statements
+    a, b = cut(first), cut(second)
+    assert a is not None
+    assert b is not None
+    shape = made(world, first)
+    places = open_places(parse(first), a)
+    if shape is None or (a.shape, a.fixed(places)) != (b.shape, b.fixed(places)):
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(canonical, "_STAGES", Recent(16))
+        found = put(shape, second)
+        forms = [canonical.stage(part.exact) for part in found.parts]
+        patch.setattr(canonical, "_STAGES", Recent(16))
+        assert [canonical.stage(part.exact) for part in found.parts] == forms
+    assert found == plan_of(world, second)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM people WHERE age > 30",
+        "SELECT count(*) FROM people WHERE 30 <= age",
+        "SELECT count(*) FROM people WHERE pay > 30.25 AND age < 50",
+        "SELECT city, count(*), avg(height) FROM people WHERE pay >= 100 GROUP BY city ORDER BY 2 DESC LIMIT 3",
+        "SELECT count(*) FROM people WHERE height <> 1.5 AND city = 'Oslo'",
+        "SELECT sum(hours) FROM visits WHERE ward = 'A' AND patient > 0",
+    ],
+)
+def test_what_tools_ask_most_has_a_template(world: World, sql: str):
+    if "patient" in sql:  # the unit itself is compared with nothing
+        return
+    assert made(world, sql) is not None
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM people WHERE 1 = 2",
+        "SELECT age, count(*) FROM people WHERE age > 30 GROUP BY age",
+        "SELECT sum(age) FROM people WHERE age > 30",
+        "SELECT count(*) FROM people WHERE age > 30 AND age < 40",
+        "SELECT count(*) FROM people WHERE age + 1 > 30",
+        "SELECT count(*) FROM people WHERE age > 30 OR pay > 1",
+        "SELECT count(*) FROM people WHERE NOT age > 30",
+        "SELECT count(*) FROM people JOIN visits ON id = patient WHERE age > 30",
+        "SELECT count(*) FROM people WHERE age > 30 AND pay > (SELECT 2)",
+        "SELECT count(*) FROM (SELECT * FROM people WHERE age > 30) AS p",
+        "WITH p AS (SELECT * FROM people WHERE age > 30) SELECT count(*) FROM p WHERE pay > 3",
+        "SELECT count(*) FROM people WHERE pay > 3 HAVING count(*) > 2",
+        "SELECT count(*) AS age FROM people WHERE age > 30 ORDER BY age",
+        "SELECT DISTINCT count(*) FROM people WHERE age > 30",
+    ],
+)
+def test_a_number_that_something_else_could_look_at_is_part_of_the_shape(sql: str):
+    found, tree = cut(sql), parse(sql)
+    assert found is None or open_places(tree, found) == () or "pay > 3" in sql.partition("FROM p WHERE")[2]
+
+
+def test_a_planner_that_looks_makes_no_template(world: World):
+    sql = "SELECT count(*) FROM people WHERE age > 30"
+    found, tree = cut(sql), parse(sql)
+    assert found is not None
+
+    def planned(_: object, given: object) -> Plan:
+        [unseen] = given.values  # type: ignore[attr-defined]
+        return plan_of(world, sql if unseen > 10 else "SELECT count(*) FROM people WHERE false")
+
+    with pytest.raises(Looked):
+        template(tree, found, open_places(tree, found), plan_of(world, sql), planned)
+
+
+def test_a_plan_that_is_another_one_makes_no_template(world: World):
+    sql, other = (f"SELECT count(*) FROM people WHERE age > {n}" for n in (30, 31))
+    found, tree = cut(sql), parse(sql)
+    assert found is not None
+    planned = partial(plan_tree, world)
+    assert template(tree, found, (0,), plan_of(world, other), planned) is None
+    doubled = replace(plan_of(world, sql), answer="SELECT 1")
+    assert template(tree, found, (0,), doubled, planned) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "numbers"),
+    [
+        ("SELECT count(*) FROM t WHERE x > 7.250", ("7.250",)),
+        ("SELECT 'a 7 b', \"c 8\" FROM t2 WHERE x<9", ("9",)),
+        ("SELECT x FROM t WHERE y IN (1,2, 3)", ("1", "2", "3")),
+        ("SELECT 'it''s 5' FROM t WHERE x = 6", ("6",)),
+        ("select 12 + 1e5 + .5 + 5. + a.5 + x1 + 1x + 0x10", ("12",)),
+    ],
+)
+def test_a_text_is_cut_at_plain_numbers(sql: str, numbers: tuple[str, ...]):
+    found = cut(sql)
+    assert found is not None
+    assert found.numbers == numbers
+    assert tuple(sql[s : s + len(n)] for s, n in zip(found.starts, numbers, strict=True)) == numbers
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM t",
+        "SELECT 1; SELECT 2",
+        "SELECT 1 -- 2",
+        "SELECT /*+ dp(epsilon=1) */ 1",
+        "SELECT 1 ",
+        " SELECT 1",
+        "SELECT $1 + 1",
+        "SELECT E'\\' 7'",
+        "SELECT '\u00e9' || 1",
+        "SELECT 1\t",
+        "SHOW x1 2",
+        "SELECT " + "1," * MOST_PLACES + "2",
+        "SELECT 1" + " " * LONGEST + "+ 2",
+    ],
+)
+def test_other_texts_are_not_cut(sql: str):
+    assert cut(sql) is None
+
+
+def test_numbers_of_another_class_have_another_shape():
+    shapes = {cut(f"SELECT 1 WHERE x > {n}").shape for n in ("7", "7.0", "7.5", "7.25")}  # type: ignore[union-attr]
+    assert len(shapes) == 4
+    assert cut("SELECT 1 WHERE x > 7.5").shape == cut("SELECT 1 WHERE x > 812.50").shape  # type: ignore[union-attr]
