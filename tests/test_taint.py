@@ -33,7 +33,13 @@ OPENS_EXACT = (
     "dpproxy/views/make.py",
 )
 """Who may read ``.value`` where the type is known."""
-KNOWS_ASYNCIO = ("dpproxy/server.py", "dpproxy/client.py", "dpproxy/outgoing.py")
+KNOWS_ASYNCIO = (
+    "dpproxy/server.py",
+    "dpproxy/client.py",
+    "dpproxy/outgoing.py",
+    "dpproxy/processor.py",
+    "dpproxy/waiting.py",
+)
 BANNED_MODULES = ("random", "numpy.random", "scipy.stats")
 """Sources that are not cryptographic, or that draw from one."""
 ASYNC_MODULES = ("asyncio", "anyio", "trio", "uvloop", "selectors")
