@@ -72,7 +72,8 @@ def visible(
     own = tuple(Relation(name, columns, "v") for name, columns in relations.OWN.items())
     roles = sorted({"admin", *caller.roles, *(g.role for g in policy.grants if caller.is_admin)})
     known = tuple(roles), tuple(found), settings, policy.version, own
-    return CatalogueView(database, caller.user, *known, process=caller.process)
+    held = tuple(sorted(caller.roles))
+    return CatalogueView(database, caller.user, *known, process=caller.process, held=held)
 
 
 def _built(view: Materialized) -> Relation:

@@ -123,13 +123,40 @@ def _set_config(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
     return exp.Cast(this=value, to=exp.DataType.build("VARCHAR", dialect="duckdb"))
 
 
-_READ_ONLY = ("SELECT", "USAGE", "CONNECT", "MEMBER")
+_READ_ONLY = ("SELECT", "USAGE", "CONNECT")
 
 
 def _privilege(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
     asked = node.expressions[-1]
     word = asked.name.upper().split()[0] if isinstance(asked, exp.Literal) and asked.name.strip() else ""
     return exp.Boolean(this=word in _READ_ONLY)
+
+
+_MEMBERSHIPS = frozenset({"MEMBER", "USAGE"})
+
+
+def _has_role(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
+    """pg_has_role([user,] role, privilege): everybody has themselves, and the caller the caller's roles."""
+    *who, role, asked = node.expressions
+    roles = known(view)
+    if isinstance(role, exp.Literal) and role.is_string and role.name not in roles:
+        if not role.name.startswith("pg_"):  # those that every PostgreSQL has, and nobody here
+            raise UndefinedObject(f'role "{role.name}" does not exist', position=position(node))
+        return exp.false()
+    if not isinstance(asked, exp.Literal) or asked.name.strip().upper() not in _MEMBERSHIPS:
+        return exp.false()
+    own = [text(told) for name in (view.user, *view.held) for told in (name, str(roles[name]))]
+    has = exp.In(this=_told(role), expressions=own)
+    if not who:
+        return exp.paren(has)
+    is_caller = exp.In(this=_told(who[0]), expressions=own[:2])
+    is_same = exp.EQ(this=_told(who[0]), expression=_told(role))
+    return exp.Case(ifs=[exp.If(this=is_caller, true=has)], default=is_same)
+
+
+def _told(role: exp.Expr) -> exp.Expr:
+    """A name or an OID."""
+    return exp.Cast(this=role.copy(), to=exp.DataType.build("VARCHAR", dialect="duckdb"))
 
 
 ACL_FIELDS = ("grantor", "grantee", "privilege_type", "is_grantable")
@@ -182,6 +209,7 @@ _SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, Catalogue
     "set_config": ((3, 3), _set_config),
     "current_schemas": ((1, 1), lambda node, _view: schemas(node)),
     **{name: (counts, _privilege) for name, counts in functions.PRIVILEGE_COUNTS.items()},
+    "pg_has_role": ((2, 3), _has_role),
     **{name: (counts, lambda _node, _view: null()) for name, counts in functions.ABSENT.items()},
     **{name: ((0, 0), lambda _node, _view: null()) for name in _NULLS},
     **{name: ((0, 0), lambda _node, _view: exp.cast(exp.Null(), "INTEGER")) for name in _NULL_PORTS},

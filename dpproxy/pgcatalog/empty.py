@@ -31,11 +31,6 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
         "r",
         "oid:oid adrelid:oid adnum:int2 adbin",
     ),
-    "pg_auth_members": (
-        1261,
-        "r",
-        "roleid:oid member:oid grantor:oid admin_option:bool",
-    ),
     "pg_available_extensions": (
         12081,
         "v",

@@ -3,11 +3,6 @@
 from dpproxy.pgcatalog.table import Table, table
 
 _COLUMNS: dict[str, tuple[int, str, str]] = {
-    "applicable_roles": (
-        13236,
-        "v",
-        "grantee role_name is_grantable",
-    ),
     "character_sets": (
         13250,
         "v",

@@ -93,7 +93,7 @@ _BY_COUNT = {
 """Functions answered alike for every object there is: privileges, and definitions that are not shown."""
 
 PRIVILEGES = frozenset(name for name in _BY_COUNT if name.startswith(("has_", "pg_has_")))
-"""Answered by whether SELECT, USAGE, CONNECT or MEMBER is asked for."""
+"""Answered by whether SELECT, USAGE or CONNECT is asked for; pg_has_role by the roles that the caller has."""
 
 ABSENT = {name: counts for name, counts in _BY_COUNT.items() if name not in PRIVILEGES}
 """Answered NULL, for these counts of arguments."""

@@ -1,4 +1,4 @@
-"""information_schema.enabled_roles: the caller alone."""
+"""information_schema.enabled_roles: the caller and the roles that the caller has."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,8 @@ from dpproxy.pgcatalog.view import CatalogueView
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    yield {"role_name": view.user}
+    for name in dict.fromkeys((view.user, *view.held)):
+        yield {"role_name": name}
 
 
 TABLE = table(

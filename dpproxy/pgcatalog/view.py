@@ -35,6 +35,7 @@ class CatalogueView:
 
     Attributes:
         roles: names of the roles that exist.
+        held: those of them that the caller has.
         relations: what the caller may see of schema public.
         settings: session settings by lower-case name.
         version: the policy's state version.
@@ -54,11 +55,12 @@ class CatalogueView:
     databases: tuple[str, ...] = ()
     configured: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
     process: int = 0
+    held: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:
         """Equal for views that are answered from the same tables: all but what is the session's own."""
-        who = self.database, self.user, self.roles, self.configured
+        who = self.database, self.user, self.roles, self.held, self.configured
         return *who, self.relations, self.version, self.own
 
     def named(self) -> Iterator[tuple[str, Relation]]:

@@ -34,7 +34,7 @@ listed is refused.
 
 {functions}.
 
-Answered by what is asked for, SELECT, USAGE, CONNECT and MEMBER being held: {privileges}.
+Answered by what is asked for, SELECT, USAGE and CONNECT being held, and by the roles of the caller: {privileges}.
 
 NULL for every object: {absent}.
 """

@@ -37,7 +37,8 @@ Ask = Callable[..., list[tuple[object, ...]]]
 
 @pytest.fixture(scope="package")
 def view() -> CatalogueView:
-    return CatalogueView("main", "ana", ("admin", "analyst"), (PATIENTS, VISITS), SETTINGS, 1, (LEDGER,))
+    given = (PATIENTS, VISITS), SETTINGS, 1, (LEDGER,)
+    return CatalogueView("main", "ana", ("admin", "analyst"), *given, held=("analyst",))
 
 
 @pytest.fixture(scope="package")

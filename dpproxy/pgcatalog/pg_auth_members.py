@@ -1,0 +1,25 @@
+"""pg_auth_members: the roles that the caller has; those of others are not told."""
+
+from collections.abc import Iterator
+
+from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.pg_roles import known
+from dpproxy.pgcatalog.table import Row, table
+from dpproxy.pgcatalog.view import CatalogueView
+
+
+def _rows(view: CatalogueView) -> Iterator[Row]:
+    roles = known(view)
+    for name in view.held:
+        if name != view.user:
+            yield {
+                "roleid": roles[name],
+                "member": roles[view.user],
+                "grantor": oids.OWNER,
+                "admin_option": False,
+            }
+
+
+TABLE = table(
+    "pg_catalog", "pg_auth_members", 1261, "roleid:oid member:oid grantor:oid admin_option:bool", _rows
+)
