@@ -290,7 +290,7 @@ class Engine:
         session, look = self._sessions.find(caller.session), self._look(caller, plan, settings)
         asking = Asking(caller, plan, session.cancelled.is_set, *tolerance(settings), charged=look.take)
         rows, cost = self._answers.rows(asking, replan)
-        self._answered.put(sql, value=True)
+        self._answered.put((sql, tuple((type(v), v) for v in values)), value=True)
         return look.answer(rows, cost, session, settings)
 
     def again(
@@ -298,12 +298,13 @@ class Engine:
     ) -> Answer | None:
         """What ``run`` answers for nothing, where all it takes is at hand; else None. Never waits."""
         body = prepared.body
-        if not isinstance(body, Body) or not prepared.charged or self._answered.get(prepared.sql) is None:
+        text = prepared.sql, tuple((type(v), v) for v in values)
+        if not isinstance(body, Body) or not prepared.charged or self._answered.get(text) is None:
             return None  # never answered before: there is nothing to look for
         is_near = self._planning.is_current and self._ledger.is_near
         if body.kind != "ask" or not is_near:
             return None
-        asked = prepared.sql, body.types, tuple((type(v), v) for v in values), tuple(settings.items())
+        asked = text, body.types, tuple(settings.items())
         key = caller, asked, self._planning.state(caller, settings), self._ledger.moment()
         answer = self._given.get(key) or self._again(caller, prepared, body, values, settings)
         if answer is not None:

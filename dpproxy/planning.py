@@ -21,7 +21,7 @@ from dpproxy.planner.scans import prepared_names
 from dpproxy.policy.model import Policy
 from dpproxy.recent import Recent
 from dpproxy.records import recorder
-from dpproxy.shaped import Shaped
+from dpproxy.shaped import Bound, Shaped
 from dpproxy.view_statements import World
 from dpproxy.visible import Views, fitting
 
@@ -148,13 +148,29 @@ class Planning:
         key = _key(sql, body, values, losses, self._state(policy, caller, settings))
         if (kept := self._plans.get(key)) is not None:
             return kept
-        tree = parse(sql, self._database) if body.tree is None else body.tree
-        kinds = {n: BY_OID[oid] for n, oid in enumerate(body.types, 1)}
         context = self.context(policy, caller, settings, losses)
-        given = Parameters(kinds, tuple(values))
-        plan = plan_routed(tree, context, given, recorder(self._log, caller, sql, values))
+        asked = Bound(sql, tuple(BY_OID[oid] for oid in body.types), tuple(values), key[-1])
+        is_shaped = losses is None and bool(values) and not settings["dp.target_error"]
+        plan: Plan | PublicPlan | None = self._shaped.bound(asked) if is_shaped else None
+        if plan is None:
+            plan = self._bound(asked, body.tree, context, is_shaped=is_shaped)
         if len(sql) + sum(len(str(v)) for v in values) <= LARGEST_KEPT:
             self._plans.put(key, plan)
+        return plan
+
+    def _bound(
+        self, asked: Bound, tree: exp.Expr | None, context: Context, *, is_shaped: bool
+    ) -> Plan | PublicPlan:
+        """A new plan with the parameters' values in place; its shape is kept where that may be."""
+        tree = parse(asked.sql, self._database) if tree is None else tree
+
+        def planned(tree: exp.Expr, given: Parameters) -> Plan | PublicPlan:
+            record = recorder(self._log, context.caller, asked.sql, asked.values)
+            return plan_routed(tree, context, given, record)
+
+        plan = planned(tree, Parameters(dict(enumerate(asked.kinds, 1)), asked.values))
+        if is_shaped and isinstance(plan, Plan):
+            self._shaped.learn_bound(asked, tree, plan, planned)
         return plan
 
     def check_still(
@@ -202,5 +218,5 @@ def _shown(plan: PublicPlan) -> tuple[object, ...]:
     return plan.exact, plan.view, tuple(output.column for output in plan.outputs)
 
 
-def _key(sql: str, body: Body, values: Values, losses: Losses, state: State) -> object:
+def _key(sql: str, body: Body, values: Values, losses: Losses, state: State) -> tuple[object, ...]:
     return sql, body.types, tuple((type(v), v) for v in values), losses, state

@@ -1,14 +1,28 @@
-"""Plans kept by the shape of their statements, for statements that differ from those before in numbers alone."""
+"""Plans kept by the shape of their statements, for statements that differ from those before in numbers alone.
 
-from collections.abc import Callable
+The numbers are written in the text, or are values of its parameters.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.body import Body
+from dpproxy.pgtypes import SqlType
 from dpproxy.plan import Plan, Prepared, PublicPlan
-from dpproxy.planner.shapes import Cut, Template, cut, open_places, template
+from dpproxy.planner.shapes import (
+    Cut,
+    Template,
+    bound_template,
+    class_of,
+    cut,
+    exact_values,
+    open_parameters,
+    open_places,
+    template,
+)
 from dpproxy.recent import Recent
 
 SHAPES = 512
@@ -20,8 +34,19 @@ Planner = Callable[[exp.Expr, Parameters], Plan | PublicPlan]
 class _Shape:
     """What is known of one: nothing until it is seen again, no template where its plan depends on the numbers."""
 
+    is_tried: bool = False
     template: Template | None = None
     prepared: Prepared | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A statement with the values of its parameters, and everything else that a plan depends on."""
+
+    sql: str
+    kinds: tuple[SqlType, ...]
+    values: tuple[object, ...]
+    state: object
 
 
 class Shaped:
@@ -29,6 +54,7 @@ class Shaped:
 
     def __init__(self) -> None:
         self._places = Recent[tuple[int, ...]](SHAPES)
+        self._parameters = Recent[frozenset[int]](SHAPES)
         self._shapes = Recent[_Shape](SHAPES)
 
     def find(self, sql: str, state: object) -> tuple[Prepared, Plan] | None:
@@ -51,25 +77,60 @@ class Shaped:
         if places is None:
             places = open_places(tree, found)
             self._places.put(found.shape, places)
-        if not places:
-            return
-        key = _key(found, places, state)
+        if places:
+            known = replace(prepared, body=Body("ask"))
+            self._try(_key(found, places, state), lambda: template(tree, found, places, plan, planned), known)
+
+    def bound(self, asked: Bound) -> Plan | None:
+        """The plan of a statement with parameters, if one of its shape was planned; never waits."""
+        numbers = self._parameters.get(asked.sql)
+        if not numbers:
+            return None
+        places, key = _bound_key(asked, numbers)
+        shape = self._shapes.get(key)
+        if shape is None or shape.template is None:
+            return None
+        return shape.template.with_(exact_values([asked.values[place] for place in places]))
+
+    def learn_bound(self, asked: Bound, tree: exp.Expr, plan: Plan, planned: Planner) -> None:
+        """Keep the shape of a statement with parameters, as ``learn`` does of one without."""
+        numbers = self._parameters.get(asked.sql)
+        if numbers is None:
+            numbers = open_parameters(tree)
+            self._parameters.put(asked.sql, numbers)
+        places, key = _bound_key(asked, numbers)
+        if places:
+            given = Parameters(dict(enumerate(asked.kinds, 1)), asked.values)
+            self._try(key, lambda: bound_template(places, given, plan, lambda opened: planned(tree, opened)))
+
+    def _try(
+        self, key: object, make: Callable[[], Template | None], prepared: Prepared | None = None
+    ) -> None:
         known = self._shapes.get(key)
         if known is None:
             self._shapes.put(key, _Shape())
-        elif known.prepared is None:
-            made = _made(tree, found, places, plan, planned)
-            self._shapes.put(key, _Shape(made, replace(prepared, body=Body("ask"))))
+        elif not known.is_tried:
+            self._shapes.put(key, _Shape(is_tried=True, template=_made(make), prepared=prepared))
 
 
-def _key(found: Cut, places: tuple[int, ...], state: object) -> object:
+def _key(found: Cut, places: Sequence[int], state: object) -> object:
     return found.shape, found.fixed(places), state
 
 
-def _made(
-    tree: exp.Expr, found: Cut, places: tuple[int, ...], plan: Plan, planned: Planner
-) -> Template | None:
+def _bound_key(asked: Bound, numbers: frozenset[int]) -> tuple[list[int], object]:
+    """The places of the open values, and what the shape is known by."""
+    places: list[int] = []
+    told: list[object] = []
+    for place, (value, kind) in enumerate(zip(asked.values, asked.kinds, strict=True)):
+        found = class_of(value, kind) if place + 1 in numbers else None
+        told.append((type(value), value) if found is None else found)
+        if found is not None:
+            places.append(place)
+    return places, (asked.sql, asked.kinds, tuple(told), asked.state)
+
+
+def _made(make: Callable[[], Template | None]) -> Template | None:
     try:
-        return template(tree, found, places, plan, planned)
+        return make()
     except Exception:  # noqa: BLE001 - ``Looked``, and whatever else a number that is none leads to
         return None

@@ -6,11 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlglot import exp
 
 from dpproxy.body import Body
 from dpproxy.engine import Engine
 from dpproxy.errors import Refusal
-from dpproxy.plan import Caller
+from dpproxy.plan import Answer, Caller
+from dpproxy.planner import routing
 from dpproxy.settings import DEFAULTS
 from dpproxy.shaped import Shaped
 from tests.proxies import started, write_home
@@ -175,3 +177,53 @@ def test_a_charged_answer_that_follows_from_another_one_is_planned_with_its_erro
     [row] = engine.run(ANN, found, (), settings).rows
     assert engine.show(ANN, "dp.last_cost", DEFAULTS) == "0"
     assert row[1] < row[0] < row[2]
+
+
+BOUND = "SELECT count(*) FROM t WHERE x > $1 AND k = $2"
+
+
+def bound(engine: Engine, number: object, key: str = "a", types: tuple[int, ...] = (23, 25)) -> Answer:
+    prepared = engine.prepare(ANN, BOUND, types, SETTINGS)
+    return engine.run(ANN, prepared, (number, key), SETTINGS)
+
+
+def planned(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The statements that are planned from now on."""
+    found: list[object] = []
+
+    def plan_routed(tree: exp.Expr, *given: object) -> object:
+        found.append(tree.sql())
+        return routing.plan_routed(tree, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("dpproxy.planning.plan_routed", plan_routed)
+    return found
+
+
+def test_the_values_of_parameters_are_put_in_as_well(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    for number in (3, 4):
+        bound(engine, number)
+    found = planned(monkeypatch)
+    rows = bound(engine, 61).rows
+    assert found == []
+    assert spent(engine) == 3
+    assert bound(engine, 61).rows == rows
+    assert ask(engine, "SELECT count(*) FROM t WHERE x > 61 AND k = 'a'", epsilon="1").rows == rows
+    assert spent(engine) == 3
+
+
+@pytest.mark.parametrize("other", [(61, "b"), (-3, "a"), (10**9, "a")])
+def test_other_values_are_planned(engine: Engine, monkeypatch: pytest.MonkeyPatch, other: tuple[int, str]):
+    for number in (3, 4):
+        bound(engine, number)
+    found = planned(monkeypatch)
+    bound(engine, *other)
+    assert found
+    assert spent(engine) == 3
+
+
+def test_another_type_is_another_shape(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    for number in (3, 4):
+        bound(engine, number)
+    found = planned(monkeypatch)
+    bound(engine, 61.0, types=(701, 25))
+    assert found

@@ -156,7 +156,7 @@ def _bound(value: object, kind: SqlType, node: exp.Expr) -> Typed:
 
 def _unseen(value: Unseen, kind: SqlType) -> Typed:
     held = cast("Fraction", value)  # whatever takes it for one looks at it
-    sql = value.scaled(value.scale)
+    sql = value.double() if value.scale is None else value.scaled(value.scale)
     return Typed(sql, kind, value.scale, held, held, nullable=False, is_constant=True, constant=held)
 
 

@@ -30,11 +30,11 @@ def _look(*_: object, **__: object) -> NoReturn:
 
 
 class Unseen:
-    """The constant of a place, a number with ``scale`` decimals."""
+    """The constant of a place, a number with ``scale`` decimals; a DOUBLE where that is None."""
 
     __slots__ = ("place", "scale")
 
-    def __init__(self, place: int, scale: int) -> None:
+    def __init__(self, place: int, scale: int | None) -> None:
         self.place = place
         self.scale = scale
 

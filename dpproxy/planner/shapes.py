@@ -7,17 +7,18 @@ at hand, it is what that statement was planned as.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Self
 
 from sqlglot import exp
 
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.analysis.unseen import Unseen, Written, is_written
+from dpproxy.analysis.unseen import LARGEST, Unseen, Written, is_written
 from dpproxy.grammar import is_plain
-from dpproxy.pgtypes import INT4, NUMERIC, SqlType
+from dpproxy.pgtypes import FLOATS, INT4, INTEGERS, NUMERIC, SqlType
 from dpproxy.plan import Plan
 from dpproxy.planner.canonical import Stage, filled, known_as, stage
 from dpproxy.planner.terms import Term
@@ -26,6 +27,8 @@ LONGEST = 2000
 """Characters of a statement that is cut at its numbers."""
 MOST_PLACES = 20
 """Numbers in it."""
+MOST_DECIMALS = 9
+"""Of a parameter that is open."""
 MARK = "77003499214467"
 """With three digits behind it, a number for each place while the normal form is made."""
 _CUT = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.$])(\d{1,9})(?:\.(\d{1,9}))?(?![\w.$])", re.ASCII)
@@ -118,15 +121,31 @@ class Template:
 
 def open_places(tree: exp.Expr, cut: Cut) -> tuple[int, ...]:
     """The numbers of a text that a plan need not see, by their places."""
+    starts = {start: place for place, start in enumerate(cut.starts)}
+    found = [node.meta.get("start") for node in _compared(tree) if _is_number(node)]
+    return tuple(starts[start] for start in found if start in starts)
+
+
+def open_parameters(tree: exp.Expr) -> frozenset[int]:
+    """The parameters that a plan need not see, by their numbers."""
+    every = [n.name for n in tree.find_all(exp.Parameter)]
+    found = [node.name for node in _compared(tree) if type(node) is exp.Parameter]
+    return frozenset(int(name) for name in found if every.count(name) == 1 and name.isdigit())
+
+
+def _compared(tree: exp.Expr) -> Iterator[exp.Expr]:
+    """What the outermost WHERE of a query of one table compares with columns that it says nothing else of."""
     where = tree.args.get("where")
     if type(tree) is not exp.Select or where is None or any(tree.args.get(name) for name in _ALONE):
-        return ()
+        return
     if tree.find(exp.Subquery, exp.Union) is not None or len(list(tree.find_all(exp.Select))) > 1:
-        return ()
+        return
     columns = [column.name for column in tree.find_all(exp.Column)]
-    found = [_open(node, columns) for node in _conjuncts(where.this)]
-    starts = {start: place for place, start in enumerate(cut.starts)}
-    return tuple(starts[start] for start in found if start in starts)
+    for node in _conjuncts(where.this):
+        sides = (node.this, node.expression) if type(node) in _COMPARISONS else ()
+        column = next((s for s in sides if type(s) is exp.Column), None)
+        if column is not None and columns.count(column.name) == 1:
+            yield from (side for side in sides if side is not column)
 
 
 def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
@@ -135,16 +154,8 @@ def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
     return [node]
 
 
-def _open(node: exp.Expr, columns: Sequence[str]) -> int | None:
-    """Where the number of a comparison begins, if the statement says nothing else of its column."""
-    if type(node) not in _COMPARISONS:
-        return None
-    sides = node.this, node.expression
-    column = next((s for s in sides if type(s) is exp.Column), None)
-    number = next((s for s in sides if type(s) is exp.Literal and not s.is_string), None)
-    if column is None or number is None or columns.count(column.name) > 1:
-        return None
-    return number.meta.get("start")
+def _is_number(node: exp.Expr) -> bool:
+    return type(node) is exp.Literal and not node.is_string
 
 
 def template(
@@ -172,11 +183,65 @@ def template(
         return exp.Parameter(this=exp.Literal.number(len(values)))
 
     found = planned(tree.transform(opened), Parameters(kinds, tuple(values)))
-    if not isinstance(found, Plan) or len(values) != len(places):
+    return checked(found, plan, cut.values(places)) if len(values) == len(places) else None
+
+
+def checked(found: object, plan: Plan, values: Sequence[Fraction]) -> Template | None:
+    """The template out of a plan of unseen constants, if with these values it is this plan, its normal forms too."""
+    if not isinstance(found, Plan):
         return None
     rest = replace(found, parts=tuple(replace(part, exact="") for part in found.parts))
-    forms = [stage(part.exact) for part in plan.parts]
+    forms = _forms(plan)
     made = Template(found, tuple(Exact.of(part.exact) for part in found.parts))
-    if is_written(repr(rest)) or made.with_(cut.values(places)) != plan:
+    if not is_written(repr(rest)) and made.with_(values) == plan and _forms(plan) == forms:
+        return made
+    for part, form in zip(plan.parts, forms, strict=True):
+        known_as(part.exact, form)
+    return None
+
+
+def _forms(plan: Plan) -> list[Stage]:
+    return [stage(part.exact) for part in plan.parts]
+
+
+def class_of(value: object, kind: SqlType) -> int | None:
+    """The class of a parameter's value that a plan need not see: its decimals, -1 for a DOUBLE; None for all others."""
+    if isinstance(value, float):
+        is_open = kind.oid in FLOATS and 0 <= value < LARGEST
+        return -1 if is_open else None
+    if type(value) is int:
+        return 0 if kind.oid in INTEGERS and 0 <= value < LARGEST else None
+    if (
+        not isinstance(value, Decimal)
+        or kind.oid != NUMERIC.oid
+        or not value.is_finite()
+        or not 0 <= value < LARGEST
+    ):
         return None
-    return made if [stage(part.exact) for part in plan.parts] == forms else None
+    decimals = -int(value.normalize().as_tuple().exponent)
+    return max(decimals, 0) if decimals <= MOST_DECIMALS else None
+
+
+def bound_template(
+    places: Sequence[int],
+    given: Parameters,
+    plan: Plan,
+    planned: Callable[[Parameters], object],
+) -> Template | None:
+    """The template of a statement with parameters of which those at ``places``, counted from 0, are open.
+
+    Raises as ``template`` does.
+    """
+    if given.values is None:
+        raise AssertionError("a statement whose parameters are bound")
+    values: list[object] = list(given.values)
+    for index, place in enumerate(places):
+        decimals = class_of(values[place], given.types[place + 1])
+        values[place] = Unseen(index, None if decimals == -1 else decimals)
+    found = planned(Parameters(dict(given.types), tuple(values)))
+    return checked(found, plan, exact_values([given.values[place] for place in places]))
+
+
+def exact_values(values: Sequence[object]) -> list[Fraction]:
+    """Numbers as they are put into a template."""
+    return [Fraction(value) for value in values if isinstance(value, int | float | Decimal)]

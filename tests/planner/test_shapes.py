@@ -2,18 +2,32 @@
 
 import os
 from dataclasses import replace
+from decimal import Decimal
 from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dpproxy.analysis.scopes import Parameters
 from dpproxy.analysis.unseen import Looked
 from dpproxy.errors import Refusal
+from dpproxy.pgtypes import BOOL, FLOAT8, INT4, INT8, NUMERIC, TEXT, SqlType
 from dpproxy.plan import Plan
 from dpproxy.planner import canonical
 from dpproxy.planner.accept import parse
-from dpproxy.planner.shapes import LONGEST, MOST_PLACES, Template, cut, open_places, template
+from dpproxy.planner.shapes import (
+    LONGEST,
+    MOST_PLACES,
+    Template,
+    bound_template,
+    class_of,
+    cut,
+    exact_values,
+    open_parameters,
+    open_places,
+    template,
+)
 from dpproxy.recent import Recent
 from tests.golden.world import World, build, plan_of, plan_tree
 from tests.planner.conftest import HEADER
@@ -110,6 +124,90 @@ def test_a_plan_with_numbers_put_in_is_the_plan_of_the_statement(world: World, s
         patch.setattr(canonical, "_STAGES", Recent(16))
         assert [canonical.stage(part.exact) for part in found.parts] == forms
     assert found == plan_of(world, second)
+
+
+BOUND = {
+    INT4: st.sampled_from([0, 3, 17, 240, 999_999_999]),
+    INT8: st.sampled_from([0, 3, 17, 240, 999_999_999]),
+    FLOAT8: st.sampled_from([0.0, 0.1, 2.5, 1e-7, 1 / 3, 123456789.125, 5.0]),
+    NUMERIC: st.sampled_from(
+        list(map(Decimal, ["0", "0.5", "2.50", "100.75", "3E+2", "17.25", "0.000000001"]))
+    ),
+}
+
+
+@st.composite
+def bound_pairs(draw: st.DrawFn) -> tuple[str, tuple[SqlType, ...], tuple[object, ...], tuple[object, ...]]:
+    """A statement with parameters of some types, and two sets of values for them."""
+    names = draw(st.lists(st.sampled_from(sorted(COMPARED)), min_size=1, max_size=2, unique=True))
+    other = next(name for name in COMPARED if name not in names)
+    selected, behind = (part.format(own=names[0], other=other) for part in draw(st.sampled_from(SELECTED)))
+    kinds = tuple(draw(st.sampled_from(sorted(BOUND, key=lambda kind: kind.name))) for _ in names)
+    conditions = [
+        "{} {} {}".format(*draw(st.permutations([name, f"${n}"])), draw(st.sampled_from(OPERATORS))).split()
+        for n, name in enumerate(names, 1)
+    ]
+    text = " AND ".join(f"{left} {operator} {right}" for left, right, operator in conditions)
+    first, second = (tuple(draw(BOUND[kind]) for kind in kinds) for _ in range(2))
+    return f"SELECT {selected} FROM people WHERE {text}{behind}", kinds, first, second
+
+
+@CALM
+@given(case=bound_pairs())
+def test_a_plan_with_values_put_in_is_the_plan_of_the_statement(
+    world: World, case: tuple[str, tuple[SqlType, ...], tuple[object, ...], tuple[object, ...]]
+):
+    sql, kinds, *both = case
+    tree, types = parse(sql), dict(enumerate(kinds, 1))
+    classes = [[class_of(v, k) for v, k in zip(values, kinds, strict=True)] for values in both]
+    places = [p for p in range(len(kinds)) if p + 1 in open_parameters(tree)]
+    if not places or classes[0] != classes[1] or None in classes[0]:
+        return
+    if any(both[0][p] != both[1][p] for p in range(len(kinds)) if p not in places):
+        return
+    try:
+        plans = [plan_tree(world, tree, Parameters(dict(types), values)) for values in both]
+    except Refusal:
+        return
+    assert isinstance(plans[0], Plan)
+    given = Parameters(dict(types), both[0])
+    try:
+        shape = bound_template(places, given, plans[0], lambda opened: plan_tree(world, tree, opened))
+    except Looked:
+        return
+    assert shape is not None
+    assert shape.with_(exact_values([both[1][p] for p in places])) == plans[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "found"),
+    [
+        (7, INT4, 0), (0, INT8, 0), (10**9, INT8, None), (-1, INT4, None), (True, BOOL, None), (True, INT4, None),
+        (7, FLOAT8, None), (7.0, FLOAT8, -1), (0.1, FLOAT8, -1), (-0.1, FLOAT8, None), (1e9, FLOAT8, None),
+        (float("nan"), FLOAT8, None), (float("inf"), FLOAT8, None), (Decimal("2.50"), NUMERIC, 1),
+        (Decimal("3E+2"), NUMERIC, 0), (Decimal("1E-10"), NUMERIC, None), (Decimal("NaN"), NUMERIC, None),
+        (Decimal("sNaN"), NUMERIC, None), (Decimal("Infinity"), NUMERIC, None), (Decimal(-1), NUMERIC, None),
+        (Decimal("1E+9"), NUMERIC, None), (Decimal("1E-400000"), NUMERIC, None), ("7", TEXT, None), (None, INT4, None),
+    ],
+)  # fmt: skip
+def test_a_value_that_may_be_open_has_a_class(value: object, kind: SqlType, found: int | None):
+    assert class_of(value, kind) == found
+
+
+@pytest.mark.parametrize(
+    ("sql", "found"),
+    [
+        ("SELECT count(*) FROM people WHERE age > $1", {1}),
+        ("SELECT count(*) FROM people WHERE $2 > age AND pay < $1", {1, 2}),
+        ("SELECT count(*) FROM people WHERE age > $1 AND pay < $1", set()),
+        ("SELECT count(*) FROM people WHERE age > $1 LIMIT $2", {1}),
+        ("SELECT count(*) FROM people WHERE age > $1 + 1", set()),
+        ("SELECT sum(age) FROM people WHERE age > $1", set()),
+        ("SELECT count(*) FROM people WHERE age IN ($1, $2)", set()),
+    ],
+)
+def test_a_parameter_that_something_else_could_look_at_is_part_of_the_shape(sql: str, found: set[int]):
+    assert open_parameters(parse(sql)) == found
 
 
 @pytest.mark.parametrize(
