@@ -34,6 +34,12 @@ class Stage:
     keys: tuple[Term, ...]
     measures: tuple[Term, ...]
 
+    @property
+    def has_alike(self) -> bool:
+        """Whether items of FROM look alike: which of them comes first then depends on all the rest."""
+        items = self.rows[2:]
+        return len(set(map(repr, items))) < len(items)
+
 
 class _Unknown(Exception):
     """No rule covers a part of the statement."""

@@ -76,7 +76,8 @@ def cut(sql: str) -> Cut | None:
 class Exact:
     """The exact stage of a part, with places for the open numbers, and its normal form with ``marks`` in these.
 
-    None where they stand somewhere else than in its conditions: it is made anew each time then.
+    None where they stand somewhere else than in its conditions, or could decide the order of its items: it is made anew
+    each time then.
     """
 
     text: Written
@@ -90,7 +91,7 @@ class Exact:
         marks = [f"{MARK}{place:03}e0" for place in range(text.places)]
         form = stage(text.with_(marks))
         others = repr(replace(form, conditions=()))
-        is_known = not any(mark in others for mark in marks)
+        is_known = not form.has_alike and not any(mark in others for mark in marks)
         return cls(text, form if is_known else None, tuple(map(_literal, marks)))
 
     def with_(self, values: Sequence[Fraction]) -> str:

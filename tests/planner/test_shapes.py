@@ -210,6 +210,20 @@ def test_a_parameter_that_something_else_could_look_at_is_part_of_the_shape(sql:
     assert open_parameters(parse(sql)) == found
 
 
+def test_numbers_that_tell_alike_items_apart_have_a_normal_form_of_their_own(monkeypatch: pytest.MonkeyPatch):
+    """Of two visits of a person, the one under the lesser number comes first, in both ways."""
+    pairs = "SELECT a.hours AS a, b.hours AS b FROM visits a JOIN visits b ON a.patient = b.patient"
+    world = build((*HEADER, f"CREATE VIEW pairs AS {pairs}"))
+    asked = "SELECT count(*) FROM pairs WHERE a > {} AND b > {}"
+    shape = made(world, asked.format(3, 4))
+    assert shape is not None
+    for numbers in ((3, 4), (4, 3), (3, 3), (9, 10), (10, 9)):
+        monkeypatch.setattr(canonical, "_STAGES", Recent(16))
+        found = [canonical.stage(part.exact) for part in put(shape, asked.format(*numbers)).parts]
+        monkeypatch.setattr(canonical, "_STAGES", Recent(16))
+        assert found == [canonical.stage(part.exact) for part in plan_of(world, asked.format(*numbers)).parts]
+
+
 @pytest.mark.parametrize(
     "sql",
     [
@@ -262,6 +276,16 @@ def test_a_planner_that_looks_makes_no_template(world: World):
 
     with pytest.raises(Looked):
         template(tree, found, open_places(tree, found), plan_of(world, sql), planned)
+
+
+def test_what_an_engine_tells_the_planner_of_a_number_is_a_look(world: World):
+    """A refusal by the engine is caught where keys are narrowed: the plan would be made without."""
+    sql = "SELECT age / 50 AS half, count(*) FROM people WHERE age >= 0 GROUP BY 1"
+    found = cut(sql)
+    assert found is not None
+    assert found.numbers == ("50", "0", "1")
+    with pytest.raises(Looked):
+        template(parse(sql), found, (1,), plan_of(world, sql), partial(plan_tree, world))
 
 
 def test_a_plan_that_is_another_one_makes_no_template(world: World):
