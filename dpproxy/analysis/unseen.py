@@ -88,3 +88,9 @@ def _text(value: Fraction, scale: int | None) -> str:
 def is_written(text: str) -> bool:
     """Whether a text, or what is shown of it, has such a place."""
     return any(mark in text or repr(mark)[1:-1] in text for mark in (_OPEN, _CLOSE))
+
+
+def check_seen(sql: str) -> None:
+    """Before the planner has an engine run a statement: its rows are one more look. Raises ``Looked``."""
+    if _OPEN in sql:
+        raise Looked

@@ -4,6 +4,7 @@ import threading
 from collections import OrderedDict
 from itertools import count
 
+from dpproxy.analysis.unseen import check_seen
 from dpproxy.backends.source import Source
 from dpproxy.plan import PublicPlan
 from dpproxy.policy.model import Scalar
@@ -51,6 +52,7 @@ class Facts:
         return self._asked(sql, "exact ")
 
     def _asked(self, sql: str, kind: str) -> Rows:
+        check_seen(sql)
         session = f"{kind}{next(self._numbers)}"
         watch = threading.Timer(LONGEST, self._backend.interrupt, (session,))
         watch.start()

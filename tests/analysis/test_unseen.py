@@ -5,14 +5,17 @@ import math
 import operator
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproxy.analysis import duck
-from dpproxy.analysis.unseen import LARGEST, Looked, Unseen, Written, is_written
+from dpproxy.analysis.image import Input, holding, image
+from dpproxy.analysis.unseen import LARGEST, Looked, Unseen, Written, check_seen, is_written
 
 ONE = Unseen(0, 2)
 OTHER: Any = Unseen(1, 2)
@@ -76,3 +79,13 @@ def test_a_text_without_places_stays_as_it_is():
 def test_a_copy_is_no_way_around():
     with pytest.raises(Looked):
         assert copy.copy(ONE) == ONE
+
+
+def test_a_statement_that_is_run_for_the_plan_is_a_look():
+    """A refusal of the engine would be taken for one of the statement, and planned around."""
+    condition = f"b0 > {duck.text(ONE.scaled(2))}"
+    given = Input(pa.int64(), (1, 2))
+    for run in (partial(holding, condition, (("b0", given),)), partial(image, condition, (given,))):
+        with pytest.raises(Looked):
+            run()
+    check_seen("SELECT 1")
