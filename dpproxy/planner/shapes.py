@@ -195,7 +195,7 @@ def checked(found: object, plan: Plan, values: Sequence[Fraction]) -> Template |
     forms = _forms(plan)
     made = Template(found, tuple(Exact.of(part.exact) for part in found.parts))
     if not is_written(repr(rest)) and made.with_(values) == plan and _forms(plan) == forms:
-        return made
+        return replace(made, plan=plan)  # equal in all but its texts: what is large in it is kept once
     for part, form in zip(plan.parts, forms, strict=True):
         known_as(part.exact, form)
     return None

@@ -278,6 +278,16 @@ def test_a_planner_that_looks_makes_no_template(world: World):
         template(tree, found, open_places(tree, found), plan_of(world, sql), planned)
 
 
+def test_a_template_holds_the_keys_of_its_statement_and_no_others(world: World):
+    sql = "SELECT age, count(*) FROM people WHERE pay > 30 GROUP BY age"
+    found, tree, plan = cut(sql), parse(sql), plan_of(world, sql)
+    assert found is not None
+    shape = template(tree, found, open_places(tree, found), plan, partial(plan_tree, world))
+    assert shape is not None
+    [keys] = put(shape, sql.replace("30", "31")).parts[0].keys
+    assert keys is plan.parts[0].keys[0]
+
+
 def test_what_an_engine_tells_the_planner_of_a_number_is_a_look(world: World):
     """A refusal by the engine is caught where keys are narrowed: the plan would be made without."""
     sql = "SELECT age / 50 AS half, count(*) FROM people WHERE age >= 0 GROUP BY 1"
