@@ -39,6 +39,8 @@ def parse(sql: str, database: str | None = None) -> exp.Expr:
     except (TokenError, SqlglotError) as error:
         del error  # its text quotes the statement
         raise SyntaxRefused("syntax error: the statement does not split into tokens", position=0) from None
+    except TypeError:  # the parser's compiled part says so where an operand is missing
+        raise SyntaxRefused("syntax error: an operator has nothing to work on") from None
     except RecursionError:
         raise TooComplex("the statement is nested too deeply") from None
     if len(trees) != 1:

@@ -36,6 +36,13 @@ def test_text_that_splits_into_no_tokens_is_not_quoted_in_the_message():
     assert "secret" not in error.value.message
 
 
+@pytest.mark.parametrize("sql", ["SELECT <= cast ?", "SELECT 1 FROM t WHERE <= cast ?", "SELECT <= 1"])
+def test_an_operator_without_an_operand_is_a_syntax_error(sql: str):
+    """The parser has more than one way to say so."""
+    with pytest.raises(SyntaxRefused):
+        parse(sql)
+
+
 @pytest.mark.parametrize("sql", ["", ";", "-- nothing", "SELECT 1; SELECT 2"])
 def test_there_is_exactly_one_statement(sql: str):
     with pytest.raises(SyntaxRefused, match="exactly one statement"):
