@@ -32,6 +32,20 @@ def parse(sql: str, database: str | None = None) -> exp.Expr:
         raise TooComplex(f"the statement is longer than {LONGEST_STATEMENT} characters")
     if sql.count("[") > MOST_SUBSCRIPTS:
         raise TooComplex(f"the statement has more than {MOST_SUBSCRIPTS} subscripts")
+    tree = _alone(sql)
+    _fold(tree, sql)
+    if database is not None:
+        _be_local(tree, database)
+    _spell(tree)
+    _list(tree)
+    write_moments(tree)
+    write_priors(tree)
+    inline_windows(tree)
+    return tree
+
+
+def _alone(sql: str) -> exp.Expr:
+    """The tree of a text that is one statement; what the parser says of others quotes them, and is not passed on."""
     try:
         trees = grammar.parse(sql)
     except ParseError as error:
@@ -45,16 +59,7 @@ def parse(sql: str, database: str | None = None) -> exp.Expr:
         raise TooComplex("the statement is nested too deeply") from None
     if len(trees) != 1:
         raise SyntaxRefused("exactly one statement is expected here", position=0)
-    tree = trees[0]
-    _fold(tree, sql)
-    if database is not None:
-        _be_local(tree, database)
-    _spell(tree)
-    _list(tree)
-    write_moments(tree)
-    write_priors(tree)
-    inline_windows(tree)
-    return tree
+    return trees[0]
 
 
 def _be_local(tree: exp.Expr, database: str) -> None:
