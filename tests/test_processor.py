@@ -92,7 +92,7 @@ def test_a_processor_that_others_use_is_left_for_another_one(
 ):
     seen: list[frozenset[int]] = []
     monkeypatch.setattr(processor, "TICK", 0.001)
-    monkeypatch.setattr(processor, "_put", lambda _, where: seen.append(where))
+    monkeypatch.setattr(Processor, "_settle", lambda _, where: seen.append(where))
     monkeypatch.setattr(Processor, "_shares", lambda _: (waited, used))
     asyncio.run(kept(0.05))
     settled = [len(where) == 1 for where in seen]
