@@ -13,7 +13,7 @@ from tests.clients.conftest import ENDLESS, POLICY, SLOW
 from tests.proxies import Proxy, serving
 
 pytestmark = pytest.mark.external
-HEAVY = "SELECT " + ", ".join(f"sum((x + {n}) * (y - {n}))" for n in range(11, 19)) + " FROM much"
+HEAVY = "SELECT " + ", ".join(f"sum((x + {n}) * (y - {n}))" for n in range(11, 39)) + " FROM much"
 
 
 def test_a_statement_has_its_time(world: Proxy):
