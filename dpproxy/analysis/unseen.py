@@ -6,6 +6,7 @@ without that is the same for all values of the same class: whole numbers, or num
 """
 
 import re
+import secrets
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import NoReturn
@@ -16,8 +17,9 @@ from dpproxy.analysis import duck
 
 LARGEST = 10**9
 """Unseen constants are below it, and not negative."""
-_OPEN, _CLOSE = "\x01", "\x02"
-PLACE = f"{_OPEN}(\\d+)([ds])(\\d*){_CLOSE}"
+_OPEN, _CLOSE = f"\x01{secrets.token_hex(8)}_", "\x02"
+"""What no text of a statement holds: it could be taken for a place."""
+PLACE = f"{re.escape(_OPEN)}(\\d+)([ds])(\\d*){_CLOSE}"
 """What is written for one, as a regular expression."""
 
 
@@ -87,7 +89,7 @@ def _text(value: Fraction, scale: int | None) -> str:
 
 def is_written(text: str) -> bool:
     """Whether a text, or what is shown of it, has such a place."""
-    return any(mark in text or repr(mark)[1:-1] in text for mark in (_OPEN, _CLOSE))
+    return _OPEN in text or repr(_OPEN)[1:-1] in text
 
 
 def check_seen(sql: str) -> None:

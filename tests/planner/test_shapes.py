@@ -351,3 +351,12 @@ def test_numbers_of_another_class_have_another_shape():
     shapes = {cut(f"SELECT 1 WHERE x > {n}").shape for n in ("7", "7.0", "7.5", "7.25")}  # type: ignore[union-attr]
     assert len(shapes) == 4
     assert cut("SELECT 1 WHERE x > 7.5").shape == cut("SELECT 1 WHERE x > 812.50").shape  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("text", ["\x01", "\x010d\x02", "\\x01", "\x01.0s0\x02"])
+def test_a_text_that_looks_like_a_place_is_a_text(world: World, text: str):
+    """Those who write one cannot know what a place looks like."""
+    asked = "SELECT city, count(*) FROM people WHERE age > 1 AND age > 2 AND (city = $1 OR city IS NULL) GROUP BY city"
+    plan = plan_tree(world, parse(asked), Parameters({1: TEXT}, (text,)))
+    assert isinstance(plan, Plan)
+    assert text in plan.parts[0].exact
