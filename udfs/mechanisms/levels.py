@@ -170,12 +170,13 @@ class Geometric:
 class Levels:
     """The law P(t) proportional to the product of ``factors`` at t, times q**t, for t = 0, 1, 2, ..."""
 
-    __slots__ = ("_arms", "_geometric", "_sums")
+    __slots__ = ("_arms", "_geometric", "_parts", "_sums")
 
     def __init__(self, factors: Iterable[Factor], q: int) -> None:
         arms = weights(binomial(factors), q)
         self._sums = [sum(arms[: m + 1]) for m in range(len(arms))]
         self._arms = Table(len(arms) - 1, self._boundary)
+        self._parts = np.arange(len(arms))
         self._geometric = geometric(q)
 
     def _boundary(self, index: int, precision: int) -> tuple[int, int]:
@@ -187,9 +188,10 @@ class Levels:
         if not count:
             return np.zeros(0, dtype=np.int64)
         arm = self._arms.draw(count, words)
-        ends = np.cumsum(arm + 1)
-        parts = self._geometric.draw(int(ends[-1]), words)
-        return arm + np.add.reduceat(parts, ends - arm - 1)
+        # As many parts for each arm: how long a draw takes does not tell which arm it was.
+        parts = self._geometric.draw(count * self._parts.size, words).reshape(count, -1)
+        levels: NDArray[np.int64] = arm + np.sum(parts, axis=1, where=self._parts <= arm[:, None])
+        return levels
 
 
 @lru_cache(maxsize=256)

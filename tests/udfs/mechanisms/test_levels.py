@@ -133,3 +133,12 @@ def test_levels_follow_their_law(factors: list[Factor], nano: int):  # false ala
     statistic = float(((observed - expected)[keep] ** 2 / expected[keep]).sum())
     assert keep.sum() >= 3
     assert statistic < chi2.isf(1e-6, keep.sum())
+
+
+@pytest.mark.parametrize("first", [0, ONE >> 1, ONE - (1 << 40)])
+def test_as_many_parts_are_drawn_whatever_the_arm(first: int, scripted: Callable[..., Words]):
+    """Were only the parts drawn that count, a draw of more of them would take longer, and be larger."""
+    words = scripted(first, 0, 0, 0, 2**63)
+    arm = Levels([(1, 2), (1, 2)], ratio(NANO)).draw(1, words)[0]  # all parts are 0
+    assert arm == {0: 0, ONE >> 1: 1}.get(first, 2)
+    assert words(8) == (2**63).to_bytes(8, "little")
