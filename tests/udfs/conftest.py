@@ -1,6 +1,9 @@
-"""Sources of words, and the test of fit that sampled laws are held to."""
+"""Sources of words, the test of fit that sampled laws are held to, and a bound on work."""
 
-from collections.abc import Iterable, Sequence
+import gc
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 
 import numpy as np
@@ -36,3 +39,24 @@ def scripted():
 @pytest.fixture
 def fits():
     return agree
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Hold the block to so many seconds of this thread's work: other threads and processes do not count.
+
+    Nor does the collection of garbage, which in a long run of tests goes through what all of them left.
+    """
+    gc.disable()
+    start = time.thread_time()
+    try:
+        yield
+        took = time.thread_time() - start
+    finally:
+        gc.enable()
+    assert took < seconds
+
+
+@pytest.fixture
+def work():
+    return at_most

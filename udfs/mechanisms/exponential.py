@@ -39,6 +39,8 @@ _CLIMB: Final = FIRST_PRECISION + _GUARD
 _ROOM: Final = 62
 _TRIES: Final = 4
 """Proposals made at once for a choice whose first was not kept: a round costs more than what it holds."""
+_APART: Final = 16 * _TRIES
+"""Up to so many proposals have a coin each: a distance that several of them have, a likely one, saves no time."""
 _POWERS: Final = np.array([1 << k for k in range(63)], dtype=np.int64)
 
 
@@ -275,8 +277,11 @@ class Lists:
 
     def _near(self, cells: Int64, words: Words) -> NDArray[np.bool_]:
         """Return for each true with probability q**d * 2**halvings, which is at most 1."""
-        distances, first, which = np.unique(self._below[cells], return_index=True, return_inverse=True)
-        coins = list(zip(distances.tolist(), self._halvings[cells[first]].tolist(), strict=True))
+        first = which = np.arange(cells.size)
+        if cells.size > _APART:
+            _, first, which = np.unique(self._below[cells], return_index=True, return_inverse=True)
+        chosen = cells[first]
+        coins = list(zip(self._below[chosen].tolist(), self._halvings[chosen].tolist(), strict=True))
         bounds = [self._chance(coin, FIRST_PRECISION) for coin in coins]
         shift = FIRST_PRECISION - WORD
         low = np.array([min(low >> shift, LAST_WORD) for low, _ in bounds], dtype=np.uint64)[which]
