@@ -1,7 +1,7 @@
 """Parameters that are lists: ``x = ANY ($1)``, as drivers send them, becomes ``x = ANY (ARRAY[$1, $2, ...])``.
 
-How many values there are is known when they are bound: the statement is prepared with one, for its shape, and anew
-with as many as come.
+Likewise ``x = SOME ($1)`` and ``x <> ALL ($1)``. How many values there are is known when they are bound: the statement
+is prepared with one, for its shape, and anew with as many as come.
 """
 
 import re
@@ -19,8 +19,10 @@ from dpproxy.pgtypes import ARRAYS, SqlType, array_of
 MOST_VALUES: Final = 1000
 """In one list."""
 _ANY: Final = re.compile(
-    r"=\s*ANY\s*\(\s*\$(\d{1,5})\s*(?:::\s*[a-z_][a-z0-9_ ]*\[\s*\]\s*)?\)", re.IGNORECASE
+    r"(?:=\s*(?:ANY|SOME)|(?:<>|!=)\s*ALL)\s*\(\s*(\$(\d{1,5})\s*(?:::\s*[a-z_][a-z0-9_ ]*\[\s*\])?)\s*\)",
+    re.IGNORECASE,
 )
+_STARTS: Final = frozenset({TokenType.EQ, TokenType.NEQ})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +88,10 @@ def lists(text: str) -> Lists | None:
     if not found:
         return None
     try:
-        starts = {token.start for token in grammar.tokens(text) if token.token_type == TokenType.EQ}
+        starts = {token.start for token in grammar.tokens(text) if token.token_type in _STARTS}
     except SqlglotError:
         return None  # the engine says what is wrong with it
-    places = [(one.start(), one.end(), int(one[1])) for one in found if one.start() in starts]
+    places = [(*one.span(1), int(one[2])) for one in found if one.start() in starts]
     alone = [place for place in places if _is_only(place[2], text, places)]
     return Lists(text, tuple(alone)) if alone else None
 
@@ -99,13 +101,12 @@ def _is_only(number: int, text: str, places: Iterable[tuple[int, int, int]]) -> 
     return used == sum(place[2] == number for place in places)
 
 
-_NONE: Final = "IN (NULL) IS TRUE"
-"""Never true, and never NULL: that binds closer than NOT does."""
-_UNKNOWN: Final = "IN (NULL)"
+_NONE: Final = "'{}'"
+_UNKNOWN: Final = "ARRAY[NULL]"
 
 
 def _listed(marks: Iterable[str]) -> str:
-    return f"= ANY (ARRAY[{', '.join(marks)}])"
+    return f"ARRAY[{', '.join(marks)}]"
 
 
 def _checked(value: object) -> list[object] | None:

@@ -57,6 +57,24 @@ _READ = PLAIN | INTEGERS | FLOATS | {BOOL.oid}
 """Types whose texts the engine reads otherwise, or reads more of."""
 
 
+def elements(node: exp.Cast, stored: str, cast: Callable[[exp.Cast], exp.Expr]) -> exp.Expr | None:
+    """``'{pg_type,16}'::regclass[]`` as an array of its elements, each cast by itself; None for other casts."""
+    if not (stored.endswith("[]") and is_literal(node.this)):
+        return None
+    kind, listed = casts.element(node.to), read_literal(node.this)
+    typed = literal(listed, lambda value: cast(exp.Cast(this=exp.Literal.string(str(value)), to=kind.copy())))
+    is_deep = any(isinstance(value, list) for value in listed)
+    return typed if is_deep else exp.Cast(this=typed, to=exp.DataType.build(stored, dialect="duckdb"))
+
+
+def read_literal(node: exp.Expr) -> list[object]:
+    """The texts in ``'{1,2}'``. Errors: ``InvalidText``."""
+    try:
+        return arrays.read_text(node.name.encode(), bytes.decode)
+    except ValueError:
+        raise InvalidText("malformed array literal", position=position(node)) from None
+
+
 def is_nested(node: exp.Expr, stored: str) -> bool:
     """An array of several dimensions, cast to the type of one: PostgreSQL has one type for both."""
     if not (isinstance(node, exp.Cast) and stored.endswith("[]")):
@@ -125,10 +143,7 @@ def of_any(node: exp.Expr) -> exp.Expr:
     """``ANY ('{1,2}')``: numbers where all of them are."""
     inner = node.this.unnest()
     if is_literal(inner):
-        try:
-            values = arrays.read_text(inner.name.encode(), bytes.decode)
-        except ValueError:
-            raise InvalidText("invalid text input for an array", position=position(inner)) from None
+        values = read_literal(inner)
         numeric = all(isinstance(value, str) and value.isdigit() for value in values)
         changed = literal(values, lambda value: exp.Literal.string(str(value)))
         kind = exp.DataType.build("BIGINT[]" if numeric else "VARCHAR[]", dialect="duckdb")

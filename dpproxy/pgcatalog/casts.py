@@ -141,6 +141,14 @@ def _pieces(kind: exp.Expr) -> tuple[str, exp.Expr, str]:
     return name, kind, ""
 
 
+def element(kind: exp.Expr) -> exp.Expr:
+    """The type of an array's elements, as it is written."""
+    name, found, _ = _pieces(kind)
+    if found is not kind:
+        return found
+    return exp.DataType(this=exp.DType.USERDEFINED, kind=exp.to_identifier(name))
+
+
 def element_name(kind: exp.Expr) -> str:
     """The type's name, of an array that of its elements."""
     name, element, _ = _pieces(kind)

@@ -29,7 +29,7 @@ def cast(node: exp.Expr, settings: Mapping[str, str], use: Use) -> exp.Expr:
         return named
     if stored == "UINTEGER" and objects.is_procedure(node.this):
         return objects.function_oid(node.this, use)
-    if (made := arrays.constant(node, stored, settings)) is not None:
+    if (made := _constant(node, stored, settings, use)) is not None:
         return made
     if stored == "VARCHAR":
         return _sized(_written(node, source, shown, use), shown)
@@ -40,6 +40,14 @@ def cast(node: exp.Expr, settings: Mapping[str, str], use: Use) -> exp.Expr:
 
 _NUMERIC = "DECIMAL(38,10)"
 """What a numeric without a size is held in where nothing more is known of it."""
+
+
+def _constant(node: exp.Cast, stored: str, settings: Mapping[str, str], use: Use) -> exp.Expr | None:
+    """A quoted literal, of an array each of its elements; None for other values."""
+    made = arrays.constant(node, stored, settings)
+    if made is None:
+        made = arrays.elements(node, stored, lambda element: cast(element, settings, use))
+    return made
 
 
 def _of_objects(value: exp.Expr, source: Known, stored: str, use: Use) -> exp.Expr | None:

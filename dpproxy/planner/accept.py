@@ -9,6 +9,7 @@ from dpproxy import grammar
 from dpproxy.analysis.position import position
 from dpproxy.analysis.windows import WINDOWS, inline_windows
 from dpproxy.errors import SyntaxRefused, TooComplex, Unsupported
+from dpproxy.planner.listed import write_lists
 from dpproxy.planner.prior_text import is_with_prior, write_priors
 from dpproxy.planner.refusals import HINTS, refuse_clause, refuse_node, refuse_statement
 from dpproxy.planner.templates import write_moments
@@ -37,7 +38,7 @@ def parse(sql: str, database: str | None = None) -> exp.Expr:
     if database is not None:
         _be_local(tree, database)
     _spell(tree)
-    _list(tree)
+    write_lists(tree)
     write_moments(tree)
     write_priors(tree)
     inline_windows(tree)
@@ -104,16 +105,6 @@ def _spell(tree: exp.Expr) -> None:
             every = exp.LogicalAnd(this=node.expressions[0])
             every.meta.update(node.meta, name="every")
             node.replace(every)
-
-
-def _list(tree: exp.Expr) -> None:
-    """``x = ANY (ARRAY[1, 2])``, as drivers write a list of values, is ``x IN (1, 2)``."""
-    for node in list(tree.find_all(exp.EQ)):
-        values = node.expression.this.unnest() if isinstance(node.expression, exp.Any) else None
-        if isinstance(values, exp.Array) and values.expressions:
-            listed = exp.In(this=node.this, expressions=values.expressions)
-            listed.meta.update(node.meta)
-            node.replace(listed)
 
 
 def accept(tree: exp.Expr) -> exp.Expr:

@@ -47,6 +47,19 @@ def test_a_parameter_of_each_type(connection: psycopg.Connection, condition: str
         assert isinstance(cursor.fetchone()[0], int)  # type: ignore[index]
 
 
+def test_lists_in_statements_about_the_catalogue(connection: psycopg.Connection):
+    found = connection.execute(
+        "SELECT nspname FROM pg_namespace WHERE nspname <> ALL ('{public,pg_toast}')"
+        " AND nspname = SOME ('{public,dp,pg_catalog}'::name[]) AND nspname <> ALL (%s) ORDER BY 1",
+        [["x"]],
+    ).fetchall()
+    assert found == [("dp",), ("pg_catalog",)]
+    assert connection.execute("SELECT '{pg_class,16}'::regclass[]::oid[], '{}'::oid[]").fetchone() == (
+        [1259, 16],
+        [],
+    )
+
+
 @pytest.mark.parametrize("values", [["north"], ["north", 'so,"uth', "west"]])
 def test_a_list_of_values(connection: psycopg.Connection, values: list[str]):
     marks = ", ".join(["%s"] * len(values))
@@ -58,6 +71,15 @@ def test_a_list_of_values(connection: psycopg.Connection, values: list[str]):
             f"SELECT count(*) FROM people WHERE town = ANY({kind})".encode(), [values]
         )
         assert cursor.fetchone() == written
+        others = connection.execute(
+            f"SELECT count(*) FROM people WHERE town <> ALL({kind}::text[])".encode(), [values]
+        ).fetchone()
+        assert (
+            others
+            == connection.execute(
+                f"SELECT count(*) FROM people WHERE town NOT IN ({marks})".encode(), values
+            ).fetchone()
+        )
     none = connection.execute("SELECT count(*) FROM people WHERE town = ANY(%s)", [[]])
     assert none.fetchone() is not None
     with pytest.raises(psycopg.errors.InvalidParameterValue, match="dimension"):

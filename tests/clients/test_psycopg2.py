@@ -38,6 +38,7 @@ def test_rows_and_names(connection: "psycopg2.extensions.connection"):
         ("born > %s", date(1980, 1, 1)), ("seen > %s", datetime(2019, 1, 1)),  # noqa: DTZ001
         ("member = %s", True), ("member = %s", None), ("town IN %s", ("north", "south")),
         ("town = ANY(%s)", ["north", "south"]), ("region = ANY(%s)", [1, 2]), ("age > %s", -5),
+        ("town = ANY(%s)", []), ("town <> ALL(%s)", ["north"]), ("town <> ALL(%s::text[])", []),
         ("code = %s", "back\\slash"),
     ],
 )  # fmt: skip

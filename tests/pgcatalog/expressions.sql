@@ -1011,3 +1011,10 @@ SELECT extract(hour from date '2024-05-01')
 SELECT a[array_upper(a, 1)], a[x + 1], a[2:cardinality(a)] FROM (SELECT ARRAY[5,6,7] AS a, 1 AS x) s
 SELECT 'trigger'::regtype, 'pg_catalog.event_trigger'::regtype::oid, 'language_handler'::regtype <> 'void'::regtype
 SELECT proname, prorettype = 'pg_catalog.trigger'::regtype FROM pg_proc WHERE proname IN ('trigger_in', 'void_in') ORDER BY 1
+SELECT count(*) FROM pg_type WHERE oid = ANY ('{16,23,25}'::oid[])
+SELECT '{16,23}'::oid[], '{}'::oid[], '{NULL,1}'::oid[], '{{1,2},{3,4}}'::oid[]
+SELECT '{pg_class,pg_type}'::regclass[], '{int4,text}'::regtype[]
+SELECT '{16,'::oid[]
+SELECT '{a,"b c",NULL}'::name[]
+SELECT 16::oid = ANY ('{16,23,25}'::oid[]), 'pg_type'::regclass = ANY ('{pg_type}'::regclass[])
+SELECT relname FROM pg_class WHERE oid = ANY ('{pg_class,1247}'::regclass[]) ORDER BY 1

@@ -187,22 +187,3 @@ def test_an_order_inside_an_aggregate_is_for_joined_texts():
 def test_the_name_of_the_database_may_stand_before_a_schema():
     tree = parse('SELECT "main"."public"."t"."x" FROM "main"."public"."t", other.public.t', "main")
     assert tree.sql("postgres") == 'SELECT "public"."t"."x" FROM "public"."t", other.public.t'
-
-
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        ("x = ANY (ARRAY[1, 2])", "x IN (1, 2)"),
-        ("NOT x = ANY ((ARRAY['a']))", "NOT x IN ('a')"),
-        ("x = ANY (ARRAY[$1, $2])", "x IN ($1, $2)"),
-    ],
-)
-def test_a_list_that_drivers_write_as_an_array(written: str, read: str):
-    tree = parse(f"SELECT count(*) FROM t WHERE {written}")
-    assert tree.sql("postgres") == f"SELECT COUNT(*) FROM t WHERE {read}"
-    accept(tree)
-
-
-@pytest.mark.parametrize("written", ["x = ANY ($1)", "x = ANY (SELECT y FROM u)", "x <> ANY (ARRAY[1, 2])"])
-def test_another_any_stays(written: str):
-    assert "ANY" in parse(f"SELECT count(*) FROM t WHERE {written}").sql("postgres")
