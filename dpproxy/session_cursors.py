@@ -174,7 +174,8 @@ def _read_direction(words: Words) -> tuple[Direction, bool]:
         case "absolute":
             return _absolute(_read_number(words)), True
         case "relative":
-            return _relative(_read_number(words)), True
+            step = _read_number(words)
+            return _relative(step), step != 0
         case "forward" | "backward" | None:
             count = _read_count(words)
             is_back = (word == "backward") is (count >= 0) and count != 0
@@ -243,11 +244,12 @@ def _at(places: range, rows: Sequence[tuple[object, ...]]) -> Sequence[tuple[obj
 def _ahead(portal: Portal, stream: Stream, direction: Direction, *, shows: bool) -> Answer:
     """The next rows of a cursor that only goes forward; how many of them there are is not known yet."""
     places, at = direction(portal.given, _MOST)
-    if places.step < 0 or places.start <= portal.given:
+    is_here = at == portal.given  # FETCH 0: before the first row and after the last there is none
+    if (places and is_here and stream.is_open) or places.step < 0:
         _refuse_back()
     portal.given = at
     columns = portal.statement.columns
-    wanted = Bounded(stream, len(places))
+    wanted = Bounded(stream, 0 if is_here else len(places))
     return Answer("FETCH", columns, stream=wanted) if shows else Answer("MOVE", stream=wanted)
 
 

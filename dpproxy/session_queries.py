@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from typing import Any, Final, NoReturn, assert_never
 
 from dpproxy.errors import (
@@ -205,7 +206,8 @@ class Queries:
     def _plan(self, sql: str) -> list[Statement]:
         """Every statement of a message, prepared with the settings that those before it will have left.
 
-        At most one may be charged. Those after a session statement that will be refused are not looked at.
+        At most one may be charged. Those after a session statement that will be refused are not looked at. Where one
+        is refused, those before it are performed, up to one that is charged, and then it is refused.
         """
         self.offset = 0
         sources = split(sql)
@@ -213,7 +215,13 @@ class Queries:
         trial.transaction.several = len(sources) > 1
         planned: list[Statement] = []
         for source in sources:
-            planned.append(self._prepare(source, (), trial))
+            try:
+                planned.append(self._prepare(source, (), trial))
+            except SyntaxRefused:
+                raise
+            except Refusal as refusal:
+                free = list(takewhile(lambda statement: not statement.charged, planned))
+                return [*free, Statement(source, Command(partial(_refuse, refusal), leaves_failed=True))]
             if sum(statement.charged for statement in planned) > 1:
                 raise Unsupported(
                     "more than one statement over protected tables in one message is not supported",
@@ -353,6 +361,10 @@ def _check_usable(statement: Statement, transaction: Transaction) -> None:
 def _refuse_failed() -> NoReturn:
     message = "current transaction is aborted, commands ignored until end of transaction block"
     raise FailedTransaction(message, hint="end it with ROLLBACK")
+
+
+def _refuse(refusal: Refusal, _: State) -> NoReturn:
+    raise refusal
 
 
 def _passes(statement: Statement, trial: State) -> bool:

@@ -1,6 +1,6 @@
 """SET, SHOW and RESET: their words read into commands."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from dpproxy.errors import NoTransaction, UndefinedObject, Unsupported
@@ -45,21 +45,50 @@ def read_set(words: Words) -> Command:
     if words.take("transaction"):
         return Command(partial(_set_transaction, read_modes(words)))
     scope = words.take_one("session", "local")
-    if words.take("time", "zone"):
-        return _read_value("timezone", words, local=scope == "local")
-    if words.take("names"):
-        return _read_value("client_encoding", words, local=scope == "local")
-    if words.take("schema"):
-        return _read_value("search_path", words, local=scope == "local")
-    start = words.ahead[0].start if words.ahead else None
-    if words.take_one("authorization", "role"):
-        raise Unsupported(
-            "changing the user of a session is not supported", hint="connect as that user", position=start
-        )
+    for spelled, name in _SPELLED.items():
+        if words.take(*spelled.split()):
+            return _read_value(name, words, local=scope == "local")
+    for word, read in _NO_SETTINGS.items():
+        if words.take(word):
+            return read(words)
     name = _read_name(words)
     if not words.take_one("=", "to"):
         words.refuse()
     return _read_value(name, words, local=scope == "local")
+
+
+def _read_user(words: Words, own: str) -> Command:
+    """SET ROLE and SET SESSION AUTHORIZATION, after that: a session stays its user's."""
+    start = words.ahead[0].start if words.ahead else None
+    words.take_one("=", "to")
+    name = own if words.take(own) else words.value()
+    words.end()
+
+    def run(state: State) -> Answer:
+        if name not in (own, state.transaction.now["session_authorization"]):
+            raise Unsupported(
+                "changing the user of a session is not supported", hint="connect as that user", position=start
+            )
+        return Answer("SET")
+
+    return Command(run)
+
+
+def _read_constraints(words: Words) -> Command:
+    """SET CONSTRAINTS, after that: nothing is written here that one could check."""
+    words.expect("all")
+    if not words.take_one("deferred", "immediate"):
+        words.refuse()
+    words.end()
+    return Command(lambda state: Answer("SET CONSTRAINTS", notices=_outside_block(state, "SET CONSTRAINTS")))
+
+
+_SPELLED = {"time zone": "timezone", "names": "client_encoding", "schema": "search_path"}
+_NO_SETTINGS: Mapping[str, Callable[[Words], Command]] = {
+    "constraints": _read_constraints,
+    "authorization": partial(_read_user, own="default"),
+    "role": partial(_read_user, own="none"),
+}
 
 
 def read_reset(words: Words) -> Command | None:
@@ -69,6 +98,9 @@ def read_reset(words: Words) -> Command | None:
     if words.take("all"):
         words.end()
         return Command(_reset_all)
+    if words.take("session", "authorization") or words.take("role"):
+        words.end()
+        return Command(lambda _: Answer("RESET"))
     name = _read_shown(words)
     words.end()
     return Command(partial(_reset, name))

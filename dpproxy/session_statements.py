@@ -5,7 +5,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from dpproxy.errors import ActiveTransaction, NoTransaction, Unsupported
+from dpproxy.errors import ActiveTransaction, NoTransaction
 from dpproxy.plan import Answer, Notice
 from dpproxy.session_copy import read_copy
 from dpproxy.session_cursors import read_close, read_declare, read_fetch
@@ -14,7 +14,7 @@ from dpproxy.session_settings import read_modes, read_reset, read_set, read_show
 from dpproxy.session_signals import Signal, read_signal
 from dpproxy.session_state import Around, Command, EngineShow, Late, State
 from dpproxy.statements import Source, Words
-from dpproxy.transaction import Status
+from dpproxy.transaction import OF_TRANSACTION, Status
 
 Action = Command | EngineShow | Around | Late | Signal
 Read = Callable[[Words], Action | None]
@@ -61,8 +61,7 @@ def _begin(tag: str, modes: tuple[tuple[str, str], ...], state: State) -> Answer
 
 
 def _read_commit(words: Words) -> Command:
-    _read_end(words)
-    return Command(_commit, leaves_failed=True)
+    return _read_end(words, "COMMIT", _commit)
 
 
 def _read_rollback(words: Words) -> Command:
@@ -70,24 +69,35 @@ def _read_rollback(words: Words) -> Command:
     if words.take("to"):
         words.take("savepoint")
         return _on_savepoint(words, "ROLLBACK TO SAVEPOINT", _rollback_to, leaves_failed=True)
-    _read_end(words)
-    return Command(_rollback, leaves_failed=True)
+    return _read_end(words, "ROLLBACK", _rollback)
 
 
 def _read_abort(words: Words) -> Command:
-    _read_end(words)
-    return Command(_rollback, leaves_failed=True)
+    return _read_end(words, "ROLLBACK", _rollback)
 
 
-def _read_end(words: Words) -> None:
+def _read_end(words: Words, statement: str, act: Callable[[State], Answer]) -> Command:
     words.take_one("work", "transaction")
-    start = words.ahead[0].start if words.ahead else None
-    if words.take("and", "chain"):
-        raise Unsupported(
-            "AND CHAIN is not supported", hint="begin the next transaction with BEGIN", position=start
-        )
-    words.take("and", "no", "chain")
+    chains = words.take("and", "chain")
+    if not chains:
+        words.take("and", "no", "chain")
     words.end()
+    return Command(partial(_chained, statement, act) if chains else act, leaves_failed=True)
+
+
+def _chained(statement: str, act: Callable[[State], Answer], state: State) -> Answer:
+    """End a block and begin one of the same modes."""
+    transaction = state.transaction
+    if transaction.status is Status.IDLE:
+        raise NoTransaction(
+            f"{statement} AND CHAIN can only be used in transaction blocks", hint="start one with BEGIN"
+        )
+    modes = {key: transaction.now[key] for key in OF_TRANSACTION}
+    answer = act(state)
+    transaction.begin()
+    for name, value in modes.items():
+        transaction.set(name, value, local=True)
+    return answer
 
 
 def _commit(state: State) -> Answer:

@@ -8,7 +8,7 @@ from dpproxy.errors import FixedSetting, InvalidParameter, TooComplex, UnknownSa
 from dpproxy.plan import Settings
 from dpproxy.settings import MOST_OF_OTHERS, SETTINGS, checked, find, kept_low
 
-_OF_TRANSACTION: Final = ("transaction_isolation", "transaction_read_only", "transaction_deferrable")
+OF_TRANSACTION: Final = ("transaction_isolation", "transaction_read_only", "transaction_deferrable")
 
 
 MOST_SAVEPOINTS: Final = 5000
@@ -65,7 +65,7 @@ class Transaction:
             )
         self._put(key, checked(name, text, self.now), local=local)
         current = key.removeprefix("default_")
-        if current in _OF_TRANSACTION and current != key and self.status is Status.IDLE:
+        if current in OF_TRANSACTION and current != key and self.status is Status.IDLE:
             self._put(current, self.now[key], local=local)
 
     def reset(self, name: str, *, local: bool = False) -> None:
@@ -101,7 +101,7 @@ class Transaction:
     def begin(self) -> None:
         """Open a block; what a message did before it belongs to it."""
         self.status = Status.BLOCK
-        for key in _OF_TRANSACTION:
+        for key in OF_TRANSACTION:
             self._put(key, self.now[f"default_{key}"], local=True)
 
     def commit(self) -> None:

@@ -126,11 +126,12 @@ def test_changed_settings_are_reported_before_ready():
 
 
 def test_positions_count_characters_of_the_whole_message():
-    sql = "SHOW dp.epsilon; SELECT é"
+    sql = "SET a.b = ''; SELECT é"
     assert (
         Playbook(logged_in())
         >> m.Query(sql)
-        << m.ErrorResponse("42703", "no such column", position=25)
+        << m.CommandComplete("SET")
+        << m.ErrorResponse("42703", "no such column", position=22)
         << IDLE
     )
 

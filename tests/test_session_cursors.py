@@ -107,7 +107,7 @@ def test_the_query_runs_once_and_rows_keep_their_shape():
 def test_what_a_message_plans_moves_no_cursor():
     session = opened()
     assert fetched(session, "FETCH 2 c") == [0, 1]
-    assert Playbook(session) >> m.Query("FETCH 2 c; SELECT nothing") << m.ErrorResponse("42703", "") << FAILED
+    assert Playbook(session) >> m.Query("FETCH 2 c; FETCH") << m.ErrorResponse("42601", "") << FAILED
     session = opened()
     assert fetched(session, "FETCH 2 c") == [0, 1]
 

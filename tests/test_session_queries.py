@@ -367,3 +367,26 @@ def test_what_is_large_is_made_beside_others():
         assert said.count(m.CommandComplete(f"SELECT {count}")) == 1
         portions = [x for x in said if isinstance(x, m.Rows)]
         assert len(given) - 2 == (len(portions) if len(portions) > 1 else 0)  # it is planned, and run
+
+
+def test_what_stands_before_a_refusal_is_done():
+    """A block that was opened is not lost: what follows it would run outside of it."""
+    assert (
+        Playbook(logged_in())
+        >> m.Query("BEGIN; SELECT nothing; SELECT 1")
+        << m.CommandComplete("BEGIN")
+        << m.ErrorResponse("42703", "no such column", position=15)
+        << m.ReadyForQuery(b"E")
+    )
+
+
+def test_nothing_is_charged_before_a_refusal():
+    engine = FakeEngine()
+    assert (
+        Playbook(logged_in(engine))
+        >> m.Query("BEGIN; SELECT heavy; SELECT nothing")
+        << m.CommandComplete("BEGIN")
+        << m.ErrorResponse("42703", "no such column")
+        << m.ReadyForQuery(b"E")
+    )
+    assert "run SELECT heavy" not in engine.log

@@ -136,7 +136,37 @@ def test_refusals_keep_the_old_value():
     with pytest.raises(UndefinedObject):
         recognise(split("SHOW dp.seed")[0])
     with pytest.raises(Unsupported):
-        recognise(split("SET ROLE admin")[0])
+        run(state, "SET ROLE admin")
     with pytest.raises(Unsupported):
-        recognise(split("SET SESSION AUTHORIZATION admin")[0])
+        run(state, "SET SESSION AUTHORIZATION admin")
     assert state.transaction.now == DEFAULTS
+
+
+@pytest.mark.parametrize(
+    ("sql", "tag"),
+    [
+        ("SET ROLE NONE", "SET"), ("SET LOCAL ROLE 'none'", "SET"), ("SET role = ann", "SET"), ("RESET ROLE", "RESET"),
+        ("SET SESSION AUTHORIZATION DEFAULT", "SET"), ("SET SESSION AUTHORIZATION 'ann'", "SET"),
+        ("RESET SESSION AUTHORIZATION", "RESET"),
+    ],
+)  # fmt: skip
+def test_a_session_stays_its_users(sql: str, tag: str):
+    """Pools send these when a connection comes back to them."""
+    state = fresh()
+    state.transaction.now = {**DEFAULTS, "session_authorization": "ann"}
+    assert run(state, sql).tag == tag
+
+
+def test_constraints_are_set_in_a_block():
+    state = fresh()
+    assert run(state, "SET CONSTRAINTS ALL IMMEDIATE").notices[0].sqlstate == "25P01"
+    state.transaction.begin()
+    assert run(state, "SET CONSTRAINTS ALL DEFERRED") == Answer("SET CONSTRAINTS")
+    for sql in (
+        "SET CONSTRAINTS a DEFERRED",
+        "SET CONSTRAINTS ALL",
+        "SET CONSTRAINTS ALL DEFERRED x",
+        "SET ROLE",
+    ):
+        with pytest.raises(SyntaxRefused):
+            recognise(split(sql)[0])

@@ -204,6 +204,6 @@ def test_a_statement_that_is_only_looked_at_signals_nobody(port: int):
     with connect(port) as one, connect(port) as other:
         result = other.pgconn.prepare(b"p", f"SELECT pg_terminate_backend({one.info.backend_pid})".encode())
         assert result.status == psycopg.pq.ExecStatus.COMMAND_OK
-        with pytest.raises(psycopg.errors.UndefinedColumn):
-            other.execute(f"SELECT pg_terminate_backend({one.info.backend_pid}); SELECT nothing".encode())
+        with pytest.raises(psycopg.errors.SyntaxError):
+            other.execute(f"SELECT pg_terminate_backend({one.info.backend_pid}); FETCH".encode())
         assert one.execute("SELECT 1").fetchone() == (1,)

@@ -97,9 +97,7 @@ def test_only_rollback_and_commit_leave_a_failed_block():
     ]
 
 
-@pytest.mark.parametrize(
-    ("sql", "position"), [("COMMIT AND CHAIN", 7), ("DECLARE c BINARY CURSOR FOR SELECT 1", 10)]
-)
+@pytest.mark.parametrize(("sql", "position"), [("DECLARE c BINARY CURSOR FOR SELECT 1", 10)])
 def test_what_is_refused_says_where(sql: str, position: int):
     with pytest.raises(Unsupported) as caught:
         recognise(split(sql)[0])
@@ -163,3 +161,25 @@ def test_locks_are_given_inside_transactions():
         run(state, "LOCK TABLE t")
     run(state, "BEGIN")
     assert run(state, "LOCK TABLE t IN ACCESS SHARE MODE") == Answer("LOCK TABLE")
+
+
+@pytest.mark.parametrize(
+    ("sql", "tag"), [("COMMIT AND CHAIN", "COMMIT"), ("ABORT WORK AND CHAIN", "ROLLBACK")]
+)
+def test_a_block_may_follow_another(sql: str, tag: str):
+    state = fresh()
+    with pytest.raises(NoTransaction):
+        run(state, sql)
+    run(state, "BEGIN ISOLATION LEVEL SERIALIZABLE, READ ONLY")
+    run(state, "SET dp.epsilon = 0.03")
+    assert run(state, sql) == Answer(tag)
+    assert state.transaction.status is Status.BLOCK
+    assert state.transaction.now["transaction_isolation"] == "serializable"
+    assert state.transaction.now["transaction_read_only"] == "on"
+    assert (state.transaction.now["dp.epsilon"] == "0.03") is (tag == "COMMIT")
+    state.transaction.fail()
+    assert run(state, "COMMIT AND CHAIN") == Answer("ROLLBACK")
+    assert state.transaction.status is Status.BLOCK
+    run(state, "COMMIT AND NO CHAIN")
+    assert state.transaction.status is Status.IDLE
+    assert state.transaction.now["transaction_isolation"] == "read committed"

@@ -3,7 +3,7 @@
 import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -64,10 +64,11 @@ def copied(
         return
     makers = [_maker(layout, column, alone=len(columns) == 1) for column in columns]
     if layout.header:
-        names = [column.name.encode() for column in columns]
-        yield frame(
-            CopyData.tag, _line(layout, [make.cell(name) for make, name in zip(makers, names, strict=True)])
-        )
+        plain = replace(layout, forced=frozenset())
+        headed = [
+            (_maker(plain, column, alone=len(columns) == 1), column.name.encode()) for column in columns
+        ]
+        yield frame(CopyData.tag, _line(layout, [make.cell(name) for make, name in headed]))
     for part in _parts(rows):
         yield _lines(layout, columns, makers, part)
 

@@ -75,6 +75,20 @@ def test_a_cursor_of_the_server_reads_in_parts(connection: Connection):
         assert [n for (n,), _ in zip(cursor, range(12_000), strict=False)] == list(range(12_000))
         cursor.scroll(100)
         assert cursor.fetchone() == (15_100,)
+    with connection.transaction():  # GDAL asks so for the columns, before it reads
+        connection.execute("DECLARE c CURSOR FOR SELECT id, town FROM p")
+        for forward in ("0 IN", "RELATIVE 0 FROM"):
+            cursor = connection.execute(f"FETCH {forward} c".encode())
+            assert cursor.description is not None
+            assert ([column.name for column in cursor.description], cursor.fetchall()) == (["id", "town"], [])
+        assert connection.execute("FETCH 1 c").fetchall() == [(0, "town 0")]
+        assert len(connection.execute("FETCH ALL c").fetchall()) == ROWS - 1
+        assert connection.execute("FETCH 0 c").fetchall() == []
+        assert connection.execute("MOVE 0 c").statusmessage == "MOVE 0"
+        connection.execute("DECLARE d CURSOR FOR SELECT id FROM p")
+        connection.execute("FETCH d")
+        with pytest.raises(psycopg.errors.ObjectNotInPrerequisiteState), connection.transaction():
+            connection.execute("FETCH 0 d")
     with connection.transaction(), connection.cursor("c", scrollable=True) as cursor:
         cursor.execute("SELECT id FROM p")
         cursor.scroll(ROWS - 1, mode="absolute")
