@@ -277,6 +277,7 @@ class DuckDB:
         """What is fetched within so many seconds."""
         with self._lock:
             self._running[session] = cursor
+        until = time.monotonic() + limit
         watch = threading.Timer(max(0.0, limit), self.interrupt, (session,))
         watch.start()
         try:
@@ -284,7 +285,9 @@ class DuckDB:
         except Exception as error:  # noqa: BLE001 - the engine's words stay here
             if is_broken(error):
                 self._again()
-            raise failure(public_failure(error)) from None
+            code = public_failure(error)
+            is_late = code == "cancelled" and time.monotonic() >= until
+            raise failure("public too long" if is_late else code) from None
         finally:
             watch.cancel()
             with self._lock:

@@ -48,6 +48,11 @@ FAILURES: dict[str, Failure] = {
         "canceling statement due to statement timeout",
         "The limit is the server's; ask for fewer groups, joins or order statistics.",
     ),
+    "public too long": Failure(
+        Cancelled,
+        "canceling statement due to statement timeout",
+        "The limit is the server's; ask for fewer rows or joins.",
+    ),
     "exact": Failure(Internal, "the statement could not be computed; it stays charged"),
     "lost": Failure(WorkerLost, "the statement could not be computed: its process ended; it stays charged"),
     "changed": Failure(

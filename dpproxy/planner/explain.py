@@ -22,10 +22,12 @@ ANY = "any"
 _EXPLAIN = re.compile(r"\s*EXPLAIN\b", re.IGNORECASE)
 _PRIVACY = re.compile(
     r"\s*EXPLAIN\s*(?:\(\s*PRIVACY\s*(?:,\s*FORMAT\s+(?P<format>TEXT|JSON)\s*)?"
-    r"(?:,\s*BUDGET\s+(?P<budget>[0-9]{1,9}(\.[0-9]{1,9})?)\s*)?\)|(?=(?:SELECT|WITH|VALUES)\b))",
+    r"(?:,\s*BUDGET\s+(?P<budget>[0-9]{1,9}(\.[0-9]{1,9})?)\s*)?\)"
+    r"|\(\s*(?:FORMAT\s+TEXT|(?:COSTS|SETTINGS|SUMMARY|VERBOSE)(?:\s+(?:ON|OFF|TRUE|FALSE))?)\s*\)"
+    r"|(?:VERBOSE\b\s*)?(?=(?:SELECT|WITH|VALUES)\b))",
     re.IGNORECASE | re.ASCII,
 )
-"""Without options it is the same: tools that ask for a plan, to show what a query would cost, write no others."""
+"""Without options, or with one that asks for no more, it is the same: tools ask so for what a query would cost."""
 MOST_STATEMENTS = 100
 """Statements priced at once."""
 

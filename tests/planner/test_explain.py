@@ -18,6 +18,10 @@ CONFIDENCE = Fraction(95, 100)
         ("  EXPLAIN (PRIVACY, FORMAT text)SELECT 1", False),
         ("EXPLAIN SELECT 1", False),
         ("explain\nSELECT 1", False),
+        ("EXPLAIN VERBOSE SELECT 1", False),
+        ("EXPLAIN (FORMAT text) SELECT 1", False),
+        ("EXPLAIN (costs off) SELECT 1", False),
+        ("EXPLAIN (VERBOSE)SELECT 1", False),
     ],
 )
 def test_positions_stay_where_they_were(sql: str, as_json: bool):  # noqa: FBT001
@@ -63,6 +67,8 @@ def test_other_statements_are_left_alone():
         "EXPLAIN ANALYZE SELECT 1",
         "EXPLAIN (ANALYZE, PRIVACY) SELECT 1",
         "EXPLAIN (FORMAT JSON) SELECT 1",
+        "EXPLAIN (COSTS off, ANALYZE) SELECT 1",
+        "EXPLAIN VERBOSED SELECT 1",
         "EXPLAIN DELETE FROM t",
         "EXPLAIN SELECTED",
         "EXPLAIN",
