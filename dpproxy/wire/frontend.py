@@ -104,12 +104,6 @@ class _Body:
             raise ProtocolViolation(f"value of negative length {size}")
         return self.take(size)
 
-    def formats(self) -> tuple[int, ...]:
-        codes = self.int16s()
-        if any(code > 1 for code in codes):
-            raise ProtocolViolation("format code is neither 0 (text) nor 1 (binary)")
-        return codes
-
     def kind(self) -> bytes:
         kind = self.take(1)
         if kind not in {b"S", b"P"}:
@@ -192,9 +186,9 @@ def _parse(packet: bytes) -> Parse:
 
 def _bind(packet: bytes) -> Bind:
     body = _Body(packet)
-    portal, statement, formats = body.string(), body.string(), body.formats()
+    portal, statement, formats = body.string(), body.string(), body.int16s()
     values = tuple(body.value() for _ in range(body.int16()))
-    result_formats = body.formats()
+    result_formats = body.int16s()
     body.end()
     if len(formats) not in {0, 1, len(values)}:
         raise ProtocolViolation(f"Bind has {len(formats)} parameter formats for {len(values)} parameters")

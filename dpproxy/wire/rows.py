@@ -4,7 +4,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from dpproxy.errors import ProtocolViolation
+from dpproxy.errors import InvalidParameter, ProtocolViolation
 from dpproxy.pgtypes import Column
 from dpproxy.wire.messages import FieldDescription, RowDescription
 from dpproxy.wire.values import Encoder, encode_value, encoder, out_of_range
@@ -20,6 +20,8 @@ def expand_formats(formats: Sequence[int], count: int) -> tuple[int, ...]:
     >>> expand_formats((), 2), expand_formats((1,), 2), expand_formats((0, 1), 2)
     ((0, 0), (1, 1), (0, 1))
     """
+    if (unknown := next((code for code in formats if code not in {0, 1}), None)) is not None:
+        raise InvalidParameter(f"unsupported format code: {unknown}", hint="0 is text, 1 is binary")
     match len(formats):
         case 0:
             return (0,) * count

@@ -55,12 +55,10 @@ def test_bad_startup_packets(packet: bytes):
         (b"P", b"a\0SELECT 1\0"),
         (b"P", b"a\0SELECT 1\0\0\2\0\0\0\0"),
         (b"P", b"a\0SELECT 1\0\0\0x"),
-        (b"B", b"\0\0\0\1\0\2\0\1\0\0\0\1a\0\0"),  # format 2
         (b"B", b"\0\0\0\0\0\1\xff\xff\xff\xfe\0\0"),  # length -2
         (b"B", b"\0\0\0\0\0\1\0\0\0\2a\0\0"),  # value runs into the formats
         (b"B", b"\0\0\0\2\0\0\0\0\0\1\0\0\0\1a\0\0"),  # two formats for one value
         (b"B", b"\0\0\0\0\0\0\0\0\0"),
-        (b"B", b"\0\0\0\0\0\0\0\1\xff\xff"),  # result format -1
         (b"D", b"X\0"),
         (b"D", b"S"),
         (b"C", b""),

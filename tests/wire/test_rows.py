@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproxy.errors import NumberOutOfRange, ProtocolViolation
+from dpproxy.errors import InvalidParameter, NumberOutOfRange, ProtocolViolation
 from dpproxy.pgtypes import FLOAT8, INT4, NUMERIC, TEXT, Column
 from dpproxy.wire.messages import FieldDescription, RowDescription
 from dpproxy.wire.rows import encode_rows, expand_formats, row_description
@@ -68,6 +68,12 @@ def test_row_description():
     assert row_description(columns, (1,)) == RowDescription(
         (FieldDescription("region", 25, -1, -1, 1), FieldDescription("sum", 1700, -1, (12 << 16) + 6, 1))
     )
+
+
+@pytest.mark.parametrize("given_formats", [(2,), (0, 7), (65535, 0)])
+def test_other_formats_are_refused(given_formats: tuple[int, ...]):
+    with pytest.raises(InvalidParameter, match="unsupported format code"):
+        expand_formats(given_formats, 2)
 
 
 def test_formats_are_none_one_or_all():
