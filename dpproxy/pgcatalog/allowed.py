@@ -24,7 +24,7 @@ _OPERATORS = (
     exp.GT, exp.GTE, exp.ILike, exp.In, exp.Is, exp.Like, exp.LT, exp.LTE, exp.Mod, exp.Mul, exp.Neg,
     exp.NEQ, exp.Not, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Operator, exp.Or, exp.RegexpILike,
     exp.RegexpLike, exp.Sub, exp.BitwiseAnd, exp.BitwiseOr, exp.ArrayContainsAll, exp.ArrayContainedBy,
-    exp.ArrayOverlaps, exp.Interval, exp.Var,
+    exp.ArrayOverlaps, exp.Interval, exp.SimilarTo, exp.Var,
 )  # fmt: skip
 _FUNCTIONS = (
     exp.Abs, exp.Anonymous, exp.ArrayAgg, exp.ArrayAppend, exp.ArrayConcat, exp.ArrayPosition, exp.ArrayPrepend,

@@ -23,8 +23,10 @@ from dpproxy.pgcatalog import (
     moments,
     numbers,
     objects,
+    operators,
     parameters,
     scopes,
+    similar,
     texts,
     titles,
 )
@@ -78,6 +80,8 @@ def rewrite(
     allowed.check(tree)
     tree = _selected(tree.copy())
     _name_columns(tree)
+    operators.read(tree)
+    similar.read(tree)
     parameters.put_in(tree, kinds, values)
     fields = kinds_of.read(tree, {relation.name: relation.columns for relation in view.own})
     types = column_types.told(tree, fields)
@@ -296,27 +300,6 @@ def _dot(node: exp.Expr, _state: Rewritten) -> exp.Expr:
     raise Unsupported("a name of this form is not supported here", position=position(node))
 
 
-_OPERATORS: Mapping[str, Callable[[exp.Expr, exp.Expr], exp.Expr]] = {
-    "~": lambda a, b: exp.RegexpLike(this=a, expression=b),
-    "!~": lambda a, b: exp.Not(this=exp.RegexpLike(this=a, expression=b)),
-    "~*": lambda a, b: exp.RegexpILike(this=a, expression=b),
-    "!~*": lambda a, b: exp.Not(this=exp.RegexpILike(this=a, expression=b)),
-    "~~": lambda a, b: exp.Like(this=a, expression=b),
-    "!~~": lambda a, b: exp.Not(this=exp.Like(this=a, expression=b)),
-    "=": lambda a, b: exp.EQ(this=a, expression=b),
-    "<>": lambda a, b: exp.NEQ(this=a, expression=b),
-    "||": lambda a, b: exp.DPipe(this=a, expression=b),
-}
-
-
-def _operator(node: exp.Expr, _state: Rewritten) -> exp.Expr:
-    symbol = str(node.args["operator"]).rsplit(".", maxsplit=1)[-1]
-    build = _OPERATORS.get(symbol)
-    if build is None:
-        raise Unsupported(f"operator {symbol} is not supported here", position=position(node))
-    return build(node.this, node.expression)
-
-
 def _call(node: exp.Expr, state: Rewritten) -> exp.Expr:
     if not isinstance(node, exp.Anonymous) or _gives_rows(node):
         return node
@@ -379,7 +362,6 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.Like: lambda node, _state: texts.like(node),
     exp.Mul: lambda node, _state: numbers.widened(node),
     exp.NEQ: _comparison,
-    exp.Operator: _operator,
     exp.StrPosition: _counted,
     exp.Sub: lambda node, _state: numbers.widened(node),
     exp.Substring: lambda node, _state: texts.substring(node),

@@ -52,6 +52,7 @@ HINTS: dict[type[exp.Expr], str] = {
     exp.RegexpLike: _COMPARE,
     exp.RegexpILike: _COMPARE,
     exp.SimilarTo: _COMPARE,
+    exp.Operator: "Write the operator itself: a = b.",
     exp.CurrentDate: _NOW,
     exp.CurrentTimestamp: _NOW,
     exp.Localtimestamp: _NOW,

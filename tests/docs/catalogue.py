@@ -37,6 +37,11 @@ listed is refused.
 Answered by what is asked for, SELECT, USAGE and CONNECT being held, and by the roles of the caller: {privileges}.
 
 NULL for every object: {absent}.
+
+## Operators
+
+Operators may be written as `OPERATOR(pg_catalog.=)` too. `SIMILAR TO` takes a constant pattern; in it `%`, `_`, `|`,
+`()`, `[]` and repetitions are those of PostgreSQL, while letters behind the escape character, as in `\\d`, are refused.
 """
 
 

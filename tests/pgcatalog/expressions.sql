@@ -1018,3 +1018,58 @@ SELECT '{16,'::oid[]
 SELECT '{a,"b c",NULL}'::name[]
 SELECT 16::oid = ANY ('{16,23,25}'::oid[]), 'pg_type'::regclass = ANY ('{pg_type}'::regclass[])
 SELECT relname FROM pg_class WHERE oid = ANY ('{pg_class,1247}'::regclass[]) ORDER BY 1
+SELECT 1 OPERATOR(pg_catalog.+) 2
+SELECT 1 OPERATOR(pg_catalog.+) 2 * 3
+SELECT 1 + 2 OPERATOR(pg_catalog.*) 3
+SELECT 10 OPERATOR(pg_catalog.-) 3 OPERATOR(pg_catalog.-) 2
+SELECT 10 OPERATOR(pg_catalog.-) 3 - 2
+SELECT 7 OPERATOR(pg_catalog./) 2
+SELECT 7 OPERATOR(pg_catalog.%) 4
+SELECT - 2 OPERATOR(pg_catalog.*) 3
+SELECT 2 OPERATOR(pg_catalog.*) - 3
+SELECT 1 OPERATOR(pg_catalog.<) 2
+SELECT 1 OPERATOR(pg_catalog.<=) 2, 1 OPERATOR(pg_catalog.>) 2, 1 OPERATOR(>=) 2
+SELECT 1 OPERATOR(pg_catalog.<>) 2, 1 OPERATOR(pg_catalog.!=) 2, 1 OPERATOR( PG_CATALOG . = ) 2
+SELECT NULL OPERATOR(pg_catalog.=) 2
+SELECT 1 OPERATOR(pg_catalog.+) NULL
+SELECT 1 OPERATOR(pg_catalog./) 0
+SELECT 2147483647 OPERATOR(pg_catalog.+) 1
+SELECT 'a' OPERATOR(pg_catalog.||) 'b'
+SELECT 'a' OPERATOR(pg_catalog.||) 1 + 2
+SELECT 'a' || 'b' OPERATOR(pg_catalog.=) 'ab'
+SELECT 'ab' OPERATOR(pg_catalog.=) ('a' || 'b')
+SELECT 'abc' OPERATOR(pg_catalog.~~) 'a%', 'abc' OPERATOR(pg_catalog.!~~) 'a%'
+SELECT 'ABC' OPERATOR(pg_catalog.~~*) 'a%', 'ABC' OPERATOR(pg_catalog.!~~*) 'a%'
+SELECT 'a_c' OPERATOR(pg_catalog.~~) 'a\_c', 'abc' OPERATOR(pg_catalog.~~) 'a\_c'
+SELECT 'abc' OPERATOR(pg_catalog.~*) 'B', 'abc' OPERATOR(pg_catalog.!~) 'b'
+SELECT 'pg_class'::regclass OPERATOR(pg_catalog.=) 1259
+SELECT 1 = 1 OPERATOR(pg_catalog.+) 0
+SELECT 3 < 1 OPERATOR(pg_catalog.+) 1
+SELECT NOT 1 OPERATOR(pg_catalog.=) 2
+SELECT 1 OPERATOR(pg_catalog.=) 1 AND 2 OPERATOR(pg_catalog.>) 3
+SELECT 1 OPERATOR(pg_catalog.=) ANY (ARRAY[1, 2])
+SELECT 1 OPERATOR(pg_catalog.<) ALL (ARRAY[1, 2])
+SELECT 1 OPERATOR(pg_catalog.=) 1 IS NULL
+SELECT 1 OPERATOR(pg_catalog.+) 1 IN (2, 3)
+SELECT 1 OPERATOR(pg_catalog.+) 1 BETWEEN 2 AND 3
+SELECT 1 OPERATOR(public.+) 2
+SELECT ARRAY[1,2] OPERATOR(pg_catalog.@>) ARRAY[1], ARRAY[1] OPERATOR(pg_catalog.<@) ARRAY[1,2], ARRAY[1] OPERATOR(pg_catalog.&&) ARRAY[2]
+SELECT date '2024-01-31' OPERATOR(pg_catalog.+) 1
+SELECT 1::int2 OPERATOR(pg_catalog.+) 2::int2
+SELECT count(*) FROM pg_class c JOIN pg_namespace s ON s.oid OPERATOR(pg_catalog.=) c.relnamespace WHERE c.relname OPERATOR(pg_catalog.=) 'pg_class' AND c.oid OPERATOR(pg_catalog.>) 0
+SELECT count(*) FROM pg_class WHERE oid OPERATOR(pg_catalog.=) 'pg_class'::regclass
+SELECT 2 OPERATOR(pg_catalog.+) 3::text
+SELECT 'a' OPERATOR(pg_catalog.||) 'b' LIKE 'ab'
+SELECT 'ab' SIMILAR TO 'a%'
+SELECT 1 SIMILAR TO '1'
+SELECT 1 ~ '1'
+SELECT NULL SIMILAR TO 'a'
+SELECT 'a\b' SIMILAR TO 'a\b' ESCAPE ''
+SELECT 'a' NOT SIMILAR TO 'b' AND 'c' SIMILAR TO '_'
+SELECT 'a' SIMILAR TO 'a'::text
+SELECT 'a' SIMILAR TO ('a')
+SELECT 'pg_class'::regclass::text SIMILAR TO 'pg%'
+SELECT relname FROM pg_class WHERE relname SIMILAR TO 'pg_c(lass|onversion)' ORDER BY 1
+SELECT 'a%' SIMILAR TO E'a\\%'
+SELECT NOT 'a' SIMILAR TO 'a'
+SELECT 'a'::varchar SIMILAR TO '[a-c]', 'a'::name SIMILAR TO '[^a-c]'

@@ -1,0 +1,101 @@
+"""``a OPERATOR(schema.symbol) b``, read as the plain operator.
+
+It binds as any other operator of PostgreSQL: looser than arithmetic, tighter than LIKE, IN, BETWEEN and comparisons,
+from the left beside ``||`` and ``~``. The parser binds some of those otherwise; such a statement is refused.
+"""
+
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+
+from dpproxy.analysis.position import position
+from dpproxy.errors import UndefinedFunction, Unsupported
+
+_Build = Callable[[exp.Expr, exp.Expr], exp.Expr]
+
+
+def _plain(kind: type[exp.Expr]) -> _Build:
+    return lambda a, b: kind(this=a, expression=b)
+
+
+def _negated(kind: type[exp.Expr]) -> _Build:
+    return lambda a, b: exp.Not(this=kind(this=a, expression=b))
+
+
+_BUILT: Mapping[str, _Build] = {
+    "~": _plain(exp.RegexpLike),
+    "!~": _negated(exp.RegexpLike),
+    "~*": _plain(exp.RegexpILike),
+    "!~*": _negated(exp.RegexpILike),
+    "~~": _plain(exp.Like),
+    "!~~": _negated(exp.Like),
+    "~~*": _plain(exp.ILike),
+    "!~~*": _negated(exp.ILike),
+    "=": _plain(exp.EQ),
+    "<>": _plain(exp.NEQ),
+    "!=": _plain(exp.NEQ),
+    "<": _plain(exp.LT),
+    "<=": _plain(exp.LTE),
+    ">": _plain(exp.GT),
+    ">=": _plain(exp.GTE),
+    "+": _plain(exp.Add),
+    "-": _plain(exp.Sub),
+    "*": _plain(exp.Mul),
+    "/": lambda a, b: exp.Div(this=a, expression=b, typed=True, safe=False),
+    "%": _plain(exp.Mod),
+    "||": lambda a, b: exp.DPipe(this=a, expression=b, safe=True),
+    "@>": _plain(exp.ArrayContainsAll),
+    "<@": _plain(exp.ArrayContainedBy),
+    "&&": _plain(exp.ArrayOverlaps),
+}
+_TIGHTER = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Collate, exp.Dot)
+_LEFT = (
+    *_TIGHTER, exp.ArrayContainedBy, exp.ArrayContainsAll, exp.ArrayOverlaps, exp.BitwiseAnd, exp.BitwiseOr,
+    exp.DPipe, exp.Operator, exp.RegexpILike, exp.RegexpLike,
+)  # fmt: skip
+"""What may stand before without brackets: what is read from the left as PostgreSQL reads it."""
+_BARE = (exp.Collate, exp.Dot)
+_LOOSE = (exp.Binary, exp.Between, exp.In, exp.Not)
+
+
+def read(tree: exp.Expr) -> None:
+    """Put the plain operators in.
+
+    Raises:
+        Unsupported: an operator that is not on the list, or brackets are missing.
+        UndefinedFunction: a schema that has none.
+    """
+    found = list(tree.find_all(exp.Operator))
+    for node in found:
+        _check(node)
+    for node in reversed(found):
+        made = _BUILT[_symbol(node)](_operand(node.this), _operand(node.expression))
+        node.replace(exp.Paren(this=made))
+
+
+def _symbol(node: exp.Operator) -> str:
+    return str(node.args["operator"]).rpartition(".")[2]
+
+
+def _check(node: exp.Operator) -> None:
+    schema, symbol = str(node.args["operator"]).rpartition(".")[::2]
+    if schema.lower() not in ("", "pg_catalog"):
+        raise UndefinedFunction(
+            f"operator does not exist: {schema}.{symbol}",
+            hint="the operators are in pg_catalog",
+            position=position(node),
+        )
+    if symbol not in _BUILT:
+        raise Unsupported(f"operator {symbol} is not supported here", position=position(node))
+    for side, allowed in ((node.this, _LEFT), (node.expression, _TIGHTER)):
+        if isinstance(side, _LOOSE) and not isinstance(side, allowed):
+            raise Unsupported(
+                f"OPERATOR({symbol}) beside this operator is not supported here",
+                hint="write brackets around what is to be taken together",
+                position=position(side),
+            )
+
+
+def _operand(side: exp.Expr) -> exp.Expr:
+    """In brackets, where it is one operator more."""
+    return exp.Paren(this=side) if isinstance(side, exp.Binary) and not isinstance(side, _BARE) else side
