@@ -59,11 +59,6 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
         "r",
         "oid:oid defaclrole:oid defaclnamespace:oid defaclobjtype defaclacl:text[]",
     ),
-    "pg_depend": (
-        2608,
-        "r",
-        "classid:oid objid:oid objsubid:int4 refclassid:oid refobjid:oid refobjsubid:int4 deptype",
-    ),
     "pg_enum": (
         3501,
         "r",

@@ -1,0 +1,73 @@
+"""pg_depend: what relations, keys, checks and views consist of and refer to; what a view reads is not shown."""
+
+from collections.abc import Iterator
+
+from dpproxy.pgcatalog import oids, pg_constraint, pg_namespace, pg_rewrite, pg_type
+from dpproxy.pgcatalog.keys import Key, keys
+from dpproxy.pgcatalog.table import Row, table
+from dpproxy.pgcatalog.view import CatalogueView, Relation
+
+_CLASS = 1259
+"""The oid of pg_class."""
+_CONSTRAINT = pg_constraint.TABLE.oid
+_NAMESPACE = pg_namespace.TABLE.oid
+_RULE = pg_rewrite.TABLE.oid
+_TYPE = pg_type.TABLE.oid
+
+Place = tuple[int, int, int]
+"""The catalogue that an object is in, its number there, and that of its column or 0."""
+
+
+def _row(of: Place, on: Place, kind: str) -> Row:
+    return {
+        "classid": of[0],
+        "objid": of[1],
+        "objsubid": of[2],
+        "refclassid": on[0],
+        "refobjid": on[1],
+        "refobjsubid": on[2],
+        "deptype": kind,
+    }
+
+
+def _rows(view: CatalogueView) -> Iterator[Row]:
+    for schema, relation in view.named():
+        yield from _of_relation(schema, relation)
+    for key in keys(view):
+        yield from _of_key(key)
+
+
+def _of_relation(schema: str, relation: Relation) -> Iterator[Row]:
+    oid = oids.relation_oid(schema, relation.name)
+    whole, row_type = (_CLASS, oid, 0), (_TYPE, oids.row_type_oid(schema, relation.name), 0)
+    yield _row(whole, (_NAMESPACE, oids.SCHEMAS[schema], 0), "n")
+    yield _row(row_type, whole, "i")
+    yield _row((_TYPE, oids.row_array_oid(schema, relation.name), 0), row_type, "i")
+    if relation.kind in pg_rewrite.VIEWS:
+        rule = _RULE, oids.rule_oid(schema, relation.name), 0
+        yield from (_row(rule, whole, kind) for kind in "in")
+    for number, name, _, _ in pg_constraint.checks(relation):
+        check = _CONSTRAINT, oids.constraint_oid(schema, relation.name, name), 0
+        yield from (_row(check, (_CLASS, oid, number), kind) for kind in "an")
+
+
+def _of_key(key: Key) -> Iterator[Row]:
+    """An index belongs to its key, a foreign key refers to the index of another."""
+    constraint, index = (_CONSTRAINT, key.oid, 0), (_CLASS, key.index_oid, 0)
+    own = oids.relation_oid(key.schema, key.table.name)
+    yield from (_row(constraint, (_CLASS, own, number), "a") for number in key.columns)
+    if key.target is None:
+        yield _row(index, constraint, "i")
+        return
+    other = oids.relation_oid(key.schema, key.target.name)
+    yield from (_row(constraint, (_CLASS, other, number), "n") for number in key.referenced)
+    yield _row(constraint, index, "n")
+
+
+TABLE = table(
+    "pg_catalog",
+    "pg_depend",
+    2608,
+    "classid:oid objid:oid objsubid:int4 refclassid:oid refobjid:oid refobjsubid:int4 deptype",
+    _rows,
+)
