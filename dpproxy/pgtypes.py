@@ -12,7 +12,7 @@ class SqlType:
     size: int
     modifier: int = -1
     style: str = ""
-    """Where values of the type are written in more than one way: the time zone, or the style of intervals."""
+    """Where values of the type are written in more than one way: a time zone, IntervalStyle, bytea_output."""
 
     def with_precision(self, precision: int, scale: int) -> "SqlType":
         """numeric(precision, scale)."""

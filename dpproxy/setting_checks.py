@@ -72,6 +72,21 @@ def one_of(*allowed: str) -> Check:
     return check
 
 
+class NotAvailable(ValueError):
+    """None of some words; it tells them as PostgreSQL does."""
+
+
+def available(*words: str) -> Check:
+    """The words of a setting of PostgreSQL, in any case."""
+
+    def check(text: str) -> str:
+        if text.lower() not in words:
+            raise NotAvailable(f"Available values: {', '.join(words)}.")
+        return text.lower()
+
+    return check
+
+
 _WORDS = {
     "on": "on",
     "true": "on",
@@ -188,4 +203,4 @@ def time_zone(text: str) -> str:
 
 
 ANY = matching(r"[^\0]{0,1000}", "at most 1000 characters")
-ISOLATION = one_of("serializable", "repeatable read", "read committed", "read uncommitted")
+ISOLATION = available("serializable", "repeatable read", "read committed", "read uncommitted")

@@ -101,7 +101,7 @@ _REPORTED = (
     Setting(
         "IntervalStyle",
         "postgres",
-        checks.one_of("postgres", "postgres_verbose", "sql_standard", "iso_8601"),
+        checks.available("postgres", "postgres_verbose", "sql_standard", "iso_8601"),
         "How intervals are written.",
         reported=True,
     ),
@@ -129,11 +129,13 @@ _REPORTED = (
 
 _KEPT = (
     Setting("backslash_quote", "safe_encoding", checks.ANY, "Kept for clients."),
-    Setting("bytea_output", "hex", checks.one_of("hex"), "Bytes are written in hexadecimal."),
+    Setting("bytea_output", "hex", checks.available("escape", "hex"), "How bytes are written in text."),
     Setting(
         "client_min_messages",
         "notice",
-        checks.one_of("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"),
+        checks.available(
+            "debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"
+        ),
         "Kept for clients; dp.notices switches notices off.",
     ),
     Setting("default_transaction_deferrable", "off", checks.switch, "Kept for clients."),
@@ -224,9 +226,8 @@ def checked(name: str, text: str, current: Settings) -> str:
     try:
         value = setting.check(text)
     except ValueError as error:
-        raise InvalidParameter(
-            f'invalid value for parameter "{setting.name}"', hint=f"allowed is {error}"
-        ) from None
+        hint = str(error) if isinstance(error, checks.NotAvailable) else f"allowed is {error}"
+        raise InvalidParameter(f'invalid value for parameter "{setting.name}": "{text}"', hint=hint) from None
     if setting.lowers_only:
         _refuse_rise(setting, value, current)
     return value

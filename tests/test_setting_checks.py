@@ -22,6 +22,7 @@ from dpproxy.setting_checks import Check
         (checks.target, "0", ""),
         (checks.target, "0.0", ""),
         (checks.target, "OFF", ""),
+        (checks.available("escape", "hex"), "ESCAPE", "escape"),
     ],
 )
 def test_what_is_kept(check: Check, text: str, kept: str):

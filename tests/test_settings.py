@@ -68,7 +68,7 @@ def test_a_value_is_kept_as_show_prints_it(name: str, text: str, kept: str):
         ("client_encoding", "LATIN1", "UTF8"),
         ("DateStyle", "German", "ISO"),
         ("standard_conforming_strings", "off", "'on'"),
-        ("bytea_output", "escape", "'hex'"),
+        ("bytea_output", "base64", "Available values: escape, hex."),
         ("extra_float_digits", "4", "from -15 to 3"),
         ("TimeZone", "'; DROP", "time zone"),
     ],
@@ -136,3 +136,17 @@ def test_no_setting_switches_noise_off():
         "dp.clamp", "dp.preview",
         "dp.session_epsilon", "dp.budget_remaining", "dp.last_cost",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("bytea_output", "Available values: escape, hex."),
+        ("IntervalStyle", "Available values: postgres, postgres_verbose, sql_standard, iso_8601."),
+        ("dp.mechanism", "allowed is 'auto' or 'staircase' or 'laplace' or 'gaussian'"),
+    ],
+)
+def test_a_refused_value_is_quoted(name: str, hint: str):
+    with pytest.raises(InvalidParameter) as caught:
+        checked(name, "foo", DEFAULTS)
+    assert (caught.value.message, caught.value.hint) == (f'invalid value for parameter "{name}": "foo"', hint)

@@ -98,6 +98,7 @@ def rewrite(
                 told(changed, kind_of(node))
                 node.replace(changed)
     numbers.means(tree)
+    texts.check_bytes(tree, view.settings)
     if macros.expanded(tree) > MOST_WORDS:
         raise TooComplex("the statement is too complex", hint="Nest fewer functions in each other.")
     state.sql = tree.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE, comments=False)

@@ -108,6 +108,27 @@ def written(node: exp.Expr, use: Use) -> exp.Expr:
     return call(macros.PREFIX + macro, node)
 
 
+def check_bytes(tree: exp.Expr, settings: Mapping[str, str]) -> None:
+    """Refuse bytes that become text in another form than the macros write.
+
+    Raises:
+        Unsupported: with bytea_output at escape.
+    """
+    if settings.get("bytea_output") != "escape":
+        return
+    for made in tree.find_all(exp.Anonymous):
+        kind = kind_of(made.expressions[0]) if made.name.lower() in _OF_BYTES else None
+        if kind is not None and (element_of(kind) or kind).oid == BYTEA.oid:
+            raise Unsupported(
+                "bytes are not cast to text here with bytea_output at escape",
+                hint="SET bytea_output TO hex, or use encode(x, 'hex')",
+                position=position(made),
+            )
+
+
+_OF_BYTES = frozenset({f"{macros.PREFIX}bytea_text", f"{macros.PREFIX}list_text"})
+
+
 def _spoken(node: exp.Expr, use: Use) -> exp.Expr:
     """A value as functions of texts write it: a boolean in one letter."""
     kind = kind_of(node)

@@ -1,12 +1,12 @@
-"""How a session wants moments and intervals written: its TimeZone and its IntervalStyle, put on types."""
+"""How a session wants values written: its TimeZone, IntervalStyle and bytea_output, put on the types they are for."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from dpproxy.pgtypes import ARRAYS, INTERVAL, TIMESTAMPTZ, Column, SqlType
+from dpproxy.pgtypes import ARRAYS, BYTEA, INTERVAL, TIMESTAMPTZ, Column, SqlType
 
-_SETTINGS: Final = {TIMESTAMPTZ.oid: "timezone", INTERVAL.oid: "intervalstyle"}
+_SETTINGS: Final = {TIMESTAMPTZ.oid: "timezone", INTERVAL.oid: "intervalstyle", BYTEA.oid: "bytea_output"}
 _STYLED: Final[Mapping[int, str]] = {
     **_SETTINGS,
     **{oid: _SETTINGS[element.oid] for oid, element in ARRAYS.items() if element.oid in _SETTINGS},

@@ -198,8 +198,19 @@ def _read_bytea_text(data: bytes) -> bytes:
     return _ESCAPE.sub(_unescape, data)
 
 
-def _write_bytea_text(value: bytes) -> bytes:
+def _write_bytea_text(value: bytes, style: str = "hex") -> bytes:
+    """In the form of bytea_output."""
+    if style == "escape":
+        return _ODD_BYTE.sub(_escaped, value)
     return b"\\x" + value.hex().encode()
+
+
+_ODD_BYTE: Final = re.compile(rb"[^ -~]|\\", re.DOTALL)
+
+
+def _escaped(match: re.Match[bytes]) -> bytes:
+    byte = match[0]
+    return b"\\\\" if byte == b"\\" else b"\\%03o" % byte[0]
 
 
 # --- the tables: two decoders and two encoders for each type, text and binary --------------------------
@@ -325,7 +336,7 @@ def _encoder(type: SqlType, format: int) -> Encoder:  # noqa: A002
         return partial(write, scale=type.scale)
     if type.oid == t.TIMESTAMPTZ.oid and not format:
         return partial(write, zone=type.style)
-    if type.oid == t.INTERVAL.oid and not format:
+    if type.oid in (t.INTERVAL.oid, t.BYTEA.oid) and not format:
         return partial(write, style=type.style)
     return write
 

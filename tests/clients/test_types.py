@@ -119,6 +119,26 @@ def test_copy_and_casts_to_text(world: Proxy, real: str):
         assert copied[0] == copied[1]
 
 
+def test_bytes_as_bytea_output_says(world: Proxy, real: str):
+    seen = []
+    for url in (world.dsn(), real):
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("SET bytea_output TO escape")
+            found = connection.execute("SHOW bytea_output").fetchall()
+            for code in psycopg.pq.Format:
+                asked = b"SELECT b FROM things ORDER BY n"
+                answer = connection.pgconn.exec_params(asked, [], result_format=code)
+                found += [answer.get_value(row, 0) for row in range(answer.ntuples)]
+            for options in ("", " (FORMAT csv)", " (FORMAT binary)"):
+                statement = f"COPY (SELECT n, b FROM things ORDER BY n) TO STDOUT{options}"
+                with connection.cursor().copy(statement.encode()) as out:
+                    found.append(b"".join(bytes(piece) for piece in out))
+            assert connection.pgconn.parameter_status(b"bytea_output") is None
+        seen.append(found)
+    assert seen[0] == seen[1]
+    assert b"\\000\\377ab" in seen[0]
+
+
 PARAMETERS: tuple[tuple[str, Any], ...] = (
     ("uuid", uuid.UUID(ONE)),
     ("interval", timedelta(days=-3, seconds=5, microseconds=7)),

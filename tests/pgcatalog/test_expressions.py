@@ -21,6 +21,7 @@ SETTINGS = {
     "search_path": '"$user", public',
     "timezone": "UTC",
     "intervalstyle": "postgres",
+    "bytea_output": "hex",
     "server_version": "15.0",
     "server_version_num": "150000",
 }

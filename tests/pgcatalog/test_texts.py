@@ -1,10 +1,13 @@
 """Texts as PostgreSQL reads them; each line is what `test_against_postgres.py` would find there too."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from dpproxy import grammar
 from dpproxy.errors import Refusal, Unsupported
+from dpproxy.pgcatalog import Catalogue, CatalogueView
 
 
 @pytest.mark.parametrize(
@@ -59,3 +62,15 @@ def test_what_is_not_read_is_refused(ask: Callable[..., list[tuple[object, ...]]
 def test_a_wrong_field_is_refused(ask: Callable[..., list[tuple[object, ...]]]):
     with pytest.raises(Refusal):
         ask("SELECT extract(nothing from now())")
+
+
+@pytest.mark.parametrize("value", ["'a'::bytea::text", "concat('a'::bytea)", "(ARRAY['a'::bytea])::text"])
+def test_bytes_do_not_become_text_in_another_form_than_asked_for(
+    catalogue: Catalogue, view: CatalogueView, value: str
+):
+    [tree] = grammar.parse(f"SELECT {value} AS x")
+    assert list(catalogue.run(view, tree, (), {}).rows)
+    escaped = replace(view, settings={**view.settings, "bytea_output": "escape"})
+    with pytest.raises(Unsupported, match="bytea_output") as caught:
+        catalogue.run(escaped, tree, (), {})
+    assert "SET bytea_output TO hex" in (caught.value.hint or "")

@@ -247,3 +247,16 @@ def test_intervals_in_a_style(real: psycopg.Connection, style: str):
         run()
     finally:
         real.execute("RESET IntervalStyle")
+
+
+def test_bytes_in_the_escape_format(real: psycopg.Connection):
+    kind = SqlType("bytea", t.BYTEA.oid, -1, style="escape")
+    real.execute("SET bytea_output TO escape")
+    try:
+        for value in (b"", bytes(range(256)), b"\\x41", b"a\\b'\"", b"\n"):
+            theirs = answer(real, t.BYTEA, value, 1, 0)
+            assert theirs == encode_value(kind, value, 0)
+            assert decode(kind, theirs or b"", 0) == value
+            assert encode_value(kind, value, 1) == value
+    finally:
+        real.execute("RESET bytea_output")

@@ -1,4 +1,4 @@
-from dpproxy.pgtypes import INT4, INTERVAL, TIMESTAMPTZ, Column, array_of
+from dpproxy.pgtypes import BYTEA, INT4, INTERVAL, TIMESTAMPTZ, Column, array_of
 from dpproxy.settings import DEFAULTS
 from dpproxy.wire.styles import styled, styled_types
 from dpproxy.wire.values import encode_value
@@ -18,3 +18,15 @@ def test_columns():
     assert column.not_null
     assert column.type.is_same(TIMESTAMPTZ)
     assert encode_value(column.type, None, 0) is None
+
+
+def test_bytes_are_written_in_the_format_of_the_session():
+    value = b"\x00a\\\xff"
+    for setting, shown, listed in (
+        ("hex", rb"\x00615cff", rb'{"\\x00615cff"}'),
+        ("escape", rb"\000a\\\377", rb'{"\\000a\\\\\\377"}'),
+    ):
+        one, many = styled_types([BYTEA, array_of(BYTEA)], {**DEFAULTS, "bytea_output": setting})
+        assert encode_value(one, value, 0) == shown
+        assert encode_value(many, [value], 0) == listed
+        assert encode_value(one, value, 1) == value
