@@ -87,24 +87,18 @@ def available(*words: str) -> Check:
     return check
 
 
-_WORDS = {
-    "on": "on",
-    "true": "on",
-    "yes": "on",
-    "1": "on",
-    "off": "off",
-    "false": "off",
-    "no": "off",
-    "0": "off",
-}
+_SWITCH = {"on": "on", "true": "on", "yes": "on", "off": "off", "false": "off", "no": "off"}
 
 
 def switch(text: str) -> str:
-    """On or off, in PostgreSQL's words."""
-    try:
-        return _WORDS[text.strip().lower()]
-    except KeyError:
-        raise ValueError("'on' or 'off'") from None
+    """On or off, in PostgreSQL's words, which may be cut where no other begins alike."""
+    word = text.strip().lower()
+    found = {kept for full, kept in _SWITCH.items() if word and full.startswith(word)}
+    if word in ("0", "1"):
+        return "on" if word == "1" else "off"
+    if len(found) != 1:
+        raise ValueError("'on' or 'off'")
+    return found.pop()
 
 
 def only(value: str) -> Check:

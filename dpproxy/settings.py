@@ -15,6 +15,7 @@ from dpproxy import setting_checks as checks
 from dpproxy.errors import FixedSetting, InvalidParameter, UndefinedObject
 from dpproxy.plan import Settings
 from dpproxy.setting_checks import Check, decimal
+from dpproxy.tuning import tuning
 
 Wanted = Literal["auto", "staircase", "laplace", "gaussian"]
 """The values of dp.mechanism."""
@@ -164,7 +165,6 @@ _KEPT = (
     Setting("lock_timeout", "0", checks.DURATION, "Kept for clients."),
     Setting("max_identifier_length", "63", None, "Longest name."),
     Setting("max_index_keys", "32", None, "Kept for clients."),
-    Setting("plan_cache_mode", "auto", checks.ANY, "Kept for clients."),
     Setting("row_security", "on", checks.switch, "Kept for clients."),
     Setting("search_path", '"$user", public', checks.ANY, "Kept for clients; tables are in public."),
     Setting("server_version_num", "150000", None, "server_version as a number."),
@@ -178,10 +178,11 @@ _KEPT = (
     Setting("transaction_deferrable", "off", checks.switch, "Of the current transaction."),
     Setting("transaction_isolation", "read committed", checks.ISOLATION, "Of the current transaction."),
     Setting("transaction_read_only", "off", checks.switch, "Of the current transaction."),
-    Setting("work_mem", "4MB", checks.ANY, "Kept for clients."),
 )
 
-SETTINGS: dict[str, Setting] = {s.name.lower(): s for s in _PRIVACY + _REPORTED + _KEPT}
+_TUNING = tuple(Setting(*each, "Kept for clients; nothing is planned by it.") for each in tuning())
+
+SETTINGS: dict[str, Setting] = {s.name.lower(): s for s in _PRIVACY + _REPORTED + _KEPT + _TUNING}
 DEFAULTS: Settings = {key: s.default for key, s in SETTINGS.items()}
 REPORTED: tuple[str, ...] = tuple(key for key, s in SETTINGS.items() if s.reported)
 
