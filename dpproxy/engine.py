@@ -25,6 +25,7 @@ from dpproxy.backends.source import Source
 from dpproxy.body import Body
 from dpproxy.config import Config
 from dpproxy.errors import Cancelled, Refusal, Unsupported
+from dpproxy.grammar import is_qualified
 from dpproxy.look import Look
 from dpproxy.pgcatalog.catalogue import Catalogue
 from dpproxy.pgcatalog.scopes import own_names
@@ -188,12 +189,15 @@ class Engine:
         explain = split_explain(sql)
         if explain is not None and explain.several:
             return Prepared(sql, (), EXPLAINED, charged=False, body=Body("explain", explain=explain))
-        tree = parse(sql if explain is None else explain.sql, self._database)
+        asked = sql if explain is None else explain.sql
+        tree = parse(asked, self._database, bare=False)
         if explain is None and self._catalogue.covers(tree):
             kinds, columns = self._catalogue.prepare(self._view(caller, settings), tree, types)
             return Prepared(
                 sql, kinds, columns, charged=False, body=Body("describe", tree), is_catalogue=True
             )
+        if is_qualified(asked):
+            tree = parse(asked, self._database)
         parameters = Parameters({n: BY_OID[oid] for n, oid in enumerate(types, 1) if oid in BY_OID})
         plan = self._planning.routed(tree, caller, sql, parameters, settings)
         kinds = parameters.all_types()

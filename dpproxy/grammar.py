@@ -1,7 +1,8 @@
-"""PostgreSQL's SQL as the parser reads it, with three repairs.
+"""PostgreSQL's SQL as the parser reads it, with four repairs.
 
 ``$1,$2`` is two parameters and no dollar-quoted string; ``oid[]`` is read as ``_oid``, which is the same type, and
-so is ``regtype[]``; in ``date '2024-01-02'::text`` the date is read first.
+so is ``regtype[]``; in ``date '2024-01-02'::text`` the date is read first; and where that is asked for,
+``pg_catalog.count(*)`` is ``count(*)``, since the parser knows no function behind a schema.
 
 A ``$`` before a digit never opens a quote in PostgreSQL. The parser's tokenizer takes ``$1,$`` for one; so it is given
 another character in that place, one that no text may hold, and gives the ``$`` back in what was a string all along.
@@ -80,15 +81,16 @@ def tokens(sql: str) -> list[Token]:
     return found
 
 
-def parse(sql: str) -> list[exp.Expr]:
-    """The statements of a text, without the empty ones.
+def parse(sql: str, *, bare: bool = False) -> list[exp.Expr]:
+    """The statements of a text, without the empty ones; ``bare`` without ``pg_catalog.`` before functions of `BARE`.
 
     Errors: SyntaxRefused; TooComplex; sqlglot.errors.SqlglotError where it does not read.
     """
     marked = _marked(sql)
     _check_work(tokens(sql))
     dialect, renamed = _Marked(), _renamed(marked)
-    found = _typed_first(_with_parts(dialect.tokenize(renamed)))
+    read = dialect.tokenize(renamed)
+    found = _typed_first(_with_parts(_unqualified(read) if bare else read))
     trees = [_parts_read(tree) for tree in dialect.parser().parse(found, renamed) if tree is not None]
     for node in (node for tree in trees for node in tree.walk() if marked is not sql):
         node.comments = None
@@ -118,6 +120,55 @@ def _check_work(found: Sequence[Token]) -> None:
         work += (1 << min(depth, _DEEPEST)) - 1
         if work > MOST_WORK:
             raise TooComplex("types, arrays or limits are nested too deeply", position=token.start)
+
+
+BARE: Final = frozenset({
+    "abs", "avg", "bool_and", "bool_or", "btrim", "ceil", "ceiling", "char_length", "character_length", "concat",
+    "corr", "count", "covar_pop", "covar_samp", "cume_dist", "date_part", "date_trunc", "degrees", "dense_rank",
+    "every", "exp", "first_value", "floor", "lag", "last_value", "lead", "left", "length", "ln", "log", "log10",
+    "lower", "ltrim", "max", "min", "mod", "nth_value", "ntile", "percent_rank", "percentile_cont",
+    "percentile_disc", "power", "radians", "rank", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept",
+    "regr_r2", "regr_slope", "replace", "right", "round", "row_number", "rtrim", "sign", "sqrt", "starts_with",
+    "stddev", "stddev_pop", "stddev_samp", "string_agg", "strpos", "substr", "substring", "sum", "to_date",
+    "to_timestamp", "trunc", "upper", "var_pop", "var_samp", "variance", "width_bucket",
+})  # fmt: skip
+"""Functions that are called alike with their schema: none that has a syntax of its own, as ``position``."""
+_SCHEMA: Final = "pg_catalog"
+
+
+def is_qualified(sql: str) -> bool:
+    """Whether a text may call a function by its schema, so that it reads otherwise where it is ``bare``."""
+    return _SCHEMA in sql.lower()
+
+
+def _unqualified(found: list[Token]) -> list[Token]:
+    """Without ``pg_catalog.`` before calls of `BARE`."""
+    made = list[Token]()
+    skipped = 0
+    for at, token in enumerate(found):
+        if skipped:
+            skipped -= 1
+        elif _is_qualified_call(found, at):
+            skipped = 1
+        else:
+            made.append(token)
+    return made
+
+
+def _is_qualified_call(found: list[Token], at: int) -> bool:
+    """Whether the schema of such a call stands at ``at``, with nothing before it."""
+    words = found[at : at + 4]
+    if len(words) < 4 or _spoken(words[0]) != _SCHEMA or _spoken(words[2]) not in BARE:
+        return False
+    is_first = at == 0 or found[at - 1].token_type != TokenType.DOT
+    return is_first and (words[1].token_type, words[3].token_type) == (TokenType.DOT, TokenType.L_PAREN)
+
+
+def _spoken(token: Token) -> str:
+    """The name that a token is; that of a text is empty."""
+    if token.token_type == TokenType.STRING:
+        return ""
+    return token.text if token.token_type == TokenType.IDENTIFIER else token.text.lower()
 
 
 _PART: Final = f"{_MARK}date_part"

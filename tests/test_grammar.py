@@ -131,3 +131,48 @@ def test_functions_keep_the_names_they_were_called_by():
     assert part == extract
     assert other.expression.name == "date_part"
     assert grammar.parse("SELECT date_part($1, a)")[0].selects[0].name == "date_part"
+
+
+@pytest.mark.parametrize(
+    ("sql", "bare"),
+    [
+        ("SELECT pg_catalog.count(*) FILTER (WHERE x) FROM t", "SELECT count(*) FILTER (WHERE x) FROM t"),
+        ('SELECT "pg_catalog".Rank() OVER (ORDER BY x) FROM t', "SELECT Rank() OVER (ORDER BY x) FROM t"),
+        (
+            "SELECT pg_catalog.percentile_cont(0.5) WITHIN GROUP (ORDER BY PG_CATALOG . round(x)) FROM t",
+            "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY round(x)) FROM t",
+        ),
+        (
+            "SELECT -pg_catalog.abs(x) || 'pg_catalog.abs(x)' FROM t",
+            "SELECT -abs(x) || 'pg_catalog.abs(x)' FROM t",
+        ),
+        ("SELECT pg_catalog.date_part('year', x) FROM t", "SELECT date_part('year', x) FROM t"),
+        ('SELECT pg_catalog."left"(x, 1) FROM t', 'SELECT "left"(x, 1) FROM t'),
+    ],
+)
+def test_functions_behind_their_schema(sql: str, bare: str):
+    assert grammar.is_qualified(sql)
+    assert grammar.parse(sql, bare=True) == grammar.parse(bare)
+    assert grammar.parse(sql) != grammar.parse(bare)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT pg_catalog.position('a', x) FROM t",
+        "SELECT public.count(*) FROM t",
+        "SELECT db.pg_catalog.count(*) FROM t",
+        'SELECT "PG_CATALOG".count(*) FROM t',
+        'SELECT pg_catalog."COUNT"(x) FROM t',
+        "SELECT pg_catalog.count FROM pg_catalog.pg_class",
+        "SELECT x::pg_catalog.numeric(10, 2) FROM t",
+    ],
+)
+def test_what_else_stands_behind_a_schema(sql: str):
+    assert grammar.parse(sql, bare=True) == grammar.parse(sql)
+
+
+def test_without_a_schema_functions_stand_where_they_were():
+    sql = "SELECT 1, pg_catalog.count(*) FROM t"
+    (tree,) = grammar.parse(sql, bare=True)
+    assert tree.find(exp.Count).meta["start"] == sql.index("count")

@@ -24,8 +24,10 @@ DEEPEST = 150
 logging.getLogger("sqlglot").disabled = True  # its messages quote statements
 
 
-def parse(sql: str, database: str | None = None) -> exp.Expr:
+def parse(sql: str, database: str | None = None, *, bare: bool = True) -> exp.Expr:
     """One statement as a tree, names folded as PostgreSQL folds them, without the ``database`` before a schema.
+
+    ``bare`` without ``pg_catalog.`` before functions, too, as in all statements but those about the catalogue.
 
     Errors: ``SyntaxRefused`` (42601) with the position, ``TooComplex`` (54001).
     """
@@ -33,7 +35,7 @@ def parse(sql: str, database: str | None = None) -> exp.Expr:
         raise TooComplex(f"the statement is longer than {LONGEST_STATEMENT} characters")
     if sql.count("[") > MOST_SUBSCRIPTS:
         raise TooComplex(f"the statement has more than {MOST_SUBSCRIPTS} subscripts")
-    tree = _alone(sql)
+    tree = _alone(sql, bare=bare)
     _fold(tree, sql)
     if database is not None:
         _be_local(tree, database)
@@ -45,10 +47,10 @@ def parse(sql: str, database: str | None = None) -> exp.Expr:
     return tree
 
 
-def _alone(sql: str) -> exp.Expr:
+def _alone(sql: str, *, bare: bool) -> exp.Expr:
     """The tree of a text that is one statement; what the parser says of others quotes them, and is not passed on."""
     try:
-        trees = grammar.parse(sql)
+        trees = grammar.parse(sql, bare=bare)
     except ParseError as error:
         raise _syntax_error(sql, error) from None
     except (TokenError, SqlglotError) as error:
@@ -136,7 +138,7 @@ def _is_misplaced(node: exp.Expr) -> bool:
     if type(node) is exp.AnonymousAggFunc:
         return not is_with_prior(node)
     if isinstance(node, exp.Anonymous):
-        return not isinstance(node.parent, exp.Dot)
+        return not isinstance(node.parent, exp.Dot) or node.parent.this.name != "dp"
     return type(node) is exp.Var and not isinstance(
         node.parent, exp.Extract | exp.TimestampTrunc | exp.Interval
     )

@@ -25,6 +25,12 @@ def window(node: exp.Window, scope: Scope) -> Typed:
             value.nullable,
             longest=value.longest,
         )
+    if type(function) is exp.Dot:
+        raise Unsupported(
+            "OVER is for aggregates and window functions",
+            hint="The functions of schema dp are computed once for each row.",
+            position=position(node),
+        )
     if type(function) is exp.Filter and type(function.this) in WINDOWS:
         raise Unsupported("FILTER is for aggregates", hint="Write CASE inside.", position=position(node))
     return aggregate(function, scope, behind)

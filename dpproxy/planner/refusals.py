@@ -9,6 +9,7 @@ from sqlglot import exp
 from dpproxy.analysis.position import position
 from dpproxy.analysis.spoken import construct, spaced
 from dpproxy.errors import UndefinedColumn, UndefinedFunction, Unsupported
+from dpproxy.grammar import BARE
 
 _READ_ONLY = (
     "The data is read-only here. Ask with SELECT; administrators declare policy with SET PRIVACY statements."
@@ -190,12 +191,28 @@ def unknown_column(node: exp.Column, table: str, known: Iterable[str]) -> Undefi
 
 def unknown_function(node: exp.Anonymous) -> UndefinedFunction:
     """A function that no rule knows."""
-    name = str(node.this).lower()
+    name, schema = str(node.this).lower(), _schema(node)
     near = similar(name, FUNCTIONS)
     hint = f"Did you mean {near}()?" if near else f"Functions: {', '.join(FUNCTIONS)}."
+    if schema is not None:
+        hint = f"Write it without a schema: {name}(...)." if name in BARE else hint
+        name = f"{schema.sql()}.{name}"
     return UndefinedFunction(
-        f"function {name}() does not exist or is not answered", hint=hint, position=position(node)
+        f"function {name}() does not exist or is not answered", hint=hint, position=position(schema or node)
     )
+
+
+_BEHIND = (exp.Filter, exp.WithinGroup, exp.Window)
+
+
+def _schema(node: exp.Expr) -> exp.Expr | None:
+    """What stands before a call; with FILTER or the like behind it, the parser takes that for a column's table."""
+    while isinstance(node.parent, _BEHIND) and node.arg_key == "this":
+        node = node.parent
+    if isinstance(node.parent, exp.Dot) and node.arg_key == "expression":
+        found: exp.Expr = node.parent.this
+        return found
+    return node.parent.args.get("table") if isinstance(node.parent, exp.Column) else None
 
 
 def refuse_statement(tree: exp.Expr) -> Unsupported:

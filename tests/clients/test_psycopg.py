@@ -60,6 +60,23 @@ def test_lists_in_statements_about_the_catalogue(connection: psycopg.Connection)
     )
 
 
+def test_functions_behind_their_schema(connection: psycopg.Connection):
+    sql = (
+        "SELECT town, {0}count(*) FILTER (WHERE {0}abs(age) > %s), {0}rank() OVER (ORDER BY town) "
+        "FROM people GROUP BY town"
+    )
+    assert (
+        connection.execute(sql.format("pg_catalog."), [30]).fetchall()
+        == connection.execute(sql.format(""), [30]).fetchall()
+    )
+    assert connection.execute("SELECT pg_catalog.lower('A'), pg_catalog.current_schema()").fetchone() == (
+        "a",
+        "public",
+    )
+    with pytest.raises(psycopg.errors.UndefinedFunction, match=r"public\.min"):
+        connection.execute("SELECT public.min(age) OVER () FROM people")
+
+
 @pytest.mark.parametrize("values", [["north"], ["north", 'so,"uth', "west"]])
 def test_a_list_of_values(connection: psycopg.Connection, values: list[str]):
     marks = ", ".join(["%s"] * len(values))

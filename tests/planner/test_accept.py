@@ -1,9 +1,11 @@
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from dpproxy.errors import Refusal, SyntaxRefused, TooComplex, Unsupported
+from dpproxy.errors import Refusal, SyntaxRefused, TooComplex, UndefinedFunction, Unsupported
 from dpproxy.planner.accept import DEEPEST, LONGEST_STATEMENT, NODES, accept, parse
 
 
@@ -187,3 +189,27 @@ def test_an_order_inside_an_aggregate_is_for_joined_texts():
 def test_the_name_of_the_database_may_stand_before_a_schema():
     tree = parse('SELECT "main"."public"."t"."x" FROM "main"."public"."t", other.public.t', "main")
     assert tree.sql("postgres") == 'SELECT "public"."t"."x" FROM "public"."t", other.public.t'
+
+
+@pytest.mark.parametrize(
+    ("call", "shown"),
+    [
+        ("public.min(x)", "public.min"),
+        ("public.min(x) OVER ()", "public.min"),
+        ("public.min(x) FILTER (WHERE x > 1)", "public.min"),
+        ("public.min(x) FILTER (WHERE x > 1) OVER ()", "public.min"),
+        ("public.percentile_cont(0.5) WITHIN GROUP (ORDER BY x)", "public.percentile_cont"),
+        ("pg_catalog.version()", "pg_catalog.version"),
+        ("other.pg_catalog.min(x)", "other.pg_catalog.min"),
+    ],
+)
+def test_a_function_of_another_schema_is_told_with_its_place(call: str, shown: str):
+    with pytest.raises(UndefinedFunction, match=re.escape(f"function {shown}() does not exist")) as error:
+        accept(parse(f"SELECT 1, {call} FROM t"))
+    assert error.value.position == 10
+    assert error.value.hint
+
+
+def test_a_call_inside_of_another_has_no_schema():
+    with pytest.raises(UndefinedFunction, match=re.escape("function nope() does not exist")):
+        accept(parse("SELECT pg_catalog.count(nope(x)) FILTER (WHERE true) FROM t"))

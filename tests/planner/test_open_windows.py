@@ -38,6 +38,21 @@ def test_having_comes_before(world: World):
     assert answered(world, sql) == [("Rome", 1)]
 
 
+def test_functions_behind_their_schema(world: World):
+    assert answered(world, "SELECT pg_catalog.row_number() OVER () FROM cities") == [(1,), (2,)]
+    assert answered(world, "SELECT pg_catalog.min(size) OVER () FROM cities") == [(3,), (3,)]
+    ranked = (
+        "SELECT t.*, {0}rank() OVER (ORDER BY n) FROM "
+        "(SELECT city, {0}count(*) FILTER (WHERE {0}abs(age) > 3) AS n FROM people GROUP BY city) AS t"
+    )
+    assert plan_of(world, ranked.format("pg_catalog.")) == plan_of(world, ranked.format(""))
+
+
+def test_a_function_of_schema_dp_is_no_window_function(world: World):
+    with pytest.raises(Unsupported, match="OVER is for"):
+        plan_any(world, "SELECT dp.ci_low(count(*)) OVER () FROM people")
+
+
 @pytest.mark.parametrize(
     ("sql", "error"),
     [
