@@ -222,6 +222,10 @@ def _fraction(node: exp.Expr, scope: Scope) -> Fraction:
     return Fraction(value.constant)
 
 
+_VARIES = (exp.Column, exp.Query, exp.Window, exp.AggFunc)
+"""What may have another value in each row."""
+
+
 def _joined(call: _Call) -> Typed:
     """STRING_AGG(x, separator [ORDER BY ...])."""
     node, scope = call.node, call.scope
@@ -241,8 +245,14 @@ def _joined(call: _Call) -> Typed:
             hint="Write string_agg(x, ', ').",
             position=position(node),
         )
+    if separator is None or separator.find(*_VARIES) is not None:
+        raise Unsupported(
+            "the separator of string_agg is a constant text",
+            hint="Put what differs by row into the text: string_agg(x || separator, '').",
+            position=position(separator),
+        )
     sql: exp.Expr = exp.Distinct(expressions=[value.sql]) if is_distinct else value.sql
-    last = between.sql
+    last: exp.Expr = exp.Literal.string("") if between.is_null else between.sql
     if listed is not None:
         last = exp.Order(this=last, expressions=[_entry(e, call) for e in listed.expressions])
     return Typed(call.finish(_called("string_agg", sql, last)), TEXT, longest=LONGEST_TEXT)

@@ -23,6 +23,12 @@ def connection(proxy: Proxy) -> Iterator[psycopg.Connection[tuple[object, ...]]]
         yield found
 
 
+@pytest.fixture
+def beside_towns(world: Proxy) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    with psycopg.connect(world.dsn(), autocommit=True) as found:
+        yield found
+
+
 @pytest.mark.parametrize("binary", [False, True])
 def test_values_in_text_and_binary(connection: psycopg.Connection, *, binary: bool):
     rows = connection.execute(ALL, binary=binary).fetchall()
@@ -75,6 +81,15 @@ def test_functions_behind_their_schema(connection: psycopg.Connection):
     )
     with pytest.raises(psycopg.errors.UndefinedFunction, match=r"public\.min"):
         connection.execute("SELECT public.min(age) OVER () FROM people")
+
+
+def test_separators(beside_towns: psycopg.Connection):
+    listed = beside_towns.execute(
+        "SELECT string_agg(town, %s ORDER BY town) FROM towns", [" and "]
+    ).fetchone()
+    assert " and " in str(listed)
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="separator"):
+        beside_towns.execute("SELECT string_agg(town, town ORDER BY n) FROM towns")
 
 
 @pytest.mark.parametrize("values", [["north"], ["north", 'so,"uth', "west"]])

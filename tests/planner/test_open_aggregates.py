@@ -41,6 +41,8 @@ V = "(VALUES (1, 'a', true, 0.5), (2, 'b', false, 1.5), (2, 'a', NULL, 4.0), (NU
         ("percentile_disc(0.5) WITHIN GROUP (ORDER BY k)", "text", "a"),
         ("string_agg(k, ', ' ORDER BY k DESC)", "text", "b, a, a"),
         ("string_agg(DISTINCT k, '' ORDER BY k)", "text", "ab"),
+        ("string_agg(k, ',' || ' '::text ORDER BY k)", "text", "a, a, b"),
+        ("string_agg(k, NULL ORDER BY k)", "text", "aab"),
         ("regr_count(x, y)", "int8", 3),
         ("covar_pop(x, x)", "float8", 2 / 9),
         ("corr(x, 1)", "float8", None),
@@ -72,3 +74,29 @@ def test_type_and_value(world: World, call: str, kind: str, value: object):
 def test_refused(world: World, call: str, error: type[Refusal]):
     with pytest.raises(error):
         plan_any(world, f"SELECT {call} FROM {V}")
+
+
+@pytest.mark.parametrize(
+    ("call", "place"),
+    [
+        ("string_agg(k, k)", "k)"),
+        ("string_agg(k, k || ',' ORDER BY x)", "k ||"),
+        ("string_agg(k, k) FILTER (WHERE x > 0)", "k)"),
+        ("string_agg(k, k) OVER (ORDER BY x)", "k)"),
+        ("string_agg(k, (SELECT ', '))", "', '"),
+    ],
+)
+def test_a_separator_is_a_constant(world: World, call: str, place: str):
+    sql = f"SELECT {call} FROM {V}"
+    with pytest.raises(Unsupported, match="separator of string_agg is a constant") as error:
+        plan_any(world, sql)
+    assert error.value.position == sql.index(place)
+    assert error.value.hint
+
+
+def test_a_separator_is_a_constant_over_released_values(world: World):
+    with pytest.raises(Unsupported, match="separator of string_agg is a constant"):
+        plan_any(
+            world,
+            "SELECT string_agg(city, t) FROM (SELECT city, count(*), 'x' AS t FROM people GROUP BY city) AS q",
+        )
