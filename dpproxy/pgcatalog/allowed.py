@@ -9,7 +9,7 @@ from dpproxy.errors import TooComplex, Unsupported
 MAX_NODES = 20_000
 
 _STRUCTURE = (
-    exp.Alias, exp.Column, exp.CTE, exp.Distinct, exp.Dot, exp.Except, exp.Fetch, exp.From, exp.Group,
+    exp.Alias, exp.Column, exp.CTE, exp.Distinct, exp.Dot, exp.Except, exp.From, exp.Group,
     exp.Having, exp.Identifier, exp.Intersect, exp.Join, exp.Lateral, exp.Limit, exp.Offset, exp.Order,
     exp.Ordered, exp.Select, exp.Star, exp.Subquery, exp.Table, exp.TableAlias, exp.Tuple, exp.Union,
     exp.Unnest, exp.Values, exp.Where, exp.With,

@@ -9,6 +9,7 @@ from dpproxy import grammar
 from dpproxy.analysis.position import position
 from dpproxy.analysis.windows import WINDOWS, inline_windows
 from dpproxy.errors import SyntaxRefused, TooComplex, Unsupported
+from dpproxy.planner.fetched import write_limits
 from dpproxy.planner.listed import write_lists
 from dpproxy.planner.prior_text import is_with_prior, write_priors
 from dpproxy.planner.refusals import HINTS, refuse_clause, refuse_node, refuse_statement
@@ -40,6 +41,7 @@ def parse(sql: str, database: str | None = None, *, bare: bool = True) -> exp.Ex
     if database is not None:
         _be_local(tree, database)
     _spell(tree)
+    write_limits(tree)
     write_lists(tree)
     write_moments(tree)
     write_priors(tree)

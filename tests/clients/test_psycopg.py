@@ -83,6 +83,29 @@ def test_functions_behind_their_schema(connection: psycopg.Connection):
         connection.execute("SELECT public.min(age) OVER () FROM people")
 
 
+def test_fetch_first(beside_towns: psycopg.Connection):
+    for table in ("towns", "pg_catalog.pg_class", "dp.budgets"):
+        every = beside_towns.execute(f"SELECT * FROM {table} ORDER BY 1".encode()).fetchall()  # type: ignore[arg-type]
+        for end, rows in {
+            "FETCH FIRST ROW ONLY": every[:1],
+            "OFFSET 1 ROWS FETCH NEXT 2 ROWS ONLY": every[1:3],
+            "LIMIT ALL OFFSET NULL": every,
+        }.items():
+            assert beside_towns.execute(f"SELECT * FROM {table} ORDER BY 1 {end}".encode()).fetchall() == rows
+        sql = f"SELECT * FROM {table} ORDER BY 1 FETCH FIRST %s ROWS ONLY".encode()
+        assert beside_towns.execute(sql, [1]).fetchall() == every[:1]
+        with pytest.raises(psycopg.errors.FeatureNotSupported, match="WITH TIES"):
+            beside_towns.execute(f"SELECT * FROM {table} FETCH FIRST 1 ROWS WITH TIES".encode())
+    assert (
+        len(
+            beside_towns.execute(
+                "SELECT town, count(*) FROM people GROUP BY town OFFSET 1 ROW FETCH FIRST ROW ONLY"
+            ).fetchall()
+        )
+        == 1
+    )
+
+
 def test_separators(beside_towns: psycopg.Connection):
     listed = beside_towns.execute(
         "SELECT string_agg(town, %s ORDER BY town) FROM towns", [" and "]
