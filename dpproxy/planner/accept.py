@@ -11,6 +11,7 @@ from dpproxy.analysis.windows import WINDOWS, inline_windows
 from dpproxy.errors import SyntaxRefused, TooComplex, Unsupported
 from dpproxy.planner.fetched import write_limits
 from dpproxy.planner.listed import write_lists
+from dpproxy.planner.parentheses import from_left
 from dpproxy.planner.prior_text import is_with_prior, write_priors
 from dpproxy.planner.refusals import HINTS, refuse_clause, refuse_node, refuse_statement
 from dpproxy.planner.templates import write_moments
@@ -112,12 +113,13 @@ def _spell(tree: exp.Expr) -> None:
 
 
 def accept(tree: exp.Expr) -> exp.Expr:
-    """The tree, if it is a query and every node and argument in it is listed.
+    """The tree, its joins from the left, if it is a query and every node and argument in it is listed.
 
     Errors: ``Unsupported`` (0A000), ``UndefinedFunction`` (42883).
     """
     if type(tree) not in QUERIES:
         raise refuse_statement(tree)
+    tree = from_left(tree)
     for node in tree.walk():
         _check_join(node)
         allowed = NODES.get(type(node))

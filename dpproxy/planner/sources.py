@@ -141,12 +141,6 @@ def _entry(node: exp.Expr, join: exp.Join | None, planning: Planning, env: Env) 
         if not is_public(policy):
             planning.tables.append(Use(env.view or node, policy.name))
         return Entry(node, name, policy, join)
-    if type(node) is exp.Subquery and not isinstance(node.this, exp.Query | exp.Values):
-        raise Unsupported(
-            "tables in parentheses are not answered",
-            hint="Leave the parentheses out: FROM a JOIN b ON ...",
-            position=position(node) or position(node.this),
-        )
     if type(node) in (exp.Subquery, exp.Values):
         planning.parameters.spend(REFERENCE, position(node))
         if alias is None or not alias.name:

@@ -14,6 +14,7 @@ from sqlglot.errors import SqlglotError
 
 from dpproxy.errors import SyntaxRefused, TooComplex, UndefinedFunction, Unsupported
 from dpproxy.planner.accept import DEEPEST, LONGEST_STATEMENT, MOST_NODES, MOST_SUBSCRIPTS, accept
+from dpproxy.planner.parentheses import from_left
 
 logging.getLogger("sqlglot").disabled = True  # its messages quote statements
 
@@ -39,7 +40,6 @@ PARTS: dict[type[exp.Expr], str] = {
 UNITS = {"to_years": "YEAR", "to_months": "MONTH", "to_weeks": "WEEK", "to_days": "DAY", "to_hours": "HOUR",
          "to_minutes": "MINUTE"}  # fmt: skip
 _LISTS = (exp.Group, exp.Ordered, exp.Rollup, exp.Cube, exp.GroupingSets)
-_PAIRED = ("", "INNER", "CROSS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,8 @@ def read_text(sql: str, relations: Collection[str], spelling: Mapping[str, str])
     query = _changed(query)
     for node in query.walk():
         node.meta.clear()  # a place in this text is none in the statement's
+    query = from_left(query)
+    _write_names(query)
     accept(query)
     _check_form(query, relations)
     starred = any(s.find_ancestor(exp.Select) in _outermost(query) for s in _stars(query))
@@ -84,16 +86,17 @@ def read_text(sql: str, relations: Collection[str], spelling: Mapping[str, str])
 
 def _changed(query: exp.Query) -> exp.Expr:
     """The query with what is not written as for the planner written anew, in place."""
-    for select in list(query.find_all(exp.Select)):
-        _flatten(select)
     for node in list(query.walk()):
         change = CHANGES.get(type(node))
         if change is not None:
             change(node)
+    return query
+
+
+def _write_names(query: exp.Expr) -> None:
     for number, held in enumerate(list(query.find_all(exp.Subquery))):
         if isinstance(held.parent, exp.From | exp.Join) and not held.alias:
             held.set("alias", exp.TableAlias(this=exp.to_identifier(f"subquery {number}", quoted=True)))
-    return query
 
 
 def _parsed(sql: str) -> exp.Create:
@@ -133,45 +136,6 @@ def _check_names(query: exp.Expr, sql: str) -> None:
             is_known = isinstance(node, UNNAMED) or type(node) is exp.StrPosition
         if not is_known:
             raise UndefinedFunction(f"function {name}() is not supported in views")
-
-
-def _flatten(select: exp.Expr) -> None:
-    """``FROM ((a JOIN b ...) JOIN c ...)`` without the parentheses; a group on the right where nothing changes."""
-    clause = select.args.get("from_")
-    if clause is None:
-        return
-    first, before = _group(clause.this)
-    joins: list[exp.Join] = []
-    for join in (*before, *(select.args.get("joins") or ())):
-        right, inside = _group(join.this)
-        if inside and not (_is_paired(join) and all(_is_attached(i) for i in inside)):
-            raise Unsupported("JOIN in parentheses is not supported in this place")
-        join.set("this", right)
-        joins += [join, *inside]
-    clause.set("this", first)
-    select.set("joins", joins)
-
-
-def _group(node: exp.Expr) -> tuple[exp.Expr, list[exp.Join]]:
-    """What stands first in parentheses, and what is joined to it; a query or a table is itself."""
-    joins = list(node.args.get("joins") or [])
-    if joins:
-        node.set("joins", None)
-    if type(node) is exp.Subquery and not node.alias and type(node.this) in (exp.Subquery, exp.Table):
-        first, inside = _group(node.this)
-        return first, inside + joins
-    return node, joins
-
-
-def _is_paired(join: exp.Join) -> bool:
-    """Every row with every other: the comma, and CROSS JOIN."""
-    return not any(join.args.get(a) for a in ("on", "using", "side", "method")) and join.kind in _PAIRED
-
-
-def _is_attached(join: exp.Join) -> bool:
-    """Adds to the rows before it by a condition of its own."""
-    allowed = join.side in ("", "LEFT") and join.kind in _PAIRED and not join.args.get("method")
-    return allowed and not join.args.get("using")
 
 
 def _count(node: exp.Expr) -> exp.Expr:

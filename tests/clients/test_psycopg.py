@@ -106,6 +106,19 @@ def test_fetch_first(beside_towns: psycopg.Connection):
     )
 
 
+def test_joins_in_parentheses(beside_towns: psycopg.Connection):
+    own = "ON p.id = v.person"
+    inner, towns = f"(people p JOIN visits v {own})", "ON t.town = p.town"
+    for plain, grouped in {
+        f"people p JOIN visits v {own}": inner,
+        f"towns t JOIN people p {towns} JOIN visits v {own}": f"(towns t JOIN {inner} {towns})",
+    }.items():
+        first = beside_towns.execute(f"SELECT count(*) FROM {plain}".encode()).fetchall()
+        assert beside_towns.execute(f"SELECT count(*) FROM {grouped}".encode()).fetchall() == first
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="a name behind tables"):
+        beside_towns.execute(f"SELECT count(*) FROM {inner} AS j".encode())
+
+
 def test_separators(beside_towns: psycopg.Connection):
     listed = beside_towns.execute(
         "SELECT string_agg(town, %s ORDER BY town) FROM towns", [" and "]

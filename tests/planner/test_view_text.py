@@ -84,7 +84,7 @@ def plain(row: tuple[object, ...]) -> str:
         ("SELECT x FROM range(3) AS r(x)", "range"),
         ("SELECT * EXCLUDE (x) FROM a", "except"),
         ("SELECT x FROM a NATURAL JOIN b", "NATURAL JOIN"),
-        ("SELECT a.x FROM a JOIN (b JOIN c ON b.x = c.x) ON a.x = b.x", "JOIN"),
+        ("SELECT a.x FROM a LEFT JOIN (b JOIN c ON b.x = c.x) ON a.x = b.x", "JOIN"),
         ("SELECT x FROM a USING SAMPLE 10%", "sample"),
         ("SELECT x FROM a QUALIFY row_number() OVER () = 1", "QUALIFY"),
         ("SELECT x, count(*) FROM a GROUP BY ALL", "GROUP BY ALL"),
