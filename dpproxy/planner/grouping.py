@@ -10,7 +10,7 @@ from sqlglot import exp
 from dpproxy.aggregates.table import calls, is_call
 from dpproxy.analysis.keys import Key, check_size
 from dpproxy.analysis.position import position
-from dpproxy.errors import BoundsMissing, GroupingError, TooComplex, Unsupported
+from dpproxy.errors import BoundsMissing, GroupingError, SyntaxRefused, TooComplex, Unsupported
 from dpproxy.plan import KeySet
 from dpproxy.planner.answer import Item, is_star, items, ordinal
 from dpproxy.planner.asked_keys import asked_key
@@ -21,6 +21,7 @@ from dpproxy.planner.narrowing import narrowed
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, own_nodes
 
+_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 MOST_SETS = 64
 """Grouping sets of one SELECT."""
 
@@ -66,6 +67,41 @@ def grouping_sets(select: exp.Select, rows: Rows) -> list[list[exp.Expr]]:
     return [list(dict.fromkeys(nodes)) for nodes in combined]
 
 
+def without_distinct(select: exp.Select, rows: Rows) -> exp.Select:
+    """The SELECT without a DISTINCT that changes nothing: its list has every key, so that no two rows are equal.
+
+    Errors: 42601 for an ORDER BY of what is not in the list, as with DISTINCT; what GROUP BY itself has.
+    """
+    group, distinct = select.args.get("group"), select.args.get("distinct")
+    if distinct is None or distinct.args.get("on") is not None or group is None:
+        return select
+    if any(isinstance(node, _SETS) for node in group.expressions):
+        return select  # rows of two sets may be equal
+    listed = items(select)
+    shown = {item.node.unnest() for item in listed}
+    if not all(node in shown for entry in group.expressions for node in _members(entry, listed, rows)):
+        return select
+    _check_order(select, listed)
+    copy: exp.Select = select.copy()
+    copy.set("distinct", None)
+    return copy
+
+
+def _check_order(select: exp.Select, listed: Sequence[Item]) -> None:
+    known = {item.name for item in listed}
+    nodes = [item.node.unnest() for item in listed]
+    order = select.args.get("order")
+    for entry in order.expressions if order is not None else ():
+        node = entry.this.unnest()
+        is_named = type(node) is exp.Column and not node.table and node.name in known
+        if not is_named and node not in nodes and not isinstance(node, exp.Literal):
+            raise SyntaxRefused(
+                "for SELECT DISTINCT, ORDER BY expressions must appear in select list",
+                hint="Leave DISTINCT out: the list has every key of GROUP BY.",
+                position=position(node),
+            )
+
+
 def _distinct(select: exp.Select, listed: Sequence[Item]) -> list[exp.Expr]:
     distinct = select.args["distinct"]
     stars = any(is_star(i.node) for i in listed)
@@ -76,7 +112,7 @@ def _distinct(select: exp.Select, listed: Sequence[Item]) -> list[exp.Expr]:
         or stars
     ):
         raise Unsupported(
-            "DISTINCT is answered for a list of declared columns only",
+            "DISTINCT is answered for a list of declared columns, or of all keys of GROUP BY, only",
             hint="Leave DISTINCT out: GROUP BY answers every declared key once.",
             position=position(select),
         )
@@ -102,7 +138,7 @@ def _sets(node: exp.Expr, listed: Sequence[Item], rows: Rows) -> list[list[exp.E
 
 
 def _nested(node: exp.Expr, listed: Sequence[Item], rows: Rows) -> list[list[exp.Expr]]:
-    if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
+    if isinstance(node, _SETS):
         return _sets(node, listed, rows)
     return [_members(node, listed, rows)]
 

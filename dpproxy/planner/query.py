@@ -28,7 +28,7 @@ from dpproxy.planner.derive import derive, refuse_cut, renamed
 from dpproxy.planner.empty import has_no_rows, never_holds
 from dpproxy.planner.fields import Identifier
 from dpproxy.planner.from_rows import rows_of
-from dpproxy.planner.grouping import grouping_sets, has_aggregates, key_columns
+from dpproxy.planner.grouping import grouping_sets, has_aggregates, key_columns, without_distinct
 from dpproxy.planner.individual import individual, is_individual
 from dpproxy.planner.inside import inside, inside_view
 from dpproxy.planner.materialized import check_masked, is_plain_read
@@ -195,6 +195,7 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
     if is_individual(select):
         return individual(select, found, planning, env)
     rows, select = rows_of(select, found, planning, env, inner_of(planning, env))
+    select = without_distinct(select, rows)
     is_grouped = bool(select.args.get("group") or select.args.get("distinct")) or has_aggregates(select)
     if is_grouped and not top and key_columns([n for s in grouping_sets(select, rows) for n in s], rows):
         refuse_padded(select, rows)

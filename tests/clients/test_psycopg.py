@@ -119,6 +119,14 @@ def test_joins_in_parentheses(beside_towns: psycopg.Connection):
         beside_towns.execute(f"SELECT count(*) FROM {inner} AS j".encode())
 
 
+def test_distinct_beside_every_key(connection: psycopg.Connection):
+    sql = "SELECT {}town, member, count(*) FROM people GROUP BY town, member ORDER BY town, member"
+    first = connection.execute(sql.format("").encode()).fetchall()
+    assert connection.execute(sql.format("DISTINCT ").encode()).fetchall() == first
+    with pytest.raises(psycopg.errors.FeatureNotSupported, match="DISTINCT"):
+        connection.execute("SELECT DISTINCT town FROM people GROUP BY town, member")
+
+
 def test_separators(beside_towns: psycopg.Connection):
     listed = beside_towns.execute(
         "SELECT string_agg(town, %s ORDER BY town) FROM towns", [" and "]

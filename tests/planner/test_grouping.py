@@ -56,3 +56,44 @@ def test_a_call_that_is_written_twice_is_one():
 def test_calls_are_not_nested():
     with pytest.raises(GroupingError):
         aggregate_nodes(accept(parse("SELECT sum(1 + count(*)) FROM t")))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT DISTINCT city, age FROM people GROUP BY city, age",
+        "SELECT DISTINCT age AS a, count(*), city FROM people AS p GROUP BY 3, a ORDER BY city, 2, count(*), a",
+        "SELECT DISTINCT city, city FROM people GROUP BY (city, city) HAVING count(*) > 3 LIMIT 1",
+        "SELECT DISTINCT lower(city) FROM people GROUP BY lower(city)",
+        "SELECT DISTINCT v.ward FROM people AS p JOIN visits AS v ON p.id = v.patient GROUP BY ward",
+        "SELECT avg(n) FROM (SELECT DISTINCT id, count(*) AS n FROM people GROUP BY id) AS t",
+        "SELECT n, count(*) FROM (SELECT DISTINCT city, count(*) AS n FROM people GROUP BY city) AS t GROUP BY n",
+    ],
+)
+def test_distinct_beside_every_key_says_nothing(world: World, query: str):
+    assert plan_of(world, query) == plan_of(world, query.replace("DISTINCT ", ""))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT DISTINCT city FROM people GROUP BY city, age",
+        "SELECT DISTINCT count(*) FROM people GROUP BY city",
+        "SELECT DISTINCT lower(city) FROM people GROUP BY city",
+        "SELECT DISTINCT city FROM people GROUP BY ROLLUP (city)",
+        "SELECT DISTINCT city FROM people GROUP BY GROUPING SETS ((city), (city))",
+        "SELECT DISTINCT city, age FROM people GROUP BY city, CUBE (age)",
+        "SELECT DISTINCT ON (city) city FROM people GROUP BY city",
+        "SELECT count(*) FROM (SELECT DISTINCT city FROM people GROUP BY id, city) AS t",
+    ],
+)
+def test_distinct_that_could_join_rows_is_refused(world: World, query: str):
+    with pytest.raises(Unsupported, match="DISTINCT is answered"):
+        plan_of(world, query)
+
+
+def test_distinct_is_ordered_by_what_it_lists(world: World):
+    query = "SELECT DISTINCT city FROM people GROUP BY city ORDER BY count(*)"
+    with pytest.raises(SyntaxRefused, match="must appear in select list") as error:
+        plan_of(world, query)
+    assert error.value.position == query.index("count")
