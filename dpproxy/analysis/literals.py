@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import datetime
 from fractions import Fraction
 from typing import cast
 
@@ -31,11 +31,13 @@ from dpproxy.pgtypes import (
     UNKNOWN,
     SqlType,
 )  # fmt: skip
+from dpproxy.wire import datetimes
 
 LONGEST_NUMBER = 60
 LONGEST_LITERAL = 1_000
 LIMITS = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
 """The integer types hold numbers from minus this to below this."""
+_SPACES = " \t\n\v\f\r"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 
@@ -179,7 +181,7 @@ def read_as(text: str, kind: SqlType, node: exp.Expr) -> Typed:
     try:
         if kind.oid in TEXTS or kind is UNKNOWN:
             return _text(text, node)
-        return from_value(_READERS[kind.oid](text.strip()), kind)
+        return from_value(_READERS[kind.oid](text.strip(_SPACES)), kind)
     except OverflowError as error:
         raise NumberOutOfRange(
             f"value out of range for type {kind.shown}", position=position(node)
@@ -207,17 +209,10 @@ def _read_bool(text: str) -> bool:
             "f": False, "false": False, "no": False, "off": False, "0": False}[text.lower()]  # fmt: skip
 
 
-def _read_timestamp(text: str) -> datetime:
-    value = datetime.fromisoformat(text)
-    if value.tzinfo is not None:
-        raise ValueError("a time zone")
-    return value
-
-
 _READERS: dict[int, Callable[[str], object]] = {
     BOOL.oid: _read_bool,
-    DATE.oid: date.fromisoformat,
-    TIMESTAMP.oid: _read_timestamp,
+    DATE.oid: lambda text: datetimes.read_date_text(text.encode()),
+    TIMESTAMP.oid: lambda text: datetimes.read_timestamp_text(text.encode()),
     NUMERIC.oid: _parse_number,
     **dict.fromkeys(INTEGERS, _parse_whole),
     **dict.fromkeys(FLOATS, _parse_number),

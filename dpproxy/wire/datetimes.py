@@ -9,49 +9,50 @@ import re
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Final
 
-from dpproxy.wire.times import offset_text
+from dpproxy.wire.times import fraction, offset_text
 from dpproxy.wire.zones import zone as zone_of
 
 _TEXT: Final = re.compile(
-    r"(?P<day>\d{4}-\d\d-\d\d)"
-    r"(?:[ T](?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.(?P<fraction>\d{1,12}))?)?)?"
-    r" ?(?:(?P<utc>Z|UTC)|(?P<sign>[+-])(?P<zh>\d\d)(?::?(?P<zm>\d\d)(?::?(?P<zs>\d\d))?)?)?",
-    re.ASCII,
+    r"(?P<day>\d{4}-\d\d-\d\d|\d{8}(?!-))"
+    r"(?:[ T](?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.(?P<fraction>\d{1,12}))?)?|(?!-))"
+    r" ?(?:(?P<utc>Z|UTC)|(?P<sign>[+-])(?P<zh>\d\d)(?:(?P<zmm>\d\d)|:(?P<zm>\d\d)(?::(?P<zs>\d\d))?)?)?",
+    re.ASCII | re.IGNORECASE,
 )
+_SPACES: Final = " \t\n\v\f\r"
 _DAY: Final = date(2000, 1, 1)
 _MOMENT: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _TICK: Final = timedelta(microseconds=1)
 
 
 def _matched(data: bytes) -> dict[str, str | None]:
-    match = _TEXT.fullmatch(data.decode("ascii").strip())
+    match = _TEXT.fullmatch(data.decode("ascii").strip(_SPACES))
     if match is None:
         raise ValueError
     return match.groupdict()
 
 
 def _local(parts: dict[str, str | None]) -> datetime:
-    """The written date and time, without a zone; the seventh digit of the fraction rounds half up."""
+    """The written date and time, without a zone."""
     day = date.fromisoformat(parts["day"] or "")
     hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
-    tenths = int((parts["fraction"] or "").ljust(7, "0")[:7])
     moment = datetime(day.year, day.month, day.day, hour, minute, second)  # noqa: DTZ001 - a timestamp has no zone
-    return moment + (tenths + 5) // 10 * _TICK
+    return moment + fraction(parts["fraction"]) * _TICK
 
 
 def _zone(parts: dict[str, str | None]) -> timezone:
     hours, minutes, seconds = (int(parts[name] or 0) for name in ("zh", "zm", "zs"))
-    if minutes > 59 or seconds > 59:
+    minutes += int(parts["zmm"] or 0)
+    if minutes > 59 or seconds > 59 or hours > 15:
         raise ValueError
     offset = timedelta(hours=hours, minutes=minutes, seconds=seconds)
     return timezone(-offset if parts["sign"] == "-" else offset)
 
 
 def read_date_text(data: bytes) -> date:
-    """YYYY-MM-DD; a time and a zone after it are read and let go."""
+    """YYYY-MM-DD; a time and a zone after it are read and let go, and a fraction never makes it the next day."""
     parts = _matched(data)
     _zone(parts)
-    return _local(parts).date()
+    return _local({**parts, "fraction": None}).date()
 
 
 def read_timestamp_text(data: bytes) -> datetime:

@@ -44,12 +44,15 @@ def _matched(data: bytes) -> re.Match[str]:
 
 
 def _ticks(found: re.Match[str]) -> int:
-    """The seventh digit of the fraction rounds half up."""
     hour, minute, second = (int(found[name] or 0) for name in ("hour", "minute", "second"))
     if minute > 59 or second > 60:
         raise ValueError
-    tenths = int((found["fraction"] or "").ljust(7, "0")[:7])
-    return ((hour * 60 + minute) * 60 + second) * SECOND + (tenths + 5) // 10
+    return ((hour * 60 + minute) * 60 + second) * SECOND + fraction(found["fraction"])
+
+
+def fraction(digits: str | None) -> int:
+    """The microseconds of a second's digits, rounded as PostgreSQL does: as a double, a half to the even one."""
+    return round(float(f"0.{digits or 0}") * SECOND)
 
 
 def read_text(data: bytes) -> time | timedelta:

@@ -1,13 +1,16 @@
 """Constants and parameters become exact values of a type, or are refused."""
 
+from datetime import date, datetime
 from fractions import Fraction
 
 import pytest
 
+from dpproxy.analysis import duck
 from dpproxy.analysis.literals import from_value
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.errors import InvalidText, NumberOutOfRange, UndefinedParameter
-from dpproxy.pgtypes import BOOL, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, SqlType
+from dpproxy.pgtypes import BOOL, DATE, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, SqlType
+from dpproxy.wire.values import decode
 from tests.analysis.rows import compiled, node_of, row_scope
 
 
@@ -94,6 +97,41 @@ def test_a_parameter_that_is_not_there_is_refused(text: str):
 def test_a_quoted_literal_that_does_not_read_is_refused(text: str):
     with pytest.raises(InvalidText):
         compiled(text)
+
+
+MOMENTS = [
+    "2024-01-02",
+    "20240102",
+    "2024-01-02T00:00:00Z",
+    "2024-01-02T00:00:00.000Z",
+    "2024-01-02 03:04:05+02",
+    "2024-01-02 03:04:05.0000005",
+    " 2024-01-02 03:04 ",
+    "2024-W01-1",
+    "2024-01-02 03",
+    "2024-01-02 03:04+16",
+    "today",
+]
+
+
+@pytest.mark.parametrize("kind", [DATE, TIMESTAMP])
+@pytest.mark.parametrize("text", MOMENTS)
+def test_a_quoted_moment_reads_as_a_bound_one(text: str, kind: SqlType):
+    """Which reads as a PostgreSQL does: tests/wire/test_against_postgres.py."""
+    written = [f"CAST('{text}' AS {kind.name})", f"{kind.name} '{text}'", f"'{text}'::{kind.shown}"]
+    try:
+        bound = from_value(decode(kind, text.encode(), 0), kind)
+    except InvalidText:
+        for quoted in written:
+            with pytest.raises(InvalidText):
+                compiled(quoted)
+    else:
+        assert {duck.text(compiled(quoted).sql) for quoted in written} == {duck.text(bound.sql)}
+
+
+def test_the_zone_of_a_timestamp_and_the_time_of_a_date_are_let_go():
+    assert compiled("TIMESTAMP '2024-01-02T03:04:05+02'").constant == datetime(2024, 1, 2, 3, 4, 5)  # noqa: DTZ001
+    assert compiled("DATE '2024-01-02T23:59:59Z'").constant == date(2024, 1, 2)
 
 
 def test_a_nul_character_never_reaches_the_engine():

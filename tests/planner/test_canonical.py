@@ -118,3 +118,21 @@ def test_a_name_that_two_queries_may_have_is_not_guessed():
     one, other = map(stage, asked)
     assert one.rows[0] == "text"
     assert one != other
+
+
+def test_one_moment_in_two_spellings_is_one_question():
+    span = "TIMESTAMP '2020-01-01 00:00:00' AND TIMESTAMP '2030-01-01 00:00:00'"
+    moments = build([
+        "CREATE TABLE t (id INTEGER NOT NULL, seen TIMESTAMP, day DATE)",
+        "ALTER TABLE t SET PRIVACY KEY (id)",
+        "ALTER TABLE t ALTER COLUMN seen SET PRIVACY DOMAIN BETWEEN " + span,
+        "ALTER TABLE t ALTER COLUMN day SET PRIVACY DOMAIN BETWEEN DATE '2020-01-01' AND DATE '2030-01-01'",
+    ])  # fmt: skip
+    asked = [
+        ("seen >= '2024-01-02'", "seen >= '2024-01-02T00:00:00Z'", "seen >= '2024-01-02 00:00:00.000+02'::timestamp",
+         "timestamp '2024-01-02 00:00+02' <= seen"),
+        ("day >= '2024-01-02'", "day >= '2024-01-02T00:00:00Z'", "day >= date '2024-01-02 23:59:59'"),
+    ]  # fmt: skip
+    for spellings in asked:
+        forms = {repr(form(moments, f"SELECT count(*) FROM t WHERE {words}")) for words in spellings}
+        assert len(forms) == 1

@@ -260,3 +260,49 @@ def test_bytes_in_the_escape_format(real: psycopg.Connection):
             assert encode_value(kind, value, 1) == value
     finally:
         real.execute("RESET bytea_output")
+
+
+DAYS = (
+    "2024-01-02",
+    "20240102",
+    " 2024-01-02",
+    "2024-02-30",
+    "0000-01-01",
+    "0001-01-01",
+    "9999-12-31",
+    "24-01-02",
+)
+HOURS = (
+    "", "T00:00:00", " 00:00:00", "t10:20:30", " 10:20", "T10", "x10:20", " 25:00", " 10:60", " 10:20:30,5",
+    " 10:20:30.000", " 10:20:30.1234565", " 10:20:30.0000005", " 10:20:30.0000025", " 23:59:59.9999995",
+)  # fmt: skip
+ZONES = (
+    "", "Z", "z", " Z", "UTC", " utc", "+02", " +02", "-02", " -02", "+02:00", "+0200", "-0230", "+15:59:59", "+16",
+    "+02:60", "+020000", "+0200:00", "Z ", "\x1c",
+)  # fmt: skip
+
+
+def test_moments_are_read_alike(real: psycopg.Connection):
+    """Or refused here: what PostgreSQL reads in further forms need not be."""
+    given = [day + hour + zone for day, hour, zone in product(DAYS, HOURS, ZONES)]
+    real.execute("""CREATE FUNCTION pg_temp.read(written text, type text) RETURNS text LANGUAGE plpgsql AS $$
+        DECLARE found text; BEGIN EXECUTE format('SELECT %L::%s', written, type) INTO found; RETURN found;
+        EXCEPTION WHEN data_exception THEN RETURN NULL; END $$""")
+    real.execute("SET timezone = 'UTC'")
+    for kind in (t.DATE, t.TIMESTAMP, t.TIMESTAMPTZ):
+        found = real.execute(
+            "SELECT pg_temp.read(written, %s) FROM unnest(%s::text[]) WITH ORDINALITY AS u (written, place)"
+            " ORDER BY place",
+            (kind.name, given),
+        ).fetchall()
+        read = {text: ours for text in given if (ours := _read(kind, text)) is not None}
+        assert len(read) > 500
+        theirs = {text: right for text, (right,) in zip(given, found, strict=True) if text in read}
+        assert read == theirs
+
+
+def _read(kind: SqlType, text: str) -> str | None:
+    try:
+        return (encode_value(kind, decode(kind, text.encode(), 0), 0) or b"").decode()
+    except (InvalidText, NumberOutOfRange):
+        return None

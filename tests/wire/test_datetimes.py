@@ -82,16 +82,18 @@ def test_a_zone_moves_a_timestamptz_only():
     assert d.read_timestamptz_text(b"2024-01-02") == datetime(2024, 1, 2, tzinfo=UTC)
 
 
-def test_the_seventh_digit_rounds():
+def test_more_than_six_digits_round():
     assert d.read_timestamp_text(b"2024-01-02 23:59:59.9999995") == datetime(2024, 1, 3)  # noqa: DTZ001
+    assert d.read_timestamp_text(b"2024-01-02 00:00:00.0000005") == datetime(2024, 1, 2)  # noqa: DTZ001
+    assert d.read_date_text(b"2024-01-02 23:59:59.9999995") == date(2024, 1, 2)
 
 
 @pytest.mark.parametrize(
     "text",
     [
         b"", b"2024-13-01", b"2024-02-30", b"24-01-01", b"2024-01-01 25:00", b"2024-01-01 BC", b"infinity",
-        b"20240101", b"2024-W01-1", b"2024-01-01 00:00:61", b"2024-01-01 00:00+25",
-        b"2024-01-01 00:00+01:99", b"\xff",
+        b"2024-W01-1", b"2024-01-01 00:00:61", b"2024-01-01 00:00+16", b"2024-01-01-02", b"20240101-02",
+        b"2024-01-01 00:00+01:99", b"2024-01-01 00:00+010203", b"2024-01-01\x1c", b"\xff",
     ],
 )  # fmt: skip
 def test_not_a_date(text: bytes):
