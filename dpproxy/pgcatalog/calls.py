@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.errors import UndefinedFunction, UndefinedObject, Unsupported
-from dpproxy.pgcatalog import functions, macros
+from dpproxy.pgcatalog import functions, identifiers, macros
 from dpproxy.pgcatalog.pg_roles import known
 from dpproxy.pgcatalog.view import CatalogueView
 
@@ -206,6 +206,7 @@ def _definition(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
 
 _SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, CatalogueView], exp.Expr]]] = {
     "current_setting": ((1, 2), _setting),
+    "parse_ident": ((1, 2), lambda node, _view: identifiers.call(node)),
     "set_config": ((3, 3), _set_config),
     "current_schemas": ((1, 1), lambda node, _view: schemas(node)),
     **{name: (counts, _privilege) for name, counts in functions.PRIVILEGE_COUNTS.items()},

@@ -262,6 +262,7 @@ _BY_NAME: Mapping[str, SqlType] = {
     "json_build_object": JSON,
     "json_object": JSON,
     "jsonb_build_object": JSONB,
+    "parse_ident": array_of(TEXT),
     "pg_backend_pid": INT4,
     "pg_client_encoding": NAME,
     "pg_encoding_to_char": NAME,

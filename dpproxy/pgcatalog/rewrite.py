@@ -25,6 +25,7 @@ from dpproxy.pgcatalog import (
     objects,
     operators,
     parameters,
+    scalars,
     scopes,
     similar,
     texts,
@@ -83,6 +84,7 @@ def rewrite(
     operators.read(tree)
     similar.read(tree)
     parameters.put_in(tree, kinds, values)
+    scalars.write_rows(tree)
     fields = kinds_of.read(tree, {relation.name: relation.columns for relation in view.own})
     types = column_types.told(tree, fields)
     state = Rewritten(view, titles=_titles(tree), types=types, columns=_places(tree))

@@ -30,7 +30,8 @@ listed is refused.
 
 ## Functions
 
-`now()`, `version()`, `current_user` and the like of PostgreSQL's grammar, and
+`now()`, `version()`, `current_user` and the like of PostgreSQL's grammar, `current_setting` and
+`parse_ident` of constants, and
 
 {functions}.
 

@@ -1073,3 +1073,75 @@ SELECT relname FROM pg_class WHERE relname SIMILAR TO 'pg_c(lass|onversion)' ORD
 SELECT 'a%' SIMILAR TO E'a\\%'
 SELECT NOT 'a' SIMILAR TO 'a'
 SELECT 'a'::varchar SIMILAR TO '[a-c]', 'a'::name SIMILAR TO '[^a-c]'
+SELECT s[1] FROM string_to_array('a,b', ',') s
+SELECT * FROM string_to_array('a,b', ',') s
+SELECT * FROM string_to_array('a,b', ',')
+SELECT string_to_array FROM string_to_array('a,b', ',')
+SELECT * FROM upper('x')
+SELECT * FROM upper('x') AS u
+SELECT u FROM upper('x') AS t(u)
+SELECT upper.upper FROM upper('x')
+SELECT * FROM abs(-1) a, generate_series(1, 2) AS i
+SELECT * FROM version() AS v WHERE v IS NULL
+SELECT * FROM current_schemas(true)
+SELECT * FROM current_schema()
+SELECT * FROM quote_ident('A') AS q
+SELECT * FROM pg_backend_pid() AS p WHERE p IS NULL
+SELECT * FROM now() AS n WHERE n IS NULL
+SELECT a.relname FROM pg_class a, upper(a.relname) u WHERE u = 'PG_CLASS'
+SELECT x FROM (VALUES (1), (2)) v(x), abs(x - 3) w ORDER BY w
+SELECT x, w FROM (VALUES (1), (2)) v(x) LEFT JOIN abs(x - 3) w ON true ORDER BY w
+SELECT * FROM length('abc') AS l, upper('x')
+SELECT CASE WHEN trim(s[i]) = '"$user"' THEN user ELSE trim(s[i]) END FROM generate_series(array_lower(string_to_array(current_setting('search_path'),','),1), array_upper(string_to_array(current_setting('search_path'),','),1)) AS i, string_to_array(current_setting('search_path'),',') s
+SELECT CASE WHEN quote_ident(table_schema) IN (SELECT CASE WHEN trim(s[i]) = '"$user"' THEN user ELSE trim(s[i]) END FROM generate_series(array_lower(string_to_array(current_setting('search_path'),','),1), array_upper(string_to_array(current_setting('search_path'),','),1)) AS i, string_to_array(current_setting('search_path'),',') s) THEN quote_ident(table_name) ELSE quote_ident(table_schema) || '.' || quote_ident(table_name) END AS "table" FROM information_schema.tables WHERE quote_ident(table_schema) NOT IN ('information_schema','pg_catalog','_timescaledb_cache','_timescaledb_catalog','_timescaledb_internal','_timescaledb_config','timescaledb_information','timescaledb_experimental') ORDER BY CASE WHEN quote_ident(table_schema) IN (SELECT CASE WHEN trim(s[i]) = '"$user"' THEN user ELSE trim(s[i]) END FROM generate_series(array_lower(string_to_array(current_setting('search_path'),','),1), array_upper(string_to_array(current_setting('search_path'),','),1)) AS i, string_to_array(current_setting('search_path'),',') s) THEN 0 ELSE 1 END, 1
+SELECT current_setting('server_version_num')::int/100 AS version WHERE 1 = 0
+SELECT extversion FROM pg_extension WHERE extname = 'timescaledb'
+SELECT parse_ident('public.t')
+SELECT parse_ident('Public."T x"."a""b"')
+SELECT (parse_ident('public.t'))[2], array_length(parse_ident('t'), 1)
+SELECT parse_ident('')
+SELECT parse_ident('a.')
+SELECT parse_ident('.a')
+SELECT parse_ident('a..b')
+SELECT parse_ident('"a')
+SELECT parse_ident('""')
+SELECT parse_ident('1a')
+SELECT parse_ident('a b')
+SELECT parse_ident(' a . b ')
+SELECT parse_ident(' a . b(int)', false)
+SELECT parse_ident('a.b(int)')
+SELECT parse_ident('a.b c', false)
+SELECT parse_ident('a$1.B_2')
+SELECT parse_ident('ÄB.é')
+SELECT parse_ident(NULL)
+SELECT parse_ident('a', NULL)
+SELECT parse_ident('a.', false)
+SELECT parse_ident('a."b"c')
+SELECT parse_ident('a', true, true)
+SELECT * FROM parse_ident('a.b') p
+SELECT (parse_ident('a.b'))[1:1]
+SELECT * FROM unnest(parse_ident('a.b')) p
+SELECT quote_ident(column_name) AS "column", data_type AS "type" FROM information_schema.columns WHERE CASE WHEN array_length(parse_ident('information_schema.t'),1) = 2 THEN quote_ident(table_schema) = (parse_ident('public.t'))[1] AND quote_ident(table_name) = (parse_ident('public.t'))[2] ELSE quote_ident(table_name) = 't' AND quote_ident(table_schema) IN (SELECT CASE WHEN trim(s[i]) = '"$user"' THEN user ELSE trim(s[i]) END FROM generate_series(array_lower(string_to_array(current_setting('search_path'),','),1), array_upper(string_to_array(current_setting('search_path'),','),1)) AS i, string_to_array(current_setting('search_path'),',') s) END
+SELECT S[1], "Q"[2] FROM string_to_array('a,b', ',') S, string_to_array('a,b', ',') AS "Q"
+SELECT * FROM pg_catalog.quote_ident('A b')
+SELECT * FROM pg_catalog.string_to_array('a,b', ',')
+SELECT * FROM array_length(ARRAY[1,2], 1) AS n CROSS JOIN upper('x')
+SELECT s FROM (SELECT 1 AS a) t, string_to_array('a', ',') s WHERE s[1] = 'a'
+SELECT array_length(s, 1) FROM string_to_array('a,b', ',') AS s
+SELECT unnest(s) FROM string_to_array('a,b', ',') AS s
+SELECT s.s FROM string_to_array('a,b', ',') AS s
+SELECT x FROM concat('a', 1) x
+SELECT * FROM current_setting('search_path') WHERE current_setting LIKE '%public'
+SELECT * FROM round(1.5)
+SELECT * FROM trim(' x ')
+SELECT * FROM concat('a', 'b')
+SELECT * FROM btrim(' x ')
+SELECT * FROM length('x')
+SELECT * FROM char_length('x')
+SELECT * FROM substring('abc', 2)
+SELECT * FROM substr('abc', 2)
+SELECT * FROM strpos('abc', 'b')
+SELECT * FROM position('b' IN 'abc')
+SELECT * FROM ceiling(1.2)
+SELECT * FROM current_database()
+SELECT * FROM parse_ident('x', false)
