@@ -14,11 +14,14 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed, midnight, null
 from dpproxy.errors import BoundsMissing, NumberOutOfRange, UndefinedFunction, Unsupported
-from dpproxy.pgtypes import DATE, INT4, NUMERIC, TIMESTAMP, SqlType
+from dpproxy.pgtypes import DATE, INT4, NUMERIC, TIMESTAMP, TIMESTAMPTZ, SqlType
 from dpproxy.wire.intervals import Interval
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - the type has no time zone
 _MICROSECOND = timedelta(microseconds=1)
+_OF_INSTANTS = (
+    "Of a public one there is extract(epoch FROM x), and so floor(extract(epoch FROM x) / 3600) * 3600."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +67,11 @@ UNITS = ("DECADE", "YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", 
 
 def extract(node: exp.Extract, arguments: list[Typed], scope: Scope) -> Typed:
     """EXTRACT(field FROM x), a numeric."""
-    value = _moment(node, "extract", settle(arguments[0], TIMESTAMP, scope, node))
     name = node.this.name.upper()
+    given = settle(arguments[0], TIMESTAMP, scope, node)
+    if given.type.oid == TIMESTAMPTZ.oid and name == "EPOCH" and scope.level is Level.RELEASED:
+        return Typed(duck.call("epoch_us", given.sql), NUMERIC, FIELDS[name].scale, nullable=given.nullable)
+    value = _moment(node, "extract", given)
     field = FIELDS.get(name)
     if field is None or (field.of_time and value.type.oid == DATE.oid):
         raise Unsupported(
@@ -156,7 +162,7 @@ def starts(first: datetime, last: datetime, unit: str, most: int) -> list[dateti
 
 def add_interval(node: exp.Binary, value: Typed, by: exp.Interval, scope: Scope) -> Typed:
     """A date or timestamp plus or minus a constant interval, a timestamp."""
-    value = _moment(node, "+ interval", value)
+    value = _moment(node, f"{'-' if isinstance(node, exp.Sub) else '+'} interval", value)
     interval = read_interval(by)
     if isinstance(node, exp.Sub):
         interval = -interval
@@ -259,7 +265,7 @@ def _moment(node: exp.Expr, name: str, value: Typed) -> Typed:
     if not value.is_moment:
         raise UndefinedFunction(
             f"{name} does not take a value of type {value.type.shown}",
-            hint="It takes a date or a timestamp.",
+            hint=_OF_INSTANTS if value.type.oid == TIMESTAMPTZ.oid else "It takes a date or a timestamp.",
             position=position(node),
         )
     return value

@@ -6,11 +6,16 @@ from datetime import date, datetime
 
 import duckdb
 import pytest
+from sqlglot import exp
 
+from dpproxy import grammar
+from dpproxy.analysis import duck
 from dpproxy.analysis.dates import FIELDS, UNITS, starts
+from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import NumberOutOfRange, Refusal, UndefinedFunction, Unsupported
-from dpproxy.pgtypes import DATE, INT4, NUMERIC, TIMESTAMP, SqlType
+from dpproxy.pgtypes import DATE, INT4, NUMERIC, TIMESTAMP, TIMESTAMPTZ, SqlType
 from tests.analysis.rows import compiled, connect, value_of, values_of
 
 
@@ -146,3 +151,24 @@ def test_a_day_is_compared_with_a_moment(rows: duckdb.DuckDBPyConnection):
     early = date(2000, 2, 29)
     for text in ("born <= date '2000-05-29' - interval '90' day", "born <= timestamp '2000-02-29 12:00:00'"):
         assert on_rows(rows, text)[0] == [None if d is None else d <= early for d in days]
+
+
+def test_an_interval_that_is_taken_away_is_named_so():
+    with pytest.raises(UndefinedFunction, match=r"^- interval does not take"):
+        compiled("age - interval '1 day'")
+
+
+def test_seconds_of_a_moment_with_a_zone():
+    """Where nothing is private; other fields and units depend on the session's time zone."""
+    [node] = grammar.parse("SELECT extract(epoch FROM tz)")[0].selects
+    moment = Typed(exp.column("tz"), TIMESTAMPTZ)
+    leaf = {exp.column("tz"): moment}.get
+    found = compile_expression(node, Scope(Level.RELEASED, leaf, Parameters()))
+    assert (duck.text(found.sql), found.type, found.scale) == ("EPOCH_US(tz)", NUMERIC, 6)
+    with pytest.raises(UndefinedFunction):
+        compile_expression(node, Scope(Level.ROW, leaf, Parameters()))
+    for text in ("extract(hour FROM tz)", "date_trunc('hour', tz)", "tz + interval '1 day'"):
+        [other] = grammar.parse(f"SELECT {text}")[0].selects
+        with pytest.raises(UndefinedFunction) as refused:
+            compile_expression(other, Scope(Level.RELEASED, leaf, Parameters()))
+        assert "extract(epoch FROM x)" in str(refused.value.hint)

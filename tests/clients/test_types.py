@@ -107,6 +107,17 @@ def test_the_bytes_of_postgres(world: Proxy, real: str, zone: str, code: int):
     assert raw(world.dsn(), asked, zone, code) == raw(real, asked, zone, code)
 
 
+@pytest.mark.parametrize("zone", ZONES)
+def test_seconds_of_moments(world: Proxy, real: str, zone: str):
+    """As Grafana groups by time: no time zone changes them."""
+    asked = (
+        "SELECT n, extract(epoch FROM tz)::float8 FROM things ORDER BY n",
+        'SELECT floor(extract(epoch FROM tz) / 3600) * 3600 AS "time", count(*) FROM things GROUP BY 1 ORDER BY 1',
+    )
+    for sql in asked:
+        assert raw(world.dsn(), sql, zone, 0) == raw(real, sql, zone, 0)
+
+
 def test_copy_and_casts_to_text(world: Proxy, real: str):
     asked = "SELECT u::text, t::text, j::text, (ld IS NULL)::text AS ld, n::text FROM things ORDER BY n"
     assert raw(world.dsn(), asked, "UTC", 0) == raw(real, asked, "UTC", 0)
