@@ -18,6 +18,7 @@ from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.spoken import construct
 from dpproxy.analysis.typed import Typed
 from dpproxy.errors import GroupingError, TypeMismatch, Unsupported
 from dpproxy.pgtypes import BOOL, FLOAT8, FLOATS, INT8, NUMERIC, TEXT, UNKNOWN, Column
@@ -165,7 +166,7 @@ class _Calls:
             return self._known[node]
         if isinstance(node, exp.AggFunc):
             raise Unsupported(
-                f"{type(node).__name__.lower()}() of one person's rows is not answered",
+                f"{construct(node)} of one person's rows is not answered",
                 hint="Per person: count, sum, avg, min, max, bool_and and bool_or.",
                 position=position(node),
             )
@@ -197,7 +198,7 @@ class _Calls:
             node = node.this
         if type(node) not in CALLS:
             raise Unsupported(
-                f"{type(node).__name__.lower()}() of one person's rows is not answered",
+                f"{construct(node)} of one person's rows is not answered",
                 position=position(node),
             )
         name = self.planning.reserve("a")

@@ -9,6 +9,7 @@ from sqlglot import exp
 from dpproxy.aggregates.model import Aggregate, Noise
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.spoken import construct
 from dpproxy.analysis.typed import Typed, number
 from dpproxy.errors import GroupingError, NotGranted, Refusal, UndefinedFunction, Unsupported
 from dpproxy.pgtypes import FLOAT8, FLOATS, INTEGERS, NUMERIC
@@ -62,9 +63,8 @@ class ReleasedScope:
         if type(node) is exp.Window:
             return window(node, self.scope())
         if isinstance(node, exp.AggFunc):
-            name = type(node).__name__.lower()
             raise Unsupported(
-                f"{name}() is not answered", hint=HINTS.get(type(node)), position=position(node)
+                f"{construct(node)} is not answered", hint=HINTS.get(type(node)), position=position(node)
             )
         if type(node) is exp.Column:
             raise self._unaggregated(node)

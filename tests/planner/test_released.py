@@ -34,6 +34,11 @@ def test_refused(world: World, expression: str, error: type[Refusal]):
         plan_of(world, f"SELECT {expression} FROM people")
 
 
+def test_an_aggregate_is_named_as_it_was_typed(world: World):
+    with pytest.raises(Unsupported, match=r"^string_agg\(\) is not answered"):
+        plan_of(world, "SELECT string_agg(name, ',') FROM people")
+
+
 @pytest.mark.parametrize(
     ("column", "hint"),
     [
