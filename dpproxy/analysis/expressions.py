@@ -19,8 +19,8 @@ from dpproxy.analysis.intervals import read_interval
 from dpproxy.analysis.literals import from_value, literal, parameter, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
-from dpproxy.analysis.texts import LONGEST_TEXT, check_length
-from dpproxy.analysis.typed import Typed, boolean
+from dpproxy.analysis.texts import LONGEST_TEXT, check_length, of_constants
+from dpproxy.analysis.typed import Typed, boolean, null
 from dpproxy.errors import TooComplex, TypeMismatch, UndefinedFunction, Unsupported
 from dpproxy.pgtypes import BOOL, INTERVAL, NUMERIC, PLAIN, TEXT, TEXTS, UNKNOWN
 
@@ -264,6 +264,10 @@ def _concatenate(node: exp.Expr, scope: Scope) -> Typed:
         raise UndefinedFunction(
             f"operator does not exist: {a.type.shown} || {b.type.shown}", position=position(node)
         )
+    if a.is_constant and b.is_constant and (a.is_null or b.is_null):
+        return null(TEXT)
+    if (constant := of_constants([a, b])) is not None:
+        return constant
     longest = None if a.longest is None or b.longest is None else a.longest + b.longest
     check_length(longest, node)
     nullable = a.nullable or b.nullable
@@ -277,7 +281,11 @@ def _like(node: exp.Like, scope: Scope) -> Typed:
         raise UndefinedFunction("LIKE compares text with text", position=position(node))
     is_open = pattern.parameter is not None and not pattern.is_constant
     if not (pattern.is_constant or is_open) or "\\" in str(pattern.constant):
-        raise Unsupported("LIKE takes a constant pattern without a backslash", position=position(node))
+        raise Unsupported(
+            "LIKE takes a constant pattern without a backslash",
+            hint="A percent sign or an underscore itself is found by strpos(x, '_') > 0.",
+            position=position(node),
+        )
     _bound_match(node, value, pattern, scope)
     match = type(node)(this=value.sql, expression=pattern.sql)
     sql: exp.Expr = exp.Not(this=exp.Paren(this=match)) if node.args.get("negate") else match

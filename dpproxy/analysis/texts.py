@@ -1,16 +1,17 @@
 """Functions of text, in characters: total, and no longer than the declared values let them be."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.analysis.literals import settle
+from dpproxy.analysis.literals import LONGEST_LITERAL, from_value, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
-from dpproxy.analysis.typed import Typed, boolean
+from dpproxy.analysis.typed import Typed, boolean, null
 from dpproxy.errors import NumberOutOfRange, TooComplex, UndefinedFunction, Unsupported
 from dpproxy.pgtypes import INT4, TEXT, TEXTS
 
@@ -141,9 +142,25 @@ def replaced(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     return Typed(sql, TEXT, nullable=nullable, longest=longest)
 
 
+def of_constants(values: list[Typed]) -> Typed | None:
+    """What constants put together are, a constant: none yet where a parameter among them is still open.
+
+    None where one is no constant text, and for more than a literal may hold.
+    """
+    is_open = [v.parameter for v in values if v.parameter is not None and not v.is_constant]
+    texts = [v.constant for v in values if isinstance(v.constant, str)]
+    if len(texts) + len(is_open) < len(values) or sum(map(len, texts)) > LONGEST_LITERAL:
+        return None
+    if is_open:
+        return replace(null(TEXT), is_constant=False, parameter=is_open[0])
+    return from_value("".join(texts), TEXT)
+
+
 def concatenated(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     """CONCAT: NULLs are left out."""
     values = _texts(node, "concat", arguments, scope)
+    if (constant := of_constants(values)) is not None:
+        return constant
     lengths = [v.longest for v in values if v.longest is not None]
     longest = sum(lengths) if len(lengths) == len(values) else None
     check_length(longest, node)

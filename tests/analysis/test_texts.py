@@ -4,6 +4,8 @@
 
 import pytest
 
+from dpproxy.analysis import duck
+from dpproxy.analysis.scopes import Parameters
 from dpproxy.errors import NumberOutOfRange, TooComplex, UndefinedFunction, Unsupported
 from dpproxy.pgtypes import BOOL, INT4, TEXT, SqlType
 from tests.analysis.rows import compiled, connect, values_of
@@ -81,3 +83,35 @@ def test_a_length_below_zero_is_an_error_as_in_postgresql():
 def test_a_replacement_may_not_grow_without_limit():
     with pytest.raises(TooComplex):
         compiled(f"replace(name, 'a', '{'x' * 900}')")
+
+
+@pytest.mark.parametrize("text", ["'%' || 'er' || '%'", "'%' || ('er' || $1)", "concat('%', 'er', $1)"])
+def test_constants_put_together_are_a_constant(text: str):
+    """Of one spelling: a pattern, what a release is known by, and what open values are compared with."""
+    bound = Parameters({1: TEXT}, ("%",))
+    assert compiled(text, bound).constant == "%er%"
+    wanted = duck.text(compiled("name LIKE '%er%'").sql)
+    assert duck.text(compiled(f"name LIKE {text}", bound).sql) == wanted
+
+
+@pytest.mark.parametrize("text", ["'%' || $1 || '%'", "concat('%', $1, '%')", "$1 || $2"])
+def test_a_pattern_of_an_open_parameter(text: str):
+    parameters = Parameters()
+    compiled(f"name ILIKE {text}", parameters)
+    assert parameters.types[1].oid == TEXT.oid
+
+
+def test_what_is_put_together_with_null_is_null():
+    assert compiled("'%' || $1", Parameters({1: TEXT}, (None,))).is_null
+    compiled("name LIKE '%' || $1", Parameters({1: TEXT}, (None,)))
+
+
+@pytest.mark.parametrize("text", ["'%' || name", "concat('%', name)", "'%' || lower('ER')", "'%' || '\\_'"])
+def test_other_patterns_are_refused(text: str):
+    with pytest.raises(Unsupported):
+        compiled(f"name LIKE {text}")
+
+
+def test_constants_longer_than_a_literal_stay_as_they_are():
+    half = "x" * 600
+    assert not compiled(f"'{half}' || '{half}'").is_constant
