@@ -368,7 +368,8 @@ class Engine:
         session = self._sessions.find(caller.session)
         rows = relations.rows(self.policy, self._ledger, caller, own_names(body.tree), session.last_paid)
         fresh = {name: (columns, rows[name]) for name, columns in relations.OWN.items()}
-        view = self._view(caller, settings)
+        told = {name: self.show(caller, name, settings) for name in session_settings.FROM_ENGINE}
+        view = self._view(caller, {**settings, **told})
         return self._catalogue.run(view, body.tree, values, fresh, session.cancelled.is_set)
 
     def commits(self) -> tuple[int, float]:

@@ -176,8 +176,24 @@ def budget(text: str) -> str:
     return text.strip()
 
 
-_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-DURATION = matching(rf"\d{{1,10}}\s*({'|'.join(_UNITS)})?", "a duration such as '5s', or 0")
+_UNITS = {"d": 86_400_000_000, "h": 3_600_000_000, "min": 60_000_000, "s": 1_000_000, "ms": 1_000, "us": 1}
+_DURATION = re.compile(rf"(\d{{1,10}})\s*({'|'.join(_UNITS)})?", re.ASCII)
+
+
+def duration(text: str) -> str:
+    """Milliseconds, or with a unit; kept in the largest unit that it is a whole number of.
+
+    >>> duration("30000"), duration("90 s"), duration("0")
+    ('30s', '90s', '0')
+    """
+    found = _DURATION.fullmatch(text.strip())
+    milliseconds = 2**31 if found is None else round(int(found[1]) * _UNITS[found[2] or "ms"] / 1000)
+    if milliseconds >= 2**31:
+        raise ValueError("a duration such as '5s', or 0")
+    if not milliseconds:
+        return "0"
+    unit = next(unit for unit, size in _UNITS.items() if milliseconds * 1000 % size == 0)
+    return f"{milliseconds * 1000 // _UNITS[unit]}{unit}"
 
 
 def seconds(duration: str) -> float:
@@ -187,7 +203,7 @@ def seconds(duration: str) -> float:
     (0.5, 120.0, 0.0)
     """
     number = duration.rstrip("abcdefghijklmnopqrstuvwxyz ")
-    return int(number) * _UNITS[duration[len(number) :].strip() or "ms"]
+    return int(number) * _UNITS[duration[len(number) :].strip() or "ms"] / 1_000_000
 
 
 def time_zone(text: str) -> str:

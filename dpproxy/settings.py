@@ -151,10 +151,10 @@ _KEPT = (
     Setting(
         "idle_in_transaction_session_timeout",
         "0",
-        checks.DURATION,
+        checks.duration,
         "Ends a session that is silent for so long in a transaction.",
     ),
-    Setting("idle_session_timeout", "0", checks.DURATION, "Ends a session that is silent for so long."),
+    Setting("idle_session_timeout", "0", checks.duration, "Ends a session that is silent for so long."),
     Setting("jit", "off", checks.switch, "Kept for clients."),
     Setting("lc_collate", "C", None, "Text is ordered by bytes."),
     Setting("lc_ctype", "C.UTF-8", None, "Character classes."),
@@ -162,7 +162,7 @@ _KEPT = (
     Setting("lc_monetary", "C", checks.ANY, "Kept for clients."),
     Setting("lc_numeric", "C", checks.ANY, "Kept for clients."),
     Setting("lc_time", "C", checks.ANY, "Kept for clients."),
-    Setting("lock_timeout", "0", checks.DURATION, "Kept for clients."),
+    Setting("lock_timeout", "0", checks.duration, "Kept for clients."),
     Setting("max_identifier_length", "63", None, "Longest name."),
     Setting("max_index_keys", "32", None, "Kept for clients."),
     Setting("row_security", "on", checks.switch, "Kept for clients."),
@@ -171,7 +171,7 @@ _KEPT = (
     Setting(
         "statement_timeout",
         "0",
-        checks.DURATION,
+        checks.duration,
         "Cancels statements after it; what was charged stays charged.",
     ),
     Setting("synchronous_commit", "on", checks.ANY, "Kept for clients; the ledger is always synchronous."),
@@ -184,6 +184,7 @@ _TUNING = tuple(Setting(*each, "Kept for clients; nothing is planned by it.") fo
 
 SETTINGS: dict[str, Setting] = {s.name.lower(): s for s in _PRIVACY + _REPORTED + _KEPT + _TUNING}
 DEFAULTS: Settings = {key: s.default for key, s in SETTINGS.items()}
+FROM_ENGINE: tuple[str, ...] = tuple(key for key, s in SETTINGS.items() if s.from_engine)
 REPORTED: tuple[str, ...] = tuple(key for key, s in SETTINGS.items() if s.reported)
 
 

@@ -389,3 +389,12 @@ def test_every_refusal_says_where_and_what_instead(engine: Engine, sql: str):
 def test_the_hint_for_a_missing_table_lists_the_tables(engine: Engine):
     statement = GENERAL["42P01"].split(";")[0]
     assert ("t",) in ask(engine, statement).rows
+
+
+def test_settings_of_the_engine_are_told_in_the_catalogue_too(engine: Engine):
+    ask(engine, COUNT)
+    for name in ("dp.last_cost", "dp.budget_remaining"):
+        told = engine.show(ANN, name, DEFAULTS)
+        assert told
+        assert ask(engine, f"SELECT current_setting('{name}')").rows == [(told,)]
+        assert ask(engine, f"SELECT setting FROM pg_settings WHERE name = '{name}'").rows == [(told,)]

@@ -23,6 +23,13 @@ from dpproxy.setting_checks import Check
         (checks.target, "0.0", ""),
         (checks.target, "OFF", ""),
         (checks.available("escape", "hex"), "ESCAPE", "escape"),
+        (checks.duration, "30000", "30s"),
+        (checks.duration, "30001", "30001ms"),
+        (checks.duration, " 90 s ", "90s"),
+        (checks.duration, "120s", "2min"),
+        (checks.duration, "24h", "1d"),
+        (checks.duration, "1500us", "2ms"),
+        (checks.duration, "0 min", "0"),
     ],
 )
 def test_what_is_kept(check: Check, text: str, kept: str):
@@ -38,6 +45,9 @@ def test_what_is_kept(check: Check, text: str, kept: str):
         (checks.probability, "1"),
         (checks.delta, "1"),
         (checks.switch, "maybe"),
+        (checks.duration, "-1"),
+        (checks.duration, "25d"),
+        (checks.duration, "5 minutes"),
         (checks.only("on"), "off"),
         (checks.integer(0, 3), "4"),
         (checks.date_style, "German"),
