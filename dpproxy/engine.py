@@ -28,7 +28,7 @@ from dpproxy.errors import Cancelled, Refusal, Unsupported
 from dpproxy.grammar import is_qualified
 from dpproxy.look import Look
 from dpproxy.pgcatalog.catalogue import Catalogue
-from dpproxy.pgcatalog.scopes import own_names
+from dpproxy.pgcatalog.scopes import asked_settings, own_names
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.pgtypes import BY_OID
 from dpproxy.plan import Answer, Caller, Drawn, Notice, Plan, Prepared, PublicPlan, Settings
@@ -193,9 +193,8 @@ class Engine:
         tree = parse(asked, self._database, bare=False)
         if explain is None and self._catalogue.covers(tree):
             kinds, columns = self._catalogue.prepare(self._view(caller, settings), tree, types)
-            return Prepared(
-                sql, kinds, columns, charged=False, body=Body("describe", tree), is_catalogue=True
-            )
+            told = Body("describe", tree, tuple(types))
+            return Prepared(sql, kinds, columns, charged=False, body=told, is_catalogue=True)
         if is_qualified(asked):
             tree = parse(asked, self._database)
         parameters = Parameters({n: BY_OID[oid] for n, oid in enumerate(types, 1) if oid in BY_OID})
@@ -368,9 +367,9 @@ class Engine:
         session = self._sessions.find(caller.session)
         rows = relations.rows(self.policy, self._ledger, caller, own_names(body.tree), session.last_paid)
         fresh = {name: (columns, rows[name]) for name, columns in relations.OWN.items()}
-        told = {name: self.show(caller, name, settings) for name in session_settings.FROM_ENGINE}
+        told = {name: self.show(caller, name, settings) for name in asked_settings(body.tree)}
         view = self._view(caller, {**settings, **told})
-        return self._catalogue.run(view, body.tree, values, fresh, session.cancelled.is_set)
+        return self._catalogue.run(view, body.tree, values, fresh, session.cancelled.is_set, body.types)
 
     def commits(self) -> tuple[int, float]:
         """How many commits the ledger made since the start, and how many seconds they took."""

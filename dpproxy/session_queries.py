@@ -22,7 +22,7 @@ from dpproxy.grammar import is_plain
 from dpproxy.pgtypes import SqlType
 from dpproxy.plan import Answer, Caller, Notice, Prepared, Scrollable, Settings
 from dpproxy.session_arrays import Lists, lists
-from dpproxy.session_rows import given, streamed, told
+from dpproxy.session_rows import check_described, given, streamed, told
 from dpproxy.session_signals import Signal
 from dpproxy.session_state import (
     Around,
@@ -164,6 +164,7 @@ class Queries:
                 )
                 self.left = answer.left or self.left
                 self.state.hold_stream(answer.stream)
+                check_described(statement.columns, answer.columns)
                 return replace(answer, columns=answer.columns and styled(answer.columns, settings))
             case Signal() | None as signal:
                 return Answer("") if signal is None else signal.run(self.state.send, values)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TypeGuard, cast
 
+from dpproxy.errors import Unsupported
 from dpproxy.pgtypes import Column
 from dpproxy.plan import Answer, Stream
 from dpproxy.session_state import CopyOut
@@ -41,6 +42,18 @@ class Bounded:
 
     def close(self) -> None:
         """The stream is its holder's to close."""
+
+
+def check_described(described: Sequence[Column] | None, answered: Sequence[Column] | None) -> None:
+    """Refuse an answer in other types than those that the client was told: it would read the bytes as something else.
+
+    Raises:
+        Unsupported: as PostgreSQL says where a table was changed meanwhile.
+    """
+    if described is None or answered is None:
+        return
+    if [column.type.oid for column in described] != [column.type.oid for column in answered]:
+        raise Unsupported("cached plan must not change result type", hint="Prepare the statement again.")
 
 
 def told(answer: Answer, formats: Sequence[int]) -> Steps[str]:

@@ -264,3 +264,20 @@ def test_each_portion_is_given_only_while_it_may_be(
     said = say(session, sql.replace("COPY many", "COPY (SELECT many)"))
     assert rows(said) == list(range(given))
     assert errors(said) == ["42501"]
+
+
+def test_an_answer_in_other_types_than_were_described():
+    @dataclass
+    class Changing(FakeEngine):
+        def run(
+            self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings
+        ) -> Answer:
+            answer = super().run(caller, prepared, values, settings)
+            return replaced(answer, columns=(Column("?column?", INT8),))
+
+    session = logged_in(Changing())
+    drive(session, m.Parse("", "SELECT 1", ()))
+    drive(session, m.Bind("", "", (), (), (1,)))
+    [refused] = drive(session, m.Execute("", 0))
+    assert isinstance(refused, m.ErrorResponse)
+    assert refused.sqlstate == "0A000"

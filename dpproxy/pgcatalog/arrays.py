@@ -75,12 +75,12 @@ def read_literal(node: exp.Expr) -> list[object]:
         raise InvalidText("malformed array literal", position=position(node)) from None
 
 
-def is_nested(node: exp.Expr, stored: str) -> bool:
-    """An array of several dimensions, cast to the type of one: PostgreSQL has one type for both."""
+def deep(node: exp.Expr, stored: str) -> str:
+    """The engine's type for an array that is cast to ``stored``: PostgreSQL has one type for all dimensions."""
     if not (isinstance(node, exp.Cast) and stored.endswith("[]")):
-        return False
-    wanted = exp.DataType.build(stored, dialect="duckdb").sql("duckdb")
-    return node.to.sql("duckdb").startswith(f"{wanted}[")
+        return stored
+    more = node.to.sql("duckdb").count("[]") - 1
+    return stored + "[]" * max(0, more)
 
 
 def literal(values: list[object], one: Callable[[object], exp.Expr]) -> exp.Expr:

@@ -64,6 +64,7 @@ class Catalogue:
         values: Sequence[object],
         dp: Fresh,
         cancelled: Callable[[], bool] = lambda: False,
+        types: Sequence[int] = (),
     ) -> Answer:
         """The answer.
 
@@ -73,11 +74,12 @@ class Catalogue:
             values: the parameters' values.
             dp: this caller's rows of the relations of schema dp.
             cancelled: whether the statement is to end.
+            types: as for `prepare`.
 
         Raises:
             Refusal: for whatever is not on a list, or too large.
         """
-        kinds = parameters.types(tree, [0] * len(values))
+        kinds = parameters.types(tree, [*types, *[0] * (len(values) - len(types))])
         statement = rewrite(view, tree, kinds, values)
         fresh = _fresh(statement, {**_no_rows(view), **dp})
         database = self._database(view)

@@ -151,11 +151,15 @@ def _either(name: str, kind: SqlType | None) -> Told:
     return of
 
 
+_NOTHING = '"NULL"'
+"""What the engine calls the type of a bare NULL."""
 _WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UBIGINT", "UHUGEINT"})
 
 
 def fits(stored: str, kind: SqlType) -> bool:
     """Whether values that the engine holds so can be written as the type's."""
+    if stored == _NOTHING:
+        return True
     element = element_of(kind)
     if element is not None:
         return stored.endswith("[]") and fits(stored.rstrip("[]"), element)

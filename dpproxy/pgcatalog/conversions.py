@@ -35,7 +35,7 @@ def cast(node: exp.Expr, settings: Mapping[str, str], use: Use) -> exp.Expr:
         return _sized(_written(node, source, shown, use), shown)
     if stored == _NUMERIC:
         return _numeric(node.this, source)
-    return node.this if arrays.is_nested(node.this, stored) else numbers.cast(node.this, stored)
+    return numbers.cast(node.this, arrays.deep(node.this, stored))
 
 
 _NUMERIC = "DECIMAL(38,10)"

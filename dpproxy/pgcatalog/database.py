@@ -151,7 +151,7 @@ class Database:
                 self._filled.add(key)
 
 
-_ONLY_IN_ARROW = ("INTERVAL", "TIME")
+_ONLY_IN_ARROW = ("INTERVAL", "TIME", "DATE")
 """Types whose Python values of the engine's are not whole: months are lost, and 24:00:00."""
 
 

@@ -155,9 +155,14 @@ Rule = Callable[[exp.Expr, Sequence[Known]], Known]
 """The node, and the types of its parts in the order of ``iter_expressions``."""
 
 
+def _unless_told(node: exp.Expr, _parts: Sequence[Known]) -> Known:
+    """A constant without a type of its own; a parameter's has the one that was declared."""
+    return kind_of(node) or UNKNOWN
+
+
 def _literal(node: exp.Expr, _parts: Sequence[Known]) -> Known:
     if node.args.get("is_string"):
-        return UNKNOWN
+        return _unless_told(node, _parts)
     if not str(node.this).isdigit():
         return NUMERIC
     value = int(node.this)
@@ -365,7 +370,7 @@ RULES: Mapping[type[exp.Expr], Rule] = {
     exp.Mod: _pair(arithmetic),
     exp.Mul: _pair(_multiplied),
     exp.Neg: _negative,
-    exp.Null: _always(UNKNOWN),
+    exp.Null: _unless_told,
     exp.Round: _rounded,
     exp.StringToArray: _always(array_of(TEXT)),
     exp.StrToDate: _always(DATE),

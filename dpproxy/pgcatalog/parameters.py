@@ -1,37 +1,41 @@
 """``$n`` in catalogue statements: their types, and their values put in as literals."""
 
 from collections.abc import Callable, Sequence
-from datetime import date, datetime
-from decimal import Decimal
-from typing import Any
+from functools import cache
 
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.errors import InvalidText, UndefinedParameter, Unsupported
+from dpproxy.grammar import parse
 from dpproxy.pgcatalog import casts
 from dpproxy.pgcatalog.column_types import of_table
+from dpproxy.pgcatalog.kind_rules import plain, told
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.results import column_type
 from dpproxy.pgtypes import (
     BOOL,
+    BPCHAR,
     BY_OID,
     CHAR,
+    INET,
     INT4,
     INT8,
     NAME,
+    OBJECTS,
     OID,
-    PLAIN,
     TEXT,
-    TEXTS,
     UNKNOWN,
+    VARCHAR,
     SqlType,
-    element_of,
 )
 from dpproxy.wire.values import encode_value
 
 _COLUMNS = {name: kind for table in TABLES.values() for name, kind in of_table(table).items()}
 """Catalogue columns' types by name alone: their prefixes keep most of them apart."""
+
+
+_DECLARED = {**BY_OID, INET.oid: INET, **{kind.oid: kind for kind in OBJECTS}}
 
 
 def number(node: exp.Parameter) -> int:
@@ -53,7 +57,7 @@ def types(tree: exp.Expr, declared: Sequence[int]) -> tuple[SqlType, ...]:
 
 def _one(node: exp.Parameter | None, declared: int) -> SqlType:
     if declared and declared != UNKNOWN.oid:
-        return BY_OID.get(declared, TEXT)
+        return _DECLARED.get(declared, TEXT)
     return TEXT if node is None else _inferred(node)
 
 
@@ -117,7 +121,8 @@ def _argument(call: exp.Anonymous, node: exp.Expr) -> SqlType:
 def put_in(tree: exp.Expr, kinds: Sequence[SqlType], values: Sequence[object] | None) -> None:
     """Replace each ``$n`` by its value; without values by a NULL of its type.
 
-    A text is put in bare: like PostgreSQL's unknown literal, it takes the type of what stands beside it.
+    A text is put in bare: like PostgreSQL's unknown literal, it takes the type of what stands beside it. Any other
+    value is cast to its type, so that it is sent as what was described.
     """
     for node in list(tree.find_all(exp.Parameter)):
         at = number(node) - 1
@@ -127,47 +132,41 @@ def put_in(tree: exp.Expr, kinds: Sequence[SqlType], values: Sequence[object] | 
 
 
 def _literal(kind: SqlType, value: object) -> exp.Expr:
-    if value is None:
-        return exp.Null() if kind.oid in TEXTS or kind.oid in _BARE else _typed(exp.Null(), kind)
-    build = _LITERALS.get(type(value))
-    if build is not None and kind.oid not in PLAIN:
-        return build(value)
-    written = encode_value(kind, value, 0) or b""
-    return _typed(_text(written.decode()), kind)
+    if kind.oid in _BARE:
+        made = exp.Null() if value is None else _text(value)
+        told(made, None if kind.oid in _OPEN else plain(kind))
+        return made
+    if kind.oid == INT4.oid and value is not None:
+        return _number(value)
+    inner = exp.Null() if value is None else _text(_written(kind, value))
+    return exp.Cast(this=inner, to=_type(kind.name))
 
 
-def _typed(value: exp.Expr, kind: SqlType) -> exp.Expr:
-    element = element_of(kind)
-    return _cast(value, _NULLS.get((element or kind).name, "text") + "[]" * (element is not None))
+_OPEN = frozenset({TEXT.oid, UNKNOWN.oid})
+_BARE = _OPEN | {VARCHAR.oid, BPCHAR.oid, NAME.oid, CHAR.oid}
+"""Texts, whose types are known of them where they are shown."""
 
 
-_NULLS = {
-    "bool": "boolean",
-    "int2": "smallint",
-    "int4": "int",
-    "int8": "bigint",
-    "oid": "bigint",
-    "xid": "bigint",
-    "float4": "real",
-    "float8": "double precision",
-    "date": "date",
-    "time": "time",
-    "timestamp": "timestamp",
-    "timestamptz": "timestamptz",
-    "interval": "interval",
-    "numeric": "numeric",
-    "uuid": "uuid",
-    "bytea": "bytea",
-    "json": "json",
-    "jsonb": "jsonb",
-}
-"""Casts for a value, by its type's name; the others are text."""
-_BARE = frozenset({NAME.oid, CHAR.oid, UNKNOWN.oid})
-"""Shown as text, and nothing else."""
+def _written(kind: SqlType, value: object) -> str:
+    """As the type is read, by a cast."""
+    if isinstance(value, str):
+        return value
+    return (encode_value(kind, value, 0) or b"").decode()
 
 
-def _cast(value: exp.Expr, kind: str) -> exp.Expr:
-    return exp.Cast(this=value, to=exp.DataType.build(kind, dialect="postgres"))
+@cache
+def _parsed(name: str) -> exp.Expr:
+    element = name.removeprefix("_")
+    shown = '"char"' if element == CHAR.name else element
+    made = parse(f"SELECT NULL::{shown}{'[]' * (name != element)}")[0].find(exp.Cast)
+    if made is None:
+        raise AssertionError("a cast is read as a cast")
+    return made.to
+
+
+def _type(name: str) -> exp.Expr:
+    """The type of a cast, by pg_type.typname."""
+    return _parsed(name).copy()
 
 
 def _text(value: object) -> exp.Expr:
@@ -177,17 +176,6 @@ def _text(value: object) -> exp.Expr:
 
 
 def _number(value: object) -> exp.Expr:
-    text = format(value, "f") if isinstance(value, Decimal) else str(value)
+    text = str(value)
     literal: exp.Expr = exp.Literal.number(text.lstrip("-"))
     return exp.Paren(this=exp.Neg(this=literal)) if text.startswith("-") else literal
-
-
-_LITERALS: dict[type, Callable[[Any], exp.Expr]] = {
-    str: _text,
-    bool: lambda value: exp.Boolean(this=value),
-    int: _number,
-    float: lambda value: _cast(_text(repr(value)), "double precision"),
-    Decimal: _number,
-    datetime: lambda value: _cast(_text(str(value)), "timestamp" if value.tzinfo is None else "timestamptz"),
-    date: lambda value: _cast(_text(str(value)), "date"),
-}

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import partial
 from typing import Any
 
@@ -90,11 +90,19 @@ def _field(value: object) -> str:
             return str(value)
 
 
+_WIDE = Context(prec=100)
+"""The default of 28 digits rounds, or refuses, what the engine holds."""
+
+
 def _as_number(value: object) -> object:
     """Without the zeros that a column's common scale adds."""
     number = Decimal(str(value))
-    short = number.normalize()
-    return short.quantize(Decimal(1)) if isinstance(e := short.as_tuple().exponent, int) and e > 0 else short
+    short = number.normalize(_WIDE)
+    return (
+        short.quantize(Decimal(1), context=_WIDE)
+        if isinstance(e := short.as_tuple().exponent, int) and e > 0
+        else short
+    )
 
 
 def _as_blank_padded(value: object, width: int) -> object:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from dpproxy.pgcatalog.relations import TABLES
+from dpproxy.settings import FROM_ENGINE
 
 OWN_SCHEMAS = frozenset({"pg_catalog", "information_schema", "dp"})
 
@@ -22,6 +23,14 @@ def relations(tree: exp.Expr) -> Iterator[exp.Table]:
 def own_names(tree: exp.Expr) -> frozenset[str]:
     """Names, folded, of the relations of schema dp that it reads."""
     return frozenset(folded(t.this) for t in relations(tree) if folded(t.args.get("db")) == "dp")
+
+
+def asked_settings(tree: exp.Expr) -> tuple[str, ...]:
+    """The settings that the engine tells, if it may ask for any: each costs a look into the ledger."""
+    asks = any(folded(t.this) == "pg_settings" for t in relations(tree)) or any(
+        node.name.lower() == "current_setting" for node in tree.find_all(exp.Anonymous)
+    )
+    return FROM_ENGINE if asks else ()
 
 
 def folded(identifier: exp.Expr | None) -> str:

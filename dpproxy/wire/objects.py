@@ -21,6 +21,11 @@ def write_object_binary(value: Named) -> bytes:
     return struct.pack("!I", value.oid)
 
 
+def read_object_binary(data: bytes) -> str:
+    """The digits of its number. Errors: ``struct.error``."""
+    return str(struct.unpack("!I", data)[0])
+
+
 def no_binary_record(_value: str) -> bytes:
     """Its fields have no types here. Errors: ``Unsupported``."""
     raise Unsupported("a row as a value has no binary form here", hint="Select its fields.")

@@ -12,7 +12,7 @@
 | interval | ``intervals.Interval`` |
 | uuid | UUID (its text is written too) |
 | bytea | bytes |
-| regclass and its like | ``pgtypes.Named``, written only |
+| regclass and its like | ``pgtypes.Named``; str, the name or the number, where it is read |
 | inet | str |
 | arrays and vectors of these | list, of lists for further dimensions |
 
@@ -109,11 +109,20 @@ def _read_bool_binary(data: bytes) -> bool:
 
 
 def _write_bool_text(value: object) -> bytes:
-    return b"t" if value else b"f"
+    return b"t" if _flag(value) else b"f"
 
 
 def _write_bool_binary(value: object) -> bytes:
-    return b"\1" if value else b"\0"
+    return b"\1" if _flag(value) else b"\0"
+
+
+def _flag(value: object) -> bool:
+    """A bool of Python or NumPy; nothing else counts as true or false. Errors: ``TypeError``."""
+    if value is True or value is False:
+        return value
+    if type(value).__name__ != "bool":
+        raise TypeError("no truth value")
+    return bool(value)
 
 
 def _read_string(data: bytes) -> str:
@@ -213,6 +222,10 @@ def _escaped(match: re.Match[bytes]) -> bytes:
     return b"\\\\" if byte == b"\\" else b"\\%03o" % byte[0]
 
 
+def _write_bytea_binary(value: bytes) -> bytes:
+    return bytes(memoryview(value))  # of a number, bytes() would make so many zeros
+
+
 # --- the tables: two decoders and two encoders for each type, text and binary --------------------------
 
 
@@ -250,6 +263,7 @@ _DECODERS: Final[Mapping[int, tuple[_Decoder, _Decoder]]] = MappingProxyType({
     t.INTERVAL.oid: (intervals.read_text, intervals.read_binary),
     t.UUID.oid: (_read_uuid_text, lambda data: UUID(bytes=data)),
     t.INET.oid: (objects.read_inet_text, objects.read_inet_binary),
+    **{kind.oid: (_read_string, objects.read_object_binary) for kind in t.OBJECTS},
 })  # fmt: skip
 _ENCODERS: Final[Mapping[int, tuple[Encoder, Encoder]]] = MappingProxyType({
     **{
@@ -261,7 +275,7 @@ _ENCODERS: Final[Mapping[int, tuple[Encoder, Encoder]]] = MappingProxyType({
     },
     **{kind.oid: (_write_string, _write_string) for kind in _STRINGS},
     t.BOOL.oid: (_write_bool_text, _write_bool_binary),
-    t.BYTEA.oid: (_write_bytea_text, bytes),
+    t.BYTEA.oid: (_write_bytea_text, _write_bytea_binary),
     t.FLOAT4.oid: (floats.write4_text, floats.write4_binary),
     t.FLOAT8.oid: (floats.write8_text, floats.write8_binary),
     t.NUMERIC.oid: (numeric.write_text, numeric.write_binary),

@@ -15,6 +15,7 @@ import psycopg
 import psycopg2
 import psycopg2.extras
 import pytest
+from psycopg.types.numeric import Int8
 
 from tests.clients.test_jdbc import DRIVER
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
@@ -319,3 +320,29 @@ def test_nothing_else_is_done_with_them(world: Proxy, sql: str):
     assert refused.value.sqlstate in {"0A000", "42501", "42883", "PD002", "PD003", "42804"}, (
         refused.value.sqlstate
     )
+
+
+def test_what_is_described_is_sent(world: Proxy, real: str):
+    """Parse with a declared type, Describe, Execute."""
+    asked = (
+        ("SELECT $1", 20, b"5"), ("SELECT $1", 21, b"5"), ("SELECT $1", 700, b"1.5"), ("SELECT $1", 1700, b"5"),
+        ("SELECT $1", 26, b"5"), ("SELECT $1", 19, b"abc"), ("SELECT $1", 869, b"10.0.0.1"), ("SELECT $1", 2206, b"23"),
+        ("SELECT $1", 2950, ONE.encode()), ("SELECT $1", 17, b"abc"), ("SELECT $1", 1016, b"{1,2}"),
+        ("SELECT $1 + 1", 20, b"5"), ("SELECT relnatts + $1 FROM pg_class WHERE relname = 'pg_am'", 20, b"1"),
+    )  # fmt: skip
+    for sql, oid, sent in asked:
+        found = []
+        for url in (world.dsn(), real):
+            with psycopg.connect(url, autocommit=True) as connection:
+                got = connection.pgconn.exec_params(
+                    sql.encode(), [sent], [oid], [0], psycopg.pq.Format.BINARY
+                )
+                found.append((got.ftype(0), got.get_value(0, 0)))
+        assert found[0] == found[1], sql
+
+
+def test_psycopg_reads_numbers_in_binary(world: Proxy):
+    with psycopg.connect(world.dsn(), autocommit=True) as connection:
+        cursor = connection.cursor(binary=True)
+        for value in (5, 40_000, 2**40, Int8(5), 1.5, Decimal(5)):
+            assert cursor.execute("SELECT %s, %s + 1", (value, value)).fetchone() == (value, value + 1)

@@ -152,3 +152,12 @@ def test_every_type_is_covered_and_no_other():
         encoder(other, 0)
     with pytest.raises(Unsupported):
         decode(other, b"{}", 0)
+
+
+@pytest.mark.parametrize("code", [0, 1])
+@pytest.mark.parametrize(
+    ("kind", "value"), [(t.BOOL, "f"), (t.BOOL, 0), (t.BYTEA, 5), (t.INT8, "5"), (t.UUID, 5)]
+)
+def test_a_value_of_another_type_is_never_written(kind: t.SqlType, value: object, code: int):
+    with pytest.raises((TypeError, AttributeError, ValueError)):
+        encode_value(kind, value, code)
