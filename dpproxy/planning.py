@@ -219,4 +219,9 @@ def _shown(plan: PublicPlan) -> tuple[object, ...]:
 
 
 def _key(sql: str, body: Body, values: Values, losses: Losses, state: State) -> tuple[object, ...]:
-    return sql, body.types, tuple((type(v), v) for v in values), losses, state
+    return sql, body.types, tuple(map(_frozen, values)), losses, state
+
+
+def _frozen(value: object) -> tuple[object, ...]:
+    """A value with its type, and of a list those of its values."""
+    return (list, *map(_frozen, value)) if isinstance(value, list) else (type(value), value)

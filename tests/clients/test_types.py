@@ -346,3 +346,21 @@ def test_psycopg_reads_numbers_in_binary(world: Proxy):
         cursor = connection.cursor(binary=True)
         for value in (5, 40_000, 2**40, Int8(5), 1.5, Decimal(5)):
             assert cursor.execute("SELECT %s, %s + 1", (value, value)).fetchone() == (value, value + 1)
+
+
+@pytest.mark.parametrize("code", [0, 1], ids=["text", "binary"])
+def test_lists_as_parameters_beside_columns(world: Proxy, real: str, code: int):
+    asked = (
+        ("SELECT n FROM things WHERE li = $1", 1007, b"{1,NULL,3}"),
+        ("SELECT n FROM things WHERE li = $1", 1007, b"{}"),
+        ("SELECT n FROM things WHERE lt = $1", 1009, b"{a}"),
+        ("SELECT $1 FROM things", 1016, b"{1,2}"),
+    )
+    for sql, oid, sent in asked:
+        found = []
+        for url in (world.dsn(), real):
+            with psycopg.connect(url, autocommit=True) as connection:
+                got = connection.pgconn.exec_params(sql.encode(), [sent], [oid], [0], psycopg.pq.Format(code))
+                assert got.status == psycopg.pq.ExecStatus.TUPLES_OK, got.error_message
+                found.append((got.ftype(0), sorted(got.get_value(at, 0) or b"" for at in range(got.ntuples))))
+        assert found[0] == found[1], sql
