@@ -63,6 +63,12 @@ class NumberOutOfRange(Refusal):
     sqlstate = "22003"
 
 
+class DateOutOfRange(Refusal):
+    """A date or moment outside of the years 1 to 9999, which is neither infinity."""
+
+    sqlstate = "22008"
+
+
 class DivisionByZero(Refusal):
     """A division by zero over released values."""
 

@@ -204,6 +204,13 @@ def _read_plain(text: str, kind: SqlType, node: exp.Expr) -> Typed:
         ) from error
 
 
+def _finite(value: object) -> object:
+    """Nothing is computed with what has no end. Raises ``ValueError``."""
+    if isinstance(value, datetimes.Endless):
+        raise ValueError
+    return value
+
+
 def _read_bool(text: str) -> bool:
     return {"t": True, "true": True, "yes": True, "on": True, "1": True,
             "f": False, "false": False, "no": False, "off": False, "0": False}[text.lower()]  # fmt: skip
@@ -211,8 +218,8 @@ def _read_bool(text: str) -> bool:
 
 _READERS: dict[int, Callable[[str], object]] = {
     BOOL.oid: _read_bool,
-    DATE.oid: lambda text: datetimes.read_date_text(text.encode()),
-    TIMESTAMP.oid: lambda text: datetimes.read_timestamp_text(text.encode()),
+    DATE.oid: lambda text: _finite(datetimes.read_date_text(text.encode())),
+    TIMESTAMP.oid: lambda text: _finite(datetimes.read_timestamp_text(text.encode())),
     NUMERIC.oid: _parse_number,
     **dict.fromkeys(INTEGERS, _parse_whole),
     **dict.fromkeys(FLOATS, _parse_number),

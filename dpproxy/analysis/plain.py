@@ -19,6 +19,7 @@ from dpproxy.pgtypes import (
     SqlType,
     element_of,
 )
+from dpproxy.wire.datetimes import Endless
 from dpproxy.wire.intervals import of
 from dpproxy.wire.values import decode, encode_value
 
@@ -95,6 +96,8 @@ def _interval(value: object) -> exp.Expr:
 
 
 def _moment(value: Any) -> exp.Expr:  # noqa: ANN401 - a datetime
+    if isinstance(value, Endless):
+        return duck.cast(exp.Literal.string(value.value.decode()), "TIMESTAMPTZ")
     moment: datetime = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     return duck.cast(exp.Literal.string(moment.isoformat(sep=" ")), "TIMESTAMPTZ")
 

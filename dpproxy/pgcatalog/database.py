@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from dpproxy.errors import (
     Cancelled,
+    DateOutOfRange,
     DivisionByZero,
     InvalidText,
     NumberOutOfRange,
@@ -130,7 +131,7 @@ class Database:
             watch.start()
             yield cursor
         except OverflowError:
-            raise NumberOutOfRange("a moment is out of range") from None
+            raise DateOutOfRange("a date is outside of the years 1 to 9999") from None
         except duckdb.Error as error:
             self.broken |= isinstance(error, duckdb.FatalException | duckdb.InternalException)
             if isinstance(error, duckdb.InterruptException) and cancelled():

@@ -1,15 +1,18 @@
 """Arrow arrays as the Python values of ``wire.values``: of those types too whose values Arrow does not hold whole."""
 
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from dpproxy.wire.datetimes import Endless
 from dpproxy.wire.intervals import Interval
 from dpproxy.wire.times import of_ticks
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_DAY = timedelta(days=1)
+_Moment = TypeVar("_Moment", date, datetime)
 
 
 def plain_values(array: Any) -> list[object]:  # noqa: ANN401 - pyarrow has no types
@@ -25,10 +28,21 @@ def plain_values(array: Any) -> list[object]:  # noqa: ANN401 - pyarrow has no t
         return [None if ticks is None else of_ticks(ticks) for ticks in array.cast(pa.int64()).to_pylist()]
     if pa.types.is_interval(kind):
         return [None if part is None else _interval(part) for part in array.to_pylist()]
-    if pa.types.is_timestamp(kind) and kind.tz is not None:
+    if pa.types.is_timestamp(kind):
+        epoch = _EPOCH if kind.tz is not None else _EPOCH.replace(tzinfo=None)
         ticks = array.cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()
-        return [None if tick is None else _EPOCH + tick * _MICROSECOND for tick in ticks]
+        return [_counted(epoch, tick, _MICROSECOND, 64) for tick in ticks]
+    if pa.types.is_date32(kind):
+        return [_counted(_EPOCH.date(), day, _DAY, 32) for day in array.cast(pa.int32()).to_pylist()]
     return list(array.to_pylist())
+
+
+def _counted(epoch: _Moment, steps: int | None, step: timedelta, bits: int) -> _Moment | Endless | None:
+    """A date or moment, by its distance; the engine's last ones are infinity."""
+    last = (1 << (bits - 1)) - 1
+    if steps is None or steps not in (last, -last):
+        return None if steps is None else epoch + steps * step
+    return Endless.LATE if steps > 0 else Endless.EARLY
 
 
 def _interval(part: Any) -> Interval:  # noqa: ANN401 - of pyarrow

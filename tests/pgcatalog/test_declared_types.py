@@ -35,10 +35,10 @@ VALUES = {
     "float8": ("1.5", "0.1", "NaN", "Infinity", "-Infinity", "1e300", "5"),
     "bpchar": ("ab ", "x"),
     "varchar": ("ab ", ""),
-    "date": ("2024-02-29", "0001-01-01", "9999-12-31"),
+    "date": ("2024-02-29", "0001-01-01", "9999-12-31", "infinity", "-infinity"),
     "time": ("01:02:03.5", "24:00:00"),
-    "timestamp": ("2024-02-29 01:02:03.000004", "0001-01-01 00:00:00"),
-    "timestamptz": ("2024-02-29 01:02:03.5+02",),
+    "timestamp": ("2024-02-29 01:02:03.000004", "0001-01-01 00:00:00", "infinity", "-infinity"),
+    "timestamptz": ("2024-02-29 01:02:03.5+02", "infinity", "-infinity"),
     "interval": ("1 year 2 mons -3 days 04:05:06.789", "00:00:00"),
     "numeric": ("5", "1.50", "-0.001", "0.00", "123456789012345678901234567890.12345678", "100"),
     "uuid": ("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",),
@@ -177,3 +177,7 @@ def test_beside_other_values(real: psycopg.Connection, ours: Ask):
         for wanted in (0, 1):
             given = sql, oids, sent, 0, wanted
             assert ours(*given) == theirs(real, *given), sql
+
+
+def test_a_date_that_cannot_be_held_is_refused(ours: Ask):
+    assert ours("SELECT '10000-01-01'::date", (), (), 0, 0) == ("22008",)

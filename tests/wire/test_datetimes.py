@@ -91,7 +91,7 @@ def test_more_than_six_digits_round():
 @pytest.mark.parametrize(
     "text",
     [
-        b"", b"2024-13-01", b"2024-02-30", b"24-01-01", b"2024-01-01 25:00", b"2024-01-01 BC", b"infinity",
+        b"", b"2024-13-01", b"2024-02-30", b"24-01-01", b"2024-01-01 25:00", b"2024-01-01 BC", b"infinite",
         b"2024-W01-1", b"2024-01-01 00:00:61", b"2024-01-01 00:00+16", b"2024-01-01-02", b"20240101-02",
         b"2024-01-01 00:00+01:99", b"2024-01-01 00:00+010203", b"2024-01-01\x1c", b"\xff",
     ],
@@ -102,8 +102,8 @@ def test_not_a_date(text: bytes):
             decode(BY_OID[oid], text, 0)
 
 
-def test_infinity_and_bc_are_out_of_range():
-    for data in (b"\x7f\xff\xff\xff", b"\x80\0\0\0"):
+def test_bc_and_what_is_after_9999_are_out_of_range():
+    for data in (b"\x7f\xff\xff\xfe", b"\x80\0\0\1"):
         with pytest.raises(NumberOutOfRange):
             decode(DATE, data, 1)
         with pytest.raises(NumberOutOfRange):
@@ -114,3 +114,18 @@ def test_wrong_sizes():
     for oid in KINDS:
         with pytest.raises(InvalidText):
             decode(BY_OID[oid], b"\0\0\0", 1)
+
+
+def test_infinity():
+    for read, write, code in (
+        (d.read_date_text, d.write_date_text, 0),
+        (d.read_date_binary, d.write_date_binary, 4),
+        (d.read_timestamp_text, d.write_timestamp_text, 0),
+        (d.read_timestamp_binary, d.write_timestamp_binary, 8),
+        (d.read_timestamptz_text, d.write_timestamptz_text, 0),
+        (d.read_timestamptz_binary, d.write_timestamptz_binary, 8),
+    ):
+        for one in d.Endless:
+            written = write(one)
+            assert written == (one.number(code) if code else one.value)
+            assert read(written) is one
