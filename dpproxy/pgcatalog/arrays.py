@@ -11,7 +11,7 @@ from dpproxy.errors import InvalidText, Refusal
 from dpproxy.pgcatalog import casts, macros
 from dpproxy.pgcatalog.column_types import VECTORS
 from dpproxy.pgcatalog.results import column_type
-from dpproxy.pgtypes import BOOL, FLOATS, INET, INTEGERS, PLAIN
+from dpproxy.pgtypes import BOOL, FLOATS, INET, INTEGERS, JSONB, PLAIN
 from dpproxy.pgtypes import VECTORS as VECTORS_OF
 from dpproxy.wire import arrays
 from dpproxy.wire.values import decode
@@ -39,6 +39,8 @@ def constant(node: exp.Cast, stored: str, settings: Mapping[str, str]) -> exp.Ex
     kind = casts.shown(node.to) or column_type(stored)
     if kind.oid == INET.oid:
         return _read(node, lambda text: exp.Literal.string(str(decode(INET, text, 0))))
+    if kind.oid == JSONB.oid:
+        return _read(node, lambda text: exp.Literal.string(str(decode(JSONB, text, 0))))
     if (kind.oid not in _READ and kind.oid not in VECTORS_OF) or not plain.is_known(kind):
         return None
     styled = replace(kind, style=settings.get("timezone", "UTC"))

@@ -32,7 +32,7 @@ from uuid import UUID
 from dpproxy import pgtypes as t
 from dpproxy.errors import InvalidText, NumberOutOfRange, Unsupported
 from dpproxy.pgtypes import SqlType
-from dpproxy.wire import arrays, datetimes, floats, intervals, numeric, objects, times
+from dpproxy.wire import arrays, datetimes, documents, floats, intervals, numeric, objects, times
 
 NO_CHARACTER: Final = "\N{REPLACEMENT CHARACTER}"
 """In place of NUL, which PostgreSQL's texts cannot hold."""
@@ -165,10 +165,14 @@ def _no_constant(name: str) -> object:
     raise ValueError(name)
 
 
+def _read_jsonb(data: bytes) -> str:
+    return documents.normalised(_read_string(data))
+
+
 def _read_jsonb_binary(data: bytes) -> str:
     if data[:1] != b"\1":
         raise ValueError
-    return _read_json(data[1:])
+    return _read_jsonb(data[1:])
 
 
 def _write_jsonb_binary(value: str) -> bytes:
@@ -257,7 +261,7 @@ _DECODERS: Final[Mapping[int, tuple[_Decoder, _Decoder]]] = MappingProxyType({
     t.TIMESTAMPTZ.oid: (datetimes.read_timestamptz_text, datetimes.read_timestamptz_binary),
     t.CHAR.oid: (_read_string, _read_char_binary),
     t.JSON.oid: (_read_json, _read_json),
-    t.JSONB.oid: (_read_json, _read_jsonb_binary),
+    t.JSONB.oid: (_read_jsonb, _read_jsonb_binary),
     t.TIME.oid: (times.read_text, times.read_binary),
     t.TIMETZ.oid: (times.read_tz_text, times.read_tz_binary),
     t.INTERVAL.oid: (intervals.read_text, intervals.read_binary),

@@ -30,7 +30,7 @@ VALUES = {
     "oid": ("0", "26", "4294967295"),
     "xid": ("7", "4294967295"),
     "json": ('{"b":1, "a":[ 1.0 ]}', "null"),
-    "jsonb": ('{"a": [1.0, null]}', '"x"', "[]"),
+    "jsonb": ('{"b":1, "a":2, "b":[1e3, 1.0]}', '"x"', "[]"),
     "float4": ("1.5", "-0.1", "NaN", "Infinity", "-Infinity", "1e20"),
     "float8": ("1.5", "0.1", "NaN", "Infinity", "-Infinity", "1e300", "5"),
     "bpchar": ("ab ", "x"),
@@ -181,3 +181,9 @@ def test_beside_other_values(real: psycopg.Connection, ours: Ask):
 
 def test_a_date_that_cannot_be_held_is_refused(ours: Ask):
     assert ours("SELECT '10000-01-01'::date", (), (), 0, 0) == ("22008",)
+
+
+@pytest.mark.parametrize("text", ["nonsense", '{"b":1, "a":2}', "[1.0,1e3]", '"\\u00e9"', "{", "", "NaN"])
+def test_a_document_is_read(real: psycopg.Connection, ours: Ask, text: str):
+    asked = f"SELECT '{text}'::jsonb", (), (), 0, 1
+    assert ours(*asked) == theirs(real, *asked)

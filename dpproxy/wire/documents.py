@@ -1,0 +1,53 @@
+"""``jsonb`` as PostgreSQL writes it: keys by length and bytes, the last of equal ones, numbers as numerics."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from dpproxy.wire.numeric import read_text, write_text
+
+
+class _Number(str):
+    """A number as PostgreSQL writes it."""
+
+    __slots__ = ()
+
+
+def normalised(text: str) -> str:
+    """The document in PostgreSQL's form.
+
+    Example:
+        >>> normalised('{"b":1e3, "a":[1.0,null]}')
+        '{"a": [1.0, null], "b": 1000}'
+
+    Errors: ``ValueError`` for what is no JSON, ``OverflowError`` for a number that no numeric holds.
+    """
+    try:
+        read = json.loads(text, parse_int=_number, parse_float=_number, parse_constant=_no_constant)
+        return _written(read)
+    except RecursionError as error:
+        raise ValueError from error
+
+
+def _number(text: str) -> _Number:
+    return _Number(write_text(read_text(text.encode())).decode())
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(name)
+
+
+def _written(value: object) -> str:
+    match value:
+        case _Number():
+            return str(value)
+        case str():
+            if "\0" in value or any("\ud800" <= sign <= "\udfff" for sign in value):
+                raise ValueError("a text that PostgreSQL does not hold")
+            return json.dumps(value, ensure_ascii=False)
+        case Mapping():
+            keys = sorted(value, key=lambda key: (len(key.encode()), key.encode()))
+            return "{" + ", ".join(f"{_written(key)}: {_written(value[key])}" for key in keys) + "}"
+        case Sequence():
+            return "[" + ", ".join(map(_written, value)) + "]"
+        case _:
+            return json.dumps(value)

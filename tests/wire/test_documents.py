@@ -1,0 +1,21 @@
+import pytest
+
+from dpproxy.wire.documents import normalised
+
+
+def test_as_postgresql_writes_them():
+    """As ``text::jsonb::text`` of PostgreSQL 15."""
+    for text, expected in (
+        ('{"b":1, "a":2}', '{"a": 2, "b": 1}'),
+        ('{"bb":1,"c":2,"é":3,"c":4}', '{"c": 4, "bb": 1, "é": 3}'),
+        ("[1.0, 1e3, -0, 1.50e1, 1E-2]", "[1.0, 1000, 0, 15.0, 0.01]"),
+        (r'"\u00e9\/\t\u0001 \"x\""', r'"é/\t\u0001 \"x\""'),
+        (" [ true,false , null,{} ,[]] ", "[true, false, null, {}, []]"),
+    ):
+        assert normalised(text) == expected
+
+
+@pytest.mark.parametrize("text", ["nonsense", "", "{", "NaN", '"\\u0000"', '"\\ud800"', "[" * 10_000])
+def test_what_is_none(text: str):
+    with pytest.raises(ValueError):  # noqa: PT011 - some have no words
+        normalised(text)
