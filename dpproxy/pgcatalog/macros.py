@@ -86,8 +86,8 @@ _NAMES_OF_TYPES = (
     "(SELECT map(list(internal_oid), list(internal_name)) FROM internal.type_names WHERE internal_shown)"
 )
 _FORMAT = (
-    "CASE WHEN t IS NULL THEN NULL WHEN t = 0 THEN '-' WHEN t = 1700 AND m > 3 THEN "
-    "'numeric(' || ((m - 4) >> 16) || ',' || ((m - 4) & 65535) || ')' "
+    "CASE WHEN t IS NULL THEN NULL WHEN t = 0 THEN '-' WHEN t IN (1700, 1231) AND m > 3 THEN "
+    "'numeric(' || ((m - 4) >> 16) || ',' || ((m - 4) & 65535) || ')' || CASE t WHEN 1231 THEN '[]' ELSE '' END "
     f"{_MODIFIED} ELSE coalesce({_NAMES_OF_TYPES}[t], '???') END"
 )
 """A lookup in a map, not a correlated subquery: that is run as a join, which puts rows in another order, and clients

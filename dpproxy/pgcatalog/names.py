@@ -58,7 +58,7 @@ def class_names(listed: Table) -> Table:
 
 def _type_rows(view: CatalogueView) -> Iterator[Row]:
     for of in BUILT_IN:
-        forms = dict.fromkeys((of.display, of.name, f"pg_catalog.{of.name}", *_SPOKEN.get(of.name, ())))
+        forms = dict.fromkeys((of.display, of.name, f"pg_catalog.{of.name}", *_spoken(of.name)))
         for form in forms:
             yield _named(of.oid, form, shown=form == of.display)
     for schema, relation in view.named():
@@ -67,6 +67,15 @@ def _type_rows(view: CatalogueView) -> Iterator[Row]:
 
 _SPOKEN = {"int4": ("int",), "numeric": ("decimal",), "float8": ("float",), "bpchar": ("char",)}
 """Further names that the SQL grammar knows."""
+
+
+def _spoken(name: str) -> Iterator[str]:
+    """Further names of a type; of an array those of its elements, and brackets."""
+    if not name.startswith("_"):
+        yield from _SPOKEN.get(name, ())
+        return
+    yield from (f"{form}[]" for form in (name[1:], f"pg_catalog.{name[1:]}", *_SPOKEN.get(name[1:], ())))
+
 
 TYPE_NAMES = Table("internal", "type_names", 0, _COLUMNS, _type_rows)
 """``regtype``."""

@@ -184,6 +184,12 @@ QUESTIONS = (
         "SELECT format_type(1700, 655366) AS a, format_type(1043, -1) AS b, format_type(1007, -1) AS c, "
         "format_type(NULL, 1) AS d, format_type(0, NULL) AS e"
     ),
+    (
+        "SELECT 'int4[]'::regtype::oid AS a, to_regtype('int4[]')::text AS b, 'int[]'::regtype::text AS c, "
+        "'timestamp with time zone[]'::regtype::text AS d, 'text'::text::regtype::oid AS e, "
+        "format_type(1231, 655366) AS f, format_type(1231, -1) AS g"
+    ),
+    "SELECT 'NaN'::float8 AS a, 'Infinity'::float8 AS b, '-inf'::float4 AS c, '{1.5}'::numeric[] AS d",
     "SELECT quote_ident('a b') AS a, quote_ident('ab') AS b, quote_literal('it''s') AS c",
     "SELECT array_upper(ARRAY[1, 2, 3], 1) AS a, array_lower(ARRAY[1], 1) AS b, array_length(ARRAY[1, 2], 1) AS c",
     "SELECT pg_encoding_to_char(6) AS a, pg_table_is_visible('people'::regclass) AS b",

@@ -46,7 +46,7 @@ VALUES = {
     "regproc": ("now", "1299", "-"),
     "regprocedure": ("lower(text)", "870"),
     "regclass": ("pg_class", "1259"),
-    "regtype": ("int4", "23", "timestamp with time zone"),
+    "regtype": ("int4", "23", "timestamp with time zone", "int4[]"),
     "regnamespace": ("pg_catalog", "11"),
     "regrole": ("-",),
 }
