@@ -14,7 +14,9 @@ from dpproxy.wire.styles import styled, styled_types
 from dpproxy.wire.values import decode, encode_value
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 
-SETTINGS = {"search_path": "public", "timezone": "UTC", "intervalstyle": "postgres", "server_version": "15.0"}
+SETTINGS = {
+    "search_path": "public", "timezone": "UTC", "intervalstyle": "postgres", "bytea_output": "hex", "server_version": "15.0",
+}  # fmt: skip
 Shown = tuple[object, ...]
 Ask = Callable[..., Shown]
 
