@@ -15,7 +15,8 @@ from dpproxy.wire.values import decode, encode_value
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 
 SETTINGS = {
-    "search_path": "public", "timezone": "UTC", "intervalstyle": "postgres", "bytea_output": "hex", "server_version": "15.0",
+    "search_path": "public", "timezone": "UTC", "intervalstyle": "postgres", "bytea_output": "hex",
+    "server_version": "15.0",
 }  # fmt: skip
 Shown = tuple[object, ...]
 Ask = Callable[..., Shown]
