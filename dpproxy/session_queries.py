@@ -164,7 +164,6 @@ class Queries:
                 )
                 self.left = answer.left or self.left
                 self.state.hold_stream(answer.stream)
-                check_described(statement.columns, answer.columns)
                 return replace(answer, columns=answer.columns and styled(answer.columns, settings))
             case Signal() | None as signal:
                 return Answer("") if signal is None else signal.run(self.state.send, values)
@@ -303,7 +302,9 @@ class Queries:
             yield m.EmptyQueryResponse()
             return
         if portal.answer is None:
-            portal.answer = yield from self._perform(portal.statement, portal.values)
+            answer = yield from self._perform(portal.statement, portal.values)
+            check_described(portal.statement.columns, answer.columns)
+            portal.answer = answer
             yield from _notices(portal.answer.notices)
         elif portal.answer.columns is None:
             raise PortalState(f'portal "{message.portal}" cannot be run again')

@@ -1,7 +1,11 @@
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 
 from dpproxy import session_state
-from dpproxy.pgtypes import Column
+from dpproxy.pgtypes import TEXT, Column
+from dpproxy.plan import Answer, Caller, Prepared, Settings
 from dpproxy.session_queries import SHORT
 from dpproxy.wire import messages as m
 from dpproxy.wire.rows import encode_rows, row_description
@@ -390,3 +394,25 @@ def test_nothing_is_charged_before_a_refusal():
         << m.ReadyForQuery(b"E")
     )
     assert "run SELECT heavy" not in engine.log
+
+
+class Changed(FakeEngine):
+    """Answers in other types than it told."""
+
+    def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
+        answer = super().run(caller, prepared, values, settings)
+        return replace(answer, columns=tuple(replace(c, type=TEXT) for c in answer.columns or ()), rows=(("1",),))
+
+
+def test_an_answer_is_never_of_other_types_than_were_told():
+    """The client would read the bytes as something else; in a simple query it is told with the answer."""
+    session = logged_in(Changed())
+    drive(session, m.Parse("", "SELECT 1"))
+    drive(session, m.Bind("", "", (), (), (1,)))
+    assert Playbook(session) >> m.Describe(b"P", "") << shape("SELECT 1", (1,))
+    assert Playbook(session) >> m.Execute("") << m.ErrorResponse("0A000", "")
+    drive(session, m.Sync())
+    described, sent, *_ = drive(session, m.Query("SELECT 1"))
+    assert isinstance(described, m.RowDescription)
+    assert described.fields[0].oid == TEXT.oid
+    assert isinstance(sent, m.Rows)
