@@ -401,7 +401,9 @@ class Changed(FakeEngine):
 
     def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
         answer = super().run(caller, prepared, values, settings)
-        return replace(answer, columns=tuple(replace(c, type=TEXT) for c in answer.columns or ()), rows=(("1",),))
+        return replace(
+            answer, columns=tuple(replace(c, type=TEXT) for c in answer.columns or ()), rows=(("1",),)
+        )
 
 
 def test_an_answer_is_never_of_other_types_than_were_told():
