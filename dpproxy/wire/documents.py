@@ -2,14 +2,32 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from dpproxy.wire.numeric import read_text, write_text
+
+MOST_DIGITS: Final = 100
+"""Of all numbers of a document, for each of its characters, and a thousand: 1e131071 is so short a text."""
 
 
 class _Number(str):
     """A number as PostgreSQL writes it."""
 
     __slots__ = ()
+
+
+class _Numbers:
+    """Reads the numbers of one document."""
+
+    def __init__(self, size: int) -> None:
+        self._left = 1000 + MOST_DIGITS * size
+
+    def __call__(self, text: str) -> _Number:
+        found = write_text(read_text(text.encode()))
+        self._left -= len(found)
+        if self._left < 0:
+            raise OverflowError
+        return _Number(found.decode())
 
 
 def normalised(text: str) -> str:
@@ -19,17 +37,15 @@ def normalised(text: str) -> str:
         >>> normalised('{"b":1e3, "a":[1.0,null]}')
         '{"a": [1.0, null], "b": 1000}'
 
-    Errors: ``ValueError`` for what is no JSON, ``OverflowError`` for a number that no numeric holds.
+    Errors: ``ValueError`` for what is no JSON, ``OverflowError`` for a number that no numeric holds, and for more than
+    `MOST_DIGITS`.
     """
+    number = _Numbers(len(text))
     try:
-        read = json.loads(text, parse_int=_number, parse_float=_number, parse_constant=_no_constant)
+        read = json.loads(text, parse_int=number, parse_float=number, parse_constant=_no_constant)
         return _written(read)
     except RecursionError as error:
         raise ValueError from error
-
-
-def _number(text: str) -> _Number:
-    return _Number(write_text(read_text(text.encode())).decode())
 
 
 def _no_constant(name: str) -> object:

@@ -19,3 +19,10 @@ def test_as_postgresql_writes_them():
 def test_what_is_none(text: str):
     with pytest.raises(ValueError):  # noqa: PT011 - some have no words
         normalised(text)
+
+
+def test_short_numbers_do_not_grow_without_bound():
+    assert len(normalised("[" + ",".join(["1e300"] * 1000) + "]")) > 300_000
+    for count in (1, 10_000):
+        with pytest.raises(OverflowError):
+            normalised("[" + ",".join(["1e131071"] * count) + "]")
