@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import Any, Final, NoReturn, assert_never
 
 from dpproxy.errors import (
+    Cancelled,
     DuplicatePortal,
     DuplicatePreparedStatement,
     FailedTransaction,
@@ -207,7 +208,7 @@ class Queries:
         """Every statement of a message, prepared with the settings that those before it will have left.
 
         At most one may be charged. Those after a session statement that will be refused are not looked at. Where one
-        is refused, those before it are performed, up to one that is charged, and then it is refused.
+        is refused, those before it are performed, up to one that is charged or changes what all sessions see.
         """
         self.offset = 0
         sources = split(sql)
@@ -217,11 +218,11 @@ class Queries:
         for source in sources:
             try:
                 planned.append(self._prepare(source, (), trial))
-            except SyntaxRefused:
-                raise
             except Refusal as refusal:
-                free = list(takewhile(lambda statement: not statement.charged, planned))
-                return [*free, Statement(source, Command(partial(_refuse, refusal), leaves_failed=True))]
+                if not planned or isinstance(refusal, SyntaxRefused | Cancelled):
+                    raise
+                late = Statement(source, Command(partial(_refuse, refusal), leaves_failed=True))
+                return [*takewhile(_is_undone, planned), late]
             if sum(statement.charged for statement in planned) > 1:
                 raise Unsupported(
                     "more than one statement over protected tables in one message is not supported",
@@ -363,6 +364,12 @@ def _check_usable(statement: Statement, transaction: Transaction) -> None:
 def _refuse_failed() -> NoReturn:
     message = "current transaction is aborted, commands ignored until end of transaction block"
     raise FailedTransaction(message, hint="end it with ROLLBACK")
+
+
+def _is_undone(statement: Statement) -> bool:
+    """Whether nothing of it is left where its transaction fails."""
+    is_engines = isinstance(statement.action, Prepared)
+    return not statement.charged and (not is_engines or statement.columns is not None)
 
 
 def _refuse(refusal: Refusal, _: State) -> NoReturn:

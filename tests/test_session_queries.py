@@ -418,3 +418,11 @@ def test_an_answer_is_never_of_other_types_than_were_told():
     assert isinstance(described, m.RowDescription)
     assert described.fields[0].oid == TEXT.oid
     assert isinstance(sent, m.Rows)
+
+
+def test_nothing_that_others_see_is_changed_before_a_refusal():
+    engine = FakeEngine()
+    error, _ = drive(logged_in(engine), m.Query("ALTER TABLE t SET PRIVACY PUBLIC; SELECT nothing"))
+    assert isinstance(error, m.ErrorResponse)
+    assert error.sqlstate == "42703"
+    assert "run ALTER TABLE t SET PRIVACY PUBLIC" not in engine.log

@@ -11,7 +11,7 @@ from dpproxy.analysis.windows import WINDOWS, inline_windows
 from dpproxy.errors import SyntaxRefused, TooComplex, Unsupported
 from dpproxy.planner.fetched import write_limits
 from dpproxy.planner.listed import write_lists
-from dpproxy.planner.parentheses import from_left
+from dpproxy.planner.parentheses import check_joins, from_left
 from dpproxy.planner.prior_text import is_with_prior, write_priors
 from dpproxy.planner.refusals import HINTS, refuse_clause, refuse_node, refuse_statement
 from dpproxy.planner.templates import write_moments
@@ -119,6 +119,8 @@ def accept(tree: exp.Expr) -> exp.Expr:
     """
     if type(tree) not in QUERIES:
         raise refuse_statement(tree)
+    for node in tree.walk():
+        check_joins(node)
     tree = from_left(tree)
     for node in tree.walk():
         _check_join(node)

@@ -8,7 +8,7 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean
 from dpproxy.analysis.position import position
-from dpproxy.errors import TooComplex, UndefinedColumn, UnitLost, Unsupported
+from dpproxy.errors import AmbiguousColumn, TooComplex, UndefinedColumn, UnitLost, Unsupported
 from dpproxy.planner.conditions import Edge, conjuncts, edge_of, equated, references, referred
 from dpproxy.planner.fanout import fan_out
 from dpproxy.planner.multiplicity import beside, preserved, together
@@ -99,13 +99,19 @@ def _on(index: int, items: Sequence[Item], rows: Rows) -> list[exp.Expr]:
     item = items[index]
     found = conjuncts_of(normal_on(item.on, rows))
     for name in item.using:
-        before = (
+        before = [
             i.scan for i in items[:index] if i.scan.find(name) and (i.scan.alias, name) not in rows.hidden
-        )
-        left = next(before, None)
-        if left is None or item.scan.find(name) is None:
+        ]
+        if not before or item.scan.find(name) is None:
             raise UndefinedColumn(
                 f'column "{name}" of USING does not exist on both sides', position=position(item.node)
+            )
+        left, *others = before
+        if others:
+            raise AmbiguousColumn(
+                f'common column name "{name}" appears more than once in left table',
+                hint="Write ON, with the table before each column.",
+                position=position(item.node),
             )
         found.append(
             exp.EQ(this=duck.column(name, left.alias), expression=duck.column(name, item.scan.alias))

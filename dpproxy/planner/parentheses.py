@@ -25,6 +25,32 @@ def from_left(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
+def check_joins(node: exp.Expr) -> None:
+    """Refuse joins of one FROM that the parser takes together otherwise than PostgreSQL does. Raises ``Unsupported``.
+
+    A comma binds weaker than JOIN, and a JOIN whose condition is missing waits for one behind the next.
+    """
+    has_comma = False
+    for join in node.args.get("joins") or ():
+        condition = join.args.get("on") or join.args.get("using")
+        is_natural = bool(join.args.get("method"))
+        is_open = bool(join.side or join.kind == "INNER") and not (condition or is_natural)
+        by_names = join.side in ("RIGHT", "FULL") or is_natural or join.args.get("using")
+        if is_open or (join.kind == "CROSS" and condition):
+            raise Unsupported(
+                "a JOIN without its own condition is not supported",
+                hint="Write ON behind each JOIN, and none behind CROSS JOIN.",
+                position=position(join.this),
+            )
+        if has_comma and by_names:
+            raise Unsupported(
+                "RIGHT, FULL, NATURAL and USING joins behind a comma in FROM are not supported",
+                hint="Write them before the comma: FROM b RIGHT JOIN c ON ..., a.",
+                position=position(join.this),
+            )
+        has_comma = has_comma or not (join.side or join.kind or condition or is_natural)
+
+
 def _has_groups(select: exp.Expr) -> bool:
     clause = select.args.get("from_")
     nodes = [] if clause is None else [clause.this, *(j.this for j in select.args.get("joins") or ())]
@@ -94,7 +120,7 @@ def _check(node: exp.Expr) -> None:
 def _beside(join: exp.Join, inside: list[exp.Join]) -> list[exp.Join]:
     """A group on the right of a join, each of its tables joined for itself."""
     on = join.args.get("on")
-    if not _is_inner(join) or not all(_is_attached(i) for i in inside):
+    if not _is_inner(join) or not all(_is_attached(i) for i in inside) or not _is_of_group(join, inside):
         raise _moved(join)
     if on is None or _is_of_first(on, inside):
         return [join, *inside]
@@ -127,6 +153,13 @@ def _is_attached(join: exp.Join) -> bool:
     """Adds to the rows before it by a condition of its own."""
     allowed = join.side in ("", "LEFT") and join.kind in _PAIRED and not join.args.get("method")
     return allowed and not join.args.get("using")
+
+
+def _is_of_group(join: exp.Join, inside: list[exp.Join]) -> bool:
+    """Whether conditions inside name columns of the group alone: those of others before it are out of their sight."""
+    own = {join.this.alias_or_name, *(i.this.alias_or_name for i in inside)}
+    conditions = [on for i in inside if (on := i.args.get("on")) is not None]
+    return all(column.table in own for on in conditions for column in on.find_all(exp.Column))
 
 
 def _is_of_first(on: exp.Expr, inside: list[exp.Join]) -> bool:

@@ -110,3 +110,35 @@ def test_over_public_tables(world: World):
 def test_alone_they_are_no_query(world: World):
     with pytest.raises(Unsupported):
         plan_any(world, "(people)")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "a LEFT JOIN d CROSS JOIN c ON a.x = d.y",  # a LEFT JOIN (d CROSS JOIN c) ON ...
+        "a JOIN (b LEFT JOIN d CROSS JOIN c ON b.x = d.y) ON a.x = b.x",
+        "a LEFT JOIN b",
+        "a INNER JOIN b",
+        "a CROSS JOIN b ON a.x = b.x",
+        "a, b RIGHT JOIN c ON b.z = c.z",  # a, (b RIGHT JOIN c ON ...)
+        "a, b FULL JOIN c ON b.z = c.z",
+        "a, b NATURAL JOIN c",
+        "a, b JOIN c USING (z)",
+        "a, b JOIN d ON b.x = d.y JOIN c USING (z)",
+        "a AS q JOIN (c JOIN b ON b.z = c.z AND q.y = c.w) ON c.w = q.w",  # inside, q is another's
+        "d CROSS JOIN (c LEFT JOIN b ON y = b.x)",
+        "d JOIN (c JOIN b ON b.z IN (SELECT d.y FROM e)) ON c.w = d.w",
+    ],
+)
+def test_what_would_be_read_otherwise_is_refused(written: str):
+    with pytest.raises(Unsupported) as caught:
+        accept(parse(f"SELECT count(*) FROM {written}"))
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["a, b LEFT JOIN c ON b.z = c.z", "a, b, c", "b RIGHT JOIN c ON b.z = c.z, a", "a CROSS JOIN b, c"],
+)
+def test_commas_that_say_the_same(written: str):
+    accept(parse(f"SELECT count(*) FROM {written}"))
