@@ -280,11 +280,13 @@ def _like(node: exp.Like, scope: Scope) -> Typed:
     if value.type.oid not in TEXTS or pattern.type.oid not in TEXTS:
         raise UndefinedFunction("LIKE compares text with text", position=position(node))
     is_open = pattern.parameter is not None and not pattern.is_constant
-    if not (pattern.is_constant or is_open) or "\\" in str(pattern.constant):
+    is_fixed = pattern.is_constant or is_open
+    if not is_fixed or "\\" in str(pattern.constant):
+        hint = "Write the pattern as a text or a parameter: x LIKE 'a%'."
+        if is_fixed:
+            hint = "A percent sign or an underscore itself is found by strpos(x, '_') > 0."
         raise Unsupported(
-            "LIKE takes a constant pattern without a backslash",
-            hint="A percent sign or an underscore itself is found by strpos(x, '_') > 0.",
-            position=position(node),
+            "LIKE takes a constant pattern without a backslash", hint=hint, position=position(node)
         )
     _bound_match(node, value, pattern, scope)
     match = type(node)(this=value.sql, expression=pattern.sql)
