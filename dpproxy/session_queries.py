@@ -222,7 +222,7 @@ class Queries:
                 if not planned or isinstance(refusal, SyntaxRefused | Cancelled):
                     raise
                 late = Statement(source, Command(partial(_refuse, refusal), leaves_failed=True))
-                return [*takewhile(_is_undone, planned), late]
+                return [*takewhile(Statement.is_undone, planned), late]
             if sum(statement.charged for statement in planned) > 1:
                 raise Unsupported(
                     "more than one statement over protected tables in one message is not supported",
@@ -364,12 +364,6 @@ def _check_usable(statement: Statement, transaction: Transaction) -> None:
 def _refuse_failed() -> NoReturn:
     message = "current transaction is aborted, commands ignored until end of transaction block"
     raise FailedTransaction(message, hint="end it with ROLLBACK")
-
-
-def _is_undone(statement: Statement) -> bool:
-    """Whether nothing of it is left where its transaction fails."""
-    is_engines = isinstance(statement.action, Prepared)
-    return not statement.charged and (not is_engines or statement.columns is not None)
 
 
 def _refuse(refusal: Refusal, _: State) -> NoReturn:

@@ -123,6 +123,11 @@ class Statement:
             return self.action.inner.charged
         return isinstance(self.action, Prepared) and self.action.charged
 
+    def is_undone(self) -> bool:
+        """Whether nothing of it is left where its transaction fails."""
+        is_engines = isinstance(self.action, Prepared)
+        return not self.charged and (not is_engines or self.columns is not None)
+
     @property
     def leaves_failed(self) -> bool:
         """True where a failed transaction block still takes it."""
