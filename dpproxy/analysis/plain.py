@@ -7,6 +7,8 @@ from typing import Any
 from sqlglot import exp
 
 from dpproxy.analysis import duck
+from dpproxy.analysis.position import position
+from dpproxy.errors import InvalidText
 from dpproxy.pgtypes import (
     BYTEA,
     IN_DUCKDB,
@@ -19,6 +21,7 @@ from dpproxy.pgtypes import (
     SqlType,
     element_of,
 )
+from dpproxy.wire import arrays
 from dpproxy.wire.datetimes import Endless
 from dpproxy.wire.intervals import of
 from dpproxy.wire.values import decode, encode_value
@@ -58,6 +61,14 @@ def read(text: str, kind: SqlType) -> object:
 
 def _in_zone(kind: SqlType, zone: str) -> SqlType:
     return SqlType(kind.name, kind.oid, kind.size, kind.modifier, zone)
+
+
+def texts_of(node: exp.Expr) -> list[object]:
+    """The texts in the literal ``'{1,2}'``. Errors: ``InvalidText``."""
+    try:
+        return arrays.read_text(node.name.encode(), bytes.decode)
+    except ValueError:
+        raise InvalidText("malformed array literal", position=position(node)) from None
 
 
 def constant(value: object, kind: SqlType) -> exp.Expr:

@@ -7,13 +7,12 @@ from sqlglot import exp
 
 from dpproxy.analysis import plain
 from dpproxy.analysis.position import position
-from dpproxy.errors import InvalidText, Refusal
+from dpproxy.errors import Refusal
 from dpproxy.pgcatalog import casts, macros
 from dpproxy.pgcatalog.column_types import VECTORS
 from dpproxy.pgcatalog.results import column_type
 from dpproxy.pgtypes import BOOL, FLOATS, INET, INTEGERS, JSONB, PLAIN
 from dpproxy.pgtypes import VECTORS as VECTORS_OF
-from dpproxy.wire import arrays
 from dpproxy.wire.values import decode
 
 
@@ -63,18 +62,10 @@ def elements(node: exp.Cast, stored: str, cast: Callable[[exp.Cast], exp.Expr]) 
     """``'{pg_type,16}'::regclass[]`` as an array of its elements, each cast by itself; None for other casts."""
     if not (stored.endswith("[]") and is_literal(node.this)):
         return None
-    kind, listed = casts.element(node.to), read_literal(node.this)
+    kind, listed = casts.element(node.to), plain.texts_of(node.this)
     typed = literal(listed, lambda value: cast(exp.Cast(this=exp.Literal.string(str(value)), to=kind.copy())))
     is_deep = any(isinstance(value, list) for value in listed)
     return typed if is_deep else exp.Cast(this=typed, to=exp.DataType.build(stored, dialect="duckdb"))
-
-
-def read_literal(node: exp.Expr) -> list[object]:
-    """The texts in ``'{1,2}'``. Errors: ``InvalidText``."""
-    try:
-        return arrays.read_text(node.name.encode(), bytes.decode)
-    except ValueError:
-        raise InvalidText("malformed array literal", position=position(node)) from None
 
 
 def deep(node: exp.Expr, stored: str) -> str:
@@ -145,7 +136,7 @@ def of_any(node: exp.Expr) -> exp.Expr:
     """``ANY ('{1,2}')``: numbers where all of them are."""
     inner = node.this.unnest()
     if is_literal(inner):
-        values = read_literal(inner)
+        values = plain.texts_of(inner)
         numeric = all(isinstance(value, str) and value.isdigit() for value in values)
         changed = literal(values, lambda value: exp.Literal.string(str(value)))
         kind = exp.DataType.build("BIGINT[]" if numeric else "VARCHAR[]", dialect="duckdb")

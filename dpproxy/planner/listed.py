@@ -8,9 +8,9 @@ from typing import Final
 
 from sqlglot import exp
 
+from dpproxy.analysis import plain
 from dpproxy.analysis.position import position
 from dpproxy.errors import InvalidText, TooComplex
-from dpproxy.wire import arrays
 
 MOST_VALUES: Final = 1000
 """In one list that is written as a text."""
@@ -62,10 +62,7 @@ def _values(array: exp.Expr) -> list[exp.Expr] | None:
 
 
 def _read(array: exp.Literal) -> list[exp.Expr]:
-    try:
-        read = arrays.read_text(array.name.encode(), bytes.decode)
-    except ValueError:
-        raise InvalidText("malformed array literal", position=position(array)) from None
+    read = plain.texts_of(array)
     if len(read) > MOST_VALUES:
         raise TooComplex(f"a list of more than {MOST_VALUES} values", hint="write a range, or fewer values")
     if any(isinstance(value, list) for value in read):

@@ -2,6 +2,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from decimal import Decimal
 
+import psycopg
 import pytest
 from sqlglot import parse_one
 
@@ -9,6 +10,7 @@ from dpproxy.pgcatalog import Catalogue, CatalogueView, Relation
 from dpproxy.pgtypes import DATE, FLOAT8, INT8, NUMERIC, TEXT, TIMESTAMP, Column
 from dpproxy.plan import Answer
 from dpproxy.policy.model import Discovered, Members
+from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 
 PATIENTS = Relation(
     "patients",
@@ -33,6 +35,14 @@ ROWS = {
 }
 
 Ask = Callable[..., list[tuple[object, ...]]]
+
+
+@pytest.fixture(scope="module")
+def real(postgres: Server) -> Iterator[psycopg.Connection]:  # noqa: F811
+    """A PostgreSQL to compare with."""
+    with psycopg.connect(postgres.url(), autocommit=True) as connection:
+        connection.execute("SET timezone = 'UTC'")
+        yield connection
 
 
 @pytest.fixture(scope="package")

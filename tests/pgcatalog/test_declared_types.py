@@ -12,7 +12,6 @@ from dpproxy.pgcatalog import Catalogue, CatalogueView
 from dpproxy.pgtypes import ARRAYS, INET, OBJECTS, TIMETZ, TYPES, UNKNOWN, array_of
 from dpproxy.wire.styles import styled, styled_types
 from dpproxy.wire.values import decode, encode_value
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 
 SETTINGS = {
     "search_path": "public", "timezone": "UTC", "intervalstyle": "postgres", "bytea_output": "hex",
@@ -55,13 +54,6 @@ VALUES = {
 }
 KINDS = [kind for kind in (*TYPES, INET, *OBJECTS) if kind not in (UNKNOWN, TIMETZ)]
 NAMES = sorted(kind.name for kind in KINDS)
-
-
-@pytest.fixture(scope="module")
-def real(postgres: Server) -> Iterator[psycopg.Connection]:  # noqa: F811
-    with psycopg.connect(postgres.url(), autocommit=True) as connection:
-        connection.execute("SET timezone = 'UTC'")
-        yield connection
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ from dpproxy.errors import Refusal
 from dpproxy.pgcatalog import Catalogue, CatalogueView
 from dpproxy.wire.styles import styled
 from dpproxy.wire.values import encode_value
-from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 
 HERE = Path(__file__).parent
 EXPRESSIONS = (HERE / "expressions.sql").read_text(encoding="utf-8").splitlines()
@@ -26,13 +25,6 @@ SETTINGS = {
     "server_version_num": "150000",
 }
 Shown = tuple[object, ...]
-
-
-@pytest.fixture(scope="module")
-def real(postgres: Server) -> Iterator[psycopg.Connection]:  # noqa: F811
-    with psycopg.connect(postgres.url(), autocommit=True) as connection:
-        connection.execute("SET timezone = 'UTC'")
-        yield connection
 
 
 @pytest.fixture(scope="module")
