@@ -1,39 +1,53 @@
 PYTHON ?= python3
 BIN := .venv/bin
-.PHONY: env demo test check clients bench soak fuzz serve audit kills docs image clean
+# Where bytecode is not written, every start of Python takes twice as long; it is kept out of the source tree.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
+TOGETHER := --numprocesses auto --dist loadgroup
+.PHONY: env demo test test-all check clients bench soak fuzz serve audit kills docs image clean
 
-env: .venv/ready
-.venv/ready: pyproject.toml
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+env: .venv/ready   ## everything that tests, checks and documentation need
+.venv/ready: .venv/product
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-demo: env          ## the tour: a proxy over real data, an analyst and an administrator
+.venv/product: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+demo: .venv/product ## the tour: a proxy over real data, an analyst and an administrator
 	@$(BIN)/dpproxy demo
 
-serve: env         ## the demo's proxy, kept running
+serve: .venv/product ## the demo's proxy, kept running
 	@$(BIN)/dpproxy demo --serve --port 6432
 
-test: env          ## every test
-	$(BIN)/pytest -q
+test: env          ## the tests that guard privacy and say what works, in minutes
+	$(BIN)/pytest -q $(TOGETHER) -m 'not clients and not whole and not statistical and not alone'
+
+test-all: test     ## and all others: what takes long, what samples, more generated examples; last and by itself what measures time
+	$(BIN)/pytest -q $(TOGETHER) --hypothesis-profile whole -m '(whole or statistical or hypothesis) and not clients and not alone'
+	$(BIN)/pytest -q -m 'alone and not clients'
 
 check: env         ## format, lint, types, import contracts, docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(BIN)/python -m tests.code_lines | tail -n 1
 	$(BIN)/pytest -q tests/test_docs.py tests/docs/test_reference.py tests/test_layout.py tests/test_proofs.py tests/test_taint.py
 
 docs: env          ## the documentation as one site, in site/; a link that leads nowhere is an error
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs -d build/doctrees . site
 
-clients: .venv-clients/ready .venv-superset/ready .venv-pgadmin/ready env  ## clients that take long to install: Superset, pgAdmin, dbt, pgcli, node-postgres and others
+clients: .venv-clients/ready .venv-superset/ready .venv-pgadmin/ready env  ## clients that take long to install: Superset, pgAdmin, dbt, pgcli, Django, Sequelize and others
 	$(BIN)/pytest -q -m clients
 
 .venv-clients/ready:
 	$(PYTHON) -m venv .venv-clients
-	.venv-clients/bin/pip install --quiet --disable-pip-version-check 'dbt-core<1.12' 'dbt-postgres<1.12' 'pgcli>=4.1,<5'
-	npm install --silent --no-fund --no-audit --prefix .venv-clients pg@8 pg-cursor@2 postgres@3
+	.venv-clients/bin/pip install --quiet --disable-pip-version-check 'dbt-core<1.12' 'dbt-postgres<1.12' 'pgcli>=4.1,<5' \
+	  'django>=5.2,<5.3' 'dlt[duckdb,sql-database]>=1.31,<2'
+	npm install --silent --no-fund --no-audit --prefix .venv-clients pg@8 pg-cursor@2 postgres@3 sequelize@6 kysely@0.28
 	@touch $@
 
 .venv-superset/ready: export SUPERSET_HOME = $(CURDIR)/.venv-superset/home
@@ -55,8 +69,9 @@ clients: .venv-clients/ready .venv-superset/ready .venv-pgadmin/ready env  ## cl
 	.venv-pgadmin/bin/pip install --quiet --disable-pip-version-check 'pgadmin4>=9.18,<10'
 	@touch $@
 
-image:             ## the container image, where there is an engine
-	docker build -f docker/Dockerfile -t dpproxy .
+image:             ## the container image, where there is an engine: PYTHON_DIGEST=sha256:... of python:3.11-slim
+	@test -n "$(PYTHON_DIGEST)" || { echo 'say what the image is made from: make image PYTHON_DIGEST=sha256:...'; exit 2; }
+	docker build -f docker/Dockerfile --build-arg PYTHON_DIGEST=$(PYTHON_DIGEST) -t dpproxy .
 
 PEERS_PYTHON = $(if $(PEERS)$(wildcard .venv-peers/ready),--peers .venv-peers/bin/python)
 bench: env $(if $(PEERS),.venv-peers/ready .venv-smartnoise/ready)  ## beside other products, DuckDB and PostgreSQL: PEERS=1 installs those products and writes docs/comparison.md

@@ -2,7 +2,7 @@
 
 import sys
 
-from dpproxy.cli import main
+from dpproxy.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,11 +1,58 @@
+"""How long a run takes: which tests are left to the whole run, and how many examples are generated."""
+
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 # The machine may be busy, and the time of one example proves nothing.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+settings.register_profile(
+    "short", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("whole", settings.get_profile("short"), max_examples=100)
+settings.load_profile("short")
+
+ROOT = Path(__file__).parent
+WHOLE = (
+    "assurance/",
+    "backends/suite/",
+    "bench/",
+    "cli/test_demo.py",
+    "clients/test_",
+    "crash/",
+    "docs/test_blocks.py",
+    "docs/test_site.py",
+    "examples/",
+    "install/",
+    "pgcatalog/test_against_postgres.py",
+    "pgcatalog/test_expressions.py",
+    "state/test_backups.py",
+    "tpch/",
+)
+"""Where tests begin that take long: ``make test`` leaves them to ``make test-all``."""
+SPARK = "backends/test_spark"
+WITHOUT_SOCKETS = tuple(
+    f"assurance/test_{name}.py" for name in ("exhaustion", "people", "relations", "suite", "target", "work")
+)
+"""Attacks that are part of the short run."""
+ALONE = ("assurance/test_clock.py", "assurance/test_time.py", "system/test_processor.py", "udfs/test_time.py")
+"""What measures time or watches processors."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what takes long, and keep together what shares servers: a file, or all that asks Spark."""
+    for item in items:
+        place = item.path.relative_to(ROOT).as_posix() if item.path.is_relative_to(ROOT) else ""
+        if place.startswith(SPARK):
+            item.add_marker("spark")
+        is_spark = item.get_closest_marker("spark") is not None
+        if is_spark or (place.startswith(WHOLE) and place not in WITHOUT_SOCKETS):
+            item.add_marker("whole")
+        if place.startswith(ALONE):
+            item.add_marker("alone")
+        item.add_marker(pytest.mark.xdist_group("spark" if is_spark else str(item.path)))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

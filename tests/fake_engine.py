@@ -11,14 +11,14 @@ from typing import NoReturn
 
 from psycopg.pq.abc import PGconn, PGresult
 
-from dpproxy.errors import BudgetExceeded, Cancelled, UndefinedColumn
-from dpproxy.pgtypes import BY_OID, FLOAT8, INT4, INT8, NUMERIC, TEXT, Column, SqlType
-from dpproxy.plan import Answer, Caller, Notice, Prepared, Settings
-from dpproxy.session import Session, Work
-from dpproxy.session_queries import Queries
-from dpproxy.session_state import State
-from dpproxy.settings import DEFAULTS
-from dpproxy.transaction import Transaction
+from dpproxy.algebra.plan import Answer, Caller, Notice, Prepared, Settings
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.session.queries import Queries
+from dpproxy.session.session import Session, Work
+from dpproxy.session.state import State
+from dpproxy.session.transaction import Transaction
+from dpproxy.values.errors import BudgetExceeded, Cancelled, UndefinedColumn
+from dpproxy.values.pgtypes import BY_OID, FLOAT8, INT4, INT8, NUMERIC, TEXT, Column, SqlType
 from dpproxy.wire import messages as m
 from dpproxy.wire.scram import ScramSecret, make_secret
 
@@ -65,6 +65,8 @@ class FakeEngine:
     finish: threading.Event = field(default_factory=threading.Event)
     closed: threading.Event = field(default_factory=threading.Event)
     news: list[Notice] = field(default_factory=list)
+    unpaid: list[str] = field(default_factory=list)
+    let_go: threading.Event = field(default_factory=threading.Event)
     """What ``SELECT slow`` has to say while it runs, one at each look."""
 
     def database_exists(self, name: str) -> bool:
@@ -73,6 +75,9 @@ class FakeEngine:
     def configured(self, caller: Caller) -> Settings:
         del caller
         return {}
+
+    def login_failed(self, user: str, database: str, address: str) -> None:
+        self.log.append(f"login failed {user} {database} {address}")
 
     def open(self, caller: Caller) -> None:
         self.log.append(f"open {caller.user}")
@@ -110,6 +115,10 @@ class FakeEngine:
         self.log.append("cancel")
         self.cancelled.set()
         self.finish.set()
+
+    def cancel_unpaid(self, session: str) -> None:
+        self.unpaid.append(session)
+        self.let_go.set()
 
     def told(self, session: str) -> list[Notice]:
         return [self.news.pop(0)] if self.news else []
@@ -168,6 +177,9 @@ class FakeUsers:
 
     def roles(self, name: str) -> frozenset[str]:
         return frozenset({"analysts"})
+
+    def revoked(self, name: str, roles: frozenset[str]) -> bool:
+        return name not in self.secrets or not roles <= self.roles(name)
 
 
 def logged_in(engine: FakeEngine | None = None) -> Session:

@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpproxy.algebra.plan import Answer, Caller
 from dpproxy.anonymize.model import Anonymized, Build, InvalidOption, Progress, Request, Table
-from dpproxy.engine import Engine
-from dpproxy.plan import Answer, Caller
-from dpproxy.settings import DEFAULTS
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.engine.engine import Engine
 from tests.proxies import write_home
 from udfs.privacy import Loss
 from udfs.randomness import Words

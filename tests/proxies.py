@@ -12,12 +12,12 @@ from pathlib import Path
 
 import duckdb
 
-from dpproxy.config import load_config
-from dpproxy.databases import opened
-from dpproxy.engine import Engine
-from dpproxy.serve import options
-from dpproxy.server import Server
-from dpproxy.users import UsersFile, add_user
+from dpproxy.cli.serve import options
+from dpproxy.config.configuration import load_config
+from dpproxy.config.users import UsersFile, add_user
+from dpproxy.engine.databases import opened
+from dpproxy.engine.engine import Engine
+from dpproxy.server.listener import Server
 
 ROOT = Path(__file__).parents[1]
 PASSWORD = "correct horse"
@@ -97,6 +97,7 @@ def _write_users(path: Path, users: Mapping[str, Sequence[str]]) -> None:
             add_user(path, user, roles, PASSWORD)
         _USERS[key] = path.read_text(encoding="utf-8")
     path.write_text(_USERS[key], encoding="utf-8")
+    path.chmod(0o600)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,6 +21,11 @@ import pytest
 from tests.ports import free_port
 
 ROOT = Path(__file__).parents[1]
+MAIN = sys.modules["__main__"]
+if not hasattr(
+    MAIN, "__file__"
+):  # a worker of pytest-xdist has none, which Spark's client takes for a run of doctests
+    MAIN.__file__ = __file__
 ENVIRONMENT = ROOT / ".venv-spark"
 READY = 120.0
 """Seconds that a server may take to start on a busy machine."""

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from sqlglot import exp
 
-from dpproxy import errors
 from dpproxy.aggregates.table import AGGREGATES
 from dpproxy.analysis.spoken import spaced
-from dpproxy.arguments import Command, build_parser
-from dpproxy.commands import COMMANDS
-from dpproxy.config import KEYS, REQUIRED, Key
-from dpproxy.errors import Refusal
+from dpproxy.cli.commands import COMMANDS
+from dpproxy.config.configuration import KEYS, REQUIRED, Key
+from dpproxy.config.settings import SETTINGS
 from dpproxy.planner.released import DP_FUNCTIONS
-from dpproxy.settings import SETTINGS
+from dpproxy.terminal.arguments import Command, build_parser
+from dpproxy.values import errors
+from dpproxy.values.errors import Refusal
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")])
@@ -140,3 +140,27 @@ def test_every_decision_has_a_number_of_its_own_and_three_parts():
         text = path.read_text(encoding="utf-8")
         assert text.startswith(f"# {int(path.name[:4])}. ")
         assert all(word in text for word in ("Context", "Decision", "Consequences")), path.name
+
+
+def test_the_files_that_the_architecture_names_are_there():
+    """With their folder, or in the folder that the row of a table is about."""
+    for line in page("docs/architecture.md").splitlines():
+        folders = re.findall(r"`(\w+)/`", line) if line.startswith("| `") else []
+        for name in re.findall(r"`([\w/]+\.py)`", line):
+            places = [name, *(f"{folder}/{name}" for folder in folders)]
+            found = [p for p in places if "/" in p and (ROOT / "dpproxy" / p).exists()]
+            assert found or list((ROOT / "dpproxy").glob(f"*/{name}")), f"{name}: {line}"
+
+
+def test_the_start_page_says_how_many_queries_of_tpch_are_answered_as_their_page_does():
+    listed = re.findall(r"^\| Q\d+ .*?\| (answered|refused)", page("docs/tpch.md"), re.MULTILINE)
+    found = re.search(r"answers\s+(\d+) of the \[(\d+) queries of TPC-H\]", page("README.md"))
+    assert found is not None
+    assert [int(number) for number in found.groups()] == [listed.count("answered"), len(listed)]
+
+
+def test_the_contents_of_the_page_on_sql_name_every_section_once_and_in_order():
+    text = page("docs/sql.md")
+    contents = re.findall(r"\[[^]]+\]\(#([^)]+)\)", text.partition("## Contents")[2].partition("\n## ")[0])
+    headings = re.findall(r"^###? (.+)$", text.partition("## Contents")[2], re.MULTILINE)
+    assert contents == [re.sub(r"[^a-z0-9 ]", "", heading.lower()).replace(" ", "-") for heading in headings]

@@ -19,7 +19,7 @@ FAMILIES: Final[dict[str, tuple[str, Callable[..., Prior]]]] = {
     "truncated_normal": ("mean, sd, low, high", priors.truncated_normal),
     "lognormal": ("mu, sigma", priors.lognormal),
     "triangular": ("low, mode, high", priors.triangular),
-    "beta": ("alpha, beta, [low, high]", priors.beta),
+    "beta": ("alpha, beta) or beta(alpha, beta, low, high", priors.beta),
     "histogram": ("[edges], [masses]", priors.histogram),
     "point": ("value", priors.point),
     "table": ("[values], [masses]", priors.table),

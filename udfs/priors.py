@@ -15,7 +15,6 @@ from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from udfs.privacy import InvalidMechanism
 
@@ -121,7 +120,7 @@ def normal(mean: Number, sd: Number) -> Prior:
     center, scale = _location(mean, sd)
     reach = Decimal(repr(_TAIL * scale))
     middle = Decimal(repr(center))
-    return _on_lattice(middle - reach, middle + reach, lambda x: special.ndtr((x - center) / scale))
+    return _on_lattice(middle - reach, middle + reach, lambda x: _normal((x - center) / scale))
 
 
 def truncated_normal(mean: Number, sd: Number, low: Number, high: Number) -> Prior:
@@ -130,12 +129,12 @@ def truncated_normal(mean: Number, sd: Number, low: Number, high: Number) -> Pri
     start, end = _range(low, high)
     sign = -1.0 if start > center else 1.0  # where both ends are in the upper tail, its mirror image is exact
     ends = sorted((sign * (start - center) / scale, sign * (end - center) / scale))
-    first, last = (float(special.ndtr(z)) for z in ends)
+    first, last = (float(_normal(z)) for z in ends)
     if last - first < 1e-9:
         raise InvalidMechanism("truncated_normal has hardly any mass between low and high")
 
     def below(x: _Floats) -> _Floats:
-        share: _Floats = (special.ndtr(sign * (x - center) / scale) - first) / (last - first)
+        share: _Floats = (_normal(sign * (x - center) / scale) - first) / (last - first)
         return np.clip(share if sign > 0 else 1.0 - share, 0.0, 1.0)
 
     reach = _TAIL * scale
@@ -152,7 +151,7 @@ def lognormal(mu: Number, sigma: Number) -> Prior:
         raise InvalidMechanism(f"lognormal needs mu between -200 and 200 and sigma of {_MOST_SIGMA} at most")
 
     def below(x: _Floats) -> _Floats:
-        share: _Floats = special.ndtr((np.log(x) - center) / scale)
+        share: _Floats = _normal((np.log(x) - center) / scale)
         return share
 
     low, high = exp(center - _TAIL * scale), exp(center + _TAIL * scale)
@@ -189,7 +188,7 @@ def beta(alpha: Number, beta: Number, low: Number = 0, high: Number = 1) -> Prio
     return _on_lattice(
         low,
         high,
-        lambda x: special.betainc(first, second, np.clip((x - start) / (end - start), 0.0, 1.0)),
+        lambda x: _beta(first, second, np.clip((x - start) / (end - start), 0.0, 1.0)),
     )
 
 
@@ -320,3 +319,19 @@ def _finite(value: Any) -> float:  # noqa: ANN401 - checked here
 def _fraction(value: Number | str) -> Fraction:
     """Return a number exactly; a float counts as the decimal it prints as."""
     return Fraction(repr(value) if isinstance(value, float) else value)
+
+
+def _normal(z: _Floats | float) -> _Floats:
+    """The mass of a standard normal law below ``z``."""
+    from scipy import special  # noqa: PLC0415 - as long to load as everything else here
+
+    share: _Floats = special.ndtr(z)
+    return share
+
+
+def _beta(first: float, second: float, x: _Floats) -> _Floats:
+    """The mass of a beta law below ``x``."""
+    from scipy import special  # noqa: PLC0415
+
+    share: _Floats = special.betainc(first, second, x)
+    return share

@@ -4,17 +4,17 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from dpproxy import disk
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.accounting.verify import verify
-from dpproxy.errors import StartupError
+from dpproxy.system import disk
+from dpproxy.values.errors import StartupError
 
 
 def write(store: SQLite, seals: Seals, target: Path) -> Head:
     """Make ``target``, one file, the state of the ledger at one moment; it has its name once it is verified.
 
-    Errors: StartupError where there is such a file, or the copy does not verify; ``FAULTS``.
+    Errors: StartupError where there is such a file, or the copy does not verify; ``faults()``.
     """
     if target.exists():
         raise StartupError(f"{target}: expected a file that does not exist yet")

@@ -9,9 +9,9 @@ from dpproxy.accounting import book
 from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.mark import Mark, Missing
-from dpproxy.accounting.store import FAULTS, Store
+from dpproxy.accounting.store import Store, faults
 from dpproxy.accounting.totals import Known
-from dpproxy.errors import StartupError
+from dpproxy.values.errors import StartupError
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ class Database:
         mark: the high-water mark, where there is one; it follows each commit before anybody is told.
         clock: nanoseconds since 1970.
 
-    Errors: ``FAULTS`` where the ledger cannot be written, before anybody is served.
+    Errors: ``faults()`` where the ledger cannot be written, before anybody is served.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Database:
                 book.write_head(connection, self._seals, batch.head)
             ending = True
             connection.commit()
-        except (*FAULTS, Mismatch) as error:
+        except faults(Mismatch) as error:
             self.known.forget()
             self.close()
             # A file that could not be written holds nothing; a server may have committed before it was lost.
@@ -106,9 +106,9 @@ class Database:
     def close(self) -> None:
         """Drop the connection and whatever it had not committed; the next transaction opens another."""
         if self._connection is not None:
-            with suppress(*FAULTS):
+            with suppress(*faults()):
                 self._connection.rollback()
-            with suppress(*FAULTS):
+            with suppress(*faults()):
                 self._connection.close()
             self._connection = None
 
@@ -157,7 +157,7 @@ class Database:
         connection = self._connect()
         try:
             self._store.begin(connection)
-        except FAULTS:
+        except faults():
             if self._store.is_usable(connection):
                 raise
             self.close()
@@ -170,6 +170,6 @@ class Database:
             connection = self._begin()
             connection.execute("UPDATE head SET sequence = sequence")
             connection.commit()
-        except FAULTS:
+        except faults():
             self.close()
             raise

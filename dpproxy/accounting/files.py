@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from dpproxy import disk
 from dpproxy.accounting import book
 from dpproxy.accounting.chain import Mismatch, Seals
 from dpproxy.accounting.store import Store
-from dpproxy.errors import StartupError
+from dpproxy.system import disk
+from dpproxy.values.errors import StartupError
 
 DATABASE = "ledger.sqlite"
 KEY = "ledger.key"

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from dpproxy.errors import Cancelled
-from dpproxy.recent import Recent
+from dpproxy.values.errors import Cancelled
+from dpproxy.values.recent import Recent
 
 T = TypeVar("T")
 

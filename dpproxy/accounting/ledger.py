@@ -1,6 +1,7 @@
 """The ledger: a charge is durable before data is touched, and is never given back."""
 
 import shutil
+import sqlite3
 import threading
 import time
 from collections import deque
@@ -10,22 +11,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-import psycopg
-
-from dpproxy.accounting import book, dearest, files, older
+from dpproxy.accounting import book, dearest, files, older, tally
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.database import Database
 from dpproxy.accounting.limits import LimitReached, check, tightest
 from dpproxy.accounting.mark import MAKE, Mark
 from dpproxy.accounting.model import Account, Charge, Cost, Debit, Entry, Reservation, Reset
-from dpproxy.accounting.postgres import Postgres
 from dpproxy.accounting.sqlite import SQLite
-from dpproxy.accounting.store import FAULTS, Store, told
+from dpproxy.accounting.store import Store, faults, told
 from dpproxy.accounting.totals import Totals, Unknown
 from dpproxy.accounting.verify import verify
 from dpproxy.accounting.windows import DAY, Standing, owns, standings
 from dpproxy.accounting.writer import Writer
-from dpproxy.errors import LedgerUnavailable, StartupError
+from dpproxy.values.errors import LedgerUnavailable, StartupError
 
 T = TypeVar("T")
 
@@ -88,7 +86,7 @@ class Ledger:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             with files.alone(directory / files.LOCK):
                 return cls._open(store, directory, secret, clock, high_water)
-        except FAULTS as error:
+        except faults() as error:
             raise _unusable(store, directory, error) from error
 
     @classmethod
@@ -124,7 +122,9 @@ class Ledger:
 
         Errors: BudgetExceeded with the first limit it passes; LedgerUnavailable where it cannot be written.
         """
-        return self.writer.submit(lambda batch: batch.charge(charge))
+        reservation = self.writer.submit(lambda batch: batch.charge(charge))
+        tally.told(reservation)
+        return reservation
 
     def reset(self, reset: Reset) -> Entry:
         """Let a budget, or one user of it, begin anew; ceilings never do. Errors: LedgerUnavailable."""
@@ -194,6 +194,16 @@ class Ledger:
             lambda connection: [entry for entry, _ in book.read_entries(connection, where, values)]
         )
 
+    def charged(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Those keys of releases that somebody was charged for."""
+        marks = ", ".join("?" * len(keys))
+        sql = f"SELECT DISTINCT release FROM entry WHERE release IN ({marks})"  # noqa: S608 - marks alone
+        if not keys:
+            return set()
+        return self.read(
+            lambda connection: {bytes(key) for (key,) in connection.execute(sql, tuple(keys)).fetchall()}
+        )
+
     def verify(self) -> int:
         """Check every row against the key, as at opening; returns the number of entries.
 
@@ -201,7 +211,7 @@ class Ledger:
         """
         try:
             return verified(self.store, self.seals, self.mark).sequence
-        except FAULTS as error:
+        except faults() as error:
             raise StartupError(f"ledger {self.store.name} cannot be read ({told(error)})") from error
 
     @property
@@ -217,7 +227,7 @@ class Ledger:
                 reader = self._taken()
                 try:
                     found = query(reader)
-                except FAULTS:
+                except faults():
                     if self.store.is_usable(reader):
                         raise
                     _drop(reader)
@@ -226,7 +236,7 @@ class Ledger:
                     found = query(reader)
             except BaseException as error:
                 _drop(reader)
-                if isinstance(error, (*FAULTS, Mismatch)):
+                if isinstance(error, faults(Mismatch)):
                     raise LedgerUnavailable("the privacy ledger cannot be read") from error
                 raise
             self._readers.append(reader)
@@ -255,17 +265,21 @@ class Ledger:
 
 def _drop(reader: book.Connection | None) -> None:
     if reader is not None:
-        with suppress(*FAULTS):
+        with suppress(*faults()):
             reader.close()
 
 
 def store_of(directory: Path, url: str | None) -> Store:
     """Where the ledger of a state directory is kept."""
-    return SQLite(directory / files.DATABASE) if url is None else Postgres(url)
+    if url is None:
+        return SQLite(directory / files.DATABASE)
+    from dpproxy.accounting.postgres import Postgres  # noqa: PLC0415 - its driver takes long to load
+
+    return Postgres(url)
 
 
 def verified(store: Store, seals: Seals, mark: Mark | None) -> Head:
-    """The head, every row checked. Errors: StartupError with what is wrong; ``FAULTS``."""
+    """The head, every row checked. Errors: StartupError with what is wrong; ``faults()``."""
     try:
         return verify(store, seals, mark)
     except Mismatch as error:
@@ -281,7 +295,7 @@ _ACCEPT = f"restore its newest state, or, where that is lost, accept what is the
 
 
 def _unusable(store: Store, directory: Path, error: BaseException) -> StartupError:
-    if isinstance(error, psycopg.Error):
+    if not isinstance(error, sqlite3.Error | OSError):  # a server's
         cause = told(error)
     elif not shutil.disk_usage(directory).free:
         cause = "the disk is full"

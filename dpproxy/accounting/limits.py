@@ -17,7 +17,7 @@ from dpproxy.accounting.model import (
     format_epsilon,
 )
 from dpproxy.accounting.windows import Standing
-from dpproxy.errors import BudgetExceeded
+from dpproxy.values.errors import BudgetExceeded
 
 _LEAST = NANO // 1000
 

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpproxy import disk
 from dpproxy.accounting.chain import Head, Mismatch, Seals
-from dpproxy.errors import StartupError
+from dpproxy.system import disk
+from dpproxy.values.errors import StartupError
 
 SLOT = 4096
 """Bytes of one: no sector of a disk holds parts of both."""

@@ -13,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from dpproxy.accounting import book, schema
 from dpproxy.accounting.chain import Mismatch, Seals
-from dpproxy.errors import StartupError
+from dpproxy.values.errors import StartupError
 
 SCHEMA = "dpproxy"
 WAIT = 5

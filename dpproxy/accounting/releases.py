@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from dpproxy.accounting import book
+from dpproxy.accounting import book, tally
 from dpproxy.accounting.chain import Mismatch
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, Charge, EntryKind, Reservation, Stored
@@ -91,7 +91,10 @@ class ReleaseStore:
 
         Errors: BudgetExceeded; ValueError where the charge is for another release.
         """
-        return self._ledger.writer.submit(lambda batch: batch.adopt(stored.id, charge))
+        reservation = self._ledger.writer.submit(lambda batch: batch.adopt(stored.id, charge))
+        if reservation is not None:
+            tally.told(reservation)
+        return reservation
 
     def _payers(self, origin: int) -> frozenset[Account]:
         return self._ledger.read(lambda connection: book.read_payers(connection, origin))

@@ -10,11 +10,11 @@ from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.limits import count, instant, tightest
 from dpproxy.accounting.model import NANO, Account, Cost, Debit
 from dpproxy.accounting.windows import Standing, users
-from dpproxy.errors import Refusal
-from dpproxy.pgtypes import INT8, NUMERIC, TEXT, TIMESTAMP, Column
 from dpproxy.policy.model import Budget, Policy, TablePolicy
 from dpproxy.policy.show import number
 from dpproxy.policy.units import unit_table
+from dpproxy.values.errors import Refusal
+from dpproxy.values.pgtypes import INT8, NUMERIC, TEXT, TIMESTAMP, Column
 
 OWN = (
     Column("budget", TEXT),

@@ -5,9 +5,9 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from dpproxy import disk
 from dpproxy.accounting import book, schema
 from dpproxy.accounting.chain import Mismatch, Seals
+from dpproxy.system import disk
 
 WAIT = 5
 """Seconds to wait for another process that writes."""

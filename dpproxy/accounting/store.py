@@ -1,21 +1,28 @@
 """What the ledger asks of a database, whichever it is: the rows and the rules are those of ``book`` and ``batch``."""
 
 import sqlite3
+import sys
 from typing import Protocol
-
-import psycopg
 
 from dpproxy.accounting.book import Connection
 from dpproxy.accounting.chain import Seals
 
-FAULTS = (sqlite3.Error, psycopg.Error, OSError)
-"""What a database that cannot be read or written raises."""
+
+def faults(*more: type[Exception]) -> tuple[type[Exception], ...]:
+    """What a database that cannot be read or written raises, and ``more``.
+
+    A server's faults are among them once its driver is loaded, which is when the first server is used.
+    """
+    driver = sys.modules.get("psycopg")
+    return (
+        (sqlite3.Error, OSError, *more) if driver is None else (sqlite3.Error, OSError, driver.Error, *more)
+    )
 
 
 class Store(Protocol):
     """A place for one ledger; several processes may have it open.
 
-    Its methods raise ``FAULTS`` where the database fails, and ``Mismatch`` where it is not the ledger it was.
+    Its methods raise ``faults()`` where the database fails, and ``Mismatch`` where it is not the ledger it was.
     """
 
     @property

@@ -22,7 +22,7 @@ def verify(store: Store, seals: Seals, mark: Mark | None) -> Head:
 
     A ledger without an entry may be without its mark.
 
-    Errors: Mismatch for the first thing that is wrong; ``FAULTS`` where it cannot be read.
+    Errors: Mismatch for the first thing that is wrong; ``faults()`` where it cannot be read.
     """
     marked, missing = None, None
     if mark is not None:

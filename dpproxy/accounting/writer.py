@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.database import Database, Unwritten
 from dpproxy.accounting.store import told
-from dpproxy.errors import LedgerUnavailable, Refusal, ShuttingDown
+from dpproxy.values.errors import LedgerUnavailable, Refusal, ShuttingDown
 
 T = TypeVar("T")
 

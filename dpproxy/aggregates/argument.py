@@ -13,7 +13,7 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import BoundsMissing, TypeMismatch
+from dpproxy.values.errors import BoundsMissing, TypeMismatch
 
 LATTICE_BITS = 30
 LARGEST_STEPS = 2**61

@@ -7,11 +7,11 @@ from fractions import Fraction
 from sqlglot import exp
 
 from dpproxy.aggregates.argument import Argument
-from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.aggregates.model import Drawn, Error, Measure, Noise
 from dpproxy.aggregates.sum import centred_measure, number_measure, steps_to_value
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
-from dpproxy.pgtypes import FLOAT8, FLOATS, NUMERIC, SqlType
+from dpproxy.values.pgtypes import FLOAT8, FLOATS, NUMERIC, SqlType
 
 
 def mean_type(kind: SqlType) -> SqlType:
@@ -35,14 +35,15 @@ class Average:
         return FLOAT8 if self.count else mean_type(self.argument.typed.type)
 
     @property
-    def _middle(self) -> float:
+    def middle(self) -> float:
+        """Of the argument's bounds."""
         return float(self.argument.centre * self.argument.unit)
 
     def _clamp(self, distance: exp.Expr) -> exp.Expr:
         """The middle plus a distance, inside the declared bounds."""
         typed = self.argument.typed
         low, high = float(typed.low or 0), float(typed.high or 0)
-        moved = duck.binary(exp.Add, duck.double(self._middle), distance)
+        moved = duck.binary(exp.Add, duck.double(self.middle), distance)
         return duck.call("least", duck.call("greatest", moved, duck.double(low)), duck.double(high))
 
     def value(self, columns: Sequence[exp.Expr]) -> Typed:
@@ -52,6 +53,14 @@ class Average:
     def _parts(self, columns: Sequence[exp.Expr]) -> tuple[exp.Expr, exp.Expr]:
         total = steps_to_value(columns[0], self.argument.unit)
         return total, duck.call("greatest", duck.cast(columns[1], "DOUBLE"), duck.double(1.0))
+
+    def drawn(self, columns: Sequence[exp.Expr], noise: Noise) -> Drawn:
+        """The draw outside of the bounds, too, and its law, as DOUBLEs: the count's noise counts from the middle on."""
+        total, count = self._parts(columns)
+        fixed = duck.double(noise.sd[0] * float(self.argument.unit))
+        value = duck.binary(exp.Add, duck.double(self.middle), duck.binary(exp.Div, total, count))
+        slope = duck.binary(exp.Div, duck.double(noise.sd[1]), count)
+        return value, duck.binary(exp.Div, fixed, count), slope, duck.double(self.middle)
 
     def noise_sd(self, columns: Sequence[exp.Expr], noise: Noise) -> exp.Expr:
         """To first order: sqrt(var S + (mean - mid)^2 var n) / n."""

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.aggregates.model import Drawn, Error, Measure, Noise
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
-from dpproxy.pgtypes import INT8, SqlType
+from dpproxy.values.pgtypes import INT8, SqlType
 
 
 def count_measure(counted: Typed | None) -> Measure:
@@ -46,6 +46,10 @@ class Count:
 
     def value(self, columns: Sequence[exp.Expr]) -> Typed:
         return Typed(columns[0], INT8, 0, nullable=False)
+
+    def drawn(self, columns: Sequence[exp.Expr], noise: Noise) -> Drawn:
+        """The draw and its law, as DOUBLEs."""
+        return duck.cast(columns[0], "DOUBLE"), duck.double(noise.sd[0]), duck.double(0.0), duck.double(0.0)
 
     def noise_sd(self, columns: Sequence[exp.Expr], noise: Noise) -> exp.Expr:  # noqa: ARG002
         return duck.double(noise.sd[0])

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
-from dpproxy.pgtypes import INT4
+from dpproxy.values.pgtypes import INT4
 
 
 def both(*conditions: exp.Expr | None) -> exp.Expr | None:

@@ -16,7 +16,7 @@ from dpproxy.aggregates.count import count_measure
 from dpproxy.aggregates.model import Error, Measure, Noise
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed, boolean
-from dpproxy.pgtypes import BOOL, SqlType
+from dpproxy.values.pgtypes import BOOL, SqlType
 
 
 @dataclass(frozen=True, slots=True)

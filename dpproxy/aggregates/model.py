@@ -8,7 +8,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from dpproxy.analysis.typed import Typed
-from dpproxy.pgtypes import SqlType
+from dpproxy.values.pgtypes import SqlType
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,12 @@ class Noise:
     half_width: Callable[[Fraction], tuple[int, ...]]
     rows: int = 1
     """The most rows of one privacy unit."""
+    bell: bool = False
+    """Drawn from the normal law, or the sum of several draws; else about two-sided exponential."""
+
+
+Drawn = tuple[exp.Expr, exp.Expr, exp.Expr, exp.Expr]
+"""A released number and the law of its noise, all DOUBLE: the value; ``fixed``, ``slope``, ``centre`` of ``Draws``."""
 
 
 @dataclass(frozen=True, slots=True)

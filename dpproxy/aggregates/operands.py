@@ -15,8 +15,8 @@ from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import UndefinedFunction, Unsupported
-from dpproxy.pgtypes import NUMERIC
+from dpproxy.values.errors import UndefinedFunction, Unsupported
+from dpproxy.values.pgtypes import NUMERIC
 
 
 @dataclass(frozen=True, slots=True)

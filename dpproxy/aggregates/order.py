@@ -21,8 +21,8 @@ from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import BoundsMissing, TypeMismatch, UndefinedFunction, Unsupported
-from dpproxy.pgtypes import DATE, FLOAT8, TIMESTAMP, SqlType
+from dpproxy.values.errors import BoundsMissing, TypeMismatch, UndefinedFunction, Unsupported
+from dpproxy.values.pgtypes import DATE, FLOAT8, TIMESTAMP, TIMESTAMPTZ, SqlType
 from udfs.mechanisms.quantile import Quantile
 
 CELL_BITS = 16
@@ -84,6 +84,12 @@ class OrderStatistic:
         if first is not None and self.type.oid == TIMESTAMP.oid:
             since = duck.binary(exp.Add, inside, duck.integer(_micros(first)))
             return Typed(duck.call("make_timestamp", duck.cast(since, "BIGINT")), TIMESTAMP, nullable=False)
+        if first is not None and self.type.oid == TIMESTAMPTZ.oid:
+            since = duck.binary(exp.Add, inside, duck.integer(_micros(first)))
+            moment = duck.call("make_timestamp", duck.cast(since, "BIGINT"))
+            return Typed(
+                duck.call("timezone", exp.Literal.string("UTC"), moment), TIMESTAMPTZ, nullable=False
+            )
         scale = self.argument.typed.scale
         if not self.is_double and scale is not None:
             return Typed(inside, self.type, scale, nullable=False)
@@ -130,7 +136,7 @@ def _operand(
 ) -> Argument:
     """The argument on a lattice: of dates, days or microseconds from the first one that is declared."""
     typed = kept(number(plain_operand(node, operand), scope), compiled(condition))
-    if typed.type.oid not in (DATE.oid, TIMESTAMP.oid):
+    if typed.type.oid not in (DATE.oid, TIMESTAMP.oid, TIMESTAMPTZ.oid):
         return argument(operand, typed)
     if not dates:
         raise TypeMismatch(

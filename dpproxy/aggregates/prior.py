@@ -13,8 +13,8 @@ from sqlglot import exp
 from dpproxy.aggregates.model import Error, Measure, Noise
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import InvalidParameter, Unsupported
-from dpproxy.pgtypes import FLOATS, INTEGERS, NUMERIC, TEXTS, SqlType
+from dpproxy.values.errors import InvalidParameter, Unsupported
+from dpproxy.values.pgtypes import FLOATS, INTEGERS, NUMERIC, TEXTS, SqlType
 from udfs.mechanisms.refinement import Refinement
 from udfs.priors import Prior
 

@@ -17,7 +17,7 @@ from dpproxy.aggregates.moments import COUNT, Moments
 from dpproxy.aggregates.side import Side
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
-from dpproxy.pgtypes import SqlType
+from dpproxy.values.pgtypes import SqlType
 
 Sides = Mapping[str, Side]
 

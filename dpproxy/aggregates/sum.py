@@ -9,10 +9,10 @@ from sqlglot import exp
 
 from dpproxy.aggregates.argument import Argument
 from dpproxy.aggregates.count import count_measure
-from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.aggregates.model import Drawn, Error, Measure, Noise
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
-from dpproxy.pgtypes import FLOATS, INT2, INT4, INT8, NUMERIC, SqlType
+from dpproxy.values.pgtypes import FLOATS, INT2, INT4, INT8, NUMERIC, SqlType
 
 
 def sum_type(kind: SqlType) -> SqlType:
@@ -89,6 +89,11 @@ class Sum:
             return noise.half_width(confidence)[0] * float(self.argument.unit)
         halves = noise.half_width((1 + confidence) / 2)  # both hold together, by the union bound
         return (halves[0] + abs(self.argument.centre) * halves[1]) * float(self.argument.unit)
+
+    def drawn(self, columns: Sequence[exp.Expr], noise: Noise) -> Drawn:
+        """The draw and its law, as DOUBLEs."""
+        value = steps_to_value(self._steps(columns), self.argument.unit)
+        return value, duck.double(self._sd(noise)), duck.double(0.0), duck.double(0.0)
 
     def noise_sd(self, columns: Sequence[exp.Expr], noise: Noise) -> exp.Expr:  # noqa: ARG002
         return duck.double(self._sd(noise))

@@ -28,8 +28,8 @@ from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
-from dpproxy.errors import UndefinedFunction, Unsupported
-from dpproxy.pgtypes import FLOAT8, TEXT
+from dpproxy.values.errors import UndefinedFunction, Unsupported
+from dpproxy.values.pgtypes import FLOAT8, TEXT
 
 Averaged = frozenset[tuple[exp.Expr, exp.Expr | None]]
 """The arguments that an average of the same statement reads, each with the condition of its FILTER."""

@@ -10,8 +10,8 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import INT64, WIDEST, Typed, as_double, as_scaled, inexact
-from dpproxy.errors import NumberOutOfRange, UndefinedFunction
-from dpproxy.pgtypes import FLOAT4, FLOAT8, FLOATS, INT2, INT4, INT8, INTEGERS, NUMERIC, SqlType
+from dpproxy.values.errors import NumberOutOfRange, UndefinedFunction
+from dpproxy.values.pgtypes import FLOAT4, FLOAT8, FLOATS, INT2, INT4, INT8, INTEGERS, NUMERIC, SqlType
 
 Interval = tuple[Fraction | None, Fraction | None]
 TINIEST = Fraction(1, 10**300)

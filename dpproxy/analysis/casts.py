@@ -9,7 +9,8 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.arithmetic import rounded
 from dpproxy.analysis.dates import to_date, to_timestamp
-from dpproxy.analysis.literals import LIMITS, read_as, settle
+from dpproxy.analysis.instants import is_instant, to_instant, to_local
+from dpproxy.analysis.literals import LIMITS, from_value, read_as, read_moment, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, inexact, nearest_double, null
@@ -17,8 +18,8 @@ from dpproxy.analysis.written import FLOAT8 as FLOAT8_TEXT
 from dpproxy.analysis.written import INTERVAL as INTERVAL_TEXT
 from dpproxy.analysis.written import NUMERIC as NUMERIC_TEXT
 from dpproxy.analysis.written import written
-from dpproxy.errors import NumberOutOfRange, Unsupported
-from dpproxy.pgtypes import (
+from dpproxy.values.errors import InvalidParameter, NumberOutOfRange, Unsupported
+from dpproxy.values.pgtypes import (
     BOOL,
     BYTEA,
     DATE,
@@ -81,6 +82,8 @@ _WRITTEN = {
 """Those it writes otherwise."""
 
 _DIGITS = re.compile("[0-9]{1,4}").fullmatch
+_LENGTH = re.compile("[0-9]{1,9}").fullmatch
+LONGEST_VARCHAR = 10_485_760
 
 
 def target_type(node: exp.Cast) -> SqlType:
@@ -100,6 +103,12 @@ def _named_type(node: exp.Cast, to: exp.Expr) -> SqlType:
         if not (1 <= precision <= 38 and scale <= precision):
             raise NumberOutOfRange("numeric precision must be 1 to 38", position=position(node))
         return NUMERIC.with_precision(precision, scale)
+    if len(parameters) == 1 and kind.oid == VARCHAR.oid and _LENGTH(parameters[0]):
+        if not 1 <= int(parameters[0]) <= LONGEST_VARCHAR:
+            raise InvalidParameter(
+                f"length for type varchar must be 1 to {LONGEST_VARCHAR}", position=position(node)
+            )
+        return replace(kind, modifier=int(parameters[0]) + 4)
     if parameters:
         raise Unsupported("a length in a cast is not supported", position=position(node))
     return kind
@@ -115,6 +124,8 @@ def cast(node: exp.Cast, value: Typed, scope: Scope) -> Typed:
     if value.type is UNKNOWN:
         if value.constant is None:
             return null(kind)
+        if kind.oid == TIMESTAMPTZ.oid:
+            return read_moment(str(value.constant), node, scope)
         value = read_as(str(value.constant), replace(kind, modifier=-1), node)
     return _convert(node, value, kind, scope)
 
@@ -123,20 +134,52 @@ def _convert(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed
     if value.is_number and kind.oid in _RULES:
         return _RULES[kind.oid](node, value, kind, scope)
     if value.type.oid in TEXTS and kind.oid in TEXTS:
-        return replace(value, type=kind)
+        return _shortened(value, kind)
+    if value.type.oid == kind.oid:
+        return value
+    if (moment := _moment(node, value, kind, scope)) is not None:
+        return moment
+    if kind.oid in TEXTS and (text := as_text(value, scope)) is not None:
+        return _shortened(text, kind)
+    raise Unsupported(f"cannot cast type {value.type.shown} to {kind.shown} here", position=position(node))
+
+
+def _moment(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed | None:
+    """One of the three types of moments as another; None for other types."""
     if value.type.oid == DATE.oid and kind.oid == TIMESTAMP.oid:
         return to_timestamp(value)
     if value.type.oid == TIMESTAMP.oid and kind.oid == DATE.oid:
         return to_date(value)
-    if value.type.oid == kind.oid:
+    if value.is_moment and kind.oid == TIMESTAMPTZ.oid:
+        return to_instant(value, scope.parameters.zone, node, scope)
+    if is_instant(value) and kind.oid in (DATE.oid, TIMESTAMP.oid):
+        shown = to_local(value, scope.parameters.zone, node, scope)
+        return shown if kind.oid == TIMESTAMP.oid else to_date(shown)
+    return None
+
+
+def _shortened(value: Typed, kind: SqlType) -> Typed:
+    """A text as another type of text: of ``varchar(n)`` the first n characters, without a word, as in PostgreSQL."""
+    size = kind.modifier - 4
+    if size < 0 or (value.longest is not None and value.longest <= size):
+        return replace(value, type=kind)
+    if isinstance(value.constant, str):
+        return replace(from_value(value.constant[:size], TEXT), type=kind)
+    longest = size if value.longest is None else min(value.longest, size)
+    sql = duck.call("left", value.sql, duck.integer(size))
+    return Typed(sql, kind, nullable=value.nullable, presence=value.presence, longest=longest)
+
+
+def as_text(value: Typed, scope: Scope) -> Typed | None:
+    """As PostgreSQL writes it; None where that is not known. Of rows whole numbers and truth values only."""
+    if value.type.oid in TEXTS:
         return value
-    if kind.oid in TEXTS and scope.level is Level.RELEASED and (text := _to_text(value, kind)) is not None:
-        return text
-    raise Unsupported(f"cannot cast type {value.type.shown} to {kind.shown} here", position=position(node))
+    if scope.level is Level.ROW and value.type.oid not in (*INTEGERS, BOOL.oid):
+        return None
+    return _to_text(value, TEXT)
 
 
 def _to_text(value: Typed, kind: SqlType) -> Typed | None:
-    """As PostgreSQL writes it; None where that is not known."""
     if value.type.oid in _WRITTEN_ALIKE:
         sql, longest = duck.cast(value.sql, "VARCHAR"), _WRITTEN_ALIKE[value.type.oid]
     elif value.type.oid == NUMERIC.oid and value.scale:
@@ -190,8 +233,7 @@ def _to_integer(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Ty
         low, high = Fraction(-limit), Fraction(limit - 1)
     else:
         low, high = Fraction(round(value.low)), Fraction(round(value.high))
-    is_even = scope.level is Level.RELEASED and value.type.oid in FLOATS
-    rounding = "round_even" if is_even else "round"
+    rounding = "round_even" if value.type.oid in FLOATS else "round"
     return Typed(_round_total(value, low, high, rounding), kind, 0, low, high, value.nullable)
 
 
@@ -202,7 +244,7 @@ def _inside(value: Typed, limit: int) -> bool:
 def _round_total(value: Typed, low: Fraction, high: Fraction, rounding: str) -> exp.Expr:
     """ROUND of a DOUBLE that stays inside whole bounds, whatever the value: NaN counts as above the upper one.
 
-    Halves go to the even neighbour, as in PostgreSQL, where nothing is private any more: ``round_even``.
+    Halves of double precision go to the even neighbour, as in PostgreSQL: ``round_even``.
 
     Clamped twice: before, so that the cast holds; after, because a bound over 53 bits is no DOUBLE.
     """

@@ -8,13 +8,25 @@ from sqlglot import exp
 
 from dpproxy.analysis.arithmetic import common_type
 from dpproxy.analysis.dates import to_date, to_timestamp
+from dpproxy.analysis.instants import is_instant, to_instant
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Scope
-from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, boolean, midnight
+from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, boolean, midnight, null
 from dpproxy.analysis.unseen import LARGEST, Looked
-from dpproxy.errors import TypeMismatch, UndefinedFunction, Unsupported
-from dpproxy.pgtypes import DATE, FLOATS, JSON, TEXT, TEXTS, TIMESTAMP, UNKNOWN, SqlType, array_of
+from dpproxy.values.errors import TypeMismatch, UndefinedFunction, Unsupported
+from dpproxy.values.pgtypes import (
+    DATE,
+    FLOATS,
+    JSON,
+    TEXT,
+    TEXTS,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UNKNOWN,
+    SqlType,
+    array_of,
+)
 
 _SIGNS: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
@@ -40,6 +52,7 @@ def compare(node: exp.Expr, kind: type[exp.Expr], a: Typed, b: Typed, scope: Sco
                 hint="Write column = 'value', or column IN (...).",
                 position=position(node),
             )
+    a, b = _as_instants(node, a, b, scope)
     pair = _same_form(a, b)
     if pair is None:
         raise UndefinedFunction(
@@ -52,6 +65,15 @@ def compare(node: exp.Expr, kind: type[exp.Expr], a: Typed, b: Typed, scope: Sco
         kind(this=pair[0], expression=pair[1]),
         nullable=not null_safe and (a.nullable or b.nullable),
     )
+
+
+def _as_instants(node: exp.Expr, a: Typed, b: Typed, scope: Scope) -> tuple[Typed, Typed]:
+    """A date or timestamp beside a moment as the moment when the session's clock shows it."""
+    if is_instant(a) and b.is_moment:
+        return a, to_instant(b, scope.parameters.zone, node, scope)
+    if is_instant(b) and a.is_moment:
+        return to_instant(a, scope.parameters.zone, node, scope), b
+    return a, b
 
 
 def _same_form(a: Typed, b: Typed) -> tuple[exp.Expr, exp.Expr] | None:
@@ -113,6 +135,9 @@ def unify(node: exp.Expr, values: list[Typed], scope: Scope) -> tuple[list[exp.E
     if not first.is_number:
         if kind.oid in (DATE.oid, TIMESTAMP.oid):
             return _moments(settled, kind, nullable=nullable)
+        if kind.oid == TIMESTAMPTZ.oid and scope.level is Level.ROW:  # NULL too is held as a timestamp
+            held = [replace(v, sql=null(TIMESTAMP).sql) if v.is_null else v for v in settled]
+            return _moments(held, kind, nullable=nullable)
         lengths = [v.longest for v in settled if v.longest is not None]
         longest = max(lengths) if len(lengths) == len(settled) else None
         return [v.sql for v in settled], Typed(first.sql, kind, nullable=nullable, longest=longest)

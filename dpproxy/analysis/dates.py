@@ -13,8 +13,8 @@ from dpproxy.analysis.literals import from_value, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed, midnight, null
-from dpproxy.errors import BoundsMissing, NumberOutOfRange, UndefinedFunction, Unsupported
-from dpproxy.pgtypes import DATE, INT4, NUMERIC, TIMESTAMP, TIMESTAMPTZ, SqlType
+from dpproxy.values.errors import BoundsMissing, NumberOutOfRange, UndefinedFunction, Unsupported
+from dpproxy.values.pgtypes import DATE, INT4, NUMERIC, TIMESTAMP, TIMESTAMPTZ
 from dpproxy.wire.intervals import Interval
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - the type has no time zone
@@ -65,12 +65,14 @@ UNITS = ("DECADE", "YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", 
 """What DATE_TRUNC truncates to: the first moment of it."""
 
 
-def extract(node: exp.Extract, arguments: list[Typed], scope: Scope) -> Typed:
-    """EXTRACT(field FROM x), a numeric."""
+def epoch(value: Typed) -> Typed:
+    """EXTRACT(epoch FROM x) of a moment with a time zone."""
+    return Typed(duck.call("epoch_us", value.sql), NUMERIC, FIELDS["EPOCH"].scale, nullable=value.nullable)
+
+
+def extract(node: exp.Extract, given: Typed) -> Typed:
+    """EXTRACT(field FROM x) of a date or a timestamp, a numeric."""
     name = node.this.name.upper()
-    given = settle(arguments[0], TIMESTAMP, scope, node)
-    if given.type.oid == TIMESTAMPTZ.oid and name == "EPOCH" and scope.level is Level.RELEASED:
-        return Typed(duck.call("epoch_us", given.sql), NUMERIC, FIELDS[name].scale, nullable=given.nullable)
     value = _moment(node, "extract", given)
     field = FIELDS.get(name)
     if field is None or (field.of_time and value.type.oid == DATE.oid):
@@ -85,6 +87,8 @@ def extract(node: exp.Extract, arguments: list[Typed], scope: Scope) -> Typed:
         sql = duck.call("epoch_us", value.sql)
     else:
         sql = duck.call("date_part", exp.Literal.string(field.part), value.sql)
+        if value.sql.find(exp.Column) is None:  # the part of a constant NULL would be a DOUBLE
+            sql = duck.cast(sql, "BIGINT")
     bounds: list[Fraction | None] = [low * scale, high * scale]
     if field.rising is not None:
         bounds = [
@@ -93,14 +97,16 @@ def extract(node: exp.Extract, arguments: list[Typed], scope: Scope) -> Typed:
     return Typed(sql, NUMERIC, field.scale, bounds[0], bounds[1], value.nullable, presence=value.presence)
 
 
-def truncate(node: exp.TimestampTrunc, arguments: list[Typed], scope: Scope) -> Typed:
-    """DATE_TRUNC('unit', x), a timestamp."""
-    value = _moment(node, "date_trunc", settle(arguments[0], TIMESTAMP, scope, node))
+def truncate(node: exp.TimestampTrunc, given: Typed, scope: Scope) -> Typed:
+    """DATE_TRUNC('unit', x) of a date or a timestamp, a timestamp."""
+    value = _moment(node, "date_trunc", given)
     unit = unit_of(node)
     ends = [
         None if end is None else truncated(midnight(end), unit, node) for end in (value.first, value.last)
     ]
     _require_bounds(node, scope, *ends)
+    if value.is_constant and ends[0] is not None and not value.is_null:
+        return from_value(ends[0], TIMESTAMP)
     sql = duck.call("date_trunc", exp.Literal.string(unit.lower()), value.sql)
     return Typed(
         sql, TIMESTAMP, nullable=value.nullable, presence=value.presence, first=ends[0], last=ends[1]
@@ -163,14 +169,18 @@ def starts(first: datetime, last: datetime, unit: str, most: int) -> list[dateti
 def add_interval(node: exp.Binary, value: Typed, by: exp.Interval, scope: Scope) -> Typed:
     """A date or timestamp plus or minus a constant interval, a timestamp."""
     value = _moment(node, f"{'-' if isinstance(node, exp.Sub) else '+'} interval", value)
+    return moved_by(node, value, signed(node, by), scope)
+
+
+def signed(node: exp.Binary, by: exp.Interval) -> Interval:
+    """The interval that is added."""
     interval = read_interval(by)
-    if isinstance(node, exp.Sub):
-        interval = -interval
-    return _moved(node, value, interval, TIMESTAMP, scope)
+    return -interval if isinstance(node, exp.Sub) else interval
 
 
-def _moved(node: exp.Expr, value: Typed, by: Interval, kind: SqlType, scope: Scope) -> Typed:
-    ends = []
+def moved_by(node: exp.Expr, value: Typed, by: Interval, scope: Scope) -> Typed:
+    """A date or timestamp that much later, a timestamp. Raises ``NumberOutOfRange``."""
+    kind, ends = TIMESTAMP, []
     for end in (value.first, value.last):
         try:
             ends.append(None if end is None else moved(midnight(end), by))
@@ -226,6 +236,10 @@ def _plus_days(node: exp.Binary, a: Typed, days: Typed, scope: Scope) -> Typed:
     except OverflowError:
         raise _out_of_range(node) from None
     _require_bounds(node, scope, first, last)
+    if a.is_null or days.is_null:
+        return null(DATE)
+    if a.is_constant and days.is_constant and first is not None and first == last:
+        return from_value(first, DATE)
     moved_on = duck.binary(exp.Add, a.sql, duck.call("to_days", duck.cast(sql, "BIGINT")))
     return Typed(
         duck.cast(moved_on, "DATE"), DATE, nullable=a.nullable or days.nullable, first=first, last=last

@@ -8,21 +8,22 @@ that product.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from fractions import Fraction
 
 from sqlglot import exp
 
-from dpproxy.analysis import duck
+from dpproxy.analysis import bins, duck, instants
 from dpproxy.analysis.dates import starts, unit_of
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.image import image, input_of
-from dpproxy.analysis.keys import MOST_KEYS, Key, Value, Values, check_size, days, held
+from dpproxy.analysis.keys import MOST_KEYS, Key, Value, Values, check_size, days, held, of_moments
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, as_double, midnight
-from dpproxy.errors import BoundsMissing, Refusal
-from dpproxy.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TEXTS
+from dpproxy.values.errors import BoundsMissing, Refusal
+from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TEXTS
 
 MOST_STEPS = 10**9
 """Work of all combinations together, in characters matched."""
@@ -146,11 +147,21 @@ class _Finder:
             constants = self._arms(node, typed)
             if constants is not None:
                 return constants
-        if isinstance(node, exp.TimestampTrunc) and typed.first is not None and typed.last is not None:
-            return starts(midnight(typed.first), midnight(typed.last), unit_of(node), MOST_KEYS)
-        if typed.type.oid == DATE.oid and typed.first is not None and typed.last is not None:
-            return days(typed.first, typed.last)
+        if isinstance(node, exp.TimeToStr):
+            scope = replace(self.scope, leaf=self._leaf)
+            return bins.texts(node, bins.shown(node, compile_expression(node.this, scope), scope), MOST_KEYS)
+        if typed.first is not None and typed.last is not None:
+            return self._moments(node, typed, midnight(typed.first), midnight(typed.last))
         return _steps(node, typed)
+
+    def _moments(self, node: exp.Expr, typed: Typed, first: datetime, last: datetime) -> Values | None:
+        if isinstance(node, exp.DateBin):
+            return bins.bins(node, first, last, MOST_KEYS)
+        if isinstance(node, exp.TimestampTrunc) and instants.is_instant(typed):
+            return instants.starts(first, last, node, MOST_KEYS, self.scope)
+        if isinstance(node, exp.TimestampTrunc):
+            return starts(first, last, unit_of(node), MOST_KEYS)
+        return days(first.date(), last.date()) if typed.type.oid == DATE.oid else None
 
     def _arms(self, node: exp.Case, typed: Typed) -> Sequence[Value] | None:
         arms = [branch.args["true"] for branch in node.args["ifs"]]
@@ -237,6 +248,9 @@ def _sorted(values: tuple[Value, ...], typed: Typed) -> tuple[Value, ...]:
 def _key(name: str, typed: Typed, values: tuple[Value, ...]) -> Key | None:
     """The key in the form it leaves the engine in; None for numbers that are no short decimals."""
     kind = typed.type
+    if instants.is_instant(typed):
+        moments = tuple(v for v in values if not isinstance(v, float))
+        return of_moments(Key(name, typed, typed.sql, moments))
     if not typed.is_number:
         scalars = tuple(v for v in values if not isinstance(v, float))
         shown = replace(typed, type=TEXT) if kind.oid in TEXTS else typed

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import assert_never
 
@@ -10,10 +10,10 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.literals import LIMITS
-from dpproxy.analysis.typed import WIDEST, Typed, nearest_double, null
-from dpproxy.errors import BoundsMissing, Unsupported
-from dpproxy.pgtypes import BOOL, FLOAT4, FLOATS, INTEGERS, NUMERIC, TEXTS, Column
+from dpproxy.analysis.typed import WIDEST, Typed, midnight, nearest_double, null
 from dpproxy.policy.model import Between, Discovered, Domain, Members, Outside, References, Scalar
+from dpproxy.values.errors import BoundsMissing, Unsupported
+from dpproxy.values.pgtypes import BOOL, FLOAT4, FLOATS, INTEGERS, NUMERIC, TEXTS, TIMESTAMPTZ, Column
 
 Lookup = Callable[[str, str], tuple[Scalar | None, ...]]
 """The distinct values of a column of a public table: (table, column)."""
@@ -27,9 +27,10 @@ MOST_LISTED = 1_000
 def read_column(column: Column, domain: Domain, lookup: Lookup | None = None) -> Typed:
     """The column mapped into its domain: clamped or NULL outside BETWEEN, NULL outside IN.
 
-    The CASE form keeps NULL, and NaN, which the engine orders above every number, becomes the upper bound. Values of
-    another table are as those of IN while they are few; beyond, and where none are declared, the column is anything
-    its type holds.
+    The CASE form keeps NULL, and NaN, which the engine orders above every number, becomes the upper bound. A moment
+    with a time zone becomes a timestamp of UTC once it is inside: infinity has none. Values of
+    another table are as those of IN while they are few; beyond, and where none are declared, the column is anything its
+    type holds.
     """
     match domain:
         case Between():
@@ -119,7 +120,10 @@ def _constant(column: Column, value: Scalar) -> exp.Expr:
 
 
 def _bound(column: Column, value: Scalar) -> Scalar:
-    """A bound as the engine will compare it: of a float column, the nearest double."""
+    """A bound as the engine will compare it: of a float column, the nearest double; of moments, one with its zone."""
+    if column.type.oid == TIMESTAMPTZ.oid and isinstance(value, date):
+        moment = midnight(value)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     if column.type.oid not in FLOATS or not isinstance(value, int | Fraction):
         return value
     nearest = nearest_double(Fraction(value))
@@ -138,6 +142,9 @@ def _too_wide(column: Column) -> BoundsMissing:
 def _typed(column: Column, mapped: exp.Expr, bounds: list[Scalar], *, nullable: bool) -> Typed:
     kind = column.type
     moments = [b for b in bounds if isinstance(b, date)]
+    if column.type.oid == TIMESTAMPTZ.oid:
+        mapped = duck.call("make_timestamp", duck.call("epoch_us", exp.Paren(this=mapped)))
+        moments = [b.replace(tzinfo=None) for b in moments if isinstance(b, datetime)]
     if moments:
         return Typed(exp.Paren(this=mapped), kind, nullable=nullable, first=min(moments), last=max(moments))
     numbers = [Fraction(b) for b in bounds if isinstance(b, int | Fraction) and not isinstance(b, bool)]

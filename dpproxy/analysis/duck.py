@@ -81,7 +81,8 @@ def constant(value: Scalar | None) -> exp.Expr:
         case str():
             return exp.Literal.string(value)
         case datetime():
-            return cast(exp.Literal.string(value.isoformat(sep=" ")), "TIMESTAMP")
+            kind = "TIMESTAMP" if value.tzinfo is None else "TIMESTAMPTZ"
+            return cast(exp.Literal.string(value.isoformat(sep=" ")), kind)
         case date():
             return cast(exp.Literal.string(value.isoformat()), "DATE")
 

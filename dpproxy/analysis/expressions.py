@@ -11,18 +11,18 @@ from typing import Any
 
 from sqlglot import exp
 
-from dpproxy.analysis import arithmetic, dates, duck
-from dpproxy.analysis.casts import cast
+from dpproxy.analysis import arithmetic, dates, duck, instants, present
+from dpproxy.analysis.casts import as_text, cast
 from dpproxy.analysis.comparison import compare, unify
 from dpproxy.analysis.functions import FUNCTIONS
-from dpproxy.analysis.intervals import read_interval
+from dpproxy.analysis.intervals import read_interval, times
 from dpproxy.analysis.literals import from_value, literal, parameter, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.texts import LONGEST_TEXT, check_length, of_constants
 from dpproxy.analysis.typed import Typed, boolean, null
-from dpproxy.errors import TooComplex, TypeMismatch, UndefinedFunction, Unsupported
-from dpproxy.pgtypes import BOOL, INTERVAL, NUMERIC, PLAIN, TEXT, TEXTS, UNKNOWN
+from dpproxy.values.errors import TooComplex, TypeMismatch, UndefinedFunction, Unsupported
+from dpproxy.values.pgtypes import BOOL, INTERVAL, NUMERIC, PLAIN, TEXT, TEXTS, UNKNOWN
 
 Rule = Callable[[Any, Scope], Typed]
 
@@ -51,6 +51,8 @@ def _operand(node: exp.Expr, scope: Scope) -> Typed:
     """What may be opaque, where it is compared with a constant."""
     leaf = scope.leaf(node)
     if leaf is not None:
+        if leaf.type.oid in TEXTS and scope.level is Level.ROW:
+            scope.parameters.note(leaf)
         return leaf
     rule = RULES.get(type(node))
     if rule is None:
@@ -59,8 +61,8 @@ def _operand(node: exp.Expr, scope: Scope) -> Typed:
             name = f"function {str(node.this).lower()}()"
             raise UndefinedFunction(f"{name} does not exist or is not answered", position=position(node))
         raise Unsupported(f"{name} is not supported here", position=position(node))
-    value = rule(node, scope)
-    if scope.level is Level.ROW and value.type.oid in PLAIN:
+    value = present.folded(node, rule(node, scope), scope)
+    if scope.level is Level.ROW and value.type.oid in PLAIN and not instants.is_usable(value):
         raise Unsupported(
             f"values of type {value.type.shown} are not computed with beside protected rows",
             position=position(node),
@@ -99,16 +101,39 @@ def _arithmetic(rule: Callable[[Any, Typed, Typed, Scope], Typed]) -> Rule:
 
 def _sum(node: exp.Binary, scope: Scope) -> Typed:
     """``+`` and ``-``: of numbers, or of dates, days and intervals."""
-    left, right = _bare(node.this), _bare(node.expression)
+    left, right = _interval_of(_bare(node.this)), _interval_of(_bare(node.expression))
     if isinstance(right, exp.Interval):
-        return dates.add_interval(node, compile_expression(left, scope), right, scope)
+        return _later(node, compile_expression(left, scope), right, scope)
     if isinstance(left, exp.Interval) and isinstance(node, exp.Add):
-        return dates.add_interval(node, compile_expression(right, scope), left, scope)
+        return _later(node, compile_expression(right, scope), left, scope)
     a, b = compile_expression(left, scope), compile_expression(right, scope)
     if a.is_moment or b.is_moment:
         return dates.arithmetic(node, a, b, scope)
     a, b = _numbers(node, a, b, scope)
     return arithmetic.simple(node, a, b, scope)
+
+
+def _later(node: exp.Binary, value: Typed, by: exp.Interval, scope: Scope) -> Typed:
+    if instants.is_instant(value) and (scope.level is Level.ROW or value.is_constant):
+        return instants.add_interval(node, value, dates.signed(node, by), scope)
+    return dates.add_interval(node, value, by, scope)
+
+
+def _interval_of(node: exp.Expr) -> exp.Expr:
+    """``'7 days'::interval`` and ``7 * INTERVAL '1 day'`` as ``INTERVAL '7 days'``."""
+    if type(node) is exp.Mul:
+        for one, other in ((node.this, node.expression), (node.expression, node.this)):
+            by, count = _interval_of(_bare(one)), _bare(other)
+            if isinstance(by, exp.Interval) and isinstance(count, exp.Literal) and count.name.isdecimal():
+                return times(by, int(count.name[:18]))
+        return node
+    is_cast = type(node) is exp.Cast and node.to.this == exp.DType.INTERVAL and not node.to.expressions
+    text = node.this.unnest() if is_cast else None
+    if not isinstance(text, exp.Literal) or not text.is_string:
+        return node
+    made = exp.Interval(this=exp.Literal.string(text.name))
+    made.meta.update(node.meta)
+    return made
 
 
 def _bare(node: exp.Expr) -> exp.Expr:
@@ -260,6 +285,8 @@ def _extreme_bounds(values: list[Typed], pick: Callable[..., Any]) -> tuple[Any,
 
 def _concatenate(node: exp.Expr, scope: Scope) -> Typed:
     a, b = (settle(compile_expression(n, scope), TEXT, scope, n) for n in (node.this, node.expression))
+    if a.type.oid in TEXTS or b.type.oid in TEXTS:  # beside a text, what is none is written as one
+        a, b = as_text(a, scope) or a, as_text(b, scope) or b
     if a.type.oid not in TEXTS or b.type.oid not in TEXTS:
         raise UndefinedFunction(
             f"operator does not exist: {a.type.shown} || {b.type.shown}", position=position(node)
@@ -359,6 +386,8 @@ RULES: dict[type[exp.Expr], Rule] = {
     exp.Like: _like,
     exp.ILike: _like,
     exp.Cast: _cast,
+    exp.AtTimeZone: lambda node, scope: instants.at_zone(node, compile_expression(node.this, scope), scope),
+    **present.RULES,
     exp.Interval: lambda node, _: from_value(read_interval(node), INTERVAL),
     **dict.fromkeys(FUNCTIONS, _function),
 }

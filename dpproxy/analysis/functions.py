@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from dpproxy.analysis import dates, numbers, texts
+from dpproxy.analysis import bins, instants, numbers, texts
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
 
@@ -96,9 +96,13 @@ FUNCTIONS: dict[type[exp.Expr], Function] = {
         texts.concatenated, "total on text; the result is bounded by the declared lengths", ("expressions",)
     ),
     exp.Extract: Function(
-        dates.extract, "of a finite date in the years 1 to 9999, by the declared bounds", ("expression",)
+        instants.extract, "of a finite date in the years 1 to 9999, by the declared bounds", ("expression",)
     ),
+    exp.DateBin: Function(
+        bins.date_bin, "of a finite date, to bins that begin after the first date", ("expression",)
+    ),
+    exp.TimeToStr: Function(bins.to_char, "digits of fields of a finite date"),
     exp.TimestampTrunc: Function(
-        dates.truncate, "of a finite date, to a constant unit that does not begin before the year 1"
+        instants.truncate, "of a finite date, to a constant unit that does not begin before the year 1"
     ),
 }

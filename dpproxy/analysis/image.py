@@ -11,8 +11,8 @@ from dpproxy.analysis.duck import LOCKED
 from dpproxy.analysis.keys import Days, Value, Values
 from dpproxy.analysis.typed import Typed
 from dpproxy.analysis.unseen import check_seen
-from dpproxy.errors import Internal
-from dpproxy.pgtypes import BOOL, DATE, TEXTS, TIMESTAMP
+from dpproxy.values.errors import Internal
+from dpproxy.values.pgtypes import BOOL, DATE, TEXTS, TIMESTAMP, TIMESTAMPTZ
 
 _LOCK = threading.Lock()
 _WHOLE = pa.decimal128(38, 0)
@@ -20,6 +20,7 @@ _TYPES = {
     BOOL.oid: pa.bool_(),
     DATE.oid: pa.date32(),
     TIMESTAMP.oid: pa.timestamp("us"),
+    TIMESTAMPTZ.oid: pa.timestamp("us"),
     **dict.fromkeys(TEXTS, pa.string()),
 }
 

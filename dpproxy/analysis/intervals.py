@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
-from dpproxy.errors import InvalidText, NumberOutOfRange, Unsupported
+from dpproxy.values.errors import InvalidText, NumberOutOfRange, Unsupported
 from dpproxy.wire.intervals import Interval
 
 _PAIR = re.compile(r"\s*([+-]?\d{1,18})\s*([a-z]+)\s*", re.ASCII)
@@ -49,6 +49,15 @@ def read_interval(node: exp.Interval) -> Interval:
     if reach > MOST_DAYS:
         raise NumberOutOfRange("interval out of range", position=position(node))
     return total
+
+
+def times(node: exp.Interval, count: int) -> exp.Interval:
+    """So many times an interval. Raises as ``read_interval``."""
+    one = read_interval(node)
+    text = f"{one.months * count} months {one.days * count} days {one.microseconds * count} microseconds"
+    made = exp.Interval(this=exp.Literal.string(text))
+    made.meta.update(node.meta)
+    return made
 
 
 def _part(count: int, name: str, node: exp.Expr) -> Interval:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import assert_never
 
 from sqlglot import exp
@@ -10,11 +10,24 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import MOST_LISTED, Lookup, read_column, referenced
 from dpproxy.analysis.typed import Typed, midnight
-from dpproxy.errors import BoundsMissing, TooComplex
-from dpproxy.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXTS, TIMESTAMP, Column, SqlType
 from dpproxy.policy.model import Between, Discovered, Domain, Members, References, Scalar
+from dpproxy.values.errors import BoundsMissing, TooComplex
+from dpproxy.values.pgtypes import (
+    BOOL,
+    DATE,
+    FLOATS,
+    INTEGERS,
+    NUMERIC,
+    TEXTS,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Column,
+    SqlType,
+)
 
 MOST_KEYS = 100_000
+_HELD_OTHERWISE = frozenset({NUMERIC.oid, TIMESTAMPTZ.oid})
+"""What is read in another form than the column's own."""
 LONGEST_LIST = 100
 """Keys that a row is compared with one by one."""
 Value = Scalar | float | None
@@ -37,11 +50,13 @@ class Key:
     """Where nothing is listed, and every value that a row holds is one: which rows have one that counts."""
     whole: bool = False
     """No row is without one of the values, whatever it holds."""
+    in_utc: bool = False
+    """Its values are moments: timestamps of UTC, which a client sees with a time zone."""
 
     @property
     def type(self) -> SqlType:
         """The type a client sees."""
-        return self.typed.type
+        return TIMESTAMPTZ if self.in_utc else self.typed.type
 
     @property
     def is_raw(self) -> bool:
@@ -54,13 +69,22 @@ class Key:
         return self.present is not None
 
 
+def of_moments(key: Key) -> Key:
+    """The same in the form it leaves the engine in: moments with a time zone as timestamps of UTC."""
+    if key.typed.type.oid != TIMESTAMPTZ.oid or key.is_discovered:
+        return key
+    return replace(key, typed=replace(key.typed, type=TIMESTAMP), in_utc=True)
+
+
 def group_key(column: Column, domain: Domain, at: int | None, lookup: Lookup | None = None) -> Key:
     """The key of a declared column. Raises ``BoundsMissing`` where the domain does not enumerate."""
     match domain:
         case Members(values):
             typed = read_column(column, domain)
-            if column.type.oid in FLOATS or (column.type.oid == NUMERIC.oid and None in values):
+            if column.type.oid in FLOATS or (column.type.oid in _HELD_OTHERWISE and None in values):
                 raise _not_enumerable(column, at)
+            if column.type.oid == TIMESTAMPTZ.oid:
+                return of_moments(Key(column.name, typed, typed.sql, _exact(values, typed)))
             whole = column.type.oid == BOOL.oid and column.not_null and {True, False} <= set(values)
             return Key(
                 column.name, typed, _grouped(column, typed, values), _exact(values, typed), whole=whole
@@ -135,7 +159,9 @@ def held(value: Value, typed: Typed) -> Value:
     if isinstance(value, bool | float | str) or value is None:
         return value
     if isinstance(value, date):
-        return midnight(value) if typed.type.oid == TIMESTAMP.oid else value
+        if isinstance(value, datetime) and value.tzinfo is not None:
+            return value.astimezone(UTC).replace(tzinfo=None)
+        return midnight(value) if typed.type.oid in (TIMESTAMP.oid, TIMESTAMPTZ.oid) else value
     return float(value) if typed.scale is None else int(value * 10**typed.scale)
 
 

@@ -3,19 +3,20 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import cast
 
 from sqlglot import exp
 
 from dpproxy.analysis import duck, plain
+from dpproxy.analysis.clocks import utc_of
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Scope, exact
+from dpproxy.analysis.scopes import Level, Scope, exact
 from dpproxy.analysis.typed import Typed, null, number
 from dpproxy.analysis.unseen import Unseen
-from dpproxy.errors import InvalidText, NumberOutOfRange, Refusal, TooComplex, UndefinedParameter
-from dpproxy.pgtypes import (
+from dpproxy.values.errors import InvalidText, NumberOutOfRange, Refusal, TooComplex, UndefinedParameter
+from dpproxy.values.pgtypes import (
     BOOL,
     DATE,
     FLOATS,
@@ -28,6 +29,7 @@ from dpproxy.pgtypes import (
     TEXT,
     TEXTS,
     TIMESTAMP,
+    TIMESTAMPTZ,
     UNKNOWN,
     SqlType,
 )  # fmt: skip
@@ -132,20 +134,22 @@ def parameter(node: exp.Parameter, scope: Scope) -> Typed:
         raise UndefinedParameter(f"there is no parameter ${index}", position=position(node))
     known = scope.parameters.types.get(index)
     if scope.parameters.values is not None:
-        return _bound(scope.parameters.value(index, position(node)), known or TEXT, node)
+        return _bound(scope.parameters.value(index, position(node)), known or TEXT, node, scope)
     if known is None:
         return Typed(exp.Null(), UNKNOWN, parameter=index)
     is_number = known.oid in INTEGERS or known.oid in FLOATS or known.oid == NUMERIC.oid
     bounds = Fraction(1) if is_number else None  # any value: only the type is asked for
     unbound = null(known)
-    moment = unbound.first
+    moment = unbound.first if known.oid != TIMESTAMPTZ.oid else datetime(2000, 1, 1)  # noqa: DTZ001 - in UTC
     scale = None if known.oid in FLOATS else 0
     return Typed(unbound.sql, known, scale, bounds, bounds, parameter=index, first=moment, last=moment)
 
 
-def _bound(value: object, kind: SqlType, node: exp.Expr) -> Typed:
+def _bound(value: object, kind: SqlType, node: exp.Expr, scope: Scope) -> Typed:
     if isinstance(value, Unseen):
         return _unseen(value, kind)
+    if kind.oid == TIMESTAMPTZ.oid and isinstance(value, datetime):
+        return constant_moment(_in_utc(value), scope)
     try:
         return from_value(value, kind)
     except (ValueError, OverflowError, TypeError) as error:
@@ -171,7 +175,38 @@ def settle(value: Typed, kind: SqlType, scope: Scope, node: exp.Expr) -> Typed:
         return value
     if value.constant is None:
         return null(kind)
+    if kind.oid == TIMESTAMPTZ.oid:
+        return read_moment(str(value.constant), node, scope)
     return read_as(str(value.constant), kind, node)
+
+
+def constant_moment(moment: datetime, scope: Scope) -> Typed:
+    """A moment of UTC as a constant with a time zone: beside rows it is held as the time in UTC."""
+    is_row = scope.level is Level.ROW
+    sql = duck.constant(moment) if is_row else plain.constant(moment, TIMESTAMPTZ)
+    return Typed(
+        sql, TIMESTAMPTZ, nullable=False, is_constant=True, constant=moment, first=moment, last=moment
+    )
+
+
+def read_moment(text: str, node: exp.Expr, scope: Scope) -> Typed:
+    """A quoted literal as a moment, by the session's clock where it names no zone. Raises as ``read_as``."""
+    try:
+        east, west = (datetimes.read_timestamptz_text(text.encode(), zone) for zone in ("-1", "1"))
+        shown = datetimes.read_timestamp_text(text.encode())
+    except (ValueError, OverflowError):
+        return read_as(text, TIMESTAMPTZ, node)
+    if isinstance(east, datetimes.Endless) or isinstance(shown, datetimes.Endless):
+        return read_as(text, TIMESTAMPTZ, node)
+    try:
+        moment = _in_utc(east) if east == west else utc_of(shown, scope.parameters.zone)
+    except OverflowError:
+        raise NumberOutOfRange("a moment out of range", position=position(node)) from None
+    return constant_moment(moment, scope)
+
+
+def _in_utc(moment: datetime) -> datetime:
+    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
 
 
 def read_as(text: str, kind: SqlType, node: exp.Expr) -> Typed:

@@ -15,10 +15,10 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.arithmetic import TINIEST, divided, half_away, require_numbers, rounded
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
-from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, inexact
-from dpproxy.errors import NumberOutOfRange, UndefinedFunction, Unsupported
-from dpproxy.pgtypes import FLOAT8, FLOATS, INT4, NUMERIC
+from dpproxy.values.errors import NumberOutOfRange, UndefinedFunction, Unsupported
+from dpproxy.values.pgtypes import FLOAT8, FLOATS, INT4, NUMERIC, SqlType
 
 Rule = Callable[[Any, list[Typed], Scope], Typed]
 
@@ -65,7 +65,7 @@ def whole(name: str) -> Rule:
             return value
         low, high = (None if b is None else Fraction(pick(b)) for b in (value.low, value.high))
         if value.scale is None:
-            return inexact(duck.call(name, value.sql), value.type, low, high, nullable=value.nullable)
+            return inexact(duck.call(name, value.sql), _wide(value), low, high, nullable=value.nullable)
         rest = 10**value.scale - 1
         sql = divided(value, value.scale, *((-rest, 0) if name == "floor" else (0, rest)))
         return Typed(sql, NUMERIC, 0, low, high, value.nullable, presence=value.presence)
@@ -74,18 +74,23 @@ def whole(name: str) -> Rule:
 
 
 def rounding(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
-    """ROUND: halves away from zero; of a DOUBLE in which nothing is private to the even neighbour, as in PostgreSQL."""
+    """ROUND: halves away from zero; of double precision to the even neighbour, as in PostgreSQL."""
     value = _number(node, arguments, scope)
     digits = _digits(node, "round", arguments[1]) if len(arguments) > 1 else 0
     if value.scale is not None:
         return rounded(value, digits, value.type if value.is_integer else NUMERIC)
-    is_even = scope.level is Level.RELEASED and len(arguments) == 1 and value.type.oid in FLOATS
+    is_even = len(arguments) == 1 and value.type.oid in FLOATS
     bounds = value.low, value.high
     low, high = (
         None if b is None else Fraction(round(b)) if is_even else half_away(b, digits) for b in bounds
     )
     sql = duck.call("round_even" if is_even else "round", value.sql, duck.integer(digits))
-    return inexact(sql, value.type, low, high, nullable=value.nullable)
+    return inexact(sql, _wide(value), low, high, nullable=value.nullable)
+
+
+def _wide(value: Typed) -> SqlType:
+    """The type of what is rounded: PostgreSQL has no rounding of real alone."""
+    return FLOAT8 if value.type.oid in FLOATS else value.type
 
 
 def _digits(node: exp.Expr, name: str, digits: Typed) -> int:
@@ -133,7 +138,7 @@ def truncation(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
                 position=position(node),
             )
         low, high = (None if b is None else Fraction(math.trunc(b)) for b in (value.low, value.high))
-        return inexact(duck.call("trunc", value.sql), value.type, low, high, nullable=value.nullable)
+        return inexact(duck.call("trunc", value.sql), _wide(value), low, high, nullable=value.nullable)
     kind = value.type if value.is_integer else NUMERIC
     if value.is_null or digits >= value.scale:
         return replace(value, type=kind)

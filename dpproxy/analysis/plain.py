@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
-from dpproxy.errors import InvalidText
-from dpproxy.pgtypes import (
+from dpproxy.values.errors import InvalidText
+from dpproxy.values.pgtypes import (
     BYTEA,
     IN_DUCKDB,
     INTERVAL,

@@ -1,8 +1,9 @@
 """What names mean where an expression stands: over rows of protected data, or over released values."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, tzinfo
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -11,9 +12,9 @@ from typing import Any
 from sqlglot import exp
 
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import TooComplex, UndefinedParameter
-from dpproxy.pgtypes import TEXT, SqlType
 from dpproxy.policy.model import Scalar
+from dpproxy.values.errors import TooComplex, UndefinedParameter, Unsupported
+from dpproxy.values.pgtypes import TEXT, SqlType
 
 MOST_BITS = 1024
 MOST_DIGITS = 400
@@ -21,6 +22,8 @@ MOST_DIGITS = 400
 
 
 MOST_WORK = 500_000
+LONGEST = 2_000
+"""Characters of a text of which no length is known."""
 
 
 class Level(Enum):
@@ -28,6 +31,17 @@ class Level(Enum):
 
     ROW = "row"
     RELEASED = "released"
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """What a statement takes for now, in UTC without saying so, and by which clock it reads moments."""
+
+    began: datetime
+    """When its transaction began."""
+    arrived: datetime
+    """When the statement did."""
+    zone: tzinfo
 
 
 @dataclass(slots=True)
@@ -41,6 +55,35 @@ class Parameters:
     values: tuple[object, ...] | None = None
     budget: int = MOST_WORK
     """What is left of the work that compiling the statement, and running it on one row, may take."""
+    present: Present | None = None
+    """None where a query is kept and asked for at other times."""
+    longest: dict[str, int] = field(default_factory=dict)
+    """The most characters of the columns of text that were read, by their names in the engine."""
+
+    @property
+    def zone(self) -> tzinfo:
+        """The session's. Raises ``Unsupported`` where a query is kept, and asked in any session."""
+        if self.present is None:
+            raise Unsupported(
+                "what depends on the session's time zone is not answered in a query that is kept",
+                hint="Name the zone: x AT TIME ZONE 'UTC'.",
+            )
+        return self.present.zone
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """While a query is compiled that was written for any time and any session."""
+        before, self.present = self.present, None
+        try:
+            yield
+        finally:
+            self.present = before
+
+    def note(self, value: Typed) -> None:
+        """Remember how long the columns are that a text is read from."""
+        for column in value.sql.find_all(exp.Column):
+            known = self.longest.get(column.name, 0)
+            self.longest[column.name] = max(known, LONGEST if value.longest is None else value.longest)
 
     def spend(self, work: int, at: int | None) -> None:
         """Count nodes compiled and characters matched. Raises ``TooComplex``."""

@@ -8,12 +8,14 @@ from typing import Any
 from sqlglot import exp
 
 from dpproxy.analysis import duck
+from dpproxy.analysis.casts import as_text
+from dpproxy.analysis.image import image
 from dpproxy.analysis.literals import LONGEST_LITERAL, from_value, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed, boolean, null
-from dpproxy.errors import NumberOutOfRange, TooComplex, UndefinedFunction, Unsupported
-from dpproxy.pgtypes import INT4, TEXT, TEXTS
+from dpproxy.values.errors import NumberOutOfRange, TooComplex, UndefinedFunction, Unsupported
+from dpproxy.values.pgtypes import BOOL, INT4, TEXT, TEXTS
 
 Rule = Callable[[Any, list[Typed], Scope], Typed]
 
@@ -40,10 +42,15 @@ def _texts(node: exp.Expr, name: str, arguments: list[Typed], scope: Scope) -> l
 
 
 def case_mapped(name: str) -> Rule:
-    """LOWER and UPPER: one character for one."""
+    """LOWER and UPPER: one character for one. Of a constant a constant, which LIKE takes as a pattern."""
 
     def apply(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
         [value] = _texts(node, name, arguments, scope)
+        if value.parameter is not None and not value.is_constant:  # its value is not known yet
+            return replace(null(TEXT), is_constant=False, parameter=value.parameter)
+        if isinstance(value.constant, str):
+            [mapped] = image(duck.text(duck.call(name, value.sql)), ())
+            return from_value(mapped, TEXT)
         return Typed(duck.call(name, value.sql), TEXT, nullable=value.nullable, longest=value.longest)
 
     return apply
@@ -157,14 +164,22 @@ def of_constants(values: list[Typed]) -> Typed | None:
 
 
 def concatenated(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
-    """CONCAT: NULLs are left out."""
-    values = _texts(node, "concat", arguments, scope)
+    """CONCAT: NULLs are left out; what is no text is written as PostgreSQL writes it."""
+    values = _texts(node, "concat", [_written(settle(a, TEXT, scope, node), scope) for a in arguments], scope)
     if (constant := of_constants(values)) is not None:
         return constant
     lengths = [v.longest for v in values if v.longest is not None]
     longest = sum(lengths) if len(lengths) == len(values) else None
     check_length(longest, node)
     return Typed(duck.call("concat", *(v.sql for v in values)), TEXT, nullable=False, longest=longest)
+
+
+def _written(value: Typed, scope: Scope) -> Typed:
+    """A value as CONCAT writes it: a truth value by its letter."""
+    if value.type.oid != BOOL.oid:
+        return as_text(value, scope) or value
+    letters = [(value.sql, exp.Literal.string("t")), (exp.Not(this=value.sql), exp.Literal.string("f"))]
+    return Typed(duck.case(letters, None), TEXT, nullable=value.nullable, presence=value.presence, longest=1)
 
 
 def _spend(scope: Scope, node: exp.Expr, value: Typed, part: Typed | None) -> None:

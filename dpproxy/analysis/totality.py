@@ -7,7 +7,7 @@ final text must be listed here, with the reason why no row can make it raise.
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.errors import Internal
+from dpproxy.values.errors import Internal
 
 FUNCTIONS: dict[str, str] = {
     "hash": "total; truncation's keyed order",
@@ -20,6 +20,7 @@ FUNCTIONS: dict[str, str] = {
     "floor": "DOUBLE to DOUBLE",
     "ceil": "DOUBLE to DOUBLE",
     "round": "DOUBLE to DOUBLE",
+    "round_even": "DOUBLE to DOUBLE, to whole numbers",
     "sqrt": "NaN below zero",
     "ln": "-infinity at zero, NaN below",
     "exp": "overflow is infinity",
@@ -42,6 +43,7 @@ FUNCTIONS: dict[str, str] = {
     "date_part": "of a finite date, with a constant field",
     "date_trunc": "of a finite date, with a constant unit",
     "epoch_us": "of a finite date: in 64 bits for the years 1 to 9999",
+    "make_timestamp": "of the microseconds of a finite date in the years 1 to 9999",
     "to_months": "a constant number",
     "to_days": "a number inside its bounds, which keep the date in the years 1 to 9999",
     "to_microseconds": "a constant number",
@@ -56,7 +58,9 @@ CASTS: dict[str, str] = {
     "INT128": "of a smaller whole number, or an exact DECIMAL product",
     "DOUBLE": "every number has a DOUBLE",
     "DECIMAL": "of a DECIMAL inside its declared bounds, widened",
+    "TEXT": "of a whole number or a truth value",
     "TIMESTAMPNTZ": "of a DATE inside its declared bounds, or a literal of ours",
+    "TIMESTAMPTZ": "a literal of ours, with its offset",
     "DATE": "of a TIMESTAMP inside its declared bounds, or a literal of ours",
 }
 
@@ -144,6 +148,8 @@ _ENGINE_NAMES = {"str_position": "strpos", "timestamp_trunc": "date_trunc"}
 
 
 def _name(node: exp.Func) -> str:
+    if type(node) is exp.UnixToTime and node.args.get("scale") == exp.UnixToTime.MICROS:
+        return "make_timestamp"
     name = str(node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
     return _ENGINE_NAMES.get(name, name)
 

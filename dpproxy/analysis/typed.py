@@ -9,8 +9,20 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.plain import engine_type
 from dpproxy.analysis.unseen import Unseen
-from dpproxy.pgtypes import BOOL, DATE, FLOATS, INT4, INT8, INTEGERS, NUMERIC, PLAIN, TEXT, TIMESTAMP, SqlType
 from dpproxy.policy.model import Scalar
+from dpproxy.values.pgtypes import (
+    BOOL,
+    DATE,
+    FLOATS,
+    INT4,
+    INT8,
+    INTEGERS,
+    NUMERIC,
+    PLAIN,
+    TEXT,
+    TIMESTAMP,
+    SqlType,
+)
 
 INT64 = 2**63 - 1
 WIDEST = 10**37

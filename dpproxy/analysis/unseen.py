@@ -23,6 +23,11 @@ PLACE = f"{re.escape(_OPEN)}(\\d+)([ds])(\\d*){_CLOSE}"
 """What is written for one, as a regular expression."""
 
 
+def is_place(name: str) -> bool:
+    """Whether a name is a place: a parser that reads one takes it for a column."""
+    return name.startswith(_OPEN)
+
+
 class Looked(Exception):
     """Something depends on an unseen constant."""
 

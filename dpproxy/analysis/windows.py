@@ -14,7 +14,7 @@ from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import (
+from dpproxy.values.errors import (
     InvalidParameter,
     SyntaxRefused,
     TypeMismatch,
@@ -22,7 +22,7 @@ from dpproxy.errors import (
     Unsupported,
     WindowMisplaced,
 )
-from dpproxy.pgtypes import FLOAT8, INT4, INT8, TEXT, UNKNOWN
+from dpproxy.values.pgtypes import FLOAT8, INT4, INT8, TEXT, UNKNOWN
 
 Over = Callable[[exp.Expr], exp.Expr]
 """Puts OVER (...) behind a call."""

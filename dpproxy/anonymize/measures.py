@@ -54,7 +54,8 @@ def measured(
         original: shape (rows, attributes), at least one row.
         made: the release.
         attributes: of the original.
-        columns: the names of the released columns; those that are no attribute are not compared.
+        columns: the names of the released columns; those that are no attribute are not compared. Where an attribute
+            is not among them (Anatomy tells it by group), nothing is said of what is lost.
         words: chooses rows where there are too many to match or link all.
     """
     names = [attribute.name for attribute in attributes]
@@ -64,6 +65,8 @@ def measured(
     figures = {"rows": float(len(released))}
     if not len(released):
         return figures
+    if len(kept) < len(attributes):
+        return figures | _by_known(before, released, made.source, kept, words)
     matched = matched_error(before, released, kept, words=words)
     if made.source is not None:
         figures["sse"] = squared_error(before[made.source], released, kept)
@@ -84,14 +87,20 @@ def _linkages(
 ) -> dict[str, float]:
     """Correct links by all columns and by the quasi-identifiers, where there are some."""
     informed = linkage(before, released, source, attributes, words=words)
-    known = [place for place, attribute in enumerate(attributes) if attribute.role is not Role.SENSITIVE]
-    if not known:
-        return {"linkage_informed": informed}
-    if len(known) == len(attributes):
+    if all(attribute.role is not Role.SENSITIVE for attribute in attributes):
         return {"linkage": informed, "linkage_informed": informed}
+    return {**_by_known(before, released, source, attributes, words), "linkage_informed": informed}
+
+
+def _by_known(
+    before: Table, released: Table, source: Integers | None, attributes: Sequence[Attribute], words: Words
+) -> dict[str, float]:
+    """Correct links by the quasi-identifiers, where there are some and rows keep where they came from."""
+    known = [place for place, attribute in enumerate(attributes) if attribute.role is not Role.SENSITIVE]
+    if not known or source is None:
+        return {}
     quasi = [attributes[place] for place in known]
-    by_known = linkage(before[:, known], released[:, known], source, quasi, words=words)
-    return {"linkage": by_known, "linkage_informed": informed}
+    return {"linkage": linkage(before[:, known], released[:, known], source, quasi, words=words)}
 
 
 def squared_error(

@@ -15,7 +15,7 @@ from dpproxy.backends.failures import failure
 from dpproxy.backends.frames import Channel
 from dpproxy.backends.spill import Spill
 from dpproxy.backends.worker import CLOSE, INTERRUPT, LANE, ORDER
-from dpproxy.errors import StartupError
+from dpproxy.values.errors import StartupError
 
 LONGEST_START = 20.0
 """Seconds a statement waits for a process that is being started."""

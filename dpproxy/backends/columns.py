@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from dpproxy.pgtypes import SqlType
+from dpproxy.values.pgtypes import SqlType
 
 FEW = 500
 """Keys up to which rows are fetched one by one in less time than an Arrow table is made."""

@@ -2,7 +2,7 @@
 
 import duckdb
 
-from dpproxy.pgtypes import Check, Constraint, ForeignKey, UniqueKey
+from dpproxy.values.pgtypes import Check, Constraint, ForeignKey, UniqueKey
 
 _DECLARED = (
     "SELECT table_name, constraint_type, constraint_column_names, referenced_table, referenced_column_names, "

@@ -7,8 +7,8 @@ from enum import Enum, auto
 
 from sqlglot import exp
 
-from dpproxy.errors import Unsupported
-from dpproxy.pgtypes import BOOL, DATE, FLOAT4, FLOAT8, INTEGERS, NUMERIC, TEXTS, TIMESTAMP, SqlType
+from dpproxy.values.errors import Unsupported
+from dpproxy.values.pgtypes import BOOL, DATE, FLOAT4, FLOAT8, INTEGERS, NUMERIC, TEXTS, TIMESTAMP, SqlType
 
 
 class Kind(Enum):

@@ -14,15 +14,15 @@ from typing import Any, TypeVar
 import duckdb
 import pyarrow as pa
 
+from dpproxy.algebra.plan import PREPARED, PreparedTable, PublicPlan
 from dpproxy.analysis.duck import LOCKED
 from dpproxy.backends.columns import WHOLE, key_type
 from dpproxy.backends.constraints import constraints
 from dpproxy.backends.duckdb_types import column_type
 from dpproxy.backends.failures import exact_failure, failure, is_broken, public_failure
 from dpproxy.backends.views import column_names, views
-from dpproxy.errors import Internal, Refusal, StartupError
-from dpproxy.pgtypes import Column, Schema, SqlType
-from dpproxy.plan import PREPARED, PreparedTable, PublicPlan
+from dpproxy.values.errors import Internal, Refusal, StartupError
+from dpproxy.values.pgtypes import Column, Schema, SqlType
 from udfs.privacy import Exact
 
 T = TypeVar("T")

@@ -2,7 +2,7 @@
 
 import re
 
-from dpproxy.pgtypes import ARRAYS, IN_DUCKDB, INT2, INT4, INT8, NUMERIC, SqlType, array_of
+from dpproxy.values.pgtypes import ARRAYS, IN_DUCKDB, INT2, INT4, INT8, NUMERIC, SqlType, array_of
 
 _TYPES: dict[str, SqlType] = {
     **IN_DUCKDB,

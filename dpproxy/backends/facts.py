@@ -4,10 +4,13 @@ import threading
 from collections import OrderedDict
 from itertools import count
 
+from dpproxy.algebra.plan import PublicPlan
 from dpproxy.analysis.unseen import check_seen
+from dpproxy.backends.asker import asked_by, asker, unpaid
+from dpproxy.backends.failures import failure
 from dpproxy.backends.source import Source
-from dpproxy.plan import PublicPlan
 from dpproxy.policy.model import Scalar
+from dpproxy.values.errors import Cancelled
 
 LONGEST = 10.0
 """Seconds of one statement."""
@@ -27,6 +30,8 @@ class Facts:
         self._kept: OrderedDict[str, Rows] = OrderedDict()
         self._lock = threading.Lock()
         self._numbers = count()
+        self._running: dict[str, str] = {}
+        """By session that waits: the session of ours that asks for it."""
         self._epoch = backend.epoch
 
     def __call__(self, sql: str) -> Rows:
@@ -53,11 +58,36 @@ class Facts:
 
     def _asked(self, sql: str, kind: str) -> Rows:
         check_seen(sql)
-        session = f"{kind}{next(self._numbers)}"
-        watch = threading.Timer(LONGEST, self._backend.interrupt, (session,))
+        session, client = f"{kind}{next(self._numbers)}", asker()
+        is_late = threading.Event()
+
+        def expire() -> None:
+            is_late.set()
+            self._stop(session)
+
+        watch = threading.Timer(LONGEST, expire)
+        with self._lock:
+            self._running[client] = session
         watch.start()
         try:
-            rows: Rows = tuple(self._backend.run_public(PublicPlan(sql, ()), session))  # type: ignore[arg-type]
+            with asked_by(session):
+                rows: Rows = tuple(self._backend.run_public(PublicPlan(sql, ()), session))  # type: ignore[arg-type]
+        except Cancelled:
+            raise (failure("public too long") if is_late.is_set() else failure("cancelled")) from None
         finally:
             watch.cancel()
+            with self._lock:
+                if self._running.get(client) == session:
+                    del self._running[client]
         return rows
+
+    def interrupt(self, session: str) -> None:
+        """Stop what a client's session waits for, from any thread; does not wait."""
+        with self._lock:
+            running = self._running.get(session)
+        if running is not None:
+            self._stop(running)
+
+    def _stop(self, session: str) -> None:
+        self._backend.interrupt(unpaid(session))
+        self._backend.interrupt(session)

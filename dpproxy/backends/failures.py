@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from dpproxy.errors import (
+from dpproxy.values.errors import (
     Cancelled,
     DivisionByZero,
     Internal,
@@ -41,6 +41,8 @@ class Failure:
 
 _RANGE = "a number over released values is out of range"
 _SEVERAL = "more than one row returned by a subquery used as an expression"
+_ALTERED = "the data source is not as it was when the proxy was started"
+_TO_OPERATORS = "The log of the server says what has changed; a restart reads the data source anew."
 FAILURES: dict[str, Failure] = {
     "cancelled": Failure(Cancelled, "canceling statement due to user request"),
     "too long": Failure(
@@ -61,6 +63,8 @@ FAILURES: dict[str, Failure] = {
         "Send it again: it is planned anew.",
     ),
     "gone": Failure(TableGone, "a table of the data source is no longer there; the statement stays charged"),
+    "altered": Failure(Internal, _ALTERED, _TO_OPERATORS),
+    "altered, charged": Failure(Internal, f"{_ALTERED}; the statement stays charged", _TO_OPERATORS),
     "stopping": Failure(Internal, "the server is shutting down; the statement stays charged"),
     "unavailable": Failure(Internal, "the data is not available at the moment"),
     "public lost": Failure(

@@ -2,16 +2,13 @@
 
 from collections.abc import Callable, Mapping
 
-from dpproxy.backends.postgres import Postgres
-from dpproxy.backends.postgres_prepared import PostgresPrepared
 from dpproxy.backends.prepared import prepared_file
 from dpproxy.backends.pushed import Pushed
 from dpproxy.backends.pushed_local import beside
 from dpproxy.backends.remote import Remote
 from dpproxy.backends.snapshot import snapshot
 from dpproxy.backends.source import Opened
-from dpproxy.backends.spark import Spark
-from dpproxy.config import Config
+from dpproxy.config.configuration import Config
 
 Opener = Callable[[Config, bytes, Callable[[str], None]], Opened]
 """Of the configuration of this one data source, the truncation secret, and who is told of progress.
@@ -37,6 +34,9 @@ def _files(config: Config, secret: bytes, progress: Callable[[str], None]) -> Op
 
 def _postgresql(config: Config, secret: bytes, _progress: Callable[[str], None]) -> Opened:
     """A PostgreSQL database; its rows change, so nobody knows the state of them."""
+    from dpproxy.backends.postgres import Postgres  # noqa: PLC0415 - each source's driver where it is used
+    from dpproxy.backends.postgres_prepared import PostgresPrepared  # noqa: PLC0415
+
     server = Postgres(config.data.url or "", config.database, config.statement_timeout)
     try:
         kept = config.data.prepared_schema
@@ -49,6 +49,8 @@ def _postgresql(config: Config, secret: bytes, _progress: Callable[[str], None])
 
 def _spark(config: Config, secret: bytes, _progress: Callable[[str], None]) -> Opened:
     """Parquet files behind a Spark Connect server, which others may write: nobody knows the state of them."""
+    from dpproxy.backends.spark import Spark  # noqa: PLC0415
+
     server = Spark(config.data.url or "", config.database, config.statement_timeout)
     try:
         return Opened(Pushed(server, beside(config.state, secret, config.limits), config.state), "")

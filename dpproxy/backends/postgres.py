@@ -4,6 +4,7 @@ A statement that is asked to stop and does not has its connection closed; the se
 restart of the server the statements that ran have failed, and the next one finds a connection of its own.
 """
 
+import logging
 import os
 import select
 import socket
@@ -18,6 +19,7 @@ import pyarrow as pa
 from psycopg import errors
 from psycopg.pq import TransactionStatus
 
+from dpproxy.backends.asker import asker, unpaid
 from dpproxy.backends.dialect import Value, unanswered
 from dpproxy.backends.failures import failure
 from dpproxy.backends.postgres_casts import RELEASED
@@ -32,9 +34,10 @@ from dpproxy.backends.postgres_start import (
     schema_of,
 )
 from dpproxy.backends.pushed import Order
-from dpproxy.errors import StartupError
-from dpproxy.pgtypes import Schema
+from dpproxy.values.errors import StartupError
+from dpproxy.values.pgtypes import Schema
 
+_LOG = logging.getLogger(__name__)
 GRACE = 5.0
 """Seconds the server has to obey a cancel."""
 AGAIN = 0.05
@@ -45,8 +48,8 @@ PORTION = 20_000
 """Rows that are fetched at once."""
 LONGEST_BUILD = 3600.0
 """Seconds of one prepared table: those who wait for it may leave, and nobody is charged again."""
-WRITES = {"default_transaction_read_only": "off", "lock_timeout": "0"}
-"""What is different where a prepared table is built: another proxy may build it, and is waited for."""
+WRITES = {"default_transaction_read_only": "off"}
+"""What is different where a prepared table is built."""
 SETTINGS = {
     "search_path": "pg_catalog,pg_temp",  # no function, operator or type of a user's is ever found
     "row_security": "off",  # a policy that chooses rows fails the statement before it reads one
@@ -57,7 +60,7 @@ SETTINGS = {
     "extra_float_digits": "1",
     "standard_conforming_strings": "on",
     "transform_null_equals": "off",
-    "lock_timeout": "10s",
+    "lock_timeout": "0",  # who waits for a table has a limit, and is stopped when its session's timeout is over
     "idle_in_transaction_session_timeout": "1min",
     "client_connection_check_interval": "1s",
     "jit": "off",  # it takes longer than most statements
@@ -112,6 +115,8 @@ class Postgres:
     Errors: ``StartupError`` where the server cannot be reached, is too old, or its role could write.
     """
 
+    locks = True
+
     def __init__(self, url: str, name: str, limit: float) -> None:
         self._url = url
         self._name = name
@@ -140,13 +145,21 @@ class Postgres:
     def check(self, sql: str, parameters: int) -> None:
         """Have the statement planned and not run: what the server would not take is refused before it costs anything.
 
-        Raises ``Unsupported``, and ``Internal`` where the server cannot be reached.
+        Waits for a table that is locked. Raises ``Unsupported``, ``Cancelled`` where the session that asks is
+        interrupted or the limit is over, and ``Internal`` where the server cannot be reached.
         """
+        order = Order("", (), _NONE, unpaid(asker()), self.limit, charged=False)
+        statement: _Statement | None = None
         try:
-            with self._used() as connection:
+            with self._used() as connection, self._known(connection, order) as statement:
                 connection.execute(f"EXPLAIN {sql}".encode(), [None] * parameters)
-        except psycopg.OperationalError:
+        except psycopg.OperationalError as error:
+            if isinstance(error, errors.QueryCanceled) or (statement and statement.stopped_at):
+                raise failure(_code(error, statement, order)) from None
             raise failure("unavailable") from None
+        except _ALTERED as error:
+            self._log_altered(error)
+            raise failure("altered") from None
         except psycopg.Error:
             raise unanswered("this statement", "PostgreSQL") from None
 
@@ -168,9 +181,15 @@ class Postgres:
                         yield _table(rows, order.types)
                         statement.go()
         except psycopg.Error as error:
+            if isinstance(error, _ALTERED):
+                self._log_altered(error)
             raise failure(_code(error, statement, order)) from None
         except (pa.ArrowException, ArithmeticError, ValueError):  # what it says may quote a row
             raise failure("exact" if order.charged else "public") from None
+
+    def _log_altered(self, error: psycopg.Error) -> None:
+        """The server's words name tables and columns: it says them before it reads a row."""
+        _LOG.error("data source %s has changed: %s", self._name, error.diag.message_primary)
 
     def described(self) -> Described:
         """The tables of the data, and how their columns are read."""
@@ -336,11 +355,13 @@ def _code(error: psycopg.Error, statement: _Statement | None, order: Order) -> s
     """The entry of ``failures``: over protected rows no error tells what they did."""
     is_stopped = isinstance(error, errors.QueryCanceled) or (statement is not None and statement.stopped_at)
     if statement is not None and statement.expired:
-        return "too long" if order.charged else "cancelled"
+        return "too long" if order.charged else "public too long"
     if is_stopped:
         return "cancelled"
     if isinstance(error, _ENDED) or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None):
         return "lost" if order.charged else "public lost"
+    if isinstance(error, _ALTERED) and not isinstance(error, errors.UndefinedTable):
+        return "altered, charged" if order.charged else "altered"
     if order.charged:
         return "gone" if isinstance(error, errors.UndefinedTable) else "exact"
     if isinstance(error, errors.CardinalityViolation):
@@ -348,4 +369,10 @@ def _code(error: psycopg.Error, statement: _Statement | None, order: Order) -> s
     return "public memory" if isinstance(error, errors.OutOfMemory) else "public"
 
 
+_ALTERED = (
+    errors.InsufficientPrivilege, errors.UndefinedTable, errors.UndefinedColumn, errors.UndefinedFunction,
+    errors.DatatypeMismatch, errors.InvalidSchemaName,
+)  # fmt: skip
+"""What the server says of a statement over tables or columns that are no longer there, or no longer for us to read."""
+_NONE = pa.schema([])
 _ENDED = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)

@@ -89,6 +89,13 @@ _LATER = "WHEN {0} IS NOT NULL THEN 'infinity'::timestamp"
 """A timestamp ends before a date does."""
 
 
+def to_text(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """TEXT: of a whole number or a truth value, which both engines write alike."""
+    if parts[0].kind not in (Kind.NULL, Kind.TEXT, Kind.WHOLE, Kind.HUGE, Kind.TRUTH):
+        raise no("this cast")
+    return Value(f"{parts[0].sql}::text", Kind.TEXT)
+
+
 def to_null(name: str, kind: Kind) -> Rule:
     """Of NULL alone."""
 

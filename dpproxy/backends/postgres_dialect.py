@@ -122,7 +122,7 @@ CASTS: Mapping[str, Construct] = {
     "TIMESTAMPNTZ": Construct(casts.to_moment("timestamp", Kind.TIMESTAMP), "of a day, its midnight"),
     "TIMESTAMP": Construct(casts.to_moment("timestamp", Kind.TIMESTAMP), "of a day, its midnight"),
     "DATE": Construct(casts.to_moment("date", Kind.DATE), "the day of a moment"),
-    "TEXT": Construct(casts.to_null("text", Kind.TEXT), "of NULL"),
+    "TEXT": Construct(casts.to_text, "of NULL, a whole number or a truth value: written alike"),
     "VARCHAR": Construct(casts.to_null("text", Kind.TEXT), "of NULL"),
     "BOOLEAN": Construct(casts.to_null("boolean", Kind.TRUTH), "of NULL"),
 }

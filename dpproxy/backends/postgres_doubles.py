@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dpproxy.backends.dialect import ANYTHING, Kind, Reach, Value, unanswered
-from dpproxy.errors import Unsupported
+from dpproxy.values.errors import Unsupported
 
 LARGEST = sys.float_info.max
 LEAST = 5e-324

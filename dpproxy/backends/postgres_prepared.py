@@ -18,7 +18,7 @@ from dpproxy.backends.postgres import LONGEST_BUILD, Postgres
 from dpproxy.backends.postgres_texts import quoted
 from dpproxy.backends.pushed import Order
 from dpproxy.backends.pushed_prepared import Build
-from dpproxy.errors import Refusal, StartupError
+from dpproxy.values.errors import Refusal, StartupError
 
 LAYOUT = 1
 """Goes up when the same tables shall be prepared otherwise."""

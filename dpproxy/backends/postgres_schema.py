@@ -12,7 +12,7 @@ import psycopg
 
 from dpproxy.backends.dialect import Kind, Reach, Value, stored
 from dpproxy.backends.postgres_casts import SINGLE
-from dpproxy.pgtypes import (
+from dpproxy.values.pgtypes import (
     BOOL,
     DATE,
     FLOAT4,

@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
-from dpproxy.errors import StartupError
+from dpproxy.values.errors import StartupError
 
 OLDEST = 140_000
 """The server's version, from which a row has a hash of its own."""

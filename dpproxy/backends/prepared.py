@@ -16,12 +16,12 @@ from pathlib import Path
 
 import duckdb
 
+from dpproxy.algebra.plan import PreparedTable
 from dpproxy.backends.failures import WorkerLost, failure
 from dpproxy.backends.source import Source
-from dpproxy.disk import in_use
-from dpproxy.errors import Cancelled, Internal
-from dpproxy.grid import instant
-from dpproxy.plan import PreparedTable
+from dpproxy.system.disk import in_use
+from dpproxy.values.errors import Cancelled, Internal
+from dpproxy.values.grid import instant
 
 SLOW = 1.0
 """Seconds from which a build is told."""

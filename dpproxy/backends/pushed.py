@@ -18,6 +18,8 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
+from dpproxy.algebra.plan import PREPARED, PreparedTable, PublicPlan
+from dpproxy.backends.asker import asked_by, unpaid
 from dpproxy.backends.dialect import Dialect, Value, unanswered
 from dpproxy.backends.duckdb import LARGEST_OPEN, LONGEST_PUBLIC, MOST_OPEN, Select
 from dpproxy.backends.facts import PLANNER
@@ -26,10 +28,9 @@ from dpproxy.backends.pushed_prepared import Keeper, Kept
 from dpproxy.backends.pushed_types import rows_of, types_of
 from dpproxy.backends.source import Source
 from dpproxy.backends.transpile import Query, transpiled
-from dpproxy.errors import Refusal, Unsupported
-from dpproxy.pgtypes import Schema, SqlType
-from dpproxy.plan import PREPARED, PreparedTable, PublicPlan
-from dpproxy.recent import Recent
+from dpproxy.values.errors import Refusal, Unsupported
+from dpproxy.values.pgtypes import Schema, SqlType
+from dpproxy.values.recent import Recent
 from udfs.privacy import Exact
 
 KNOWN = 1024
@@ -65,6 +66,8 @@ class Server(Protocol):
     dialect: Dialect
     limit: float
     """Seconds of a statement over protected tables."""
+    locks: bool
+    """Whether ``check`` may wait for a table that somebody else has locked."""
 
     def schema(self) -> Schema:
         """Tables, columns and views, from the DDL alone."""
@@ -93,7 +96,7 @@ class Pushed:
         self._kept = None if keeper is None else Kept(keeper, server.dialect, server.tables)
         self._local = local
         self._state = state
-        self._texts = Recent[Query](KNOWN)
+        self._texts = Recent[tuple[Query, Query]](KNOWN)
         self._numbers = count()
         self._changes = 0
         self._facts: dict[str, tuple[str, pa.Table]] = {}
@@ -119,11 +122,19 @@ class Pushed:
         return self._local.prepared_names() | (set() if self._kept is None else self._kept.names())
 
     def check(self, sql: str, prepares: Sequence[PreparedTable] = ()) -> None:
-        """Raise ``Unsupported`` (0A000) for an exact stage that would not run. Nothing is charged yet."""
+        """Raise ``Unsupported`` (0A000) for an exact stage that would not run. Nothing is charged yet.
+
+        Where somebody may have locked a table since, the server is asked each time: that wait is nobody's charge.
+        """
         if self._kept is not None:
             self._kept.know_all(prepares)
-        if not self._is_local(sql):
+        if self._is_local(sql):
+            return
+        known = self._texts.get(sql)
+        if known is None:
             self._pushed(sql)
+        elif self._server.locks:
+            self._ask(known[1])
 
     def shown(self, sql: str) -> str:
         """A statement of ours as the server reads it; what the local engine answers stays as it is."""
@@ -218,7 +229,8 @@ class Pushed:
 
     def run_portions(self, plan: PublicPlan, session: str) -> Generator[pa.Table]:
         """Rows of a statement over public tables and views, in the engine's types, as they are taken."""
-        query = self._public(plan.sql)
+        with asked_by(session):
+            query = self._public(plan.sql)
         if query is not None:
             yield from self._asked(query, session)
             return
@@ -235,6 +247,7 @@ class Pushed:
 
     def interrupt(self, session: str) -> None:
         """Stop what a session runs, from any thread; does not wait."""
+        self._server.interrupt(unpaid(session))
         self._server.interrupt(session)
         self._local.interrupt(session)
 
@@ -298,12 +311,15 @@ class Pushed:
 
     def _pushed(self, sql: str) -> Query:
         """The statement for the server, which was asked whether it takes it. Raises ``Unsupported``."""
-        query = self._texts.get(sql)
-        if query is None:
-            query, checked = self._transpiled(sql)
-            self._server.check(checked.sql, len(checked.parameters))
-            self._texts.put(sql, query)
-        return query
+        known = self._texts.get(sql)
+        if known is None:
+            known = self._transpiled(sql)
+            self._ask(known[1])
+            self._texts.put(sql, known)
+        return known[0]
+
+    def _ask(self, checked: Query) -> None:
+        self._server.check(checked.sql, len(checked.parameters))
 
     def _transpiled(self, sql: str) -> tuple[Query, Query]:
         """The statement that runs, and the one that is checked: it reads no prepared table, which may not be there."""
@@ -356,7 +372,8 @@ class Pushed:
 
     def _copy(self, name: str, copy: str, session: str) -> None:
         quoted = exp.to_identifier(name, quoted=True).sql("duckdb")
-        query = self._pushed(f"SELECT * FROM {quoted}")  # noqa: S608 - a quoted name
+        with asked_by(session):
+            query = self._pushed(f"SELECT * FROM {quoted}")  # noqa: S608 - a quoted name
         rows = _bounded(types_of(query.columns), self._asked(query, session))
         path = self._state / f"copy-{hashlib.sha256(f'{id(self)}/{copy}'.encode()).hexdigest()[:16]}.duckdb"
         try:

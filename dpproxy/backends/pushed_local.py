@@ -8,7 +8,7 @@ import duckdb
 
 from dpproxy.backends.prepared import prepared_file
 from dpproxy.backends.remote import Remote
-from dpproxy.errors import StartupError
+from dpproxy.values.errors import StartupError
 
 
 def beside(state: Path, secret: bytes, limits: Mapping[str, Any]) -> Remote:

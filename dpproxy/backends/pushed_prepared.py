@@ -11,9 +11,9 @@ from typing import Protocol
 import sqlglot
 from sqlglot import exp
 
+from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.backends.dialect import Dialect, Value
 from dpproxy.backends.transpile import Query, Tables, transpiled
-from dpproxy.plan import PREPARED, PreparedTable
 
 NO_SECRET = "0" * 64
 """Stands for the truncation secret where no row is read."""

@@ -13,16 +13,15 @@ from itertools import product
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 
 import udfs
+from dpproxy.algebra.plan import Additive, KeySet, Part, Plan
 from dpproxy.analysis.duck import LOCKED
 from dpproxy.backends.columns import FEW, WHOLE, engine_type, key_type
 from dpproxy.backends.duckdb import Select
 from dpproxy.backends.failures import answer_failure, failure
-from dpproxy.errors import TooComplex
-from dpproxy.plan import Additive, KeySet, Part, Plan
-from dpproxy.recent import Recent
+from dpproxy.values.errors import TooComplex
+from dpproxy.values.recent import Recent
 from udfs.functions.joint import release_rows
 from udfs.pool import Pool
 from udfs.privacy import Exact, Released
@@ -212,6 +211,8 @@ def _drawn(cursor: duckdb.DuckDBPyConnection, part: Part, exact: pa.Table) -> pa
 
 def _shown_keys(selected: pa.Table) -> pa.Table:
     """Without groups of a text that PostgreSQL's texts cannot hold; they were selected, so that this tells no more."""
+    import pyarrow.compute as pc  # noqa: PLC0415 - as long to load as numpy
+
     for name in selected.column_names:
         keys = selected[name]
         if pa.types.is_string(keys.type) or pa.types.is_large_string(keys.type):

@@ -16,14 +16,14 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
+from dpproxy.algebra.plan import PreparedTable, PublicPlan
 from dpproxy.backends.child import Child, Keeper
 from dpproxy.backends.duckdb import LONGEST_PUBLIC, Select
 from dpproxy.backends.failures import FAILURES, failure
 from dpproxy.backends.frames import Channel, unpacked
 from dpproxy.backends.remote_batches import GONE, batches
-from dpproxy.errors import Refusal
-from dpproxy.pgtypes import Schema, SqlType
-from dpproxy.plan import PreparedTable, PublicPlan
+from dpproxy.values.errors import Refusal
+from dpproxy.values.pgtypes import Schema, SqlType
 from udfs.privacy import Exact
 
 LIMIT = 300.0

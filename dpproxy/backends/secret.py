@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from dpproxy import disk
-from dpproxy.errors import StartupError
+from dpproxy.system import disk
+from dpproxy.values.errors import StartupError
 
 SIZE = 32
 

@@ -15,11 +15,10 @@ from pathlib import Path
 
 import duckdb
 import pyarrow
-from pyarrow import parquet
 from sqlglot import exp
 
-from dpproxy.disk import in_use
-from dpproxy.errors import StartupError
+from dpproxy.system.disk import in_use
+from dpproxy.values.errors import StartupError
 
 LAYOUT = 2
 """Goes up when the same files shall be imported anew."""
@@ -159,11 +158,18 @@ def _import(
             raise StartupError(_refusal(file, error)) from None
 
 
+def _schema(file: _File) -> pyarrow.Schema:
+    """Of a Parquet file."""
+    from pyarrow import parquet  # noqa: PLC0415 - brings all of Arrow's file systems along
+
+    return parquet.read_schema(file.path)
+
+
 def _required(file: _File) -> list[str]:
     """Columns the file's schema says are never NULL; the import checks it, so that it is a fact of the schema."""
     if file.kind != ".parquet":
         return []
-    return [field.name for field in parquet.read_schema(file.path) if not field.nullable]
+    return [field.name for field in _schema(file) if not field.nullable]
 
 
 def _relation(connection: duckdb.DuckDBPyConnection, file: _File) -> duckdb.DuckDBPyRelation:
@@ -194,7 +200,7 @@ def _refusal(file: _File, error: Exception) -> str:
 def _check_columns(connection: duckdb.DuckDBPyConnection, file: _File) -> None:
     """Refuse names that SQL could not tell apart; the engine would rename the second one."""
     if file.kind == ".parquet":
-        names = parquet.read_schema(file.path).names
+        names = _schema(file).names
     else:
         names = [name or "" for (name,) in connection.execute(CSV_NAMES, [str(file.path)]).fetchall()]
         if len(names) < 2 and any(mark in "".join(names) for mark in ";\t|\0"):

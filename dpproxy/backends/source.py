@@ -7,9 +7,9 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from dpproxy.algebra.plan import PreparedTable, PublicPlan
 from dpproxy.backends.duckdb import Select
-from dpproxy.pgtypes import Schema, SqlType
-from dpproxy.plan import PreparedTable, PublicPlan
+from dpproxy.values.pgtypes import Schema, SqlType
 from udfs.privacy import Exact
 
 

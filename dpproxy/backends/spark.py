@@ -21,8 +21,8 @@ from dpproxy.backends.spark_client import RETRIES, at_most, end, is_analysed, mo
 from dpproxy.backends.spark_dialect import PROBES, dialect
 from dpproxy.backends.spark_schema import Place, columns_of, place, readers, types_asked
 from dpproxy.backends.spark_texts import ENGINE, filled
-from dpproxy.errors import Refusal, StartupError
-from dpproxy.pgtypes import Column, Schema
+from dpproxy.values.errors import Refusal, StartupError
+from dpproxy.values.pgtypes import Column, Schema
 
 GRACE = 5.0
 """Seconds the server has to obey an interrupt."""
@@ -112,6 +112,8 @@ class Spark:
 
     Errors: ``StartupError`` where the server or a table cannot be reached, or computes otherwise than DuckDB.
     """
+
+    locks = False
 
     def __init__(self, url: str, name: str, limit: float) -> None:
         self._place: Place = place(url, name)
@@ -286,7 +288,7 @@ class Spark:
             if statement is None or not statement.stopped:
                 return "lost" if order.charged else "public lost"
         if statement is not None and statement.expired:
-            return "too long" if order.charged else "cancelled"
+            return "too long" if order.charged else "public too long"
         if statement is not None and statement.stopped:
             return "cancelled"
         return "exact" if order.charged else "public"

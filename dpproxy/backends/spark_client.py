@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from dpproxy.errors import StartupError
+from dpproxy.values.errors import StartupError
 
 LONGEST_ASKED = 120.0
 """Seconds that a server may take to open a session, or to say that it is there."""

@@ -102,7 +102,10 @@ CASTS: Mapping[str, Construct] = {
     "TIMESTAMPNTZ": Construct(numbers.to(Kind.TIMESTAMP, Kind.DATE), "of a day, its midnight"),
     "TIMESTAMP": Construct(numbers.to(Kind.TIMESTAMP, Kind.DATE), "of a day, its midnight"),
     "DATE": Construct(numbers.to(Kind.DATE, Kind.TIMESTAMP), "the day of a moment"),
-    "TEXT": Construct(numbers.to(Kind.TEXT), "of NULL"),
+    "TEXT": Construct(
+        numbers.to(Kind.TEXT, Kind.WHOLE, Kind.HUGE, Kind.TRUTH),
+        "of NULL, a whole number or a truth value: written alike",
+    ),
     "VARCHAR": Construct(numbers.to(Kind.TEXT), "of NULL"),
     "BOOLEAN": Construct(numbers.to(Kind.TRUTH), "of NULL"),
 }

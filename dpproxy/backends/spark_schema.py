@@ -7,8 +7,8 @@ from urllib.parse import unquote
 from sqlglot import exp
 
 from dpproxy.backends.dialect import Kind, Value, kind_of, stored
-from dpproxy.errors import StartupError
-from dpproxy.pgtypes import (
+from dpproxy.values.errors import StartupError
+from dpproxy.values.pgtypes import (
     BOOL,
     DATE,
     FLOAT4,

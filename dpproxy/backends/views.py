@@ -2,7 +2,7 @@
 
 import duckdb
 
-from dpproxy.pgtypes import View
+from dpproxy.values.pgtypes import View
 
 _COLUMNS = (
     "SELECT table_name, column_name FROM duckdb_columns() "

@@ -19,13 +19,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from dpproxy.algebra.plan import PublicPlan
 from dpproxy.backends.confine import confine
 from dpproxy.backends.duckdb import AGAIN, DuckDB
 from dpproxy.backends.failures import code_of, failure
 from dpproxy.backends.frames import Channel, packed
-from dpproxy.errors import Refusal, StartupError
-from dpproxy.pgtypes import SqlType
-from dpproxy.plan import PublicPlan
+from dpproxy.values.errors import Refusal, StartupError
+from dpproxy.values.pgtypes import SqlType
 from udfs.privacy import Exact
 
 ORDER = struct.Struct(">cQ")

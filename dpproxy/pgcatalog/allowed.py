@@ -4,7 +4,7 @@ from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.analysis.spoken import construct
-from dpproxy.errors import TooComplex, Unsupported
+from dpproxy.values.errors import TooComplex, Unsupported
 
 MAX_NODES = 20_000
 
@@ -24,11 +24,11 @@ _OPERATORS = (
     exp.GT, exp.GTE, exp.ILike, exp.In, exp.Is, exp.Like, exp.LT, exp.LTE, exp.Mod, exp.Mul, exp.Neg,
     exp.NEQ, exp.Not, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Operator, exp.Or, exp.RegexpILike,
     exp.RegexpLike, exp.Sub, exp.BitwiseAnd, exp.BitwiseOr, exp.ArrayContainsAll, exp.ArrayContainedBy,
-    exp.ArrayOverlaps, exp.Interval, exp.SimilarTo, exp.Var,
+    exp.ArrayOverlaps, exp.AtTimeZone, exp.Interval, exp.Pow, exp.SimilarTo, exp.Var,
 )  # fmt: skip
 _FUNCTIONS = (
     exp.Abs, exp.Anonymous, exp.ArrayAgg, exp.ArrayAppend, exp.ArrayConcat, exp.ArrayPosition, exp.ArrayPrepend,
-    exp.ArrayRemove, exp.ArraySize, exp.ArrayToString, exp.StringToArray, exp.Avg, exp.Ceil, exp.Coalesce,
+    exp.ArrayRemove, exp.ArraySize, exp.ArrayToString, exp.StringToArray, exp.Avg, exp.Ceil, exp.Chr, exp.Coalesce,
     exp.Concat, exp.ConcatWs, exp.Count, exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentDate,
     exp.CurrentSchema, exp.CurrentSchemas, exp.CurrentTimestamp, exp.CurrentUser, exp.CurrentVersion,
     exp.Encode, exp.Explode, exp.ExplodingGenerateSeries, exp.Extract, exp.Filter, exp.Floor, exp.Format,

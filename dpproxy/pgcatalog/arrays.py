@@ -7,12 +7,12 @@ from sqlglot import exp
 
 from dpproxy.analysis import plain
 from dpproxy.analysis.position import position
-from dpproxy.errors import Refusal
 from dpproxy.pgcatalog import casts, macros
 from dpproxy.pgcatalog.column_types import VECTORS
 from dpproxy.pgcatalog.results import column_type
-from dpproxy.pgtypes import BOOL, FLOATS, INET, INTEGERS, JSONB, PLAIN
-from dpproxy.pgtypes import VECTORS as VECTORS_OF
+from dpproxy.values.errors import Refusal
+from dpproxy.values.pgtypes import BOOL, FLOATS, INET, INTEGERS, JSONB, PLAIN
+from dpproxy.values.pgtypes import VECTORS as VECTORS_OF
 from dpproxy.wire.values import decode
 
 

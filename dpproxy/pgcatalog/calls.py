@@ -1,14 +1,17 @@
 """Calls of functions: renamed, answered from the view, or refused."""
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import UndefinedFunction, UndefinedObject, Unsupported
 from dpproxy.pgcatalog import functions, identifiers, macros
+from dpproxy.pgcatalog.kind_rules import kind_of
 from dpproxy.pgcatalog.pg_roles import known
 from dpproxy.pgcatalog.view import CatalogueView
+from dpproxy.values.errors import UndefinedFunction, UndefinedObject, Unsupported
+from dpproxy.values.pgtypes import XID
 
 MAX_SERIES = 100_000
 """Most numbers that one generate_series may span."""
@@ -74,10 +77,24 @@ _WORDS: Mapping[str, Callable[[CatalogueView], str]] = {
     "pg_client_encoding": lambda _view: "UTF8",
 }
 
-_NUMBERS = {"pg_my_temp_schema": 0}
+FIRST_TRANSACTION = 3
+"""The number of every transaction: how many there are is nobody's business."""
+_NUMBERS = {
+    "pg_my_temp_schema": 0,
+    "txid_current": FIRST_TRANSACTION,
+    "pg_current_xact_id": FIRST_TRANSACTION,
+}
+_STARTED = datetime.now(UTC)
+"""When this process began."""
+_MOMENTS = frozenset({"pg_postmaster_start_time", "pg_conf_load_time"})
 _FLAGS = {"pg_is_in_recovery": False, "pg_is_wal_replay_paused": False, "pg_jit_available": False}
 _NULLS = frozenset({"inet_client_addr", "inet_server_addr"})
-_NULL_PORTS = frozenset({"inet_client_port", "inet_server_port"})
+_NULL_NUMBERS = {
+    "inet_client_port": "INTEGER",
+    "inet_server_port": "INTEGER",
+    "txid_current_if_assigned": "BIGINT",
+    "pg_current_xact_id_if_assigned": "BIGINT",
+}
 
 
 _SERVER_FACTS = {
@@ -195,6 +212,22 @@ def _alone(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
     )
 
 
+def moment(value: datetime) -> exp.Expr:
+    """A moment in UTC, to the microsecond."""
+    written = text(value.replace(tzinfo=None).isoformat(sep=" ") + "+00")
+    return exp.Cast(this=written, to=exp.DataType.build("TIMESTAMPTZ", dialect="duckdb"))
+
+
+def _age(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
+    """age(xid): always 0, as if all there is had just been made."""
+    kind = kind_of(node.expressions[0])
+    if kind is None or kind.oid != XID.oid:
+        raise Unsupported(
+            "age() is known of transactions only, as age(datfrozenxid)", position=position(node)
+        )
+    return call(f"{macros.PREFIX}no_age", node.expressions[0])
+
+
 def _definition(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
     """pg_get_functiondef(oid): refused of a single function, which a client that asks so would print."""
     if not isinstance(node.expressions[0].unnest(), exp.Literal):
@@ -213,7 +246,12 @@ _SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, Catalogue
     "pg_has_role": ((2, 3), _has_role),
     **{name: (counts, lambda _node, _view: null()) for name, counts in functions.ABSENT.items()},
     **{name: ((0, 0), lambda _node, _view: null()) for name in _NULLS},
-    **{name: ((0, 0), lambda _node, _view: exp.cast(exp.Null(), "INTEGER")) for name in _NULL_PORTS},
+    **{
+        name: ((0, 0), lambda node, _view: exp.cast(exp.Null(), _NULL_NUMBERS[node.name.lower()]))
+        for name in _NULL_NUMBERS
+    },
+    **{name: ((0, 0), lambda _node, _view: moment(_STARTED)) for name in _MOMENTS},
+    "age": ((1, 1), _age),
     "aclexplode": ((1, 1), _acl),
     "pg_cancel_backend": ((1, 1), _alone),
     "pg_terminate_backend": ((1, 2), _alone),
@@ -259,6 +297,15 @@ def schemas(node: exp.Expr) -> exp.Expr:
     return exp.Array(
         expressions=[text(name) for name in (("pg_catalog", "public") if implicit else ("public",))]
     )
+
+
+def places(node: exp.Expr) -> exp.Expr:
+    """1, 2, ... to the number of elements of the longest list."""
+    sizes = [
+        exp.Coalesce(this=call("len", each), expressions=[exp.Literal.number(0)]) for each in node.expressions
+    ]
+    last = exp.Add(this=call("greatest", *sizes), expression=exp.Literal.number(1))
+    return call("unnest", call("range", exp.Literal.number(1), last))
 
 
 def bounded_series(node: exp.Expr) -> exp.Expr:

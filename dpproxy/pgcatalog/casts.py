@@ -5,8 +5,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import Unsupported
-from dpproxy.pgtypes import (
+from dpproxy.values.errors import InvalidParameter, Unsupported
+from dpproxy.values.pgtypes import (
     BPCHAR,
     CHAR,
     INET,
@@ -112,6 +112,8 @@ _SHOWN = {
 }
 """Types that share the engine's type with others."""
 
+LONGEST_TEXT = 10_485_760
+"""Of ``character(n)``, as in PostgreSQL."""
 _MOST_OF_REAL = 24
 """Bits of ``float(n)`` that a real holds."""
 _TIMES = frozenset({"interval", "time", "timestamp", "timestampntz", "timestamptz"})
@@ -167,6 +169,11 @@ def shown(kind: exp.Expr) -> SqlType | None:
     numbers = sizes(element)
     if found in (VARCHAR, BPCHAR) and (numbers or written_name(element) != "bpchar"):
         is_bare = not numbers and found == VARCHAR
+        if max(numbers, default=0) > LONGEST_TEXT:
+            raise InvalidParameter(
+                f"length for type {written_name(element)} cannot exceed {LONGEST_TEXT}",
+                position=position(kind),
+            )
         found = found if is_bare else replace(found, modifier=(numbers or [1])[0] + 4)
     if name in _DECIMALS and numbers:
         found = (

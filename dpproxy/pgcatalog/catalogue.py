@@ -7,16 +7,16 @@ from functools import partial
 
 from sqlglot import exp
 
-from dpproxy.errors import ShuttingDown
+from dpproxy.algebra.plan import Answer
 from dpproxy.pgcatalog import parameters, results, scopes
 from dpproxy.pgcatalog.column_types import Told, of_column
-from dpproxy.pgcatalog.database import Database, Described, Fresh
+from dpproxy.pgcatalog.database import Database, Described, Fresh, check_size
 from dpproxy.pgcatalog.moments import engine_zone
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.rewrite import SESSION, Rewritten, rewrite
 from dpproxy.pgcatalog.view import CatalogueView
-from dpproxy.pgtypes import Column, SqlType
-from dpproxy.plan import Answer
+from dpproxy.values.errors import ShuttingDown
+from dpproxy.values.pgtypes import Column, SqlType
 
 MAX_DATABASES = 32
 """Views kept at a time; each takes some megabytes."""
@@ -86,6 +86,7 @@ class Catalogue:
         described, fetched = database.run(statement, fresh, cancelled)
         columns = _columns(statement, described)
         kinds_of_rows = [column.type for column in columns]
+        check_size(len(fetched) * sum(results.padding(kind) for kind in kinds_of_rows))
         rows = results.rows(kinds_of_rows, [stored for _, stored in described], fetched, database.names)
         return Answer(f"SELECT {len(rows)}", columns, rows)
 

@@ -9,9 +9,21 @@ from fractions import Fraction
 from functools import partial
 
 from dpproxy.pgcatalog.names import quoted
-from dpproxy.pgtypes import BOOL, DATE, FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, Column
 from dpproxy.policy.dump import decimal
 from dpproxy.policy.model import Between, Domain, Members, Scalar
+from dpproxy.values.pgtypes import (
+    BOOL,
+    DATE,
+    FLOAT4,
+    FLOAT8,
+    INT2,
+    INT4,
+    INT8,
+    NUMERIC,
+    TEXT,
+    TIMESTAMP,
+    Column,
+)
 
 Written = Callable[[Scalar, bool], str | None]
 """A constant beside a column; with True, the spelling with fewer brackets. None where it is not certain."""

@@ -10,7 +10,7 @@ from sqlglot import exp
 from dpproxy.pgcatalog import casts
 from dpproxy.pgcatalog.results import column_type
 from dpproxy.pgcatalog.table import Table
-from dpproxy.pgtypes import (
+from dpproxy.values.pgtypes import (
     CHAR,
     FLOATS,
     INET,

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import UndefinedFunction
 from dpproxy.pgcatalog import arrays, casts, macros, numbers, objects, results, texts
 from dpproxy.pgcatalog.calls import call, text
 from dpproxy.pgcatalog.kind_rules import Known, kind_of
 from dpproxy.pgcatalog.objects import Use
-from dpproxy.pgtypes import BPCHAR, CHAR, FLOAT4, FLOATS, INTEGERS, VARCHAR, SqlType, element_of
+from dpproxy.values.errors import UndefinedFunction
+from dpproxy.values.pgtypes import BPCHAR, CHAR, FLOAT4, FLOATS, INTEGERS, VARCHAR, SqlType, element_of
 
 
 def cast(node: exp.Expr, settings: Mapping[str, str], use: Use) -> exp.Expr:

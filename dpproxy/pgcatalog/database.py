@@ -6,11 +6,18 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
+from functools import partial
 
 import duckdb
 import pyarrow as pa
 
-from dpproxy.errors import (
+from dpproxy.pgcatalog import macros, numbers, objects
+from dpproxy.pgcatalog.calls import MAX_SERIES, SERIES_ERROR
+from dpproxy.pgcatalog.relations import INTERNAL, TABLES
+from dpproxy.pgcatalog.rewrite import SCHEMAS, Rewritten, fresh_name
+from dpproxy.pgcatalog.table import Table
+from dpproxy.pgcatalog.view import CatalogueView
+from dpproxy.values.errors import (
     Cancelled,
     DateOutOfRange,
     DivisionByZero,
@@ -22,17 +29,17 @@ from dpproxy.errors import (
     UndefinedFunction,
     Unsupported,
 )
-from dpproxy.pgcatalog import macros, numbers, objects
-from dpproxy.pgcatalog.calls import MAX_SERIES, SERIES_ERROR
-from dpproxy.pgcatalog.relations import INTERNAL, TABLES
-from dpproxy.pgcatalog.rewrite import SCHEMAS, Rewritten, fresh_name
-from dpproxy.pgcatalog.table import Table
-from dpproxy.pgcatalog.view import CatalogueView
-from dpproxy.pgtypes import NUMERIC, Column
+from dpproxy.values.pgtypes import NUMERIC, Column
 from dpproxy.wire.plain import plain_values
 
 MAX_ROWS = 100_000
 """Most rows of one answer."""
+MOST_TEXT = 32_000_000
+"""Characters of one answer, all its texts together."""
+_ELEMENT = 100
+"""As many does each element of a list stand for: it takes as long to write."""
+PORTION = 1000
+"""Rows that are taken from the engine at a time."""
 TIME_LIMIT = 5.0
 """Seconds."""
 POLL = 0.05
@@ -99,9 +106,10 @@ class Database:
             kinds = [str(kind) for kind in relation.types]
             columns = list(zip(relation.columns, kinds, strict=True))
             if any(word in kind for kind in kinds for word in _ONLY_IN_ARROW):
-                rows = _from_arrow(relation.to_arrow_reader(MAX_ROWS + 1))
+                rows = _taken(_from_arrow(relation.to_arrow_reader(PORTION)))
             else:
-                rows = cursor.execute(statement.sql).fetchmany(MAX_ROWS + 1)
+                cursor.execute(statement.sql)
+                rows = _taken(iter(partial(cursor.fetchmany, PORTION), []))
         if len(rows) > MAX_ROWS:
             raise TooComplex(f"the answer has more than {MAX_ROWS} rows", hint="Add a LIMIT.")
         return columns, rows
@@ -156,13 +164,39 @@ _ONLY_IN_ARROW = ("INTERVAL", "TIME", "DATE")
 """Types whose Python values of the engine's are not whole: months are lost, and 24:00:00."""
 
 
-def _from_arrow(reader: pa.RecordBatchReader) -> list[tuple[object, ...]]:
-    rows: list[tuple[object, ...]] = []
+def _from_arrow(reader: pa.RecordBatchReader) -> Iterator[list[tuple[object, ...]]]:
     for batch in reader:
-        rows += zip(*(plain_values(column) for column in batch.columns), strict=True)
+        yield list(zip(*(plain_values(column) for column in batch.columns), strict=True))
+
+
+def _taken(portions: Iterable[Sequence[tuple[object, ...]]]) -> list[tuple[object, ...]]:
+    """The rows of all portions, or of those up to the first row too many.
+
+    Raises:
+        TooComplex: their texts are longer than `MOST_TEXT` together.
+    """
+    rows: list[tuple[object, ...]] = []
+    size = 0
+    for portion in portions:
+        rows += portion
+        size += sum(_length(value) for row in portion for value in row)
+        check_size(size)
         if len(rows) > MAX_ROWS:
             break
     return rows
+
+
+def _length(value: object) -> int:
+    """Characters that a value has, roughly."""
+    if isinstance(value, list | dict):
+        return len(value) * _ELEMENT
+    return len(value) if isinstance(value, str | bytes) else 0
+
+
+def check_size(size: int) -> None:
+    """Raises ``TooComplex`` for an answer of so many characters."""
+    if size > MOST_TEXT:
+        raise TooComplex(f"the answer has more than {MOST_TEXT} characters", hint="Add a LIMIT.")
 
 
 def _watch(cursor: duckdb.DuckDBPyConnection, cancelled: Callable[[], bool], ended: threading.Event) -> None:
@@ -209,6 +243,7 @@ _ARROW = {
     "date": pa.date32(),
     "timestamp": pa.timestamp("us"),
     "timestamptz": pa.timestamp("us"),
+    "interval": pa.duration("us"),
 }
 
 

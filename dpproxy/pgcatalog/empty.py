@@ -111,14 +111,6 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
             "fastpath:bool waitstart:timestamp"
         ),
     ),
-    "pg_opclass": (
-        2616,
-        "r",
-        (
-            "oid:oid opcmethod:oid opcname opcnamespace:oid opcowner:oid opcfamily:oid opcintype:oid "
-            "opcdefault:bool opckeytype:oid"
-        ),
-    ),
     "pg_operator": (
         2617,
         "r",

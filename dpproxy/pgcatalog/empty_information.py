@@ -3,14 +3,6 @@
 from dpproxy.pgcatalog.table import Table, table
 
 _COLUMNS: dict[str, tuple[int, str, str]] = {
-    "character_sets": (
-        13250,
-        "v",
-        (
-            "character_set_catalog character_set_schema character_set_name character_repertoire "
-            "form_of_use default_collate_catalog default_collate_schema default_collate_name"
-        ),
-    ),
     "collations": (
         13265,
         "v",

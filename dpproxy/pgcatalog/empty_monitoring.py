@@ -17,6 +17,7 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
             "safe_wal_size:int8 two_phase:bool"
         ),
     ),
+    "pg_timezone_abbrevs": (12122, "v", "abbrev utc_offset:interval is_dst:bool"),
     "pg_stat_all_indexes": (
         12183,
         "v",

@@ -8,6 +8,11 @@ _COLUMNS: dict[str, tuple[int, str, str]] = {
         "r",
         "oid:oid lomowner:oid lomacl:text[]",
     ),
+    "pg_matviews": (
+        12038,
+        "v",
+        "schemaname matviewname matviewowner tablespace hasindexes:bool ispopulated:bool definition",
+    ),
     "pg_parameter_acl": (
         6243,
         "r",

@@ -6,6 +6,17 @@ its arguments.
 
 from dpproxy.pgcatalog.macros import PREFIX
 
+_COUNTED = """
+analyze_count autoanalyze_count autovacuum_count blocks_fetched blocks_hit db_blocks_fetched db_blocks_hit db_deadlocks
+db_sessions db_temp_bytes db_temp_files db_tuples_deleted db_tuples_fetched db_tuples_inserted db_tuples_returned
+db_tuples_updated db_xact_commit db_xact_rollback dead_tuples function_calls ins_since_vacuum live_tuples
+mod_since_analyze numscans tuples_deleted tuples_fetched tuples_hot_updated tuples_inserted tuples_returned
+tuples_updated vacuum_count
+"""
+"""What PostgreSQL counts of its work: always 0 here, for what was asked is nobody's business."""
+_DONE = "analyze autoanalyze autovacuum vacuum"
+"""Work whose last time it tells: none here."""
+
 _MACRO = {
     "acldefault": "not_kept",
     "array_lower": "array_lower",
@@ -16,7 +27,6 @@ _MACRO = {
     "cardinality": "cardinality",
     "col_description": "column_comment",
     "format_type": "format_type",
-    "has_any_column_privilege": "true_of",
     "obj_description": "object_comment",
     "oidvectortypes": "vector_types",
     "pg_char_to_encoding": "char_to_encoding",
@@ -33,9 +43,14 @@ _MACRO = {
     "pg_get_indexdef": "index_text",
     "pg_get_userbyid": "name_of_role",
     "pg_is_other_temp_schema": "false_of",
+    "pg_index_column_has_property": "property_of_column",
+    "pg_index_has_property": "property_of_index",
+    "pg_indexam_has_property": "property_of_method",
+    "pg_partition_ancestors": "no_objects",
+    "pg_partition_root": "no_object",
     "pg_relation_is_publishable": "false_of",
     "pg_table_is_visible": "table_visible",
-    "pg_tablespace_location": "null1",
+    "pg_tablespace_location": "no_place",
     "pg_size_pretty": "size_text",
     "quote_ident": "quote_identifier",
     "quote_literal": "quote_text",
@@ -69,12 +84,15 @@ _MACRO = {
             "pg_table_size",
             "pg_tablespace_size",
             "pg_total_relation_size",
+            *(f"pg_stat_get_{name}" for name in _COUNTED.split()),
         ],
         "zero_of",
     ),
+    **dict.fromkeys((f"pg_stat_get_last_{name}_time" for name in _DONE.split()), "no_moment"),
 }
 
 _BY_COUNT = {
+    "has_any_column_privilege": (2, 3),
     "has_column_privilege": (3, 4),
     "has_database_privilege": (2, 3),
     "has_function_privilege": (2, 3),

@@ -5,10 +5,10 @@ import re
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import InvalidParameter, Unsupported
+from dpproxy.values.errors import InvalidParameter, Unsupported
 
 _PART = re.compile(
-    r'"(?P<quoted>(?:[^"]|"")*)"|(?P<bare>[A-Za-z_\u0080-\U0010ffff][\w$\u0080-\U0010ffff]*)', re.ASCII
+    r'"(?P<quoted>(?:[^"]|"")*)"|(?P<bare>[^\x00-@\[-^`{-\x7f][^\x00-#%-/:-@\[-^`{-\x7f]*)', re.ASCII
 )
 _SPACES = " \t\n\r\f"
 _FOLDED = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dpproxy.pgcatalog.pg_type import BY_OID
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.view import CatalogueView
-from dpproxy.pgtypes import (
+from dpproxy.values.pgtypes import (
     ARRAYS,
     DATE,
     FLOAT4,
@@ -48,7 +48,7 @@ def _numbers(of: SqlType) -> Row:
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    for schema, relation in view.standard():
+    for schema, relation in view.named():
         for number, column in enumerate(relation.columns, 1):
             yield _FIXED | {
                 "table_catalog": view.database,

@@ -7,7 +7,7 @@ from dpproxy.pgcatalog.view import OWNER, CatalogueView
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    for schema, relation in view.standard():
+    for schema, relation in view.named():
         yield {
             "grantor": OWNER,
             "grantee": view.user,

@@ -1,4 +1,4 @@
-"""information_schema.views: the views a caller may see; their text is not shown."""
+"""information_schema.views: the views a caller may see, protected ones too; their text is not shown."""
 
 from collections.abc import Iterator
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.names import quoted
 from dpproxy.pgcatalog.view import CatalogueView, Relation
-from dpproxy.pgtypes import ForeignKey, UniqueKey
+from dpproxy.values.pgtypes import ForeignKey, UniqueKey
 
 LONGEST = 63
 """Bytes of a name."""
@@ -84,6 +84,12 @@ def keys(view: CatalogueView) -> Iterator[Key]:
                 index = unique.get((key.target, frozenset(key.referenced)))
                 if index is not None:
                     yield _foreign(relation, key, by_name, index, taken)
+
+
+def with_triggers(view: CatalogueView) -> set[str]:
+    """The tables at both ends of foreign keys: PostgreSQL checks these by triggers, and psql looks for them there."""
+    ends = ((key.table, key.target) for key in keys(view))
+    return {end.name for pair in ends if pair[1] is not None for end in pair if end is not None}
 
 
 def of_tables(view: CatalogueView) -> Iterator[Key]:

@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
-from dpproxy.errors import Refusal
-from dpproxy.grammar import NAME as CALLED
 from dpproxy.pgcatalog import casts
+from dpproxy.pgcatalog.function_kinds import BY_NAME
 from dpproxy.pgcatalog.results import column_type
-from dpproxy.pgtypes import (
+from dpproxy.pgcatalog.table_functions import Places
+from dpproxy.sql.grammar import NAME as CALLED
+from dpproxy.values.errors import Refusal
+from dpproxy.values.pgtypes import (
     BOOL,
     BPCHAR,
     BYTEA,
@@ -19,21 +21,15 @@ from dpproxy.pgtypes import (
     FLOAT4,
     FLOAT8,
     FLOATS,
-    INET,
     INT2,
     INT4,
     INT8,
     INTEGERS,
     INTERVAL,
-    JSON,
     JSONB,
     NAME,
     NUMERIC,
     OID,
-    REGCLASS,
-    REGNAMESPACE,
-    REGROLE,
-    REGTYPE,
     TEXT,
     TIME,
     TIMESTAMP,
@@ -51,6 +47,10 @@ _NUMBERS = (INT2, INT4, INT8, NUMERIC, FLOAT4, FLOAT8)
 _RANKS = {kind.oid: rank for rank, kind in enumerate(_NUMBERS)}
 _TEXTS = (VARCHAR, BPCHAR, NAME)
 _MOMENTS = (TIMESTAMP.oid, TIMESTAMPTZ.oid)
+_ZONED = {TIMESTAMP.oid: TIMESTAMPTZ, TIMESTAMPTZ.oid: TIMESTAMP}
+"""Of AT TIME ZONE."""
+_REALS = INTEGERS | FLOATS
+"""What is raised to a power as double precision."""
 
 
 def plain(kind: Known) -> Known:
@@ -259,45 +259,6 @@ def _pair(rule: Callable[[Known, Known], Known]) -> Rule:
     return lambda _node, parts: rule(parts[0], parts[1]) if len(parts) > 1 else None
 
 
-_BY_NAME: Mapping[str, SqlType] = {
-    "current_schemas": array_of(NAME),
-    "generate_subscripts": INT4,
-    "inet_client_addr": INET,
-    "inet_server_addr": INET,
-    "json_build_object": JSON,
-    "json_object": JSON,
-    "jsonb_build_object": JSONB,
-    "parse_ident": array_of(TEXT),
-    "pg_backend_pid": INT4,
-    "pg_client_encoding": NAME,
-    "pg_encoding_to_char": NAME,
-    "getdatabaseencoding": NAME,
-    "pg_get_userbyid": NAME,
-    "pg_typeof": REGTYPE,
-    "row_to_json": JSON,
-    "to_regclass": REGCLASS,
-    "to_regnamespace": REGNAMESPACE,
-    "to_regrole": REGROLE,
-    "to_regtype": REGTYPE,
-    **dict.fromkeys(("array_length", "array_lower", "array_upper", "cardinality", "strpos", "length"), INT4),
-    **dict.fromkeys(
-        (
-            "concat", "concat_ws", "format", "format_type", "lower", "upper", "quote_ident", "quote_literal",
-            "quote_nullable", "array_to_string", "replace", "split_part", "version", "current_setting",
-            "pg_get_expr", "pg_get_constraintdef", "pg_get_indexdef", "obj_description", "col_description",
-            "shobj_description", "substring", "substr", "btrim", "ltrim", "rtrim", "pg_size_pretty", "string_agg",
-            "pg_get_function_arguments", "pg_get_function_result", "pg_get_function_identity_arguments",
-        ),
-        TEXT,
-    ),
-    **dict.fromkeys(
-        (
-            "current_user", "session_user", "user", "current_role", "current_schema", "current_database",
-            "current_catalog",
-        ),
-        NAME,
-    ),
-}  # fmt: skip
 _RULES_BY_NAME: Mapping[str, Rule] = {
     "array_agg": _aggregated,
     "avg": _by_first(_MEANS),
@@ -314,7 +275,7 @@ _RULES_BY_NAME: Mapping[str, Rule] = {
 def _called(node: exp.Expr, parts: Sequence[Known]) -> Known:
     name = node.name.lower()
     rule = _RULES_BY_NAME.get(name)
-    return _BY_NAME.get(name) if rule is None else rule(node, parts)
+    return BY_NAME.get(name) if rule is None else rule(node, parts)
 
 
 def _part_of_moment(node: exp.Expr, _parts: Sequence[Known]) -> Known:
@@ -328,7 +289,7 @@ _PREDICATES = (
     exp.RegexpLike, exp.StartsWith, exp.Escape,
 )  # fmt: skip
 _MAKE_TEXT = (
-    exp.ArrayToString, exp.Concat, exp.ConcatWs, exp.CurrentVersion, exp.Encode, exp.Format, exp.GroupConcat,
+    exp.ArrayToString, exp.Chr, exp.Concat, exp.ConcatWs, exp.CurrentVersion, exp.Encode, exp.Format, exp.GroupConcat,
     exp.Left, exp.Lower, exp.RegexpReplace, exp.Replace, exp.Reverse, exp.Right, exp.SplitPart, exp.Substring,
     exp.TimeToStr, exp.Translate, exp.Trim, exp.Upper,
 )  # fmt: skip
@@ -349,6 +310,7 @@ RULES: Mapping[type[exp.Expr], Rule] = {
     **dict.fromkeys((exp.Abs, exp.Nullif, exp.ArrayAppend, exp.ArrayRemove), lambda _n, p: plain(p[0])),
     **dict.fromkeys((exp.GenerateSeries, exp.ExplodingGenerateSeries), _series),
     exp.Add: _pair(added),
+    exp.AtTimeZone: lambda _node, parts: _ZONED.get(parts[0].oid) if parts and parts[0] is not None else None,
     exp.Anonymous: _called,
     exp.Array: _array,
     exp.ArrayAgg: _aggregated,
@@ -371,11 +333,15 @@ RULES: Mapping[type[exp.Expr], Rule] = {
     exp.Mul: _pair(_multiplied),
     exp.Neg: _negative,
     exp.Null: _unless_told,
+    exp.Pow: lambda _node, parts: (
+        FLOAT8 if _REALS.issuperset(k.oid for k in parts if k is not None) else None
+    ),
     exp.Round: _rounded,
     exp.StringToArray: _always(array_of(TEXT)),
     exp.StrToDate: _always(DATE),
     exp.Sub: _pair(subtracted),
     exp.Sum: _by_first(_SUMS),
+    Places: _always(INT8),
 }
 
 _KIND = "kind"

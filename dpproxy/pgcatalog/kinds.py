@@ -10,7 +10,7 @@ from dpproxy.pgcatalog.column_types import of_table
 from dpproxy.pgcatalog.kind_rules import RULES, Known, common, kind_of, plain, told
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.titles import title
-from dpproxy.pgtypes import (
+from dpproxy.values.pgtypes import (
     BOOL,
     DATE,
     FLOATS,

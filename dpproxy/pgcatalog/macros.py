@@ -132,6 +132,25 @@ _ACL = (
     f"'privilege_type': {_PRIVILEGES}[p], 'is_grantable': false}}))))"
 )
 """Of an access list as pg_class.acl writes it, and a map of roles to their OIDs."""
+_METHOD = (
+    "CASE WHEN m = 403 AND lower(p) IN ('can_order', 'can_unique', 'can_multi_col', 'can_exclude', 'can_include') "
+    "THEN true END"
+)
+_BTREES = "EXISTS (SELECT 1 FROM pg_catalogue.pg_index WHERE indexrelid = o)"
+"""Every index is one."""
+_INDEX_PROPERTY = (
+    "CASE WHEN lower(p) IN ('clusterable', 'index_scan', 'bitmap_scan', 'backward_scan') "
+    f"AND {_BTREES} THEN true END"
+)
+_COLUMN_PROPERTY = (
+    "CASE WHEN EXISTS (SELECT 1 FROM pg_catalogue.pg_index WHERE indexrelid = o AND n BETWEEN 1 AND indnatts) THEN "
+    "CASE WHEN lower(p) IN ('asc', 'nulls_last', 'orderable', 'returnable', 'search_array', 'search_nulls') THEN true "
+    "WHEN lower(p) IN ('desc', 'nulls_first', 'distance_orderable') THEN false END END"
+)
+_POWER = (
+    "CASE WHEN isinf(pow(x, y)) AND NOT (isinf(x) OR isinf(y)) "
+    "THEN CAST(error('out of range for the destination type') AS DOUBLE) ELSE pow(x, y) END"
+)
 _QUOTE = (
     "CASE WHEN regexp_full_match(CAST(x AS VARCHAR), '[a-z_][a-z0-9_$]*') AND NOT list_contains("
     "(SELECT list(word) FROM internal.pg_get_keywords WHERE catcode <> 'U'), CAST(x AS VARCHAR)) "
@@ -181,10 +200,19 @@ MACROS: dict[str, tuple[str, str]] = {
     "no_processes": ("a", "CAST([] AS INTEGER[])"),
     "nothing": ("", "''"),
     "not_kept": ("a, b", "CAST(error(a) AS VARCHAR[])"),
+    "no_place": ("a", "CASE WHEN a IS NOT NULL THEN '' END"),
+    "no_moment": ("a", "CASE WHEN a IS NULL THEN NULL ELSE CAST(NULL AS TIMESTAMPTZ) END"),
+    "no_object": ("a", "CASE WHEN a IS NULL THEN NULL ELSE CAST(NULL AS UINTEGER) END"),
+    "no_objects": ("a", "unnest(CASE WHEN a IS NULL THEN [] ELSE CAST([] AS UINTEGER[]) END)"),
+    "no_age": ("a", "CASE WHEN a IS NULL THEN NULL ELSE 0 END"),
     "null1": ("a", _NULL),
     "null2": ("a, b", _NULL),
     "null3": ("a, b, c", _NULL),
     "object_comment": ("o, k := 'pg_class'", f"CASE WHEN k = 'pg_class' THEN {_COMMENT} END"),
+    "power": ("x, y", _POWER),
+    "property_of_column": ("o, n, p", _COLUMN_PROPERTY),
+    "property_of_index": ("o, p", _INDEX_PROPERTY),
+    "property_of_method": ("m, p", _METHOD),
     "quote_identifier": ("x", _QUOTE),
     "quote_text": ("x", _TEXT),
     "quote_null": ("x", f"coalesce({_TEXT}, 'NULL')"),
@@ -210,6 +238,7 @@ READS: dict[str, tuple[tuple[str, str], ...]] = {
     "function_result": (("internal", "function_texts"),),
     "name_of_role": (("internal", "role_names"),),
     "object_comment": (("pg_catalog", "pg_description"),),
+    **dict.fromkeys(("property_of_column", "property_of_index"), (("pg_catalog", "pg_index"),)),
     "quote_identifier": (("internal", "pg_get_keywords"),),
     "type_array": (("internal", "type_names"),),
     "vector_types": (("internal", "type_names"),),

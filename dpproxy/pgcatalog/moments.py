@@ -6,7 +6,11 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 import duckdb
+from sqlglot import exp
 
+from dpproxy.analysis.position import position
+from dpproxy.pgcatalog.kind_rules import kind_of
+from dpproxy.values.errors import InvalidParameter, Unsupported
 from dpproxy.wire.zones import zone
 
 _HOUR = timedelta(hours=1)
@@ -17,6 +21,25 @@ _EAST, _WEST = 14, 12
 def engine_zone(settings: Mapping[str, str]) -> str | None:
     """The engine's name of the session's time zone; None where it has none."""
     return _named(settings.get("timezone", "UTC"))
+
+
+def in_zone(node: exp.Expr) -> exp.Expr:
+    """``AT TIME ZONE 'Europe/Berlin'`` of a moment, with or without a zone.
+
+    Raises:
+        InvalidParameter: no zone has that name.
+        Unsupported: a zone that is no literal, or that the engine does not have; a value that is no moment.
+    """
+    given = node.args["zone"]
+    if not (isinstance(given, exp.Literal) and given.is_string) or kind_of(node) is None:
+        raise Unsupported("AT TIME ZONE takes a timestamp and a literal zone here", position=position(node))
+    try:
+        name = _named(given.name)
+    except ValueError:
+        raise InvalidParameter(f'time zone "{given.name}" not recognized', position=position(given)) from None
+    if name is None:
+        raise Unsupported("moments are not computed with in this time zone", position=position(given))
+    return exp.AtTimeZone(this=node.this, zone=exp.Literal.string(name))
 
 
 @lru_cache(maxsize=64)

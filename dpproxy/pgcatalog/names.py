@@ -58,7 +58,9 @@ def class_names(listed: Table) -> Table:
 
 def _type_rows(view: CatalogueView) -> Iterator[Row]:
     for of in BUILT_IN:
-        forms = dict.fromkeys((of.display, of.name, f"pg_catalog.{of.name}", *_spoken(of.name)))
+        forms = dict.fromkeys(
+            (of.display, of.name, f"pg_catalog.{of.name}", *_spoken(of.name), *_in_quotes(of.name))
+        )
         for form in forms:
             yield _named(of.oid, form, shown=form == of.display)
     for schema, relation in view.named():
@@ -67,6 +69,13 @@ def _type_rows(view: CatalogueView) -> Iterator[Row]:
 
 _SPOKEN = {"int4": ("int",), "numeric": ("decimal",), "float8": ("float",), "bpchar": ("char",)}
 """Further names that the SQL grammar knows."""
+
+
+def _in_quotes(name: str) -> Iterator[str]:
+    """The names in pg_type, quoted; of an array those of its elements, and brackets, too."""
+    for word, brackets in ((name, ""), *([(name[1:], "[]")] if name.startswith("_") else ())):
+        for schema in ("", "pg_catalog.", '"pg_catalog".'):
+            yield f"{schema}{_always_quoted(word)}{brackets}"
 
 
 def _spoken(name: str) -> Iterator[str]:

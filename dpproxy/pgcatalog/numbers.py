@@ -1,25 +1,42 @@
 """Numbers that the engine computes otherwise than PostgreSQL: quotients, means, parts of moments, and literals."""
 
+import re
 from decimal import Decimal
 
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import DivisionByZero, NumberOutOfRange, Unsupported
-from dpproxy.grammar import NAME as CALLED
+from dpproxy.pgcatalog import macros
 from dpproxy.pgcatalog.calls import call, text
 from dpproxy.pgcatalog.kind_rules import kind_of, told
-from dpproxy.pgtypes import DATE, FLOAT8, FLOATS, INT8, INTEGERS, NUMERIC, SqlType
+from dpproxy.sql.grammar import NAME as CALLED
+from dpproxy.sql.grammar import is_writable
+from dpproxy.values.errors import DivisionByZero, NumberOutOfRange, Unsupported
+from dpproxy.values.pgtypes import DATE, FLOAT8, FLOATS, INT8, INTEGERS, NUMERIC, SqlType
 
 DIVIDE = "c_divide"
 """The function of ours that divides two numerics, given and answered as texts."""
 QUOTIENT = "DECIMAL(38,20)"
 MOST_DIGITS = 38
 """Of a numeric here."""
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII).fullmatch
 _SIGNIFICANT = 16
 """NUMERIC_MIN_SIG_DIGITS of numeric.h."""
 _GROUP = 4
 """DEC_DIGITS: digits that numeric.c counts as one."""
+
+
+def power(node: exp.Expr) -> exp.Expr:
+    """``2 ^ 32``, of double precision.
+
+    Raises:
+        Unsupported: of numerics, whose digits are another number of them.
+    """
+    if kind_of(node) is None:
+        raise Unsupported("the operator ^ takes integers and double precision here", position=position(node))
+    double = exp.DataType.build("DOUBLE", dialect="duckdb")
+    sides = [exp.Cast(this=side, to=double.copy()) for side in (node.this, node.expression)]
+    return call(f"{macros.PREFIX}power", *sides)
 
 
 def quotient(left: str, right: str) -> str:
@@ -191,23 +208,38 @@ def literal(node: exp.Expr) -> exp.Expr:
         return node
     if isinstance(node.parent, exp.Cast) and node.parent.to.is_type("double", "float"):
         return node
-    full = format(Decimal(str(node.this)), "f")
-    if len(full.replace(".", "")) > MOST_DIGITS:
+    full = _in_full(str(node.this))
+    if full is None:
         raise NumberOutOfRange(f"a numeric of more than {MOST_DIGITS} digits", position=position(node))
     return exp.Literal.number(full)
 
 
+def _in_full(text: str) -> str | None:
+    """A number without an exponent; None for one of more digits than a numeric here has."""
+    try:
+        number = Decimal(text)
+    except ArithmeticError:  # its exponent alone is too long
+        return None
+    full = "" if abs(number.adjusted()) > MOST_DIGITS else format(number, "f")
+    return full if full and len(full.lstrip("-").replace(".", "")) <= MOST_DIGITS else None
+
+
 def decimal_of(value: exp.Expr, kind: SqlType | None) -> str | None:
-    """The engine's type for a cast to numeric without a size; None where nothing is known of the value."""
+    """The engine's type for a cast to numeric without a size; None where nothing is known of the value.
+
+    Raises:
+        NumberOutOfRange: a constant has more digits than a numeric here.
+    """
     if isinstance(value, exp.Neg | exp.Paren):
         return decimal_of(value.this, kind)
     if isinstance(value, exp.Literal):
-        try:
-            digits = format(Decimal(str(value.this).strip()), "f").lstrip("-")
-        except ArithmeticError:
+        written = str(value.this).strip()
+        if not _NUMBER(written):
             return None
-        whole, _, after = digits.partition(".")
-        if not (whole + after).isdigit() or len(whole + after) > MOST_DIGITS:
-            return None
+        if not is_writable(written):
+            raise NumberOutOfRange("value overflows numeric format", position=position(value))
+        if (full := _in_full(written)) is None:
+            raise NumberOutOfRange(f"a numeric of more than {MOST_DIGITS} digits", position=position(value))
+        whole, _, after = full.lstrip("-").partition(".")
         return f"DECIMAL({min(MOST_DIGITS, max(len(whole + after), 1))},{len(after)})"
     return "DECIMAL(38,0)" if kind is not None and kind.oid in INTEGERS else None

@@ -6,7 +6,11 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import (
+from dpproxy.pgcatalog import macros, results
+from dpproxy.pgcatalog.calls import call, text
+from dpproxy.pgcatalog.column_types import PROCEDURES
+from dpproxy.pgcatalog.kind_rules import kind_of
+from dpproxy.values.errors import (
     Refusal,
     UndefinedFunction,
     UndefinedObject,
@@ -14,11 +18,7 @@ from dpproxy.errors import (
     UndefinedTable,
     Unsupported,
 )
-from dpproxy.pgcatalog import macros, results
-from dpproxy.pgcatalog.calls import call, text
-from dpproxy.pgcatalog.column_types import PROCEDURES
-from dpproxy.pgcatalog.kind_rules import kind_of
-from dpproxy.pgtypes import SqlType
+from dpproxy.values.pgtypes import SqlType
 
 MISSING = "no such object"
 """How the engine's message begins where a literal names nothing; its kind and name follow."""

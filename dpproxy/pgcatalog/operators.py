@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import UndefinedFunction, Unsupported
+from dpproxy.values.errors import UndefinedFunction, Unsupported
 
 _Build = Callable[[exp.Expr, exp.Expr], exp.Expr]
 

@@ -6,14 +6,14 @@ from functools import cache
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import InvalidText, UndefinedParameter, Unsupported
-from dpproxy.grammar import parse
 from dpproxy.pgcatalog import casts
 from dpproxy.pgcatalog.column_types import of_table
 from dpproxy.pgcatalog.kind_rules import plain, told
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.results import column_type
-from dpproxy.pgtypes import (
+from dpproxy.sql.grammar import parse
+from dpproxy.values.errors import InvalidText, UndefinedParameter, Unsupported
+from dpproxy.values.pgtypes import (
     BOOL,
     BPCHAR,
     BY_OID,

@@ -7,7 +7,7 @@ from dpproxy.pgcatalog.keys import of_tables
 from dpproxy.pgcatalog.pg_type import BY_OID
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.view import CatalogueView
-from dpproxy.pgtypes import ARRAYS, Column
+from dpproxy.values.pgtypes import ARRAYS, Column
 
 _DEFAULTS: dict[str, object] = {
     "attstattarget": -1,

@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from dpproxy.pgcatalog import oids
-from dpproxy.pgcatalog.keys import Key, of_tables
+from dpproxy.pgcatalog.keys import Key, of_tables, with_triggers
 from dpproxy.pgcatalog.pg_am import HEAP
 from dpproxy.pgcatalog.pg_constraint import checks
-from dpproxy.pgcatalog.pg_index import BTREE
-from dpproxy.pgcatalog.pg_rewrite import VIEWS
+from dpproxy.pgcatalog.pg_opclass import BTREE
 from dpproxy.pgcatalog.table import Row, Table, columns
 from dpproxy.pgcatalog.view import OWNER, CatalogueView
 
@@ -30,7 +29,7 @@ _DEFAULTS: dict[str, object] = {
     "relrowsecurity": False,
     "relforcerowsecurity": False,
     "relispopulated": True,
-    "relreplident": "d",
+    "relreplident": "n",
     "relispartition": False,
     "relrewrite": 0,
     "relfrozenxid": 0,
@@ -56,7 +55,7 @@ def acl(view: CatalogueView) -> list[str]:
 
 def _user_rows(view: CatalogueView) -> Iterator[Row]:
     indexes = list(of_tables(view))
-    keyed = {key.table.name for key in indexes}
+    keyed, triggered = {key.table.name for key in indexes}, with_triggers(view)
     yield from (_of_index(key) for key in indexes)
     for schema, relation in view.named():
         yield _DEFAULTS | {
@@ -64,13 +63,15 @@ def _user_rows(view: CatalogueView) -> Iterator[Row]:
             "relname": relation.name,
             "relnamespace": oids.SCHEMAS[schema],
             "reltype": oids.row_type_oid(schema, relation.name),
-            "relam": HEAP if relation.kind in "rm" else 0,
+            "relam": HEAP if relation.kind == "r" else 0,
+            "relreplident": "d" if relation.kind == "r" else "n",
             "relkind": relation.kind,
-            "relhasrules": relation.kind in VIEWS,
+            "relhasrules": relation.kind == "v",
             "relnatts": len(relation.columns),
             "relacl": acl(view),
             "relchecks": sum(1 for _ in checks(relation)),
             "relhasindex": schema == "public" and relation.name in keyed,
+            "relhastriggers": schema == "public" and relation.name in triggered,
         }
 
 
@@ -83,7 +84,6 @@ def _of_index(key: Key) -> Row:
         "relam": BTREE,
         "relkind": "i",
         "relnatts": len(key.columns),
-        "relreplident": "n",
     }
 
 

@@ -7,7 +7,7 @@ from dpproxy.pgcatalog.check_text import check
 from dpproxy.pgcatalog.keys import Key, keys
 from dpproxy.pgcatalog.table import Row, Table, columns, table
 from dpproxy.pgcatalog.view import CatalogueView, Relation
-from dpproxy.pgtypes import (
+from dpproxy.values.pgtypes import (
     BOOL,
     BYTEA,
     DATE,

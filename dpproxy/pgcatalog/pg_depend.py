@@ -43,7 +43,7 @@ def _of_relation(schema: str, relation: Relation) -> Iterator[Row]:
     yield _row(whole, (_NAMESPACE, oids.SCHEMAS[schema], 0), "n")
     yield _row(row_type, whole, "i")
     yield _row((_TYPE, oids.row_array_oid(schema, relation.name), 0), row_type, "i")
-    if relation.kind in pg_rewrite.VIEWS:
+    if relation.kind == "v":
         rule = _RULE, oids.rule_oid(schema, relation.name), 0
         yield from (_row(rule, whole, kind) for kind in "in")
     for number, name, _, _ in pg_constraint.checks(relation):

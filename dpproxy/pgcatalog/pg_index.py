@@ -2,32 +2,13 @@
 
 from collections.abc import Iterator
 
-from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog import oids, pg_opclass
 from dpproxy.pgcatalog.keys import Key, of_tables
 from dpproxy.pgcatalog.names import quoted
 from dpproxy.pgcatalog.pg_type import BY_OID
 from dpproxy.pgcatalog.table import Row, Table, columns, table
 from dpproxy.pgcatalog.view import CatalogueView
-from dpproxy.pgtypes import (
-    DATE,
-    FLOAT8,
-    INT2,
-    INT4,
-    INT8,
-    NUMERIC,
-    TEXT,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    VARCHAR,
-)
-
-BTREE = 403
-"""pg_am.oid of btree."""
-_CLASSES = {
-    INT2.oid: 1979, INT4.oid: 1978, INT8.oid: 3124, FLOAT8.oid: 3123, NUMERIC.oid: 3125, TEXT.oid: 3126,
-    VARCHAR.oid: 3126, DATE.oid: 3122, TIMESTAMP.oid: 3128, TIMESTAMPTZ.oid: 3127,
-}  # fmt: skip
-"""pg_opclass.oid where it is the same in every PostgreSQL, by type."""
+from dpproxy.values.pgtypes import ARRAYS
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
@@ -51,7 +32,7 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
             "indisreplident": False,
             "indkey": list(key.columns),
             "indcollation": [of.collation for of in stored],
-            "indclass": [_CLASSES.get(of.oid, 0) for of in stored],
+            "indclass": [pg_opclass.of_type(of.oid, is_array=of.oid in ARRAYS) for of in stored],
             "indoption": [0] * len(stored),
         }
 

@@ -8,7 +8,7 @@ from dpproxy.pgcatalog import oids, proc_rows, proc_type_rows
 from dpproxy.pgcatalog.pg_type import BY_OID
 from dpproxy.pgcatalog.table import Row, Table, columns, table
 from dpproxy.pgcatalog.view import CatalogueView
-from dpproxy.pgtypes import BOOL, FLOAT8, INT8, NUMERIC
+from dpproxy.values.pgtypes import BOOL, FLOAT8, INT8, NUMERIC
 
 LANGUAGES = {"i": 12, "s": 14}
 """pg_language.oid of what is compiled in, and of SQL."""

@@ -6,13 +6,10 @@ from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.view import CatalogueView
 
-VIEWS = "vm"
-"""The kinds of relation that have one."""
-
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
     for schema, relation in view.named():
-        if relation.kind in VIEWS:
+        if relation.kind == "v":
             yield {
                 "oid": oids.rule_oid(schema, relation.name),
                 "rulename": "_RETURN",

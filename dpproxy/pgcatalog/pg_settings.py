@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from dpproxy.config.setting_checks import duration, seconds, switch
+from dpproxy.config.settings import SETTINGS
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.view import CatalogueView
-from dpproxy.setting_checks import duration, seconds, switch
-from dpproxy.settings import SETTINGS
 
 _INTEGERS = frozenset({"extra_float_digits", "max_identifier_length", "max_index_keys", "server_version_num"})
 _FLAGS = frozenset({"in_hot_standby", "integer_datetimes", "is_superuser", "standard_conforming_strings"})

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from dpproxy.pgcatalog.keys import of_tables
+from dpproxy.pgcatalog.keys import of_tables, with_triggers
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.view import OWNER, CatalogueView
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    keyed = {key.table.name for key in of_tables(view)}
+    keyed, triggered = {key.table.name for key in of_tables(view)}, with_triggers(view)
     for schema, relation in view.named():
         if relation.kind == "r":
             yield {
@@ -17,7 +17,7 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
                 "tableowner": OWNER,
                 "hasindexes": relation.name in keyed,
                 "hasrules": False,
-                "hastriggers": False,
+                "hastriggers": relation.name in triggered,
                 "rowsecurity": False,
             }
 

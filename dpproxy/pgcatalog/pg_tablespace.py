@@ -1,4 +1,4 @@
-"""pg_tablespace: the default one."""
+"""pg_tablespace: the default one, and the one of what all databases share."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,7 @@ from dpproxy.pgcatalog.view import CatalogueView
 
 def _rows(_view: CatalogueView) -> Iterator[Row]:
     yield {"oid": 1663, "spcname": "pg_default", "spcowner": oids.OWNER}
+    yield {"oid": 1664, "spcname": "pg_global", "spcowner": oids.OWNER}
 
 
 TABLE = table(

@@ -6,7 +6,7 @@ from decimal import Context, Decimal
 from functools import partial
 from typing import Any
 
-from dpproxy.pgtypes import (
+from dpproxy.values.pgtypes import (
     ARRAYS,
     BPCHAR,
     FLOATS,
@@ -109,6 +109,12 @@ def _as_blank_padded(value: object, width: int) -> object:
     return str(value).ljust(width)
 
 
+def padding(kind: SqlType) -> int:
+    """Characters that a value of the type is filled up to."""
+    element = element_of(kind) or kind
+    return element.modifier - 4 if element.oid == BPCHAR.oid and element.modifier > 0 else 0
+
+
 Names = Callable[[str], Mapping[int, str]]
 """By the word for a kind of objects, their names by number."""
 
@@ -145,7 +151,7 @@ def _change(kind: SqlType, stored: str, names: Names) -> Change | None:
         case NUMERIC.oid if element.modifier < 0 and stored.startswith(_SCALED):
             return _as_number
         case BPCHAR.oid if element.modifier > 0:
-            return partial(_as_blank_padded, width=element.modifier - 4)
+            return partial(_as_blank_padded, width=padding(kind))
         case oid if oid in FLOATS and not stored.startswith(("FLOAT", "DOUBLE")):
             return float
         case _:

@@ -12,22 +12,22 @@ from functools import partial
 from sqlglot import ErrorLevel, exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import TooComplex, UndefinedTable, Unsupported
 from dpproxy.pgcatalog import (
     allowed,
     arrays,
     calls,
     column_types,
     conversions,
+    growth,
     macros,
     moments,
     numbers,
     objects,
     operators,
     parameters,
-    scalars,
     scopes,
     similar,
+    table_functions,
     texts,
     titles,
 )
@@ -36,15 +36,17 @@ from dpproxy.pgcatalog.calls import text
 from dpproxy.pgcatalog.keywords import KEYWORDS
 from dpproxy.pgcatalog.kind_rules import kind_of, told
 from dpproxy.pgcatalog.relations import TABLES
+from dpproxy.pgcatalog.table_functions import Places
 from dpproxy.pgcatalog.view import CatalogueView
-from dpproxy.pgtypes import TIMESTAMPTZ, SqlType, element_of
+from dpproxy.values.errors import TooComplex, UndefinedTable, Unsupported
+from dpproxy.values.pgtypes import TIMESTAMPTZ, SqlType, element_of
 
 SCHEMAS = {"pg_catalog": "pg_catalogue", "information_schema": "information", "internal": "internal"}
 """The schemas' names inside DuckDB, where pg_catalog and information_schema are its own."""
 MOST_WORDS = 30_000
 """Of a statement with its macros put in: the engine reads them all before it can be interrupted."""
-SESSION = frozenset({"pg_settings", "pg_stat_activity"})
-"""The relations whose rows are the session's own."""
+SESSION = frozenset({"pg_settings", "pg_stat_activity", "pg_timezone_names"})
+"""The relations whose rows are the session's own, or of the moment."""
 
 
 @dataclass(slots=True)
@@ -81,13 +83,14 @@ def rewrite(
     allowed.check(tree)
     tree = _selected(tree.copy())
     _name_columns(tree)
+    growth.check(tree)
     operators.read(tree)
+    table_functions.put_in(tree)
     similar.read(tree)
     parameters.put_in(tree, kinds, values)
-    scalars.write_rows(tree)
     fields = kinds_of.read(tree, {relation.name: relation.columns for relation in view.own})
     types = column_types.told(tree, fields)
-    state = Rewritten(view, titles=_titles(tree), types=types, columns=_places(tree))
+    state = Rewritten(view, titles=_titles(tree, fields), types=types, columns=_places(tree))
     _check_zone(tree, view)
     for _, kind in fields or ():
         _use_names(kind, state)
@@ -144,10 +147,12 @@ def _name_columns(tree: exp.Expr) -> None:
         select.set("expressions", named)
 
 
-def _titles(tree: exp.Expr) -> tuple[str, ...] | None:
+def _titles(tree: exp.Expr, fields: Sequence[tuple[str, SqlType | None]] | None) -> tuple[str, ...] | None:
     projections = tree.selects if isinstance(tree, exp.Query) else []
     starred = any(p.is_star for p in projections)
-    return None if starred else tuple(titles.title(p) for p in projections)
+    if starred:
+        return None if fields is None else tuple(name for name, _ in fields)
+    return tuple(titles.title(p) for p in projections)
 
 
 def _places(tree: exp.Expr) -> dict[str, int | None]:
@@ -324,7 +329,7 @@ def _call(node: exp.Expr, state: Rewritten) -> exp.Expr:
 
 
 def _now(_node: exp.Expr, state: Rewritten) -> exp.Expr:
-    return _cast(text(state.now.replace(tzinfo=None).isoformat(sep=" ") + "+00"), "TIMESTAMPTZ")
+    return calls.moment(state.now)
 
 
 def _counted(node: exp.Expr, _state: Rewritten) -> exp.Expr:
@@ -336,6 +341,7 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.Add: lambda node, _state: numbers.widened(node),
     exp.Anonymous: _call,
     exp.Any: lambda node, _state: arrays.of_any(node),
+    exp.AtTimeZone: lambda node, _state: moments.in_zone(node),
     exp.ArraySize: lambda node, _state: arrays.size(node),
     exp.ArrayToString: lambda node, _state: texts.join(node),
     exp.ByteString: lambda node, _state: text(str(node.this)),
@@ -346,9 +352,11 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.Extract: lambda node, _state: numbers.part(node),
     exp.In: lambda node, state: objects.compared(node, partial(use_macro, state)),
     exp.Literal: lambda node, _state: numbers.literal(node),
+    exp.Pow: lambda node, _state: numbers.power(node),
     exp.Round: lambda node, _state: numbers.rounded(node),
     exp.StringToArray: lambda node, _state: texts.split(node),
     exp.Bracket: lambda node, _state: arrays.bracket(node),
+    exp.Chr: lambda node, _state: texts.character(node),
     exp.Coalesce: lambda node, _state: arrays.of_coalesce(node),
     exp.Collate: lambda node, _state: node.this,
     exp.Column: _column,
@@ -368,6 +376,7 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.StrPosition: _counted,
     exp.Sub: lambda node, _state: numbers.widened(node),
     exp.Substring: lambda node, _state: texts.substring(node),
+    Places: lambda node, _state: calls.places(node),
     exp.Table: _table,
     exp.TimeToStr: lambda node, state: texts.to_char(node, state.view.settings),
     **{kind: (lambda node, state: text(calls.NULLARY[type(node)](state.view))) for kind in calls.NULLARY},

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from dpproxy.config.settings import FROM_ENGINE
 from dpproxy.pgcatalog.relations import TABLES
-from dpproxy.settings import FROM_ENGINE
 
 OWN_SCHEMAS = frozenset({"pg_catalog", "information_schema", "dp"})
 

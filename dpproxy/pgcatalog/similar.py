@@ -12,7 +12,7 @@ from typing import Final, NoReturn
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import Unsupported
+from dpproxy.values.errors import Unsupported
 
 _META: Final = frozenset("\\.+*?()|[]{}^$-")
 _REPEATED: Final = re.compile(r"[*+?]|\{(\d{1,3})(?:,(\d{1,3})?)?\}", re.ASCII)

@@ -15,6 +15,7 @@ _STORED = {
     "int2": "SMALLINT",
     "int4": "INTEGER",
     "int8": "BIGINT",
+    "interval": "INTERVAL",
     "oid": "UINTEGER",
     "text": "VARCHAR",
     "timestamp": "TIMESTAMP",

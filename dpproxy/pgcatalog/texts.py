@@ -1,18 +1,19 @@
 """Functions of texts that PostgreSQL and DuckDB spell differently."""
 
 import re
+import sys
 from collections.abc import Mapping
 
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import Unsupported
 from dpproxy.pgcatalog import macros, objects
 from dpproxy.pgcatalog.calls import call, text
 from dpproxy.pgcatalog.kind_rules import kind_of
 from dpproxy.pgcatalog.moments import engine_zone
 from dpproxy.pgcatalog.objects import Use
-from dpproxy.pgtypes import (
+from dpproxy.values.errors import Unsupported
+from dpproxy.values.pgtypes import (
     BOOL,
     BPCHAR,
     BYTEA,
@@ -195,6 +196,19 @@ def split(node: exp.Expr) -> exp.Expr:
 _PLACE = re.compile(r"%([sIL%])")
 _QUOTED = {"I": "quote_identifier", "L": "quote_null"}
 """The macros for the quoted places of a format."""
+
+
+def character(node: exp.Expr) -> exp.Expr:
+    """``chr(27)``.
+
+    Raises:
+        Unsupported: of anything but a number of a character.
+    """
+    given = node.expressions[0] if node.expressions else node.this
+    number = int(given.name) if isinstance(given, exp.Literal) and given.name.isdecimal() else 0
+    if not 0 < number <= sys.maxunicode or 0xD800 <= number < 0xE000:
+        raise Unsupported("chr takes the number of a character here", position=position(node))
+    return text(chr(number))
 
 
 def format_of(node: exp.Expr, use: Use) -> exp.Expr:

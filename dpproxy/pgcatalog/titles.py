@@ -2,9 +2,9 @@
 
 from sqlglot import exp
 
-from dpproxy.grammar import NAME
 from dpproxy.pgcatalog import casts
 from dpproxy.pgcatalog.scopes import folded
+from dpproxy.sql.grammar import NAME
 
 UNNAMED = "?column?"
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from dpproxy.pgtypes import Column, ForeignKey, UniqueKey
 from dpproxy.policy.model import Domain
+from dpproxy.values.pgtypes import Column, ForeignKey, UniqueKey
 
 OWNER = "admin"
 """The built-in role that owns every object."""
@@ -12,7 +12,7 @@ OWNER = "admin"
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation this caller may see; ``kind`` is pg_class.relkind: r table, v view, m protected view."""
+    """A relation this caller may see; ``kind`` is pg_class.relkind: r table, v view, protected or not."""
 
     name: str
     columns: tuple[Column, ...]
@@ -67,7 +67,3 @@ class CatalogueView:
         """Every relation with its schema."""
         yield from (("public", relation) for relation in self.relations)
         yield from (("dp", relation) for relation in self.own)
-
-    def standard(self) -> Iterator[tuple[str, Relation]]:
-        """Those that the standard's information_schema knows: it has no materialized views."""
-        return ((schema, relation) for schema, relation in self.named() if relation.kind != "m")

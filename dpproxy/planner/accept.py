@@ -5,16 +5,18 @@ import logging
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
-from dpproxy import grammar
 from dpproxy.analysis.position import position
+from dpproxy.analysis.present import write_present
 from dpproxy.analysis.windows import WINDOWS, inline_windows
-from dpproxy.errors import SyntaxRefused, TooComplex, Unsupported
 from dpproxy.planner.fetched import write_limits
 from dpproxy.planner.listed import write_lists
 from dpproxy.planner.parentheses import check_joins, from_left
 from dpproxy.planner.prior_text import is_with_prior, write_priors
+from dpproxy.planner.qualified import without_schemas
 from dpproxy.planner.refusals import HINTS, refuse_clause, refuse_node, refuse_statement
 from dpproxy.planner.templates import write_moments
+from dpproxy.sql import grammar
+from dpproxy.values.errors import SyntaxRefused, TooComplex, Unsupported
 
 LONGEST_STATEMENT = 100_000
 MOST_NODES = 10_000
@@ -121,7 +123,7 @@ def accept(tree: exp.Expr) -> exp.Expr:
         raise refuse_statement(tree)
     for node in tree.walk():
         check_joins(node)
-    tree = from_left(tree)
+    tree = from_left(without_schemas(write_present(tree)))
     for node in tree.walk():
         _check_join(node)
         allowed = NODES.get(type(node))
@@ -144,9 +146,10 @@ def _is_misplaced(node: exp.Expr) -> bool:
     if type(node) is exp.AnonymousAggFunc:
         return not is_with_prior(node)
     if isinstance(node, exp.Anonymous):
-        return not isinstance(node.parent, exp.Dot) or node.parent.this.name != "dp"
+        above = node.parent
+        return not isinstance(above, exp.Dot) or getattr(above.args.get("this"), "name", "") != "dp"
     return type(node) is exp.Var and not isinstance(
-        node.parent, exp.Extract | exp.TimestampTrunc | exp.Interval
+        node.parent, exp.Extract | exp.TimestampTrunc | exp.Interval | exp.DateBin
     )
 
 
@@ -276,7 +279,13 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Replace: frozenset({"this", "expression", "replacement"}),
     exp.Concat: frozenset({"expressions", "safe", "coalesce"}),
     exp.Extract: _PAIR,
-    exp.TimestampTrunc: frozenset({"this", "unit"}),
+    exp.TimestampTrunc: frozenset({"this", "unit", "zone"}),
+    exp.DateBin: frozenset({"this", "expression", "unit"}),
+    exp.TimeToStr: frozenset({"this", "format"}),
+    exp.AtTimeZone: frozenset({"this", "zone"}),
+    exp.CurrentTimestamp: _ONE,
+    exp.Localtimestamp: _ONE,
+    exp.CurrentDate: frozenset(),
     exp.Interval: frozenset({"this", "unit"}),
     exp.Var: _ONE,
     exp.AnonymousAggFunc: frozenset({"this", "expressions"}),

@@ -6,9 +6,14 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from dpproxy import settings as session
+from dpproxy.accounting.model import format_epsilon
+from dpproxy.algebra.plan import Caller, Drawn, Payer, Plan, PreparedTable, Settings
 from dpproxy.analysis.position import position
-from dpproxy.errors import (
+from dpproxy.config import settings as session
+from dpproxy.planner.refusals import quoted
+from dpproxy.policy.model import Budget, Exposure, Policy, Scalar, TablePolicy
+from dpproxy.policy.units import unit_table
+from dpproxy.values.errors import (
     BoundsMissing,
     InvalidParameter,
     NotGranted,
@@ -16,15 +21,13 @@ from dpproxy.errors import (
     UndefinedTable,
     UnitLost,
 )
-from dpproxy.pgtypes import Schema
-from dpproxy.plan import Caller, Drawn, Payer, Plan, PreparedTable, Settings
-from dpproxy.planner.refusals import quoted
-from dpproxy.policy.model import Budget, Exposure, Policy, Scalar, TablePolicy
-from dpproxy.policy.units import unit_table
+from dpproxy.values.pgtypes import Schema
 from dpproxy.views.materialized import Materialized
-from udfs.privacy import Loss
+from udfs.privacy import NANO, Loss
 
 DEFAULT_EPSILON = Fraction(1, 10)
+LONGEST_WORK = 10.0
+"""Seconds that the rows of one unit may take: every answer waits as long."""
 
 
 Facts = Callable[[str], tuple[tuple[Scalar | None, ...], ...]]
@@ -64,6 +67,8 @@ class Context:
     """The protected views that are built, and the relations beside them, by name."""
     check: Callable[[str, Sequence[PreparedTable]], None] = _no_check
     """Refuses an exact stage that the data source cannot run."""
+    longest_work: float = LONGEST_WORK
+    """Seconds that the rows of one unit may take at their worst."""
     epoch: Callable[[], int] = lambda: 0
     """How often the facts have changed."""
 
@@ -152,7 +157,7 @@ def find_payer(tables: Sequence[Use], context: Context) -> tuple[Payer, Budget]:
         raise BoundsMissing(
             f'budget "{budget.name}" has no DELTA, which the accountant ZCDP of table "{owner.name}" needs',
             detail="Its limits hold with half of DELTA; the other half is for releases that cost delta themselves.",
-            hint=f"CREATE PRIVACY BUDGET {quoted(budget.name)} LIMIT EPSILON {float(budget.limit):g} DELTA 0.000001;",
+            hint=f"CREATE PRIVACY BUDGET {quoted(budget.name)} LIMIT EPSILON {_exactly(budget.limit)} DELTA 0.000001;",
             position=at,
         )
     return payer, budget
@@ -199,6 +204,10 @@ def _budgets(table: str, context: Context) -> set[str]:
     }
 
 
+def _exactly(epsilon: Fraction) -> str:
+    return format_epsilon(int(epsilon * NANO))
+
+
 def statement_loss(budget: Budget, context: Context) -> Loss:
     """The statement's total loss: dp.epsilon, else the budget's DEFAULT, else 0.1 or the MAX if that is less."""
     asked = session.epsilon(context.settings)
@@ -208,8 +217,8 @@ def statement_loss(budget: Budget, context: Context) -> Loss:
         asked = min(DEFAULT_EPSILON, budget.max_epsilon or DEFAULT_EPSILON)
     if budget.max_epsilon is not None and asked > budget.max_epsilon:
         raise InvalidParameter(
-            f"epsilon {float(asked):g} is above the most one statement may use, {float(budget.max_epsilon):g}",
-            hint=f"SET dp.epsilon = {float(budget.max_epsilon):g};",
+            f"epsilon {_exactly(asked)} is above the most one statement may use, {_exactly(budget.max_epsilon)}",
+            hint=f"SET dp.epsilon = {_exactly(budget.max_epsilon)};",
         )
     return Loss.of(asked)
 

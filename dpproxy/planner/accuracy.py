@@ -9,10 +9,13 @@ from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor, inf, log10, sqrt
 
-from dpproxy import settings as session
-from dpproxy.errors import InvalidParameter
-from dpproxy.plan import ColumnError, Plan, PublicPlan
+from dpproxy.accounting.model import format_epsilon
+from dpproxy.algebra.plan import ColumnError, Payer, Plan, PublicPlan
+from dpproxy.config import settings as session
 from dpproxy.planner.access import Context
+from dpproxy.policy.model import Budget
+from dpproxy.values.errors import InvalidParameter
+from udfs.privacy import NANO
 
 DIGITS = 3
 """Of the solved epsilon, rounded up."""
@@ -32,7 +35,7 @@ def within_target(context: Context, plan_at: PlanAt, rows: Callable[[], int | No
     target = session.target_error(context.settings)
     if target is None or context.losses is not None:
         return plan_at(context)
-    most = plan_at(_priced(context, None))
+    most = plan_at(priced(context, None))
     if isinstance(most, PublicPlan) or most.free:
         return most
     cap = _most(context, most)
@@ -48,15 +51,16 @@ def within_target(context: Context, plan_at: PlanAt, rows: Callable[[], int | No
     return replace(plan, solved=words)
 
 
-def _priced(context: Context, epsilon: Fraction | None) -> Context:
+def priced(context: Context, epsilon: Fraction | None) -> Context:
+    """The same settings without a target, at another epsilon where one is given: as much of it as there are digits."""
     given = {**context.settings, "dp.target_error": ""}
     if epsilon is not None:
-        given["dp.epsilon"] = f"{float(epsilon):.9g}"
+        given["dp.epsilon"] = format_epsilon(int(epsilon * NANO))
     return replace(context, settings=given)
 
 
 def _at(context: Context, plan_at: PlanAt, epsilon: Fraction) -> Plan:
-    plan = plan_at(_priced(context, epsilon))
+    plan = plan_at(priced(context, epsilon))
     if isinstance(plan, PublicPlan):
         raise TypeError("a statement over protected rows")
     return plan
@@ -72,9 +76,14 @@ def _worst_at(context: Context, plan_at: PlanAt, epsilon: Fraction, count: float
 
 def _most(context: Context, plan: Plan) -> Fraction:
     """The most that this statement may cost: dp.epsilon, the budget's MAX, and every limit."""
-    payer, budget = plan.payer, context.policy.budgets[plan.payer.budget]
+    own = session.epsilon(context.settings)
+    most = most_epsilon(plan.payer, context.policy.budgets[plan.payer.budget])
+    return most if own is None else max(LEAST, min(own, most))
+
+
+def most_epsilon(payer: Payer, budget: Budget) -> Fraction:
+    """The most that any statement may cost: the budget's MAX, and every limit."""
     limits: Iterable[Fraction | None] = (
-        session.epsilon(context.settings),
         budget.max_epsilon,
         payer.ceiling_limit,
         payer.budget_limit,

@@ -28,10 +28,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+from dpproxy.accounting.model import format_epsilon
 from dpproxy.aggregates.model import Measure
-from dpproxy.errors import InvalidParameter
-from dpproxy.plan import Additive
-from dpproxy.settings import Wanted
+from dpproxy.algebra.plan import Additive
+from dpproxy.config.settings import Wanted
+from dpproxy.values.errors import InvalidParameter
 from udfs import conversion
 from udfs.choose import candidates
 from udfs.mechanisms import Gaussian, Staircase
@@ -119,7 +120,7 @@ def allocate(
         rho = loss.nano**2 // (2 * NANO) if concentrated else conversion.within(loss, delta).nano
         found += [Allocation(m, f.squares, f.groups, spent) for f in forms for m in _gaussian(f, rho)]
     if not found:
-        raise too_small(loss, most, min(most, touched))
+        raise too_small(loss, most, min(most, touched), grouped=touched > 1)
     return _best(found, widths, wanted)
 
 
@@ -164,12 +165,42 @@ def _compared(name: str, error: float, least: float) -> str:
     return f"{name} {ratio:.3g} times the variance" if ratio > 1.001 else f"{name} alike"
 
 
-def too_small(loss: Loss, most: int, shares: int) -> InvalidParameter:
-    """The refusal of a loss that cannot be shared."""
-    return InvalidParameter(
-        f"epsilon {float(loss.epsilon):g} is too small to share among the {most} rows of one privacy unit",
-        hint=f"SET dp.epsilon = {shares * LEAST_NANO / NANO:g}; or ask without GROUP BY.",
-    )
+class TooLittle(InvalidParameter):
+    """A loss that is too small for one part of a statement.
+
+    ``least`` is what the part takes; ``otherwise`` is what helps besides more epsilon, as a clause: ``enough`` puts
+    it behind how much that is.
+    """
+
+    def __init__(
+        self,
+        loss: Loss,
+        least: Loss,
+        why: str,
+        otherwise: str,
+        *,
+        beside: str = "",
+        position: int | None = None,
+    ) -> None:
+        message = f"epsilon {format_epsilon(loss.nano)}{beside} is too small {why}"
+        super().__init__(message, hint=f"Raise dp.epsilon, or {otherwise}.", position=position)
+        self.least = least
+        self.why = why
+        self.beside = beside
+        self.otherwise = otherwise
+
+    def of(self, loss: Loss, shares: int) -> "TooLittle":
+        """The same, said of the loss of the whole statement."""
+        why = self.why if shares == 1 else f"for {shares} parts, each {self.why}"
+        least = Loss(self.least.nano * shares)
+        return TooLittle(loss, least, why, self.otherwise, beside=self.beside, position=self.position)
+
+
+def too_small(loss: Loss, most: int, shares: int, *, grouped: bool = False) -> TooLittle:
+    """The refusal of a loss that cannot be shared; ``grouped`` where a unit pays for the groups it is in."""
+    otherwise = "ask without GROUP BY" if grouped else "ask for less at once"
+    why = f"to share among the {most} rows of one privacy unit"
+    return TooLittle(loss, Loss(shares * LEAST_NANO), why, otherwise)
 
 
 def _relative_variance(mechanism: Additive, widths: tuple[int, ...]) -> float:

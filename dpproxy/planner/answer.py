@@ -9,18 +9,19 @@ from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.operands import name_of
 from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.prior import Refined
+from dpproxy.algebra.plan import ColumnError
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import AmbiguousColumn, InvalidParameter, SyntaxRefused, Unsupported
-from dpproxy.pgtypes import INT8, TEXT, UNKNOWN
-from dpproxy.plan import ColumnError
+from dpproxy.planner.ceiling import most_distinct
 from dpproxy.planner.open import OpenColumn
 from dpproxy.planner.open_limits import check_answer
 from dpproxy.planner.released import ReleasedScope
+from dpproxy.values.errors import AmbiguousColumn, InvalidParameter, SyntaxRefused, Unsupported
+from dpproxy.values.pgtypes import INT8, TEXT, UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def output_name(node: exp.Expr) -> str:
     match node:
         case exp.Alias() | exp.Column():
             return str(node.alias_or_name)
-        case exp.Paren() | exp.Cast():
+        case exp.Paren() | exp.Cast() if "name" not in node.meta:  # others were calls
             inner = output_name(node.this)
             return inner if inner != "?column?" or isinstance(node, exp.Paren) else _cast_name(node)
         case exp.Dot():
@@ -132,7 +133,9 @@ def _literal(value: Typed) -> Typed | None:
 
 def _column(index: int, item: Item, value: Typed, scope: ReleasedScope, *, clamp: bool) -> OpenColumn:
     call = scope.calls.get(item.node.unnest())
-    floor = 0 if clamp and call is not None and isinstance(call.aggregate, Count) else None
+    is_held = clamp and call is not None and isinstance(call.aggregate, Count)
+    floor = 0 if is_held else None
+    ceiling = most_distinct(item.node.unnest(), scope.rows, scope.planning) if is_held else None
     error = None
     if call is not None:
         found = call.aggregate.error(call.noise, scope.confidence)
@@ -144,7 +147,8 @@ def _column(index: int, item: Item, value: Typed, scope: ReleasedScope, *, clamp
             found.formula,
             found.over_count,
         )
-    return OpenColumn(item.name, replace(value, sql=duck.column(f"c{index}")), floor, error)
+    held = replace(value, sql=duck.column(f"c{index}"))
+    return OpenColumn(item.name, held, floor, error, ceiling=ceiling)
 
 
 def _add_interval(item: Item, scope: ReleasedScope, values: list[Typed], columns: list[OpenColumn]) -> None:

@@ -6,14 +6,14 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
-from dpproxy.analysis.keys import Key, held
+from dpproxy.analysis.keys import Key, held, of_moments
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.scopes import Scope
-from dpproxy.errors import Refusal
-from dpproxy.pgtypes import FLOATS, SqlType
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows
 from dpproxy.policy.model import Scalar
+from dpproxy.values.errors import Refusal
+from dpproxy.values.pgtypes import FLOATS, TIMESTAMPTZ, SqlType
 
 
 def asked_key(node: exp.Expr, rows: Rows, planning: Planning, conditions: Sequence[exp.Expr]) -> Key | None:
@@ -34,7 +34,7 @@ def asked_key(node: exp.Expr, rows: Rows, planning: Planning, conditions: Sequen
         return None
     physical = tuple(dict.fromkeys(held(v, typed) for v in values))
     name = node.name if type(node) is exp.Column else duck.text(node, "postgres").lower()
-    return Key(name, typed, typed.sql, tuple(v for v in physical if not isinstance(v, float)))
+    return of_moments(Key(name, typed, typed.sql, tuple(v for v in physical if not isinstance(v, float))))
 
 
 def _listed(condition: exp.Expr, node: exp.Expr) -> Iterator[exp.Expr]:
@@ -49,4 +49,6 @@ def _listed(condition: exp.Expr, node: exp.Expr) -> Iterator[exp.Expr]:
 def _constant(node: exp.Expr, kind: SqlType, scope: Scope) -> Scalar | None:
     typed = compile_expression(node, Scope(scope.level, lambda _: None, scope.parameters))
     typed = settle(typed, kind, scope, node)
+    if kind.oid == TIMESTAMPTZ.oid and typed.type.oid != kind.oid:
+        return None  # a day or a clock is a moment by the session's zone, which the comparison goes by
     return typed.constant if typed.is_constant else None

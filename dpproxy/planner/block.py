@@ -3,26 +3,26 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from math import sqrt
 
 from sqlglot import exp
 
-from dpproxy import settings as session
 from dpproxy.aggregates.model import Aggregate, Measure, Noise
 from dpproxy.aggregates.order import OrderStatistic
+from dpproxy.aggregates.posterior import Inner
 from dpproxy.aggregates.table import AGGREGATES, averaged_arguments
+from dpproxy.algebra.plan import Part, Summed
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Key
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed, null
 from dpproxy.analysis.windows import refuse_windows
-from dpproxy.errors import NotGranted, TooComplex, Unsupported
-from dpproxy.plan import Part, Summed
-from dpproxy.planner.allocate import Allocation, allocate, too_small
+from dpproxy.config import settings as session
+from dpproxy.planner.allocate import Allocation, TooLittle, allocate, too_small
 from dpproxy.planner.answer import Answer, answer, is_star, items, limits, row_number
 from dpproxy.planner.blocks import blocks_of
 from dpproxy.planner.conditions import conjuncts
-from dpproxy.planner.deadline import widen
 from dpproxy.planner.discovered import Chosen, choose, refuse_order, selecting
 from dpproxy.planner.empty import has_no_rows, has_one_row, never_holds
 from dpproxy.planner.exact import Exact, exact_sql, measured
@@ -32,14 +32,16 @@ from dpproxy.planner.mechanisms import noise_delta
 from dpproxy.planner.open import Open
 from dpproxy.planner.padding import check_padded
 from dpproxy.planner.planning import Planning
+from dpproxy.planner.posteriors import posteriors, under, watch
 from dpproxy.planner.priors import prior_nodes, statistical
-from dpproxy.planner.refusals import quoted
+from dpproxy.planner.refusals import asked_again
 from dpproxy.planner.relation import Rows, own_nodes
 from dpproxy.planner.release import quantile_sql, release_sql
 from dpproxy.planner.released import Call, ReleasedScope
 from dpproxy.planner.rollup import half_width
 from dpproxy.planner.sources import Env
-from udfs.mechanisms.quantile import Quantile
+from dpproxy.values.errors import NotGranted, TooComplex, Unsupported
+from udfs.mechanisms import Gaussian
 from udfs.privacy import LEAST_NANO, Loss
 
 MOST_AGGREGATES = 32
@@ -92,6 +94,7 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
         empty=empty,
         single=is_single,
         unique=unique,
+        declared=not (nodes or refined or any(p.discovered for p in planning.parts)),
     )
 
 
@@ -178,50 +181,56 @@ class _Block:
         return [*conjuncts(self.select.args.get("where")), *known]
 
     def _shape(self, node: exp.Expr) -> Typed:
-        return group_keys([node], self.rows, self.planning, self._conditions()).listed[0].typed
+        found = group_keys([node], self.rows, self.planning, self._conditions()).listed[0]
+        return replace(found.typed, type=found.type)
 
     def _release(self, keys: Keys) -> tuple[dict[exp.Expr, Call], list[int]]:
         """The parts of one grouping set: the calls with their columns, and the numbers of the parts."""
         about = label([*self.aggregates, *self.refined], keys, self.rows, self.planning)
         self.planning.describe(about, unit_words(self.rows, self.planning))
-        widen(self.planning, self.rows)
         ordered = {n: a for n, a in self.aggregates.items() if isinstance(a, OrderStatistic)}
-        sums = {n: a for n, a in self.aggregates.items() if n not in ordered}
+        believed = posteriors(self.refined, keys, self.rows, self.planning, partial(self._alone, keys))
+        sums = {**{n: a for n, a in self.aggregates.items() if n not in ordered}, **believed}
         numbers, calls = [], {}
         if sums or not (ordered or self.refined):
             measures = tuple(sorted({m for a in sums.values() for m in a.measures}, key=lambda m: m.sql))
             chosen = self._chosen(keys, measures)
             loss = self.planning.share() if chosen is None else chosen.rest
-            allocation = self._allocation(measures, loss, keys)
+            try:
+                allocation = self._allocation(measures, loss, keys)
+            except TooLittle as error:
+                raise (error if chosen is None else error.of(self.planning.share(), 2)) from None
             number = self._add(self._part(keys, measures, allocation, chosen))
             numbers.append(number)
             for node, aggregate in sums.items():
-                if allocation is None:
-                    raise AssertionError("an aggregate has measures")
                 indexes = [measures.index(m) for m in aggregate.measures]
                 columns = tuple(duck.column(f"m{i}", f"r{number}") for i in indexes)
                 noise = _noise(allocation, indexes, self.rows.most, self.planning.summed(number))
-                calls[node] = Call(aggregate, columns, noise)
+                calls[node] = Call(under(noise, aggregate), columns, noise)
+            watch(calls, number, keys, self.rows, self.planning)
         for node, statistic in ordered.items():
-            part, mechanism = self._order(keys, statistic)
+            part, rank = self._order(keys, statistic)
             number = self._add(part)
             numbers += [number] if number not in numbers else []
-            calls[node] = Call(
-                statistic, (duck.column("m0", f"r{number}"),), _rank(mechanism, self.rows.most)
-            )
-        for node in self.refined:
+            calls[node] = Call(statistic, (duck.column("m0", f"r{number}"),), rank)
+        for node in (n for n in self.refined if n not in believed):
             part, found = statistical(node, keys, self.rows, self.planning, vacuous=never_holds(self.select))
             number = self._add(part)
             numbers += [number] if number not in numbers else []
             calls[node] = Call(found, (duck.column("m0", f"r{number}"),), Noise((), lambda _: ()))
         return calls, numbers
 
+    def _alone(self, keys: Keys, inner: Inner) -> Noise:
+        """The noise of an aggregate that is released by itself for the whole loss."""
+        allocation = self._allocation(inner.measures, self.planning.loss, keys)
+        return _noise(allocation, range(len(inner.measures)), self.rows.most, None)
+
     def _add(self, part: Part) -> int:
         """The number of a part, which says whom it is about."""
         where = conjuncts(self.select.args.get("where"))
         return self.planning.add(replace(part, blocks=blocks_of(self.rows, where, self.planning)))
 
-    def _order(self, keys: Keys, statistic: OrderStatistic) -> tuple[Part, Quantile]:
+    def _order(self, keys: Keys, statistic: OrderStatistic) -> tuple[Part, Noise]:
         """One row moves a rank by one, so the rows of a unit pay one by one, in whatever groups they are."""
         if keys.discovered:
             raise refuse_order(statistic.name, position(self.select))
@@ -246,7 +255,7 @@ class _Block:
             inputs=self._inputs(exact),
             vacuous=vacuous,
         )
-        return part, mechanism
+        return part, Noise((), lambda confidence: (mechanism.rank_error(confidence),), most)
 
     def _inputs(self, exact: Exact) -> tuple[tuple[int, str], ...]:
         return tuple((n, self.planning.inputs[n - 2]) for n in sorted(exact.parameters - {1}))
@@ -296,11 +305,15 @@ class _Block:
 
 
 def _key_column(index: int, key: Key, relation: int) -> Typed:
-    held = duck.column(f"k{index}", f"r{relation}")
+    held: exp.Expr = duck.column(f"k{index}", f"r{relation}")
+    if key.in_utc:
+        held = duck.call("timezone", exp.Literal.string("UTC"), held)
     return Typed(held, key.type, key.typed.scale, nullable=None in key.values, longest=key.typed.longest)
 
 
-def _noise(allocation: Allocation, indexes: Sequence[int], rows: int, summed: Summed | None) -> Noise:
+def _noise(allocation: Allocation | None, indexes: Sequence[int], rows: int, summed: Summed | None) -> Noise:
+    if allocation is None:
+        raise AssertionError("an aggregate has measures")
     mechanism = allocation.mechanism
     terms = 1
     if summed is not None:
@@ -312,11 +325,8 @@ def _noise(allocation: Allocation, indexes: Sequence[int], rows: int, summed: Su
         single = mechanism.half_width(confidence)
         return tuple(half_width(single[i], sds[i], terms, confidence) for i in indexes)
 
-    return Noise(tuple(sds[i] * sqrt(terms) for i in indexes), half_widths, rows)
-
-
-def _rank(mechanism: Quantile, rows: int) -> Noise:
-    return Noise((), lambda confidence: (mechanism.rank_error(confidence),), rows)
+    bell = isinstance(mechanism, Gaussian) or terms > 1
+    return Noise(tuple(sds[i] * sqrt(terms) for i in indexes), half_widths, rows, bell)
 
 
 def _relation(number: int) -> exp.Table:
@@ -355,10 +365,10 @@ def _union(branches: Sequence[_Branch]) -> exp.Select:
     entries += [
         exp.Ordered(this=duck.column(f"s{i}"), desc=False, nulls_first=False) for i in (count, count + 1)
     ]
-    alias = exp.TableAlias(this=exp.to_identifier("sets"))
+    source = exp.Subquery(this=union, alias=exp.TableAlias(this=exp.to_identifier("sets")))
     return exp.Select(
         expressions=names,
-        from_=exp.From(this=exp.Subquery(this=union, alias=alias)),
+        from_=exp.From(this=source),
         order=exp.Order(expressions=entries),
     )
 
@@ -372,7 +382,7 @@ def _refuse_stars(select: exp.Select, rows: Rows) -> None:
 def _not_shown(select: exp.Select, rows: Rows, at: int | None) -> NotGranted:
     return NotGranted(
         "rows of a protected table are not shown",
-        hint=f"SELECT count(*) FROM {quoted(rows.scans[0].table)};",  # noqa: S608 - a hint
+        hint=asked_again("count(*)", select, rows.scans[0].table),
         position=at if at is not None else position(select.args["from_"].this),
     )
 

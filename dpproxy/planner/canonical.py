@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.planner.terms import Term, arranged, conjunction, put, rearranged, term
-from dpproxy.recent import Recent
+from dpproxy.values.recent import Recent
 
 MOST_ORDERS = 24
 """Orders of items that look alike which are tried."""

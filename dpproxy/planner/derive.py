@@ -11,8 +11,6 @@ from dpproxy.analysis.keys import Values, check_size
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import UnitLost, Unsupported
-from dpproxy.pgtypes import BOOL, TEXT, UNKNOWN, Column
 from dpproxy.planner.answer import Item, is_star, items
 from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.derived import key_of
@@ -22,6 +20,8 @@ from dpproxy.planner.fields import Computed, Field, no_keys
 from dpproxy.planner.owners import all_of
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, Scan
+from dpproxy.values.errors import UnitLost, Unsupported
+from dpproxy.values.pgtypes import BOOL, TEXT, UNKNOWN, Column
 
 
 def rows_select(rows: Rows, expressions: Sequence[exp.Expr]) -> exp.Select:

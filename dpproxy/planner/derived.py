@@ -6,13 +6,13 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.derived import derived_key
-from dpproxy.analysis.keys import Key, Values
+from dpproxy.analysis.keys import Key, Values, of_moments
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import Refusal
 from dpproxy.planner.during import during
 from dpproxy.planner.narrowing import passing
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows
+from dpproxy.values.errors import Refusal
 
 
 def key_of(
@@ -24,7 +24,7 @@ def key_of(
     between the moments that they name.
     """
     if type(node) is exp.Column:
-        return rows.field(node).key(at)
+        return of_moments(rows.field(node).key(at))
 
     def values(column: exp.Column) -> Values | None:
         try:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from dpproxy.accounting.canonical import digest
-from dpproxy.plan import Additive, Part
+from dpproxy.algebra.plan import Additive, Part
 from dpproxy.planner.canonical import Stage, stage
 from dpproxy.planner.terms import Term
 from udfs.mechanisms import Gaussian, Laplace, Staircase

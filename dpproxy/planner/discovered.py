@@ -11,24 +11,24 @@ from datetime import date
 
 from sqlglot import exp
 
-from dpproxy.accounting.model import format_delta
+from dpproxy.accounting.model import format_delta, format_epsilon
 from dpproxy.aggregates.model import Measure
+from dpproxy.algebra.plan import KeySet, Part
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.keys import Key
 from dpproxy.analysis.typed import INT64, Typed, midnight
-from dpproxy.errors import BoundsMissing, InvalidParameter, Refusal, Unsupported
-from dpproxy.pgtypes import DATE, INTEGERS, TEXT, TEXTS, TIMESTAMP
-from dpproxy.plan import KeySet, Part
 from dpproxy.planner import derived
-from dpproxy.planner.allocate import Allocation
+from dpproxy.planner.allocate import Allocation, TooLittle
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import quoted
 from dpproxy.planner.relation import Rows
 from dpproxy.planner.release import discovered_sql
 from dpproxy.policy.model import Discovered
-from udfs.mechanisms.selection import Selection
-from udfs.privacy import InvalidMechanism, Loss
+from dpproxy.values.errors import BoundsMissing, Refusal, Unsupported
+from dpproxy.values.pgtypes import DATE, INTEGERS, TEXT, TEXTS, TIMESTAMP
+from udfs.mechanisms.selection import LEAST_SHARE, Selection
+from udfs.privacy import LEAST_NANO, NANO, InvalidMechanism, Loss
 
 LONGEST_KEY = 255
 """Characters of a discovered text; a longer one is as if it were NULL, and NULL is no key."""
@@ -127,7 +127,7 @@ def _limited(node: exp.Column, rows: Rows) -> tuple[Typed, exp.Expr, exp.Expr | 
 
 def discovered_set(keys: Sequence[Key]) -> KeySet:
     """All keys of a grouping set of which one is discovered: every combination is."""
-    return KeySet(tuple(k.type for k in keys), (), discovered=True)
+    return KeySet(tuple(k.typed.type for k in keys), (), discovered=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def choose(
 ) -> Chosen:
     """The selection of a part: half of its loss, all of it where only keys are asked for.
 
-    Errors: ``BoundsMissing`` (PD003) without a delta; ``InvalidParameter`` (22023) for too little epsilon or delta.
+    Errors: ``BoundsMissing`` (PD003) without a delta; ``TooLittle`` (22023) for too little epsilon or delta.
     """
     loss, delta = planning.share(), planning.delta_share()
     name = next(k.name for k in keys if k.is_discovered)
@@ -159,10 +159,13 @@ def choose(
     try:
         selection = Selection(groups, nano, delta)
     except InvalidMechanism as error:
-        raise InvalidParameter(
-            f"epsilon {float(loss.epsilon):g} and delta {format_delta(delta)} are too small to find keys of "
-            f"{groups} groups of one privacy unit: {error}",
-            hint="SET dp.epsilon = 1; or lower MAX GROUPS.",
+        otherwise = "have an administrator lower MAX GROUPS"
+        raise TooLittle(
+            loss,
+            Loss(max(LEAST_NANO, LEAST_SHARE * groups) * (2 if measures else 1)),
+            f"to find keys of {groups} groups of one privacy unit: {error}",
+            otherwise,
+            beside=f" with delta {format_delta(delta)}",
             position=at,
         ) from None
     return Chosen(selection, Loss(loss.nano - nano), cut, _units(rows))
@@ -170,12 +173,13 @@ def choose(
 
 def _no_delta(name: str, rows: Rows, planning: Planning, at: int | None) -> BoundsMissing:
     owner = planning.context.policy.tables[rows.owner]
-    most = "10" if owner.ceiling is None else f"{float(owner.ceiling.epsilon):g}"
+    most = "10" if owner.ceiling is None else format_epsilon(int(owner.ceiling.epsilon * NANO))
     ceiling = f"ALTER TABLE {quoted(owner.name)} SET PRIVACY CEILING EPSILON {most} DELTA 0.00001;"
+    asked = quoted(planning.first(rows.scans[0].table))
     return BoundsMissing(
         f"the keys of {name} are not public: to show those that enough people share costs delta, and there is none",
         detail="dp.delta is 0, or is not set and the budget has no DELTA. Declared keys cost none.",
-        hint=f"SELECT count(*) FROM {quoted(rows.scans[0].table)}; or list keys in WHERE {name} IN (...). "  # noqa: S608
+        hint=f"SELECT count(*) FROM {asked}; or list keys in WHERE {name} IN (...). "  # noqa: S608 - a hint
         f"An administrator declares a delta: {ceiling} CREATE PRIVACY BUDGET <budget> LIMIT EPSILON <n> "
         "DELTA 0.000001; or the keys: ALTER TABLE ... ALTER COLUMN ... SET PRIVACY DOMAIN IN (...);",
         position=at,

@@ -9,12 +9,13 @@ from datetime import datetime, timedelta
 
 from sqlglot import exp
 
+from dpproxy.analysis import instants
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, midnight
-from dpproxy.errors import Refusal
-from dpproxy.pgtypes import TIMESTAMP
+from dpproxy.values.errors import Refusal
+from dpproxy.values.pgtypes import TIMESTAMP, TIMESTAMPTZ, SqlType
 
 _STEP = timedelta(microseconds=1)
 _ABOVE: dict[type[exp.Expr], timedelta] = {exp.GTE: timedelta(0), exp.GT: _STEP, exp.EQ: timedelta(0)}
@@ -26,12 +27,12 @@ _TURNED: dict[type[exp.Expr], type[exp.Binary]] = {
 
 def during(column: exp.Column, typed: Typed, conditions: Sequence[exp.Expr], scope: Scope) -> Typed:
     """The column with the ends that the conditions, all of which hold, leave to it."""
-    if typed.type.oid != TIMESTAMP.oid or typed.first is None or typed.last is None:
+    if typed.type.oid not in (TIMESTAMP.oid, TIMESTAMPTZ.oid) or typed.first is None or typed.last is None:
         return typed
     first, last = midnight(typed.first), midnight(typed.last)
     for condition in conditions:
         for kind, constant in _comparisons(condition, column):
-            moment = _moment(constant, scope)
+            moment = _moment(constant, typed.type, scope)
             if moment is None:
                 continue
             try:
@@ -55,14 +56,15 @@ def _comparisons(condition: exp.Expr, column: exp.Column) -> list[tuple[type[exp
     return [(_TURNED[kind], condition.this)] if condition.expression.unnest() == column else []
 
 
-def _moment(node: exp.Expr, scope: Scope) -> datetime | None:
-    """A constant as a timestamp."""
+def _moment(node: exp.Expr, kind: SqlType, scope: Scope) -> datetime | None:
+    """A constant as a timestamp; beside moments with a time zone, as that of UTC."""
     if node.find(exp.Column, exp.Query) is not None:
         return None
     try:
-        typed = settle(compile_expression(node, replace(scope, leaf=lambda _: None)), TIMESTAMP, scope, node)
+        typed = settle(compile_expression(node, replace(scope, leaf=lambda _: None)), kind, scope, node)
+        if kind.oid == TIMESTAMPTZ.oid and typed.is_constant and typed.is_moment:
+            typed = instants.to_instant(typed, scope.parameters.zone, node, scope)
     except Refusal:
         return None
-    return (
-        midnight(typed.first) if typed.is_constant and typed.is_moment and typed.first is not None else None
-    )
+    is_beside = instants.is_instant(typed) if kind.oid == TIMESTAMPTZ.oid else typed.is_moment
+    return midnight(typed.first) if typed.is_constant and is_beside and typed.first is not None else None

@@ -9,16 +9,16 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from dpproxy.algebra.plan import Plan, PublicPlan
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.auditlog.entry import Outcome
-from dpproxy.errors import NotGranted
-from dpproxy.pgtypes import Column
-from dpproxy.plan import Plan, PublicPlan
+from dpproxy.observe.audit_entry import Outcome
 from dpproxy.planner.access import Context
 from dpproxy.planner.query import plan_query
 from dpproxy.planner.refusals import quoted
 from dpproxy.policy.model import Exposure, Policy, TablePolicy
+from dpproxy.values.errors import NotGranted
+from dpproxy.values.pgtypes import Column
 
 Record = Callable[[Outcome], None]
 """Puts on record what is about to be read; on the disk when it returns. Raises a ``Refusal``."""

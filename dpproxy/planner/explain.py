@@ -9,10 +9,10 @@ from fractions import Fraction
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import TokenType
 
-from dpproxy import grammar
 from dpproxy.accounting.model import format_delta
-from dpproxy.errors import SyntaxRefused, TooComplex, Unsupported
-from dpproxy.plan import Output, Part, Plan, PublicPlan
+from dpproxy.algebra.plan import Output, Part, Plan, PublicPlan
+from dpproxy.sql import grammar
+from dpproxy.values.errors import SyntaxRefused, TooComplex, Unsupported
 from udfs import conversion
 from udfs.mechanisms import Gaussian
 from udfs.privacy import Concentrated
@@ -108,6 +108,7 @@ def explain_text(plan: Plan | PublicPlan, confidence: Fraction, stored: Collecti
         lines.append(f"Mechanism{title}: {_mechanism(part)}")
         lines.append(f"Keys{title}: {_keys(part)}")
     lines += [f"  {output.column.name}: {_error(output, confidence)}" for output in plan.outputs]
+    lines += [f"Told: {notice.message}. {notice.detail or ''}".rstrip() for notice in plan.notices]
     for table in dict.fromkeys(t for p in plan.parts for t in p.prepares):
         lines += [f'Prepared once of "{table.table}", as {table.name} (stays inside):', f"  {table.sql}"]
     for title, part in _titled(plan):
@@ -223,6 +224,7 @@ def explain_json(plan: Plan | PublicPlan, confidence: Fraction, stored: Collecti
         "keys": None if plan.discovered else plan.groups,
         "confidence": float(confidence),
         "columns": [_column(o) for o in plan.outputs],
+        "notices": [{"message": n.message, "detail": n.detail} for n in plan.notices],
         "parts": [_part(p) for p in plan.parts],
         "answer": plan.answer,
     }

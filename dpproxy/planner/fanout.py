@@ -1,6 +1,8 @@
 """How often one protected row can occur after joins with public tables, from the public tables themselves."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -9,33 +11,61 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan
 
 
+@dataclass(frozen=True, slots=True)
+class FanOut:
+    """Of one combination of the placed items' rows: the public rows it meets, at most and on average.
+
+    ``work`` is what it meets at most in whatever order an engine joins, with some conditions tested later than others;
+    ``read`` the rows of all public items.
+    """
+
+    most: int = 1
+    mean: Fraction = Fraction(1)
+    work: int = 1
+    read: int = 0
+
+    def __mul__(self, other: "FanOut") -> "FanOut":
+        return FanOut(
+            self.most * other.most, self.mean * other.mean, self.work * other.work, self.read + other.read
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """An expression over an item that is equated with one over these columns of others."""
+
+    own: exp.Expr
+    others: frozenset[str]
+
+
 def fan_out(
     public: Sequence[Scan], conditions: Sequence[exp.Expr], placed: Sequence[Scan], planning: Planning
-) -> int:
-    """The most combinations of public rows that meet one combination of the placed items' rows.
+) -> FanOut:
+    """The combinations of public rows that meet one combination of the placed items' rows.
 
     ``conditions`` are compiled. Each public item multiplies by the most of its rows that share one value of what is
     equated with items before it, by the engine's own equality; by its size where nothing is.
     """
-    known = _columns(placed)
-    left, result = list(public), 1
+    items = [_columns([s]) for s in placed]
+    left, result = list(public), FanOut()
     while left:
+        known = frozenset[str]().union(*items)
         scan, sides = next(
             ((s, found) for s in left if (found := _sides(s, conditions, known))), (left[0], [])
         )
         left.remove(scan)
-        known |= _columns([scan])
-        result *= _most(scan, sides, planning)
+        result *= _met(scan, sides, items, planning)
+        items.append(_columns([scan]))
     return result
 
 
-def _columns(scans: Sequence[Scan]) -> set[str]:
-    return {c.name for s in scans for c in s.content if isinstance(c, exp.Column)} | {
+def _columns(scans: Sequence[Scan]) -> frozenset[str]:
+    return frozenset(c.name for s in scans for c in s.content if isinstance(c, exp.Column)) | {
         s.unit.name for s in scans if isinstance(s.unit, exp.Column)
     }
 
 
-def _sides(scan: Scan, conditions: Sequence[exp.Expr], known: set[str]) -> list[exp.Expr]:
+def _sides(scan: Scan, conditions: Sequence[exp.Expr], known: Collection[str]) -> list[_Side]:
     """The expressions over this item alone that are equated with expressions over known items."""
     own = _columns([scan])
     found = []
@@ -48,23 +78,37 @@ def _sides(scan: Scan, conditions: Sequence[exp.Expr], known: set[str]) -> list[
             if (
                 mine
                 and mine <= own
-                and theirs <= known
+                and theirs <= set(known)
                 and not (one.find(exp.Query) or other.find(exp.Query))
             ):
-                found.append(one)
+                found.append(_Side(one, theirs))
     return found
 
 
-def _names(tree: exp.Expr) -> set[str]:
-    return {c.name for c in tree.find_all(exp.Column)}
+def _names(tree: exp.Expr) -> frozenset[str]:
+    return frozenset(c.name for c in tree.find_all(exp.Column))
 
 
-def _most(scan: Scan, sides: Sequence[exp.Expr], planning: Planning) -> int:
+def _met(scan: Scan, sides: Sequence[_Side], items: Sequence[frozenset[str]], planning: Planning) -> FanOut:
+    """An engine tests all that is equated with constants, and with one other item, before it joins the two."""
+    all_of = _shared(scan, [s.own for s in sides], planning)
+    work = all_of.most
+    for item in items:
+        some = [s for s in sides if s.others <= item]
+        if len(some) < len(sides) and any(s.others for s in some):
+            work = max(work, _shared(scan, [s.own for s in some], planning).most)
+    return FanOut(all_of.most, all_of.mean, work, all_of.read)
+
+
+def _shared(scan: Scan, sides: Sequence[exp.Expr], planning: Planning) -> FanOut:
+    """How many rows of an item share one value of these expressions; all of them where there are none."""
     source = duck.text(scan.item)
     if not sides:
         [[size]] = planning.context.facts(f"SELECT count(*) FROM {source}")  # noqa: S608 - our own text
-        return max(1, int(str(size or 0)))
+        rows = max(1, int(str(size or 0)))
+        return FanOut(rows, Fraction(rows), rows, rows)
     keys = ", ".join(sorted(duck.text(s) for s in sides))
     groups = f"SELECT count(*) AS c FROM {source} GROUP BY {keys}"  # noqa: S608 - our own text
-    [[most]] = planning.context.facts(f"SELECT max(c) FROM ({groups})")  # noqa: S608 - our own text
-    return max(1, int(str(most or 0)))
+    [found] = planning.context.facts(f"SELECT max(c), count(*), sum(c) FROM ({groups})")  # noqa: S608 - our own text
+    most, values, rows = (max(1, int(str(n or 0))) for n in found)
+    return FanOut(most, Fraction(rows, values), most, rows)

@@ -6,7 +6,7 @@
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import Unsupported
+from dpproxy.values.errors import Unsupported
 
 
 def write_limits(tree: exp.Expr) -> None:

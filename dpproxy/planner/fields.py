@@ -8,13 +8,13 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import Lookup, read_column
-from dpproxy.analysis.keys import Key, Values, group_key
+from dpproxy.analysis.keys import Key, Values, group_key, of_moments
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import BoundsMissing, NotGranted, Unsupported
-from dpproxy.pgtypes import Column
 from dpproxy.planner.refusals import quoted
 from dpproxy.policy.model import ColumnClass, Domain, Scalar
+from dpproxy.values.errors import BoundsMissing, NotGranted, Unsupported
+from dpproxy.values.pgtypes import Column
 
 Link = tuple[str, str]
 """What a key column identifies: the table and the column that its values are the keys of."""
@@ -127,7 +127,7 @@ class Present:
 
     def read(self, node: exp.Column) -> Typed:
         """Presence, for COUNT and IS NULL; nothing else."""
-        if _is_presence(node) and not isinstance(node.parent, exp.Distinct):
+        if _is_presence(node) and not isinstance(_reader(node), exp.Distinct):
             held = duck.column(self.column.name)
             return Typed(held, self.column.type, nullable=not self.column.not_null, presence=held)
         raise self._refusal(position(node))
@@ -151,15 +151,23 @@ class Present:
 
 def _is_presence(node: exp.Expr) -> bool:
     """COUNT(key), COUNT(DISTINCT key), key IS NULL."""
-    match node.parent:
+    match _reader(node):
         case exp.Count():
             return True
-        case exp.Distinct():
-            return isinstance(node.parent.parent, exp.Count)
-        case exp.Is():
-            return isinstance(node.parent.expression, exp.Null)
+        case exp.Distinct() as distinct:
+            return isinstance(distinct.parent, exp.Count)
+        case exp.Is() as test:
+            return isinstance(test.expression, exp.Null)
         case _:
             return False
+
+
+def _reader(node: exp.Expr) -> exp.Expr | None:
+    """What a column is an argument of, whatever parentheses stand around it."""
+    above = node.parent
+    while isinstance(above, exp.Paren):
+        above = above.parent
+    return above
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +195,7 @@ class Computed:
     def key(self, at: int | None) -> Key:
         """The values that follow from the declared ones."""
         typed = replace(self.shape, sql=duck.column(self.column.name), presence=None, is_constant=False)
-        return Key(self.name, typed, typed.sql, _exact(self.keys(at)))
+        return of_moments(Key(self.name, typed, typed.sql, _exact(self.keys(at))))
 
     def moved(self, name: str, column: Column) -> Field:
         """The same values in another column, NULL too where that may be."""

@@ -5,7 +5,6 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import UnitLost, Unsupported
 from dpproxy.planner.derive import renamed
 from dpproxy.planner.joins import item_of, join_rows
 from dpproxy.planner.open import Open
@@ -15,6 +14,7 @@ from dpproxy.planner.relation import Inner, Rows, Scan
 from dpproxy.planner.scans import is_public, protected_scan, public_scan
 from dpproxy.planner.sources import Entry, Env
 from dpproxy.policy.model import TablePolicy
+from dpproxy.values.errors import UnitLost, Unsupported
 
 
 def rows_of(

@@ -8,10 +8,9 @@ from math import prod
 from sqlglot import exp
 
 from dpproxy.aggregates.table import calls, is_call
+from dpproxy.algebra.plan import KeySet
 from dpproxy.analysis.keys import Key, check_size
 from dpproxy.analysis.position import position
-from dpproxy.errors import BoundsMissing, GroupingError, SyntaxRefused, TooComplex, Unsupported
-from dpproxy.plan import KeySet
 from dpproxy.planner.answer import Item, is_star, items, ordinal
 from dpproxy.planner.asked_keys import asked_key
 from dpproxy.planner.discovered import PLANNED, discovered_set, key_of
@@ -20,6 +19,7 @@ from dpproxy.planner.keysets import key_sets
 from dpproxy.planner.narrowing import narrowed
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, own_nodes
+from dpproxy.values.errors import BoundsMissing, GroupingError, SyntaxRefused, TooComplex, Unsupported
 
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 MOST_SETS = 64

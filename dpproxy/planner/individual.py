@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dpproxy import settings as session
 from dpproxy.aggregates.argument import argument
 from dpproxy.aggregates.model import Noise
 from dpproxy.aggregates.prior import Refined, in_units
@@ -22,8 +21,8 @@ from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import InvalidParameter, NotGranted, Unsupported
-from dpproxy.pgtypes import INTEGERS, TEXT, TEXTS
+from dpproxy.config import settings as session
+from dpproxy.planner.allocate import too_small
 from dpproxy.planner.answer import answer, limits
 from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.empty import has_no_rows
@@ -41,6 +40,8 @@ from dpproxy.planner.released import Call, ReleasedScope
 from dpproxy.planner.sources import Entry, Env
 from dpproxy.policy.model import TablePolicy
 from dpproxy.policy.units import unit_table
+from dpproxy.values.errors import NotGranted, Unsupported
+from dpproxy.values.pgtypes import INTEGERS, TEXT, TEXTS
 from udfs.mechanisms.refinement import Refinement
 from udfs.privacy import LEAST_NANO
 
@@ -165,7 +166,7 @@ def _part(node: exp.Expr, rows: Rows, planning: Planning) -> tuple[Refined, int]
     value = settle(compile_expression(operand, scope), TEXT, scope, operand)
     loss = planning.share()
     if loss.nano < LEAST_NANO:
-        raise InvalidParameter("epsilon is too small", hint="SET dp.epsilon = 0.1;", position=position(node))
+        raise too_small(loss, 1, 1)
     mechanism = Refinement.individual(prior_of(node, value.type), loss.nano)
     scale = value.scale if value.is_number else None
     refined = Refined(mechanism, node.expressions[1].name, value.type, scale)

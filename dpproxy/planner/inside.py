@@ -13,23 +13,22 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from dpproxy import settings as session
 from dpproxy.aggregates.model import Error, Measure, Noise
 from dpproxy.aggregates.operands import name_of
 from dpproxy.aggregates.order import fraction_of
+from dpproxy.algebra.plan import PREPARED, Caller, Part
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import Refusal, TypeMismatch, UndefinedTable, UnitLost
-from dpproxy.pgtypes import DATE, FLOAT8, FLOATS, INTEGERS, NUMERIC, TIMESTAMP, Column, SqlType
-from dpproxy.plan import PREPARED, Caller, Part
+from dpproxy.config import settings as session
+from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.access import Use
 from dpproxy.planner.allocate import Allocation, allocate
 from dpproxy.planner.answer import answer, limits
 from dpproxy.planner.empty import has_no_rows
 from dpproxy.planner.fields import Computed, no_keys
-from dpproxy.planner.materialized import find_materialized, is_granted, shown_columns, typed
+from dpproxy.planner.materialized import find_materialized, typed
 from dpproxy.planner.mechanisms import noise_delta
 from dpproxy.planner.open import Open
 from dpproxy.planner.planning import Planning
@@ -38,12 +37,12 @@ from dpproxy.planner.refusals import quoted
 from dpproxy.planner.relation import Rows, Scan, own_nodes
 from dpproxy.planner.released import Call, ReleasedScope
 from dpproxy.planner.sources import Env
-from dpproxy.settings import DEFAULTS
+from dpproxy.values.errors import Refusal, TypeMismatch, UndefinedTable, UnitLost
+from dpproxy.values.pgtypes import DATE, FLOAT8, FLOATS, INTEGERS, NUMERIC, TIMESTAMP, Column, SqlType
 from dpproxy.views.columns import Moments, ShownColumn, Steps
 from dpproxy.views.materialized import Materialized
 
 ORDERS = (exp.Min, exp.Max, exp.Median, exp.WithinGroup)
-_PARTS = (*ORDERS, exp.PercentileCont, exp.PercentileDisc)
 _PLAIN = frozenset({"expressions", "from_", "limit", "offset", "order", "kind"})
 
 
@@ -130,28 +129,7 @@ def inside_view(select: exp.Select, planning: Planning, env: Env) -> Materialize
     if type(node) is not exp.Table or (not node.db and node.name in env.ctes):
         return None
     found = find_materialized(node, planning.context, inside=env.view is not None)
-    if found is None:
-        return _in_place(select, node, planning)
-    return found if found.inside else None
-
-
-def _in_place(select: exp.Select, node: exp.Table, planning: Planning) -> Materialized | None:
-    """With ``dp.preview = view``: the granted view that answers order statistics of bare columns of its table."""
-    context = planning.context
-    if not session.preview(context.settings) or any(v and n not in _PLAIN for n, v in select.args.items()):
-        return None
-    nodes = [n for e in _written(select) for n in own_nodes(e)]
-    asked = {n.name for n in nodes if type(n) is exp.Column}
-    ordered = any(isinstance(n, ORDERS) for n in nodes)
-    others = any(isinstance(n, exp.AggFunc) and not isinstance(n, _PARTS) for n in nodes)
-    if not ordered or others:
-        return None
-    found = (
-        view
-        for view in context.views.values()
-        if view.inside and view.source == node.name and is_granted(view, context)
-    )
-    return min((v for v in found if asked <= shown_columns(v)), key=lambda v: (-v.k, v.name), default=None)
+    return found if found is not None and found.inside else None
 
 
 def inside(select: exp.Select, view: Materialized, planning: Planning, env: Env) -> Open:

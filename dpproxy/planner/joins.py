@@ -8,14 +8,17 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean
 from dpproxy.analysis.position import position
-from dpproxy.errors import AmbiguousColumn, TooComplex, UndefinedColumn, UnitLost, Unsupported
+from dpproxy.planner.answer import items as listed
 from dpproxy.planner.conditions import Edge, conjuncts, edge_of, equated, references, referred
-from dpproxy.planner.fanout import fan_out
+from dpproxy.planner.deadline import widen
+from dpproxy.planner.equalities import hashed
+from dpproxy.planner.fanout import FanOut, fan_out
 from dpproxy.planner.multiplicity import beside, preserved, together
 from dpproxy.planner.owners import all_of
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Inner, Rows, Scan, normal
 from dpproxy.planner.truncation import truncated
+from dpproxy.values.errors import AmbiguousColumn, TooComplex, UndefinedColumn, UnitLost, Unsupported
 
 MOST_ROWS = 1_000_000
 """Rows of one unit after joins: what one person's rows can cost is bounded."""
@@ -62,7 +65,7 @@ def join_rows(
     hidden = frozenset((i.scan.alias, name) for i in items for name in i.using)
     items = _nullable(items)
     named = _together(items, padded, hidden, inner, outer)
-    select = normal(select, named)
+    select = normal(select, named, frozenset(item.name for item in listed(select)))
     where = conjuncts(select.args.get("where"))
     on = [_on(index, items, named) for index in range(len(items))]
     if sum(1 for i in items if i.is_protected) > 1:
@@ -198,6 +201,7 @@ class _Joiner:
         self.unit: exp.Expr | None = None
         self.owner = ""
         self.most = self.groups = 1
+        self.met = FanOut()
         """By how much outer joins multiply rows and groups."""
         self.padded = 0
         """Rows that only the second side of a FULL JOIN has."""
@@ -207,7 +211,7 @@ class _Joiner:
         self.held = True
         self.public: list[Item] = []
         """Items whose fan-out follows from the pool."""
-        self._compiled: dict[int, exp.Expr] = {}
+        self._compiled: dict[int, list[exp.Expr]] = {}
         self.linked: list[Scan] = []
         """Protected items of inner joins."""
         self.followed: list[tuple[str, str]] = []
@@ -257,8 +261,9 @@ class _Joiner:
         scan = item.scan
         self._settle()
         if not item.is_protected:
-            grown = fan_out([scan], self._compiled_all(on), [i.scan for i in self.placed], self.planning)
-            self.most, self.groups = self.most * grown, self.groups * grown
+            self._multiply(
+                fan_out([scan], self._compiled_all(on), [i.scan for i in self.placed], self.planning)
+            )
             self.joins.append(self._join(scan, on, [], side))
             return
         self._same_owner(item)
@@ -325,6 +330,8 @@ class _Joiner:
                 hint="Join public tables on a column that is unique in them.",
                 position=position(self.items[-1].node),
             )
+        if self.linked:
+            widen(self.planning, most, min(s.most for s in self.linked), self.met)
         return replace(
             self.rows, unit=self.unit, owner=self.owner, most=most, groups=min(most, groups),
             held=self.held, joins=tuple(self.joins),
@@ -332,11 +339,13 @@ class _Joiner:
         )  # fmt: skip
 
     def _rest(self) -> list[exp.Expr]:
-        """The conditions of the pool so far that are no equal keys, each compiled once."""
+        """The conditions of the pool so far that are no equal keys, compiled once and hashed."""
         for condition in self.pool:
             if id(condition) not in self._compiled and self._edge(condition) is None:
-                [self._compiled[id(condition)]] = self._compiled_all([condition])
-        return [self._compiled[id(c)] for c in self.pool if id(c) in self._compiled]
+                compiled = self._compiled_all([condition])
+                is_alone = len(self.items) == 1 and self.rows.outer is None
+                self._compiled[id(condition)] = compiled if is_alone else hashed(compiled)
+        return [c for condition in self.pool for c in self._compiled.get(id(condition), ())]
 
     def _settle(self) -> None:
         """Count what public items of inner joins multiply.
@@ -344,9 +353,13 @@ class _Joiner:
         Before each outer join, which may add a row for each of theirs that has no partner; and at the end.
         """
         placed = [i.scan for i in self.placed if i not in self.public]
-        grown = fan_out([i.scan for i in self.public], self._rest(), placed, self.planning)
-        self.most, self.groups = self.most * grown, self.groups * grown
+        self._multiply(fan_out([i.scan for i in self.public], self._rest(), placed, self.planning))
         self.public.clear()
+
+    def _multiply(self, grown: FanOut) -> None:
+        """Each row meets so many public ones."""
+        self.met *= grown
+        self.most, self.groups = self.most * grown.most, self.groups * grown.most
 
     def _check_linked(self, edges: Sequence[Edge]) -> None:
         """Every protected item is reached from the first one by equal keys.

@@ -6,9 +6,9 @@ from functools import partial
 
 from sqlglot import exp
 
+from dpproxy.algebra.plan import KeySet
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Key, check_size
-from dpproxy.plan import KeySet
 from dpproxy.planner.fields import Public
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.public_keys import Component, component, tuples
@@ -36,7 +36,7 @@ def key_sets(
             by_node[member] = (len(by_node), found[member])
         keys = [found[n] for n in nodes]
         whole = tuple(k.whole for k in keys) if tuples_of is _alone else None
-        sets.append(KeySet(tuple(k.type for k in keys), tuples_of(keys, planning), whole=whole))
+        sets.append(KeySet(tuple(k.typed.type for k in keys), tuples_of(keys, planning), whole=whole))
     return by_node, tuple(sets)
 
 

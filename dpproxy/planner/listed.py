@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dpproxy.analysis import plain
 from dpproxy.analysis.position import position
-from dpproxy.errors import InvalidText, TooComplex
+from dpproxy.values.errors import InvalidText, TooComplex
 
 MOST_VALUES: Final = 1000
 """In one list that is written as a text."""

@@ -2,18 +2,18 @@
 
 from sqlglot import exp
 
+from dpproxy.algebra.plan import PREPARED
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import NotGranted, UndefinedTable, UnitLost
-from dpproxy.pgtypes import FLOATS
-from dpproxy.plan import PREPARED
 from dpproxy.planner.accept import parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.open_limits import width
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import quoted
+from dpproxy.values.errors import NotGranted, UndefinedTable, UnitLost
+from dpproxy.values.pgtypes import FLOATS
 from dpproxy.views.columns import ShownColumn
 from dpproxy.views.materialized import Materialized
 

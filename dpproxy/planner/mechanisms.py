@@ -2,9 +2,9 @@
 
 from fractions import Fraction
 
-from dpproxy import settings as session
-from dpproxy.errors import BoundsMissing, Unsupported
+from dpproxy.config import settings as session
 from dpproxy.planner.planning import Planning
+from dpproxy.values.errors import BoundsMissing, Unsupported
 
 
 def noise_delta(planning: Planning, at: int | None, *, discovered: bool) -> Fraction:

@@ -7,15 +7,15 @@ from math import prod
 
 from sqlglot import exp
 
+from dpproxy.algebra.plan import KeySet
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean
 from dpproxy.analysis.image import holding, input_of
 from dpproxy.analysis.keys import MOST_KEYS, Key, Value
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import Refusal, Unsupported
-from dpproxy.plan import KeySet
 from dpproxy.planner.planning import Planning
+from dpproxy.values.errors import Refusal, Unsupported
 
 ByNode = dict[exp.Expr, tuple[int, Key]]
 

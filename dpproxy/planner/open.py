@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from dpproxy.algebra.plan import ColumnError
 from dpproxy.analysis.typed import Typed
-from dpproxy.pgtypes import Column
-from dpproxy.plan import ColumnError
+from dpproxy.values.pgtypes import Column
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,8 @@ class OpenColumn:
     error: ColumnError | None = None
     literal: Typed | None = None
     """NULL or a quoted literal whose type nothing beside it told: a set operation may tell it."""
+    ceiling: int | None = None
+    """The most that a released count of different values is shown as."""
 
     @property
     def column(self) -> Column:
@@ -46,3 +48,5 @@ class Open:
     """Has one row at most."""
     unique: frozenset[int] | None = None
     """Places of columns that no two rows share the values of; None where none are known."""
+    declared: bool = False
+    """Its rows follow from the policy alone, though they were asked of protected rows: keys without a figure."""

@@ -18,8 +18,20 @@ from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.texts import LONGEST_TEXT
 from dpproxy.analysis.typed import Typed, as_double
 from dpproxy.analysis.windows import Over
-from dpproxy.errors import InvalidParameter, TypeMismatch, UndefinedFunction, Unsupported
-from dpproxy.pgtypes import BOOL, BYTEA, FLOAT8, INT8, JSON, NUMERIC, TEXT, TEXTS, UNKNOWN, UUID, array_of
+from dpproxy.values.errors import InvalidParameter, TypeMismatch, UndefinedFunction, Unsupported
+from dpproxy.values.pgtypes import (
+    BOOL,
+    BYTEA,
+    FLOAT8,
+    INT8,
+    JSON,
+    NUMERIC,
+    TEXT,
+    TEXTS,
+    UNKNOWN,
+    UUID,
+    array_of,
+)
 
 
 @dataclass(frozen=True, slots=True)

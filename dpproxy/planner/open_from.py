@@ -11,7 +11,6 @@ from dpproxy.analysis.expressions import compile_boolean
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import AmbiguousColumn, UndefinedColumn, UndefinedTable, Unsupported
 from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.open import OpenColumn
 from dpproxy.planner.open_limits import check_join
@@ -22,6 +21,7 @@ from dpproxy.planner.relation import Scan, own_nodes
 from dpproxy.planner.scans import public_value
 from dpproxy.planner.sources import Entry
 from dpproxy.policy.model import TablePolicy
+from dpproxy.values.errors import AmbiguousColumn, UndefinedColumn, UndefinedTable, Unsupported
 
 Around = Callable[[exp.Column], Typed]
 """A column of the query around a subquery. Raises a ``Refusal``."""

@@ -9,10 +9,10 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import GroupingError
-from dpproxy.pgtypes import INT4
 from dpproxy.planner.answer import Item, ordinal
 from dpproxy.planner.relation import own_nodes
+from dpproxy.values.errors import GroupingError
+from dpproxy.values.pgtypes import INT4
 
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
+from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import TooComplex, Unsupported
-from dpproxy.pgtypes import PLAIN
-from dpproxy.planner.open import OpenColumn
+from dpproxy.planner.open import Open, OpenColumn
+from dpproxy.values.errors import TooComplex, Unsupported
+from dpproxy.values.pgtypes import PLAIN, TIMESTAMPTZ
 
 LARGEST_ANSWER = 64_000_000
 """Characters of an answer that is held somewhere as a whole, counted before it is computed."""
@@ -46,6 +47,23 @@ def refuse_plain(columns: Iterable[OpenColumn]) -> None:
                 f'column "{column.name}" of type {column.typed.type.shown} is not answered beside released values',
                 hint="Ask the public table alone, or cast the column to text.",
             )
+
+
+def moments_in_utc(found: Open) -> exp.Query:
+    """The query of an answer, its moments as the timestamps of UTC that they are read as.
+
+    Errors: ``Unsupported`` for columns of other types that are not carried to where releases are.
+    """
+    query = found.query
+    is_select = isinstance(query, exp.Select)
+    refuse_plain(c for c in found.columns if not (is_select and c.typed.type.oid == TIMESTAMPTZ.oid))
+    for place, column in enumerate(found.columns):
+        if column.typed.type.oid == TIMESTAMPTZ.oid:
+            shown = query.expressions[place]
+            moment = shown.this if isinstance(shown, exp.Alias) else shown
+            utc = duck.call("timezone", exp.Literal.string("UTC"), moment)
+            query.expressions[place] = duck.named(utc, shown.alias_or_name)
+    return query
 
 
 def streams(query: exp.Query) -> bool:

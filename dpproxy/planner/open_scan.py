@@ -11,13 +11,13 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Values
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import TooComplex
-from dpproxy.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, PLAIN, TIMESTAMP, Column
 from dpproxy.planner.fields import Present, Public, no_keys
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.open_limits import refuse_plain
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan
+from dpproxy.values.errors import TooComplex
+from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, PLAIN, TIMESTAMP, Column
 
 MOST_WRITTEN = 2_000
 """Rows of a public subquery that are written into the statement."""

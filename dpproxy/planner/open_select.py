@@ -12,9 +12,8 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.analysis.windows import refuse_windows
-from dpproxy.errors import GroupingError, SyntaxRefused, UndefinedTable
-from dpproxy.pgtypes import TEXT, UNKNOWN
 from dpproxy.planner.answer import Item, is_star, items, limits, ordering, row_number
+from dpproxy.planner.declared_keys import lists_keys, refuse_counted
 from dpproxy.planner.empty import has_no_rows, has_one_row
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.open_aggregates import aggregate, is_aggregate
@@ -26,6 +25,8 @@ from dpproxy.planner.open_subqueries import Subqueries
 from dpproxy.planner.open_windows import window
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.sources import Entry, Env
+from dpproxy.values.errors import GroupingError, SyntaxRefused, UndefinedTable
+from dpproxy.values.pgtypes import TEXT, UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,7 @@ def open_select(select: exp.Select, found: Sequence[Entry], planning: Planning, 
     """Plan one SELECT over open relations. Raises a ``Refusal``."""
     for clause, words in (("where", "WHERE"), ("group", "GROUP BY"), ("having", "HAVING")):
         refuse_windows(select.args.get(clause), words)
+    refuse_counted(select, found, env)
     inner = replace(env, around=None)
 
     def scope_of(rows: OpenRows) -> Scope:
@@ -123,7 +125,9 @@ def open_select(select: exp.Select, found: Sequence[Entry], planning: Planning, 
     columns = tuple(
         _column(n, i, v, r, rows) for n, (i, v, r) in enumerate(zip(listed, values, raw, strict=True))
     )
-    return Open(query, columns, reads_release(query), most, has_no_rows(select), is_single, unique)
+    return Open(
+        query, columns, reads_release(query), most, has_no_rows(select), is_single, unique, lists_keys(found)
+    )  # fmt: skip
 
 
 def _query(rows: OpenRows, values: Sequence[Typed]) -> exp.Select:
@@ -183,7 +187,7 @@ def _column(index: int, item: Item, value: Typed, raw: Typed, rows: OpenRows) ->
     if type(node) is exp.Column:
         origin = rows.find(node)
         if origin is not None:
-            return OpenColumn(item.name, held, origin.floor, origin.error)
+            return OpenColumn(item.name, held, origin.floor, origin.error, ceiling=origin.ceiling)
     return OpenColumn(item.name, held, literal=literal)
 
 

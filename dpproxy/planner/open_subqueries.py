@@ -11,12 +11,19 @@ from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, boolean
-from dpproxy.errors import Refusal, SyntaxRefused, UndefinedColumn, UndefinedTable, UnitLost, Unsupported
 from dpproxy.planner.open import Open
 from dpproxy.planner.open_from import Around
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import quoted
 from dpproxy.planner.sources import Env
+from dpproxy.values.errors import (
+    Refusal,
+    SyntaxRefused,
+    UndefinedColumn,
+    UndefinedTable,
+    UnitLost,
+    Unsupported,
+)
 
 _GROUPED = "Group it and join: ... LEFT JOIN (SELECT x, count(*) AS n FROM ... GROUP BY x) AS t ON t.x = ..."
 _AGGREGATE = (

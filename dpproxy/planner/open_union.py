@@ -10,11 +10,11 @@ from dpproxy.analysis.comparison import unify
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import SyntaxRefused, UndefinedColumn, Unsupported
 from dpproxy.planner.answer import limits, ordinal, row_number
 from dpproxy.planner.empty import has_no_rows, has_one_row
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.planning import Planning
+from dpproxy.values.errors import SyntaxRefused, UndefinedColumn, Unsupported
 
 
 def open_union(query: exp.SetOperation, left: Open, right: Open, planning: Planning) -> Open:
@@ -31,7 +31,8 @@ def open_union(query: exp.SetOperation, left: Open, right: Open, planning: Plann
     for a, b in zip(left.columns, right.columns, strict=True):
         forms, shape = unify(query, [a.literal or a.typed, b.literal or b.typed], scope)
         held = duck.column(f"c{len(columns)}")
-        columns.append(OpenColumn(a.name, replace(_plain(shape), sql=held), _floor(a, b), a.error))
+        shown = replace(_plain(shape), sql=held)
+        columns.append(OpenColumn(a.name, shown, _floor(a, b), a.error, ceiling=_ceiling(a, b)))
         first.append(forms[0])
         second.append(forms[1])
     distinct = bool(query.args.get("distinct"))
@@ -41,7 +42,9 @@ def open_union(query: exp.SetOperation, left: Open, right: Open, planning: Plann
     unique = frozenset(range(len(columns))) if distinct else None if is_union else left.unique
     released = left.released or right.released
     empty = left.empty and (right.empty or not is_union)
-    return arranged(query, Open(combined, tuple(columns), released, rows, empty, unique=unique), planning)
+    declared = released and all(side.declared or not side.released for side in (left, right))
+    found = Open(combined, tuple(columns), released, rows, empty, unique=unique, declared=declared)
+    return arranged(query, found, planning)
 
 
 def _scope(planning: Planning) -> Scope:
@@ -56,6 +59,11 @@ def _floor(a: OpenColumn, b: OpenColumn) -> int | None:
     """0 where one side is a released count and the other cannot be negative."""
     kept = all(c.floor == 0 or (c.typed.low is not None and c.typed.low >= 0) for c in (a, b))
     return 0 if kept and 0 in (a.floor, b.floor) else None
+
+
+def _ceiling(a: OpenColumn, b: OpenColumn) -> int | None:
+    """The larger one, where both sides have one."""
+    return None if a.ceiling is None or b.ceiling is None else max(a.ceiling, b.ceiling)
 
 
 def _side(relation: Open, forms: Sequence[exp.Expr]) -> exp.Select:

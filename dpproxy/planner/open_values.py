@@ -11,13 +11,13 @@ from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import SyntaxRefused, UndefinedColumn
-from dpproxy.pgtypes import TEXT, UNKNOWN
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.open_place import reads_release
 from dpproxy.planner.open_subqueries import Subqueries
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.sources import Env
+from dpproxy.values.errors import SyntaxRefused, UndefinedColumn
+from dpproxy.values.pgtypes import TEXT, UNKNOWN
 
 
 def open_values(node: exp.Values, planning: Planning, env: Env) -> Open:

@@ -6,8 +6,8 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.analysis.windows import WINDOWS, over
-from dpproxy.errors import Unsupported
 from dpproxy.planner.open_aggregates import aggregate
+from dpproxy.values.errors import Unsupported
 
 
 def window(node: exp.Window, scope: Scope) -> Typed:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import UnitLost
 from dpproxy.planner.relation import Rows
+from dpproxy.values.errors import UnitLost
 
 
 def check_padded(nodes: Sequence[exp.Expr], rows: Rows) -> None:

@@ -7,7 +7,7 @@ What follows the parser knows joins from the left alone.
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import Unsupported
+from dpproxy.values.errors import Unsupported
 
 _PAIRED = ("", "INNER", "CROSS")
 _HINT = "Join from the left, or name a query: ... JOIN (SELECT ... FROM a JOIN b ON ...) AS t ON ..."

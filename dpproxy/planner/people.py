@@ -20,14 +20,14 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.spoken import construct
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import GroupingError, TypeMismatch, Unsupported
-from dpproxy.pgtypes import BOOL, FLOAT8, FLOATS, INT8, NUMERIC, TEXT, UNKNOWN, Column
 from dpproxy.planner.answer import Item, items, ordinal
 from dpproxy.planner.derive import computed, derived_field, derived_scan, refuse_cut, rows_select
 from dpproxy.planner.fields import Field
 from dpproxy.planner.owners import all_of
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, Scan
+from dpproxy.values.errors import GroupingError, TypeMismatch, Unsupported
+from dpproxy.values.pgtypes import BOOL, FLOAT8, FLOATS, INT8, NUMERIC, TEXT, UNKNOWN, Column
 
 
 def group_nodes(select: exp.Select, rows: Rows) -> list[exp.Expr]:

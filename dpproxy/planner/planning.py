@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from dpproxy.algebra.plan import Check, Notice, Part, PreparedTable, Summed
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.plan import Part, PreparedTable, Summed
 from dpproxy.planner.access import Context, Use
 from dpproxy.views.materialized import Materialized
 from udfs.privacy import Loss
@@ -44,13 +44,25 @@ class Planning:
     """The prepared tables of the statement by name."""
     names: set[str] = field(default_factory=set)
     worst: int = 1
-    """The most rows of one unit in a relation that something is released of."""
-    fan: int = 1
-    """How many times the rows of a protected table such a relation may have."""
+    """The most rows of one unit in a relation that something is computed of, in whatever order it is joined."""
+    inner: int = 1
+    """How many rows one of these meets in a subquery of an expression, at most."""
+    own: int = 1
+    """The most rows of one unit before they meet public ones."""
+    met: int = 0
+    """Rows of public tables that are joined."""
+    fan: Fraction = Fraction(1)
+    """How many times the rows of a protected table such a relation has, by the mean of public tables."""
     masked: list[exp.Table] = field(default_factory=list)
     """Where views are named that are not private differentially."""
+    notices: list[Notice] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
     read: list[Materialized] = field(default_factory=list)
     """The released views of the statement."""
+
+    def first(self, otherwise: str) -> str:
+        """The first protected table that the statement names."""
+        return self.tables[0].granted if self.tables else otherwise
 
     def share(self) -> Loss:
         """The loss of the next part."""
@@ -85,6 +97,10 @@ class Planning:
         """Say what was released, and about whom."""
         self.labels += [label] if label not in self.labels else []
         self.units += [unit] if unit not in self.units else []
+
+    def tell(self, notice: Notice) -> None:
+        """Beside the answer, once."""
+        self.notices += [notice] if notice not in self.notices else []
 
     def delta_share(self) -> Fraction:
         """The delta of the next part that costs some: a whole number of steps, so that sums stay short."""

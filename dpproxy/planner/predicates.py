@@ -6,8 +6,9 @@ is released first and then a constant.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import islice, product
 
 from sqlglot import exp
 
@@ -16,19 +17,12 @@ from dpproxy.analysis.comparison import compare
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.literals import from_value
 from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, as_double, boolean, null
-from dpproxy.errors import (
-    InvalidParameter,
-    SyntaxRefused,
-    TypeMismatch,
-    UndefinedColumn,
-    UndefinedTable,
-    UnitLost,
-    Unsupported,
-)
-from dpproxy.pgtypes import DATE, FLOAT8, TIMESTAMP
 from dpproxy.planner.answer import items
 from dpproxy.planner.conditions import Edge, conjuncts, edge_of, equated, key_column
+from dpproxy.planner.deadline import nested
+from dpproxy.planner.equalities import hashed
 from dpproxy.planner.from_rows import rows_of
 from dpproxy.planner.grouping import has_aggregates
 from dpproxy.planner.open import Open
@@ -40,6 +34,16 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.refusals import HINTS, quoted
 from dpproxy.planner.relation import Inner, Rows, Scan
 from dpproxy.planner.sources import Env, apart, entries, with_ctes
+from dpproxy.values.errors import (
+    InvalidParameter,
+    SyntaxRefused,
+    TypeMismatch,
+    UndefinedColumn,
+    UndefinedTable,
+    UnitLost,
+    Unsupported,
+)
+from dpproxy.values.pgtypes import DATE, FLOAT8, TIMESTAMP
 
 _FOLLOW = "Compare the privacy keys: ... WHERE inner.key = outer.key, or key IN (SELECT key FROM ...)."
 
@@ -85,9 +89,11 @@ class _Predicates:
                 hint="Leave out GROUP BY and LIMIT.",
                 position=position(node),
             )
-        inside, select = self._inside(select, rows)
-        if inside.owner and not self._follows(inside, select, rows):
-            raise self._lost("EXISTS", node)
+        with nested(self._planning) as meet:
+            inside, select = self._inside(select, rows)
+            if inside.owner and not self._follows(inside, select, rows):
+                raise self._lost("EXISTS", node)
+            meet(inside, [], rows)
         return _exists(inside, [])
 
     def _follows(self, inside: Rows, select: exp.Select, rows: Rows) -> bool:
@@ -104,7 +110,17 @@ class _Predicates:
         )
 
     def _in(self, node: exp.In, rows: Rows) -> Typed:
-        """As EXISTS with an equality: a NULL on either side is no match, under NOT too."""
+        """As EXISTS with an equality; where NULL is not as good as false, NULL as in SQL.
+
+        Rows of nobody are not there: a NULL among the keys of others never decides.
+        """
+        with nested(self._planning) as meet:
+            inside, compared = self._matched(node, rows)
+            meet(inside, [c for pair in compared for c in pair.equal], rows)
+        return _is_in(inside, compared, node)
+
+    def _matched(self, node: exp.In, rows: Rows) -> tuple[Rows, list["_Pair"]]:
+        """The rows of the subquery, and what is compared with them."""
         query = node.args["query"].this
         wanted = [
             w.unnest() for w in (node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this])
@@ -121,13 +137,11 @@ class _Predicates:
         is_linked = inside.owner == rows.owner and any(edges)
         if inside.owner and not is_linked and not self._follows_where(query, inside, rows):
             raise self._lost("IN", node)
-        conditions = [c for e in edges if e is not None for c in equated(e)]
         scope, around = inside.scope(self._planning.parameters), rows.scope(self._planning.parameters)
-        for (a, b), edge in zip(pairs, edges, strict=True):
-            if edge is None:
-                left, right = compile_expression(a, around), compile_expression(b, scope)
-                conditions.append(compare(node, exp.EQ, left, right, around).sql)
-        return _exists(inside, conditions)
+        return inside, [
+            _linked(edge) if edge is not None else _compared(node, a, b, around, scope)
+            for (a, b), edge in zip(pairs, edges, strict=True)
+        ]
 
     def _follows_where(self, query: exp.Expr, inside: Rows, rows: Rows) -> bool:
         return isinstance(query, exp.Select) and self._follows(inside, query, rows)
@@ -151,9 +165,13 @@ class _Predicates:
         if isinstance(select, exp.Select):
             found = entries(select, self._planning, env)
             if any(e.is_protected for e in found):
-                inside, normal = rows_of(select, found, self._planning, env, inner_of(self._planning, env))
-                if self._follows(inside, normal, rows):
-                    return one_person(inside, normal, self._planning)
+                with nested(self._planning) as meet:
+                    inside, normal = rows_of(
+                        select, found, self._planning, env, inner_of(self._planning, env)
+                    )
+                    if self._follows(inside, normal, rows):
+                        meet(inside, [], rows)
+                        return one_person(inside, normal, self._planning)
         relation = self._apart(select, rows, node)
         if len(relation.columns) != 1:
             raise SyntaxRefused("subquery must return only one column", position=position(node))
@@ -170,7 +188,7 @@ class _Predicates:
         except (UndefinedColumn, UndefinedTable) as error:
             if not any(f'"{name}"' in error.message for name in outside):
                 raise
-            table = quoted(rows.scans[0].table)
+            table = quoted(self._planning.first(rows.scans[0].table))
             hint = (
                 "Leave the other condition out: x > (SELECT avg(x) FROM ...); "  # noqa: S608 - a hint
                 f"or compare the privacy keys; or ask SELECT count(*) FROM {table};"
@@ -261,11 +279,99 @@ def _alone(scan: Scan) -> Rows:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A value of IN beside a column of its subquery; of two keys only rows with the same privacy unit are compared."""
+
+    equal: tuple[exp.Expr, ...]
+    outer: exp.Expr | None
+    """The value, where it may be NULL."""
+    inner: exp.Expr | None
+    """The column, where it may be NULL and that decides."""
+    is_linked: bool = False
+
+
+def _linked(edge: Edge) -> _Pair:
+    """Whether others have rows is not looked at: a key that is NULL is neither in nor out."""
+    _, field = edge.left
+    held = duck.column(field.column.name)
+    return _Pair(tuple(equated(edge)), None if field.column.not_null else held, None, is_linked=True)
+
+
+def _compared(node: exp.In, a: exp.Expr, b: exp.Expr, around: Scope, scope: Scope) -> _Pair:
+    left, right = compile_expression(a, around), compile_expression(b, scope)
+    equal = compare(node, exp.EQ, left, right, around).sql
+    return _Pair((equal,), left.sql if left.nullable else None, right.sql if right.nullable else None)
+
+
+MOST_UNKNOWN = 2
+"""Values of one IN that may be NULL, each with the ways in which it can be."""
+
+
+def _is_in(inside: Rows, pairs: Sequence[_Pair], node: exp.In) -> Typed:
+    """True where one row is equal; else NULL where one is neither equal nor different."""
+    found = _exists(inside, [c for p in pairs for c in p.equal])
+    unknown = [] if _as_false(node) else _unknown(inside, pairs, node)
+    if not unknown:
+        return found
+    any_of = exp.or_(*unknown, copy=False)
+    sql = duck.case([(found.sql, exp.true()), (any_of, exp.Null())], exp.false())
+    return boolean(sql, nullable=True)
+
+
+def _unknown(inside: Rows, pairs: Sequence[_Pair], node: exp.In) -> list[exp.Expr]:
+    """Where NULL decides, a test for each way: each looks up equal values, and compares no row with every other."""
+    if len(pairs) > MOST_UNKNOWN:
+        raise Unsupported(
+            f"NOT IN compares at most {MOST_UNKNOWN} values with a subquery",
+            hint="Write NOT EXISTS (SELECT 1 FROM t WHERE t.a = x AND t.b = y ...).",
+            position=position(node),
+        )
+    found = [_is_null(p.outer) for p in pairs if p.is_linked and p.outer is not None]
+    ways = [_ways(p) for p in pairs]
+    for chosen in islice(product(*ways), 1, None):  # the first is equality throughout
+        around = [c for way in chosen for c in way.around]
+        exists = _exists(inside, [c for way in chosen for c in way.inside]).sql
+        found.append(exp.Paren(this=all_of([*around, exists])))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How two values can be not different: conditions on a row of the subquery, and on the row around it."""
+
+    inside: tuple[exp.Expr, ...] = ()
+    around: tuple[exp.Expr, ...] = ()
+
+
+def _ways(pair: _Pair) -> list[_Way]:
+    ways = [_Way(inside=pair.equal)]
+    if pair.inner is not None:
+        ways.append(_Way(inside=(_is_null(pair.inner),)))
+    if pair.outer is not None and not pair.is_linked:
+        ways.append(_Way(around=(_is_null(pair.outer),)))
+    return ways
+
+
+def _is_null(value: exp.Expr) -> exp.Expr:
+    return exp.Paren(this=exp.Is(this=value, expression=exp.Null()))
+
+
+def _as_false(node: exp.Expr) -> bool:
+    """Whether NULL leaves a row out where this stands, as false does: in WHERE, ON and WHEN, under AND and OR."""
+    above = node.parent
+    while isinstance(above, exp.And | exp.Or | exp.Paren):
+        node, above = above, above.parent
+    if isinstance(above, exp.If):
+        return node.arg_key == "this" and isinstance(above.parent, exp.Case) and above.parent.this is None
+    return isinstance(above, exp.Where | exp.Having) or (isinstance(above, exp.Join) and node.arg_key == "on")
+
+
 def _exists(inside: Rows, further: Sequence[exp.Expr]) -> Typed:
     select = exp.Select(
         expressions=[duck.integer(1)], from_=exp.From(this=inside.scans[0].item), joins=list(inside.joins)
     )
-    conditions = [*inside.present, *inside.conditions, *further]
+    conditions = [*inside.present, *inside.conditions, *hashed(further)]
     if conditions:
         select.set("where", exp.Where(this=all_of(conditions)))
     return boolean(exp.Exists(this=select), nullable=False)

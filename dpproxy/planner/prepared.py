@@ -14,14 +14,12 @@ from typing import TypeGuard
 from sqlglot import exp
 
 from dpproxy.aggregates.argument import argument
+from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
 from dpproxy.analysis.keys import Key, group_key
 from dpproxy.analysis.totality import check_total
 from dpproxy.analysis.typed import Steps, Typed
-from dpproxy.errors import BoundsMissing
-from dpproxy.pgtypes import NUMERIC, Column
-from dpproxy.plan import PREPARED, PreparedTable
 from dpproxy.planner.access import Context
 from dpproxy.planner.fields import Declared, Field, Link
 from dpproxy.planner.owners import is_direct, owned
@@ -29,6 +27,8 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan
 from dpproxy.planner.truncation import bounded, truncated
 from dpproxy.policy.model import Between, Domain, TablePolicy, Unit
+from dpproxy.values.errors import BoundsMissing
+from dpproxy.values.pgtypes import NUMERIC, Column
 
 LAYOUT = 1
 """Goes up when the same policy shall give other tables."""

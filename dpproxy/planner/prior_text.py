@@ -9,7 +9,7 @@ import json
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import InvalidParameter, Refusal
+from dpproxy.values.errors import InvalidParameter, Refusal
 from udfs.prior_notation import FAMILIES, parse
 from udfs.priors import Prior
 from udfs.privacy import InvalidMechanism
@@ -45,8 +45,12 @@ def is_with_prior(node: exp.Expr | None) -> bool:
 def write_priors(tree: exp.Expr) -> None:
     """Put every call into the form above, in place on our own fresh tree. Raises ``InvalidParameter`` (22023)."""
     for node in list(tree.find_all(exp.Dot)):
-        call = node.expression
-        if node.this.name == "dp" and isinstance(call, exp.Anonymous) and str(call.this).lower() == NAME:
+        call, schema = node.args.get("expression"), node.args.get("this")  # a broken statement has neither
+        if (
+            getattr(schema, "name", "") == "dp"
+            and isinstance(call, exp.Anonymous)
+            and str(call.this).lower() == NAME
+        ):
             folded = exp.AnonymousAggFunc(this=f"dp.{NAME}", expressions=_folded(call))
             folded.meta.update(name=NAME, start=position(node))
             node.replace(folded)

@@ -12,18 +12,16 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from dpproxy import settings as session
 from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.prior import Refined, check_fits
 from dpproxy.aggregates.sum import Sum
 from dpproxy.aggregates.table import AGGREGATES
+from dpproxy.algebra.plan import Part
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import as_double
-from dpproxy.errors import InvalidParameter, Unsupported
-from dpproxy.pgtypes import SqlType
-from dpproxy.plan import Part
+from dpproxy.config import settings as session
 from dpproxy.planner.allocate import too_small
 from dpproxy.planner.exact import Exact, exact_sql, measured
 from dpproxy.planner.grouping import Keys
@@ -33,6 +31,8 @@ from dpproxy.planner.prior_text import HINT, is_with_prior, read
 from dpproxy.planner.relation import Rows, own_nodes
 from dpproxy.planner.release import refined_sql, release_sql
 from dpproxy.planner.sources import Env
+from dpproxy.values.errors import InvalidParameter, Unsupported
+from dpproxy.values.pgtypes import SqlType
 from udfs.mechanisms.refinement import Refinement
 from udfs.priors import Prior
 from udfs.privacy import LEAST_NANO, NANO
@@ -119,13 +119,13 @@ def statistical(
             hint="Group by declared keys.",
             position=position(node),
         )
-    inner = _aggregate(node, rows, planning)
+    inner = aggregate_of(node, rows, planning)
     scale = 0 if isinstance(inner, Count) else inner.argument.typed.scale if isinstance(inner, Sum) else None
     loss = planning.share()
     cut = rows.groups if keys.sets and rows.groups < rows.most else None
     touched = min(rows.groups, rows.most) if keys.sets else 1
     if loss.nano // touched < LEAST_NANO:
-        raise too_small(loss, rows.most, touched)
+        raise too_small(loss, rows.most, touched, grouped=touched > 1)
     mechanism = Refinement.statistical(prior_of(node, inner.type), loss.nano // touched)
     refined = Refined(mechanism, node.expressions[1].name, inner.type, scale)
     exact = exact_sql(rows, keys.listed, measured([m.sql for m in inner.measures]), cut)
@@ -139,7 +139,7 @@ def statistical(
     return replace(part, loss=loss, factor=touched), refined
 
 
-def _aggregate(node: exp.Expr, rows: Rows, planning: Planning) -> Count | Sum | Average:
+def aggregate_of(node: exp.Expr, rows: Rows, planning: Planning) -> Count | Sum | Average:
     """The aggregate call under a prior."""
     operand = node.expressions[0]
     build = AGGREGATES.get(type(operand))

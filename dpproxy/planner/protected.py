@@ -17,8 +17,6 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import BoundsMissing, InvalidParameter, NotGranted, UnitLost
-from dpproxy.pgtypes import BOOL, DATE, FLOAT8, FLOATS, NUMERIC, TEXT, TIMESTAMP, SqlType
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context, find_owner
 from dpproxy.planner.answer import is_star
@@ -30,6 +28,8 @@ from dpproxy.planner.refusals import quoted
 from dpproxy.planner.relation import Rows, Scan
 from dpproxy.planner.sources import Env, Relation
 from dpproxy.policy.model import ColumnClass, Members, Policy, TablePolicy, Taxonomic
+from dpproxy.values.errors import BoundsMissing, InvalidParameter, NotGranted, UnitLost
+from dpproxy.values.pgtypes import BOOL, DATE, FLOAT8, FLOATS, NUMERIC, TEXT, TIMESTAMP, SqlType
 from dpproxy.views.columns import Listed, Moments, PlacesOf, Steps, ViewColumn
 from udfs.privacy import NANO, Loss
 

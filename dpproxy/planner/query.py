@@ -6,12 +6,11 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from dpproxy.algebra.plan import Output, Part, Payer, Plan, PublicPlan
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
+from dpproxy.analysis.present import present_of
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.errors import NotGranted, Refusal, TooComplex
-from dpproxy.pgtypes import Column
-from dpproxy.plan import Output, Part, Payer, Plan, PublicPlan
 from dpproxy.planner.access import (
     Context,
     Use,
@@ -21,11 +20,15 @@ from dpproxy.planner.access import (
     statement_delta,
     statement_loss,
 )
-from dpproxy.planner.accuracy import within_target
+from dpproxy.planner.accuracy import most_epsilon, within_target
+from dpproxy.planner.allocate import TooLittle
 from dpproxy.planner.block import charged
+from dpproxy.planner.counted_keys import with_filters
 from dpproxy.planner.deadline import deadline, expected
 from dpproxy.planner.derive import derive, refuse_cut, renamed
 from dpproxy.planner.empty import has_no_rows, never_holds
+from dpproxy.planner.enough import or_enough
+from dpproxy.planner.existence import existence
 from dpproxy.planner.fields import Identifier
 from dpproxy.planner.from_rows import rows_of
 from dpproxy.planner.grouping import grouping_sets, has_aggregates, key_columns, without_distinct
@@ -33,7 +36,7 @@ from dpproxy.planner.individual import individual, is_individual
 from dpproxy.planner.inside import inside, inside_view
 from dpproxy.planner.materialized import check_masked, is_plain_read
 from dpproxy.planner.open import Open, OpenColumn
-from dpproxy.planner.open_limits import check_answer, portion, refuse_plain, streams
+from dpproxy.planner.open_limits import check_answer, moments_in_utc, portion, streams
 from dpproxy.planner.open_place import placed
 from dpproxy.planner.open_select import open_select
 from dpproxy.planner.open_union import arranged
@@ -47,9 +50,11 @@ from dpproxy.planner.protected import ViewQuery, view_query
 from dpproxy.planner.refusals import quoted
 from dpproxy.planner.relation import Scan
 from dpproxy.planner.scans import is_public
-from dpproxy.planner.sources import Env, Relation, entries, with_ctes
+from dpproxy.planner.sources import Entry, Env, Relation, entries, with_ctes
 from dpproxy.planner.unions import set_operation
 from dpproxy.planner.views import find_view, uses
+from dpproxy.values.errors import NotGranted, Refusal, TooComplex
+from dpproxy.values.pgtypes import Column
 from udfs.privacy import NANO, Loss
 
 PASSES = 4
@@ -61,12 +66,16 @@ ANY_DELTA = Fraction(1, 10**6)
 def plan_query(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan | PublicPlan:
     """Plan one accepted statement, for dp.target_error where that is set. Raises a ``Refusal``; nothing is spent."""
     work = parameters.budget
+    parameters.present = present_of(context.settings)
 
     def plan_at(priced: Context) -> Plan | PublicPlan:
         parameters.budget = work
         return _planned(tree, priced, parameters)
 
-    return within_target(context, plan_at, lambda: _rows(tree, context))
+    def plan_for(asked: Context) -> Plan | PublicPlan:
+        return within_target(asked, plan_at, lambda: _rows(tree, context))
+
+    return or_enough(context, plan_for, lambda: most_epsilon(*find_payer(_guess(tree, context), context)))
 
 
 def _rows(tree: exp.Expr, context: Context) -> int | None:
@@ -86,7 +95,10 @@ def _planned(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan |
             loss, delta = statement_loss(budget, context), statement_delta(budget, context)
         concentrated = payer is not None and payer.concentrated
         planning = Planning(context, parameters, loss, shares, delta, selections, concentrated)
-        found = _top(tree, planning)
+        try:
+            found = _top(tree, planning)
+        except TooLittle as error:
+            raise error.of(loss, shares) from None
         check_masked(planning)
         is_public = payer is None and not planning.tables
         if isinstance(found, Open) and not (is_public and _is_streamed(tree, found, planning)):
@@ -191,11 +203,20 @@ def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top
     found = entries(select, planning, env)
     if not any(e.is_protected for e in found):
         return open_select(select, found, planning, env)
+    if top and (shown := existence(select, found, planning, env)) is not None:
+        return shown
     select = settled(select, planning, env)
     if is_individual(select):
         return individual(select, found, planning, env)
+    return _of_rows(select, found, alias, planning, env, top=top)
+
+
+def _of_rows(
+    select: exp.Select, found: list[Entry], alias: str, planning: Planning, env: Env, *, top: bool
+) -> Relation:
+    """A SELECT over protected rows: released where it groups them, else rows still."""
     rows, select = rows_of(select, found, planning, env, inner_of(planning, env))
-    select = without_distinct(select, rows)
+    select = with_filters(without_distinct(select, rows), rows)
     is_grouped = bool(select.args.get("group") or select.args.get("distinct")) or has_aggregates(select)
     if is_grouped and not top and key_columns([n for s in grouping_sets(select, rows) for n in s], rows):
         refuse_padded(select, rows)
@@ -225,18 +246,18 @@ def _public(found: Relation) -> PublicPlan:
 
 def _output(column: OpenColumn) -> Output:
     scale = column.typed.scale if column.typed.is_number else None
-    return Output(column.column, scale, column.floor, column.error)
+    return Output(column.column, scale, column.floor, column.error, column.ceiling)
 
 
 def _plan(found: Relation, planning: Planning, payer: Payer) -> Plan:
     policy = planning.context.policy
     if isinstance(found, Scan):
-        outputs, answer, label = _columns_of(found), "", f"no rows of {found.table}"
+        outputs, answer, label = _columns_of(found, planning), "", f"no rows of {found.table}"
         parts: tuple[Part, ...] = ()
     else:
-        refuse_plain(found.columns)
+        query = moments_in_utc(found)
         outputs = tuple(_output(c) for c in found.columns)
-        answer, label = duck.text(placed(found.query, planning)), "; ".join(planning.labels)
+        answer, label = duck.text(placed(query, planning)), "; ".join(planning.labels)
         parts = tuple(planning.parts)
     return Plan(
         parts=parts,
@@ -251,14 +272,16 @@ def _plan(found: Relation, planning: Planning, payer: Payer) -> Plan:
         empty=isinstance(found, Scan) or found.empty,
         deadline=deadline(planning, parts),
         sized=expected(planning) is not None,
+        notices=tuple(planning.notices),
+        checks=tuple(dict.fromkeys(planning.checks)),
     )
 
 
-def _columns_of(scan: Scan) -> tuple[Output, ...]:
+def _columns_of(scan: Scan, planning: Planning) -> tuple[Output, ...]:
     """The columns that rows would have; only a statement without rows is told them."""
     if not scan.is_empty:
         raise NotGranted(
             "rows of a protected table are not shown",
-            hint=f"SELECT count(*) FROM {quoted(scan.table)};",  # noqa: S608 - a hint
+            hint=f"SELECT count(*) FROM {quoted(planning.first(scan.table))};",  # noqa: S608 - a hint
         )
     return tuple(Output(replace(f.column, name=f.name, not_null=False), None) for f in scan.fields)

@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.analysis.spoken import construct, spaced
-from dpproxy.errors import UndefinedColumn, UndefinedFunction, Unsupported
-from dpproxy.grammar import BARE
+from dpproxy.sql.grammar import BARE
+from dpproxy.values.errors import UndefinedColumn, UndefinedFunction, Unsupported
 
 _READ_ONLY = (
     "The data is read-only here. Ask with SELECT; administrators declare policy with SET PRIVACY statements."
@@ -173,6 +173,46 @@ def quoted(name: str) -> str:
     return name if is_plain else '"' + name.replace('"', '""') + '"'
 
 
+MOST_OF_A_HINT = 500
+"""Characters of a statement that is written again in a hint."""
+
+
+def asked_again(what: str, node: exp.Expr, table: str, group: str = "") -> str:
+    """A statement that asks for something else of the rows that the SELECT around a node reads.
+
+    Args:
+        what: what it selects.
+        node: in the SELECT, or the SELECT itself.
+        table: what is asked where nothing but one table stands in FROM, without its alias.
+        group: a key to group by.
+    """
+    select = node if isinstance(node, exp.Select) else node.find_ancestor(exp.Select)
+    source = quoted(table) if select is None or _is_plain(select, table) else _source(select)
+    if len(source) > MOST_OF_A_HINT:
+        return f"Ask for {what} of the same tables."
+    return f"SELECT {what} FROM {source}{group and f' GROUP BY {group}'};"  # noqa: S608 - a hint
+
+
+def is_of_one_table(node: exp.Expr, table: str) -> bool:
+    """Whether the SELECT around a node reads one table as it is, so that its columns need no qualifier."""
+    select = node.find_ancestor(exp.Select)
+    return select is None or _is_plain(select, table)
+
+
+def _is_plain(select: exp.Select, table: str) -> bool:
+    from_ = select.args.get("from_")
+    item = None if from_ is None else from_.this
+    is_alone = not select.args.get("joins") and not select.args.get("laterals")
+    return is_alone and isinstance(item, exp.Table) and item.name.lower() == table.lower()
+
+
+def _source(select: exp.Select) -> str:
+    """What stands behind FROM, with its joins and its WHERE."""
+    kept = {key: select.args.get(key) for key in ("from_", "joins", "laterals", "where")}
+    copy = exp.Select(**{key: value for key, value in kept.items() if value}).copy()
+    return copy.sql(dialect="postgres", comments=False).split(" FROM ", 1)[-1].removeprefix("SELECT FROM ")
+
+
 def similar(name: str, known: Iterable[str]) -> str | None:
     """The known name nearest to a misspelt one, None where none is near."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.65)
@@ -189,10 +229,14 @@ def unknown_column(node: exp.Column, table: str, known: Iterable[str]) -> Undefi
     return UndefinedColumn(f'column "{node.name}" does not exist', hint=hint, position=position(node))
 
 
+_SHORT = 3
+"""Letters of a name of which every other short one is near: age() is not meant as avg()."""
+
+
 def unknown_function(node: exp.Anonymous) -> UndefinedFunction:
     """A function that no rule knows."""
     name, schema = str(node.this).lower(), _schema(node)
-    near = similar(name, FUNCTIONS)
+    near = similar(name, FUNCTIONS) if len(name) > _SHORT else None
     hint = f"Did you mean {near}()?" if near else f"Functions: {', '.join(FUNCTIONS)}."
     if schema is not None:
         hint = f"Write it without a schema: {name}(...)." if name in BARE else hint

@@ -8,9 +8,9 @@ from sqlglot import exp
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import AmbiguousColumn, GroupingError, UndefinedTable
 from dpproxy.planner.fields import Field, Identifier
 from dpproxy.planner.refusals import unknown_column
+from dpproxy.values.errors import AmbiguousColumn, GroupingError, UndefinedTable
 
 Inner = Callable[[exp.Expr, "Rows"], Typed | None]
 """Compiles IN, EXISTS and scalar subqueries of an expression over rows; None for other nodes."""
@@ -138,11 +138,18 @@ def own_nodes(tree: exp.Expr) -> Iterator[exp.Expr]:
     return tree.walk(prune=lambda node: node is not tree and isinstance(node, exp.Query))
 
 
-def normal(select: exp.Select, rows: Rows) -> exp.Select:
-    """A copy in which one column is written one way: bare where there is one item in FROM, qualified elsewhere."""
+def normal(select: exp.Select, rows: Rows, shown: frozenset[str] = frozenset()) -> exp.Select:
+    """A copy in which one column is written one way: bare where there is one item in FROM, qualified elsewhere.
+
+    A bare name in ORDER BY is a column of the SELECT list first, of those called ``shown``.
+    """
     copy = select.copy()
     lone = len(rows.scans) == 1
-    for node in [n for n in own_nodes(copy) if type(n) is exp.Column and not isinstance(n.this, exp.Star)]:
+    order = copy.args.get("order")
+    kept = {id(e.this) for e in (order.expressions if order is not None else ())
+            if type(e.this) is exp.Column and not e.this.table and e.this.name in shown}  # fmt: skip
+    columns = [n for n in own_nodes(copy) if type(n) is exp.Column and not isinstance(n.this, exp.Star)]
+    for node in [n for n in columns if id(n) not in kept]:
         found = list(rows.candidates(node))
         if node.table and not found and all(s.alias != node.table for s in rows.scans) and rows.outer is None:
             raise UndefinedTable(

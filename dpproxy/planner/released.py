@@ -11,15 +11,15 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.spoken import construct
 from dpproxy.analysis.typed import Typed, number
-from dpproxy.errors import GroupingError, NotGranted, Refusal, UndefinedFunction, Unsupported
-from dpproxy.pgtypes import FLOAT8, FLOATS, INTEGERS, NUMERIC
 from dpproxy.planner.fields import Identifier
 from dpproxy.planner.open_subqueries import Subqueries
 from dpproxy.planner.open_windows import window
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.refusals import HINTS, quoted
+from dpproxy.planner.refusals import HINTS, asked_again, is_of_one_table, quoted
 from dpproxy.planner.relation import Rows
 from dpproxy.planner.sources import Env
+from dpproxy.values.errors import GroupingError, NotGranted, Refusal, UndefinedFunction, Unsupported
+from dpproxy.values.pgtypes import FLOAT8, FLOATS, INTEGERS, NUMERIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +93,17 @@ class ReleasedScope:
     def _unaggregated(self, node: exp.Column) -> NotGranted:
         """The hint is a statement that passes: grouped where the domain lists keys, else averaged or counted."""
         field = self.rows.field(node)
-        name = quoted(node.name) if not node.table else f"{quoted(node.table)}.{quoted(node.name)}"
-        table = quoted(self.rows.scans[0].table)
+        table = self.rows.scans[0].table
+        is_bare = not node.table or is_of_one_table(node, table)
+        name = quoted(node.name) if is_bare else f"{quoted(node.table)}.{quoted(node.name)}"
         try:
             field.key(None)
-            hint = f"SELECT {name}, count(*) FROM {table} GROUP BY {name};"  # noqa: S608 - a hint
+            hint = asked_again(f"{name}, count(*)", node, table, group=name)
         except Refusal:
             is_number = field.column.type.oid in {*INTEGERS, *FLOATS, NUMERIC.oid}
-            hint = f"SELECT {'avg' if is_number else 'count'}({name}) FROM {table};"  # noqa: S608 - a hint
+            hint = asked_again(f"{'avg' if is_number else 'count'}({name})", node, table)
         if isinstance(field, Identifier):
             field.read(node)
-        if len(self.rows.scans) > 1:
-            hint = hint.split(" FROM ")[0] + " FROM ..."
         return NotGranted(
             f'column "{node.name}" is used outside an aggregate: rows are not shown',
             hint=hint,

@@ -1,8 +1,9 @@
 """Questions without a sound direct answer, led to the protected view that has one.
 
-A statement about one protected table that is refused may be answerable from a released view of that table's rows: then
-the hint names it, and with ``dp.preview = view`` the statement is planned over the view instead. Only a view counts
-whose query shows the columns in question as they are, of all rows, and that is granted to the caller.
+A statement about one protected table that is refused may be answerable from a view of that table's rows: then the hint
+names it, and with ``dp.preview = view`` the statement is planned over the view instead. What has an answer of its own
+is never led elsewhere: an order statistic of a view whose rows stay inside is farther off by far than the table's. Only
+a view counts whose query shows the columns in question as they are, of all rows, and that is granted to the caller.
 """
 
 from collections.abc import Callable
@@ -11,16 +12,17 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from dpproxy import settings as session
+from dpproxy.algebra.plan import Notice, Plan, PublicPlan
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.errors import Refusal
-from dpproxy.plan import Notice, Plan, PublicPlan
+from dpproxy.config import settings as session
 from dpproxy.planner.accept import accept
 from dpproxy.planner.access import Context
 from dpproxy.planner.exactly import Record, plan_for
 from dpproxy.planner.materialized import is_granted, shown_columns
+from dpproxy.planner.qualified import without_schemas
 from dpproxy.planner.refusals import quoted
 from dpproxy.policy.model import Exposure
+from dpproxy.values.errors import Refusal
 from dpproxy.views.materialized import Materialized
 
 UNANSWERED = frozenset({"42501", "0A000", "PD002", "PD003"})
@@ -51,21 +53,37 @@ def settled(make: Callable[[], P], context: Context) -> P:
 
 def _routed(tree: exp.Expr, context: Context, parameters: Parameters, record: Record) -> Plan | PublicPlan:
     try:
-        return _runnable(plan_for(accept(tree), context, parameters, record), context)
+        return runnable(plan_for(accept(tree), context, parameters, record), context)
     except Refusal as refusal:
-        view = _view_for(tree, context) if refusal.sqlstate in UNANSWERED else None
-        plan = None if view is None else _planned(_over(tree, view, context), context, parameters, record)
-        if view is None or plan is None:
+        found = _elsewhere(tree, context, parameters, record) if refusal.sqlstate in UNANSWERED else None
+        if found is None:
             raise
+        view, plan = found
         if session.preview(context.settings):
-            return replace(plan, view=view.name)
+            if isinstance(plan, PublicPlan):
+                return replace(plan, view=view.name)
+            return replace(plan, notices=(routed_notice(view.name),))
         name = quoted(view.name)
         also = "" if refusal.hint is None else f" Or else: {refusal.hint}"
         refusal.hint = f"Protected view {name} answers it: ask FROM {name}, or SET dp.preview = view.{also}"
         raise
 
 
-def _runnable(plan: Plan | PublicPlan, context: Context) -> Plan | PublicPlan:
+def _elsewhere(
+    tree: exp.Expr, context: Context, parameters: Parameters, record: Record
+) -> tuple[Materialized, Plan | PublicPlan] | None:
+    """The view that answers a statement, and its plan there: a released one, else one whose rows stay inside."""
+    for inside in (False, True):
+        view = _view_for(tree, context, inside=inside)
+        if view is None:
+            continue
+        plan = _planned(_over(without_schemas(tree), view, context), context, parameters, record)
+        if plan is not None and isinstance(plan, Plan) == inside:
+            return view, plan
+    return None
+
+
+def runnable(plan: P, context: Context) -> P:
     """The plan, whose exact stages the data source can run. Raises ``Unsupported``."""
     if isinstance(plan, Plan):
         for part in plan.parts:
@@ -73,25 +91,26 @@ def _runnable(plan: Plan | PublicPlan, context: Context) -> Plan | PublicPlan:
     return plan
 
 
-def _planned(tree: exp.Expr, context: Context, parameters: Parameters, record: Record) -> PublicPlan | None:
+def _planned(
+    tree: exp.Expr, context: Context, parameters: Parameters, record: Record
+) -> Plan | PublicPlan | None:
     """The plan over the view, None where that is refused, too."""
     try:
-        plan = plan_for(accept(tree), context, parameters, record)
+        return runnable(plan_for(accept(tree), context, parameters, record), context)
     except Refusal:
         return None
-    return plan if isinstance(plan, PublicPlan) else None
 
 
-def routed_notice(plan: PublicPlan) -> Notice:
+def routed_notice(view: str) -> Notice:
     """What is told beside an answer of another source than the one that was named."""
     return Notice(
-        f'answered from protected view "{plan.view}", since dp.preview = view',
+        f'answered from protected view "{view}", since dp.preview = view',
         detail="Its rows are what its method released, not those of the table.",
-        hint=f"It is asked by its own name, too: {quoted(plan.view)}.",
+        hint=f"It is asked by its own name, too: {quoted(view)}.",
     )
 
 
-def _view_for(tree: exp.Expr, context: Context) -> Materialized | None:
+def _view_for(tree: exp.Expr, context: Context, *, inside: bool) -> Materialized | None:
     """The granted view that has what a statement about one protected table asks; private ones before others."""
     tables = {t.name for t in tree.find_all(exp.Table) if _is_protected(t.name, context)}
     if len(tables) != 1 or tree.find(exp.CTE) is not None:
@@ -101,13 +120,13 @@ def _view_for(tree: exp.Expr, context: Context) -> Materialized | None:
     found = [
         view
         for view in context.views.values()
-        if not view.inside
+        if view.inside is inside
         and view.name == view.view
         and view.source == table
         and is_granted(view, context)
         and asked & _columns_of(table, context) <= shown_columns(view)
     ]
-    return min(found, key=lambda v: (not v.private, -len(v.columns), v.name), default=None)
+    return min(found, key=lambda v: (not v.private, -v.k, -len(v.columns), v.name), default=None)
 
 
 def _is_protected(name: str, context: Context) -> bool:

@@ -10,16 +10,16 @@ from dpproxy.analysis.domains import Lookup
 from dpproxy.analysis.keys import Values, check_size
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import BoundsMissing
-from dpproxy.pgtypes import FLOATS, NUMERIC, PLAIN, TEXTS, Column
 from dpproxy.planner.access import Context
 from dpproxy.planner.fields import Declared, Field, Identifier, Present, Public
 from dpproxy.planner.owners import is_direct, owned, owner_link, present, unit_link
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.prepared import Layout, layout_of, prepared_scan
 from dpproxy.planner.relation import Scan
-from dpproxy.policy.model import Exposure, References, Scalar, TablePolicy
+from dpproxy.policy.model import Between, Domain, Exposure, Members, References, Scalar, TablePolicy
 from dpproxy.policy.units import unit_table
+from dpproxy.values.errors import BoundsMissing
+from dpproxy.values.pgtypes import FLOATS, NUMERIC, PLAIN, TEXTS, TIMESTAMPTZ, Column
 from udfs.privacy import NANO, Loss
 
 MOST_PUBLIC_KEYS = 100_001
@@ -135,7 +135,7 @@ def _fields(
         domain = declared.domain if declared is not None else None
         domain = domain or together.get(column.name)
         is_unit = link is not None and link == owner_link(owner)
-        if domain is not None and column.type.oid in PLAIN:
+        if domain is not None and column.type.oid in PLAIN and not _is_bounded(column, domain):
             found.append(Present(column.name, held))
         elif domain is not None:
             kind = None if declared is None else declared.column_class
@@ -143,6 +143,11 @@ def _fields(
         elif link is not None:
             found.append(Identifier(column.name, held, link, table.name, is_unit))
     return tuple(found)
+
+
+def _is_bounded(column: Column, domain: Domain) -> bool:
+    """A moment with a time zone inside declared ends: beside rows it is a timestamp of UTC."""
+    return column.type.oid == TIMESTAMPTZ.oid and isinstance(domain, Between | Members)
 
 
 def _lookup(planning: Planning) -> Lookup:

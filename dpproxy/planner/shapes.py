@@ -15,13 +15,13 @@ from typing import Self
 
 from sqlglot import exp
 
+from dpproxy.algebra.plan import Plan
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.analysis.unseen import LARGEST, Unseen, Written, is_written
-from dpproxy.grammar import is_plain
-from dpproxy.pgtypes import FLOATS, INT4, INTEGERS, NUMERIC, SqlType
-from dpproxy.plan import Plan
 from dpproxy.planner.canonical import Stage, filled, known_as, stage
 from dpproxy.planner.terms import Term
+from dpproxy.sql.grammar import is_plain
+from dpproxy.values.pgtypes import FLOATS, INT4, INTEGERS, NUMERIC, SqlType
 
 LONGEST = 2000
 """Characters of a statement that is cut at its numbers."""

@@ -7,7 +7,6 @@ from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import DuplicateAlias, SyntaxRefused, Unsupported
 from dpproxy.planner.access import Use, find_table
 from dpproxy.planner.materialized import find_materialized, relation_of
 from dpproxy.planner.open import Open
@@ -17,6 +16,7 @@ from dpproxy.planner.relation import Rows, Scan
 from dpproxy.planner.scans import is_public
 from dpproxy.planner.views import as_view, find_view, placed_at, query_of
 from dpproxy.policy.model import TablePolicy
+from dpproxy.values.errors import DuplicateAlias, SyntaxRefused, Unsupported
 
 REFERENCE = 2_000
 """Work of planning a subquery: a name of WITH is planned anew wherever it stands, and doubles where it is joined."""
@@ -161,6 +161,6 @@ def _view(node: exp.Table, alias: str, planning: Planning, env: Env) -> Relation
         built = find_materialized(node, planning.context, inside=env.view is not None)
         return None if built is None else relation_of(node, built, planning)
     planning.parameters.spend(REFERENCE, position(node))
-    with placed_at(node):
+    with placed_at(node), planning.parameters.kept():
         found = apart(query_of(view, planning.context), alias, planning, Env(env.plan, view=env.view or node))
         return as_view(view, found, planning.context)

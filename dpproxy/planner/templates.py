@@ -1,7 +1,7 @@
 """``to_date('2024-01-31', 'YYYY-MM-DD')``, as BI tools write a moment, is a constant: ``date '2024-01-31'``.
 
 Only constant texts in a template of plain numbers; ``to_timestamp`` gives the moment without time zone that the text
-says, as sessions here have none of their own.
+says, as sessions here have none of their own. ``date(x)`` is ``x::date``.
 """
 
 import re
@@ -10,7 +10,7 @@ from datetime import date, datetime
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import InvalidText, Unsupported
+from dpproxy.values.errors import InvalidText, Unsupported
 
 _TEMPLATE = re.compile(r"(?!.*(%.).*\1)(?=.*%Y)(?:%[YmdHMSf]|[-/.,:; T])+", re.ASCII)
 """The parser's writing of YYYY, MM, DD, HH24, MI, SS and US, each once, with what may stand between them."""
@@ -37,8 +37,13 @@ def write_moments(tree: exp.Expr) -> None:
         cast = exp.Cast(
             this=exp.Literal.string(str(written)), to=exp.DataType.build("DATE" if is_day else "TIMESTAMP")
         )
-        cast.meta.update(node.meta)
+        cast.meta.update(node.meta, name=_NAMES[type(node)])
         node.replace(cast)
+    for call in list(tree.find_all(exp.Date)):
+        if {place for place, value in call.args.items() if value} == {"this"}:
+            day = exp.Cast(this=call.this, to=exp.DataType.build("DATE"))
+            day.meta.update(call.meta, name="date")
+            call.replace(day)
 
 
 def _text(node: exp.Expr | None) -> str | None:

@@ -9,8 +9,6 @@ from dpproxy.analysis.comparison import unify
 from dpproxy.analysis.keys import Values
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
-from dpproxy.errors import SyntaxRefused, UnitLost
-from dpproxy.pgtypes import Column
 from dpproxy.planner.derive import refuse_cut
 from dpproxy.planner.fields import Computed, Declared, Field, Identifier, no_keys
 from dpproxy.planner.open import Open
@@ -18,6 +16,8 @@ from dpproxy.planner.open_union import open_union
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan
 from dpproxy.planner.sources import Env, Relation
+from dpproxy.values.errors import SyntaxRefused, UnitLost
+from dpproxy.values.pgtypes import Column
 
 
 def set_operation(query: exp.SetOperation, alias: str, planning: Planning, env: Env) -> Relation:

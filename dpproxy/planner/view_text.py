@@ -12,9 +12,10 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from dpproxy.errors import SyntaxRefused, TooComplex, UndefinedFunction, Unsupported
 from dpproxy.planner.accept import DEEPEST, LONGEST_STATEMENT, MOST_NODES, MOST_SUBSCRIPTS, accept
 from dpproxy.planner.parentheses import from_left
+from dpproxy.planner.qualified import without_schemas
+from dpproxy.values.errors import SyntaxRefused, TooComplex, UndefinedFunction, Unsupported
 
 logging.getLogger("sqlglot").disabled = True  # its messages quote statements
 
@@ -74,7 +75,7 @@ def read_text(sql: str, relations: Collection[str], spelling: Mapping[str, str])
     query = _changed(query)
     for node in query.walk():
         node.meta.clear()  # a place in this text is none in the statement's
-    query = from_left(query)
+    query = from_left(without_schemas(query))
     _write_names(query)
     accept(query)
     _check_form(query, relations)

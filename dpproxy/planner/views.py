@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
-from dpproxy.errors import NotGranted, Refusal, UndefinedColumn, UndefinedTable, Unsupported
-from dpproxy.pgtypes import Schema, View
 from dpproxy.planner.access import Context, Use
 from dpproxy.planner.open import Open
 from dpproxy.planner.refusals import quoted
@@ -20,6 +18,8 @@ from dpproxy.planner.relation import Scan
 from dpproxy.planner.scans import is_public
 from dpproxy.planner.view_text import Text, check_stars, read_text
 from dpproxy.policy.model import Policy, TablePolicy
+from dpproxy.values.errors import NotGranted, Refusal, UndefinedColumn, UndefinedTable, Unsupported
+from dpproxy.values.pgtypes import Schema, View
 
 DEEPEST_VIEW = 8
 """Views inside each other."""
@@ -131,6 +131,8 @@ def placed_at(node: exp.Table) -> Iterator[None]:
         refusal.message = f'view "{node.name}": {refusal.message}'
         refusal.args = (refusal.message,)
         refusal.position = position(node)
+        if (refusal.hint or "").startswith("SELECT "):  # in the words of the view, which not all may read
+            refusal.hint = None
         raise
 
 

@@ -2,8 +2,8 @@
 
 from fractions import Fraction
 
-from dpproxy.errors import InvalidParameter
 from dpproxy.policy.statements import Amount
+from dpproxy.values.errors import InvalidParameter
 
 LEAST_EPSILON = Fraction(1, 1000)
 MOST_EPSILON = Fraction(10**9)

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from typing import assert_never
 
-from dpproxy.pgtypes import Schema
 from dpproxy.policy.apply_budget import change_budget, change_grant
 from dpproxy.policy.apply_column import change_column
 from dpproxy.policy.apply_reference import change_composite, change_taxonomy
 from dpproxy.policy.apply_table import change_table
 from dpproxy.policy.apply_view import change_view
 from dpproxy.policy.blocks import kept
+from dpproxy.policy.fitting import Clock, of_utc
 from dpproxy.policy.model import Policy
 from dpproxy.policy.statements import (
     AdvanceDataVersion,
@@ -23,17 +23,19 @@ from dpproxy.policy.statements import (
     ViewChange,
 )
 from dpproxy.policy.units import unit_table
+from dpproxy.values.pgtypes import Schema
 
 __all__ = ["apply", "unit_table"]
 
 
-def apply(policy: Policy, change: Change, schema: Schema | None) -> Policy:
+def apply(policy: Policy, change: Change, schema: Schema | None, clock: Clock = of_utc) -> Policy:
     """The policy after ``change``; its version is left to the store.
 
     Args:
         policy: as it is.
         change: a parsed statement other than SHOW.
         schema: what the data source has; None for the statements of a stored policy, checked when declared.
+        clock: by which the bounds of moments are read that are written without a zone.
 
     Raises:
         Refusal: the statement does not fit, at the position of the word in question.
@@ -43,7 +45,7 @@ def apply(policy: Policy, change: Change, schema: Schema | None) -> Policy:
     if isinstance(change, CompositeChange):
         return change_composite(policy, change, schema)
     if isinstance(change, ColumnChange):
-        return kept(change_column(policy, change, schema), change.table)
+        return kept(change_column(policy, change, schema, clock), change.table)
     if isinstance(change, BudgetChange):
         return change_budget(policy, change)
     if isinstance(change, GrantChange):

@@ -10,8 +10,6 @@ from fractions import Fraction
 from itertools import product
 from typing import assert_never
 
-from dpproxy.errors import BoundsMissing, DependentObjects, InvalidParameter, UndefinedObject, Unsupported
-from dpproxy.pgtypes import Schema
 from dpproxy.policy import amounts
 from dpproxy.policy.lookup import check_relation, is_protected, table_policy
 from dpproxy.policy.model import Budget, ExactGrant, Exposure, Grant, Policy
@@ -27,6 +25,14 @@ from dpproxy.policy.statements import (
     RevokeExact,
     RevokeSelect,
 )
+from dpproxy.values.errors import (
+    BoundsMissing,
+    DependentObjects,
+    InvalidParameter,
+    UndefinedObject,
+    Unsupported,
+)
+from dpproxy.values.pgtypes import Schema
 
 _NO_ROLES = {
     "admin": "The role admin manages the policy and reads nothing; grant to another role of the same person.",

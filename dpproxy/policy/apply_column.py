@@ -1,17 +1,19 @@
 """Declarations of columns. HIDDEN takes back domain and class; a domain keeps the class, a class the domain."""
 
 from dataclasses import replace
+from datetime import date, datetime
+from fractions import Fraction
 from typing import assert_never
 
-from dpproxy.errors import InvalidParameter, TypeMismatch
-from dpproxy.pgtypes import Column, Schema
 from dpproxy.policy.apply_reference import column_reference, discovered, taxonomic
-from dpproxy.policy.fitting import fit
+from dpproxy.policy.constants import read_date, read_timestamp
+from dpproxy.policy.fitting import Clock, fit, of_utc
 from dpproxy.policy.lookup import table_column, table_policy
 from dpproxy.policy.model import Between, ColumnPolicy, Members, Policy, Scalar
 from dpproxy.policy.statements import (
     ColumnChange,
     Literal,
+    LiteralKind,
     SetBetween,
     SetColumnClass,
     SetColumnHidden,
@@ -20,20 +22,24 @@ from dpproxy.policy.statements import (
     SetReferences,
     SetTaxonomy,
 )
+from dpproxy.values.errors import InvalidParameter, InvalidText, TypeMismatch
+from dpproxy.values.pgtypes import Column, Schema
 
 MOST_MEMBERS = 100_000
 
 
-def change_column(policy: Policy, change: ColumnChange, schema: Schema | None) -> Policy:
+def change_column(
+    policy: Policy, change: ColumnChange, schema: Schema | None, clock: Clock = of_utc
+) -> Policy:
     """The policy with one declaration of a column replaced."""
     table = table_policy(policy, change.table, schema)
     column = table_column(change.table, change.column, schema)
     before = table.columns.get(change.column.text, ColumnPolicy())
     match change:
         case SetBetween():
-            after = replace(before, domain=_between(change, column))
+            after = replace(before, domain=_between(change, column, clock))
         case SetMembers():
-            after = replace(before, domain=_members(change, column))
+            after = replace(before, domain=_members(change, column, clock))
         case SetReferences():
             after = replace(before, domain=column_reference(policy, change, column, schema))
         case SetTaxonomy():
@@ -50,17 +56,37 @@ def change_column(policy: Policy, change: ColumnChange, schema: Schema | None) -
     return replace(policy, tables={**policy.tables, table.name: changed})
 
 
-def _between(change: SetBetween, column: Column | None) -> Between:
-    low, high = _bound(change.low, column), _bound(change.high, column)
-    if column is None and change.low.kind is not change.high.kind:
-        raise TypeMismatch("the bounds are of different types", position=change.high.position)
+def _between(change: SetBetween, column: Column | None, clock: Clock) -> Between:
+    low, high = _bound(change.low, column, clock), _bound(change.high, column, clock)
+    if column is None:
+        low, high = _alike(low, high, change.high.position)
     if high < low:  # type: ignore[operator]  # both are of the column's type
         raise InvalidParameter("the upper bound is below the lower", position=change.high.position)
     return Between(low, high, change.outside)
 
 
-def _bound(literal: Literal, column: Column | None) -> Scalar:
-    value = _value(literal, column)
+def _alike(low: Scalar, high: Scalar, position: int | None) -> tuple[Scalar, Scalar]:
+    """Bounds of one type, where the column's is not known: a date beside a timestamp is its midnight."""
+    kinds = {type(low), type(high)}
+    if (len(kinds) == 1 and _is_zoned(low) == _is_zoned(high)) or kinds <= {int, Fraction}:
+        return low, high
+    if kinds <= {date, datetime} and not (_is_zoned(low) or _is_zoned(high)):
+        return _midnight(low), _midnight(high)
+    raise TypeMismatch("the bounds are of different types", position=position)
+
+
+def _is_zoned(value: Scalar) -> bool:
+    return isinstance(value, datetime) and value.tzinfo is not None
+
+
+def _midnight(value: Scalar) -> Scalar:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - of a type without zone
+    return value
+
+
+def _bound(literal: Literal, column: Column | None, clock: Clock) -> Scalar:
+    value = _moment(literal) if column is None else _value(literal, column, clock)
     if value is None or isinstance(value, bool | str):
         raise TypeMismatch(
             "a bound has to be a number, a date or a timestamp",
@@ -70,20 +96,32 @@ def _bound(literal: Literal, column: Column | None) -> Scalar:
     return value
 
 
-def _members(change: SetMembers, column: Column | None) -> Members:
+def _members(change: SetMembers, column: Column | None, clock: Clock) -> Members:
     if not change.values:
         raise InvalidParameter("DOMAIN IN lists no value", position=change.position)
     if len(change.values) > MOST_MEMBERS:
         raise InvalidParameter(f"DOMAIN IN lists more than {MOST_MEMBERS} values", position=change.position)
     seen: dict[Scalar | None, None] = {}
     for literal in change.values:
-        value = _value(literal, column)
+        value = _value(literal, column, clock)
         if value in seen:
             raise InvalidParameter("DOMAIN IN lists a value twice", position=literal.position)
         seen[value] = None
     return Members(tuple(seen))
 
 
-def _value(literal: Literal, column: Column | None) -> Scalar | None:
+def _moment(literal: Literal) -> Scalar | None:
+    """A constant of a column whose type is not known: of texts only dates and timestamps are bounds."""
+    if literal.kind is not LiteralKind.TEXT:
+        return literal.value
+    for read in (read_date, read_timestamp):
+        try:
+            return read(str(literal.value), literal.position)
+        except InvalidText:
+            continue
+    return literal.value
+
+
+def _value(literal: Literal, column: Column | None, clock: Clock) -> Scalar | None:
     """The constant as the column's type, as it was written for a stored policy."""
-    return literal.value if column is None else fit(literal, column)
+    return literal.value if column is None else fit(literal, column, clock)

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from dpproxy.errors import DependentObjects, InvalidParameter, TypeMismatch, UndefinedObject
-from dpproxy.pgtypes import BOOL, DATE, INTEGERS, NUMERIC, PLAIN, TEXTS, TIMESTAMP, Column, Schema
 from dpproxy.policy.lookup import table_column, table_policy
 from dpproxy.policy.model import (
     Composite,
@@ -21,6 +19,7 @@ from dpproxy.policy.model import (
     Taxonomy,
 )
 from dpproxy.policy.statements import (
+    Change,
     CompositeChange,
     CreateTaxonomy,
     DropTaxonomy,
@@ -32,6 +31,8 @@ from dpproxy.policy.statements import (
     SetTaxonomy,
     TaxonomyChange,
 )
+from dpproxy.values.errors import DependentObjects, InvalidParameter, TypeMismatch, UndefinedObject
+from dpproxy.values.pgtypes import BOOL, DATE, INTEGERS, NUMERIC, PLAIN, TEXTS, TIMESTAMP, Column, Schema
 
 _KEYS = INTEGERS | TEXTS | {DATE.oid, TIMESTAMP.oid, BOOL.oid, NUMERIC.oid}
 """Types whose values can be keys: floats cannot, two that print alike may differ."""
@@ -160,9 +161,24 @@ def _composite(
     )
 
 
+def check_public(policy: Policy, change: Change) -> None:
+    """Refuse to refer to a table that is not public yet, where the statement is new and no schema is at hand."""
+    match change:
+        case SetReferences(target=(target, _)) | SetComposite(target=target) | CreateTaxonomy(table=target):
+            _refuse_unless_public(policy.tables.get(target.text, TablePolicy(target.text)), target)
+        case _:
+            pass
+
+
 def _public(policy: Policy, target: Name, schema: Schema | None) -> None:
     """Refuse a table that is not public; of a stored policy, ``usable`` asks again."""
-    if table_policy(policy, target, schema).exposure is not Exposure.PUBLIC and schema is not None:
+    found = table_policy(policy, target, schema)
+    if schema is not None:
+        _refuse_unless_public(found, target)
+
+
+def _refuse_unless_public(found: TablePolicy, target: Name) -> None:
+    if found.exposure is not Exposure.PUBLIC:
         raise InvalidParameter(
             f'table "{target.text}" is not public: keys come from public tables only',
             hint="First ALTER TABLE ... SET PRIVACY PUBLIC, where no row of it is about a person.",

@@ -6,10 +6,9 @@ is the ledger's and stays.
 """
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import assert_never
 
-from dpproxy.errors import DependentObjects, InvalidParameter, TypeMismatch
-from dpproxy.pgtypes import BYTEA, INTEGERS, PLAIN, TEXTS, UUID, Column, Schema
 from dpproxy.policy import amounts
 from dpproxy.policy.blocks import divided
 from dpproxy.policy.lookup import table_column, table_policy
@@ -23,6 +22,8 @@ from dpproxy.policy.statements import (
     SetKey,
     TableChange,
 )
+from dpproxy.values.errors import DependentObjects, InvalidParameter, TypeMismatch
+from dpproxy.values.pgtypes import BYTEA, INTEGERS, PLAIN, TEXTS, UUID, Column, Schema
 
 
 def change_table(policy: Policy, change: TableChange, schema: Schema | None) -> Policy:
@@ -139,11 +140,13 @@ def _ceiling(table: TablePolicy, change: SetCeiling) -> Ceiling:
             hint=f'Declare the ceiling of "{table.unit.references[0]}", or of the table that one refers to.',
             position=change.table.position,
         )
-    delta = amounts.delta(change.delta)
-    if change.accountant is Accountant.ZCDP and not delta:
+    was = table.ceiling or Ceiling(Fraction(0))
+    delta = was.delta if change.delta is None else amounts.delta(change.delta)
+    accountant = was.accountant if change.accountant is None else change.accountant
+    if accountant is Accountant.ZCDP and not delta:
         raise InvalidParameter(
             "ACCOUNTANT ZCDP needs a DELTA: what rho is in epsilon depends on it",
             hint="SET PRIVACY CEILING EPSILON ... DELTA 0.00001 ACCOUNTANT ZCDP;",
             position=change.table.position if change.delta is None else change.delta.position,
         )
-    return Ceiling(amounts.epsilon(change.epsilon), delta, change.accountant)
+    return Ceiling(amounts.epsilon(change.epsilon), delta, accountant)

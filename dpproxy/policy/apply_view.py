@@ -7,10 +7,10 @@ that is the same stays as it was built.
 from dataclasses import replace
 from typing import assert_never
 
-from dpproxy.errors import InvalidParameter, UndefinedObject, UndefinedTable
-from dpproxy.pgtypes import Schema
 from dpproxy.policy.model import Policy, ProtectedView
 from dpproxy.policy.statements import CreateView, DropView, Name, Option, ViewChange
+from dpproxy.values.errors import InvalidParameter, UndefinedObject, UndefinedTable
+from dpproxy.values.pgtypes import Schema
 
 LONGEST_NAME = 63
 

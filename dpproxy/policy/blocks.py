@@ -1,8 +1,8 @@
 """Blocks of disjoint people: each unit is in the block that its one row names, or in none."""
 
-from dpproxy.errors import DependentObjects, InvalidParameter, Refusal
 from dpproxy.policy.model import Members, Policy, TablePolicy
 from dpproxy.policy.statements import Name, SetBlocks
+from dpproxy.values.errors import DependentObjects, InvalidParameter, Refusal
 
 
 def flaw(table: TablePolicy, column: str) -> tuple[str, str] | None:

@@ -6,10 +6,10 @@ from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import TypeVar
 
-from dpproxy.errors import InvalidText, NumberOutOfRange
 from dpproxy.policy.cursor import Cursor
 from dpproxy.policy.statements import Amount, Literal, LiteralKind
 from dpproxy.policy.tokens import Kind
+from dpproxy.values.errors import InvalidText, NumberOutOfRange
 
 _MOST_DIGITS = 400
 """Before the point, and after it; more fit no column type."""

@@ -4,9 +4,9 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from difflib import get_close_matches
 from typing import NoReturn, TypeVar
 
-from dpproxy.errors import SyntaxRefused, UndefinedTable, Unsupported
 from dpproxy.policy.statements import Name
 from dpproxy.policy.tokens import Kind, Token, tokens
+from dpproxy.values.errors import SyntaxRefused, UndefinedTable, Unsupported
 
 T = TypeVar("T")
 

@@ -40,8 +40,12 @@ _WEAKER, _STRONGER, _SAME = Effect.WEAKER, Effect.STRONGER, Effect.SAME
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One declaration that differs: the statements that made it, None where there was or will be none."""
+    """One declaration that differs: the statements that made it, None where there was or will be none.
 
+    ``declared`` is what it is about, as ``dump.named`` tells it.
+    """
+
+    declared: Subject
     subject: str
     was: str | None
     now: str | None
@@ -54,7 +58,7 @@ def differences(before: Policy, after: Policy) -> list[Difference]:
     old, new = dict(named(before)), dict(named(after))
     subjects = [s for s in old if s not in new] + [s for s in new if old.get(s) != new[s]]
     return [
-        Difference(_title(s), old.get(s), new.get(s), *_together(_MEANINGS[s[0]](s, before, after)))
+        Difference(s, _title(s), old.get(s), new.get(s), *_together(_MEANINGS[s[0]](s, before, after)))
         for s in subjects
     ]
 
@@ -117,10 +121,15 @@ def _unit(old: Unit, new: Unit) -> Iterator[Meaning]:
     elif (old.key, old.references) != (new.key, new.references):
         yield _WEAKER, f"guarantees are about one {new.key}, no longer about one {old.key}"
     if old.max_rows != new.max_rows:
-        noise = "more noise" if new.max_rows > old.max_rows else "less noise, and rows beyond are left out"
-        yield _SAME, f"up to {new.max_rows} rows of a unit count, it was {old.max_rows}: {noise}"
+        effect, noise = (
+            (_WEAKER, "more noise")
+            if new.max_rows > old.max_rows
+            else (_STRONGER, "less noise, and rows beyond are left out")
+        )
+        yield effect, f"up to {new.max_rows} rows of a unit count, it was {old.max_rows}: {noise}"
     if old.groups != new.groups and old.max_rows == new.max_rows:
-        yield _SAME, f"up to {new.groups} groups of a unit count, it was {old.groups}"
+        effect = _WEAKER if new.groups > old.groups else _STRONGER
+        yield effect, f"up to {new.groups} groups of a unit count, it was {old.groups}"
 
 
 def _ceiling(old: TablePolicy, new: TablePolicy) -> Iterator[Meaning]:
@@ -166,9 +175,9 @@ def _domain(old: ColumnPolicy, new: ColumnPolicy) -> Iterator[Meaning]:
         case Discovered(), _:
             yield _STRONGER, "values are no longer read from rows to be shown as keys"
         case None, _:
-            yield _SAME, "the column can be computed with and grouped by"
+            yield _WEAKER, "the column can be computed with and grouped by"
         case _, None:
-            yield _SAME, "the column has no bounds any more: most statements with it are refused"
+            yield _STRONGER, "the column has no bounds any more: most statements with it are refused"
         case Between() as was, Between() as now:
             yield _SAME, _bounds(was, now)
         case Members() as was, Members() as now:
@@ -281,7 +290,7 @@ def _view(subject: Subject, before: Policy, after: Policy) -> Iterator[Meaning]:
     elif subject[1] in before.views:
         yield _SAME, "it is built anew, and charged, by REFRESH PROTECTED VIEW"
     else:
-        yield _SAME, "it is built, and charged, by REFRESH PROTECTED VIEW"
+        yield _WEAKER, "it is built, and charged, by REFRESH PROTECTED VIEW"
 
 
 _MEANINGS: dict[str, Callable[[Subject, Policy, Policy], Iterator[Meaning]]] = {

@@ -86,9 +86,9 @@ def declarations(table: TablePolicy) -> Iterator[tuple[str | None, str]]:
 def _own(table: TablePolicy) -> Iterator[tuple[str | None, str]]:
     yield None, _exposure(table)
     if table.ceiling is not None:
-        delta = f" DELTA {decimal(table.ceiling.delta)}" if table.ceiling.delta else ""
-        epsilon = decimal(table.ceiling.epsilon)
-        yield None, f"CEILING EPSILON {epsilon}{delta} ACCOUNTANT {table.ceiling.accountant.value}"
+        # All of it: what a statement leaves out stays as it was declared.
+        epsilon, delta = decimal(table.ceiling.epsilon), decimal(table.ceiling.delta)
+        yield None, f"CEILING EPSILON {epsilon} DELTA {delta} ACCOUNTANT {table.ceiling.accountant.value}"
     if table.expected_rows is not None:
         yield None, f"EXPECTED ROWS {table.expected_rows}"
     for name in sorted(table.columns):

@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from dpproxy.errors import Refusal, StartupError, SyntaxRefused
-from dpproxy.pgtypes import Schema
 from dpproxy.policy.apply import apply
-from dpproxy.policy.difference import differences, told
+from dpproxy.policy.apply_reference import check_public
+from dpproxy.policy.difference import Difference, differences, told
 from dpproxy.policy.model import Policy
 from dpproxy.policy.statements import AdvanceDataVersion
 from dpproxy.policy.store import PolicyStore, change_of
 from dpproxy.policy.tokens import split_statements
+from dpproxy.policy.weakening import unweakened
+from dpproxy.values.errors import Refusal, StartupError, SyntaxRefused
+from dpproxy.values.pgtypes import Schema
 
 
 class Place(NamedTuple):
@@ -79,7 +81,7 @@ def read_file(path: Path) -> PolicyFile:
 
 
 def apply_file(policy: Policy, file: PolicyFile, schema: Schema | None) -> Policy:
-    """The policy after all statements of one file.
+    """The policy after all statements of one file; without a schema, names and types are taken as they are written.
 
     Raises:
         PolicyFileError: the first mistake.
@@ -95,6 +97,8 @@ def apply_file(policy: Policy, file: PolicyFile, schema: Schema | None) -> Polic
                     hint="Files are applied at every start; send it once, when new data was loaded.",
                     position=change.position,
                 )
+            if schema is None:
+                check_public(policy, change)
             policy = apply(policy, change, schema)
     except Refusal as refusal:
         place = locate(file.text, offset + (refusal.position or 0))
@@ -109,23 +113,37 @@ def apply_files(
     by: str = "policy files",
     *,
     tell: Callable[[str], None] = lambda _: None,
+    weakened: str | None = None,
 ) -> Policy:
     """Apply the files in order as one change of the stored policy; the policy in force afterwards.
 
-    What they change of a policy that there was is told line by line: it may be what somebody has declared since.
+    What they change of a policy that there was is told line by line: it may be what somebody has declared since. With
+    ``weakened``, the command that applies all of them, what would weaken that policy is told and left out.
 
     Raises:
         StartupError: a file cannot be read; PolicyFileError for a mistake in it. Nothing changed.
     """
     files = [read_file(path) for path in paths]
+    store.files = tuple(paths)
+
+    left: list[Difference] = []
 
     def apply_all(policy: Policy) -> Policy:
+        made = policy
         for file in files:
-            policy = apply_file(policy, file, schema)
-        return policy
+            made = apply_file(made, file, schema)
+        if weakened is None or not policy.version:
+            return made
+        made, left[:] = unweakened(policy, made)
+        return made
 
     before = store.current
     after = store.update(apply_all, "\n".join(file.text for file in files), by)
+    if left:
+        tell("the policy files would weaken the policy in force, which stays as it is in this:")
+        for line in told(left):
+            tell(line)
+        tell(f"to have it as the files say: {weakened}")
     if before.version and after.version != before.version:
         tell("the policy files change the policy in force:")
         for line in told(differences(before, after)):

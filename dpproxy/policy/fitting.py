@@ -1,12 +1,15 @@
 """Declared constants read as their column's type."""
 
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import cast
 
-from dpproxy.errors import NumberOutOfRange, TypeMismatch
-from dpproxy.pgtypes import (
+from dpproxy.policy.constants import read_date, read_timestamp, read_timestamptz
+from dpproxy.policy.model import Scalar
+from dpproxy.policy.statements import Literal, LiteralKind
+from dpproxy.values.errors import InvalidText, NumberOutOfRange, TypeMismatch
+from dpproxy.values.pgtypes import (
     BOOL,
     DATE,
     FLOAT4,
@@ -17,27 +20,34 @@ from dpproxy.pgtypes import (
     NUMERIC,
     TEXT,
     TIMESTAMP,
+    TIMESTAMPTZ,
     VARCHAR,
     Column,
     SqlType,
 )
-from dpproxy.policy.constants import read_date, read_timestamp
-from dpproxy.policy.model import Scalar
-from dpproxy.policy.statements import Literal, LiteralKind
 
 _LARGEST_FLOAT = {FLOAT4.oid: Fraction(2**128 - 2**104), FLOAT8.oid: Fraction(2**1024 - 2**971)}
 """The largest finite values of IEEE 754 single and double precision."""
 
 
-def fit(literal: Literal, column: Column) -> Scalar | None:
-    """The constant as a value of the column's type, None for NULL.
+Clock = Callable[[datetime], datetime]
+"""Of what a zone's clock shows, the moment in UTC; both without a zone. May raise ``OverflowError``."""
+
+
+def of_utc(shown: datetime) -> datetime:
+    """The clock of UTC."""
+    return shown
+
+
+def fit(literal: Literal, column: Column, clock: Clock = of_utc) -> Scalar | None:
+    """The constant as a value of the column's type, None for NULL; moments without a zone are read by the clock.
 
     Raises:
         TypeMismatch: of another type, or the type has no domains.
         NumberOutOfRange: a number the column cannot hold.
         InvalidText: a text that does not read as the column's date or timestamp.
     """
-    readers = _READERS.get(column.type.oid)
+    readers = _zoned(clock) if column.type.oid == TIMESTAMPTZ.oid else _READERS.get(column.type.oid)
     if readers is None:
         raise TypeMismatch(
             f'column "{column.name}" is of type {column.type.name}, which has no domains',
@@ -106,6 +116,30 @@ def _as_it_is(literal: Literal, _: SqlType) -> Scalar:
 def _midnight(literal: Literal, _: SqlType) -> datetime:
     day = cast("date", literal.value)
     return datetime(day.year, day.month, day.day)  # noqa: DTZ001 - of a type without zone
+
+
+def _zoned(clock: Clock) -> "_Readers":
+    """Of moments, kept in UTC."""
+
+    def shown(moment: datetime, at: int | None) -> datetime:
+        try:
+            return clock(moment).replace(tzinfo=UTC)
+        except OverflowError:
+            raise NumberOutOfRange("a moment out of range", position=at) from None
+
+    def text(literal: Literal, _: SqlType) -> datetime:
+        written, at = str(literal.value), literal.position
+        try:
+            return shown(read_timestamp(written, at), at)
+        except InvalidText:
+            return read_timestamptz(written, at)
+
+    return {
+        LiteralKind.TIMESTAMPTZ: _as_it_is,
+        LiteralKind.TIMESTAMP: lambda literal, _: shown(cast("datetime", literal.value), literal.position),
+        LiteralKind.DATE: lambda literal, kind: shown(_midnight(literal, kind), literal.position),
+        LiteralKind.TEXT: text,
+    }
 
 
 def _reading(read: Callable[[str, int | None], date]) -> Callable[[Literal, SqlType], Scalar]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import Enum
 
-from dpproxy.errors import InvalidParameter
+from dpproxy.values.errors import InvalidParameter
 
 MOST = 10_000
 """Days, weeks or months of an interval."""

@@ -5,10 +5,10 @@ A schema of None stands for a stored policy: its names and constants were checke
 
 from collections.abc import Iterable
 
-from dpproxy.errors import UndefinedColumn, UndefinedTable
-from dpproxy.pgtypes import Column, Schema
 from dpproxy.policy.model import Exposure, Policy, TablePolicy
 from dpproxy.policy.statements import Name
+from dpproxy.values.errors import UndefinedColumn, UndefinedTable
+from dpproxy.values.pgtypes import Column, Schema
 
 _IS_VIEW = "It is a view: declare the tables it reads, and GRANT SELECT ON it."
 

@@ -42,6 +42,20 @@ def is_person(name: str) -> bool:
     return bool(found) and not _PEOPLE.isdisjoint(_forms(found[-1]))
 
 
+def is_named_after(column: str, table: str) -> bool:
+    """Whether a column is named as what tells the rows of a table apart.
+
+    >>> [is_named_after(name, "hospital_visits") for name in ("visit_id", "VisitNo", "visit", "visit_cost", "id")]
+    [True, True, True, False, False]
+    """
+    found, of = words(column), words(table)
+    if len(found) > 1 and _KEY.fullmatch(found[-1]):
+        found.pop()
+    if not found or not of or found[-1] in _IDENTIFIERS:
+        return False
+    return not (_forms(found[-1]) - {""}).isdisjoint(_forms(of[-1]))
+
+
 def is_identifier(name: str) -> bool:
     """Whether a column is named as what tells rows apart.
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import NoReturn
 
-from dpproxy.errors import SyntaxRefused
 from dpproxy.policy.constants import amount, literal
 from dpproxy.policy.cursor import Cursor
 from dpproxy.policy.model import Accountant, ColumnClass, Exposure, Outside
@@ -28,6 +27,7 @@ from dpproxy.policy.statements import (
     SetTaxonomy,
     TableChange,
 )
+from dpproxy.values.errors import SyntaxRefused
 
 
 def alter_table(cursor: Cursor) -> TableChange | CompositeChange | ColumnChange:
@@ -106,7 +106,7 @@ def _ceiling(cursor: Cursor, table: Name) -> SetCeiling:
     cursor.expect("epsilon", after="CEILING")
     epsilon = amount(cursor, "CEILING EPSILON")
     delta = amount(cursor, "CEILING DELTA") if cursor.accept("delta") else None
-    accountant = Accountant.BASIC
+    accountant = None
     if cursor.accept("accountant"):
         accountant = cursor.choose({one.value.lower(): one for one in Accountant}, "ACCOUNTANT")
     return SetCeiling(table, epsilon, delta, accountant)

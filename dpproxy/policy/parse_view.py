@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-from dpproxy.errors import SyntaxRefused
 from dpproxy.policy.constants import number
 from dpproxy.policy.cursor import Cursor
 from dpproxy.policy.model import OptionValue
@@ -17,6 +16,7 @@ from dpproxy.policy.statements import (
     VerifyViews,
 )
 from dpproxy.policy.tokens import Kind
+from dpproxy.values.errors import SyntaxRefused
 
 
 def create_taxonomy(cursor: Cursor) -> CreateTaxonomy:

@@ -6,7 +6,6 @@ and REVOKE SELECT, ADVANCE PRIVACY DATA VERSION, RESET PRIVACY BUDGET, SHOW PRIV
 
 from collections.abc import Callable
 
-from dpproxy.errors import InvalidParameter
 from dpproxy.policy import interval
 from dpproxy.policy.constants import amount
 from dpproxy.policy.cursor import Cursor
@@ -40,6 +39,7 @@ from dpproxy.policy.statements import (
     Suggest,
 )
 from dpproxy.policy.tokens import Kind
+from dpproxy.values.errors import InvalidParameter
 
 LONGEST_REASON = 1000
 """Characters of why a budget begins anew."""

@@ -14,7 +14,7 @@ class RoleChange:
     """ALTER ROLE role [IN DATABASE database] SET setting = value, or RESET.
 
     ``role`` is None for ALL, ``own`` where it is named by CURRENT_USER; ``setting`` is None for RESET ALL, ``value``
-    for every RESET.
+    for every RESET; ``is_user`` where it says ALTER USER.
     """
 
     role: Name | None
@@ -22,6 +22,7 @@ class RoleChange:
     database: Name | None
     setting: Name | None
     value: str | None
+    is_user: bool = False
 
 
 def is_role_statement(sql: str) -> bool:
@@ -34,7 +35,7 @@ def read_role_statement(sql: str) -> RoleChange:
     """The statement. Raises ``SyntaxRefused``, and ``Unsupported`` for what else a role may be altered in."""
     cursor = Cursor(sql)
     cursor.expect("alter", after="the beginning")
-    cursor.choose({"role": None, "user": None}, "ALTER")
+    is_user = cursor.choose({"role": False, "user": True}, "ALTER")
     role, own = _role(cursor)
     database = None
     if cursor.accept("in"):
@@ -54,7 +55,7 @@ def read_role_statement(sql: str) -> RoleChange:
     cursor.accept_symbol(";")
     if cursor.token.kind is not Kind.END:
         cursor.refuse(["the end of the statement"], None)
-    return RoleChange(role, own, database, setting, value)
+    return RoleChange(role, own, database, setting, value, is_user)
 
 
 def _role(cursor: Cursor) -> tuple[Name | None, bool]:

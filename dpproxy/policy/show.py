@@ -3,11 +3,11 @@
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
-from dpproxy.errors import UndefinedTable
-from dpproxy.pgtypes import TEXT, Column
 from dpproxy.policy.dump import declarations
 from dpproxy.policy.model import Policy
 from dpproxy.policy.statements import Name
+from dpproxy.values.errors import UndefinedTable
+from dpproxy.values.pgtypes import TEXT, Column
 
 Listed = tuple[tuple[Column, ...], list[tuple[object, ...]]]
 

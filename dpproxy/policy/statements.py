@@ -68,12 +68,12 @@ class SetExposure:
 
 @dataclass(frozen=True, slots=True)
 class SetCeiling:
-    """ALTER TABLE ... SET PRIVACY CEILING."""
+    """ALTER TABLE ... SET PRIVACY CEILING; what is None stays as it was declared."""
 
     table: Name
     epsilon: Amount
     delta: Amount | None = None
-    accountant: Accountant = Accountant.BASIC
+    accountant: Accountant | None = None
 
 
 @dataclass(frozen=True, slots=True)

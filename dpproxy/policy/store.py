@@ -15,14 +15,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
-from dpproxy.errors import CatalogueUnavailable, Refusal, StartupError, SyntaxRefused
-from dpproxy.pgtypes import Schema
 from dpproxy.policy.apply import apply
 from dpproxy.policy.dump import dump
+from dpproxy.policy.fitting import Clock, of_utc
 from dpproxy.policy.model import Policy
 from dpproxy.policy.parser import parse
 from dpproxy.policy.statements import Change, RefreshView, ResetBudget, Show, Suggest, VerifyViews
 from dpproxy.policy.tokens import split_statements
+from dpproxy.values.errors import CatalogueUnavailable, StartupError, SyntaxRefused
+from dpproxy.values.pgtypes import Schema
 
 FILE = "policy.sqlite"
 POLL = 0.02
@@ -75,6 +76,8 @@ class PolicyStore:
         self._seen: int | None = None
         self._known_until = 0.0
         self._lock = threading.Lock()
+        self.files: tuple[Path, ...] = ()
+        """The policy files of the start."""
 
     @classmethod
     def open(cls, directory: Path) -> Self:
@@ -115,10 +118,11 @@ class PolicyStore:
         with self._lock:
             return self._refreshed()
 
-    def change(self, statements: Sequence[str], schema: Schema, by: str) -> Policy:
+    def change(self, statements: Sequence[str], schema: Schema, by: str, clock: Clock = of_utc) -> Policy:
         """Apply all the statements, or none; the policy in force afterwards.
 
-        The version grows by one where the policy changed, and stays where it did not.
+        The version grows by one where the policy changed, and stays where it did not. Bounds of moments without a zone
+        are read by the clock.
 
         Raises:
             Refusal: a statement does not parse or fit, at its position there; nothing changed.
@@ -126,7 +130,7 @@ class PolicyStore:
 
         def apply_all(policy: Policy) -> Policy:
             for sql in statements:
-                policy = apply(policy, change_of(sql), schema)
+                policy = apply(policy, change_of(sql), schema, clock)
             return policy
 
         return self.update(apply_all, ";\n".join(statements), by)
@@ -203,12 +207,12 @@ def _load(connection: sqlite3.Connection, path: Path) -> Policy:
         row = connection.execute(_LATEST).fetchone()
         connection.execute("COMMIT")
     except sqlite3.OperationalError as error:
-        locked = error.sqlite_errorcode in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+        locked = getattr(error, "sqlite_errorcode", None) in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
         cause = "in use by another process" if locked else f"cannot be read or written ({error})"
         if not shutil.disk_usage(path.parent).free:
             cause = "cannot be written: the disk is full"
         raise StartupError(f"policy catalogue {path}: {cause}") from error
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, ValueError, TypeError) as error:  # what SQLite says of it may be no text
         raise StartupError(f"policy catalogue {path}: damaged; restore it from a backup") from error
     if health != "ok":
         raise StartupError(f"policy catalogue {path}: damaged; restore it from a backup")
@@ -220,6 +224,6 @@ def _replay(version: int, text: str, data_version: int, *, path: Path) -> Policy
     try:
         for piece in split_statements(text):
             policy = apply(policy, change_of(piece.text), None)
-    except Refusal as error:
+    except Exception as error:  # a refusal, or whatever a damaged text leads to
         raise StartupError(f"policy catalogue {path}: version {version} does not read back") from error
     return policy

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from dpproxy.errors import Refusal
-from dpproxy.pgtypes import TEXT, Column, ForeignKey, Schema
 from dpproxy.policy.apply import apply
 from dpproxy.policy.dump import alter_table, identifier, target_of
 from dpproxy.policy.lookup import table_policy
@@ -12,7 +10,9 @@ from dpproxy.policy.model import Exposure, Policy, TablePolicy
 from dpproxy.policy.statements import Name
 from dpproxy.policy.store import change_of
 from dpproxy.policy.suggest_column import column_proposals
-from dpproxy.policy.suggest_unit import Proposal, ceiling_proposals, foreign_keys, unit_proposals
+from dpproxy.policy.suggest_unit import HELD, Proposal, ceiling_proposals, foreign_keys, unit_proposals
+from dpproxy.values.errors import Refusal
+from dpproxy.values.pgtypes import TEXT, Column, ForeignKey, Schema
 
 SUGGESTED = (Column("statement", TEXT), Column("reason", TEXT))
 
@@ -24,7 +24,8 @@ Source = Callable[[Policy], Iterator[Proposal]]
 def suggest(policy: Policy, schema: Schema, table: Name) -> list[Proposal]:
     """Statements for what is not declared yet, in an order in which all of them apply; none for a public table.
 
-    Where only a person knows a number, the statement says so in a comment and the reason in words.
+    Where only a person knows a number, the statement says so in a comment and the reason in words; where only a person
+    knows whether it is true, it is a comment as a whole.
 
     Raises:
         UndefinedTable: not in the schema.
@@ -38,10 +39,11 @@ def suggest(policy: Policy, schema: Schema, table: Name) -> list[Proposal]:
         refused: Refusal | None = None
         for proposal in source(policy):
             try:
-                policy = apply(policy, change_of(proposal.statement), schema)
+                after = apply(policy, change_of(proposal.statement.removeprefix(HELD)), schema)
             except Refusal as refusal:
                 refused = refusal
             else:
+                policy = policy if proposal.held else after
                 found.append(proposal)
                 refused = None
                 break

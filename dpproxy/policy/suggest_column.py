@@ -4,7 +4,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from dpproxy.pgtypes import (
+from dpproxy.policy.checks import Limits, limits
+from dpproxy.policy.dump import alter_table, constant, target_of
+from dpproxy.policy.model import Exposure, Policy, Scalar
+from dpproxy.policy.names import is_contact, is_free_text, is_identifier, words
+from dpproxy.policy.suggest_unit import FILL_IN, Proposal, foreign_keys, is_unique
+from dpproxy.values.pgtypes import (
     BOOL,
     DATE,
     FLOATS,
@@ -12,15 +17,11 @@ from dpproxy.pgtypes import (
     NUMERIC,
     TEXTS,
     TIMESTAMP,
+    TIMESTAMPTZ,
     Check,
     Column,
     Schema,
 )
-from dpproxy.policy.checks import Limits, limits
-from dpproxy.policy.dump import alter_table, constant, target_of
-from dpproxy.policy.model import Exposure, Policy, Scalar
-from dpproxy.policy.names import is_contact, is_free_text, is_identifier, words
-from dpproxy.policy.suggest_unit import FILL_IN, Proposal, foreign_keys, is_unique
 
 _USUAL: dict[str, tuple[int, int]] = {
     "age": (0, 120),
@@ -113,7 +114,7 @@ def _by_type(column: Column, propose: _Propose) -> Iterator[Proposal]:
             "its values follow from no declaration: where they are known, list them by DOMAIN IN (...), or refer to a "
             "public table; discovered ones need a budget with DELTA",
         )
-    elif kind in INTEGERS | FLOATS | {NUMERIC.oid, DATE.oid, TIMESTAMP.oid}:
+    elif kind in INTEGERS | FLOATS | {NUMERIC.oid, DATE.oid, TIMESTAMP.oid, TIMESTAMPTZ.oid}:
         reason = "its bounds follow from no declaration, and what is outside is moved to them: fill them in"
         yield replace(propose(between(*_usual(column)) + FILL_IN, reason), unbounded=column.name)
 
@@ -121,7 +122,7 @@ def _by_type(column: Column, propose: _Propose) -> Iterator[Proposal]:
 def _usual(column: Column) -> tuple[Scalar, Scalar]:
     """Bounds to be replaced: those its name suggests, else some that its type holds."""
     kind = column.type
-    if kind.oid in {DATE.oid, TIMESTAMP.oid}:
+    if kind.oid in {DATE.oid, TIMESTAMP.oid, TIMESTAMPTZ.oid}:
         return _EARLIEST, _LATEST
     low, high = next((_USUAL[word] for word in words(column.name) if word in _USUAL), (0, _LARGEST))
     if kind.precision is None or kind.scale is None:

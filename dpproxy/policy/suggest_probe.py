@@ -5,14 +5,15 @@ them is free. A column is bounded by the outermost marks between which there are
 out do not count, as with a quantile.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from fractions import Fraction
+from functools import partial
 
-from dpproxy.pgtypes import DATE, FLOATS, INTEGERS, NUMERIC, TIMESTAMP, Column, SqlType
 from dpproxy.policy.dump import constant, identifier
 from dpproxy.policy.model import Between, Budget, ColumnPolicy, Grant, Policy, Scalar
+from dpproxy.values.pgtypes import DATE, FLOATS, INTEGERS, NUMERIC, TIMESTAMP, TIMESTAMPTZ, Column, SqlType
 
 PAYER = ""
 """Beside the ceiling a probe is booked on a budget of this name, which no statement can declare."""
@@ -23,6 +24,12 @@ _FINEST = 3
 """Digits after the point of the smallest mark."""
 _DEEPEST = 12
 """Digits after the point of the columns that are probed: more leave no room for exact arithmetic."""
+_MOMENTS: dict[int, Callable[[int, int, int], date]] = {
+    DATE.oid: date,
+    TIMESTAMP.oid: datetime,
+    TIMESTAMPTZ.oid: partial(datetime, tzinfo=UTC),
+}
+"""Marks are of the column's own type: not every data source compares a timestamp with a date."""
 _YEARS = (1800, *range(1900, 2101, 5), 2200)
 
 
@@ -53,8 +60,8 @@ class Probe:
 def probe(column: Column) -> Probe | None:
     """How a column is probed, None for types that are not."""
     kind = column.type
-    if kind.oid in {DATE.oid, TIMESTAMP.oid}:
-        return Probe(column.name, tuple(date(year, 1, 1) for year in _YEARS))
+    if kind.oid in _MOMENTS:
+        return Probe(column.name, tuple(_MOMENTS[kind.oid](year, 1, 1) for year in _YEARS))
     if kind.oid in INTEGERS:
         return Probe(column.name, _numbers(Fraction(2 ** (8 * kind.size - 1) - 1), 0))
     if kind.oid in FLOATS:

@@ -3,17 +3,25 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dpproxy.pgtypes import INTEGERS, TEXTS, ForeignKey, Schema, UniqueKey
 from dpproxy.policy.dump import alter_table, identifier, target_of
 from dpproxy.policy.model import Exposure, Policy
-from dpproxy.policy.names import is_person
+from dpproxy.policy.names import is_named_after, is_person
+from dpproxy.values.pgtypes import INTEGERS, TEXTS, UUID, ForeignKey, Schema, UniqueKey
 
 FILL_IN = " /* fill in */"
 """Stands in a statement whose numbers only a person knows."""
+CONFIRM = " /* confirm */"
+"""Stands in a statement that rests on names alone."""
+HELD = "-- "
+"""Before a statement that is a comment until somebody makes one of it."""
 _ROWS = f"MAX ROWS 10{FILL_IN}"
 _KEPT = "how many rows of one person are kept is a person's choice: fill it in"
 _SEVERAL = (
     "where a person has several rows, name their column; where no row is about a person, declare it PUBLIC"
+)
+_HELD = (
+    "that a row of it is one person does not follow, and there are people of {}: refer to the table that its rows "
+    "belong to, by KEY (...) REFERENCES ... (...); uncomment this where each row is a person of its own"
 )
 
 _ANYWHERE = frozenset({"id", "key", "uuid", "guid"})
@@ -21,11 +29,19 @@ _ANYWHERE = frozenset({"id", "key", "uuid", "guid"})
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A statement that may be sent as it is, and why; ``unbounded`` is the column whose bounds nothing declares."""
+    """A statement that may be sent as it is, and why; ``unbounded`` is the column whose bounds nothing declares.
+
+    One that is ``held`` is a comment: only who knows what the rows are should make a statement of it.
+    """
 
     statement: str
     reason: str
     unbounded: str | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether nothing is declared by sending it."""
+        return self.statement.startswith(HELD)
 
 
 def unit_proposals(policy: Policy, schema: Schema, table: str) -> Iterator[Proposal]:
@@ -35,10 +51,27 @@ def unit_proposals(policy: Policy, schema: Schema, table: str) -> Iterator[Propo
         if not is_unique(schema, table, name):
             reason = f'"{name}" tells people apart by its name, and a person may have several rows; {_KEPT}'
             yield _key(table, f"KEY ({identifier(name)}) {_ROWS}", reason)
+    people = _others(policy, schema, table)
     for key in _single_keys(schema, table):
         reason = f'"{key}" is a declared key: one row, one unit; {_SEVERAL}'
-        yield _key(table, f"KEY ({identifier(key)})", reason)
-    yield _key(table, "KEY ROW", f"no key is declared: one row, one unit; {_SEVERAL}")
+        yield _of_rows(table, f"KEY ({identifier(key)})", reason, people)
+    yield _of_rows(table, "KEY ROW", f"no key is declared: one row, one unit; {_SEVERAL}", people)
+
+
+def _of_rows(table: str, text: str, reason: str, others: str | None) -> Proposal:
+    """Each row a unit: a matter of course for a table of people alone, where others are about people a comment."""
+    if is_person(table):
+        return _key(table, text, reason)
+    if others is None:
+        return _key(table, f"{text}{CONFIRM}", f"{reason}; confirm it")
+    return Proposal(f"{HELD}{alter_table(table, None, text)};", _HELD.format(f'"{others}"'))
+
+
+def _others(policy: Policy, schema: Schema, table: str) -> str | None:
+    """Another table that is about people: a protected one, or one with their name; None where there is none."""
+    found = [name for name, one in policy.tables.items() if one.exposure is Exposure.PROTECTED]
+    named = [name for name in schema.tables if is_person(name) and not _is_declared(policy, name)]
+    return next((name for name in [*sorted(found), *sorted(named)] if name != table), None)
 
 
 def _references(policy: Policy, schema: Schema, table: str) -> Iterator[Proposal]:
@@ -47,8 +80,10 @@ def _references(policy: Policy, schema: Schema, table: str) -> Iterator[Proposal
         if _has_key(policy, key.target):
             yield _reference(policy, schema, key, f'"{key.target}" has a privacy unit')
     for key in _named_as_keys(policy, schema, table):
-        reason = f'"{key.columns[0]}" is named as a key of "{key.target}", which has a privacy unit'
-        yield _reference(policy, schema, key, reason)
+        reason = (
+            f'"{key.columns[0]}" is named as a key of "{key.target}", which has a privacy unit: confirm it'
+        )
+        yield _reference(policy, schema, key, reason, CONFIRM)
     for key in foreign:
         if (
             key.target != table
@@ -99,14 +134,30 @@ def _single_keys(schema: Schema, table: str) -> list[str]:
 
 
 def _named_as_keys(policy: Policy, schema: Schema, table: str) -> Iterator[ForeignKey]:
-    """References by columns named as a key of a protected table; not by names that any table has."""
-    for column in schema.tables[table]:
+    """References by columns named as a key of a protected table, or after it; not by names that any table has."""
+    of_a_type = [c for c in schema.tables[table] if c.type.oid in INTEGERS | TEXTS | {UUID.oid}]
+    for column in of_a_type:
         for name, declared in sorted(policy.tables.items()):
             unit = declared.unit
             if unit is None or unit.key is None or name == table or column.name.lower() in _ANYWHERE:
                 continue
-            if _owns(policy, name, column.name) or is_unique(schema, name, column.name):
-                yield ForeignKey(table, (column.name,), name, (column.name,))
+            referenced = _named_so(policy, schema, name, column.name)
+            if referenced is not None:
+                yield ForeignKey(table, (column.name,), name, (referenced,))
+
+
+def _named_so(policy: Policy, schema: Schema, target: str, column: str) -> str | None:
+    """The column of a table that a column of another one refers to by its name; None where it does by none."""
+    names = [c.name for c in schema.tables.get(target, ())]
+    same = next((name for name in names if name.lower() == column.lower()), None)
+    if same is not None and (_owns(policy, target, same) or is_unique(schema, target, same)):
+        return same
+    if not is_named_after(column, target):
+        return None
+    own = [name for name in names if is_named_after(name, target)]
+    anywhere = [name for name in names if name.lower() in _ANYWHERE]
+    keys = [name for name in names if _owns(policy, target, name) or is_unique(schema, target, name)]
+    return next(iter([*filter(None, [same]), *own, *anywhere, *keys]), None)
 
 
 def _has_key(policy: Policy, table: str) -> bool:
@@ -146,13 +197,13 @@ def _leads_to_people(schema: Schema, table: str) -> bool:
     return False
 
 
-def _reference(policy: Policy, schema: Schema, key: ForeignKey, reason: str) -> Proposal:
+def _reference(policy: Policy, schema: Schema, key: ForeignKey, reason: str, mark: str = "") -> Proposal:
     """One row of each person where both columns tell people apart, else as many as are filled in."""
     column, referenced = key.columns[0], key.referenced[0]
     text = f"KEY ({identifier(column)}) {target_of(key.target, [referenced])}"
     if is_unique(schema, key.table, column) and _owns(policy, key.target, referenced):
-        return _key(key.table, text, f"{reason}; each has one row at most, by a declared key")
-    return _key(key.table, f"{text} {_ROWS}", f"{reason}; {_KEPT}")
+        return _key(key.table, f"{text}{mark}", f"{reason}; each has one row at most, by a declared key")
+    return _key(key.table, f"{text} {_ROWS}{mark}", f"{reason}; {_KEPT}")
 
 
 def _key(table: str, text: str, reason: str) -> Proposal:

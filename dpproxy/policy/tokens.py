@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import chain, islice
 
-from dpproxy.errors import SyntaxRefused
+from dpproxy.values.errors import SyntaxRefused
 
 
 class Kind(Enum):
@@ -56,13 +56,13 @@ _TOKEN = re.compile(
     | (?P<string>  ' (?: [^'] | '' )*+ ' )
     | (?P<quoted>  " (?: [^"] | "" )*+ " )
     | (?P<number>  (?: [0-9]++ (?: \.[0-9]*+ )? | \.[0-9]++ ) (?: [eE][+-]?[0-9]++ )? )
-    | (?P<word>    [A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*+ )
+    | (?P<word>    [^\x00-@\[-^`{-\x7f][^\x00-/:-@\[-^`{-\x7f]*+ )  # what is not ASCII is a letter
     | (?P<symbol>  [!\#%&()*+,\-./:;<=>?@\[\\\]^`{|}~] )
     """,
     re.VERBOSE | re.DOTALL,
 )
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
-_AFTER_NUMBER = re.compile(r"[A-Za-z0-9_\x80-\U0010ffff]")
+_AFTER_NUMBER = re.compile(r"[^\x00-/:-@\[-^`{-\x7f]")
 _ESCAPE = re.compile(r"''|\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
 _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'"}
 _FOLD = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")

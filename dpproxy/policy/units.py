@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from dpproxy.errors import BoundsMissing, InvalidParameter
 from dpproxy.policy.model import Policy, TablePolicy, Unit
+from dpproxy.values.errors import BoundsMissing, InvalidParameter, Refusal
 
 
 def unit_table(policy: Policy, table: str) -> TablePolicy:
@@ -16,6 +16,26 @@ def unit_table(policy: Policy, table: str) -> TablePolicy:
     """
     *_, (owner, _) = _followed(policy, table)
     return owner
+
+
+def unanswerable(policy: Policy) -> list[str]:
+    """A line for each protected table that is granted and about which nothing is answered as it is declared."""
+    granted = {grant.table for grant in policy.grants}
+    lines = []
+    for name, table in sorted(policy.tables.items()):
+        if name not in granted or table.unit is None:
+            continue
+        try:
+            owner = unit_table(policy, name)
+        except Refusal as refusal:
+            lines.append(f'nothing is answered about table "{name}": {refusal.message}')
+            continue
+        if owner.ceiling is None:
+            lines.append(
+                f'nothing is answered about table "{name}": table "{owner.name}" has no privacy ceiling; '
+                "ALTER TABLE ... SET PRIVACY CEILING EPSILON ...; declares it"
+            )
+    return lines
 
 
 def _followed(policy: Policy, table: str) -> Iterator[tuple[TablePolicy, Unit]]:

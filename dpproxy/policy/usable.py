@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from dpproxy.errors import Refusal
-from dpproxy.pgtypes import Schema
 from dpproxy.policy.apply import apply
 from dpproxy.policy.dump import dump, references
 from dpproxy.policy.model import ColumnPolicy, Composite, Policy, References, TablePolicy
 from dpproxy.policy.store import change_of
+from dpproxy.values.errors import Refusal
+from dpproxy.values.pgtypes import Schema
 
 
 def usable(policy: Policy, schema: Schema) -> tuple[Policy, list[str]]:

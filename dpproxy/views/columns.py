@@ -13,11 +13,10 @@ from typing import assert_never
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dpproxy.anonymize.model import Categories, Domain, Interval, Taxonomy
-from dpproxy.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TIMESTAMP, SqlType
 from dpproxy.policy.model import ColumnClass, Scalar
+from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TIMESTAMP, SqlType
 
 MOST_STEPS = 2**30
 """Steps of a lattice: a finer one is made coarser."""
@@ -91,6 +90,8 @@ class ViewColumn:
 
 def encode(column: ViewColumn, values: pa.ChunkedArray) -> tuple[Places, npt.NDArray[np.bool_]]:
     """The places of a column's values, and which rows have one."""
+    import pyarrow.compute as pc  # noqa: PLC0415 - as long to load as numpy
+
     places = column.places
     match places:
         case Steps():

@@ -6,10 +6,10 @@ from urllib.parse import quote
 
 import duckdb
 
-from dpproxy import disk
 from dpproxy.analysis.duck import LOCKED
-from dpproxy.errors import CatalogueUnavailable
-from dpproxy.pgtypes import NUMERIC
+from dpproxy.system import disk
+from dpproxy.values.errors import CatalogueUnavailable
+from dpproxy.values.pgtypes import NUMERIC
 from dpproxy.views.columns import ShownColumn, stored
 from dpproxy.views.make import Relation
 

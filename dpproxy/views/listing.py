@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 
-from dpproxy.pgtypes import INT8, NUMERIC, TEXT, Column
 from dpproxy.policy.dump import protected_view
 from dpproxy.policy.model import ProtectedView
 from dpproxy.policy.show import number
+from dpproxy.values.pgtypes import INT8, NUMERIC, TEXT, Column
 from dpproxy.views.manifest import Built, newest
 
 NANO = 10**9
@@ -36,9 +36,25 @@ def listed(
     builds: Sequence[Built],
     digest_of: Callable[[ProtectedView], str | None],
     data_version: int,
+    unfinished: Sequence[Built] = (),
 ) -> Rows:
-    """One row for each view by name; ``digest_of`` is of what a view would be made of now, None where it cannot be."""
-    return [_row(views[name], builds, digest_of(views[name]), data_version) for name in sorted(views)]
+    """One row for each view by name, and for each build that is charged and has no rows, of a view declared or not.
+
+    ``digest_of`` is of what a view would be made of now, None where it cannot be.
+    """
+    rows = [_row(views[name], builds, digest_of(views[name]), data_version) for name in sorted(views)]
+    return sorted([*rows, *map(_cut_short, unfinished)], key=lambda row: str(row[0]))
+
+
+def _cut_short(build: Built) -> tuple[object, ...]:
+    paid = Decimal(build.nano) / NANO, number(build.delta)
+    state = f"build {build.epoch} is charged and was not finished"
+    unknown = (None, None, build.epoch, build.data_version, _payers(build), build.at, build.definition)
+    return build.view, build.method, state, None, *paid, *unknown
+
+
+def _payers(build: Built) -> str:
+    return ", ".join([f"ceiling of {build.owner}", *([build.charged] if build.charged else [])])
 
 
 def _row(
@@ -63,9 +79,7 @@ def _row(
         None if build.inside else build.rows,
         build.epoch,
         build.data_version,
-        ", ".join([f"ceiling of {build.owner}", *([build.charged] if build.charged else [])])
-        if build.private
-        else None,
+        _payers(build) if build.private else None,
         build.at,
         text,
     )

@@ -20,8 +20,8 @@ from dpproxy.anonymize.model import (
     Role,
     Table,
 )
-from dpproxy.pgtypes import INT8
 from dpproxy.policy.model import ColumnClass, OptionValue, ProtectedView
+from dpproxy.values.pgtypes import INT8
 from dpproxy.views.columns import Listed, ShownColumn, Steps, ViewColumn, decode, encode, shown_column
 from udfs.privacy import Exact
 from udfs.randomness import Words
@@ -57,9 +57,13 @@ def checked(
     if unknown is not None:
         listed = ", ".join([*method.options, *sorted(OWN - {"method"})])
         raise InvalidOption(unknown, f"{method.name} has no such option", f"Options: {listed}.")
+    return method, method.check(Request(_attributes(view, columns), own, expected_rows))
+
+
+def _attributes(view: ProtectedView, columns: Sequence[ViewColumn]) -> tuple[Attribute, ...]:
+    """The columns as methods and measures know them."""
     roles = _roles(view, columns)
-    attributes = tuple(Attribute(c.name, c.domain, roles[c.name]) for c in columns)
-    return method, method.check(Request(attributes, own, expected_rows))
+    return tuple(Attribute(c.name, c.domain, roles[c.name]) for c in columns)
 
 
 def _roles(view: ProtectedView, columns: Sequence[ViewColumn]) -> dict[str, Role]:
@@ -123,11 +127,13 @@ def made(build: Build, rows: Table, words: Words, progress: Progress) -> Anonymi
     return Anonymized(found.rows[order], found.linked, found.inside, source, found.achieved)
 
 
-def figures(build: Build, columns: Sequence[ViewColumn], rows: Table, found: Anonymized) -> dict[str, float]:
+def figures(
+    view: ProtectedView, build: Build, columns: Sequence[ViewColumn], rows: Table, found: Anonymized
+) -> dict[str, float]:
     """What a release loses and risks, and what the data decided, as exact figures; none where they cannot be had."""
     if not len(rows) or not len(found.rows):
         return _named(found.achieved)
-    attributes = [Attribute(c.name, c.domain) for c in columns]
+    attributes = _attributes(view, columns)
     names = build.columns or tuple(c.name for c in columns)
     try:
         return {**measures.measured(rows, found, attributes, names), **_named(found.achieved)}

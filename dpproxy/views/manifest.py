@@ -13,8 +13,9 @@ from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
 
-from dpproxy.errors import CatalogueUnavailable, StartupError
-from dpproxy.pgtypes import BY_OID, NUMERIC, SqlType
+from dpproxy.accounting.canonical import digest
+from dpproxy.values.errors import CatalogueUnavailable, StartupError
+from dpproxy.values.pgtypes import BY_OID, NUMERIC, SqlType
 from dpproxy.views.columns import Moments, ShownColumn, Steps
 from dpproxy.views.files import FOLDER
 
@@ -92,6 +93,11 @@ class Built:
     rows: int | None = None
     relations: Mapping[str, tuple[int, tuple[ShownColumn, ...]]] | None = None
     figures: Mapping[str, float] = field(default_factory=dict, repr=False)
+
+    @property
+    def key(self) -> bytes:
+        """What the ledger knows its charge by."""
+        return digest("view", 1, self.view, self.epoch, self.definition, self.data_version)
 
 
 class Manifest:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from dpproxy.accounting.model import format_epsilon
-from dpproxy.plan import Notice
+from dpproxy.algebra.plan import Notice
 from dpproxy.policy.model import Policy
 from dpproxy.views import listing
 from dpproxy.views.manifest import Built

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from dpproxy.pgtypes import FLOAT8, INT8, TEXT, Column
-from dpproxy.plan import Notice
+from dpproxy.algebra.plan import Notice
 from dpproxy.policy.dump import protected_view
 from dpproxy.policy.model import ProtectedView
+from dpproxy.values.pgtypes import FLOAT8, INT8, TEXT, Column
 from dpproxy.views.make import ACHIEVED, OWN
 from dpproxy.views.manifest import Built
 

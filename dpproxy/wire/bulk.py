@@ -14,7 +14,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dpproxy.pgtypes import BOOL, DATE, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, VARCHAR, Column
+from dpproxy.values.pgtypes import (
+    BOOL,
+    DATE,
+    FLOAT8,
+    INT2,
+    INT4,
+    INT8,
+    NUMERIC,
+    TEXT,
+    TIMESTAMP,
+    VARCHAR,
+    Column,
+)
 from dpproxy.wire.digits import numeric_cells
 from dpproxy.wire.rows import expand_formats
 from dpproxy.wire.values import NO_CHARACTER, encode_value

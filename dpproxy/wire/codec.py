@@ -7,7 +7,7 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import Final
 
-from dpproxy.errors import ProtocolViolation
+from dpproxy.values.errors import ProtocolViolation
 from dpproxy.wire.backend import encode, frame
 from dpproxy.wire.frontend import MIN_STARTUP, SASL_INITIAL, SASL_RESPONSE, SESSION, STARTUP, Reader
 from dpproxy.wire.messages import Frontend

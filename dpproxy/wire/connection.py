@@ -8,7 +8,7 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import Final
 
-from dpproxy.errors import Internal, ProtocolViolation
+from dpproxy.values.errors import Internal, ProtocolViolation
 from dpproxy.wire.codec import Decoder, Phase, encode
 from dpproxy.wire.messages import (
     Backend,

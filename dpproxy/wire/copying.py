@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dpproxy.pgtypes import Column
+from dpproxy.values.pgtypes import Column
 from dpproxy.wire.backend import frame
 from dpproxy.wire.bulk import Columnar, column_cells, copied_binary, copied_lines
 from dpproxy.wire.messages import CopyData

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dpproxy.pgtypes import NUMERIC
+from dpproxy.values.pgtypes import NUMERIC
 from dpproxy.wire.values import encode_value
 
 _BASE: Final = 10_000

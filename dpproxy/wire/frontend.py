@@ -3,13 +3,14 @@
 A reader takes the body after the length field, and uses up every byte of it or raises ``ProtocolViolation``.
 """
 
+import re
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from dpproxy.errors import ProtocolViolation
+from dpproxy.values.errors import InvalidBytes, ProtocolViolation
 from dpproxy.wire.messages import (
     Bind,
     CancelRequest,
@@ -85,15 +86,22 @@ class _Body:
         count = self.int16()
         return struct.unpack(f"!{count}I", self.take(4 * count))
 
-    def string(self) -> str:
+    def until_zero(self) -> bytes:
         end = self._bytes.find(b"\0", self._at)
         if end < 0:
             raise ProtocolViolation("string without its terminating zero byte")
         start, self._at = self._at, end + 1
+        return self._bytes[start:end]
+
+    def string(self) -> str:
         try:
-            return self._bytes[start:end].decode("utf-8")
+            return self.until_zero().decode("utf-8")
         except UnicodeDecodeError:
             raise ProtocolViolation("string is not UTF-8") from None
+
+    def text(self) -> str:
+        """A string of a session: a byte that is not UTF-8 is kept, for ``check_text`` to refuse."""
+        return self.until_zero().decode("utf-8", "surrogateescape")
 
     def value(self) -> bytes | None:
         """Int32 length and that many bytes; length -1 is NULL."""
@@ -172,21 +180,21 @@ def read_sasl_initial(packet: bytes) -> SASLInitialResponse:
 
 def _query(packet: bytes) -> Query:
     body = _Body(packet)
-    message = Query(body.string())
+    message = Query(body.text())
     body.end()
     return message
 
 
 def _parse(packet: bytes) -> Parse:
     body = _Body(packet)
-    message = Parse(body.string(), body.string(), body.int32s())
+    message = Parse(body.text(), body.text(), body.int32s())
     body.end()
     return message
 
 
 def _bind(packet: bytes) -> Bind:
     body = _Body(packet)
-    portal, statement, formats = body.string(), body.string(), body.int16s()
+    portal, statement, formats = body.text(), body.text(), body.int16s()
     values = tuple(body.value() for _ in range(body.int16()))
     result_formats = body.int16s()
     body.end()
@@ -197,7 +205,7 @@ def _bind(packet: bytes) -> Bind:
 
 def _execute(packet: bytes) -> Execute:
     body = _Body(packet)
-    portal, limit = body.string(), body.int32(signed=True)
+    portal, limit = body.text(), body.int32(signed=True)
     body.end()
     # PostgreSQL takes any limit below one as "no limit".
     return Execute(portal, max(limit, 0))
@@ -205,23 +213,39 @@ def _execute(packet: bytes) -> Execute:
 
 def _describe(packet: bytes) -> Describe:
     body = _Body(packet)
-    message = Describe(body.kind(), body.string())
+    message = Describe(body.kind(), body.text())
     body.end()
     return message
 
 
 def _close(packet: bytes) -> Close:
     body = _Body(packet)
-    message = Close(body.kind(), body.string())
+    message = Close(body.kind(), body.text())
     body.end()
     return message
 
 
 def _copy_fail(packet: bytes) -> CopyFail:
     body = _Body(packet)
-    message = CopyFail(body.string())
+    message = CopyFail(body.text())
     body.end()
     return message
+
+
+_NO_TEXT: Final = re.compile(r"[\ud800-\udfff]").search
+_TEXTS: Final[Mapping[type[Frontend], tuple[str, ...]]] = MappingProxyType({
+    Query: ("sql",), Parse: ("sql", "name"), Bind: ("portal", "statement"), Describe: ("name",), Execute: ("portal",),
+    Close: ("name",),
+})  # fmt: skip
+
+
+def check_text(message: Frontend) -> None:
+    """Raise ``InvalidBytes`` for a message of a session with bytes that are not UTF-8."""
+    for name in _TEXTS.get(type(message), ()):
+        text: str = getattr(message, name)
+        if not text.isascii() and (found := _NO_TEXT(text)) is not None:
+            byte = ord(found[0]) & 0xFF
+            raise InvalidBytes(f'invalid byte sequence for encoding "UTF8": 0x{byte:02x}')
 
 
 def _bare(message: Frontend) -> Reader:

@@ -4,8 +4,8 @@ import ipaddress
 import struct
 from typing import Final
 
-from dpproxy.errors import Unsupported
-from dpproxy.pgtypes import Named
+from dpproxy.values.errors import Unsupported
+from dpproxy.values.pgtypes import Named
 
 _FAMILIES: Final = {4: 2, 6: 3}
 """PGSQL_AF_INET and PGSQL_AF_INET6 of utils/inet.h, by the version of the address."""

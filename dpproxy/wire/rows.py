@@ -4,8 +4,8 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from dpproxy.errors import InvalidParameter, ProtocolViolation
-from dpproxy.pgtypes import Column
+from dpproxy.values.errors import InvalidParameter, ProtocolViolation
+from dpproxy.values.pgtypes import Column
 from dpproxy.wire.messages import FieldDescription, RowDescription
 from dpproxy.wire.values import Encoder, encode_value, encoder, out_of_range
 

@@ -16,7 +16,7 @@ from typing import Final, Self
 
 from scramp.utils import ScramException, saslprep
 
-from dpproxy.errors import InvalidParameter, InvalidPassword, ProtocolViolation
+from dpproxy.values.errors import InvalidParameter, InvalidPassword, ProtocolViolation
 
 MECHANISM: Final = "SCRAM-SHA-256"
 BOUND: Final = f"{MECHANISM}-PLUS"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from dpproxy.pgtypes import ARRAYS, BYTEA, INTERVAL, TIMESTAMPTZ, Column, SqlType
+from dpproxy.values.pgtypes import ARRAYS, BYTEA, INTERVAL, TIMESTAMPTZ, Column, SqlType
 
 _SETTINGS: Final = {TIMESTAMPTZ.oid: "timezone", INTERVAL.oid: "intervalstyle", BYTEA.oid: "bytea_output"}
 _STYLED: Final[Mapping[int, str]] = {

@@ -29,9 +29,9 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
-from dpproxy import pgtypes as t
-from dpproxy.errors import InvalidText, NumberOutOfRange, Unsupported
-from dpproxy.pgtypes import SqlType
+from dpproxy.values import pgtypes as t
+from dpproxy.values.errors import InvalidText, NumberOutOfRange, Unsupported
+from dpproxy.values.pgtypes import SqlType
 from dpproxy.wire import arrays, datetimes, documents, floats, intervals, numeric, objects, times
 
 NO_CHARACTER: Final = "\N{REPLACEMENT CHARACTER}"

@@ -13,7 +13,7 @@ from dpproxy.accounting.model import Charge
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.accounting.verify import verify
-from dpproxy.errors import StartupError
+from dpproxy.values.errors import StartupError
 from tests.accounting.conftest import Home
 
 Make = Callable[..., Charge]

@@ -9,7 +9,7 @@ from dpproxy.accounting import book, schema
 from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.chain import Seals
 from dpproxy.accounting.model import MAX_NANO, NANO, NO_DELTA, Account, Charge, Cost, Debit, Kind
-from dpproxy.errors import BudgetExceeded
+from dpproxy.values.errors import BudgetExceeded
 from tests.accounting.conftest import spent_of
 
 KINDS = ("session", "user", "budget", "ceiling")

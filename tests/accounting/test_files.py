@@ -10,7 +10,7 @@ import pytest
 
 from dpproxy.accounting import files
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.errors import StartupError
+from dpproxy.values.errors import StartupError
 from tests.accounting.conftest import Home
 
 ROOT = Path(files.__file__).parents[2]

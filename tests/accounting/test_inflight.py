@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from dpproxy.accounting.inflight import InFlight
-from dpproxy.errors import Cancelled
+from dpproxy.values.errors import Cancelled
 
 KEY = b"key"
 

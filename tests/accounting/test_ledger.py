@@ -16,8 +16,8 @@ from dpproxy.accounting.files import DATABASE
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, Charge, Cost, Debit, Reset
 from dpproxy.accounting.sqlite import SQLite
-from dpproxy.errors import BudgetExceeded, LedgerUnavailable, ShuttingDown, StartupError
 from dpproxy.policy.interval import Interval, Step
+from dpproxy.values.errors import BudgetExceeded, LedgerUnavailable, ShuttingDown, StartupError
 from tests.accounting.conftest import Home
 
 ROOT = Path(__file__).parents[2]
@@ -156,7 +156,7 @@ from fractions import Fraction
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, Charge, Debit
 from dpproxy.accounting.releases import ReleaseStore
-from dpproxy.errors import BudgetExceeded
+from dpproxy.values.errors import BudgetExceeded
 
 ledger = Ledger.open(sys.argv[1], url=sys.argv[2] or None)
 store = ReleaseStore(ledger)

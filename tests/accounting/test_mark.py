@@ -10,7 +10,7 @@ import pytest
 from dpproxy.accounting import mark as module
 from dpproxy.accounting.chain import Head, Mismatch, Seals
 from dpproxy.accounting.mark import SLOT, Mark, Missing
-from dpproxy.errors import StartupError
+from dpproxy.values.errors import StartupError
 
 SEALS = Seals(b"k")
 GENESIS = SEALS.genesis(b"name", 1)

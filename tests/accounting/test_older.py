@@ -7,7 +7,7 @@ import pytest
 from dpproxy.accounting.accounts import limited
 from dpproxy.accounting.model import NANO, NO_DELTA, Account, Charge, Cost
 from dpproxy.accounting.older import missing
-from dpproxy.errors import BudgetExceeded, StartupError
+from dpproxy.values.errors import BudgetExceeded, StartupError
 from tests.accounting.conftest import Home, Make
 
 CEILING = limited(Account.ceiling("people"), Fraction(2), Fraction(1, 10**6), concentrated=True)

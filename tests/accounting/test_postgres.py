@@ -9,7 +9,7 @@ from dpproxy.accounting import postgres as module
 from dpproxy.accounting.chain import Mismatch, Seals
 from dpproxy.accounting.model import Charge
 from dpproxy.accounting.postgres import Postgres
-from dpproxy.errors import LedgerUnavailable, StartupError
+from dpproxy.values.errors import LedgerUnavailable, StartupError
 from tests.accounting.conftest import Home
 from tests.postgres import Server, running
 

@@ -20,7 +20,7 @@ from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Account, Charge, Debit, Stored
 from dpproxy.accounting.releases import ReleaseStore, paid
-from dpproxy.errors import BudgetExceeded, LedgerUnavailable
+from dpproxy.values.errors import BudgetExceeded, LedgerUnavailable
 from tests.accounting.conftest import Home
 from tests.postgres import Server
 

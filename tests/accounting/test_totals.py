@@ -21,8 +21,8 @@ from dpproxy.accounting.store import Store
 from dpproxy.accounting.totals import Known, Total, Totals, Unknown
 from dpproxy.accounting.verify import verify
 from dpproxy.accounting.windows import DAY, Standing, standings
-from dpproxy.errors import BudgetExceeded
 from dpproxy.policy.interval import Interval, Step
+from dpproxy.values.errors import BudgetExceeded
 from tests.accounting.conftest import Home, Make
 from tests.accounting.test_database import begun
 

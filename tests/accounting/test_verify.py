@@ -11,7 +11,7 @@ from dpproxy.accounting import schema
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Charge
 from dpproxy.accounting.releases import ReleaseStore
-from dpproxy.errors import LedgerUnavailable, StartupError
+from dpproxy.values.errors import LedgerUnavailable, StartupError
 from tests.accounting.conftest import Home
 
 COLUMNS = [

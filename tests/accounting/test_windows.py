@@ -15,8 +15,8 @@ from dpproxy.accounting.chain import Seals
 from dpproxy.accounting.model import Account, Charge, Cost, Debit, Reset
 from dpproxy.accounting.totals import Totals
 from dpproxy.accounting.windows import DAY, generation, standings
-from dpproxy.errors import BudgetExceeded
 from dpproxy.policy.interval import Interval, Step
+from dpproxy.values.errors import BudgetExceeded
 
 MONTH = Interval(1, Step.MONTH)
 BUDGET, ANN, BOB = (

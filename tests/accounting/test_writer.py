@@ -10,7 +10,7 @@ from dpproxy.accounting import writer as module
 from dpproxy.accounting.batch import Batch
 from dpproxy.accounting.database import Unwritten
 from dpproxy.accounting.writer import Answered, Writer
-from dpproxy.errors import BudgetExceeded, LedgerUnavailable, ShuttingDown
+from dpproxy.values.errors import BudgetExceeded, LedgerUnavailable, ShuttingDown
 
 T = TypeVar("T")
 

@@ -12,9 +12,9 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.pgtypes import BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, Column
 from dpproxy.planner.accept import parse
 from dpproxy.policy.model import Between, Domain, Members, Outside
+from dpproxy.values.pgtypes import BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, Column
 
 COLUMNS: dict[str, tuple[Column, Domain]] = {
     "small": (Column("small", INT2, not_null=True), Between(-3, 4)),

@@ -11,8 +11,8 @@ from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.sum import Sum
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import BoundsMissing, TypeMismatch
-from dpproxy.pgtypes import FLOAT8, INT4
+from dpproxy.values.errors import BoundsMissing, TypeMismatch
+from dpproxy.values.pgtypes import FLOAT8, INT4
 from tests.aggregates.conftest import Calls
 
 
@@ -82,7 +82,7 @@ def test_a_domain_at_the_ends_of_what_a_double_holds():
 VALUES = st.floats(width=32) | st.sampled_from([0.0, -0.0, 256.0, math.nan, math.inf, -math.inf])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 @given(
     st.lists(VALUES, min_size=1, max_size=20),
     st.sampled_from([(-1, 1), (0, 1000), (Fraction(1, 3), Fraction(7, 3))]),

@@ -5,7 +5,7 @@ import pytest
 
 from dpproxy.aggregates.model import Aggregate, Noise
 from dpproxy.analysis import duck
-from dpproxy.pgtypes import FLOAT8, NUMERIC
+from dpproxy.values.pgtypes import FLOAT8, NUMERIC
 from tests.aggregates.conftest import Calls
 
 COLUMNS = [duck.column("s"), duck.column("n")]

@@ -8,8 +8,8 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.pgtypes import INT4, INT8
 from dpproxy.planner.accept import parse
+from dpproxy.values.pgtypes import INT4, INT8
 from tests.aggregates.conftest import Calls, filled, measured, rows_of
 
 NOISE = Noise((2.5,), lambda confidence: (3 if confidence < 1 else 9,), rows=4)

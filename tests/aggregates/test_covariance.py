@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 
 from dpproxy.aggregates.model import Noise
-from dpproxy.pgtypes import FLOAT8, INT8
+from dpproxy.values.pgtypes import FLOAT8, INT8
 from tests.aggregates.conftest import Calls, Row, evaluate, filled, measured, names, rows_of
 
 POINTS = [(20, 60.0), (40, 90.0), (50, 110.5), (90, 200.0)]

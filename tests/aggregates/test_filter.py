@@ -5,7 +5,7 @@ from dpproxy.aggregates.filter import both, kept, present, rows_where
 from dpproxy.aggregates.sum import Sum
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed, number
-from dpproxy.pgtypes import INT4
+from dpproxy.values.pgtypes import INT4
 from tests.aggregates.conftest import Calls, filled, measured, rows_of
 
 X, C = duck.column("x"), duck.column("c")

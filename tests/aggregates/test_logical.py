@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 
 from dpproxy.aggregates.model import Noise
-from dpproxy.pgtypes import BOOL
+from dpproxy.values.pgtypes import BOOL
 from tests.aggregates.conftest import Calls, evaluate, filled, measured, names, rows_of
 
 NOISE = Noise((2.5,), lambda _: (3,), rows=4)

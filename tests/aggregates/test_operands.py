@@ -1,8 +1,8 @@
 import pytest
 
 from dpproxy.aggregates.operands import name_of
-from dpproxy.errors import BoundsMissing, Refusal, TypeMismatch, UndefinedFunction, Unsupported
 from dpproxy.planner.accept import parse
+from dpproxy.values.errors import BoundsMissing, Refusal, TypeMismatch, UndefinedFunction, Unsupported
 from tests.aggregates.conftest import Calls, filled, measured, rows_of
 
 

@@ -12,9 +12,9 @@ from dpproxy.aggregates.table import AGGREGATES
 from dpproxy.analysis import duck
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import Refusal
-from dpproxy.pgtypes import FLOAT8, INT4, SqlType
 from dpproxy.planner.accept import parse
+from dpproxy.values.errors import Refusal
+from dpproxy.values.pgtypes import FLOAT8, INT4, SqlType
 
 
 def statistic(call: str, kind: SqlType, low: int, high: int) -> OrderStatistic:

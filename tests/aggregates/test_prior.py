@@ -7,8 +7,8 @@ from sqlglot import exp
 from dpproxy.aggregates.model import Noise
 from dpproxy.aggregates.prior import Refined, check_fits, in_units
 from dpproxy.analysis import duck
-from dpproxy.errors import InvalidParameter, Unsupported
-from dpproxy.pgtypes import BOOL, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, SqlType
+from dpproxy.values.errors import InvalidParameter, Unsupported
+from dpproxy.values.pgtypes import BOOL, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, SqlType
 from udfs.mechanisms.refinement import Refinement
 from udfs.prior_notation import parse
 

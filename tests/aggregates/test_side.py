@@ -8,7 +8,7 @@ from dpproxy.aggregates.model import Measure
 from dpproxy.aggregates.side import ROOT_BITS, Side, products
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
-from dpproxy.pgtypes import INT8
+from dpproxy.values.pgtypes import INT8
 
 WIDE = [
     (0, 1), (-3, 4), (0, 2**31), (-(2**30), 2**30), (0, 2**31 + 1), (5, 2**33 + 6), (-(2**61), 2**61), (0, 2**61 - 1),

@@ -9,7 +9,7 @@ import pytest
 from dpproxy.aggregates.model import Noise
 from dpproxy.aggregates.statistic import Statistic
 from dpproxy.analysis import duck
-from dpproxy.pgtypes import FLOAT8, NUMERIC
+from dpproxy.values.pgtypes import FLOAT8, NUMERIC
 from tests.aggregates.conftest import Calls, Row, evaluate, evaluated, filled, measured, names, rows_of
 
 ONE = ["var_pop", "var_samp", "variance", "stddev_pop", "stddev_samp", "stddev"]

@@ -6,7 +6,7 @@ import pytest
 from dpproxy.aggregates.model import Noise
 from dpproxy.aggregates.sum import sum_type
 from dpproxy.analysis import duck
-from dpproxy.pgtypes import FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC, SqlType
+from dpproxy.values.pgtypes import FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC, SqlType
 from tests.aggregates.conftest import Calls
 
 

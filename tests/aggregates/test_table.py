@@ -4,8 +4,8 @@ import pytest
 from sqlglot import exp
 
 from dpproxy.aggregates.table import AGGREGATES, averaged_arguments, calls, is_call
-from dpproxy.errors import InvalidText, Refusal, UndefinedFunction, Unsupported
 from dpproxy.planner.accept import NODES, parse
+from dpproxy.values.errors import InvalidText, Refusal, UndefinedFunction, Unsupported
 from tests.aggregates.conftest import Calls, filled, measured, rows_of
 
 ONE = ["count", "sum", "avg", "variance", "var_pop", "stddev", "stddev_samp", "stddev_pop"]

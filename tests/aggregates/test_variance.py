@@ -1,7 +1,7 @@
 import pytest
 
 from dpproxy.aggregates.average import Average
-from dpproxy.pgtypes import FLOAT8, NUMERIC
+from dpproxy.values.pgtypes import FLOAT8, NUMERIC
 from tests.aggregates.conftest import Calls, evaluate, filled, measured, names, rows_of
 
 ALL = "var_pop({0}), var_samp({0}), variance({0}), stddev_pop({0}), stddev_samp({0}), stddev({0})"

@@ -18,7 +18,9 @@ from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.totality import check_total
 from dpproxy.analysis.typed import Typed
-from dpproxy.pgtypes import (
+from dpproxy.planner.accept import accept, parse
+from dpproxy.policy.model import Between, Domain, Members, Outside
+from dpproxy.values.pgtypes import (
     BOOL,
     DATE,
     FLOAT4,
@@ -32,8 +34,6 @@ from dpproxy.pgtypes import (
     Column,
     SqlType,
 )
-from dpproxy.planner.accept import accept, parse
-from dpproxy.policy.model import Between, Domain, Members, Outside
 
 Value = Any
 INF, NAN = float("inf"), float("nan")

@@ -6,8 +6,8 @@ import pytest
 
 from dpproxy.analysis.arithmetic import common_type, rounded
 from dpproxy.analysis.typed import number
-from dpproxy.errors import NumberOutOfRange, UndefinedFunction
-from dpproxy.pgtypes import FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC, SqlType
+from dpproxy.values.errors import NumberOutOfRange, UndefinedFunction
+from dpproxy.values.pgtypes import FLOAT4, FLOAT8, INT2, INT4, INT8, NUMERIC, SqlType
 from tests.analysis.rows import compiled, connect, values_of
 
 

@@ -9,8 +9,15 @@ import pytest
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.scopes import Level
-from dpproxy.errors import InvalidText, NumberOutOfRange, Refusal, TooComplex, Unsupported
-from dpproxy.pgtypes import BOOL, DATE, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, SqlType
+from dpproxy.values.errors import (
+    InvalidParameter,
+    InvalidText,
+    NumberOutOfRange,
+    Refusal,
+    TooComplex,
+    Unsupported,
+)
+from dpproxy.values.pgtypes import BOOL, DATE, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, SqlType
 from tests.analysis.rows import compiled, connect, node_of, row_scope, values_of
 
 
@@ -43,14 +50,16 @@ def test_a_cast_that_could_raise_is_refused(text: str):
 @pytest.mark.parametrize(
     "text",
     [
-        "age::text",
+        "price::text",
+        "born::text",
         "name::int",
         "age::bool",
         "flag::int",
         "age::timestamptz",
         "age::interval",
         "age::int[]",
-        "'a'::varchar(3)",
+        "'a'::char(3)",
+        "'a'::varchar(1, 2)",
     ],
 )
 def test_other_casts_are_refused(text: str):
@@ -124,8 +133,9 @@ HALVES = (0.5, 1.5, 2.5, -0.5, -2.5, 2.4999999999999996, 4503599627370495.5)
 
 
 @pytest.mark.parametrize("half", HALVES)
-def test_halves_go_to_the_even_neighbour_where_nothing_is_private(half: float):
-    scope = replace(row_scope(), level=Level.RELEASED)
+@pytest.mark.parametrize("level", Level)
+def test_halves_of_doubles_go_to_the_even_neighbour(half: float, level: Level):
+    scope = replace(row_scope(), level=level)
     for text in (
         f"({half!r}::float8)::bigint",
         f"round({half!r}::float8)",
@@ -143,7 +153,18 @@ def test_halves_of_numerics_go_away_from_zero(text: str, found: int):
 
 
 @pytest.mark.parametrize("text", ["real4::int", "round(real8)"])
-def test_halves_of_rows_go_away_from_zero(text: str):
-    assert "ROUND_EVEN" not in duck.text(compiled(text).sql).upper()
+def test_rows_are_rounded_as_what_was_released(text: str):
     released = compile_expression(node_of(text), replace(row_scope(), level=Level.RELEASED))
+    assert duck.text(released.sql) == duck.text(compiled(text).sql)
     assert "ROUND_EVEN" in duck.text(released.sql).upper()
+
+
+@pytest.mark.parametrize("size", [0, 10_485_761])
+def test_a_length_is_one_that_postgresql_takes(size: int):
+    with pytest.raises(InvalidParameter):
+        compiled(f"'a'::varchar({size})")
+
+
+def test_a_length_is_told_to_clients():
+    assert compiled("CAST(name AS varchar(10))").type.modifier == 14
+    assert compiled("CAST(name AS varchar)").type.modifier == -1

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpproxy.errors import TypeMismatch, UndefinedFunction
-from dpproxy.pgtypes import FLOAT8, INT8, NUMERIC, TEXT, TIMESTAMP, SqlType
+from dpproxy.values.errors import TypeMismatch, UndefinedFunction
+from dpproxy.values.pgtypes import FLOAT8, INT8, NUMERIC, TEXT, TIMESTAMP, SqlType
 from tests.analysis.rows import compiled
 
 

@@ -8,14 +8,14 @@ import duckdb
 import pytest
 from sqlglot import exp
 
-from dpproxy import grammar
 from dpproxy.analysis import duck
 from dpproxy.analysis.dates import FIELDS, UNITS, starts
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import NumberOutOfRange, Refusal, UndefinedFunction, Unsupported
-from dpproxy.pgtypes import DATE, INT4, NUMERIC, TIMESTAMP, TIMESTAMPTZ, SqlType
+from dpproxy.sql import grammar
+from dpproxy.values.errors import NumberOutOfRange, Refusal, UndefinedFunction, Unsupported
+from dpproxy.values.pgtypes import DATE, INT4, NUMERIC, TIMESTAMP, TIMESTAMPTZ, SqlType
 from tests.analysis.rows import compiled, connect, value_of, values_of
 
 
@@ -141,6 +141,8 @@ def test_a_null_date_is_null(rows: duckdb.DuckDBPyConnection):
     for text in (
         "extract(year from NULL::date) + 1",
         "NULL::date - interval '1 day'",
+        "NULL::date + 30",
+        "DATE '2024-01-01' - NULL::int",
         "date_trunc('day', NULL)",
     ):
         assert set(on_rows(rows, text)[0]) == {None}
@@ -159,16 +161,22 @@ def test_an_interval_that_is_taken_away_is_named_so():
 
 
 def test_seconds_of_a_moment_with_a_zone():
-    """Where nothing is private; other fields and units depend on the session's time zone."""
+    """Where nothing is private."""
     [node] = grammar.parse("SELECT extract(epoch FROM tz)")[0].selects
     moment = Typed(exp.column("tz"), TIMESTAMPTZ)
     leaf = {exp.column("tz"): moment}.get
     found = compile_expression(node, Scope(Level.RELEASED, leaf, Parameters()))
     assert (duck.text(found.sql), found.type, found.scale) == ("EPOCH_US(tz)", NUMERIC, 6)
-    with pytest.raises(UndefinedFunction):
-        compile_expression(node, Scope(Level.ROW, leaf, Parameters()))
-    for text in ("extract(hour FROM tz)", "date_trunc('hour', tz)", "tz + interval '1 day'"):
-        [other] = grammar.parse(f"SELECT {text}")[0].selects
-        with pytest.raises(UndefinedFunction) as refused:
-            compile_expression(other, Scope(Level.RELEASED, leaf, Parameters()))
-        assert "extract(epoch FROM x)" in str(refused.value.hint)
+    [other] = grammar.parse("SELECT tz + interval '1 day'")[0].selects
+    with pytest.raises(UndefinedFunction) as refused:
+        compile_expression(other, Scope(Level.RELEASED, leaf, Parameters()))
+    assert "extract(epoch FROM x)" in str(refused.value.hint)
+
+
+def test_a_field_of_a_constant_null_is_a_whole_number():
+    """As a DOUBLE it would round the number beside it."""
+    typed = compiled("coalesce(unsigned, extract(month FROM nullif('2000-02-29'::date, '2000-02-29'::date)))")
+    connection = connect()
+    kinds = connection.execute(f"SELECT DISTINCT typeof({duck.text(typed.sql)}) FROM t").fetchall()
+    assert kinds == [("HUGEINT",)]
+    connection.close()

@@ -16,13 +16,13 @@ from dpproxy.analysis.derived import derived_key
 from dpproxy.analysis.keys import MOST_KEYS, Key, Values, column_values
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import BoundsMissing, Internal, Refusal, TooComplex
-from dpproxy.pgtypes import DATE, FLOAT8, INT4, NUMERIC, TEXT, Column
 from dpproxy.policy.model import Between, Domain, Members, References
+from dpproxy.values.errors import BoundsMissing, Internal, Refusal, TooComplex
+from dpproxy.values.pgtypes import DATE, FLOAT8, INT4, NUMERIC, TEXT, Column
 from tests.analysis import grammar
 from tests.analysis.rows import COLUMNS, columns, connect, node_of, row_scope, values_of
 
-CHECKS = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+CHECKS = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 def declared(node: exp.Column) -> Values | None:

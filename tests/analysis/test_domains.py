@@ -10,9 +10,9 @@ from dpproxy.analysis.domains import LONGEST_READ, MOST_LISTED, read_column
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import BoundsMissing, Refusal, Unsupported
-from dpproxy.pgtypes import FLOAT8, INT4, NUMERIC, TEXT, Column
 from dpproxy.policy.model import Between, Discovered, Members, Outside, References
+from dpproxy.values.errors import BoundsMissing, Refusal, Unsupported
+from dpproxy.values.pgtypes import FLOAT8, INT4, NUMERIC, TEXT, Column
 from tests.analysis.rows import COLUMNS, SIZE, columns, connect, mapped, node_of, value_of, values_of
 
 

@@ -42,14 +42,14 @@ def test_a_constant_reads_back(value: Scalar | None):
     assert read(duck.text(duck.constant(value))) == value
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(deadline=None, derandomize=True)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
 def test_a_double_reads_back_to_the_bit(values: list[float]):
     held = read("[" + ", ".join(duck.text(duck.double(v)) for v in values) + "]")
     assert held == values
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(deadline=None, derandomize=True)
 @given(
     st.lists(
         st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])), min_size=1, max_size=20

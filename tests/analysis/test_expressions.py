@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 
 from dpproxy.aggregates.argument import argument
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import Internal, Refusal
+from dpproxy.values.errors import Internal, Refusal
 from tests.analysis import grammar
 from tests.analysis.rows import SIZE, compiled, connect, node_of, value_of, values_of
 
-CHECKS = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+CHECKS = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 @pytest.fixture(scope="module")

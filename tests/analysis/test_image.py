@@ -8,8 +8,8 @@ import pytest
 from dpproxy.analysis import image
 from dpproxy.analysis.keys import Days
 from dpproxy.analysis.typed import null, number
-from dpproxy.errors import Internal
-from dpproxy.pgtypes import DATE, TEXT
+from dpproxy.values.errors import Internal
+from dpproxy.values.pgtypes import DATE, TEXT
 
 
 def test_values_come_in_order_of_first_appearance():

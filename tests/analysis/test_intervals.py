@@ -9,8 +9,8 @@ import pytest
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.intervals import Interval, moved, moved_sql, read_interval
-from dpproxy.errors import InvalidText, NumberOutOfRange, Unsupported
 from dpproxy.planner.accept import parse
+from dpproxy.values.errors import InvalidText, NumberOutOfRange, Unsupported
 
 
 def read(text: str) -> Interval:

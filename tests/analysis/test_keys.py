@@ -9,9 +9,9 @@ import pytest
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import MOST_KEYS, check_size, column_values, group_key, inside
-from dpproxy.errors import BoundsMissing, TooComplex
-from dpproxy.pgtypes import DATE, FLOAT8, INT4, NUMERIC, TEXT, Column
 from dpproxy.policy.model import Between, Discovered, Domain, Members, References
+from dpproxy.values.errors import BoundsMissing, TooComplex
+from dpproxy.values.pgtypes import DATE, FLOAT8, INT4, NUMERIC, TEXT, Column
 from tests.analysis.rows import COLUMNS, columns, connect, values_of
 
 

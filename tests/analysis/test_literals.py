@@ -8,8 +8,8 @@ import pytest
 from dpproxy.analysis import duck
 from dpproxy.analysis.literals import from_value
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.errors import InvalidText, NumberOutOfRange, UndefinedParameter
-from dpproxy.pgtypes import BOOL, DATE, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, SqlType
+from dpproxy.values.errors import InvalidText, NumberOutOfRange, UndefinedParameter
+from dpproxy.values.pgtypes import BOOL, DATE, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, SqlType
 from dpproxy.wire.values import decode
 from tests.analysis.rows import compiled, node_of, row_scope
 

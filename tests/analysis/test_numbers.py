@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpproxy.errors import NumberOutOfRange, UndefinedFunction, Unsupported
-from dpproxy.pgtypes import FLOAT8, INT4, NUMERIC, SqlType
+from dpproxy.values.errors import NumberOutOfRange, UndefinedFunction, Unsupported
+from dpproxy.values.pgtypes import FLOAT8, INT4, NUMERIC, SqlType
 from tests.analysis.rows import compiled, connect, value_of, values_of
 
 

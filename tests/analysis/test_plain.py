@@ -7,8 +7,8 @@ import pytest
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.plain import constant, engine_type, is_known, read
-from dpproxy.errors import InvalidText
-from dpproxy.pgtypes import (
+from dpproxy.values.errors import InvalidText
+from dpproxy.values.pgtypes import (
     BYTEA,
     CHAR,
     DATE,
@@ -53,7 +53,7 @@ MONEY = NUMERIC.with_precision(8, 2)
 )
 def test_a_constant_is_its_value(kind: SqlType, value: object, seen: object):
     sql = f"SELECT {duck.text(constant(value, kind))} AS x"
-    table = duckdb.sql(sql).to_arrow_table()
+    table = duckdb.connect().sql(sql).to_arrow_table()
     assert plain_values(table["x"].chunk(0)) == [seen]
 
 

@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 
 from dpproxy.analysis.scopes import Parameters, exact
-from dpproxy.errors import UndefinedParameter
-from dpproxy.pgtypes import INT4, INT8, TEXT
+from dpproxy.values.errors import UndefinedParameter
+from dpproxy.values.pgtypes import INT4, INT8, TEXT
 
 
 @pytest.mark.parametrize(

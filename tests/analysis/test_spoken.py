@@ -5,7 +5,7 @@ from sqlglot import exp
 from sqlglot.expressions import FUNCTION_BY_NAME
 
 from dpproxy.analysis.spoken import construct, function
-from dpproxy.grammar import parse
+from dpproxy.sql.grammar import parse
 
 
 @pytest.mark.parametrize(

@@ -10,19 +10,31 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dpproxy.algebra.plan import Caller
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.errors import Internal, Refusal
-from dpproxy.pgtypes import BOOL, DATE, FLOAT8, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, Column, Schema, SqlType
-from dpproxy.plan import Caller
+from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.query import plan_query
 from dpproxy.policy.model import Budget, Ceiling, ColumnPolicy, Exposure, Grant, Policy, TablePolicy, Unit
-from dpproxy.settings import DEFAULTS
+from dpproxy.values.errors import Internal, Refusal
+from dpproxy.values.pgtypes import (
+    BOOL,
+    DATE,
+    FLOAT8,
+    INT4,
+    INT8,
+    NUMERIC,
+    TEXT,
+    TIMESTAMP,
+    Column,
+    Schema,
+    SqlType,
+)
 from tests.analysis import grammar
 from tests.analysis.rows import COLUMNS, columns
 
-CHECKS = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+CHECKS = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 TABLE = TablePolicy(
     "t", Exposure.PROTECTED, Unit("id", max_rows=3),

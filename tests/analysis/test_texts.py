@@ -6,8 +6,8 @@ import pytest
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.errors import NumberOutOfRange, TooComplex, UndefinedFunction, Unsupported
-from dpproxy.pgtypes import BOOL, INT4, TEXT, SqlType
+from dpproxy.values.errors import NumberOutOfRange, TooComplex, UndefinedFunction, Unsupported
+from dpproxy.values.pgtypes import BOOL, INT4, TEXT, SqlType
 from tests.analysis.rows import compiled, connect, values_of
 
 HOSTILE = "Ådå%_'"
@@ -58,7 +58,7 @@ def test_the_type_is_postgresqls(text: str, kind: SqlType):
 
 @pytest.mark.parametrize(
     "text",
-    ["lower(age)", "length(5)", "substring(age, 1)", "concat(name, age)", "strpos(name, 5)", "replace(born, 'a', 'b')"],
+    ["lower(age)", "length(5)", "substring(age, 1)", "concat(name, price)", "name || born", "strpos(name, 5)", "replace(born, 'a', 'b')"],
 )  # fmt: skip
 def test_other_types_are_refused(text: str):
     with pytest.raises(UndefinedFunction):
@@ -106,7 +106,7 @@ def test_what_is_put_together_with_null_is_null():
     compiled("name LIKE '%' || $1", Parameters({1: TEXT}, (None,)))
 
 
-@pytest.mark.parametrize("text", ["'%' || name", "concat('%', name)", "'%' || lower('ER')", "'%' || '\\_'"])
+@pytest.mark.parametrize("text", ["'%' || name", "concat('%', name)", "'%' || lower(name)", "'%' || '\\_'"])
 def test_other_patterns_are_refused(text: str):
     with pytest.raises(Unsupported):
         compiled(f"name LIKE {text}")
@@ -115,3 +115,16 @@ def test_other_patterns_are_refused(text: str):
 def test_constants_longer_than_a_literal_stay_as_they_are():
     half = "x" * 600
     assert not compiled(f"'{half}' || '{half}'").is_constant
+
+
+@pytest.mark.parametrize(
+    ("text", "longest"), [("concat(flag, age)", 21), ("name || tiny", 26), ("CAST(name AS varchar(3))", 3)]
+)
+def test_what_becomes_a_text_has_a_length(text: str, longest: int):
+    assert compiled(text).longest == longest
+
+
+def test_the_case_of_a_parameter_is_that_of_its_value():
+    for given in (None, ("%e\u0301r%",)):
+        typed = compiled("name LIKE upper($1)", Parameters({1: TEXT}, given))
+        assert given is None or "%E\u0301R%" in duck.text(typed.sql)

@@ -6,7 +6,7 @@ import pytest
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import as_double, as_scaled, boolean, inexact, null, number
-from dpproxy.pgtypes import FLOAT8, INT4, INT8, NUMERIC, SqlType
+from dpproxy.values.pgtypes import FLOAT8, INT4, INT8, NUMERIC, SqlType
 
 
 @pytest.mark.parametrize(

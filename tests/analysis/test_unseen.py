@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.image import Input, holding, image
-from dpproxy.analysis.unseen import LARGEST, Looked, Unseen, Written, check_seen, is_written
+from dpproxy.analysis.unseen import LARGEST, Looked, Unseen, Written, check_seen, is_place, is_written
 
 ONE = Unseen(0, 2)
 OTHER: Any = Unseen(1, 2)
@@ -89,3 +89,10 @@ def test_a_statement_that_is_run_for_the_plan_is_a_look():
         with pytest.raises(Looked):
             run()
     check_seen("SELECT 1")
+
+
+def test_a_place_that_was_read_is_told_from_a_name():
+    for written in (Unseen(3, 2).double(), Unseen(3, 2).scaled(4)):
+        [read] = duck.parsed(f"SELECT {duck.text(written)}").expressions
+        assert is_place(read.name)
+    assert not is_place("age")

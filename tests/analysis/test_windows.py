@@ -5,7 +5,8 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.analysis.windows import WINDOWS, inline_windows, over, refuse_windows
-from dpproxy.errors import (
+from dpproxy.planner.accept import parse
+from dpproxy.values.errors import (
     InvalidParameter,
     Refusal,
     SyntaxRefused,
@@ -14,8 +15,7 @@ from dpproxy.errors import (
     Unsupported,
     WindowMisplaced,
 )
-from dpproxy.pgtypes import DATE, FLOAT8, INT4, INT8, NUMERIC, TEXT
-from dpproxy.planner.accept import parse
+from dpproxy.values.pgtypes import DATE, FLOAT8, INT4, INT8, NUMERIC, TEXT
 
 COLUMNS = {
     "n": Typed(duck.column("n"), INT8),

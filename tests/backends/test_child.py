@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from dpproxy.backends.child import Child, Keeper
-from dpproxy.errors import Internal, StartupError
+from dpproxy.values.errors import Internal, StartupError
 from tests.backends.test_worker import file  # noqa: F401 - a fixture
 
 ROOT = Path(__file__).parents[2]

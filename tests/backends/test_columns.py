@@ -3,7 +3,7 @@ import pyarrow as pa
 import pytest
 
 from dpproxy.backends.columns import engine_type, key_type
-from dpproxy.pgtypes import BOOL, DATE, INT2, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, VARCHAR, SqlType
+from dpproxy.values.pgtypes import BOOL, DATE, INT2, INT4, INT8, NUMERIC, TEXT, TIMESTAMP, VARCHAR, SqlType
 
 
 @pytest.mark.parametrize(

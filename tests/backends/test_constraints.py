@@ -3,7 +3,7 @@
 import duckdb
 
 from dpproxy.backends.constraints import constraints
-from dpproxy.pgtypes import Check, ForeignKey, UniqueKey
+from dpproxy.values.pgtypes import Check, ForeignKey, UniqueKey
 
 
 def test_what_the_ddl_declares():

@@ -1,8 +1,8 @@
 import pytest
 
 from dpproxy.backends.dialect import Kind, Reach, Value, common, kind_of, stored
-from dpproxy.errors import Unsupported
-from dpproxy.pgtypes import INT2, JSONB, NUMERIC, TEXT
+from dpproxy.values.errors import Unsupported
+from dpproxy.values.pgtypes import INT2, JSONB, NUMERIC, TEXT
 
 
 def test_columns_have_kinds():

@@ -7,10 +7,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dpproxy.algebra.plan import PublicPlan
 from dpproxy.backends.duckdb import DuckDB
-from dpproxy.errors import Cancelled, Internal, NumberOutOfRange, StartupError
-from dpproxy.pgtypes import BYTEA, INT4, NUMERIC, TEXT, SqlType
-from dpproxy.plan import PublicPlan
+from dpproxy.values.errors import Cancelled, Internal, NumberOutOfRange, StartupError
+from dpproxy.values.pgtypes import BYTEA, INT4, NUMERIC, TEXT, SqlType
 
 
 @pytest.fixture

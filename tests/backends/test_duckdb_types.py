@@ -1,7 +1,7 @@
 import pytest
 
 from dpproxy.backends.duckdb_types import column_type
-from dpproxy.pgtypes import INT4, INT8, JSON, NUMERIC, TIMESTAMPTZ, UUID, SqlType, array_of
+from dpproxy.values.pgtypes import INT4, INT8, JSON, NUMERIC, TIMESTAMPTZ, UUID, SqlType, array_of
 
 
 @pytest.mark.parametrize(

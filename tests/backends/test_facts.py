@@ -11,7 +11,7 @@ from dpproxy.analysis.unseen import Looked, Unseen
 from dpproxy.backends import facts as module
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.facts import Facts
-from dpproxy.errors import Refusal
+from dpproxy.values.errors import Refusal
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import psycopg
 import pyarrow as pa
 import pytest
 
+from dpproxy.algebra.plan import PublicPlan
 from dpproxy.backends import failures
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.failures import FAILURES, code_of, failure
 from dpproxy.backends.release import Release
-from dpproxy.errors import Cancelled, Internal, Refusal
-from dpproxy.plan import PublicPlan
+from dpproxy.values.errors import Cancelled, Internal, Refusal
 from tests.proxies import Proxy, serving, write_home
 
 MARK = "HIV-positive"

@@ -7,8 +7,8 @@ import pytest
 
 from dpproxy.backends.opening import open_source
 from dpproxy.backends.source import Opened
-from dpproxy.config import Config, Data, load_config
-from dpproxy.errors import StartupError
+from dpproxy.config.configuration import Config, Data, load_config
+from dpproxy.values.errors import StartupError
 
 TEXT = """
 [state]

@@ -2,7 +2,7 @@ import pytest
 import sqlglot
 
 from dpproxy.backends.operands import parts
-from dpproxy.errors import Unsupported
+from dpproxy.values.errors import Unsupported
 
 
 @pytest.mark.parametrize(

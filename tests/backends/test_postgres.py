@@ -3,7 +3,9 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 
 import duckdb
@@ -11,18 +13,19 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from dpproxy.answers import Asking
+from dpproxy.algebra.plan import Answer, Caller, PublicPlan
+from dpproxy.backends.asker import asked_by
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.facts import Facts
 from dpproxy.backends.failures import FactsChanged, WorkerLost
 from dpproxy.backends.postgres import Postgres
 from dpproxy.backends.pushed import Order, Pushed
-from dpproxy.errors import Cancelled, Internal, Refusal, StartupError, Unsupported
-from dpproxy.following import Replan
-from dpproxy.plan import Answer, Caller, PublicPlan
-from dpproxy.settings import DEFAULTS
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.engine.answers import Asking
+from dpproxy.engine.following import Replan
+from dpproxy.values.errors import Cancelled, Internal, Refusal, StartupError, Unsupported
 from tests.postgres import Server, running
-from tests.proxies import started, write_home
+from tests.proxies import Proxy, serving, started, write_home
 
 COUNT = "SELECT CAST(COUNT(*) AS INT128) AS m0 FROM t"
 SLOW = f"SELECT CAST(COUNT(*) AS INT128) AS m0 FROM {' CROSS JOIN '.join(f'big AS b{n}' for n in range(4))}"
@@ -389,7 +392,7 @@ def test_rows_that_a_policy_chooses_since_the_start_are_not_read(
         connection.execute("CREATE POLICY chosen ON t USING (1 / (id - 7) > 0)")
     with pytest.raises(Internal):
         number(source)
-    with pytest.raises(Unsupported):
+    with pytest.raises(Internal, match="not as it was"):
         source.check("SELECT CAST(COUNT(id) AS INT128) AS m0 FROM t")
 
 
@@ -404,3 +407,151 @@ def test_statements_over_public_tables_are_answered_there_or_from_a_copy(
     assert source.run_open("SELECT id FROM t ORDER BY 1 LIMIT 2", "s").column("id").to_pylist() == [1, 2]
     table = [batch.num_rows for batch in source.run_portions(PublicPlan("SELECT id FROM t", ()), "s")]
     assert sum(table) == 100
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("REVOKE SELECT ON t FROM only_reads", "permission denied for table t"),
+        ("ALTER TABLE t RENAME COLUMN v TO w", "column t.v does not exist"),
+    ],
+)
+def test_a_changed_source_is_told_to_the_operator_with_the_reason_and_to_the_client_without(
+    postgres: Server,
+    opened: Callable[..., Pushed],
+    caplog: pytest.LogCaptureFixture,
+    change: str,
+    told: str,
+):
+    url = made(postgres, TABLES)
+    source = opened(url)
+    known, other = (f"SELECT CAST(COUNT(*) AS INT128) AS m0 FROM t WHERE t.v > {n}" for n in (1, 2))
+    assert number(source, known) == 99
+    with owner(url) as connection:
+        connection.execute(change.encode())
+    for ask in (lambda: number(source, known), lambda: source.check(other)):
+        caplog.clear()
+        with pytest.raises(
+            Internal, match="the data source is not as it was when the proxy was started"
+        ) as caught:
+            ask()
+        assert told not in f"{caught.value.message} {caught.value.hint}"
+        assert told in caplog.text
+
+
+def test_a_locked_table_is_not_waited_for_before_anything_is_charged(
+    postgres: Server, opened: Callable[..., Pushed]
+):
+    url = made(postgres, TABLES)
+    source = opened(url)
+    source.check(COUNT)
+    with locked(url, "t"):
+        for sql in (
+            COUNT,
+            f"{COUNT} WHERE id > 1",
+        ):  # one that the server took before is no sign that it would now
+            begun = threading.Timer(0.2, source.interrupt, ("s",))
+            begun.start()
+            with asked_by("s"), pytest.raises(Cancelled, match="user request"):
+                source.check(sql)
+            begun.join()
+    source.check(COUNT)
+
+
+@contextmanager
+def locked(url: str, table: str) -> Iterator[None]:
+    """While somebody else changes a table."""
+    with owner(url) as connection, connection.transaction():
+        connection.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE".encode())
+        yield
+
+
+def test_a_wait_for_a_lock_ends_at_the_limit_of_the_server(postgres: Server, opened: Callable[..., Pushed]):
+    url = made(postgres, TABLES)
+    source = opened(url, limit=0.2)
+    with locked(url, "t"), pytest.raises(Cancelled, match="due to statement timeout"):
+        source.check(COUNT)
+    source = opened(url, limit=0.2)
+    source.check(COUNT)
+    with locked(url, "t"), pytest.raises(Cancelled, match="due to statement timeout"):
+        number(source)
+
+
+def test_what_the_planner_waits_for_ends_at_its_own_limit(
+    postgres: Server, opened: Callable[..., Pushed], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("dpproxy.backends.facts.LONGEST", 0.2)
+    url = made(postgres, TABLES)
+    facts = Facts(opened(url))
+    with locked(url, "t"), pytest.raises(Cancelled, match="due to statement timeout"):
+        facts(COUNT)
+    assert facts(COUNT) == ((100,),)
+
+
+SIMPLE, EXTENDED = psycopg.ClientCursor, psycopg.RawCursor
+COUNTED = "SELECT count(*) FROM t WHERE ward < '{}'"
+IN_WARDS = "SELECT ward, floor FROM wards"
+
+
+@pytest.fixture(scope="module")
+def served(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Proxy]]:
+    """The URL of what a proxy serves, and the proxy."""
+    url = made(postgres, PUBLIC)
+    home = home_of(url, tmp_path_factory.mktemp("served"))
+    home.write_text(home.read_text().replace('padding = "0ms"', 'padding = "10ms"'))
+    with serving(home) as proxy:
+        yield url, proxy
+
+
+@pytest.mark.parametrize("kind", [SIMPLE, EXTENDED])
+@pytest.mark.parametrize(
+    ("table", "sql"),
+    [
+        ("t", COUNTED),
+        ("t", f"EXPLAIN (PRIVACY) {COUNTED}"),
+        ("t", f"COPY ({COUNTED}) TO STDOUT"),
+        ("t", f"DECLARE c CURSOR FOR {COUNTED}"),
+        ("wards", JOINED),
+        ("wards", f"EXPLAIN (PRIVACY) {JOINED}"),
+        ("wards", IN_WARDS),
+        ("wards", f"COPY ({IN_WARDS}) TO STDOUT"),
+        ("wards", f"DECLARE c CURSOR FOR {IN_WARDS}"),
+    ],
+)
+def test_a_wait_for_a_lock_ends_when_the_sessions_timeout_is_over(
+    served: tuple[str, Proxy], kind: type, table: str, sql: str
+):
+    url, proxy = served
+    sql = sql.format(next(_NUMBERS))  # never asked before: what was is answered without a look at the table
+    with psycopg.connect(proxy.dsn(), autocommit=True, cursor_factory=kind) as client:
+        spent = client.execute("SHOW dp.budget_remaining").fetchone()
+        client.execute("SET statement_timeout = '300ms'")
+        with locked(url, table):
+            for _ in range(2):  # the next one of the session is not held up either
+                _ends_in_time(client, sql)
+        client.execute("SET statement_timeout = 0")
+        assert client.execute("SHOW dp.budget_remaining").fetchone() == spent
+        _all_of(client, sql)
+
+
+_NUMBERS = count()
+
+
+def _ends_in_time(client: psycopg.Connection[tuple[object, ...]], sql: str) -> None:
+    begun = time.monotonic()
+    with pytest.raises(psycopg.errors.QueryCanceled) as caught:
+        _all_of(client, sql)
+    assert time.monotonic() - begun >= 0.3
+    assert caught.value.diag.message_primary == "canceling statement due to statement timeout"
+
+
+def _all_of(client: psycopg.Connection[tuple[object, ...]], sql: str) -> None:
+    """Run it, and read what it gives."""
+    with client.transaction(), client.cursor() as cursor:
+        if sql.startswith("COPY"):
+            with cursor.copy(sql.encode()) as copy:
+                assert b"".join(copy)
+            return
+        cursor.execute(sql.encode())
+        if sql.startswith("DECLARE"):
+            assert cursor.execute("FETCH ALL FROM c").fetchall()

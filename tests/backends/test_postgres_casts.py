@@ -1,6 +1,6 @@
 import pytest
 
-from dpproxy.errors import Unsupported
+from dpproxy.values.errors import Unsupported
 from tests.backends.test_postgres_logic import value
 
 
@@ -17,7 +17,7 @@ def test_a_released_value_is_a_double_of_some_size():
 @pytest.mark.parametrize(
     "sql",
     ["CAST(x AS BIGINT)", "CAST(x AS INT128)", "CAST(s AS BIGINT)", "CAST(s AS DATE)", "CAST(s AS DOUBLE)",
-     "CAST(i AS VARCHAR)", "CAST(i AS BOOLEAN)", "CAST(x AS DECIMAL(18, 2))", "CAST(1.25 AS DECIMAL(18, 1))"],
+     "CAST(d AS VARCHAR)", "CAST(i AS BOOLEAN)", "CAST(x AS DECIMAL(18, 2))", "CAST(1.25 AS DECIMAL(18, 1))"],
 )  # fmt: skip
 def test_what_could_raise_on_a_row_is_refused(sql: str):
     with pytest.raises(Unsupported):

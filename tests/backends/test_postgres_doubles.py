@@ -11,7 +11,7 @@ import pytest
 
 from dpproxy.backends import postgres_doubles as doubles
 from dpproxy.backends.dialect import ANYTHING, Kind, Reach, Value
-from dpproxy.errors import Unsupported
+from dpproxy.values.errors import Unsupported
 from tests.postgres import Server
 
 TINY = [5e-324, 1e-320, 2.2250738585072014e-308, 1e-200, 9.99e-151, 1e-150, 1.01e-150, 3e-162, 1.6e-162]

@@ -1,6 +1,6 @@
 import pytest
 
-from dpproxy.errors import Unsupported
+from dpproxy.values.errors import Unsupported
 from tests.backends.test_postgres_logic import COLUMNS, dialect, transpiled, value
 
 

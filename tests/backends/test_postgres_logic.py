@@ -5,7 +5,7 @@ from dpproxy.backends import postgres_logic as logic
 from dpproxy.backends.dialect import Kind, Value, stored
 from dpproxy.backends.postgres_dialect import dialect
 from dpproxy.backends.transpile import transpiled
-from dpproxy.errors import Unsupported
+from dpproxy.values.errors import Unsupported
 
 COLUMNS = {
     "x": stored(Kind.DOUBLE),

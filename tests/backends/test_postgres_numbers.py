@@ -1,7 +1,7 @@
 import pytest
 
 from dpproxy.backends.dialect import Kind
-from dpproxy.errors import Unsupported
+from dpproxy.values.errors import Unsupported
 from tests.backends.test_postgres_logic import COLUMNS, dialect, transpiled, value
 
 

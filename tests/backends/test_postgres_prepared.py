@@ -10,14 +10,14 @@ import duckdb
 import psycopg
 import pytest
 
+from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.failures import WorkerLost
 from dpproxy.backends.postgres import Postgres
 from dpproxy.backends.postgres_prepared import PostgresPrepared
 from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.pushed import Pushed
-from dpproxy.errors import Internal, StartupError
-from dpproxy.plan import PREPARED, PreparedTable
+from dpproxy.values.errors import Internal, StartupError
 from tests.postgres import Server, running
 
 SECRET = b"s" * 32

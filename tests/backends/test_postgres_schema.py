@@ -2,7 +2,7 @@ import psycopg
 import pytest
 
 from dpproxy.backends.postgres_schema import Described, described
-from dpproxy.pgtypes import Check, ForeignKey, UniqueKey
+from dpproxy.values.pgtypes import Check, ForeignKey, UniqueKey
 from tests.postgres import Server
 
 DDL = """

@@ -5,7 +5,7 @@ import pytest
 
 from dpproxy.backends.postgres import SETTINGS
 from dpproxy.backends.postgres_start import check_settings, reason, schema_of
-from dpproxy.errors import StartupError
+from dpproxy.values.errors import StartupError
 from tests.postgres import Server
 
 

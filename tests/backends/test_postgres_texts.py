@@ -3,7 +3,7 @@ import psycopg
 import pytest
 
 from dpproxy.backends.postgres_texts import LONGEST_FOLDED, folded, literal, quoted
-from dpproxy.errors import Unsupported
+from dpproxy.values.errors import Unsupported
 from tests.postgres import Server
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.failures import WorkerLost
 from dpproxy.backends.prepared import PreparedTables, prepared_file
-from dpproxy.errors import Cancelled, Internal
-from dpproxy.plan import PREPARED, PreparedTable
+from dpproxy.values.errors import Cancelled, Internal
 
 SECRET = b"s" * 32
 FIRST = PreparedTable("t1", "t", "SELECT i, hash($1, i) AS h FROM t", truncated=True)
@@ -162,7 +162,7 @@ import os, signal, sys, threading, time
 from pathlib import Path
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.prepared import PreparedTables, prepared_file
-from dpproxy.plan import PreparedTable
+from dpproxy.algebra.plan import PreparedTable
 
 data = Path(sys.argv[1])
 path = prepared_file(data.parent, data, b"s" * 32)
@@ -192,7 +192,7 @@ import sys, time
 from pathlib import Path
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.prepared import PreparedTables, prepared_file
-from dpproxy.plan import PreparedTable
+from dpproxy.algebra.plan import PreparedTable
 
 data = Path(sys.argv[1])
 backend = DuckDB(data, prepared=prepared_file(data.parent, data, b"s" * 32))

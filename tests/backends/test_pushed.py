@@ -7,22 +7,22 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from dpproxy.algebra.plan import PREPARED, PublicPlan
 from dpproxy.backends.dialect import Kind, Value, stored
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.facts import PLANNER
 from dpproxy.backends.failures import FactsChanged
 from dpproxy.backends.postgres_dialect import dialect
 from dpproxy.backends.pushed import Order, Pushed
-from dpproxy.errors import Refusal, Unsupported
-from dpproxy.pgtypes import INT4, Column, Schema
-from dpproxy.plan import PREPARED, PublicPlan
+from dpproxy.values.errors import Refusal, Unsupported
+from dpproxy.values.pgtypes import INT4, Column, Schema
 
 
 class Server:
     """Answers every statement with the same numbers."""
 
     def __init__(self) -> None:
-        self.dialect, self.limit = dialect("public"), 5.0
+        self.dialect, self.limit, self.locks = dialect("public"), 5.0, False
         self.asked: list[Order] = []
         self.checked: list[str] = []
         self.number = 7

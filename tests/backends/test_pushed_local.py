@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from dpproxy.backends.pushed_local import beside
-from dpproxy.errors import StartupError
+from dpproxy.values.errors import StartupError
 
 
 def test_it_begins_empty_and_its_file_is_nobody_elses(tmp_path: Path):

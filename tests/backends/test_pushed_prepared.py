@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
+from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.backends.dialect import Kind, stored
 from dpproxy.backends.postgres_dialect import dialect
 from dpproxy.backends.pushed_prepared import NO_SECRET, Build, Kept
 from dpproxy.backends.transpile import transpiled
-from dpproxy.errors import Unsupported
-from dpproxy.plan import PREPARED, PreparedTable
+from dpproxy.values.errors import Unsupported
 
 COLUMNS = {"id": stored(Kind.WHOLE), "name": stored(Kind.TEXT, "{}::text")}
 CUT = """SELECT id, name FROM (SELECT * FROM t QUALIFY row_number() OVER

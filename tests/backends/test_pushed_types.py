@@ -5,7 +5,7 @@ import pyarrow as pa
 from dpproxy.backends.dialect import Kind, Value
 from dpproxy.backends.pushed_types import rows_of, types_of
 from dpproxy.backends.transpile import Item
-from dpproxy.pgtypes import INT4, TEXT
+from dpproxy.values.pgtypes import INT4, TEXT
 
 COLUMNS = (
     Item("k", Value("k", Kind.TEXT)),

@@ -9,16 +9,16 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from dpproxy.algebra.plan import KeySet, Output, Part, Payer, Plan
 from dpproxy.backends.columns import FEW, WHOLE
 from dpproxy.backends.release import Relations, Release, key_table
-from dpproxy.errors import DivisionByZero, Internal, NumberOutOfRange
-from dpproxy.pgtypes import BOOL, DATE, INT8, NUMERIC, TEXT, Column, SqlType
-from dpproxy.plan import KeySet, Output, Part, Payer, Plan
 from dpproxy.planner.release import release_sql
 from dpproxy.policy.model import Scalar
+from dpproxy.values.errors import DivisionByZero, Internal, NumberOutOfRange
+from dpproxy.values.pgtypes import BOOL, DATE, INT8, NUMERIC, TEXT, Column, SqlType
 from udfs.mechanisms import Staircase
 from udfs.privacy import Exact, Loss
 
@@ -195,7 +195,6 @@ SUMS = st.sampled_from([None, 0, 1000, -7000, 10**37, -(10**37)])
 GROUPS = st.dictionaries(st.tuples(st.sampled_from(DAYS), st.sampled_from(NUMBERS)), st.tuples(SUMS, SUMS))
 
 
-@settings(max_examples=50)
 @given(GROUPS)
 def test_few_rows_are_those_of_the_engine(groups: dict[tuple[object, object], tuple[object, object]]):
     """A draw is far below 500 at this epsilon, and sums are whole thousands: rounded to them, both are the truth."""

@@ -12,13 +12,13 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from dpproxy.algebra.plan import PREPARED, PublicPlan
 from dpproxy.backends import remote as module
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.failures import WorkerLost
 from dpproxy.backends.remote import Remote
-from dpproxy.errors import Cancelled, Internal, NumberOutOfRange, Refusal, StartupError, TooComplex
-from dpproxy.pgtypes import TEXT
-from dpproxy.plan import PREPARED, PublicPlan
+from dpproxy.values.errors import Cancelled, Internal, NumberOutOfRange, Refusal, StartupError, TooComplex
+from dpproxy.values.pgtypes import TEXT
 from udfs.privacy import Exact
 
 ENDLESS = "SELECT CAST(count(*) AS HUGEINT) AS m0 FROM range(10000000000) AS r(i), t"

@@ -10,12 +10,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dpproxy.algebra.plan import PublicPlan
 from dpproxy.backends import duckdb as engine
 from dpproxy.backends import remote as module
 from dpproxy.backends.failures import WorkerLost
 from dpproxy.backends.remote import Remote
-from dpproxy.errors import Cancelled, NumberOutOfRange, SeveralRows
-from dpproxy.plan import PublicPlan
+from dpproxy.values.errors import Cancelled, NumberOutOfRange, SeveralRows
 
 ROWS = 400_000
 ALL = PublicPlan("SELECT i AS c0, k AS c1 FROM t", (), portion=5_000)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dpproxy.backends.secret import SIZE, load_secret
-from dpproxy.errors import StartupError
+from dpproxy.values.errors import StartupError
 
 
 def test_it_is_made_once_and_stays(tmp_path: Path):

@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from dpproxy.backends.snapshot import snapshot
-from dpproxy.errors import StartupError
+from dpproxy.values.errors import StartupError
 
 Lines = list[str]
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from dpproxy.algebra.plan import Caller
 from dpproxy.backends.failures import FactsChanged, WorkerLost
 from dpproxy.backends.pushed import Order
 from dpproxy.backends.spark import Spark
-from dpproxy.engine import Engine
-from dpproxy.errors import Cancelled, Internal, Refusal, StartupError, Unsupported
-from dpproxy.plan import Caller
-from dpproxy.settings import DEFAULTS
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.engine.engine import Engine
+from dpproxy.values.errors import Cancelled, Internal, Refusal, StartupError, Unsupported
 from tests.backends.lake import Lake, rows
 from tests.proxies import started, write_home
 from tests.spark import Cluster, cluster

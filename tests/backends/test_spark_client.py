@@ -8,7 +8,7 @@ import pytest
 
 from dpproxy.backends import spark_client
 from dpproxy.backends.spark_client import at_most, end, module, quiet
-from dpproxy.errors import StartupError
+from dpproxy.values.errors import StartupError
 
 
 class Client:

@@ -4,7 +4,7 @@ import pytest
 
 from dpproxy.backends.spark import Spark
 from dpproxy.backends.transpile import transpiled
-from dpproxy.errors import Unsupported
+from dpproxy.values.errors import Unsupported
 from tests.backends.lake import Lake, differing, rows
 
 pytestmark = pytest.mark.external

@@ -6,8 +6,8 @@ import pytest
 
 from dpproxy.backends.dialect import Kind
 from dpproxy.backends.spark_schema import column_type, columns_of, place, readers, types_asked
-from dpproxy.errors import StartupError
-from dpproxy.pgtypes import INT2, INT4, INT8, NUMERIC
+from dpproxy.values.errors import StartupError
+from dpproxy.values.pgtypes import INT2, INT4, INT8, NUMERIC
 
 
 def test_the_url_says_where_the_tables_are():

@@ -7,7 +7,7 @@ import pytest
 
 from dpproxy.backends.spark import Spark
 from dpproxy.backends.spark_texts import filled, folded, literal, quoted
-from dpproxy.errors import Unsupported
+from dpproxy.values.errors import Unsupported
 
 HOSTILE = [
     "it's",

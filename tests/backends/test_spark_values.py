@@ -5,7 +5,7 @@ import sqlglot
 
 from dpproxy.backends.spark import Spark
 from dpproxy.backends.transpile import transpiled
-from dpproxy.errors import Unsupported
+from dpproxy.values.errors import Unsupported
 from tests.backends.lake import Lake, differing
 
 pytestmark = pytest.mark.external

@@ -10,10 +10,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dpproxy.algebra.plan import PublicPlan
 from dpproxy.backends.remote import Remote
 from dpproxy.backends.spill import PREFIX, Spill
-from dpproxy.errors import Refusal
-from dpproxy.plan import PublicPlan
+from dpproxy.values.errors import Refusal
 
 SORTED = PublicPlan("SELECT s FROM t ORDER BY s", (), portion=2000)
 """More than the memory holds, all of it at hand before the first row is."""

@@ -4,7 +4,7 @@ from sqlglot import exp
 
 from dpproxy.backends.dialect import Kind, Value
 from dpproxy.backends.standard import changed_letters, check_comparable, constructs, counted, summed
-from dpproxy.errors import Unsupported
+from dpproxy.values.errors import Unsupported
 
 NUMBER, TEXT = Value("n", Kind.WHOLE), Value("s", Kind.TEXT)
 

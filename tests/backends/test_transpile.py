@@ -7,7 +7,7 @@ from dpproxy.backends import spark_dialect
 from dpproxy.backends.dialect import Kind, Value, stored
 from dpproxy.backends.postgres_dialect import dialect
 from dpproxy.backends.transpile import Query, transpiled
-from dpproxy.errors import Unsupported
+from dpproxy.values.errors import Unsupported
 
 TABLES = {
     "t": {"id": stored(Kind.WHOLE), "Name": stored(Kind.TEXT, "{}::text"), "x": stored(Kind.DOUBLE)},

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from dpproxy.backends.values import dumps, loads
-from dpproxy.pgtypes import INT8, NUMERIC, Check, Column, ForeignKey, Schema, UniqueKey, View
+from dpproxy.values.pgtypes import INT8, NUMERIC, Check, Column, ForeignKey, Schema, UniqueKey, View
 
 
 @pytest.mark.parametrize(

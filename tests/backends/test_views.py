@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from dpproxy.backends.views import column_names, views
-from dpproxy.pgtypes import View
+from dpproxy.values.pgtypes import View
 
 
 @pytest.fixture

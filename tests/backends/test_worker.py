@@ -13,7 +13,7 @@ from dpproxy.backends import worker as module
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.frames import Channel, unpacked
 from dpproxy.backends.worker import CLOSE, INTERRUPT, LANE, ORDER, Worker, main, opened
-from dpproxy.pgtypes import TEXT, Schema
+from dpproxy.values.pgtypes import TEXT, Schema
 
 ENDLESS = "SELECT CAST(count(*) AS HUGEINT) AS m0 FROM range(10000000000) AS r(i), t"
 GROUPS = "SELECT k AS k0, CAST(count(*) AS HUGEINT) AS m0 FROM t GROUP BY 1 ORDER BY 1"

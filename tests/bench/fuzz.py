@@ -23,7 +23,7 @@ from pathlib import Path
 
 import psycopg
 
-from tests.attacks.raw import Raw
+from tests.assurance.raw import Raw
 from tests.bench.soak import Reading, Report, reading, say
 from tests.proxies import Proxy, spawn, write_home
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dpproxy.users import add_user
+from dpproxy.config.users import add_user
 from tests.bench.data import policy
 
 PASSWORD = "only for the benchmark"

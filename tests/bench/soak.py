@@ -22,8 +22,8 @@ from pathlib import Path
 import psycopg
 
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.auditlog.log import AuditLog
 from dpproxy.backends.secret import load_secret
+from dpproxy.observe.audit_log import AuditLog
 from tests.proxies import Proxy, spawned, write_home
 
 DDL = (

@@ -10,17 +10,17 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from dpproxy.algebra.plan import Caller, Part, Plan
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.prepared import PreparedTables, prepared_file
-from dpproxy.plan import Caller, Part, Plan
+from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.query import plan_query
 from dpproxy.policy.apply import apply
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import change_of
-from dpproxy.settings import DEFAULTS
 from tests.bench.cases import BY_CELL, BY_REGION, EACH, VISITS
 from tests.bench.data import FULL, Sizes, make, policy
 from tests.bench.report import markdown

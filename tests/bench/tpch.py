@@ -8,9 +8,9 @@ from pathlib import Path
 
 import duckdb
 
-from dpproxy.engine import Engine
-from dpproxy.errors import Refusal
-from dpproxy.settings import DEFAULTS
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.engine.engine import Engine
+from dpproxy.values.errors import Refusal
 from examples.tpch.generate import LEAST_SCALE, generate
 from tests.bench.report import number
 from tests.bench.timing import timed

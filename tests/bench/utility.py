@@ -17,8 +17,8 @@ import duckdb
 import numpy as np
 import psycopg
 
-from dpproxy.process import serving
-from dpproxy.users import add_user
+from dpproxy.config.users import add_user
+from dpproxy.system.process import serving
 from tests.bench.mechanisms import asked
 from tests.bench.proxy import CONFIG, PASSWORD
 from tests.bench.report import markdown, number

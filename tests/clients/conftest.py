@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks.people import write_twin
+from tests.assurance.people import write_twin
 from tests.proxies import ROOT, Proxy, serving, spawned, write_home
 
 ENDLESS = (
@@ -23,6 +23,7 @@ ALTER TABLE much ALTER COLUMN y SET PRIVACY DOMAIN BETWEEN 0 AND 6;
 GRANT SELECT ON much, busy TO analyst WITH PRIVACY BUDGET research;
 """
 
+collect_ignore_glob = ["*_client.py"]  # they run in the environments of their own clients
 CLIENTS = ROOT / ".venv-clients"
 """Where `make clients` puts what does not go into the project's own environment."""
 WORLD = (

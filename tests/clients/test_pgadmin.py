@@ -141,7 +141,7 @@ def test_schemas(tree: Tree):
         ("table", "people"),
         ("table", "towns"),
         ("view", "spent"),
-        ("mview", "people_open"),
+        ("view", "people_open"),
     ],
 )
 def test_a_relation_and_all_its_parts(tree: Tree, kind: str, name: str):
@@ -245,7 +245,7 @@ def test_an_error(query: Callable[[str], tuple[int, Any]], sql: str, told: str):
 @pytest.mark.parametrize(
     ("kind", "name", "status"),
     [
-        ("mview", "people_open", 200),
+        ("view", "people_open", 200),
         ("table", "towns", 200),
         ("view", "spent", 200),
         ("table", "people", 500),

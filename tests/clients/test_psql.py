@@ -154,7 +154,12 @@ def test_an_administrator_declares_and_grants(proxy: Proxy):
         proxy, "ALTER TABLE salaries SET PRIVACY PUBLIC", "SHOW PRIVACY BUDGETS", "SHOW PRIVACY POLICY FOR salaries",
         "ALTER TABLE salaries SET PRIVACY HIDDEN", user="root",
     )  # fmt: skip
-    assert told == ""
+    notices = [line for line in told.splitlines() if not line.startswith(("DETAIL: ", "HINT: "))]
+    assert notices == [
+        "NOTICE:  table salaries [weaker]: its rows may be read as they are",
+        "NOTICE:  table salaries [stronger]: it does not exist for anybody any more",
+    ]
+    assert told.count("still says otherwise") == 1  # the file has it hidden, as it is again in the end
     assert "ALTER TABLE" in shown
     assert re.search(r"research +\|.*\| +100000 ", shown)
     _, told = psql(proxy, "ALTER TABLE people SET PRIVACY PUBLIC")
@@ -171,3 +176,14 @@ def test_parameters_and_output_forms(proxy: Proxy):
     shown, told = psql(proxy, "COPY (SELECT count(*) FROM people) TO STDOUT")
     assert re.fullmatch(r"\d+\n", shown)
     assert told.startswith("NOTICE:  cost ")
+
+
+def test_foreign_keys_are_shown_at_both_ends(world: Proxy):
+    shown, told = psql(world, r"\d visits")
+    assert (told, "Foreign-key constraints:" in shown) == ("", True)
+    assert '"visits_person_fkey" FOREIGN KEY (person) REFERENCES people(id)' in shown
+    shown, told = psql(world, r"\d+ people")
+    assert (told, "Referenced by:" in shown) == ("", True)
+    assert (
+        'TABLE "visits" CONSTRAINT "visits_person_fkey" FOREIGN KEY (person) REFERENCES people(id)' in shown
+    )

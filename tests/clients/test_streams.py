@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.attacks.raw import Raw
+from tests.assurance.raw import Raw
 from tests.bench.soak import family, reading
 from tests.proxies import Proxy, spawned, write_home
 

@@ -290,6 +290,7 @@ def test_protected_columns_are_counted(world: Proxy, sql: str, value: int):
         f"SELECT count(*) FROM people WHERE device = '{ONE}'",
         "SELECT device, count(*) FROM people GROUP BY device",
         "SELECT count(DISTINCT device) FROM people",
+        "SELECT count(DISTINCT (device)) FROM people",
         "SELECT count(DISTINCT seen) FROM people",
         "SELECT min(seen) FROM people",
         "SELECT count(*) FROM people WHERE seen > '2020-01-01 00:00:00+00'",

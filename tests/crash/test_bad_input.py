@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.cli import main
+from dpproxy.cli.main import main
 from tests.crash.test_kill import DDL, POLICY, question
 from tests.proxies import ROOT, command, end, environment, spawned, write_home
 
@@ -225,7 +225,7 @@ def mounting(folder: Path) -> Iterator[Mount]:
     mounted: list[str] = []
 
     def mount(options: str) -> None:
-        first = ["-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+        first = ["-t", "tmpfs", "-o", f"mode=700,{options}", "tmpfs", str(folder)]
         again = ["-o", f"remount,{options}", str(folder)]
         done = subprocess.run(["mount", *(again if mounted else first)], capture_output=True, check=False)
         if done.returncode:

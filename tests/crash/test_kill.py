@@ -5,10 +5,12 @@
 
 import os
 import signal
+import sqlite3
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import count
@@ -131,3 +133,45 @@ def test_a_signal_ends_it_cleanly_with_clients_at_work(tmp_path: Path, number: s
     assert load.broken == []
     with Ledger.open(tmp_path / "state" / "main") as ledger:
         assert len(ledger.entries()) >= len(load.answered)
+
+
+def test_a_build_that_is_killed_leaves_a_charge_that_is_named(tmp_path: Path):
+    """Killed once it is charged, while its rows are made: the view is not declared, and what it cost is listed."""
+    ddl = (
+        "CREATE TABLE p AS SELECT CAST(hash(i) % 1000 AS INTEGER) AS x, i AS id FROM range(2000000) AS r(i)",
+    )
+    policy = """
+    ALTER TABLE p SET PRIVACY KEY (id);
+    ALTER TABLE p SET PRIVACY CEILING EPSILON 10;
+    ALTER TABLE p ALTER COLUMN x SET PRIVACY DOMAIN BETWEEN 0 AND 1000;
+    """
+    file = write_home(tmp_path, ddl, policy)
+    build = "CREATE PROTECTED VIEW v WITH (method = dp_microaggregation, k = 50, epsilon = 0.5) AS SELECT x FROM p"
+    proxy = spawn(file)
+
+    def send() -> None:
+        with suppress(psycopg.Error), psycopg.connect(proxy.dsn("root"), autocommit=True) as root:
+            root.execute(build.encode())
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    with Ledger.open(tmp_path / "state" / "main") as ledger:
+        while not ledger.read(charges):
+            time.sleep(0.01)
+    log = tmp_path / "state" / "main" / "audit.sqlite"
+    while not recorded(log):
+        time.sleep(0.01)
+    end(proxy, signal.SIGKILL)
+    thread.join()
+    with spawned(file) as proxy, psycopg.connect(proxy.dsn("root"), autocommit=True) as root:
+        [view] = root.execute("SHOW PRIVACY VIEWS").fetchall()
+        assert (view[0], view[2], view[4]) == ("v", "build 1 is charged and was not finished", Decimal("0.5"))
+        entries = root.execute("SHOW PRIVACY AUDIT").fetchall()
+        assert [(e[2], e[4], e[5], e[8]) for e in entries if e[5]] == [
+            ("root", "building", Decimal("0.5"), build)
+        ]
+
+
+def recorded(log: Path) -> int:
+    with closing(sqlite3.connect(f"file:{log}?mode=ro", uri=True)) as connection:
+        return int(connection.execute("SELECT count(*) FROM entry").fetchone()[0])

@@ -10,8 +10,8 @@ import pytest
 
 from dpproxy.accounting.ledger import Ledger
 from tests.accounting.conftest import make  # noqa: F401 - a fixture
+from tests.cli.test_ledger import CONFIG, Make, ledger, run  # noqa: F401 - a fixture among them
 from tests.crash.test_bad_input import Mount, mounting
-from tests.test_ledger_commands import CONFIG, Make, ledger, run  # noqa: F401 - a fixture among them
 
 FILE, LOG, INDEX = "ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm"
 

@@ -18,7 +18,7 @@ SERVER = """
 import sys, time
 from pathlib import Path
 from dpproxy.anonymize.methods import METHODS
-from dpproxy.cli import main
+from dpproxy.cli.main import main
 from tests.hospital import Plain
 
 folder = Path(sys.argv[1]).parent

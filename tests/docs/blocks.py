@@ -5,6 +5,7 @@ A comment in the line above a block says how it is run, where its language alone
     <!-- duckdb -->               SQL of the extension, not of the proxy, as all SQL of the page from there on
     <!-- file: NAME -->           the block is the content of a file that later blocks of the page use
     <!-- grammar -->              it is read by test_reference.py
+    <!-- drawing -->             it is the drawing of architecture.md, and nothing to run
     <!-- not run: REASON -->      it is not run
 """
 

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 import udfs
-from dpproxy.config import load_config
+from dpproxy.config.configuration import load_config
 from tests.docs.blocks import PAGES, ROOT, Block, blocks, name
 from tests.docs.console import PORT, Shell, shell
 from tests.docs.world import World, statements, world
@@ -24,6 +24,8 @@ LANGUAGES = {"sql", "console", "sh", "python", "toml", "text"}
 MADE = shutil.ignore_patterns("state", "users.toml", "tpch", "out", "__pycache__")
 POSTGRES = "@localhost:5432/clinic"
 """The server that pages have their tables in."""
+NOTHING_TO_RUN = {"grammar": "statements.md", "drawing": "architecture.md"}
+"""Marks of texts that are no example, each with the one page that may have it."""
 NOT_RUN = 7
 """Blocks that say why they are not run: fewer are welcome."""
 
@@ -40,7 +42,7 @@ class Page:
 
     def run(self, block: Block) -> list[str]:
         """What goes wrong with a block."""
-        if block.reason or block.mark == "grammar":
+        if block.reason or block.mark in NOTHING_TO_RUN:
             return []
         if block.file:
             self.shell.write(block)
@@ -157,7 +159,7 @@ def test_every_block_of_a_page_runs(path: Path, tmp_path: Path):
 def test_every_block_says_what_it_is(path: Path):
     for block in blocks(path):
         assert block.language in LANGUAGES, f"{block}: {block.language or 'no language'}"
-        is_told = bool(block.reason) or (block.mark == "grammar" and path.name == "statements.md")
+        is_told = bool(block.reason) or NOTHING_TO_RUN.get(block.mark) == path.name
         assert block.language != "text" or is_told, f"{block}: text is not run, say why"
         assert not block.mark or is_told or block.file or block.mark == "duckdb", f"{block}: {block.mark}"
     fences = path.read_text(encoding="utf-8").count("\n```")

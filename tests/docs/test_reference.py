@@ -9,18 +9,19 @@ import duckdb
 import pytest
 
 import udfs
-from dpproxy import administration, records, relations
 from dpproxy.analysis.dates import FIELDS, UNITS
 from dpproxy.analysis.windows import WINDOWS
 from dpproxy.anonymize.methods import METHODS
-from dpproxy.auditlog.entry import Outcome
+from dpproxy.config.settings import SETTINGS
+from dpproxy.engine import administration, relations
+from dpproxy.observe import records
+from dpproxy.observe.audit_entry import Outcome
 from dpproxy.planner.refusals import FUNCTIONS
 from dpproxy.policy import model, statements
 from dpproxy.policy.model import Policy
 from dpproxy.policy.parser import parse
 from dpproxy.policy.role_statements import RoleChange, is_role_statement, read_role_statement
 from dpproxy.policy.tokens import split_statements
-from dpproxy.settings import SETTINGS
 from dpproxy.views import listing, make, verify
 from tests.docs import catalogue
 from tests.docs.blocks import ROOT, blocks

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import duckdb
 
-from dpproxy import output
 from dpproxy.accounting.model import Account, format_epsilon
+from dpproxy.algebra.plan import Caller, Part, Plan, PublicPlan
 from dpproxy.backends.release import Release
-from dpproxy.config import Config, Data
-from dpproxy.engine import Engine
-from dpproxy.errors import Refusal
-from dpproxy.plan import Caller, Part, Plan, PublicPlan
+from dpproxy.config.configuration import Config, Data
+from dpproxy.config.settings import DEFAULTS, checked
+from dpproxy.engine import output
+from dpproxy.engine.engine import Engine
 from dpproxy.planner.explain import split_explain
 from dpproxy.policy.store import change_of
 from dpproxy.policy.tokens import is_privacy_statement
-from dpproxy.settings import DEFAULTS, checked
+from dpproxy.values.errors import Refusal
 from tests.golden.neighbours import furthest
 from tests.golden.records import Record, caret
 from tests.golden.world import Tables, World, plan_any, plan_of
@@ -159,11 +159,11 @@ def error(world: World, record: Record) -> None:
     if (actual, said.position) != (expected, caret(record)):
         raise Different((*expected, f"at {caret(record)}"), [*actual, f"at {said.position}"])
     if said.hint:
-        check_hint(world, said.hint)
+        check_hint(world, said.hint, record)
 
 
-def check_hint(world: World, hint: str) -> None:
-    """Every statement in a hint passes; those with a <place> to fill are left alone."""
+def check_hint(world: World, hint: str, record: Record | None = None) -> None:
+    """Every statement in a hint passes, after a SET the record's own; those with a <place> to fill are left alone."""
     for statement in re.findall(
         r"((?:SELECT\b[^;:]* FROM|EXPLAIN|SET|ALTER TABLE|GRANT|CREATE PRIVACY)\b[^;:]*);", hint
     ):
@@ -174,6 +174,8 @@ def check_hint(world: World, hint: str) -> None:
         elif statement.startswith("SET "):
             name, value = statement[4:].split(" = ")
             checked(name, value.strip("'"), DEFAULTS)
+            if record is not None:
+                plan_any(world, record.statement, {**record.options, name: value.strip("'")})
         else:
             explain = split_explain(statement)
             plan_any(world, statement if explain is None else explain.sql)

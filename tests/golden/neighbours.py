@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
+from dpproxy.algebra.plan import Part, Plan
 from dpproxy.backends.release import Relations, Release
-from dpproxy.plan import Part, Plan
 from dpproxy.policy.units import unit_table
 from tests.golden.world import Row, Tables, Vector, World
 from udfs.mechanisms.selection import Selection

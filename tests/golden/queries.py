@@ -60,10 +60,14 @@ ABOUT = (
     "coalesce(i, 0) < 2", "c < 'b' OR i BETWEEN 0 AND 3",
 )  # fmt: skip
 """Over columns that all tables have."""
+GLOBAL = "NOT IN (SELECT person"
+"""Of a key that is NULL SQL answers by whether there are rows of others; we look at none."""
 SEMI = (
     "{u} IN (SELECT person FROM visits WHERE {c})",
     "{u} IN (SELECT id FROM people)",
     "{u} NOT IN (SELECT person FROM visits WHERE {c})",
+    "{u} IS NOT NULL AND NOT ({u} IN (SELECT person FROM visits WHERE {c}))",
+    "({u} IN (SELECT person FROM visits WHERE {c})) IS NOT TRUE",
     "EXISTS (SELECT 1 FROM visits x WHERE x.person = {u} AND x.t)",
     "NOT EXISTS (SELECT * FROM visits x WHERE x.person = {u} AND x.c = 'a')",
     "EXISTS (SELECT 1 FROM visits x JOIN items y ON x.no = y.visit WHERE x.person = {u})",
@@ -71,6 +75,10 @@ SEMI = (
     "EXISTS (SELECT 1 FROM codes z WHERE z.k = {n})",
     "{n} IN (SELECT k FROM codes WHERE {w})",
     "{n} NOT IN (SELECT k FROM codes)",
+    "{n} NOT IN (SELECT k FROM codes WHERE {w})",
+    "({n} IN (SELECT k FROM codes WHERE {w})) IS NULL",
+    "coalesce(({n}, c) NOT IN (SELECT k, c FROM codes), {n} > 1)",
+    "{n} NOT IN (SELECT i FROM visits x WHERE x.person = {u})",
     "{n} > (SELECT avg(i) FROM visits)",
     "{n} >= (SELECT max(k) FROM codes)",
     "{n} >= (SELECT avg(x.i) FROM visits x WHERE x.person = {u})",

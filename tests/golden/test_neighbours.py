@@ -1,7 +1,6 @@
 """Random tables, random accepted statements: no unit moves the exact stage further than the loss pays for."""
 
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
@@ -11,12 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpproxy.errors import Refusal
+from dpproxy.values.errors import Refusal
 from tests.golden.neighbours import boxes, furthest, owners, without_each_unit
 from tests.golden.world import Row, Tables, World, build, plan_of
 
 EXAMPLES = settings(
-    max_examples=int(os.environ.get("EXAMPLES", "12")),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,

@@ -2,7 +2,6 @@
 
 import functools
 import math
-import os
 from collections.abc import Iterator, Sequence
 from datetime import date
 from decimal import Decimal
@@ -14,9 +13,9 @@ import sqlglot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpproxy import output
+from dpproxy.algebra.plan import Plan
 from dpproxy.backends.release import Relations, Release, key_table
-from dpproxy.plan import Plan
+from dpproxy.engine import output
 from tests.golden.outer import SHAPES, T, outer_statements
 from tests.golden.world import Row, World, build, plan_of
 from udfs.privacy import Released
@@ -48,7 +47,6 @@ def _facts(sql: str) -> tuple[Row, ...]:
 
 
 WORLD = Remembering(PUBLIC.ddl, PUBLIC.policy_ddl, PUBLIC.schema, PUBLIC.policy, PUBLIC.rows)
-EXAMPLES = int(os.environ.get("EXAMPLES", "100"))
 
 
 def relations(plan: Plan, drawn: Sequence[Sequence[int]]) -> Relations:
@@ -122,7 +120,7 @@ MEASURES = (
 DRAWN = st.lists(st.tuples(*MEASURES), min_size=8, max_size=8)
 
 
-@settings(max_examples=EXAMPLES, deadline=None, print_blob=True)
+@settings(deadline=None, print_blob=True)
 @given(sql=outer_statements(), drawn=DRAWN)
 def test_outer_sql_is_that_of_the_engine(engines: Engines, sql: str, drawn: list[tuple[int, ...]]):
     release, connection = engines

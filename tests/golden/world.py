@@ -12,12 +12,12 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from dpproxy.algebra.plan import PREPARED, Caller, Part, Plan, PublicPlan
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends.columns import key_type
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.release import Relations, Release, key_table
-from dpproxy.pgtypes import TYPES, Schema
-from dpproxy.plan import PREPARED, Caller, Part, Plan, PublicPlan
+from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.query import plan_query
@@ -27,7 +27,7 @@ from dpproxy.policy.lookup import is_protected
 from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.store import change_of
 from dpproxy.policy.tokens import is_privacy_statement
-from dpproxy.settings import DEFAULTS
+from dpproxy.values.pgtypes import TIMESTAMPTZ, TYPES, Column, Schema
 from udfs.privacy import Exact, Released
 
 Row = tuple[object, ...]
@@ -95,7 +95,7 @@ def build(statements: Sequence[str]) -> World:
         schema = read_views(backend.schema())
         backend.close()
         with duckdb.connect(str(path)) as connection:
-            rows = {name: connection.table(f'"{name}"').fetchall() for name in schema.tables}
+            rows = {name: _rows(connection, name, columns) for name, columns in schema.tables.items()}
     policy = _applied(Policy(), policy_ddl, schema)
     if not any(word in s.upper() for s in policy_ddl for word in _DECLARED):
         more = _generous(policy, schema)
@@ -103,6 +103,18 @@ def build(statements: Sequence[str]) -> World:
         policy = _applied(policy, more, schema)
     creates = tuple(s for s in ddl if s.upper().startswith("CREATE"))
     return World(creates, tuple(policy_ddl), schema, policy, rows)
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, table: str, columns: Sequence[Column]) -> list[Row]:
+    """The rows as Python holds them, moments with a time zone as texts: it has no infinite ones."""
+    read = [
+        f"{_quoted(c.name)}::VARCHAR" if c.type.oid == TIMESTAMPTZ.oid else _quoted(c.name) for c in columns
+    ]
+    return connection.execute(f"SELECT {', '.join(read)} FROM {_quoted(table)}").fetchall()
+
+
+def _quoted(name: str) -> str:
+    return exp.to_identifier(name, quoted=True).sql("duckdb")
 
 
 def _applied(policy: Policy, statements: Sequence[str], schema: Schema) -> Policy:
@@ -147,7 +159,10 @@ def plan_tree(
 ) -> Plan | PublicPlan:
     """The same for a statement that was parsed. Raises a ``Refusal``."""
     options = options or {}
-    settings = {**DEFAULTS, **{k: v for k, v in options.items() if k.startswith("dp.")}}
+    settings = {
+        **DEFAULTS,
+        **{k: v for k, v in options.items() if k.startswith("dp.") or k in ("timezone", "present")},
+    }
     caller = ANALYST
     if "as" in options:
         caller = replace(caller, roles=frozenset(options["as"].split(",")))
@@ -212,7 +227,7 @@ class Tables:
         cursor = self._connection.execute(part.exact, {**given, **({"1": secret} if part.truncated else {})})
         size = len(part.key_types)
         if part.discovered:  # the last number of a group is that of its units
-            return {row[:size]: tuple(map(int, row[size:])) for row in cursor.fetchall()}
+            return {row[:size]: tuple(int(m or 0) for m in row[size:]) for row in cursor.fetchall()}
         if part.mechanism is None and not part.refined:  # a histogram: its cells are keys too
             return {row[: size + 1]: (int(row[size + 1]),) for row in cursor.fetchall()}
         found = {row[:size]: tuple(int(m or 0) for m in row[size:]) for row in cursor.fetchall()}

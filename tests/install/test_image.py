@@ -11,13 +11,13 @@ import duckdb
 import psycopg
 import pytest
 
-from dpproxy.config import load_config
-from dpproxy.databases import opened
+from dpproxy.cli.serve import options
+from dpproxy.config.configuration import load_config
+from dpproxy.config.users import UsersFile, add_user
+from dpproxy.engine.databases import opened
 from dpproxy.policy.files import apply_file, read_file
 from dpproxy.policy.model import Policy
-from dpproxy.serve import options
-from dpproxy.server import Server
-from dpproxy.users import UsersFile, add_user
+from dpproxy.server.listener import Server
 from tests.install.image import Image, can_be_run, inside, lay_out, read
 from tests.install.wheel import ROOT, environment
 from tests.ports import free_port
@@ -192,3 +192,24 @@ def test_the_compose_file_s_database_is_served_with_its_policy(postgres: Postgre
         with pytest.raises(psycopg.Error, match="rows are not shown"):
             connection.execute("SELECT born FROM patients")
     assert "27rd" not in repr(config)
+
+
+def test_every_image_is_named_by_a_digest_that_has_to_be_given():
+    compose = (ROOT / "docker" / "compose.yaml").read_text()
+    for file in ("Dockerfile", "superset/Dockerfile"):
+        text = (ROOT / "docker" / file).read_text()
+        bases = re.findall(r"^FROM (\S+)", text, re.MULTILINE)
+        assert bases
+        assert all(base.endswith("@${PYTHON_DIGEST}") for base in bases)
+        assert re.search(r"^ARG PYTHON_DIGEST$", text, re.MULTILINE)  # without a default: nothing is built
+    assert compose.count("PYTHON_DIGEST: ${PYTHON_DIGEST:?in docker/.env}") == 2
+    images = [image for image in re.findall(r"^ +image: (\S+)", compose, re.MULTILINE) if image != "dpproxy"]
+    assert images == ["postgres:17@${POSTGRES_DIGEST:?in"]
+
+
+def test_no_password_serves_two_services():
+    compose = (ROOT / "docker" / "compose.yaml").read_text()
+    needed = set(re.findall(r"\$\{(\w+):\?", compose))
+    given = set(re.findall(r"^(\w+)=$", (ROOT / "docker" / "env.example").read_text(), re.MULTILINE))
+    assert needed == given
+    assert "ADMIN_PASSWORD: ${SUPERSET_PASSWORD" in compose

@@ -6,10 +6,10 @@ import psycopg
 import pytest
 from sqlglot import parse_one
 
+from dpproxy.algebra.plan import Answer
 from dpproxy.pgcatalog import Catalogue, CatalogueView, Relation
-from dpproxy.pgtypes import DATE, FLOAT8, INT8, NUMERIC, TEXT, TIMESTAMP, Column
-from dpproxy.plan import Answer
 from dpproxy.policy.model import Discovered, Members
+from dpproxy.values.pgtypes import DATE, FLOAT8, INT8, NUMERIC, TEXT, TIMESTAMP, Column
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 
 PATIENTS = Relation(

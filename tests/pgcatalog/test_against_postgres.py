@@ -10,7 +10,8 @@ from sqlglot import parse_one
 
 from dpproxy.pgcatalog import Catalogue, CatalogueView, Relation
 from dpproxy.pgcatalog.relations import TABLES
-from dpproxy.pgtypes import (
+from dpproxy.policy.model import Between, Domain, Members
+from dpproxy.values.pgtypes import (
     BOOL,
     DATE,
     FLOAT4,
@@ -24,7 +25,6 @@ from dpproxy.pgtypes import (
     TIMESTAMPTZ,
     Column,
 )
-from dpproxy.policy.model import Between, Domain, Members
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 
 COLUMNS: tuple[tuple[Column, str, Domain | None], ...] = (
@@ -58,7 +58,7 @@ PEOPLE = Relation(
     declared=tuple((c.name, d) for c, _, d in COLUMNS if d is not None),
 )
 RECENT = Relation("recent", (Column("age", INT4), Column("n", INT8)), kind="v")
-SUMS = Relation("sums", (Column("n", INT8),), kind="m")
+SUMS = Relation("sums", (Column("n", INT8),), kind="v")
 
 
 def written(value: object) -> str:
@@ -92,7 +92,7 @@ def statements() -> Iterator[str]:
     yield f"CREATE TABLE people ({', '.join(columns)})"
     yield "COMMENT ON TABLE people IS 'who'"
     yield "CREATE VIEW recent AS SELECT age, count(*) AS n FROM people GROUP BY age"
-    yield "CREATE MATERIALIZED VIEW sums AS SELECT count(*) AS n FROM people"
+    yield "CREATE VIEW sums AS SELECT count(*) AS n FROM people"
 
 
 @pytest.fixture(scope="module")
@@ -159,17 +159,25 @@ QUESTIONS = (
     "SELECT t.typname, t.typtype::text, t.typcategory::text FROM pg_type t WHERE t.typrelid = 'people'::regclass",
     "SELECT e.typname FROM pg_type t JOIN pg_type e ON e.oid = t.typarray WHERE t.typrelid = 'people'::regclass",
     # information_schema
-    "SELECT table_name, table_type, is_typed FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1",
+    (
+        "SELECT table_name, table_type, is_typed FROM information_schema.tables WHERE table_schema = 'public' "
+        "ORDER BY 1"
+    ),
     (
         "SELECT table_name, column_name, ordinal_position, column_default, is_nullable, data_type, "
         "character_maximum_length, numeric_precision, numeric_precision_radix, numeric_scale, datetime_precision, "
         "udt_schema, udt_name, dtd_identifier, is_identity, is_generated FROM information_schema.columns "
         "WHERE table_schema = 'public' ORDER BY table_name, ordinal_position"
     ),
-    "SELECT table_name, check_option FROM information_schema.views WHERE table_schema = 'public'",
+    ("SELECT table_name, check_option FROM information_schema.views WHERE table_schema = 'public' "),
     "SELECT count(*) AS n FROM information_schema.routines WHERE routine_schema = 'public'",
     "SELECT count(*) AS n FROM information_schema.sequences",
     "SELECT count(*) AS n FROM information_schema.triggers",
+    "SELECT * FROM information_schema.character_sets WHERE default_collate_catalog IS NULL",
+    "SELECT character_set_name, character_repertoire, form_of_use FROM information_schema.character_sets",
+    "SELECT oid, spcname FROM pg_tablespace",
+    f"SELECT relname, relreplident::text AS ident FROM pg_class WHERE {MINE} AND relkind IN ('r', 'v', 'm')",
+    "SELECT DISTINCT relreplident::text AS ident FROM pg_class WHERE relnamespace = 11",
     # types, names and functions
     (
         "SELECT 'people'::regclass::text AS a, 'public.people'::regclass::text AS b, "
@@ -244,6 +252,8 @@ QUESTIONS = (
     f"SELECT relname, reltuples FROM pg_class WHERE {MINE} AND relkind = 'r'",
     "SELECT count(*) AS n FROM pg_stats WHERE schemaname = 'public'",
 )
+
+
 TYPES = """SELECT oid, typname, typlen, typbyval, typtype::text, typcategory::text, typispreferred, typisdefined,
   typdelim::text, typrelid, typelem, typarray, typalign::text, typstorage::text, typnotnull, typbasetype, typtypmod,
   typndims, typcollation FROM pg_type WHERE typnamespace = 11 AND typrelid = 0 ORDER BY oid"""

@@ -1,8 +1,8 @@
 import pytest
 from sqlglot import exp, parse_one
 
-from dpproxy.errors import Refusal, TooComplex, Unsupported
 from dpproxy.pgcatalog import allowed
+from dpproxy.values.errors import Refusal, TooComplex, Unsupported
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dpproxy.errors import InvalidText
+from dpproxy.values.errors import InvalidText
 
 Ask = Callable[..., list[tuple[object, ...]]]
 

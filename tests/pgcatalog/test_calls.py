@@ -2,8 +2,8 @@ from collections.abc import Callable
 
 import pytest
 
-from dpproxy.errors import Refusal, TooComplex, UndefinedFunction, UndefinedObject, Unsupported
-from dpproxy.plan import Answer
+from dpproxy.algebra.plan import Answer
+from dpproxy.values.errors import Refusal, TooComplex, UndefinedFunction, UndefinedObject, Unsupported
 
 
 @pytest.mark.parametrize(

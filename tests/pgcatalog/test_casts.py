@@ -3,8 +3,8 @@ from collections.abc import Callable
 import pytest
 from sqlglot import parse_one
 
-from dpproxy.errors import Unsupported
 from dpproxy.pgcatalog import casts
+from dpproxy.values.errors import InvalidParameter, Unsupported
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,12 @@ def test_types(written: str, stored: str):
 def test_other_types_are_refused(written: str):
     with pytest.raises(Unsupported):
         casts.stored(parse_one(f"SELECT CAST(a AS {written})", read="duckdb").expressions[0].to)
+
+
+def test_characters_have_a_longest_length():
+    kind = parse_one("SELECT a::char(10485761)", read="postgres").expressions[0].to
+    with pytest.raises(InvalidParameter, match="cannot exceed 10485760"):
+        casts.shown(kind)
 
 
 def test_array_literals(ask: Callable[..., list[tuple[object, ...]]]):

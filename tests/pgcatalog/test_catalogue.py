@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from sqlglot import parse_one
 
-from dpproxy.errors import ShuttingDown
+from dpproxy.algebra.plan import Answer
 from dpproxy.pgcatalog import Catalogue, CatalogueView, oids
 from dpproxy.pgcatalog import catalogue as module
-from dpproxy.plan import Answer
+from dpproxy.values.errors import ShuttingDown
 
 SECTIONS = dict(
     re.findall(

@@ -4,8 +4,8 @@ from fractions import Fraction
 import pytest
 
 from dpproxy.pgcatalog.check_text import check
-from dpproxy.pgtypes import DATE, FLOAT8, INT4, NUMERIC, TEXT, TIMESTAMP, Column, SqlType
 from dpproxy.policy.model import Between, Discovered, Domain, Members, References
+from dpproxy.values.pgtypes import DATE, FLOAT8, INT4, NUMERIC, TEXT, TIMESTAMP, Column, SqlType
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 import pytest
 from sqlglot import parse_one
 
+from dpproxy.engine.relations import OWN
 from dpproxy.pgcatalog import kinds
 from dpproxy.pgcatalog.column_types import fits, of_column, of_table, told
 from dpproxy.pgcatalog.relations import TABLES
-from dpproxy.pgtypes import FLOAT8, INT4, INT8, NUMERIC, TIMESTAMP, TIMESTAMPTZ, SqlType, array_of
-from dpproxy.relations import OWN
+from dpproxy.values.pgtypes import FLOAT8, INT4, INT8, NUMERIC, TIMESTAMP, TIMESTAMPTZ, SqlType, array_of
 
 
 @pytest.mark.parametrize(

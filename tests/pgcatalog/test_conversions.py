@@ -1,6 +1,12 @@
 import pytest
 
-from dpproxy.errors import InvalidText, NumberOutOfRange, UndefinedFunction, UndefinedSchema, Unsupported
+from dpproxy.values.errors import (
+    InvalidText,
+    NumberOutOfRange,
+    UndefinedFunction,
+    UndefinedSchema,
+    Unsupported,
+)
 from tests.pgcatalog.conftest import Ask
 
 

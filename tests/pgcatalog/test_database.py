@@ -4,10 +4,10 @@ from collections.abc import Callable
 import duckdb
 import pytest
 
-from dpproxy.errors import Cancelled, DivisionByZero, InvalidText, TooComplex
 from dpproxy.pgcatalog import CatalogueView, database
 from dpproxy.pgcatalog.database import Database
 from dpproxy.pgcatalog.rewrite import Rewritten
+from dpproxy.values.errors import Cancelled, DivisionByZero, InvalidText, TooComplex
 
 
 @pytest.fixture
@@ -59,6 +59,24 @@ def test_an_answer_that_is_too_long(
     assert len(ask("SELECT * FROM generate_series(1, 10)")) == 10
     with pytest.raises(TooComplex):
         ask("SELECT * FROM generate_series(1, 11)")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT repeated FROM (SELECT 'abcdefgh' AS repeated) a, generate_series(1, 1000)",
+        "SELECT date '2024-01-02' AS d, 'abcdefgh' FROM generate_series(1, 1000)",
+        "SELECT array_agg(n) FROM generate_series(1, 100) AS s(n)",
+        "SELECT 'x'::char(100) FROM generate_series(1, 100)",
+    ],
+)
+def test_an_answer_of_too_many_characters(
+    ask: Callable[..., list[tuple[object, ...]]], sql: str, monkeypatch: pytest.MonkeyPatch
+):
+    assert ask(sql)
+    monkeypatch.setattr(database, "MOST_TEXT", 5000)
+    with pytest.raises(TooComplex, match="characters"):
+        ask(sql)
 
 
 def test_errors_of_values(ask: Callable[..., list[tuple[object, ...]]]):

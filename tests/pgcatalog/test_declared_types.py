@@ -6,10 +6,10 @@ import psycopg
 import pytest
 from psycopg.pq import DiagnosticField, ExecStatus, Format
 
-from dpproxy import grammar
-from dpproxy.errors import Refusal
 from dpproxy.pgcatalog import Catalogue, CatalogueView
-from dpproxy.pgtypes import ARRAYS, INET, OBJECTS, TIMETZ, TYPES, UNKNOWN, array_of
+from dpproxy.sql import grammar
+from dpproxy.values.errors import Refusal
+from dpproxy.values.pgtypes import ARRAYS, INET, OBJECTS, TIMETZ, TYPES, UNKNOWN, array_of
 from dpproxy.wire.styles import styled, styled_types
 from dpproxy.wire.values import decode, encode_value
 

@@ -2,9 +2,9 @@ from collections.abc import Callable
 
 import pytest
 
+from dpproxy.algebra.plan import Answer
 from dpproxy.pgcatalog.empty import TABLES
 from dpproxy.pgcatalog.table import Table
-from dpproxy.plan import Answer
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)

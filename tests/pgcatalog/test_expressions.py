@@ -7,9 +7,9 @@ import psycopg
 import pytest
 from psycopg.pq import DiagnosticField, ExecStatus
 
-from dpproxy import grammar
-from dpproxy.errors import Refusal
 from dpproxy.pgcatalog import Catalogue, CatalogueView
+from dpproxy.sql import grammar
+from dpproxy.values.errors import Refusal
 from dpproxy.wire.styles import styled
 from dpproxy.wire.values import encode_value
 

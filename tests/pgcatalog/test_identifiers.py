@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpproxy.errors import InvalidParameter, Unsupported
 from dpproxy.pgcatalog.identifiers import parts
+from dpproxy.values.errors import InvalidParameter, Unsupported
 from tests.pgcatalog.conftest import Ask
 
 

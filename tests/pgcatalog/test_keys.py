@@ -6,13 +6,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from dpproxy import grammar
 from dpproxy.pgcatalog import Catalogue, CatalogueView, Relation
 from dpproxy.pgcatalog.column_types import of_table
 from dpproxy.pgcatalog.keys import joined, keys
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.table import _nothing
-from dpproxy.pgtypes import (
+from dpproxy.sql import grammar
+from dpproxy.values.pgtypes import (
     BY_OID,
     DATE,
     INT4,
@@ -68,7 +68,7 @@ DDL = (
 )
 MINE = "relnamespace = 'public'::regnamespace"
 QUESTIONS = (
-    f"SELECT relname, relkind, relnatts, relhasindex, relchecks FROM pg_class WHERE {MINE}",
+    f"SELECT relname, relkind, relnatts, relhasindex, relchecks, relhastriggers FROM pg_class WHERE {MINE}",
     (
         "SELECT c.relname, attname, attnum, atttypid, atttypmod, attnotnull, attndims FROM pg_attribute a "
         f"JOIN pg_class c ON c.oid = a.attrelid WHERE {MINE} AND attnum > 0"
@@ -81,8 +81,8 @@ QUESTIONS = (
     ),
     (
         "SELECT indexrelid::regclass::text AS i, indrelid::regclass::text AS t, indnatts, indnkeyatts, indisunique, "
-        "indnullsnotdistinct, indisprimary, indimmediate, indisvalid, indisready, indislive, indkey, indoption, "
-        "indkey::text AS keys, indkey[0] AS first, indkey[1] AS second, indcollation, indexprs IS NULL AS e, "
+        "indnullsnotdistinct, indisprimary, indimmediate, indisvalid, indisready, indislive, indkey, indclass, "
+        "indoption, indkey::text AS keys, indkey[0] AS a, indkey[1] AS second, indcollation, indexprs IS NULL AS e, "
         "pg_get_indexdef(indexrelid) AS def, pg_get_indexdef(indexrelid, 0, true) AS pretty, "
         "pg_get_indexdef(indexrelid, 1, true) AS one "
         "FROM pg_index JOIN pg_class c ON c.oid = indrelid WHERE c.relnamespace = 2200"
@@ -97,7 +97,7 @@ QUESTIONS = (
         "FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE c.relnamespace = 2200"
     ),
     "SELECT schemaname, tablename, indexname, tablespace, indexdef FROM pg_indexes WHERE schemaname = 'public'",
-    "SELECT tablename, hasindexes FROM pg_tables WHERE schemaname = 'public'",
+    "SELECT tablename, hasindexes, hastriggers FROM pg_tables WHERE schemaname = 'public'",
     (
         "SELECT constraint_name, table_name, constraint_type, is_deferrable, initially_deferred, enforced, "
         "nulls_distinct FROM information_schema.table_constraints WHERE constraint_schema = 'public' "

@@ -2,7 +2,7 @@ import pytest
 from sqlglot import exp
 
 from dpproxy.pgcatalog.kind_rules import added, arithmetic, common, kind_of, subtracted, told
-from dpproxy.pgtypes import (
+from dpproxy.values.pgtypes import (
     DATE,
     FLOAT4,
     FLOAT8,

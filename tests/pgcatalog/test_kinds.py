@@ -1,8 +1,8 @@
 import pytest
 
-from dpproxy import grammar
 from dpproxy.pgcatalog import kinds
-from dpproxy.pgtypes import NUMERIC, Column
+from dpproxy.sql import grammar
+from dpproxy.values.pgtypes import NUMERIC, Column
 
 OWN = {"ledger": (Column("loss", NUMERIC),)}
 

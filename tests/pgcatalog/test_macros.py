@@ -3,8 +3,8 @@ from collections.abc import Callable
 import pytest
 from sqlglot import parse_one
 
-from dpproxy.errors import Refusal
 from dpproxy.pgcatalog.macros import MACROS, READS, expanded, statements
+from dpproxy.values.errors import Refusal
 
 
 def test_what_a_macro_reads_is_known():

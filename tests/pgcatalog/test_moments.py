@@ -1,9 +1,9 @@
 import pytest
 
-from dpproxy import grammar
-from dpproxy.errors import Unsupported
 from dpproxy.pgcatalog import Catalogue, CatalogueView
 from dpproxy.pgcatalog.moments import engine_zone
+from dpproxy.sql import grammar
+from dpproxy.values.errors import Unsupported
 
 
 @pytest.mark.parametrize(

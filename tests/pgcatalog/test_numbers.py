@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from dpproxy.errors import DivisionByZero, NumberOutOfRange, Unsupported
 from dpproxy.pgcatalog.numbers import quotient
+from dpproxy.values.errors import DivisionByZero, NumberOutOfRange, Unsupported
 from tests.pgcatalog.conftest import Ask
 
 
@@ -35,6 +35,12 @@ def test_nothing_is_divided_by_zero(ask: Ask):
     ("sql", "refusal"),
     [
         ("SELECT 1e100", NumberOutOfRange),
+        ("SELECT 1e999999999", NumberOutOfRange),
+        ("SELECT 1e-999999999", NumberOutOfRange),
+        ("SELECT 1e9999999999999999999999", NumberOutOfRange),
+        ("SELECT '1e30000000'::numeric", NumberOutOfRange),
+        ("SELECT '1e100'::numeric", NumberOutOfRange),
+        ("SELECT '-1e-9999999999999999999999'::numeric", NumberOutOfRange),
         ("SELECT 99999999999::int", NumberOutOfRange),
         ("SELECT extract(timezone FROM now())", Unsupported),
     ],

@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dpproxy.errors import Refusal, UndefinedFunction, UndefinedObject, UndefinedTable
+from dpproxy.values.errors import Refusal, UndefinedFunction, UndefinedObject, UndefinedTable
 
 Asked = Callable[[str], list[tuple[object, ...]]]
 

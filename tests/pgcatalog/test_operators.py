@@ -2,9 +2,9 @@
 
 import pytest
 
-from dpproxy import grammar
-from dpproxy.errors import Refusal, UndefinedFunction, Unsupported
 from dpproxy.pgcatalog import operators
+from dpproxy.sql import grammar
+from dpproxy.values.errors import Refusal, UndefinedFunction, Unsupported
 from tests.pgcatalog.conftest import Ask
 
 PLAIN = (

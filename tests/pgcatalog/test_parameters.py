@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 from sqlglot import parse_one
 
-from dpproxy.errors import InvalidText, UndefinedParameter
 from dpproxy.pgcatalog import parameters
+from dpproxy.values.errors import InvalidText, UndefinedParameter
 
 
 def kinds(sql: str, *declared: int) -> list[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpproxy.errors import UndefinedObject
+from dpproxy.values.errors import UndefinedObject
 from tests.pgcatalog.conftest import Ask
 
 MEMBERS = """

@@ -7,11 +7,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from dpproxy import grammar
 from dpproxy.pgcatalog import Catalogue, CatalogueView, Relation
 from dpproxy.pgcatalog.pg_depend import TABLE
-from dpproxy.pgtypes import INT4, INT8, TEXT, Column, ForeignKey, UniqueKey
 from dpproxy.policy.model import Between, Members
+from dpproxy.sql import grammar
+from dpproxy.values.pgtypes import INT4, INT8, TEXT, Column, ForeignKey, UniqueKey
 from tests.pgcatalog.test_keys import BEDS, DDL, LONGER, WARDS
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 
@@ -21,14 +21,14 @@ PEOPLE = Relation(
     declared=(("age", Between(0, 10)), ("kind", Members(("a", "b")))),
 )
 RECENT = Relation("recent", (Column("n", INT8),), kind="v")
-SUMS = Relation("sums", (Column("n", INT8),), kind="m")
+SUMS = Relation("sums", (Column("n", INT8),), kind="v")
 VIEW = CatalogueView(
     "main", "ann", ("analyst",), (LONGER, BEDS, WARDS, PEOPLE, RECENT, SUMS), {"search_path": "public"}, 1
 )
 MORE = (
     "CREATE TABLE people (age integer CHECK (age >= 0 AND age < 10), kind text CHECK (kind IN ('a', 'b')), rest text)",
     "CREATE VIEW recent AS SELECT 1::bigint AS n",
-    "CREATE MATERIALIZED VIEW sums AS SELECT 1::bigint AS n",
+    "CREATE VIEW sums AS SELECT 1::bigint AS n",
 )
 NAMES = {
     1259: "SELECT oid, relname FROM pg_class",

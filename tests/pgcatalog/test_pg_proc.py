@@ -6,14 +6,14 @@ from sqlglot import exp
 from dpproxy.aggregates.table import AGGREGATES
 from dpproxy.analysis.functions import FUNCTIONS as OF_ROWS
 from dpproxy.analysis.spoken import function
-from dpproxy.errors import Unsupported
 from dpproxy.pgcatalog import functions, oids
 from dpproxy.pgcatalog.pg_proc import FUNCTIONS
 from dpproxy.planner.released import DP_FUNCTIONS
+from dpproxy.values.errors import Unsupported
 
 OF_GRAMMAR = {"all", "any", "coalesce", "greatest", "least", "nullif", "row", "some", "trim"}
 """What the grammar reads as something of its own; PostgreSQL has no function of the name either."""
-LEFT_OUT = {"_pg_expandarray", "acldefault"}
+LEFT_OUT = {"_pg_expandarray", "acldefault", "pg_partition_ancestors"}
 """Functions of information_schema, and of types that do not exist here."""
 
 

@@ -6,7 +6,7 @@ from dpproxy.pgcatalog.view import CatalogueView, Relation
 
 
 def test_every_view_has_the_rule_that_makes_it_one(view: CatalogueView):
-    built = replace(view, relations=(*view.relations, Relation("safe", (), "m")))
+    built = replace(view, relations=(*view.relations, Relation("safe", (), "v")))
     rows = list(TABLE.rows(built))
     assert [(row["rulename"], row["ev_type"], row.get("ev_action")) for row in rows] == [
         ("_RETURN", "1", None)

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from dpproxy import grammar
 from dpproxy.pgcatalog import Catalogue, CatalogueView
+from dpproxy.sql import grammar
 
 
 def test_a_session_sees_itself_alone(catalogue: Catalogue, view: CatalogueView):

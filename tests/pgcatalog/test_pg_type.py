@@ -1,7 +1,7 @@
 from collections.abc import Callable
 
 from dpproxy.pgcatalog.pg_type import BUILT_IN, BY_OID
-from dpproxy.pgtypes import TYPES
+from dpproxy.values.pgtypes import TYPES
 
 
 def test_every_type_we_answer_with_is_there_with_the_same_size():

@@ -3,9 +3,9 @@ from decimal import Decimal
 
 import pytest
 
+from dpproxy.algebra.plan import Answer
 from dpproxy.pgcatalog import results
-from dpproxy.pgtypes import NUMERIC, REGCLASS, TEXT, array_of
-from dpproxy.plan import Answer
+from dpproxy.values.pgtypes import NUMERIC, REGCLASS, TEXT, array_of
 
 
 @pytest.mark.parametrize(

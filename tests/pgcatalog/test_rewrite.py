@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dpproxy.errors import Refusal, UndefinedColumn, UndefinedFunction, UndefinedTable, Unsupported
+from dpproxy.values.errors import Refusal, UndefinedColumn, UndefinedFunction, UndefinedTable, Unsupported
 
 
 @pytest.mark.parametrize(

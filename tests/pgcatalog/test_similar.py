@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from dpproxy.errors import Unsupported
+from dpproxy.values.errors import Unsupported
 from tests.pgcatalog.conftest import Ask
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from dpproxy import grammar
-from dpproxy.errors import Refusal, Unsupported
 from dpproxy.pgcatalog import Catalogue, CatalogueView
+from dpproxy.sql import grammar
+from dpproxy.values.errors import Refusal, Unsupported
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dpproxy.plan import Answer
+from dpproxy.algebra.plan import Answer
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """What a statement shows without noise."""
 
-from dpproxy import output
+from dpproxy.algebra.plan import PublicPlan
 from dpproxy.backends.release import Release
-from dpproxy.plan import PublicPlan
+from dpproxy.engine import output
 from tests.golden.world import Row, Tables, World, plan_any
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import duckdb
 
-from dpproxy.plan import Part, Plan
+from dpproxy.algebra.plan import Part, Plan
 from tests.golden.world import Row, World, plan_of
 
 CLINIC = (

@@ -1,9 +1,9 @@
 """A pass of the planner over nothing yet, for the modules that are tested below whole statements."""
 
 from dpproxy.analysis.scopes import Parameters
+from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.access import Context
 from dpproxy.planner.planning import Planning
-from dpproxy.settings import DEFAULTS
 from tests.golden.world import ANALYST, World
 from udfs.privacy import NANO, Loss
 

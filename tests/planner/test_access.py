@@ -4,7 +4,12 @@ from fractions import Fraction
 import pytest
 from sqlglot import exp
 
-from dpproxy.errors import (
+from dpproxy.algebra.plan import Caller
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.planner.accept import accept, parse
+from dpproxy.planner.access import DEFAULT_EPSILON, Context, Use, find_payer, find_table, statement_loss
+from dpproxy.policy.model import Budget, Exposure, Grant, TablePolicy, Unit
+from dpproxy.values.errors import (
     BoundsMissing,
     InvalidParameter,
     NotGranted,
@@ -12,11 +17,6 @@ from dpproxy.errors import (
     UndefinedTable,
     UnitLost,
 )
-from dpproxy.plan import Caller
-from dpproxy.planner.accept import accept, parse
-from dpproxy.planner.access import DEFAULT_EPSILON, Context, Use, find_payer, find_table, statement_loss
-from dpproxy.policy.model import Budget, Exposure, Grant, TablePolicy, Unit
-from dpproxy.settings import DEFAULTS
 from tests.golden.world import ANALYST, World
 from udfs.privacy import Loss
 

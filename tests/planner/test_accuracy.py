@@ -6,14 +6,14 @@ from fractions import Fraction
 
 import pytest
 
+from dpproxy.algebra.plan import Drawn, Plan
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.errors import InvalidParameter
-from dpproxy.plan import Drawn, Plan
+from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.accuracy import worst
 from dpproxy.planner.query import plan_query
-from dpproxy.settings import DEFAULTS
+from dpproxy.values.errors import InvalidParameter
 from tests.golden.world import ANALYST, World, build
 from udfs.privacy import NANO, Loss
 

@@ -1,8 +1,8 @@
 import pytest
 
-from dpproxy.errors import AmbiguousColumn, InvalidParameter, Refusal, SyntaxRefused, Unsupported
 from dpproxy.planner.accept import parse
 from dpproxy.planner.answer import is_star, items, ordinal, output_name
+from dpproxy.values.errors import AmbiguousColumn, InvalidParameter, Refusal, SyntaxRefused, Unsupported
 from tests.golden.world import World, plan_of
 
 

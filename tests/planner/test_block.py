@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpproxy.errors import NotGranted, TooComplex
+from dpproxy.values.errors import NotGranted, TooComplex
 from tests.golden.world import World, plan_of
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpproxy.plan import Plan
+from dpproxy.algebra.plan import Plan
 from dpproxy.planner.blocks import MOST_BLOCKS
 from dpproxy.planner.explain import explain_text
 from tests.golden.neighbours import shuffled

@@ -10,7 +10,7 @@ from dpproxy.planner.canonical import stage
 from tests.golden.world import World, build, plan_of
 from tests.planner.wordings import CONDITIONS, HEADER, JOINED, KEYS, MEASURES, QUESTIONS, Asked, worded
 
-CALM = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+CALM = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["cut by each statement", "prepared"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpproxy.errors import BoundsMissing, NotGranted, Refusal, UndefinedColumn, UnitLost, Unsupported
+from dpproxy.values.errors import BoundsMissing, NotGranted, Refusal, UndefinedColumn, UnitLost, Unsupported
 from tests.golden.world import World, plan_of
 from tests.planner.answers import answered
 from tests.planner.clinic import one_part, rows_of_unit

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpproxy.errors import BoundsMissing, NotGranted, Refusal
+from dpproxy.values.errors import BoundsMissing, NotGranted, Refusal
 from tests.golden.world import World, plan_of
 from tests.planner.clinic import one_part
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from dpproxy.payloads import wanted_of
-from dpproxy.plan import Part
+from dpproxy.algebra.plan import Part
+from dpproxy.engine.payloads import wanted_of
 from dpproxy.planner.descriptor import (
     FORM,
     Descriptor,

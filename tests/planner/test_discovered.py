@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from dpproxy import payment
-from dpproxy.errors import BoundsMissing, InvalidParameter, Refusal, Unsupported
+from dpproxy.engine import payment
 from dpproxy.planner.discovered import LONGEST_KEY, MOST_SHOWN
+from dpproxy.values.errors import BoundsMissing, InvalidParameter, Refusal, Unsupported
 from tests.golden.world import World, build, plan_any, plan_of
 from udfs.privacy import NANO
 

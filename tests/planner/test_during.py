@@ -3,16 +3,19 @@
 # ruff: noqa: DTZ001 - the type has no time zone
 
 from collections.abc import Iterator
-from datetime import datetime
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import psycopg
 import pytest
 from sqlglot import exp
 
+from dpproxy.analysis.scopes import Parameters, Present
 from dpproxy.analysis.typed import Typed
-from dpproxy.pgtypes import TIMESTAMP
 from dpproxy.planner.accept import parse
 from dpproxy.planner.during import during
+from dpproxy.values.pgtypes import TIMESTAMP, TIMESTAMPTZ
+from dpproxy.wire.zones import zone
 from tests.analysis.rows import row_scope
 from tests.proxies import serving, write_home
 
@@ -48,6 +51,26 @@ def test_what_a_condition_leaves(condition: str, first: datetime, last: datetime
     found = parse(f"SELECT 1 FROM t WHERE {condition}").args["where"].this
     narrow = during(exp.column("seen"), SEEN, [found], row_scope())
     assert (narrow.first, narrow.last) == (first, last)
+
+
+@pytest.mark.parametrize(
+    ("condition", "first"),
+    [
+        ("seen >= '2020-05-01'", datetime(2020, 4, 30, 22)),
+        ("seen >= date '2020-05-01'", datetime(2020, 4, 30, 22)),
+        ("seen >= timestamp '2020-05-01'", datetime(2020, 4, 30, 22)),
+        ("seen >= timestamptz '2020-05-01 00:00+00'", A_DAY),
+        ("seen > timestamptz '2020-05-01 00:00+00'", A_DAY.replace(microsecond=1)),
+        ("seen >= 'nonsense'", FIRST),
+    ],
+)
+def test_moments_are_compared_by_the_clock_of_the_session(condition: str, first: datetime):
+    scope = row_scope()
+    present = Present(datetime.now(UTC), datetime.now(UTC), zone("Europe/Berlin"))
+    scope = replace(scope, parameters=Parameters(present=present))
+    found = parse(f"SELECT 1 FROM t WHERE {condition}").args["where"].this
+    narrow = during(exp.column("seen"), replace(SEEN, type=TIMESTAMPTZ), [found], scope)
+    assert (narrow.first, narrow.last) == (first, LAST)
 
 
 def test_conditions_hold_together_and_others_are_left():

@@ -1,8 +1,8 @@
 import pytest
 
-from dpproxy.errors import Refusal
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.empty import has_no_rows, never_holds
+from dpproxy.values.errors import Refusal
 from tests.golden.world import World, plan_of
 
 

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from dpproxy.plan import Part
+from dpproxy.algebra.plan import Part
 from dpproxy.policy.model import Unit
 from tests.golden.world import Tables, World, plan_of
 

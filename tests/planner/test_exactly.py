@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from dpproxy.auditlog.entry import Outcome
-from dpproxy.errors import NotGranted, Refusal, UndefinedTable
-from dpproxy.plan import Caller, Plan, PublicPlan
+from dpproxy.algebra.plan import Caller, Plan, PublicPlan
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.observe.audit_entry import Outcome
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.exactly import exact_tables, plan_for, visible_columns
 from dpproxy.policy.model import Grant, ProtectedView
-from dpproxy.settings import DEFAULTS
+from dpproxy.values.errors import NotGranted, Refusal, UndefinedTable
 from tests.golden.world import World, build, parameters
 
 STATEMENTS = (

@@ -3,8 +3,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpproxy.errors import Unsupported
 from dpproxy.planner.explain import explain_json, explain_text, split_explain
+from dpproxy.values.errors import Unsupported
 from tests.golden.world import World, plan_of
 
 CONFIDENCE = Fraction(95, 100)

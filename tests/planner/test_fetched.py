@@ -1,7 +1,7 @@
 import pytest
 
-from dpproxy.errors import UnitLost, Unsupported
 from dpproxy.planner.accept import accept, parse
+from dpproxy.values.errors import UnitLost, Unsupported
 from tests.golden.world import World, plan_any, plan_of
 from tests.planner.answers import answered
 

@@ -9,10 +9,10 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import BoundsMissing, NotGranted
-from dpproxy.pgtypes import FLOAT8, INT4, NUMERIC, TEXT, Column
 from dpproxy.planner.fields import Computed, Declared, Identifier, Public, no_keys
 from dpproxy.policy.model import Between
+from dpproxy.values.errors import BoundsMissing, NotGranted
+from dpproxy.values.pgtypes import FLOAT8, INT4, NUMERIC, TEXT, Column
 
 KEY = Identifier("id", Column("id", INT4, not_null=True), ("people", "id"), "people", is_unit=True)
 
@@ -21,6 +21,9 @@ KEY = Identifier("id", Column("id", INT4, not_null=True), ("people", "id"), "peo
     ("expression", "is_answered"),
     [
         ("count(id)", True), ("count(DISTINCT id)", True), ("id IS NULL", True), ("id IS NOT NULL", True),
+        ("count((id))", True), ("count(DISTINCT (id))", True), ("count(DISTINCT ((id)))", True), ("(id) IS NULL", True),
+        ("count(DISTINCT (id + 1))", False), ("(id)", False), ("array_agg(DISTINCT (id))", False),
+        ("(id) IS TRUE", False),
         ("sum(id)", False), ("max(id)", False), ("id > 3", False), ("id + 1", False), ("id", False),
         ("count(id + 1)", False), ("id IN (1)", False), ("array_agg(DISTINCT id)", False), ("id IS TRUE", False),
     ],

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpproxy.errors import DuplicateAlias, Refusal, SyntaxRefused, UndefinedTable, UnitLost
+from dpproxy.values.errors import DuplicateAlias, Refusal, SyntaxRefused, UndefinedTable, UnitLost
 from tests.golden.world import World, plan_of
 from tests.planner.answers import answered
 from tests.planner.clinic import one_part

@@ -1,8 +1,15 @@
 import pytest
 
-from dpproxy.errors import BoundsMissing, GroupingError, Refusal, SyntaxRefused, TooComplex, Unsupported
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.grouping import aggregate_nodes
+from dpproxy.values.errors import (
+    BoundsMissing,
+    GroupingError,
+    Refusal,
+    SyntaxRefused,
+    TooComplex,
+    Unsupported,
+)
 from tests.golden.world import World, build, plan_of
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from dpproxy.errors import NotGranted, Refusal, Unsupported
+from dpproxy.values.errors import NotGranted, Refusal, Unsupported
 from tests.golden.world import World, build, plan_of
 from tests.planner.answers import answered, shape
 

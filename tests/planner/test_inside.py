@@ -7,18 +7,25 @@ from fractions import Fraction
 import duckdb
 import numpy as np
 import pytest
+from sqlglot import exp
 
+from dpproxy.aggregates.order import OrderStatistic
+from dpproxy.aggregates.table import AGGREGATES
+from dpproxy.algebra.plan import Caller, Plan
 from dpproxy.analysis import duck
+from dpproxy.analysis.scopes import Parameters
 from dpproxy.anonymize import insensitive
 from dpproxy.anonymize.model import Attribute, Interval, silent
 from dpproxy.anonymize.space import centroids
-from dpproxy.errors import Refusal, TypeMismatch, UndefinedTable, UnitLost
-from dpproxy.pgtypes import DATE, INT4, TEXT
-from dpproxy.plan import Caller, Plan
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.planner.accept import parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.inside import InsideStatistic
 from dpproxy.planner.query import plan_view
-from dpproxy.settings import DEFAULTS
+from dpproxy.planner.routing import plan_routed
+from dpproxy.policy.model import Grant
+from dpproxy.values.errors import BoundsMissing, Refusal, TypeMismatch, UndefinedTable, UnitLost
+from dpproxy.values.pgtypes import DATE, INT4, TEXT
 from dpproxy.views.columns import Moments, ShownColumn, Steps
 from dpproxy.views.materialized import Materialized
 from tests.golden.world import World
@@ -167,21 +174,51 @@ def test_another_view_of_the_same_rows_is_another_question(world: World, monkeyp
     assert planned(world, "SELECT min(age) FROM v", monkeypatch).parts[0].exact != first.exact
 
 
-def test_with_preview_bare_order_statistics_of_the_table_run_against_the_view(
+def _read(world: World, sql: str, preview: str = "view") -> Plan:
+    policy = test_materialized.granted(world, Grant("v", "analyst", "b"))
+    settings = {**DEFAULTS, "dp.preview": preview}
+    caller, views = Caller("ann", frozenset({"analyst"}), "s"), {"v": built(world)}
+    context = Context(policy, world.schema, caller, settings, None, lambda _: ((3,),), views=views)
+    found = plan_routed(parse(sql), context, Parameters(), lambda _: None)
+    assert isinstance(found, Plan)
+    return found
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT min(age), max(age) FROM people",
+        "SELECT median(age) FROM people",
+        "SELECT percentile_disc(0.9) WITHIN GROUP (ORDER BY age) AS p FROM people",
+        "SELECT m FROM (SELECT median(age) AS m FROM people) AS q",
+        "SELECT min(age) FROM people WHERE age > 3",
+        "SELECT city, max(age) FROM people GROUP BY city",
+    ],
+)
+def test_order_statistics_that_the_table_answers_are_the_table_s(world: World, sql: str):
+    """Whatever dp.preview says: the view's are hundreds of times farther off."""
+    found = _read(world, sql)
+    assert not any(VIEW.table in part.exact for part in found.parts)
+    assert found.notices == ()
+    assert found == _read(world, sql, "off")
+
+
+def test_with_preview_the_view_answers_what_the_table_does_not_and_says_so(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(test_materialized, "VIEWS", {"v": built(world)})
-    monkeypatch.setattr(test_materialized, "V_BUDGET", "b")
-    sql = "SELECT min(age), max(age) FROM people"
+    direct = AGGREGATES[exp.Min]
 
-    def read(statement: str) -> bool:
-        found = test_materialized.plan(world, statement)
-        assert isinstance(found, Plan)
-        return all(VIEW.table in part.exact for part in found.parts)
+    def none(*_: object) -> OrderStatistic:
+        raise BoundsMissing("the argument of the aggregate has no bounds")
 
-    assert not read(sql)
-    monkeypatch.setattr(test_materialized, "DEFAULTS", {**DEFAULTS, "dp.preview": "view"})
-    assert read(sql)
-    assert not read(f"{sql} WHERE age > 3")
-    assert not read("SELECT min(age), avg(age) FROM people")
-    assert not read("SELECT max(pay) FROM people")
+    monkeypatch.setitem(AGGREGATES, exp.Min, none)
+    found = _read(world, "SELECT min(age) FROM people")
+    assert all(VIEW.table in part.exact for part in found.parts)
+    assert 'answered from protected view "v"' in found.notices[0].message
+    with pytest.raises(BoundsMissing) as error:
+        _read(world, "SELECT min(age) FROM people", "off")
+    assert str(error.value.hint).startswith(
+        "Protected view v answers it: ask FROM v, or SET dp.preview = view."
+    )
+    monkeypatch.setitem(AGGREGATES, exp.Min, direct)
+    assert _read(world, "SELECT min(age) FROM people").notices == ()

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from dpproxy.errors import Refusal, TooComplex, UndefinedColumn, UnitLost, Unsupported
-from tests.golden.world import World, build, plan_of
+from dpproxy.values.errors import NotGranted, Refusal, TooComplex, UndefinedColumn, UnitLost, Unsupported
+from tests.golden.world import Row, World, build, plan_of
+from tests.planner.answers import answered
 from tests.planner.clinic import CLINIC, Person, one_part, rows_of_unit
 
 BOUNDS = [
@@ -120,3 +121,29 @@ def test_too_many_rows_of_one_person_are_refused():
     header = [s.replace("MAX ROWS 2", "MAX ROWS 1001") for s in CLINIC]
     with pytest.raises(TooComplex, match="may have 1002001 rows"):
         plan_of(build(header), "SELECT count(*) FROM visits v JOIN visits w ON v.person = w.person")
+
+
+@pytest.mark.parametrize(
+    ("listed", "order", "found"),
+    [
+        ("p.city, count(*) AS hours", "hours DESC", [("Oslo", 2), ("Rome", 1)]),
+        ("p.city AS ward, count(*)", "ward DESC", [("Rome", 1), ("Oslo", 2)]),
+        ("p.city, count(*) AS age", "age", [("Rome", 1), ("Oslo", 2)]),
+        ("p.city, sum(hours) AS hours", "hours", [("Oslo", 3), ("Rome", 4)]),
+        ("p.city, count(*)", "city DESC", [("Rome", 1), ("Oslo", 2)]),
+        ("p.city, sum(v.hours) AS n", "sum(hours) DESC", [("Rome", 4), ("Oslo", 3)]),
+    ],
+)
+def test_order_by_takes_an_output_name_before_a_column(
+    clinic: World, listed: str, order: str, found: list[Row]
+):
+    joined = "people p JOIN visits v ON v.person = p.id"
+    assert answered(clinic, f"SELECT {listed} FROM {joined} GROUP BY p.city ORDER BY {order}") == found
+    assert answered(clinic, f"SELECT {listed} FROM {joined} GROUP BY 1 ORDER BY {order}") == found
+
+
+def test_an_expression_in_order_by_is_over_columns(clinic: World):
+    joined = "people p JOIN visits v ON v.person = p.id GROUP BY p.city"
+    sql = f"SELECT p.city, count(*) AS hours FROM {joined} ORDER BY hours + 1"
+    with pytest.raises(NotGranted):
+        plan_of(clinic, sql)

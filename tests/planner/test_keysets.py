@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpproxy.plan import KeySet
+from dpproxy.algebra.plan import KeySet
 from tests.golden.world import World, build, plan_of
 
 DDL = (

@@ -1,7 +1,7 @@
 import pytest
 
-from dpproxy.errors import InvalidText, Refusal, TooComplex
 from dpproxy.planner.accept import accept, parse
+from dpproxy.values.errors import InvalidText, Refusal, TooComplex
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,15 @@ from fractions import Fraction
 
 import pytest
 
+from dpproxy.algebra.plan import Caller, Plan, PublicPlan
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.errors import NotGranted, TooComplex, UndefinedTable, UnitLost
-from dpproxy.pgtypes import INT4, NUMERIC, TEXT
-from dpproxy.plan import Caller, Plan, PublicPlan
+from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.query import plan_query
 from dpproxy.policy.model import Budget, Ceiling, Grant, Policy
-from dpproxy.settings import DEFAULTS
+from dpproxy.values.errors import NotGranted, TooComplex, UndefinedTable, UnitLost
+from dpproxy.values.pgtypes import INT4, NUMERIC, TEXT
 from dpproxy.views.columns import ShownColumn
 from dpproxy.views.materialized import Materialized
 from tests.golden.world import World
@@ -50,7 +50,15 @@ def granted(world: World, on_view: Grant) -> Policy:
 def plan(world: World, sql: str, role: str = "analyst") -> Plan | PublicPlan:
     policy = granted(world, Grant("v", "analyst", V_BUDGET))
     caller = Caller("ann", frozenset({role}), "s")
-    context = Context(policy, world.schema, caller, DEFAULTS, None, lambda _: ((3,),), views=VIEWS)
+    context = Context(
+        policy,
+        world.schema,
+        caller,
+        DEFAULTS,
+        None,
+        lambda sql: ((3, 3, 3) if "sum" in sql else (3,),),
+        views=VIEWS,
+    )
     return plan_query(accept(parse(sql)), context, Parameters())
 
 

@@ -3,9 +3,9 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
+from dpproxy.algebra.plan import Part
 from dpproxy.backends.release import Release
-from dpproxy.errors import BoundsMissing, Unsupported
-from dpproxy.plan import Part
+from dpproxy.values.errors import BoundsMissing, Unsupported
 from tests.golden.world import World, build, plan_of
 from udfs.mechanisms import Gaussian, Laplace, Staircase
 from udfs.privacy import Exact

@@ -2,12 +2,12 @@
 
 import pytest
 
+from dpproxy.algebra.plan import Plan
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.plan import Plan
+from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.query import plan_query
-from dpproxy.settings import DEFAULTS
 from tests.golden.world import ANALYST, World, build, plan_of
 
 DDL = (

@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import pytest
 
-from dpproxy.errors import (
+from dpproxy.values.errors import (
     GroupingError,
     InvalidParameter,
     Refusal,

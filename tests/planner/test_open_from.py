@@ -1,6 +1,6 @@
 import pytest
 
-from dpproxy.errors import AmbiguousColumn, Refusal, TooComplex, UndefinedColumn, UndefinedTable
+from dpproxy.values.errors import AmbiguousColumn, Refusal, TooComplex, UndefinedColumn, UndefinedTable
 from tests.golden.world import World, plan_any
 from tests.planner.answers import answered, shape
 
@@ -80,6 +80,7 @@ def test_conditions_of_where_join_too(world: World):
     assert plan_any(world, f"{AGES} SELECT count(*) FROM {commas} WHERE {same}")
 
 
+@pytest.mark.whole
 def test_what_is_unique_in_a_public_table_is_looked_up(world: World):
     joins = " ".join(f"JOIN cities AS c{i} ON c{i}.city = c0.city" for i in range(1, 40))
     assert plan_any(world, f"SELECT count(*) FROM cities AS c0 {joins}")

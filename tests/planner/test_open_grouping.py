@@ -1,8 +1,8 @@
 import pytest
 
-from dpproxy.errors import GroupingError, Refusal, SyntaxRefused
 from dpproxy.planner.accept import parse
 from dpproxy.planner.open_grouping import has_groups
+from dpproxy.values.errors import GroupingError, Refusal, SyntaxRefused
 from tests.golden.world import World, plan_any
 from tests.planner.answers import answered, shape
 

@@ -4,8 +4,6 @@ from sqlglot import exp
 
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import TooComplex
-from dpproxy.pgtypes import INT8, TEXT
 from dpproxy.planner.open_limits import (
     LARGEST_ANSWER,
     LARGEST_PORTION,
@@ -16,6 +14,8 @@ from dpproxy.planner.open_limits import (
     streams,
     width,
 )
+from dpproxy.values.errors import TooComplex
+from dpproxy.values.pgtypes import INT8, TEXT
 
 NUMBER = Typed(duck.column("n"), INT8)
 WORD = Typed(duck.column("w"), TEXT, longest=92)

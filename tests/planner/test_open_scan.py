@@ -1,6 +1,6 @@
 import pytest
 
-from dpproxy.errors import TooComplex
+from dpproxy.values.errors import TooComplex
 from tests.golden.world import World, plan_of
 from tests.planner.answers import answered
 

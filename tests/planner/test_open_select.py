@@ -2,8 +2,15 @@
 
 import pytest
 
-from dpproxy.errors import GroupingError, Refusal, SyntaxRefused, TooComplex, TypeMismatch, UndefinedColumn
-from dpproxy.plan import PublicPlan
+from dpproxy.algebra.plan import PublicPlan
+from dpproxy.values.errors import (
+    GroupingError,
+    Refusal,
+    SyntaxRefused,
+    TooComplex,
+    TypeMismatch,
+    UndefinedColumn,
+)
 from tests.golden.world import World, plan_any, plan_of
 from tests.planner.answers import answered, shape
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.engine import Engine
-from dpproxy.errors import TooComplex
-from dpproxy.plan import Caller
-from dpproxy.settings import DEFAULTS
+from dpproxy.algebra.plan import Caller
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.engine.engine import Engine
+from dpproxy.values.errors import TooComplex
 from tests.proxies import started, write_home
 
 DDL = (

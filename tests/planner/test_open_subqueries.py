@@ -1,6 +1,6 @@
 import pytest
 
-from dpproxy.errors import NotGranted, Refusal, SyntaxRefused, UndefinedColumn, UnitLost, Unsupported
+from dpproxy.values.errors import NotGranted, Refusal, SyntaxRefused, UndefinedColumn, UnitLost, Unsupported
 from tests.golden.world import World, plan_any, plan_of
 from tests.planner.answers import answered, shape
 

@@ -3,7 +3,7 @@ from decimal import Decimal
 
 import pytest
 
-from dpproxy.errors import Refusal, SyntaxRefused, TypeMismatch, UndefinedColumn, Unsupported
+from dpproxy.values.errors import Refusal, SyntaxRefused, TypeMismatch, UndefinedColumn, Unsupported
 from tests.golden.world import World, plan_any, plan_of
 from tests.planner.answers import answered, shape
 

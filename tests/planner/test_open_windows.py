@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import pytest
 
-from dpproxy.errors import GroupingError, NotGranted, Refusal, Unsupported, WindowMisplaced
+from dpproxy.values.errors import GroupingError, NotGranted, Refusal, Unsupported, WindowMisplaced
 from tests.golden.world import World, plan_any, plan_of
 from tests.planner.answers import answered, shape
 

@@ -5,7 +5,7 @@ from itertools import cycle
 
 import pytest
 
-from dpproxy.errors import Refusal, UnitLost
+from dpproxy.values.errors import Refusal, UnitLost
 from tests.golden.world import Tables, World, plan_of
 from tests.planner.answers import answered
 

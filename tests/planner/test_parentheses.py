@@ -1,8 +1,8 @@
 import pytest
 
-from dpproxy.errors import Unsupported
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.parentheses import from_left
+from dpproxy.values.errors import Unsupported
 from tests.golden.world import World, plan_any, plan_of
 from tests.planner.answers import answered
 

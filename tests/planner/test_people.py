@@ -7,7 +7,7 @@ from dataclasses import replace
 import duckdb
 import pytest
 
-from dpproxy.errors import Refusal
+from dpproxy.values.errors import Refusal
 from tests.golden.neighbours import furthest
 from tests.golden.world import Row, Tables, World, plan_of
 from tests.planner.answers import answered

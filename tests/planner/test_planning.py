@@ -6,9 +6,9 @@ from itertools import product
 
 import pytest
 
-from dpproxy.pgtypes import INT4
-from dpproxy.plan import Drawn, KeySet, Part, PreparedTable
+from dpproxy.algebra.plan import Drawn, KeySet, Part, PreparedTable
 from dpproxy.planner.planning import LEAST_DELTA, Planning
+from dpproxy.values.pgtypes import INT4
 from tests.golden.world import World
 from tests.planner.passes import planning_of
 from udfs.privacy import NANO, Loss

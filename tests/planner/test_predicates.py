@@ -1,9 +1,18 @@
 """IN, EXISTS and single values over protected rows: about the same person, or released first, or refused."""
 
+from dataclasses import replace
+
 import pytest
 
-from dpproxy.errors import InvalidParameter, Refusal, SyntaxRefused, TypeMismatch, UnitLost, Unsupported
-from tests.golden.world import World, plan_of
+from dpproxy.values.errors import (
+    InvalidParameter,
+    Refusal,
+    SyntaxRefused,
+    TypeMismatch,
+    UnitLost,
+    Unsupported,
+)
+from tests.golden.world import Tables, World, build, plan_of
 from tests.planner.answers import answered
 from tests.planner.clinic import one_part
 
@@ -117,3 +126,94 @@ def test_a_value_over_everybody_is_released_first_and_then_a_constant(clinic: Wo
 def test_refused(clinic: World, condition: str, error: type[Refusal]):
     with pytest.raises(error):
         plan_of(clinic, f"SELECT count(*) FROM people WHERE {condition}")
+
+
+NULLS = (
+    "CREATE TABLE people (id INTEGER, a INTEGER, c VARCHAR)",
+    "CREATE TABLE visits (person INTEGER, n INTEGER)",
+    "CREATE TABLE codes (k INTEGER, c VARCHAR)",
+    "CREATE TABLE none (k INTEGER)",
+    "INSERT INTO people VALUES (1, 1, 'x'), (2, 2, 'y'), (3, NULL, 'x'), (4, 4, NULL)",
+    "INSERT INTO visits VALUES (1, 1), (1, 5), (2, 3), (2, NULL), (3, 3)",
+    "INSERT INTO codes VALUES (1, 'x'), (2, NULL), (NULL, 'z'), (NULL, NULL)",
+    "ALTER TABLE codes SET PRIVACY PUBLIC",
+    "ALTER TABLE none SET PRIVACY PUBLIC",
+    "ALTER TABLE people SET PRIVACY KEY (id)",
+    "ALTER TABLE people ALTER COLUMN a SET PRIVACY DOMAIN BETWEEN 0 AND 9",
+    "ALTER TABLE people ALTER COLUMN c SET PRIVACY DOMAIN IN ('x', 'y', NULL)",
+    "ALTER TABLE visits SET PRIVACY KEY (person) REFERENCES people (id) MAX ROWS 9",
+    "ALTER TABLE visits ALTER COLUMN n SET PRIVACY DOMAIN BETWEEN 0 AND 9",
+)
+LISTS = (
+    "a {IN} (SELECT k FROM codes)",
+    "a {IN} (SELECT k FROM codes WHERE k IS NOT NULL)",
+    "a {IN} (SELECT k FROM codes z WHERE z.c = people.c)",
+    "a {IN} (SELECT k FROM none)",
+    "a + 1 {IN} (SELECT k FROM codes WHERE c IS NOT NULL)",
+    "NULL {IN} (SELECT k FROM codes)",
+    "NULL {IN} (SELECT k FROM none)",
+    "a {IN} (SELECT max(k) FROM codes GROUP BY c)",
+    "(a, c) {IN} (SELECT k, c FROM codes)",
+    "(a, c) {IN} (SELECT k, c FROM codes WHERE k IS NOT NULL)",
+    "(a, c) {IN} (SELECT k, c FROM codes WHERE c IS NOT NULL)",
+    "(a, 'x') {IN} (SELECT k, c FROM codes WHERE k = 2)",
+    "a {IN} (SELECT n FROM visits v WHERE v.person = people.id)",
+    "id {IN} (SELECT person FROM visits)",
+    "(id, a) {IN} (SELECT person, n FROM visits)",
+)
+FORMS = (
+    "{}", "NOT ({})", "({}) IS NULL", "({}) IS NOT TRUE", "coalesce({}, true)", "CASE WHEN {} THEN false ELSE true END",
+    "a = 9 OR {}", "({}) = false", "CASE {} WHEN false THEN true END", "CASE WHEN true THEN {} END",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def nulls() -> World:
+    return build(NULLS)
+
+
+@pytest.mark.parametrize("word", ["IN", "NOT IN"])
+@pytest.mark.parametrize("listed", LISTS)
+def test_a_public_null_decides_as_in_sql(nulls: World, listed: str, word: str):
+    condition = listed.replace("{IN}", word)
+    calls = [f"count({condition})", *(f"count(*) FILTER (WHERE {form.format(condition)})" for form in FORMS)]
+    tables = Tables(nulls)
+    tables.fill(nulls.rows)
+    asked = [
+        ", ".join(calls[n : n + 3]) for n in range(0, len(calls), 3)
+    ]  # more would take the engine long to plan
+    for sql in (f"SELECT {shown} FROM people" for shown in asked):
+        expected = list(zip(*(c.to_pylist() for c in tables.table(sql).columns), strict=True))
+        assert answered(nulls, sql) == expected, sql
+    tables.close()
+
+
+@pytest.mark.parametrize("query", ["SELECT person FROM visits", "SELECT person FROM visits WHERE n > 3"])
+def test_a_null_among_the_keys_of_others_decides_about_nobody(nulls: World, query: str):
+    more = {**nulls.rows, "visits": [*nulls.rows["visits"], (None, 5)]}
+    sql = f"SELECT count(*) FROM people WHERE id NOT IN ({query})"
+    assert answered(nulls, sql) == answered(replace(nulls, rows=more), sql) != [(0,)]
+
+
+def test_a_key_that_is_null_is_neither_in_nor_out(nulls: World):
+    """Whether others have rows at all is not looked at."""
+    joined = "FROM people p LEFT JOIN visits v ON v.person = p.id WHERE v.person"
+    assert answered(nulls, f"SELECT count(*) {joined} IN (SELECT id FROM people)") == [(5,)]
+    assert answered(nulls, f"SELECT count(*) {joined} NOT IN (SELECT id FROM people)") == [(0,)]
+
+
+def test_where_null_is_as_good_as_false_nothing_is_added(nulls: World):
+    for condition in ("a IN (SELECT k FROM codes)", "(a = 9 OR (a IN (SELECT k FROM codes)))"):
+        assert one_part(nulls, f"SELECT count(*) FROM people WHERE {condition}").exact.count("EXISTS") == 1
+    assert (
+        one_part(nulls, "SELECT count(*) FROM people WHERE NOT a IN (SELECT k FROM codes)").exact.count(
+            "EXISTS"
+        )
+        == 3
+    )
+
+
+def test_many_values_that_may_be_null_are_refused(nulls: World):
+    with pytest.raises(Unsupported, match="at most 2") as refused:
+        plan_of(nulls, "SELECT count(*) FROM people WHERE (a, a, a) NOT IN (SELECT k, k, k FROM codes)")
+    assert refused.value.hint is not None

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dpproxy.plan import PREPARED, PreparedTable
+from dpproxy.algebra.plan import PREPARED, PreparedTable
 from tests.golden.neighbours import furthest
 from tests.golden.world import Tables, World, build, plan_of
 

@@ -1,9 +1,9 @@
 import pytest
 from sqlglot import exp
 
-from dpproxy.errors import InvalidParameter, Refusal
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.prior_text import PARAMETERS, is_with_prior, read
+from dpproxy.values.errors import InvalidParameter, Refusal
 from udfs.prior_notation import FAMILIES
 
 

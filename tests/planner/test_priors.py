@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.errors import InvalidParameter, Refusal, Unsupported
-from dpproxy.plan import Part
+from dpproxy.algebra.plan import Part
 from dpproxy.planner.explain import explain_text
+from dpproxy.values.errors import InvalidParameter, Refusal, Unsupported
 from tests.golden.world import World, build, plan_of
 from udfs.mechanisms.refinement import Refinement
 from udfs.prior_notation import parse
@@ -19,9 +19,15 @@ def parts(world: World, sql: str, **options: str) -> tuple[Part, ...]:
 @pytest.mark.parametrize(
     ("sql", "factor"),
     [
-        ("SELECT dp.with_prior(sum(hours), 'uniform(0, 99)') FROM visits", 1),
-        ("SELECT ward, dp.with_prior(sum(hours), 'uniform(0, 99)') FROM visits GROUP BY ward", 2),
-        ("SELECT city, dp.with_prior(avg(age), 'uniform(0, 99)') FROM people GROUP BY city", 1),
+        ("SELECT dp.with_prior(sum(hours), 'ordinal([0, 50, 99], [1, 1, 1])') FROM visits", 1),
+        (
+            "SELECT ward, dp.with_prior(sum(hours), 'ordinal([0, 50, 99], [1, 1, 1])') FROM visits GROUP BY ward",
+            2,
+        ),
+        (
+            "SELECT city, dp.with_prior(avg(age), 'ordinal([0, 50, 99], [1, 1, 1])') FROM people GROUP BY city",
+            1,
+        ),
     ],
 )
 def test_a_unit_pays_for_each_group_it_can_touch_whatever_its_rows(world: World, sql: str, factor: int):
@@ -37,18 +43,20 @@ def test_a_unit_pays_for_each_group_it_can_touch_whatever_its_rows(world: World,
 
 def test_priors_and_noise_share_the_loss(world: World):
     found = parts(
-        world, "SELECT count(*), dp.with_prior(avg(hours), 'normal(9, 2)') FROM visits", dp_epsilon="0.4"
+        world,
+        "SELECT count(*), dp.with_prior(avg(hours), 'ordinal([9, 2], [1, 1])') FROM visits",
+        dp_epsilon="0.4",
     )
     assert [(p.refined, p.loss.nano) for p in found] == [(False, 200_000_000), (True, 200_000_000)]
 
 
 def test_the_same_aggregate_with_and_without_a_prior_are_two_questions(world: World):
     with_noise, refined = parts(
-        world, "SELECT avg(hours), dp.with_prior(avg(hours), 'normal(9, 2)') FROM visits"
+        world, "SELECT avg(hours), dp.with_prior(avg(hours), 'ordinal([9, 2], [1, 1])') FROM visits"
     )
     assert (with_noise.refined, refined.refined) == (False, True)
-    assert "normal(9, 2)" in refined.box
-    other = parts(world, "SELECT dp.with_prior(avg(hours), 'normal(9, 3)') FROM visits")
+    assert "ordinal([9, 2], [1, 1])" in refined.box
+    other = parts(world, "SELECT dp.with_prior(avg(hours), 'ordinal([9, 3], [1, 1])') FROM visits")
     assert other[0].box != refined.box
     assert other[0].exact == refined.exact
 
@@ -67,29 +75,31 @@ def test_one_call_is_one_draw_wherever_it_is_written(world: World):
 
 
 def test_explain_tells_the_expected_distance(world: World):
-    sql = "SELECT dp.with_prior(avg(age), family => 'normal', mean => 44, sd => 6) AS a FROM people"
+    prior = "ordinal([40, 44, 50], [1, 2, 1])"
+    sql = f"SELECT dp.with_prior(avg(age), '{prior}') AS a FROM people"
     lines = explain_text(plan_of(world, sql, {"dp.epsilon": "0.5"}), Fraction(95, 100))
-    expected = Refinement.statistical(parse("normal(44, 6)"), 500_000_000).expected_distance
+    expected = Refinement.statistical(parse(prior), 500_000_000).expected_distance
+    shown = re.escape(prior)
     assert any(
-        re.match(r"Mechanism: refinement statistical normal\(44, 6\) nano=500000000, at epsilon 0", x)
-        for x in lines
+        re.match(rf"Mechanism: refinement statistical {shown} nano=500000000, at epsilon 0", x) for x in lines
     )
     told = f"one draw, expected distance {expected:.6g} where the prior is right"
-    assert f"  a: dp.with_prior(avg(age), 'normal(44, 6)'), {told}" in lines
+    assert f"  a: dp.with_prior(avg(age), '{prior}'), {told}" in lines
 
 
 def test_the_setting_stands_where_no_prior_is_written(world: World):
-    [part] = parts(world, "SELECT dp.with_prior(avg(age)) FROM people", dp_prior="normal(40, 3)")
-    assert part.box.startswith("refinement statistical normal(40, 3) of ")
+    prior = "ordinal([40, 44], [1, 2])"
+    [part] = parts(world, "SELECT dp.with_prior(avg(age)) FROM people", dp_prior=prior)
+    assert part.box.startswith(f"refinement statistical {prior} of ")
+    plan = plan_of(world, "SELECT dp.with_prior(avg(age)) FROM people", {"dp.prior": "normal(40, 3)"})
+    assert "_DP_POSTERIOR('normal(40, 3)'" in plan.answer
     with pytest.raises(InvalidParameter, match="needs a prior"):
         parts(world, "SELECT dp.with_prior(avg(age)) FROM people")
 
 
 def test_rows_of_a_public_table_are_a_prior(world: World):
-    [part] = parts(
-        world, "SELECT dp.with_prior(avg(age), prior => (SELECT size, size * 2 FROM cities)) FROM people"
-    )
-    assert part.box.startswith("refinement statistical table([3, 7], [6, 14]) of ")
+    sql = "SELECT dp.with_prior(avg(age), prior => (SELECT size, size * 2 FROM cities)) FROM people"
+    assert "_DP_POSTERIOR('table([3, 7], [6, 14])'" in plan_of(world, sql).answer
     [part] = parts(
         world, "SELECT dp.with_prior(city, (SELECT city, size FROM cities ORDER BY city DESC), family => 'ordinal') "
         "FROM people WHERE id = 3"
@@ -173,4 +183,5 @@ def test_the_documented_statements_are_answered():
     statements = [s for s in section.split("```sql")[1].split("```")[0].split(";") if s.strip()]
     assert len(statements) == 5
     for statement in statements:
-        assert all(part.refined for part in plan_of(world, statement).parts)
+        plan = plan_of(world, statement)
+        assert all(part.refined for part in plan.parts) != ("_DP_POSTERIOR" in plan.answer)

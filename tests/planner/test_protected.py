@@ -8,12 +8,12 @@ from fractions import Fraction
 import duckdb
 import pytest
 
-from dpproxy.errors import BoundsMissing, InvalidParameter, NotGranted, Refusal, UnitLost
-from dpproxy.plan import Caller
+from dpproxy.algebra.plan import Caller
+from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.access import Context
 from dpproxy.planner.protected import ViewQuery
 from dpproxy.planner.query import plan_view
-from dpproxy.settings import DEFAULTS
+from dpproxy.values.errors import BoundsMissing, InvalidParameter, NotGranted, Refusal, UnitLost
 from dpproxy.views.columns import Listed, Moments, Steps
 from tests.golden.world import World, build
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpproxy.errors import TooComplex
 from dpproxy.planner import public_keys
+from dpproxy.values.errors import TooComplex
 from tests.golden.world import World, build, plan_of
 
 DDL = (

@@ -2,7 +2,8 @@
 
 import pytest
 
-from dpproxy.errors import (
+from dpproxy.algebra.plan import PublicPlan
+from dpproxy.values.errors import (
     GroupingError,
     NotGranted,
     Refusal,
@@ -11,7 +12,6 @@ from dpproxy.errors import (
     UndefinedTable,
     UnitLost,
 )
-from dpproxy.plan import PublicPlan
 from tests.golden.world import World, plan_any, plan_of
 from udfs.privacy import Loss
 

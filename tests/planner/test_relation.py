@@ -8,12 +8,12 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.scopes import Level, Parameters
 from dpproxy.analysis.typed import Typed
-from dpproxy.errors import Refusal
-from dpproxy.pgtypes import BOOL, INT4, Column
 from dpproxy.planner.accept import parse
 from dpproxy.planner.fields import Declared, Field, Identifier
 from dpproxy.planner.relation import Rows, Scan, normal, own_nodes
 from dpproxy.policy.model import Between
+from dpproxy.values.errors import Refusal
+from dpproxy.values.pgtypes import BOOL, INT4, Column
 
 
 def scan(alias: str, *names: str, key: str | None = None) -> Scan:

@@ -1,8 +1,8 @@
 import pytest
 
-from dpproxy.errors import NotGranted, Refusal, UndefinedColumn, UndefinedFunction, Unsupported
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.released import DP_FUNCTIONS
+from dpproxy.values.errors import NotGranted, Refusal, UndefinedColumn, UndefinedFunction, Unsupported
 from tests.golden.world import World, plan_of
 
 

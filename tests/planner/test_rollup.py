@@ -9,15 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpproxy.payloads import wanted_of
-from dpproxy.plan import Part
+from dpproxy.algebra.plan import Part
+from dpproxy.engine.payloads import wanted_of
 from dpproxy.planner.descriptor import Descriptor, described
 from dpproxy.planner.rollup import Derivation, derivation, half_width
 from tests.golden.world import Row, Tables, World, build, plan_of
 from tests.planner.wordings import CONDITIONS, HEADER, KEYS, MEASURES
 from udfs.mechanisms import Laplace, Staircase
 
-CALM = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+CALM = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from dpproxy.algebra.plan import Caller, Plan, PublicPlan
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.errors import Refusal
-from dpproxy.plan import Caller, Plan, PublicPlan
+from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.accept import parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.routing import plan_routed, routed_notice
 from dpproxy.policy.model import Grant
-from dpproxy.settings import DEFAULTS
+from dpproxy.values.errors import Refusal
 from dpproxy.views.materialized import Materialized
 from tests.golden.world import World
 from tests.planner.test_materialized import VIEW, granted
@@ -31,6 +31,7 @@ UNANSWERED = [
     "SELECT * FROM people",
     "SELECT age, city FROM people WHERE pay > 3 ORDER BY age LIMIT 5",
     "SELECT p.age FROM people AS p",
+    "SELECT public.people.age FROM public.people",
     "SELECT string_agg(city, ',') FROM people",
 ]
 
@@ -42,13 +43,13 @@ def test_the_hint_names_the_view_that_answers(world: World, sql: str):
     assert str(caught.value.hint).startswith("Protected view v answers it")
 
 
-@pytest.mark.parametrize("sql", UNANSWERED[:3])
+@pytest.mark.parametrize("sql", UNANSWERED[:4])
 def test_with_preview_the_view_answers(world: World, sql: str):
     found = routed(world, sql, preview="view")
     assert isinstance(found, PublicPlan)
     assert found.view == "v"
     assert VIEW.table in found.sql
-    assert "dp.preview" in routed_notice(found).message
+    assert "dp.preview" in routed_notice(found.view).message
 
 
 def test_what_has_a_direct_answer_is_not_led_elsewhere(world: World):
@@ -64,6 +65,7 @@ def test_what_has_a_direct_answer_is_not_led_elsewhere(world: World):
         ("SELECT age FROM people", replace(SHOWN, query="SELECT pay AS age FROM people")),
         ("SELECT age FROM people", replace(SHOWN, source="visits")),
         ("SELECT age FROM people", replace(SHOWN, inside=True)),
+        ("SELECT string_agg(city, ',') FROM people", replace(SHOWN, inside=True, k=5)),
         ("SELECT p.age FROM people AS p JOIN visits AS v ON p.id = v.patient", SHOWN),
     ],
 )

@@ -9,8 +9,6 @@ import pytest
 from sqlglot import exp
 
 from dpproxy.analysis import duck
-from dpproxy.errors import Refusal
-from dpproxy.pgtypes import Column
 from dpproxy.planner.fields import Declared, Identifier
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan
@@ -22,6 +20,8 @@ from dpproxy.planner.scans import (
     public_scan,
     public_value,
 )
+from dpproxy.values.errors import Refusal
+from dpproxy.values.pgtypes import Column
 from tests.golden.world import Tables, World, build, plan_of
 from tests.planner.passes import planning_of
 

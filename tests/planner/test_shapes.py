@@ -1,6 +1,5 @@
 """What is planned of a statement's shape is what would have been planned of the statement."""
 
-import os
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -9,11 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dpproxy.algebra.plan import Plan
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.analysis.unseen import Looked
-from dpproxy.errors import Refusal
-from dpproxy.pgtypes import BOOL, FLOAT8, INT4, INT8, NUMERIC, TEXT, SqlType
-from dpproxy.plan import Plan
 from dpproxy.planner import canonical
 from dpproxy.planner.accept import parse
 from dpproxy.planner.shapes import (
@@ -28,7 +25,9 @@ from dpproxy.planner.shapes import (
     open_places,
     template,
 )
-from dpproxy.recent import Recent
+from dpproxy.values.errors import Refusal
+from dpproxy.values.pgtypes import BOOL, FLOAT8, INT4, INT8, NUMERIC, TEXT, SqlType
+from dpproxy.values.recent import Recent
 from tests.golden.world import World, build, plan_of, plan_tree
 from tests.planner.conftest import HEADER
 
@@ -57,9 +56,7 @@ SELECTED = [
     ("count(*)", " OR {other} < 4"),
     ("count(*)", " AND {own} + 1 < 90"),
 ]
-CALM = settings(
-    max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None, suppress_health_check=list(HealthCheck)
-)
+CALM = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["cut by each statement", "prepared"])

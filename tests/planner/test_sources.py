@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 from sqlglot import exp
 
-from dpproxy.errors import Refusal
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.open import Open
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, Scan
 from dpproxy.planner.scans import protected_scan
 from dpproxy.planner.sources import REFERENCE, Entry, Env, Relation, apart, entries, with_ctes
+from dpproxy.values.errors import Refusal
 from tests.golden.world import World, plan_any, plan_of
 from tests.planner.answers import answered
 from tests.planner.passes import planning_of

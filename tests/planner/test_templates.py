@@ -3,8 +3,9 @@
 import pytest
 from sqlglot import exp
 
-from dpproxy.errors import InvalidText, Unsupported
 from dpproxy.planner.accept import parse
+from dpproxy.planner.answer import output_name
+from dpproxy.values.errors import InvalidText, Unsupported
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,28 @@ from dpproxy.planner.accept import parse
 )
 def test_a_call_is_its_constant(call: str, constant: str):
     assert parse(f"SELECT {call}").selects[0].sql("postgres") == constant
+
+
+@pytest.mark.parametrize(
+    ("call", "cast"),
+    [
+        ("date(seen)", "CAST(seen AS DATE)"),
+        ("DATE(p.seen)", "CAST(p.seen AS DATE)"),
+        ("date('2024-01-31')", "CAST('2024-01-31' AS DATE)"),
+        ("date(date(seen))", "CAST(CAST(seen AS DATE) AS DATE)"),
+        ("date(seen, 'x')", "DATE(seen, 'x')"),
+    ],
+)
+def test_a_day_is_a_cast(call: str, cast: str):
+    """As Looker writes it."""
+    assert parse(f"SELECT {call}").selects[0].sql("postgres") == cast
+
+
+@pytest.mark.parametrize(
+    ("call", "name"), [("date(seen)", "date"), ("to_date('1951', 'YYYY')", "to_date"), ("seen::date", "seen")]
+)
+def test_a_column_has_the_name_of_its_call(call: str, name: str):
+    assert output_name(parse(f"SELECT {call}").selects[0]) == name
 
 
 def test_what_it_means_has_the_place_of_the_call():

@@ -74,7 +74,7 @@ _CONDITIONS = st.recursive(
 )
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(_CONDITIONS, min_size=40, max_size=60, unique=True))
 def test_equal_terms_have_equal_values_on_every_row(conditions: list[str]):
     alike: dict[Term, list[str]] = {}

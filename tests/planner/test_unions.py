@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dpproxy.errors import Refusal
+from dpproxy.values.errors import Refusal
 from tests.golden.neighbours import furthest
 from tests.golden.world import Tables, World, plan_of
 from tests.planner.answers import answered

@@ -7,8 +7,8 @@ import duckdb
 import pytest
 
 from dpproxy.analysis import duck
-from dpproxy.errors import Refusal
 from dpproxy.planner.view_text import Text, check_stars, read_text
+from dpproxy.values.errors import Refusal
 
 TABLES = ("a", "b", "c")
 ROWS = "(1, 7, 'oslo', '2020-01-05'), (2, NULL, 'Rome', '2021-12-31'), (2, 3, NULL, NULL), (-7, 4, '', '2020-03-01')"

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from dpproxy.errors import NotGranted, Refusal, UndefinedTable
-from dpproxy.pgtypes import Column, Schema, View
-from dpproxy.plan import Caller
+from dpproxy.algebra.plan import Caller
+from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.access import Context
 from dpproxy.planner.query import view_columns
 from dpproxy.planner.views import DEEPEST_VIEW, Readable, find_view, read_views, uses
-from dpproxy.settings import DEFAULTS
+from dpproxy.values.errors import NotGranted, Refusal, UndefinedTable
+from dpproxy.values.pgtypes import Column, Schema, View
 from tests.golden.world import ANALYST, World, build, plan_of
 from tests.planner.conftest import HEADER
 from tests.planner.test_access import named
@@ -186,3 +186,13 @@ def test_a_raw_view_is_never_planned(viewed: World):
     )
     with pytest.raises(UndefinedTable):
         find_view(named("v"), replace(context(viewed), schema=raw), inside=True)
+
+
+def test_a_refusal_does_not_show_what_a_view_asks_for():
+    text = "SELECT count(*) AS n FROM (SELECT DISTINCT age FROM people WHERE age > 77) t"
+    with pytest.raises(Refusal) as direct:
+        plan_of(build(HEADER), text)
+    assert "77" in (direct.value.hint or "")
+    with pytest.raises(Refusal) as behind:
+        plan_of(build((*HEADER, f"CREATE VIEW seldom AS {text}")), "SELECT n FROM seldom")
+    assert "77" not in f"{behind.value} {behind.value.detail} {behind.value.hint}"

@@ -2,7 +2,10 @@ from collections.abc import Callable
 
 import pytest
 
-from dpproxy.pgtypes import (
+from dpproxy.policy.apply import apply
+from dpproxy.policy.model import Policy
+from dpproxy.policy.store import change_of
+from dpproxy.values.pgtypes import (
     BOOL,
     BYTEA,
     DATE,
@@ -18,9 +21,6 @@ from dpproxy.pgtypes import (
     Column,
     Schema,
 )
-from dpproxy.policy.apply import apply
-from dpproxy.policy.model import Policy
-from dpproxy.policy.store import change_of
 
 Apply = Callable[..., Policy]
 

@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from dpproxy.errors import InvalidParameter
 from dpproxy.policy.amounts import MOST_EXPECTED, count, delta, epsilon
 from dpproxy.policy.statements import Amount
+from dpproxy.values.errors import InvalidParameter
 
 
 @pytest.mark.parametrize("value", [Fraction(1, 1000), 1, 10**9, Fraction(123456789, 10**9)])

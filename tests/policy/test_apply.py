@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from dpproxy.pgtypes import Schema
 from dpproxy.policy.apply import apply
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import change_of
+from dpproxy.values.pgtypes import Schema
 
 
 def test_every_kind_of_statement_changes_its_part_and_leaves_the_policy_given(schema: Schema):

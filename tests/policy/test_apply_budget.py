@@ -5,7 +5,12 @@ from fractions import Fraction
 
 import pytest
 
-from dpproxy.errors import (
+from dpproxy.policy.apply import apply
+from dpproxy.policy.dump import dump
+from dpproxy.policy.interval import Interval, Step
+from dpproxy.policy.model import Budget, ExactGrant, Grant, Policy
+from dpproxy.policy.store import change_of
+from dpproxy.values.errors import (
     BoundsMissing,
     DependentObjects,
     InvalidParameter,
@@ -13,12 +18,7 @@ from dpproxy.errors import (
     UndefinedTable,
     Unsupported,
 )
-from dpproxy.pgtypes import INT8, Column, Schema, View
-from dpproxy.policy.apply import apply
-from dpproxy.policy.dump import dump
-from dpproxy.policy.interval import Interval, Step
-from dpproxy.policy.model import Budget, ExactGrant, Grant, Policy
-from dpproxy.policy.store import change_of
+from dpproxy.values.pgtypes import INT8, Column, Schema, View
 
 Apply = Callable[..., Policy]
 BUDGET = "CREATE PRIVACY BUDGET research LIMIT EPSILON 8"

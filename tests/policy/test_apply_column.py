@@ -1,12 +1,16 @@
 """Domains and classes of columns."""
 
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 
 import pytest
 
-from dpproxy.errors import (
+from dpproxy.policy import apply_column
+from dpproxy.policy.apply import apply
+from dpproxy.policy.model import Between, ColumnClass, ColumnPolicy, Members, Outside, Policy
+from dpproxy.policy.store import change_of
+from dpproxy.values.errors import (
     InvalidParameter,
     NumberOutOfRange,
     Refusal,
@@ -14,12 +18,15 @@ from dpproxy.errors import (
     UndefinedColumn,
     UndefinedTable,
 )
-from dpproxy.policy import apply_column
-from dpproxy.policy.apply import apply
-from dpproxy.policy.model import Between, ColumnClass, ColumnPolicy, Members, Outside, Policy
-from dpproxy.policy.store import change_of
 
 Apply = Callable[..., Policy]
+NOON = datetime.fromisoformat("2000-01-01 12:00:00")
+WRONG = (
+    "1 AND DATE '2000-01-01'",
+    "'a' AND 'b'",
+    "TIMESTAMP '2000-01-01 00:00:00' AND TIMESTAMPTZ '2001-01-01 00:00:00+00:00'",
+    "'2001-01-01' AND '2000-01-01'",
+)
 
 
 def alter(table: str, column: str, text: str) -> str:
@@ -37,6 +44,25 @@ def test_bounds(applied: Apply):
         "born": ColumnPolicy(Between(date(1900, 1, 1), date(2020, 12, 31), Outside.NULL)),
     }
     assert policy.tables["visits"].columns["cost"].domain == Between(Fraction(-1, 2), 5000)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "found"),
+    [
+        ("'1900-01-01' AND '2099-12-31'", (date(1900, 1, 1), date(2099, 12, 31))),
+        ("'1900-01-01' AND DATE '2099-12-31'", (date(1900, 1, 1), date(2099, 12, 31))),
+        ("'2000-01-01' AND '2000-01-01 12:00:00'", (NOON.replace(hour=0), NOON)),
+        ("1 AND 2.5", (1, Fraction(5, 2))),
+    ],
+)
+def test_bounds_are_read_where_no_table_says_their_type(bounds: str, found: tuple[object, object]):
+    policy = apply(Policy(), change_of(alter("t", "c", f"DOMAIN BETWEEN {bounds}")), None)
+    domain = policy.tables["t"].columns["c"].domain
+    assert isinstance(domain, Between)
+    assert ((domain.low, domain.high), type(domain.low)) == (found, type(found[0]))
+    for wrong in WRONG:
+        with pytest.raises(Refusal):
+            apply(Policy(), change_of(alter("t", "c", f"DOMAIN BETWEEN {wrong}")), None)
 
 
 def test_members_keep_their_order(applied: Apply):

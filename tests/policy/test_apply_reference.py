@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from dpproxy.errors import InvalidParameter, Refusal, TypeMismatch, UndefinedColumn, UndefinedTable
 from dpproxy.policy.apply import apply
 from dpproxy.policy.model import ColumnClass, ColumnPolicy, Composite, Discovered, Policy, References
 from dpproxy.policy.store import change_of
+from dpproxy.values.errors import InvalidParameter, Refusal, TypeMismatch, UndefinedColumn, UndefinedTable
 
 Apply = Callable[..., Policy]
 

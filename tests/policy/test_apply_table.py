@@ -5,7 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from dpproxy.errors import (
+from dpproxy.policy.dump import dump
+from dpproxy.policy.model import Accountant, Ceiling, ColumnPolicy, Exposure, Policy, Unit
+from dpproxy.values.errors import (
     DependentObjects,
     InvalidParameter,
     Refusal,
@@ -13,8 +15,6 @@ from dpproxy.errors import (
     UndefinedColumn,
     UndefinedTable,
 )
-from dpproxy.policy.dump import dump
-from dpproxy.policy.model import Ceiling, ColumnPolicy, Exposure, Policy, Unit
 
 Apply = Callable[..., Policy]
 KEY = "ALTER TABLE patients SET PRIVACY KEY (patient_id)"
@@ -32,6 +32,17 @@ def test_a_row_unit(applied: Apply):
 def test_a_reference_may_come_before_what_it_refers_to(applied: Apply):
     reference = "ALTER TABLE visits SET PRIVACY KEY (patient_id) REFERENCES patients (patient_id)"
     assert applied(reference, KEY) == applied(KEY, reference)
+
+
+def test_a_ceiling_declared_again_keeps_what_is_not_named(applied: Apply):
+    ceiling = "ALTER TABLE patients SET PRIVACY CEILING EPSILON "
+    policy = applied(KEY, f"{ceiling}20 DELTA 1e-5 ACCOUNTANT ZCDP")
+    kept = applied(f"{ceiling}1", to=policy)
+    assert kept.tables["patients"].ceiling == Ceiling(Fraction(1), Fraction(1, 100_000), Accountant.ZCDP)
+    basic = applied(f"{ceiling}1 DELTA 0 ACCOUNTANT BASIC", to=policy)
+    assert basic.tables["patients"].ceiling == Ceiling(Fraction(1))
+    with pytest.raises(InvalidParameter, match="needs a DELTA"):
+        applied(f"{ceiling}1 DELTA 0", to=policy)
 
 
 def test_a_key_declared_again_keeps_what_else_was_declared(applied: Apply):

@@ -2,7 +2,10 @@ from collections.abc import Callable
 
 import pytest
 
-from dpproxy.errors import (
+from dpproxy.policy.dump import dump
+from dpproxy.policy.model import Grant, Policy, Taxonomic
+from dpproxy.policy.usable import usable
+from dpproxy.values.errors import (
     BoundsMissing,
     DependentObjects,
     InvalidParameter,
@@ -11,10 +14,7 @@ from dpproxy.errors import (
     UndefinedObject,
     UndefinedTable,
 )
-from dpproxy.pgtypes import Schema
-from dpproxy.policy.dump import dump
-from dpproxy.policy.model import Grant, Policy, Taxonomic
-from dpproxy.policy.usable import usable
+from dpproxy.values.pgtypes import Schema
 
 Applied = Callable[..., Policy]
 VIEW = (

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from dpproxy.errors import DependentObjects, InvalidParameter, UndefinedColumn
 from dpproxy.policy.dump import dump
 from dpproxy.policy.model import Policy
+from dpproxy.values.errors import DependentObjects, InvalidParameter, UndefinedColumn
 
 Apply = Callable[..., Policy]
 KEY = "ALTER TABLE patients SET PRIVACY KEY (patient_id)"

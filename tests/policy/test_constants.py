@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from dpproxy.errors import InvalidText, NumberOutOfRange, SyntaxRefused
 from dpproxy.policy.constants import amount, literal, number
 from dpproxy.policy.cursor import Cursor
 from dpproxy.policy.statements import Amount, Literal, LiteralKind
+from dpproxy.values.errors import InvalidText, NumberOutOfRange, SyntaxRefused
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dpproxy.errors import SyntaxRefused, UndefinedTable, Unsupported
 from dpproxy.policy.cursor import RESERVED, Cursor
 from dpproxy.policy.statements import Name
+from dpproxy.values.errors import SyntaxRefused, UndefinedTable, Unsupported
 
 
 def test_words_are_read_in_sequence_or_not_at_all():

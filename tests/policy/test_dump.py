@@ -9,19 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproxy.pgtypes import (
-    BOOL,
-    DATE,
-    FLOAT8,
-    INT8,
-    NUMERIC,
-    TEXT,
-    TIMESTAMP,
-    TIMESTAMPTZ,
-    Column,
-    Schema,
-    SqlType,
-)
 from dpproxy.policy.apply import apply
 from dpproxy.policy.dump import constant, decimal, declarations, dump, identifier
 from dpproxy.policy.model import (
@@ -45,6 +32,19 @@ from dpproxy.policy.model import (
     Unit,
 )
 from dpproxy.policy.store import change_of
+from dpproxy.values.pgtypes import (
+    BOOL,
+    DATE,
+    FLOAT8,
+    INT8,
+    NUMERIC,
+    TEXT,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Column,
+    Schema,
+    SqlType,
+)
 
 TABLES = ["visits", "Patients", "odd name", 'quo"te', "select", "ärzte"]
 PUBLIC = "Codes"

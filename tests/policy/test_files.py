@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.errors import StartupError
-from dpproxy.pgtypes import Schema
 from dpproxy.policy.files import PolicyFileError, apply_file, apply_files, locate, read_file
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore
+from dpproxy.values.errors import StartupError
+from dpproxy.values.pgtypes import Schema
 from tests.policy.test_store import history
 
 TABLES = """-- what is protected
@@ -62,6 +62,26 @@ def test_what_the_files_undo_is_told(tmp_path: Path, store: PolicyStore, schema:
         "  was: ALTER TABLE patients ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 20 AND 60 OUTSIDE CLAMP",
         "  now: ALTER TABLE patients ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 110 OUTSIDE CLAMP",
     ]
+
+
+def test_what_would_weaken_the_policy_in_force_is_told_and_left_out(
+    tmp_path: Path, store: PolicyStore, schema: Schema
+):
+    paths, told = write(tmp_path, a=TABLES, b=BUDGETS), list[str]()
+    apply_files(
+        store, paths, schema, tell=told.append, weakened="the command"
+    )  # at the first start nothing is in force
+    assert (told, store.files) == ([], tuple(paths))
+    store.change(["REVOKE SELECT ON patients FROM analysts"], schema, by="root")
+    before = store.current
+    assert apply_files(store, paths, schema, tell=told.append, weakened="the command") == before
+    assert told == [
+        "the policy files would weaken the policy in force, which stays as it is in this:",
+        "SELECT on patients to analysts [weaker]: analysts may ask about patients, paid from research",
+        "  now: GRANT SELECT ON patients TO analysts WITH PRIVACY BUDGET research",
+        "to have it as the files say: the command",
+    ]
+    assert apply_files(store, paths, schema, tell=told.append).grants
 
 
 def test_a_typo_is_shown_with_its_line_and_a_caret(tmp_path: Path, store: PolicyStore, schema: Schema):

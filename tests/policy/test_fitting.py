@@ -1,12 +1,15 @@
 """Which constants fit which columns."""
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 
 import pytest
 
-from dpproxy.errors import InvalidText, NumberOutOfRange, Refusal, TypeMismatch
-from dpproxy.pgtypes import (
+from dpproxy.policy.constants import literal
+from dpproxy.policy.cursor import Cursor
+from dpproxy.policy.fitting import fit
+from dpproxy.values.errors import InvalidText, NumberOutOfRange, Refusal, TypeMismatch
+from dpproxy.values.pgtypes import (
     BOOL,
     BYTEA,
     DATE,
@@ -23,9 +26,6 @@ from dpproxy.pgtypes import (
     Column,
     SqlType,
 )
-from dpproxy.policy.constants import literal
-from dpproxy.policy.cursor import Cursor
-from dpproxy.policy.fitting import fit
 
 MONEY = NUMERIC.with_precision(8, 2)
 
@@ -51,6 +51,10 @@ def fitted(text: str, kind: SqlType) -> object:
         ("DATE '2020-01-31'", DATE, date(2020, 1, 31)),
         ("DATE '2020-01-31'", TIMESTAMP, datetime.fromisoformat("2020-01-31T00:00:00")),
         ("'2020-01-31 10:00'", TIMESTAMP, datetime.fromisoformat("2020-01-31T10:00:00")),
+        ("TIMESTAMPTZ '2020-01-31 10:00+02'", TIMESTAMPTZ, datetime(2020, 1, 31, 8, tzinfo=UTC)),
+        ("'2020-01-31 10:00+02'", TIMESTAMPTZ, datetime(2020, 1, 31, 8, tzinfo=UTC)),
+        ("'2020-01-31 10:00'", TIMESTAMPTZ, datetime(2020, 1, 31, 10, tzinfo=UTC)),
+        ("DATE '2020-01-31'", TIMESTAMPTZ, datetime(2020, 1, 31, tzinfo=UTC)),
         ("NULL", INT4, None),
         ("NULL", TEXT, None),
     ],
@@ -58,6 +62,17 @@ def fitted(text: str, kind: SqlType) -> object:
 def test_fits(text: str, kind: SqlType, value: object):
     found = fitted(text, kind)
     assert (found, type(found)) == (value, type(value))
+
+
+def test_moments_without_a_zone_are_read_by_a_clock():
+    def clock(shown: datetime) -> datetime:
+        return shown - timedelta(hours=2)
+
+    column, expected = Column("c", TIMESTAMPTZ), datetime(2020, 1, 30, 22, tzinfo=UTC)
+    for text in ("'2020-01-31'", "DATE '2020-01-31'", "TIMESTAMP '2020-01-31'", "'2020-01-30 22:00Z'"):
+        assert fit(literal(Cursor(text), "IN"), column, clock) == expected
+    with pytest.raises(NumberOutOfRange):
+        fit(literal(Cursor("'0001-01-01'"), "IN"), column, clock)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +85,9 @@ def test_fits(text: str, kind: SqlType, value: object):
         ("1", TEXT, TypeMismatch),
         ("1", DATE, TypeMismatch),
         ("TIMESTAMP '2020-01-31 10:00'", DATE, TypeMismatch),
-        ("TIMESTAMPTZ '2020-01-31 10:00Z'", TIMESTAMPTZ, TypeMismatch),
+        ("TIMESTAMPTZ '2020-01-31 10:00Z'", TIMESTAMP, TypeMismatch),
+        ("1", TIMESTAMPTZ, TypeMismatch),
+        ("'soon'", TIMESTAMPTZ, InvalidText),
         ("1.234", MONEY, TypeMismatch),
         ("NULL", BYTEA, TypeMismatch),
         ("'x'", BYTEA, TypeMismatch),

@@ -4,8 +4,8 @@ from datetime import date, timedelta
 
 import pytest
 
-from dpproxy.errors import InvalidParameter
 from dpproxy.policy.interval import Interval, Step, date_of, day_of, read
+from dpproxy.values.errors import InvalidParameter
 
 INTERVALS = [Interval(n, step) for n in (1, 2, 3, 5, 12) for step in Step]
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from dpproxy.errors import UndefinedColumn, UndefinedTable
-from dpproxy.pgtypes import INT4, Schema
 from dpproxy.policy.lookup import table_column, table_policy
 from dpproxy.policy.model import Policy, TablePolicy
 from dpproxy.policy.statements import Name
+from dpproxy.values.errors import UndefinedColumn, UndefinedTable
+from dpproxy.values.pgtypes import INT4, Schema
 
 
 def test_an_undeclared_table_has_an_empty_declaration(schema: Schema):

@@ -1,6 +1,6 @@
 """Guesses from names."""
 
-from dpproxy.policy.names import is_contact, is_free_text, is_identifier, is_person, words
+from dpproxy.policy.names import is_contact, is_free_text, is_identifier, is_named_after, is_person, words
 
 
 def test_words():
@@ -39,3 +39,21 @@ def test_contacts_and_free_texts():
     assert not is_contact("town")
     assert is_free_text("doctor_notes")
     assert not is_free_text("noted")
+
+
+def test_columns_named_after_tables():
+    for column, table in (
+        ("visit", "visits"),
+        ("visit_id", "hospital_visits"),
+        ("l_orderkey", "orders"),
+        ("RX_NO", "rx"),
+    ):
+        assert is_named_after(column, table), column
+    for column, table in (
+        ("visit_cost", "visits"),
+        ("id", "visits"),
+        ("", "visits"),
+        ("visit_id", "patients"),
+        ("x", ""),
+    ):
+        assert not is_named_after(column, table), column

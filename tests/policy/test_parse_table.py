@@ -4,7 +4,6 @@ from fractions import Fraction
 
 import pytest
 
-from dpproxy.errors import SyntaxRefused, Unsupported
 from dpproxy.policy.model import Accountant, ColumnClass, Exposure, Outside
 from dpproxy.policy.parser import parse
 from dpproxy.policy.statements import (
@@ -27,6 +26,7 @@ from dpproxy.policy.statements import (
     SetReferences,
     Statement,
 )
+from dpproxy.values.errors import SyntaxRefused, Unsupported
 
 T, C = Name("t"), Name("c")
 TABLE = "ALTER TABLE t SET PRIVACY "
@@ -52,7 +52,12 @@ def number(value: int | Fraction) -> Literal:
         (TABLE + "hidden;", SetExposure(T, Exposure.HIDDEN)),
         (
             TABLE + "CEILING EPSILON 20 DELTA 1e-5 ACCOUNTANT BASIC",
-            SetCeiling(T, Amount("CEILING EPSILON", 20), Amount("CEILING DELTA", Fraction(1, 100_000))),
+            SetCeiling(
+                T,
+                Amount("CEILING EPSILON", 20),
+                Amount("CEILING DELTA", Fraction(1, 100_000)),
+                Accountant.BASIC,
+            ),
         ),
         (
             TABLE + "CEILING EPSILON 1 DELTA 0.1 ACCOUNTANT ZCDP",

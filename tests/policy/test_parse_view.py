@@ -2,7 +2,6 @@ from fractions import Fraction
 
 import pytest
 
-from dpproxy.errors import SyntaxRefused
 from dpproxy.policy.parser import parse
 from dpproxy.policy.statements import (
     CreateTaxonomy,
@@ -14,6 +13,7 @@ from dpproxy.policy.statements import (
     SetTaxonomy,
     VerifyViews,
 )
+from dpproxy.values.errors import SyntaxRefused
 
 VIEW = "CREATE PROTECTED VIEW v WITH (method = mdav, k = 25) AS "
 

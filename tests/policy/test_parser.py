@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproxy.errors import InvalidParameter, Refusal, SyntaxRefused, Unsupported
 from dpproxy.policy.interval import Interval, Step
 from dpproxy.policy.parser import parse
 from dpproxy.policy.statements import (
@@ -23,6 +22,7 @@ from dpproxy.policy.statements import (
     Statement,
     Suggest,
 )
+from dpproxy.values.errors import InvalidParameter, Refusal, SyntaxRefused, Unsupported
 
 B = Name("b")
 

@@ -1,8 +1,8 @@
 import pytest
 
-from dpproxy.errors import SyntaxRefused, Unsupported
 from dpproxy.policy.role_statements import is_role_statement, read_role_statement
 from dpproxy.policy.tokens import is_privacy_statement
+from dpproxy.values.errors import SyntaxRefused, Unsupported
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import pytest
 
-from dpproxy.errors import UndefinedTable
 from dpproxy.policy.model import Policy
 from dpproxy.policy.show import number, show_grants, show_policy
 from dpproxy.policy.statements import Name
+from dpproxy.values.errors import UndefinedTable
 
 Apply = Callable[..., Policy]
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.errors import CatalogueUnavailable, Refusal, StartupError, SyntaxRefused, UndefinedTable
-from dpproxy.pgtypes import Schema
 from dpproxy.policy import store as module
 from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.store import FILE, POLL, PolicyStore, change_of
+from dpproxy.values.errors import CatalogueUnavailable, Refusal, StartupError, SyntaxRefused, UndefinedTable
+from dpproxy.values.pgtypes import Schema
 
 PUBLIC = "ALTER TABLE regions SET PRIVACY PUBLIC"
 KEY = "ALTER TABLE patients SET PRIVACY KEY (patient_id) MAX ROWS 2"
@@ -91,7 +91,7 @@ def test_another_process_is_followed(store: PolicyStore, schema: Schema, tmp_pat
 CHANGES = """
 import sys
 from pathlib import Path
-from dpproxy.pgtypes import Schema
+from dpproxy.values.pgtypes import Schema
 from dpproxy.policy.store import PolicyStore
 store = PolicyStore.open(Path(sys.argv[1]))
 for step in range(10):
@@ -218,3 +218,24 @@ def test_a_policy_reads_back_when_its_tables_are_gone(tmp_path: Path, schema: Sc
         store.change([PUBLIC], schema, "boss")
     with closing(PolicyStore.open(tmp_path)) as store:
         assert store.current.tables["regions"].exposure is Exposure.PUBLIC
+
+
+def test_a_flipped_byte_is_no_fault_of_ours(tmp_path: Path):
+    store = PolicyStore.open(tmp_path)
+    store.change(
+        ["CREATE PRIVACY BUDGET research LIMIT EPSILON 8 DELTA 0.0001 DEFAULT EPSILON 1"], Schema({}), "ann"
+    )
+    store.close()
+    path = tmp_path / FILE
+    whole = path.read_bytes()
+    refused = 0
+    for at, value in ((at, value) for at in range(0, len(whole), 3) if whole[at] for value in (0xFF, 0x27)):
+        path.write_bytes(whole[:at] + bytes([value]) + whole[at + 1 :])
+        for rest in tmp_path.glob(f"{FILE}-*"):
+            rest.unlink()
+        try:
+            PolicyStore.open(tmp_path).close()
+        except StartupError as error:
+            assert "\n" not in str(error)  # noqa: PT017 - it may also open
+            refused += 1
+    assert refused > 50

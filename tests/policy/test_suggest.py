@@ -9,8 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproxy.backends.duckdb import DuckDB
-from dpproxy.errors import DependentObjects, UndefinedTable
-from dpproxy.pgtypes import (
+from dpproxy.policy.apply import apply
+from dpproxy.policy.dump import identifier
+from dpproxy.policy.model import Exposure, Policy
+from dpproxy.policy.statements import Name
+from dpproxy.policy.store import change_of
+from dpproxy.policy.suggest import suggest
+from dpproxy.policy.usable import usable
+from dpproxy.values.errors import DependentObjects, UndefinedTable
+from dpproxy.values.pgtypes import (
     BOOL,
     BYTEA,
     DATE,
@@ -26,13 +33,6 @@ from dpproxy.pgtypes import (
     Schema,
     UniqueKey,
 )
-from dpproxy.policy.apply import apply
-from dpproxy.policy.dump import identifier
-from dpproxy.policy.model import Exposure, Policy
-from dpproxy.policy.statements import Name
-from dpproxy.policy.store import change_of
-from dpproxy.policy.suggest import suggest
-from dpproxy.policy.usable import usable
 
 DDL = """
 CREATE TABLE wards (region VARCHAR, ward INTEGER, PRIMARY KEY (region, ward));
@@ -60,6 +60,11 @@ def declared(tmp_path: Path) -> Schema:
 
 def proposed(policy: Policy, schema: Schema, table: str) -> list[str]:
     return [one.statement for one in suggest(policy, schema, Name(table))]
+
+
+def statements(policy: Policy, schema: Schema, table: str) -> list[str]:
+    """Those that are not comments."""
+    return [sql for sql in proposed(policy, schema, table) if not sql.startswith("--")]
 
 
 def run(schema: Schema, *statements: str, to: Policy | None = None) -> Policy:
@@ -96,9 +101,9 @@ def test_a_table_that_refers_to_others(declared: Schema):
 @pytest.mark.parametrize("table", ["wards", "patients", "visits"])
 def test_all_of_it_applies_and_then_nothing_is_left_to_propose(declared: Schema, table: str):
     for before in (Policy(), run(declared, "ALTER TABLE patients SET PRIVACY KEY (patient_id)")):
-        after = run(declared, *proposed(before, declared, table), to=before)
+        after = run(declared, *statements(before, declared, table), to=before)
         assert usable(after, declared)[1] == []
-        assert proposed(after, declared, table) == []
+        assert statements(after, declared, table) == []
 
 
 def test_what_is_declared_stays(declared: Schema):
@@ -132,7 +137,42 @@ def test_a_grant_without_a_budget_stands_against_it(applied: Callable[..., Polic
 def test_a_reference_that_does_not_fit_gives_way(applied: Callable[..., Policy], schema: Schema):
     policy = applied("ALTER TABLE regions SET PRIVACY KEY (size)")
     other = Schema({**schema.tables, "t": (Column("size", TEXT),)})
-    assert proposed(policy, other, "t")[0] == "ALTER TABLE t SET PRIVACY KEY ROW;"
+    assert proposed(policy, other, "t")[0] == "-- ALTER TABLE t SET PRIVACY KEY ROW;"
+
+
+PRESCRIPTIONS = """
+CREATE TABLE patients (id BIGINT, born DATE);
+CREATE TABLE visits (visit_id BIGINT, patient BIGINT, ward VARCHAR);
+CREATE TABLE prescriptions (rx BIGINT PRIMARY KEY, visit BIGINT, drug VARCHAR);
+CREATE TABLE doses (rx BIGINT, mg INTEGER);
+"""
+
+
+def test_rows_that_hang_on_people_by_name_alone_are_never_units_of_their_own_unasked(tmp_path: Path):
+    with duckdb.connect(tmp_path / "data.duckdb") as connection:
+        connection.execute(PRESCRIPTIONS)
+    backend = DuckDB(tmp_path / "data.duckdb")
+    schema = backend.schema()
+    backend.close()
+    policy = run(schema, "ALTER TABLE patients SET PRIVACY KEY (id)")
+    [visits, *_] = proposed(policy, schema, "visits")
+    assert visits == (
+        "ALTER TABLE visits SET PRIVACY KEY (patient) REFERENCES patients (id) MAX ROWS 10 /* fill in */ /* confirm */;"
+    )
+    policy = run(schema, visits, to=policy)
+    [prescriptions, *_] = proposed(policy, schema, "prescriptions")
+    assert prescriptions.startswith(
+        "ALTER TABLE prescriptions SET PRIVACY KEY (visit) REFERENCES visits (visit_id) "
+    )
+    # Before its own table is declared, nothing leads from a dose to a patient.
+    for table, text in (("doses", "KEY ROW"), ("prescriptions", "KEY (rx)")):
+        none = run(schema, "ALTER TABLE patients SET PRIVACY KEY (id)")
+        [proposal, *_] = suggest(none, schema, Name(table))
+        assert proposal.statement == f"-- ALTER TABLE {table} SET PRIVACY {text};"
+        assert "refer to the table that its rows belong to" in proposal.reason
+    assert proposed(run(schema, prescriptions, to=policy), schema, "doses")[0].startswith(
+        "ALTER TABLE doses SET PRIVACY KEY (rx) REFERENCES prescriptions (rx) "
+    )
 
 
 NAMES = ["id", "patient_id", "Name", "age", "note", "town", "user", "born_at", "select", "ward_key", "lat"]
@@ -167,8 +207,9 @@ def schemas(draw: st.DrawFn) -> Schema:
 def test_whatever_the_schema_is_all_of_it_applies(schema: Schema, public: bool):  # noqa: FBT001 - drawn
     policy = run(schema, *(["ALTER TABLE codes SET PRIVACY PUBLIC"] if public else []))
     for table in schema.tables:
-        policy = run(schema, *proposed(policy, schema, table), to=policy)
-        assert proposed(policy, schema, table) == []
-    exposures = [table.exposure for table in policy.tables.values()]
-    assert exposures.count(Exposure.PROTECTED) == 3 - public
+        policy = run(schema, *statements(policy, schema, table), to=policy)
+        left = proposed(policy, schema, table)
+        assert all(sql.startswith("-- ") for sql in left)
+        assert len(left) == (policy.tables[table].exposure is Exposure.HIDDEN)
+    assert policy.tables["patients"].exposure is Exposure.PROTECTED
     assert usable(policy, schema)[1] == []

@@ -2,7 +2,11 @@
 
 import pytest
 
-from dpproxy.pgtypes import (
+from dpproxy.policy.apply import apply
+from dpproxy.policy.model import Policy
+from dpproxy.policy.store import change_of
+from dpproxy.policy.suggest_column import column_proposals
+from dpproxy.values.pgtypes import (
     BOOL,
     BYTEA,
     DATE,
@@ -12,6 +16,7 @@ from dpproxy.pgtypes import (
     NUMERIC,
     TEXT,
     TIMESTAMP,
+    TIMESTAMPTZ,
     Check,
     Column,
     Constraint,
@@ -20,10 +25,6 @@ from dpproxy.pgtypes import (
     SqlType,
     UniqueKey,
 )
-from dpproxy.policy.apply import apply
-from dpproxy.policy.model import Policy
-from dpproxy.policy.store import change_of
-from dpproxy.policy.suggest_column import column_proposals
 
 OTHER = (Column("code", TEXT),)
 
@@ -56,6 +57,7 @@ def texts(name: str, kind: SqlType, *constraints: Constraint, public: bool = Fal
         ("rate", NUMERIC.with_precision(4, 2), "DOMAIN BETWEEN 0 AND 99.99 /* fill in */;"),
         ("lat", NUMERIC.with_precision(2, 1), "DOMAIN BETWEEN -9.9 AND 9.9 /* fill in */;"),
         ("born", DATE, "DOMAIN BETWEEN '1900-01-01' AND '2099-12-31' /* fill in */;"),
+        ("seen", TIMESTAMPTZ, "DOMAIN BETWEEN '1900-01-01' AND '2099-12-31' /* fill in */;"),
         ("seen", TIMESTAMP, "DOMAIN BETWEEN '1900-01-01' AND '2099-12-31' /* fill in */;"),
         ("photo", BYTEA, "HIDDEN;"),
     ],
@@ -74,6 +76,7 @@ def test_every_placeholder_applies():
         NUMERIC.with_precision(1, 1),
         DATE,
         TIMESTAMP,
+        TIMESTAMPTZ,
         BOOL,
         TEXT,
     ]

@@ -1,12 +1,14 @@
 """Marks, the statement that counts between them, and the bounds read off the counts."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from itertools import pairwise
 
 import pytest
 
-from dpproxy.pgtypes import (
+from dpproxy.policy.model import Between, Budget, ColumnPolicy, Grant, Policy, TablePolicy, Unit
+from dpproxy.policy.suggest_probe import PAYER, Probe, asked, probe
+from dpproxy.values.pgtypes import (
     BOOL,
     DATE,
     FLOAT4,
@@ -21,8 +23,6 @@ from dpproxy.pgtypes import (
     Column,
     SqlType,
 )
-from dpproxy.policy.model import Between, Budget, ColumnPolicy, Grant, Policy, TablePolicy, Unit
-from dpproxy.policy.suggest_probe import PAYER, Probe, asked, probe
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,22 @@ def test_marks_of_numbers(kind: SqlType, last: Fraction, least: Fraction):
 
 
 def test_marks_of_dates():
-    for kind in (DATE, TIMESTAMP):
+    for kind, day in ((DATE, date), (TIMESTAMP, datetime)):
         found = probe(Column("c", kind))
         assert found is not None
-        assert found.marks[:3] == (date(1800, 1, 1), date(1900, 1, 1), date(1905, 1, 1))
-        assert found.marks[-2:] == (date(2100, 1, 1), date(2200, 1, 1))
+        assert found.marks[:3] == (day(1800, 1, 1), day(1900, 1, 1), day(1905, 1, 1))
+        assert found.marks[-2:] == (day(2100, 1, 1), day(2200, 1, 1))
+        assert {type(mark) for mark in found.marks} == {day}
 
 
-@pytest.mark.parametrize("kind", [TEXT, BOOL, TIMESTAMPTZ, NUMERIC, NUMERIC.with_precision(38, 20)])
+def test_marks_of_moments_have_a_zone():
+    found = probe(Column("c", TIMESTAMPTZ))
+    assert found is not None
+    assert found.marks[0] == datetime(1800, 1, 1, tzinfo=UTC)
+    assert "TIMESTAMPTZ '1900-01-01 00:00:00+00:00'" in found.sql("t")
+
+
+@pytest.mark.parametrize("kind", [TEXT, BOOL, NUMERIC, NUMERIC.with_precision(38, 20)])
 def test_other_types_are_not_probed(kind: SqlType):
     assert probe(Column("c", kind)) is None
 

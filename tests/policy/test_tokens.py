@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproxy.errors import SyntaxRefused
 from dpproxy.policy.tokens import Kind, Token, is_privacy_statement, split_statements, tokens
+from dpproxy.values.errors import SyntaxRefused
 
 
 def texts(sql: str) -> list[str]:

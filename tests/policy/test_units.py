@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from dpproxy.errors import BoundsMissing, InvalidParameter
 from dpproxy.policy.model import Exposure, Policy, TablePolicy, Unit
-from dpproxy.policy.units import unit_table
+from dpproxy.policy.units import unanswerable, unit_table
+from dpproxy.values.errors import BoundsMissing, InvalidParameter
 
 
 def test_references_are_followed(applied: Callable[..., Policy]):
@@ -52,3 +52,19 @@ def test_a_cycle_ends():
     policy = Policy(tables={"a": protected("a", "b"), "b": protected("b", "a")})
     with pytest.raises(InvalidParameter, match="cycle"):
         unit_table(policy, "a")
+
+
+def test_what_is_granted_and_never_answered_is_told(applied: Callable[..., Policy]):
+    policy = applied(
+        "ALTER TABLE visits SET PRIVACY KEY (patient_id) REFERENCES patients (patient_id)",
+        "CREATE PRIVACY BUDGET b LIMIT EPSILON 1",
+        "GRANT SELECT ON visits TO analyst WITH PRIVACY BUDGET b",
+    )
+    [line] = unanswerable(policy)
+    assert (
+        line == 'nothing is answered about table "visits": the privacy unit of table "visits" is not declared'
+    )
+    policy = applied("ALTER TABLE patients SET PRIVACY KEY (patient_id)", to=policy)
+    [line] = unanswerable(policy)
+    assert 'table "patients" has no privacy ceiling' in line
+    assert unanswerable(applied("ALTER TABLE patients SET PRIVACY CEILING EPSILON 1", to=policy)) == []

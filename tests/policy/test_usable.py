@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from dpproxy.pgtypes import INT8, TEXT, Column, Schema
 from dpproxy.policy.model import Between, ColumnClass, ColumnPolicy, Policy, References
 from dpproxy.policy.usable import usable
+from dpproxy.values.pgtypes import INT8, TEXT, Column, Schema
 
 
 def test_dropped_and_retyped_tables_are_hidden(applied: Callable[..., Policy], schema: Schema):

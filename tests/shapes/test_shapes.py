@@ -12,10 +12,10 @@ from decimal import Decimal
 import duckdb
 import pytest
 
-from dpproxy.engine import Engine
-from dpproxy.errors import Refusal
-from dpproxy.plan import Caller
-from dpproxy.settings import DEFAULTS
+from dpproxy.algebra.plan import Caller
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.engine.engine import Engine
+from dpproxy.values.errors import Refusal
 from tests.proxies import started, write_home
 from tests.shapes.data import DDL, POLICY
 from tests.shapes.shapes import ACCEPTED, REFUSED, Shape

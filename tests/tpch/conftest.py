@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpproxy.engine import Engine
+from dpproxy.engine.engine import Engine
 from examples.tpch.generate import generate
 from tests.proxies import started
 from tests.tpch.questions import write_proxy

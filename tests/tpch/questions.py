@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpproxy.engine import Engine
-from dpproxy.errors import Refusal
-from dpproxy.plan import Answer, Caller
-from dpproxy.settings import DEFAULTS
+from dpproxy.algebra.plan import Answer, Caller
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.engine.engine import Engine
+from dpproxy.values.errors import Refusal
 from tests.proxies import write_home
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tpch"

@@ -9,7 +9,7 @@ from decimal import Decimal
 import duckdb
 import pytest
 
-from dpproxy.engine import Engine
+from dpproxy.engine.engine import Engine
 from tests.proxies import ROOT
 from tests.tpch.page import page, title
 from tests.tpch.questions import QUERIES, Outcome, ask, rewrite_of

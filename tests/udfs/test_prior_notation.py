@@ -80,3 +80,28 @@ def test_every_family_is_documented_and_no_other():
     page = Path(__file__).parents[2].joinpath("docs", "refinement.md").read_text(encoding="utf-8")
     written = re.findall(r"^\| `([a-z_]+\(.*?\))` \|", page, re.MULTILINE)
     assert written == [f"{name}({shown})" for name, (shown, _) in FAMILIES.items()]
+
+
+_PLACES = {
+    "low": "1", "mode": "2", "high": "3", "mean": "2", "sd": "1", "mu": "0", "sigma": "1", "alpha": "2", "beta": "2",
+    "value": "5", "[edges]": "[1, 2, 3]", "[masses]": "[1, 2]", "[values]": "[1, 2]",
+    "[[distances], ...]": "[[0, 1], [1, 0]]",
+}  # fmt: skip
+
+
+def _filled(written: str) -> str:
+    """A form as it is documented, with numbers in its places."""
+    name, places = written.rstrip(")").split("(", 1)
+    return f"{name}({', '.join(_PLACES[p] for p in re.split(r', (?![.])', places))})"
+
+
+def test_every_form_that_is_told_is_read():
+    """Those of the documentation, and those that a refusal names."""
+    text = (Path(__file__).parents[2] / "docs/refinement.md").read_text(encoding="utf-8")
+    table = text.split("## Priors")[1].split("## ")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    forms = [form for row in rows for form in re.findall(r"`(.+?)`", row)]
+    assert len(forms) == len(FAMILIES) + 1  # a mixture, too
+    forms += [f"{name}({shown})" for name, (shown, _) in FAMILIES.items()]
+    for each in (one for form in forms for one in form.split(" or ")):
+        parse(each if "*" in each else _filled(each))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproxy.anonymize.model import Categories, Interval, Taxonomy
-from dpproxy.pgtypes import BOOL, DATE, FLOAT8, INT4, NUMERIC, TEXT, TIMESTAMP, SqlType
+from dpproxy.values.pgtypes import BOOL, DATE, FLOAT8, INT4, NUMERIC, TEXT, TIMESTAMP, SqlType
 from dpproxy.views.columns import (
     MOST_STEPS,
     Listed,

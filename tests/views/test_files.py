@@ -5,8 +5,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpproxy.errors import CatalogueUnavailable
-from dpproxy.pgtypes import INT4, NUMERIC
+from dpproxy.values.errors import CatalogueUnavailable
+from dpproxy.values.pgtypes import INT4, NUMERIC
 from dpproxy.views import files
 from dpproxy.views.columns import ShownColumn
 from dpproxy.views.make import Relation

@@ -39,6 +39,18 @@ def test_the_state_tells_what_a_refresh_would_change():
     assert row(BUILD, data_version=4)["state"] == "released, of data version 3"
 
 
+def test_a_build_that_was_charged_and_cut_short_is_listed_though_nothing_declares_it():
+    cut_short = replace(BUILD, view="u", epoch=1, rows=None, relations=None)
+    found = [
+        dict(zip((c.name for c in COLUMNS), r, strict=True)) for r in listed({}, [], str, 3, [cut_short])
+    ]
+    assert [(r["name"], r["epsilon"], r["charged"]) for r in found] == [
+        ("u", Decimal("0.5"), "ceiling of t, lab")
+    ]
+    assert found[0]["state"] == "build 1 is charged and was not finished"
+    assert (found[0]["guarantee"], found[0]["rows"]) == (None, None)
+
+
 def test_what_has_no_bound_says_so():
     found = row(replace(BUILD, private=False))
     assert str(found["guarantee"]).endswith(UNBOUNDED)

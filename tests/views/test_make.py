@@ -17,10 +17,10 @@ from dpproxy.anonymize.model import (
     Role,
     silent,
 )
-from dpproxy.pgtypes import INT4, INT8, TEXT
 from dpproxy.policy.model import ColumnClass, OptionValue, ProtectedView
+from dpproxy.values.pgtypes import INT4, INT8, TEXT
 from dpproxy.views.columns import Listed, Steps, ViewColumn
-from dpproxy.views.make import checked, made, places, relations
+from dpproxy.views.make import checked, figures, made, places, relations
 from udfs.privacy import Exact, Loss
 
 AGE = ViewColumn("age", INT4, Steps(0, 9, Fraction(1)), "age", ColumnClass.QUASI_IDENTIFIER)
@@ -110,3 +110,15 @@ def test_rows_with_too_many_places_for_one_number_are_sorted_alike():
     step = 2**40 // 2**30
     expected = sorted([value // step for value in row.values()] for row in rows.to_pylist())
     assert places(wide, Exact(rows)).tolist() == expected
+
+
+def test_linkage_is_by_what_the_view_says_intruders_know():
+    """Ages alone link 1 of 2 rows each; with the column that is sensitive, which is released as it is, all."""
+    rows = np.array([[0, 0], [1, 1], [8, 0], [9, 1]])
+    released = np.array([[0, 0], [0, 1], [9, 0], [9, 1]])
+    build = Build("", None, lambda *_: Anonymized(released, source=np.arange(4)))
+    found = figures(view(), build, [AGE, SEX], rows, made(build, rows, WORDS, silent))
+    assert found["linkage_informed"] == 100
+    assert found["linkage"] == 50
+    both = figures(view(quasi=("age", "sex")), build, [AGE, SEX], rows, made(build, rows, WORDS, silent))
+    assert both["linkage"] == both["linkage_informed"] == 100

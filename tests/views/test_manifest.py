@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.errors import CatalogueUnavailable
-from dpproxy.pgtypes import DATE, INT8, NUMERIC, TEXT, TIMESTAMP
+from dpproxy.values.errors import CatalogueUnavailable
+from dpproxy.values.pgtypes import DATE, INT8, NUMERIC, TEXT, TIMESTAMP
 from dpproxy.views.columns import Moments, ShownColumn, Steps
 from dpproxy.views.manifest import Built, Manifest, current, newest
 

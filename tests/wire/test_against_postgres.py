@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from psycopg.pq import Format
 
-from dpproxy import pgtypes as t
-from dpproxy.errors import InvalidText, NumberOutOfRange
-from dpproxy.pgtypes import SqlType, array_of
+from dpproxy.values import pgtypes as t
+from dpproxy.values.errors import InvalidText, NumberOutOfRange
+from dpproxy.values.pgtypes import SqlType, array_of
 from dpproxy.wire.intervals import Interval
 from dpproxy.wire.objects import read_inet_text
 from dpproxy.wire.times import END_OF_DAY
@@ -85,7 +85,7 @@ def check(real: psycopg.Connection, kind: SqlType, value: object) -> None:
 
 @pytest.mark.parametrize("kind", VALUES, ids=lambda kind: kind.name)
 def test_a_value(real: psycopg.Connection, kind: SqlType):
-    @settings(max_examples=40, deadline=None)
+    @settings(deadline=None)
     @given(VALUES[kind])
     def run(value: object) -> None:
         if kind is t.JSONB:  # normalised there: only what it writes is compared
@@ -105,7 +105,7 @@ def test_an_array(real: psycopg.Connection, kind: SqlType):
         lambda n: st.lists(st.lists(one, min_size=n, max_size=n), min_size=1, max_size=3)
     )
 
-    @settings(max_examples=30, deadline=None)
+    @settings(deadline=None)
     @given(st.lists(one, max_size=4) | rows)
     def run(values: list[object]) -> None:
         check(real, array_of(kind), values)
@@ -203,7 +203,7 @@ ZONES = (
 
 @pytest.mark.parametrize("zone", ZONES)
 def test_moments_in_a_zone(real: psycopg.Connection, zone: str):
-    @settings(max_examples=30, deadline=None)
+    @settings(deadline=None)
     @given(st.datetimes(datetime(1800, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001
     def run(value: datetime) -> None:
         kind = SqlType("timestamptz", 1184, 8, style=zone)
@@ -233,7 +233,7 @@ EVERY_SIGN = [Interval(*parts) for parts in product(both(1, 11, 12, 13, 25), bot
 def test_intervals_in_a_style(real: psycopg.Connection, style: str):
     kind = SqlType("interval", 1186, 16, style=style)
 
-    @settings(max_examples=150, deadline=None)
+    @settings(deadline=None)
     @given(VALUES[t.INTERVAL])
     def run(value: Interval) -> None:
         theirs = answer(real, t.INTERVAL, encode_value(kind, value, 1), 1, 0)

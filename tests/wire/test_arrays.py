@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 from psycopg.adapt import PyFormat, Transformer
 
-from dpproxy.errors import InvalidText
-from dpproxy.pgtypes import ARRAYS, SqlType
+from dpproxy.values.errors import InvalidText
+from dpproxy.values.pgtypes import ARRAYS, SqlType
 from dpproxy.wire.arrays import flat, shape
 from dpproxy.wire.values import decode, encode_value
 

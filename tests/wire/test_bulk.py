@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproxy.pgtypes import (
+from dpproxy.values.pgtypes import (
     BOOL,
     DATE,
     FLOAT8,
@@ -53,7 +53,6 @@ KINDS: list[tuple[SqlType, pa.DataType, st.SearchStrategy[object]]] = [
 @pytest.mark.parametrize("code", [0, 1], ids=["text", "binary"])
 @pytest.mark.parametrize(("kind", "stored", "values"), KINDS, ids=lambda v: getattr(v, "name", ""))
 def test_one_column(kind: SqlType, stored: pa.DataType, values: st.SearchStrategy[object], code: int):
-    @settings(max_examples=40)
     @given(st.lists(st.none() | values, max_size=20))
     def check(column: list[object]) -> None:
         expected = encode_rows((Column("a", kind),), (code,), [(value,) for value in column])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproxy.errors import ProtocolViolation
+from dpproxy.values.errors import ProtocolViolation
 from dpproxy.wire import messages as m
 from dpproxy.wire.codec import Decoder, Phase
 from dpproxy.wire.frontend import MAX_BIND, MAX_SASL, MAX_SQL, MAX_STARTUP

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproxy.errors import Internal, ProtocolViolation
+from dpproxy.values.errors import Internal, ProtocolViolation
 from dpproxy.wire import messages as m
 from dpproxy.wire.connection import DROPPED, NEXT, Connection, State
 from tests.wire import streams

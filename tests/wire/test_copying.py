@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproxy.errors import NumberOutOfRange
-from dpproxy.pgtypes import INT4, NUMERIC, TEXT, Column
+from dpproxy.values.errors import NumberOutOfRange
+from dpproxy.values.pgtypes import INT4, NUMERIC, TEXT, Column
 from dpproxy.wire.copying import Layout, copied
 
 COLUMNS = (Column("a", INT4), Column("b", TEXT))

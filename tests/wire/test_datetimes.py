@@ -7,8 +7,8 @@ from psycopg import adapters
 from psycopg.adapt import PyFormat
 from psycopg.pq import Format
 
-from dpproxy.errors import InvalidText, NumberOutOfRange
-from dpproxy.pgtypes import BY_OID, DATE, TIMESTAMP
+from dpproxy.values.errors import InvalidText, NumberOutOfRange
+from dpproxy.values.pgtypes import BY_OID, DATE, TIMESTAMP
 from dpproxy.wire import datetimes as d
 from dpproxy.wire.values import decode
 

@@ -10,8 +10,8 @@ from psycopg import adapters
 from psycopg.adapt import PyFormat
 from psycopg.pq import Format
 
-from dpproxy.errors import InvalidText, NumberOutOfRange
-from dpproxy.pgtypes import FLOAT4, FLOAT8
+from dpproxy.values.errors import InvalidText, NumberOutOfRange
+from dpproxy.values.pgtypes import FLOAT4, FLOAT8
 from dpproxy.wire.floats import (
     read4_binary,
     read4_text,

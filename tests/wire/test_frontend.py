@@ -2,9 +2,9 @@ import struct
 
 import pytest
 
-from dpproxy.errors import ProtocolViolation
+from dpproxy.values.errors import InvalidBytes, ProtocolViolation
 from dpproxy.wire import messages as m
-from dpproxy.wire.frontend import MAX_SQL, SASL_INITIAL, SESSION, read_startup
+from dpproxy.wire.frontend import MAX_SQL, SASL_INITIAL, SESSION, check_text, read_startup
 
 VERSION = struct.pack("!HH", 3, 0)
 
@@ -51,7 +51,6 @@ def test_bad_startup_packets(packet: bytes):
         (b"Q", b""),
         (b"Q", b"SELECT 1"),
         (b"Q", b"SELECT\0 1\0"),
-        (b"Q", b"\xff\0"),
         (b"P", b"a\0SELECT 1\0"),
         (b"P", b"a\0SELECT 1\0\0\2\0\0\0\0"),
         (b"P", b"a\0SELECT 1\0\0\0x"),
@@ -93,3 +92,17 @@ def test_sasl_initial_response():
 def test_a_long_statement_reads():
     sql = "x" * (MAX_SQL - 1)
     assert read(b"Q", sql.encode() + b"\0") == m.Query(sql)
+
+
+def test_bytes_that_are_no_text_are_for_the_session_to_refuse():
+    for tag, body in (
+        (b"Q", b"SELECT '\xff'\0"),
+        (b"P", b"a\0\xff\0\0\0"),
+        (b"D", b"S\xff\0"),
+        (b"E", b"\xff\0\0\0\0\0"),
+    ):
+        message = SESSION[tag].read(body)
+        with pytest.raises(InvalidBytes, match="0xff"):
+            check_text(message)
+    for sql in ("SELECT 1", "SELECT 'é \U0010ffff'"):
+        check_text(SESSION[b"Q"].read(sql.encode() + b"\0"))

@@ -2,8 +2,8 @@ from datetime import timedelta
 
 import pytest
 
-from dpproxy.errors import InvalidText
-from dpproxy.pgtypes import INTERVAL
+from dpproxy.values.errors import InvalidText
+from dpproxy.values.pgtypes import INTERVAL
 from dpproxy.wire.intervals import Interval, of, read_binary, read_text, write_binary, write_text
 from dpproxy.wire.values import decode
 

@@ -9,8 +9,8 @@ from psycopg.adapt import PyFormat
 from psycopg.pq import Format
 from psycopg.types.numeric import DecimalBinaryDumper, NumericBinaryLoader
 
-from dpproxy.errors import InvalidText, NumberOutOfRange
-from dpproxy.pgtypes import NUMERIC
+from dpproxy.values.errors import InvalidText, NumberOutOfRange
+from dpproxy.values.pgtypes import NUMERIC
 from dpproxy.wire.numeric import read_binary, read_text, write_binary, write_text
 from dpproxy.wire.values import decode
 

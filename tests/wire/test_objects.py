@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpproxy.errors import InvalidText, Unsupported
-from dpproxy.pgtypes import INET, RECORD, REGCLASS, REGTYPE, Named, array_of
+from dpproxy.values.errors import InvalidText, Unsupported
+from dpproxy.values.pgtypes import INET, RECORD, REGCLASS, REGTYPE, Named, array_of
 from dpproxy.wire.values import decode, encode_value
 
 

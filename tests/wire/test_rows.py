@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproxy.errors import InvalidParameter, NumberOutOfRange, ProtocolViolation
-from dpproxy.pgtypes import FLOAT8, INT4, NUMERIC, TEXT, Column
+from dpproxy.values.errors import InvalidParameter, NumberOutOfRange, ProtocolViolation
+from dpproxy.values.pgtypes import FLOAT8, INT4, NUMERIC, TEXT, Column
 from dpproxy.wire.messages import FieldDescription, RowDescription
 from dpproxy.wire.rows import encode_rows, expand_formats, row_description
 from dpproxy.wire.values import decode

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scramp import ScramClient
 
-from dpproxy.errors import InvalidParameter, InvalidPassword, ProtocolViolation
+from dpproxy.values.errors import InvalidParameter, InvalidPassword, ProtocolViolation
 from dpproxy.wire import messages as m
 from dpproxy.wire.connection import Connection
 from dpproxy.wire.scram import BOUND, DEFAULT_ITERATIONS, MECHANISM, ScramSecret, ScramServer, make_secret

@@ -1,5 +1,5 @@
-from dpproxy.pgtypes import BYTEA, INT4, INTERVAL, TIMESTAMPTZ, Column, array_of
-from dpproxy.settings import DEFAULTS
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.values.pgtypes import BYTEA, INT4, INTERVAL, TIMESTAMPTZ, Column, array_of
 from dpproxy.wire.styles import styled, styled_types
 from dpproxy.wire.values import encode_value
 

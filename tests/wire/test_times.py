@@ -2,8 +2,8 @@ from datetime import time, timedelta, timezone
 
 import pytest
 
-from dpproxy.errors import InvalidText
-from dpproxy.pgtypes import TIMETZ
+from dpproxy.values.errors import InvalidText
+from dpproxy.values.pgtypes import TIMETZ
 from dpproxy.wire import times
 from dpproxy.wire.values import decode
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from psycopg import adapters
 from psycopg.pq import Format
 
-from dpproxy import pgtypes as t
-from dpproxy.errors import InvalidText, NumberOutOfRange, Unsupported
+from dpproxy.values import pgtypes as t
+from dpproxy.values.errors import InvalidText, NumberOutOfRange, Unsupported
 from dpproxy.wire.values import decode, encode_value, encoder
 
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))

@@ -3,7 +3,16 @@
 from collections.abc import Callable
 from typing import Final
 
-from udfs.functions import exponential, gaussian, laplace, quantile, refinement, selection, staircase
+from udfs.functions import (
+    exponential,
+    gaussian,
+    laplace,
+    posterior,
+    quantile,
+    refinement,
+    selection,
+    staircase,
+)
 from udfs.functions.model import Function
 from udfs.pool import Pool
 
@@ -12,6 +21,7 @@ FAMILIES: Final[tuple[Callable[[Pool], tuple[Function, ...]], ...]] = (
     laplace.functions,
     gaussian.functions,
     refinement.functions,
+    posterior.functions,
     exponential.functions,
     quantile.functions,
     selection.functions,

@@ -25,7 +25,7 @@ SURE: Final = 2**128
 """Probability 1, in the unit of the table."""
 LEAST_DELTA: Final = Fraction(1, 10**24)
 """The least delta for each group."""
-_LEAST_SHARE: Final = NANO // 10_000
+LEAST_SHARE: Final = NANO // 10_000
 """The least epsilon for each group, so that the table has at most some million entries."""
 
 
@@ -51,7 +51,7 @@ class Selection:
     def __post_init__(self) -> None:
         if self.nano < LEAST_NANO:
             raise InvalidMechanism("epsilon must be at least 0.001")
-        if self.groups < 1 or self.nano < _LEAST_SHARE * self.groups:
+        if self.groups < 1 or self.nano < LEAST_SHARE * self.groups:
             raise InvalidMechanism("epsilon must be at least 0.0001 for each group of one unit")
         if not LEAST_DELTA * self.groups <= self.delta < 1:
             raise InvalidMechanism("delta must be below 1, and at least 10^-24 for each group of one unit")

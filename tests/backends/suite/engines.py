@@ -4,8 +4,9 @@ To add one, write how the tables of a DuckDB file get there, and one line in ``E
 pass yet has a line in ``MISSING`` with the reason: it must fail, or the line is wrong.
 """
 
+import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +24,10 @@ from dpproxy.backends.postgres_texts import quoted
 from dpproxy.backends.pushed import Pushed
 from dpproxy.backends.source import Source
 from dpproxy.backends.spark import Spark
-from dpproxy.config import load_config
+from dpproxy.config.configuration import load_config
+from tests import proxies
 from tests.postgres import Server
+from tests.proxies import Proxy, write_home
 from tests.spark import Cluster
 
 Place = Callable[[Path, Path, pytest.FixtureRequest], AbstractContextManager[str]]
@@ -230,3 +233,22 @@ def opened(engine: Engine, file: Path, folder: Path, request: pytest.FixtureRequ
             yield source
         finally:
             source.close()
+
+
+_FILES = re.compile(r'^path = "data.duckdb"$', re.MULTILINE)
+
+
+@contextmanager
+def proxied(
+    engine: Engine, ddl: Sequence[str], policy: str, folder: Path, request: pytest.FixtureRequest
+) -> Iterator[Proxy]:
+    """A proxy over tables that are made in a DuckDB file and brought to the engine."""
+    file = folder / "rows.duckdb"
+    with duckdb.connect(file) as connection:
+        for statement in ddl:
+            connection.execute(statement)
+    home = write_home(folder / "home", (), policy)
+    with engine.place(file, folder, request) as data:
+        home.write_text(_FILES.sub(lambda _: data, home.read_text()), encoding="utf-8")
+        with proxies.serving(home) as proxy:
+            yield proxy

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import duckdb
 
+from dpproxy.algebra.plan import PREPARED, Part, Plan
 from dpproxy.analysis.duck import LOCKED
 from dpproxy.backends.postgres_texts import quoted
 from dpproxy.backends.source import Source
-from dpproxy.plan import PREPARED, Part, Plan
 from tests.golden.world import World, build, plan_any
 
 SECRET = "00" * 32

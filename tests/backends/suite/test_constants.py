@@ -6,18 +6,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dpproxy.algebra.plan import Plan, PreparedTable
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends import postgres_dialect, spark_dialect
 from dpproxy.backends.dialect import Dialect
 from dpproxy.backends.postgres_schema import _TYPES
 from dpproxy.backends.spark_schema import readers
 from dpproxy.backends.transpile import Tables, transpiled
-from dpproxy.errors import Refusal, Unsupported
-from dpproxy.plan import Plan, PreparedTable
+from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.accept import parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.routing import plan_routed
-from dpproxy.settings import DEFAULTS
+from dpproxy.values.errors import Refusal, Unsupported
 from tests.golden.world import ANALYST, build
 
 WORLD = build(

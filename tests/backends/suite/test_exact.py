@@ -7,9 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from dpproxy.algebra.plan import Part
 from dpproxy.backends.source import Source
-from dpproxy.errors import Unsupported
-from dpproxy.plan import Part
+from dpproxy.values.errors import Unsupported
 from tests.backends.suite.engines import ENGINES, Engine, opened, serving
 from tests.backends.suite.stages import asked, expected, parts_of, world_of
 from tests.golden.records import read

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from dpproxy.plan import Part
+from dpproxy.algebra.plan import Part
 from tests.backends.suite.engines import ENGINES, Engine, opened
 from tests.backends.suite.stages import SECRET, asked
 from tests.golden.neighbours import furthest

@@ -1,33 +1,21 @@
 """Through a proxy, as a client sees it: the answers, the charge, and what is refused."""
 
-import re
 from collections.abc import Iterator
 
-import duckdb
 import psycopg
 import pytest
 
-from tests.backends.suite.engines import Engine
-from tests.proxies import Proxy, serving, write_home
+from tests.backends.suite.engines import Engine, proxied
+from tests.proxies import Proxy
 from tests.shapes.data import DDL, POLICY
-
-REPLACED = re.compile(r'^path = "data.duckdb"$', re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
 def proxy(
     engine: Engine, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Proxy]:
-    folder = tmp_path_factory.mktemp("proxy")
-    file = folder / "rows.duckdb"
-    with duckdb.connect(file) as connection:
-        for statement in DDL:
-            connection.execute(statement)
-    home = write_home(folder / "home", (), POLICY)
-    with engine.place(file, folder, request) as data:
-        home.write_text(REPLACED.sub(lambda _: data, home.read_text()), encoding="utf-8")
-        with serving(home) as proxy:
-            yield proxy
+    with proxied(engine, DDL, POLICY, tmp_path_factory.mktemp("proxy"), request) as proxy:
+        yield proxy
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dpproxy.analysis import duck
 from dpproxy.analysis.totality import check_total
 from dpproxy.backends.source import Source
-from dpproxy.errors import Refusal, Unsupported
+from dpproxy.values.errors import Refusal, Unsupported
 from tests.analysis.grammar import drawn
 from tests.analysis.rows import compiled, connect
 from tests.backends.suite.engines import ENGINES, Engine, serving
@@ -81,8 +81,16 @@ def compare(both: tuple[Source, Reference], text: str) -> bool:
     if sql is None or not is_answered(both[0], sql):
         return False
     wanted = [plain(v) for (v, _) in both[1].execute(f"{sql} ORDER BY i").fetchall()]
-    assert values(both[0], sql) == wanted, sql
+    found = values(both[0], sql)
+    assert all(same(*pair) for pair in zip(found, wanted, strict=True)), (sql, found, wanted)
     return True
+
+
+def same(found: object, wanted: object) -> bool:
+    """Equal. Of over 64 bits a whole number becomes a DOUBLE in two steps in DuckDB: it may miss the nearest by one."""
+    if isinstance(found, int) and isinstance(wanted, int) and min(abs(found), abs(wanted)) > 2**64:
+        return math.isclose(found, wanted, rel_tol=1e-15)
+    return found == wanted
 
 
 def over(kinds: str, examples: int, check: Callable[[str], object]) -> None:
@@ -137,6 +145,9 @@ def test_most_expressions_are_answered(engine: Engine, both: tuple[Source, Refer
         "real4 + unit8 - 0.5::float8",
         "CAST(real4 AS int)",
         "lower(name) || upper(name)",
+        "concat(name, age, flag)",
+        "CAST(big AS varchar(3))",
+        "name LIKE upper('a%')",
         "name < 'b'",
         "greatest(name, 'B')",
         "name ILIKE '%Å%'",

@@ -1,0 +1,81 @@
+"""What is told beside a statement that changed the policy: the change in words, and which file still says otherwise."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from dpproxy.accounting import spending
+from dpproxy.accounting.accounts import as_epsilon
+from dpproxy.accounting.ledger import Ledger
+from dpproxy.accounting.model import Debit, format_epsilon
+from dpproxy.algebra.plan import Notice
+from dpproxy.policy.difference import Difference, Effect, differences
+from dpproxy.policy.files import apply_file, read_file
+from dpproxy.policy.model import Policy
+from dpproxy.values.errors import StartupError
+from dpproxy.values.pgtypes import Schema
+
+
+def changed(before: Policy, after: Policy, files: Sequence[Path], schema: Schema) -> tuple[Notice, ...]:
+    """One notice for each declaration that differs, in the words of ``policy diff``."""
+    found = differences(before, after)
+    otherwise = {d.declared: (path, d) for path, d in _otherwise(after, files, schema)} if found else {}
+    return tuple(_told(each, otherwise.get(each.declared)) for each in found)
+
+
+def _told(found: Difference, file: tuple[Path, Difference] | None) -> Notice:
+    mark = "" if found.effect is Effect.SAME else f" [{found.effect.value}]"
+    was = found.was or "nothing"
+    return Notice(
+        f"{found.subject}{mark}: {found.meaning}",
+        detail=f"was: {was}; now: {found.now or 'nothing'}",
+        hint=None if file is None else _hint(*file),
+    )
+
+
+def _hint(path: Path, found: Difference) -> str:
+    says = f"{path} still says otherwise: {found.now or 'nothing'}"
+    if found.effect is Effect.WEAKER:
+        return f"{says}. A start leaves it as it is now; dpproxy policy apply would have it as the file says."
+    return f"{says}. The next start has it as the file says, unless you change the file, too."
+
+
+def _otherwise(policy: Policy, files: Sequence[Path], schema: Schema) -> Iterator[tuple[Path, Difference]]:
+    """What each file would change of a policy; the last file that says something of a declaration decides."""
+    made = policy
+    for path in files:
+        try:
+            after = apply_file(made, read_file(path), schema)
+        except StartupError:
+            return  # the next start tells of it, and applies none
+        now = {d.declared: d for d in differences(policy, after)}
+        yield from ((path, now[d.declared]) for d in differences(made, after) if d.declared in now)
+        made = after
+
+
+def overspent(before: Policy, after: Policy, ledger: Ledger) -> Iterator[Notice]:
+    """Ceilings and budgets that are declared below what is spent of them already."""
+    for name, table in after.tables.items():
+        was = before.tables.get(name)
+        if table.ceiling is not None and (was is None or was.ceiling != table.ceiling):
+            yield from _above(f'the ceiling of table "{name}"', spending.ceiling(table), ledger)
+    nobody = spending.Asker("", "")
+    for name, budget in after.budgets.items():
+        if before.budgets.get(name) != budget:
+            yield from _above(
+                f'the limit of budget "{name}"', spending.debits(after, budget, nobody)[0], ledger
+            )
+
+
+def _above(what: str, debit: Debit, ledger: Ledger) -> Iterator[Notice]:
+    [found] = ledger.standings(debit)
+    spent, limit = as_epsilon(found.spent, debit), debit.limit
+    if limit is not None and spent > limit:
+        told = f"epsilon {format_epsilon(limit)} where epsilon {format_epsilon(spent)} was spent"
+    elif debit.delta_limit is not None and found.spent.delta > debit.delta_limit:
+        told = "in delta"
+    else:
+        return
+    yield Notice(
+        f"{what} is below what was spent of it: {told}",
+        detail="What was spent stays spent. Nothing more is paid from it; what was released is answered again.",
+    )

@@ -1,0 +1,77 @@
+"""A released aggregate with what was believed beforehand: the mean of the prior, weighed by the draw.
+
+What is released and kept is the draw itself, as without a prior: another prior is free then, and intervals are the
+draw's own, which hold whatever was believed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.aggregates.average import Average
+from dpproxy.aggregates.count import Count
+from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.aggregates.sum import Sum
+from dpproxy.analysis import duck
+from dpproxy.analysis.typed import Typed
+from dpproxy.values.pgtypes import SqlType
+from udfs.priors import Prior
+
+Inner = Count | Sum | Average
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """``inner`` under the prior that ``text`` is; ``noise`` is that of its measures.
+
+    ``scale`` is that of an exact number, None for a number that is shown as it is.
+    """
+
+    inner: Inner
+    prior: Prior
+    text: str
+    scale: int | None
+    noise: Noise
+    most: int
+    """With how many values the prior is taken: fewer, where there are many groups."""
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        return self.inner.measures
+
+    @property
+    def type(self) -> SqlType:
+        return self.inner.type
+
+    def value(self, columns: Sequence[exp.Expr]) -> Typed:
+        """The posterior mean; of an exact number, rounded to its digits."""
+        found = self._call("_dp_posterior", columns, duck.integer(self.most))
+        if self.scale is None:
+            return Typed(found, self.type, None, nullable=False)
+        shifted = duck.binary(exp.Mul, found, duck.double(float(10**self.scale)))
+        return Typed(duck.cast(duck.call("round", shifted), "HUGEINT"), self.type, self.scale, nullable=False)
+
+    def surprise(self, columns: Sequence[exp.Expr]) -> exp.Expr:
+        """How likely a draw as far out is where the prior is right, a DOUBLE."""
+        return self._call("_dp_surprise", columns)
+
+    def _call(self, function: str, columns: Sequence[exp.Expr], *more: exp.Expr) -> exp.Expr:
+        drawn = self.inner.drawn(columns, self.noise)
+        bell = exp.Boolean(this=self.noise.bell)
+        return duck.call(function, exp.Literal.string(self.text), *drawn, bell, *more)
+
+    def noise_sd(self, columns: Sequence[exp.Expr], noise: Noise) -> exp.Expr:
+        """Of the draw."""
+        return self.inner.noise_sd(columns, noise)
+
+    def interval(
+        self, columns: Sequence[exp.Expr], noise: Noise, confidence: Fraction
+    ) -> tuple[exp.Expr, exp.Expr]:
+        """The draw's own: it holds the value before noise whatever was believed."""
+        return self.inner.interval(columns, noise, confidence)
+
+    def error(self, noise: Noise, confidence: Fraction) -> Error:
+        """The draw's own."""
+        return self.inner.error(noise, confidence)

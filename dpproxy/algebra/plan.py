@@ -1,0 +1,392 @@
+"""The values that move down the pipe, all frozen: who asks, what was planned, what is answered."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import prod
+from typing import Protocol, runtime_checkable
+
+from dpproxy.policy.interval import Interval
+from dpproxy.policy.model import Scalar
+from dpproxy.values.pgtypes import Column, SqlType
+from udfs.mechanisms import Gaussian, Laplace, Selection, Staircase
+from udfs.privacy import Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: one authenticated session."""
+
+    user: str
+    roles: frozenset[str]
+    session: str
+    """A random name of the session, new at each login; never reused."""
+    database: str = "main"
+    process: int = 0
+    """By which other sessions know it."""
+
+    @property
+    def is_admin(self) -> bool:
+        """True for the built-in role ``admin``."""
+        return "admin" in self.roles
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What is told beside an answer."""
+
+    message: str
+    detail: str | None = None
+    hint: str | None = None
+    sqlstate: str = "00000"
+    severity: str = "NOTICE"
+
+
+class Stream(Protocol):
+    """Rows that are still being made: read once, forwards; one call at a time, from any thread."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there may be more."""
+
+    def take(self, most: int) -> Sequence[tuple[object, ...]]:
+        """The next rows, at most so many; none after the last, and only then. Waits. Raises a ``Refusal``."""
+
+    def close(self) -> None:
+        """Make no more; does not wait."""
+
+
+@runtime_checkable
+class Scrollable(Stream, Protocol):
+    """A stream for which a cursor that goes back can hold its rows."""
+
+    def whole(self) -> Sequence[tuple[object, ...]]:
+        """All that is left, if that is little. Waits. Raises ``TooComplex`` where it is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a statement returns: rows of Python values in the columns' types, a command tag, notices.
+
+    ``columns`` is None for statements without a result set. Values: None, bool, int, float, Decimal, str, bytes,
+    date, datetime. Where there is a stream, it has the rows, and the tag lacks their number.
+    """
+
+    tag: str
+    columns: tuple[Column, ...] | None = None
+    rows: Sequence[tuple[object, ...]] = field(default=(), repr=False)
+    notices: tuple[Notice, ...] = ()
+    is_exact: bool = False
+    """Rows of people without noise, put on record before they were read."""
+    left: str | None = None
+    """dp.budget_remaining after a question about people, None for all else."""
+    nano: int = 0
+    """What it debited, in nano-epsilon."""
+    stream: Stream | None = field(default=None, repr=False)
+    still: Callable[[], object] | None = field(default=None, repr=False, compare=False)
+    """Raises ``NotGranted`` where its rows may no longer be given; waits. None where they are the caller's for good."""
+
+    def check(self) -> None:
+        """Before more of its rows are given. Raises ``NotGranted``; waits."""
+        if self.still is not None:
+            self.still()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A statement that parsed and typed; nothing was spent.
+
+    ``columns`` is None for statements without a result set. ``charged`` is True where running it may debit the
+    ledger: its answer leaves on the padding grid, ``deadline`` seconds after its start at the earliest. ``body`` is the
+    engine's own.
+    """
+
+    sql: str
+    parameters: tuple[SqlType, ...]
+    columns: tuple[Column, ...] | None
+    charged: bool
+    body: object = field(repr=False)
+    deadline: float = 0.0
+    is_catalogue: bool = False
+    """About the catalogue and the caller's own accounts: of no interest to whoever watches over people."""
+    is_slow: bool = False
+    """It may take long, and tells how far it is."""
+    is_of_present: bool = False
+    """It is to be told, beside its settings, when its transaction began and when it arrived."""
+
+
+Settings = Mapping[str, str]
+"""Session settings by lower-case name, as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeySet:
+    """Group columns that vary together, and every tuple of values they can take, in declared order.
+
+    None are listed where they are ``discovered``: those of a part then are one set.
+    """
+
+    types: tuple[SqlType, ...]
+    rows: tuple[tuple[Scalar | None, ...], ...]
+    discovered: bool = False
+    whole: tuple[bool, ...] | None = None
+    """For each column, whether no row is without one of its values; None where they are declared together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One column of the answer: how the engine's value becomes the client's, and its predicted error.
+
+    ``scale`` is that of an exact number held as an integer, None for everything else. ``floor`` is 0 for a count
+    that is shown as never negative, ``ceiling`` the most that one is shown as. ``error`` is a line for
+    EXPLAIN (PRIVACY), None for a column without noise.
+    """
+
+    column: Column
+    scale: int | None
+    floor: int | None = None
+    error: "ColumnError | None" = None
+    ceiling: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnError:
+    """The predicted error of one output column, in its own unit; the numbers are None where a count decides."""
+
+    aggregate: str
+    sensitivity: str
+    noise_sd: float | None
+    half_width: float | None
+    formula: str | None = None
+    over_count: float | None = None
+    """The half-width times the released count, where it is a share of that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Payer:
+    """The accounts of a plan and their limits in force, in nats; None where no limit is declared."""
+
+    ceiling: str
+    ceiling_limit: Fraction
+    budget: str
+    budget_limit: Fraction
+    user_limit: Fraction | None
+    session_limit: Fraction | None
+    ceiling_delta: Fraction = Fraction(0)
+    budget_delta: Fraction = Fraction(0)
+    concentrated: bool = False
+    """True where losses add up as rho: the ceiling's accountant is ZCDP, and all limits are read that way."""
+    refresh: Interval | None = None
+    """How often the budget refills, with its users and sessions."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicPlan:
+    """A statement over public tables: run as it is, exact and free."""
+
+    sql: str
+    outputs: tuple[Output, ...]
+    exact: tuple[str, ...] = ()
+    """Protected tables that it reads without noise: each answer is recorded before it is given."""
+    portion: int = 0
+    """So many rows are read at a time, and no more than are taken; 0 where there are few."""
+    view: str = ""
+    """The protected view it reads instead of the table that was named."""
+
+    @property
+    def free(self) -> bool:
+        """Running it debits nothing."""
+        return True
+
+    @property
+    def deadline(self) -> float:
+        """There is nothing that its time could tell."""
+        return 0.0
+
+
+Additive = Staircase | Laplace | Gaussian
+"""A mechanism that adds noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """Where the figures of a part come from: columns of draws of a mechanism, so many added up for each at most."""
+
+    mechanism: Additive
+    columns: tuple[int, ...]
+    terms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What a part is answered from: a release of this loss, or figures of another one."""
+
+    loss: Loss
+    summed: Summed | None = None
+
+
+PREPARED = "dpproxy_prepared"
+"""The database of prepared tables, beside that of the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTable:
+    """A derived table that is built once for a data version and a policy: its name follows from these.
+
+    ``sql`` is the query that gives its rows; it takes the truncation secret as parameter 1 where ``truncated``.
+    """
+
+    name: str
+    table: str
+    """The table it is of."""
+    sql: str
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One release of a statement: what is computed exactly, and the draw that turns it into the relation ``r<n>``.
+
+    ``exact`` is run by the backend. It takes the truncation secret as parameter 1 where ``truncated``, and the values
+    of ``inputs``, which are computed over the relations of earlier parts. ``release`` is run over the relations
+    ``keys`` and ``exact`` by an engine without data; its columns are the ordinal ``o``, the keys ``k0...`` and the
+    list ``v`` of ``measures`` released integers. Where keys are not public there is no relation ``keys``, and ``exact``
+    holds the groups that ``selection`` keeps.
+    """
+
+    exact: str
+    truncated: bool
+    release: str
+    keys: tuple[KeySet, ...]
+    measures: int
+    box: str
+    """The sensitivities and what is done about them: equal boxes may stand for each other at another loss."""
+    noise: str
+    """The mechanism in words, for the ledger."""
+    loss: Loss
+    factor: int = 1
+    """The part's loss over the mechanism's: how often one unit pays."""
+    mechanism: Additive | None = None
+    """The source of additive noise, None where there is another or none."""
+    noise_delta: Fraction = Fraction(0)
+    """What the noise costs besides the loss."""
+    why: str = ""
+    """What the mechanism was chosen for, for people."""
+    inputs: tuple[tuple[int, str], ...] = ()
+    """Numbers of parameters, and the statements of one value that give them."""
+    prepares: tuple[PreparedTable, ...] = ()
+    """What ``exact`` reads beside the data, and what may have to be built first."""
+    refined: bool = False
+    """True where the answer is a draw from a prior; the measure is the place of one of its values."""
+    vacuous: bool = False
+    """True where nothing is released: the measures are 0 whatever the data, or there are none."""
+    selection: Selection | None = None
+    """Decides which groups are shown, where keys are not public: by the last column of the exact stage."""
+    blocks: tuple[str, ...] = ()
+    """The blocks of people that it is about, and no others; none for everybody."""
+    most: int = 0
+    """The most such groups that an answer can have; how many there are nobody knows."""
+
+    @property
+    def delta(self) -> Fraction:
+        """What the part costs besides its loss."""
+        return self.noise_delta + (Fraction(0) if self.selection is None else self.selection.delta)
+
+    @property
+    def discovered(self) -> bool:
+        """True where keys are not public."""
+        return any(k.discovered for k in self.keys)
+
+    @property
+    def groups(self) -> int:
+        """How many declared keys are answered."""
+        return prod(len(k.rows) for k in self.keys)
+
+    @property
+    def key_types(self) -> tuple[SqlType, ...]:
+        """The types of the group columns."""
+        return tuple(t for k in self.keys for t in k.types)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """``sql`` over the relations of the parts counts draws, of so many ``groups``, that contradict a ``prior``."""
+
+    sql: str
+    prior: str
+    groups: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A statement over protected data, planned from the policy alone; nothing was read or spent.
+
+    ``answer`` is everything the analyst wrote over released values: one statement over the relations of the parts.
+    ``publics`` are exact statements over public tables, whose rows are the relations ``p0...``.
+    """
+
+    parts: tuple[Part, ...]
+    answer: str
+    unit: str
+    outputs: tuple[Output, ...]
+    payer: Payer
+    label: str
+    policy_version: int
+    data_version: int
+    publics: tuple[str, ...] = ()
+    empty: bool = False
+    """True for LIMIT 0: the answer has no rows and is free."""
+    solved: str = ""
+    """What its loss was solved for, for people."""
+    deadline: float = 0.0
+    """Seconds its work takes, by the declared sizes and one unit's worst; it is answered then at the earliest."""
+    sized: bool = False
+    """True where EXPECTED ROWS of all its tables are in the deadline: one that is missed by far is no accident."""
+    epoch: int = 0
+    """The data source's, before any public fact was read that the plan rests on."""
+    notices: tuple[Notice, ...] = ()
+    """What is told beside its answer: it follows from the statement and the policy."""
+    checks: tuple["Check", ...] = ()
+    """What else is told, by what was released."""
+
+    @property
+    def charged(self) -> tuple[Part, ...]:
+        """The parts that draw noise."""
+        return () if self.empty else tuple(p for p in self.parts if not p.vacuous)
+
+    @property
+    def free(self) -> bool:
+        """Running it debits nothing."""
+        return not self.charged
+
+    @property
+    def loss(self) -> Loss:
+        """What the statement costs at most: the sum over its parts."""
+        return Loss(sum(p.loss.nano for p in self.charged))
+
+    @property
+    def rho(self) -> Fraction:
+        """The same as a concentrated loss: the squares of its parts' epsilon over 2."""
+        return sum((p.loss.epsilon**2 / 2 for p in self.charged), Fraction(0))
+
+    @property
+    def discovered(self) -> bool:
+        """True where keys of a part are not public."""
+        return any(p.discovered for p in self.parts)
+
+    @property
+    def delta(self) -> Fraction:
+        """What the statement costs besides."""
+        return sum((p.delta for p in self.charged), Fraction(0))
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """The blocks of people that all its parts are about; none for everybody."""
+        if not all(p.blocks for p in self.charged):
+            return ()
+        return tuple(dict.fromkeys(block for p in self.charged for block in p.blocks))
+
+    @property
+    def groups(self) -> int:
+        """How many keys are answered, over all parts."""
+        return max((p.groups for p in self.parts), default=0)

@@ -1,0 +1,142 @@
+"""The files of two proxies over made-up people that differ in one of them, under a policy as its owner declared it.
+
+Tables, keys, domains and references are the policy's; ceilings, budgets and grants are the test's, or it would soon
+have spent them.
+"""
+
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from dpproxy.assurance import people
+from dpproxy.assurance.target import Target, targets
+from dpproxy.assurance.wire import Wire
+from dpproxy.config.users import add_user
+from dpproxy.policy.dump import constant, dump, identifier
+from dpproxy.policy.model import Exposure, Policy
+from dpproxy.system.process import serving
+from dpproxy.values.pgtypes import Schema
+
+ANALYST, LOUD, POOR, AUDITOR, ONLOOKER = "analyst", "loud", "poor", "auditor", "onlooker"
+"""Users, each of the role and with the budget of the same name. The onlooker never pays: plans tell of payments."""
+BUDGETS = {
+    ANALYST: "LIMIT EPSILON 900000 DELTA 0.1 MAX EPSILON 1 DEFAULT EPSILON 0.1",
+    LOUD: "LIMIT EPSILON 900000000 DELTA 0.1 MAX EPSILON 1000000 DEFAULT EPSILON 1000000",
+    POOR: "LIMIT EPSILON 1 MAX EPSILON 0.4 DEFAULT EPSILON 0.4",
+    ONLOOKER: "LIMIT EPSILON 1",
+    AUDITOR: "LIMIT EPSILON 900000 DELTA 0.1 MAX EPSILON 1 DEFAULT EPSILON 1",
+}
+CEILING = "CEILING EPSILON 1000000000 DELTA 0.5"
+_CONFIG = """\
+[server]
+listen = "127.0.0.1:0"
+padding = "{padding}"
+[state]
+directory = "state"
+[data.main]
+path = "data.duckdb"
+[policy]
+files = ["policy.sql"]
+[users]
+file = "users.toml"
+[limits]
+threads = 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """Two proxies that run: without her, and with her."""
+
+    addresses: tuple[tuple[str, int], tuple[str, int]]
+    password: str
+    targets: tuple[Target, ...]
+
+    @contextmanager
+    def connected(self, user: str) -> Iterator[tuple[Wire, Wire]]:
+        """A connection to each."""
+        left, right = self.addresses
+        with Wire(left, user, self.password) as one, Wire(right, user, self.password) as other:
+            yield one, other
+
+    def urls(self, user: str) -> list[str]:
+        """How libpq reaches them."""
+        return [f"postgresql://{user}:{self.password}@{host}:{port}/main" for host, port in self.addresses]
+
+
+def policy_of_test(policy: Policy) -> list[str]:
+    """The declarations of a policy, with limits that a test does not exhaust."""
+    bare = {name: replace(table, ceiling=None) for name, table in policy.tables.items()}
+    statements = dump(Policy(tables=bare, taxonomies=policy.taxonomies))
+    owners = [
+        name
+        for name, table in sorted(bare.items())
+        if table.unit is not None and table.unit.references is None
+    ]
+    statements += [f"ALTER TABLE {identifier(name)} SET PRIVACY {CEILING}" for name in owners]
+    protected = [name for name, table in sorted(bare.items()) if table.exposure is Exposure.PROTECTED]
+    listed = ", ".join(map(identifier, protected))
+    for role, limits in BUDGETS.items():
+        statements.append(f"CREATE PRIVACY BUDGET {role} {limits}")
+        statements.append(f"GRANT SELECT ON {listed} TO {role} WITH PRIVACY BUDGET {role}")
+    return statements
+
+
+@contextmanager
+def twins(
+    folder: Path, policy: Policy, schema: Schema, public: Path | None, *, padding: str = "0ms"
+) -> Iterator[Twins]:
+    """Write the files of both into a folder and start them. ``public`` is the file that has the public tables.
+
+    Errors: StartupError where one does not start.
+    """
+    password = secrets.token_urlsafe(12)
+    everybody = [*people.tables(policy, schema), *people.everybody(policy, schema)]
+    hers = list(people.her(policy, schema))
+    named = [
+        n for n, t in sorted(policy.tables.items()) if t.exposure is Exposure.PUBLIC and n in schema.tables
+    ]
+    with ExitStack() as stack:
+        addresses = []
+        for side, rows in (("without", everybody), ("with", everybody + hers)):
+            home = folder / side
+            home.mkdir()
+            _write_data(home / "data.duckdb", public, named, rows)
+            _write_rest(home, policy_of_test(policy), password, padding)
+            _, address = stack.enter_context(serving(home / "dpproxy.toml"))
+            host, _, port = address.rpartition(":")
+            addresses.append((host, int(port)))
+        found = targets(policy, schema, _constants(people.her_keys(policy, schema)))
+        yield Twins((addresses[0], addresses[1]), password, tuple(found))
+
+
+def _write_data(path: Path, public: Path | None, tables: Sequence[str], statements: Iterable[str]) -> None:
+    with duckdb.connect(str(path)) as connection:
+        if public is not None and tables:
+            connection.execute(f"ATTACH {constant(str(public))} AS source (READ_ONLY)")
+            for name in map(identifier, tables):
+                connection.execute(f"CREATE TABLE {name} AS SELECT * FROM source.main.{name}")  # noqa: S608 - quoted
+            connection.execute("DETACH source")
+        for statement in statements:
+            connection.execute(statement)
+
+
+def _write_rest(home: Path, policy: Sequence[str], password: str, padding: str) -> None:
+    (home / "policy.sql").write_text("".join(f"{one};\n" for one in policy), encoding="utf-8")
+    (home / "dpproxy.toml").write_text(_CONFIG.format(padding=padding), encoding="utf-8")
+    for role in BUDGETS:
+        add_user(home / "users.toml", role, [role], password)
+
+
+def _constants(expressions: dict[str, str]) -> dict[str, str]:
+    """The values of expressions, as constants."""
+    found: dict[str, Any] = {}
+    with duckdb.connect(":memory:") as connection:
+        for name, text in expressions.items():
+            [[found[name]]] = connection.execute(f"SELECT {text} FROM range(1) AS r(i)").fetchall()  # noqa: S608 - our own text
+    return {name: constant(value) for name, value in found.items() if isinstance(value, int | str)}

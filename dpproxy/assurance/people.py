@@ -1,0 +1,259 @@
+"""Made-up people for the tables of a policy: rows from declared domains alone, and one person who fits none of them.
+
+No row of the user's data is read. Public tables are about nobody, and are taken as they are.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpproxy.policy.dump import constant, identifier
+from dpproxy.policy.model import (
+    Between,
+    ColumnPolicy,
+    Domain,
+    Exposure,
+    Members,
+    Policy,
+    References,
+    TablePolicy,
+)
+from dpproxy.values.pgtypes import (
+    BOOL,
+    BYTEA,
+    DATE,
+    FLOAT4,
+    FLOAT8,
+    INT2,
+    INT4,
+    INT8,
+    NUMERIC,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    Column,
+    Schema,
+)
+
+PEOPLE = 300
+MOST_EACH = 3
+"""Rows of a made-up person in one table, where MAX ROWS allows that many."""
+HERS = 40
+"""Rows of her beyond MAX ROWS."""
+_TYPES = {
+    BOOL.oid: "BOOLEAN", BYTEA.oid: "BLOB", INT2.oid: "SMALLINT", INT4.oid: "INTEGER", INT8.oid: "BIGINT",
+    FLOAT4.oid: "REAL", FLOAT8.oid: "DOUBLE", DATE.oid: "DATE", TIMESTAMP.oid: "TIMESTAMP",
+    TIMESTAMPTZ.oid: "TIMESTAMPTZ",
+}  # fmt: skip
+_FAR = {
+    BOOL.oid: "TRUE", BYTEA.oid: "'hers'::BLOB", INT2.oid: "32767", INT4.oid: "2147483647",
+    INT8.oid: "9223372036854775807", FLOAT4.oid: "'NaN'::REAL", FLOAT8.oid: "'NaN'::DOUBLE",
+    DATE.oid: "DATE '9999-12-31'",
+    TIMESTAMP.oid: "TIMESTAMP '9999-12-31 00:00:00'", TIMESTAMPTZ.oid: "TIMESTAMPTZ '9999-12-31 00:00:00+00'",
+}  # fmt: skip
+"""A value outside every domain, by type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of one table: how many, and the engine's SQL for a column's value in row ``i``."""
+
+    table: str
+    count: int
+    values: Mapping[str, str]
+
+    def insert(self, columns: tuple[Column, ...]) -> str:
+        """One statement that adds them."""
+        shown = ", ".join(self.values[column.name] for column in columns)
+        return f"INSERT INTO {identifier(self.table)} SELECT {shown} FROM range({self.count}) AS r(i)"  # noqa: S608 - names quoted
+
+
+def tables(policy: Policy, schema: Schema) -> Iterator[str]:
+    """CREATE TABLE for every table that is not public; keys and constraints are not needed."""
+    for name, columns in sorted(schema.tables.items()):
+        if not _is_public(policy, name):
+            listed = ", ".join(
+                f"{identifier(c.name)} {_type(c)}{' NOT NULL' if c.not_null else ''}" for c in columns
+            )
+            yield f"CREATE TABLE {identifier(name)} ({listed})"
+
+
+def everybody(policy: Policy, schema: Schema) -> Iterator[str]:
+    """INSERT for the people that both twins have."""
+    for name in _ordered(policy, schema):
+        yield _rows(name, policy, schema).insert(schema.tables[name])
+
+
+def her(policy: Policy, schema: Schema) -> Iterator[str]:
+    """INSERT for the person that only one twin has: more rows than are kept, and the ends of every type and domain."""
+    for name in _ordered(policy, schema):
+        yield _her_rows(name, policy, schema).insert(schema.tables[name])
+
+
+def her_keys(policy: Policy, schema: Schema) -> dict[str, str]:
+    """The engine's SQL for her key, by table."""
+    units = {name: policy.tables[name].unit for name in _ordered(policy, schema)}
+    return {
+        name: _her_rows(name, policy, schema).values[unit.key]
+        for name, unit in units.items()
+        if unit is not None and unit.key is not None
+    }
+
+
+def _ordered(policy: Policy, schema: Schema) -> list[str]:
+    return [
+        name
+        for name in sorted(policy.tables)
+        if name in schema.tables and policy.tables[name].exposure is Exposure.PROTECTED
+    ]
+
+
+def _is_public(policy: Policy, name: str) -> bool:
+    return name in policy.tables and policy.tables[name].exposure is Exposure.PUBLIC
+
+
+def _type(column: Column) -> str:
+    kind = column.type
+    if kind.oid == NUMERIC.oid:
+        return f"DECIMAL({kind.precision or 18}, {kind.scale or 0})"
+    return _TYPES.get(kind.oid, "VARCHAR")
+
+
+def _rows(name: str, policy: Policy, schema: Schema) -> Rows:
+    table = policy.tables[name]
+    each = 1 if table.unit is None or table.unit.key is None else min(table.unit.max_rows, MOST_EACH)
+    count = PEOPLE * each
+    values = {
+        column.name: _value(column, table.columns.get(column.name, ColumnPolicy()).domain)
+        for column in schema.tables[name]
+    }
+    return Rows(name, count, values | _links(name, policy, schema, f"(i % {PEOPLE})", "i") | _together(table))
+
+
+def _her_rows(name: str, policy: Policy, schema: Schema) -> Rows:
+    table = policy.tables[name]
+    unit = table.unit
+    count = 1 if unit is None or unit.key is None else unit.max_rows + HERS
+    values = {
+        column.name: _extreme(column, table.columns.get(column.name, ColumnPolicy()).domain)
+        for column in schema.tables[name]
+    }
+    return Rows(name, count, values | _links(name, policy, schema, "20000", "(20000 + i)"))
+
+
+def _links(name: str, policy: Policy, schema: Schema, person: str, row: str) -> dict[str, str]:
+    """Keys, and columns that other tables refer to: the person's number, or the row's where that is no key."""
+    table = policy.tables[name]
+    unit = table.unit
+    found: dict[str, str] = {}
+    referred = {
+        other.unit.references[1]
+        for other in policy.tables.values()
+        if other.unit is not None and other.unit.references is not None and other.unit.references[0] == name
+    }
+    for column in schema.tables[name]:
+        domain = table.columns.get(column.name, ColumnPolicy()).domain
+        if unit is not None and column.name == unit.key:
+            found[column.name] = _numbered(column, domain, _linked(name, policy, person, row))
+        elif column.name in referred:
+            found[column.name] = _numbered(column, domain, row)
+    return found
+
+
+def _linked(name: str, policy: Policy, person: str, row: str) -> str:
+    """The number in a key: of the person, or of the row it refers to where that table is not keyed by it."""
+    unit = policy.tables[name].unit
+    if unit is None or unit.references is None:
+        return person
+    target, column = unit.references
+    owner = policy.tables[target].unit
+    if owner is not None and column == owner.key:
+        return _linked(target, policy, person, row)
+    return person if person.startswith("(i") else f"(20000 + i % {HERS})"
+
+
+def _numbered(column: Column, domain: Domain | None, number: str) -> str:
+    """A value of the column's type that is another one for each number."""
+    if isinstance(domain, Between) and isinstance(domain.low, int) and not isinstance(domain.low, bool):
+        return f"{constant(domain.low)} + {number}"
+    match _type(column):
+        case "SMALLINT" | "INTEGER" | "BIGINT":
+            return f"{number} + 1000"
+        case "DATE":
+            return f"DATE '2000-01-01' + CAST({number} AS INTEGER)"
+        case "VARCHAR":
+            return f"'u' || {number}"
+        case kind:
+            return f"CAST({number} AS {kind})"
+
+
+def _value(column: Column, domain: Domain | None) -> str:
+    """A value of the domain for row ``i``; where there is none, one of the type."""
+    kind = _type(column)
+    match domain:
+        case Members(values):
+            listed = ", ".join(constant(value) for value in values)
+            return f"CAST(([{listed}])[1 + (i * 7) % {len(values)}] AS {kind})"
+        case References(table, name):
+            source = f"(SELECT list({identifier(name)} ORDER BY {identifier(name)}) FROM {identifier(table)})"  # noqa: S608 - names quoted
+            return f"{source}[1 + (i * 7) % greatest(1, len({source}))]"
+        case Between(low, high):
+            return _between(constant(low), constant(high), kind, isinstance(low, int | Fraction))
+        case _:
+            if kind in _COUNTED:
+                return _numbered(column, None, "(i % 5)")
+            return f"CAST({_ANY.get(kind, '0') if column.not_null else 'NULL'} AS {kind})"
+
+
+_COUNTED = {"SMALLINT", "INTEGER", "BIGINT", "DATE", "VARCHAR", "DOUBLE", "REAL"}
+_ANY = {
+    "BOOLEAN": "TRUE",
+    "BLOB": "''",
+    "TIMESTAMP": "'2000-01-01'",
+    "TIMESTAMPTZ": "'2000-01-01 00:00:00+00'",
+}
+"""Some value by type, 0 of others."""
+
+
+def _between(low: str, high: str, kind: str, is_number: bool) -> str:  # noqa: FBT001 - of one caller
+    """A hundred places between two ends."""
+    if is_number:
+        return f"CAST({low} + ({high} - ({low})) * (((i * 37) % 100) / 100.0) AS {kind})"
+    if kind == "DATE":
+        return f"{low} + CAST((i * 37) % (1 + least(1000, {high} - {low})) AS INTEGER)"
+    return f"CAST({low} + to_seconds(i % 86400) AS {kind})"
+
+
+def _extreme(column: Column, domain: Domain | None) -> str:
+    """In turn the ends of the domain, what is far outside, and nothing at all; mostly what weighs most."""
+    kind = _type(column)
+    far = _FAR.get(column.type.oid, "'hers alone'")
+    if kind.startswith("DECIMAL"):
+        far = f"CAST({'9' * max(1, (column.type.precision or 18) - (column.type.scale or 0))} AS {kind})"
+    ends = [far]
+    match domain:
+        case Between(low, high):
+            ends = [constant(high), far, constant(high), constant(low), constant(high)]
+        case Members(values):
+            ends = [constant(values[0]), constant(values[-1]), constant(values[0]), far]
+        case References(table, name):
+            ends = [f"(SELECT min({identifier(name)}) FROM {identifier(table)})", far]  # noqa: S608 - names quoted
+        case _:
+            pass
+    if not column.not_null:
+        ends.append("NULL")
+    cases = " ".join(f"WHEN {n} THEN CAST({end} AS {kind})" for n, end in enumerate(ends[1:], 1))
+    first = f"CAST({ends[0]} AS {kind})"
+    return first if len(ends) == 1 else f"CASE i % {len(ends)} {cases} ELSE {first} END"
+
+
+def _together(table: TablePolicy) -> dict[str, str]:
+    """Columns that have the values of one row of a public table."""
+    found: dict[str, str] = {}
+    for key_set in table.composites:
+        for name, referenced in zip(key_set.columns, key_set.referenced, strict=True):
+            order = ", ".join(map(identifier, key_set.referenced))
+            source = (
+                f"(SELECT list({identifier(referenced)} ORDER BY {order}) FROM {identifier(key_set.table)})"  # noqa: S608 - names quoted
+            )
+            found[name] = f"{source}[1 + (i * 7) % greatest(1, len({source}))]"
+    return found

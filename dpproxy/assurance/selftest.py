@@ -1,0 +1,94 @@
+"""``dpproxy selftest``: try every attack against twins of made-up people under the policy as it is configured."""
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from dpproxy.assurance.clock import PADDING, timed
+from dpproxy.assurance.homes import twins
+from dpproxy.assurance.run import Found, run
+from dpproxy.backends.duckdb import DuckDB
+from dpproxy.backends.snapshot import snapshot
+from dpproxy.config.configuration import Config, check_files, load_config
+from dpproxy.planner.views import read_views
+from dpproxy.policy.files import apply_file, read_file
+from dpproxy.policy.model import Exposure, Policy
+from dpproxy.policy.store import PolicyStore
+from dpproxy.policy.usable import usable
+from dpproxy.state.directory import prepare
+from dpproxy.terminal.arguments import Arguments
+from dpproxy.terminal.console import tell
+from dpproxy.terminal.display import render
+from dpproxy.values.errors import StartupError
+from dpproxy.values.pgtypes import Schema
+
+
+def selftest(arguments: Arguments) -> int:
+    """0 where every promise was kept, 1 where one was not. Raises ``StartupError``."""
+    begun = time.monotonic()
+    config = load_config(arguments.config).of(arguments.database)
+    check_files(config)
+    path, schema = _data(config)
+    policy, lines = usable(_policy(config, schema), schema)
+    for line in lines:
+        tell(line)
+    if not any(table.exposure is Exposure.PROTECTED for table in policy.tables.values()):
+        raise StartupError("the policy protects no table: there is nothing to attack")
+    found: list[Found] = []
+    with tempfile.TemporaryDirectory(prefix="dpproxy-selftest-") as folder:
+        for one in _checked(Path(folder), policy, schema, path, arguments.runs):
+            found.append(one)
+            for fault in one.faults:
+                tell(f"BROKEN: {one.name}: {fault}")
+    sys.stdout.write(_shown(found, as_json=arguments.json))
+    broken = sum(not one.kept for one in found)
+    tell(f"{len(found)} promises, {broken} broken, {time.monotonic() - begun:.0f} s")
+    return 1 if broken else 0
+
+
+def _checked(folder: Path, policy: Policy, schema: Schema, path: Path, runs: int) -> Iterator[Found]:
+    """What is compared without padding, which would hide no difference but of time; then the time, with it."""
+    for name, padding in (("plain", "0ms"), ("timed", PADDING)):
+        (folder / name).mkdir()
+        tell("starting two proxies over made-up people")
+        with twins(folder / name, policy, schema, path, padding=padding) as pair:
+            yield from timed(pair, tell) if name == "timed" else run(pair, runs, tell)
+
+
+def _data(config: Config) -> tuple[Path, Schema]:
+    """The file with the public tables, and what the DDL says; no row of anybody is read."""
+    if config.data.path is None:
+        raise StartupError(f"data.{config.database}.url: the self-test needs a source of files")
+    prepare(config, tell)
+    config.state.mkdir(exist_ok=True, mode=0o700)
+    path = snapshot(config.data.path, config.state, tell)
+    backend = DuckDB(path)
+    try:
+        return path, read_views(backend.schema())
+    finally:
+        backend.close()
+
+
+def _policy(config: Config, schema: Schema) -> Policy:
+    """What the policy files say; without any, the policy in force."""
+    if not config.policy_files:
+        store = PolicyStore.open(config.state)
+        try:
+            return store.current
+        finally:
+            store.close()
+    policy = Policy()
+    for file in config.policy_files:
+        policy = apply_file(policy, read_file(file), schema)
+    return policy
+
+
+def _shown(found: Sequence[Found], *, as_json: bool) -> str:
+    if as_json:
+        return json.dumps([asdict(one) for one in found], indent=2) + "\n"
+    rows = [[one.check, one.name, one.promised, one.found, "kept" if one.kept else "BROKEN"] for one in found]
+    return render(["check", "what", "promised", "found", "verdict"], rows) + "\n"

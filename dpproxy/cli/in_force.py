@@ -1,0 +1,15 @@
+"""The engine for commands that look, or do one thing: under the policy in force, which to open it does not change."""
+
+from dpproxy.config.configuration import check_files, load_config
+from dpproxy.engine.engine import Engine
+from dpproxy.state.directory import require
+from dpproxy.terminal.arguments import Arguments
+from dpproxy.terminal.console import tell
+
+
+def started(arguments: Arguments) -> Engine:
+    """Of the data source that is named. Errors: StartupError, also where no proxy has run yet."""
+    config = load_config(arguments.config).of(arguments.database)
+    check_files(config)
+    require(config)
+    return Engine.start(config.at_rest(), tell)

@@ -1,0 +1,226 @@
+"""The commands of the ledger: verify, export, backup, mark. They read it beside proxies that serve from it."""
+
+import csv
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TextIO
+
+from dpproxy.accounting import backup, files
+from dpproxy.accounting.chain import Head, Mismatch, Seals
+from dpproxy.accounting.ledger import store_of, verified
+from dpproxy.accounting.mark import Mark
+from dpproxy.accounting.model import Account, Entry, Posting, format_epsilon
+from dpproxy.accounting.sqlite import SQLite
+from dpproxy.accounting.store import Store, faults, told
+from dpproxy.accounting.verify import entries
+from dpproxy.config.configuration import Config, load_config
+from dpproxy.state.directory import require
+from dpproxy.terminal.arguments import Arguments
+from dpproxy.terminal.console import put, say
+from dpproxy.terminal.display import as_json, counted
+from dpproxy.values.errors import StartupError
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A ledger that was begun, its key and its mark."""
+
+    store: Store
+    seals: Seals
+    mark: Mark | None
+
+
+@contextmanager
+def _ledger(config: Config) -> Iterator[_Place]:
+    """The ledger of a configuration; its faults are told in one line."""
+    require(config)
+    store = store_of(config.state, config.data.ledger)
+    try:
+        if not (config.state / files.KEY).exists() or not store.exists:
+            raise StartupError(f"{config.state}: expected the state directory of a proxy that has run")
+        seals = files.read_key(config.state / files.KEY, None)
+        yield _Place(
+            store, seals, None if config.data.high_water is None else Mark(config.data.high_water, seals)
+        )
+    except faults() as error:
+        raise StartupError(f"ledger {store.name} cannot be used: {told(error)}") from error
+
+
+@contextmanager
+def _other(path: Path) -> Iterator[None]:
+    """A file that the command line names: its faults are not the ledger's."""
+    try:
+        yield
+    except OSError as error:
+        raise StartupError(f"{path}: {error.strerror}") from error
+    except faults() as error:
+        raise StartupError(f"{path}: {told(error)}") from error
+
+
+def verify(arguments: Arguments) -> int:
+    """``dpproxy ledger verify``."""
+    with _ledger(load_config(arguments.config).of(arguments.database)) as place:
+        if arguments.file is None:
+            name, head = place.store.name, verified(place.store, place.seals, place.mark)
+            reach = _reach(place.mark)
+        else:
+            name = str(arguments.file)
+            with _other(arguments.file):
+                head = verified(SQLite(arguments.file), place.seals, None)
+            reach = _behind(place, head)
+    _report(arguments, f"{counted(head.sequence, 'entry', 'entries')}, all verified; {reach}", name, head)
+    return 0
+
+
+def _report(arguments: Arguments, told: str, name: str, head: Head) -> None:
+    """One line, or one JSON document."""
+    if arguments.json:
+        put(as_json(["ledger", "entries", "told"], [(name, head.sequence, told)]))
+    else:
+        say(f"{name}: {told}")
+
+
+def _reach(mark: Mark | None) -> str:
+    if mark is None:
+        return "a rollback is not detected, for state.high_water is not configured"
+    return "nothing was rolled back"
+
+
+def _behind(place: _Place, head: Head) -> str:
+    now = verified(place.store, place.seals, None)
+    if now.ledger != head.ledger:
+        raise StartupError("that is another ledger")
+    if now.sequence == head.sequence:
+        return "all that the ledger holds"
+    return f"the ledger holds {now.sequence}: to restore this would forget what was spent since"
+
+
+def export(arguments: Arguments) -> int:
+    """``dpproxy ledger export``."""
+    write = _write_json if arguments.json or arguments.format == "json" else _write_csv
+    with _ledger(load_config(arguments.config).of(arguments.database)) as place:
+        head = verified(place.store, place.seals, place.mark)
+        with closing(place.store.connect(writing=False)) as connection:
+            found = (entry for entry, _ in entries(connection) if entry.sequence <= head.sequence)
+            if arguments.output is None:
+                write(found, sys.stdout)
+                sys.stdout.flush()
+                return 0
+            with _other(arguments.output):
+                # Who asked what is for its owner alone.
+                made = os.open(arguments.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+                file = os.fdopen(made, "w", encoding="utf-8", newline="")
+            with file:
+                write(found, file)
+    say(f"{arguments.output}: {counted(head.sequence, 'entry', 'entries')}, all verified")
+    return 0
+
+
+def _instant(microseconds: int) -> str:
+    return datetime.fromtimestamp(microseconds / 1e6, UTC).isoformat(timespec="microseconds")
+
+
+_FIELDS: dict[str, Callable[[Entry], object]] = {
+    "sequence": lambda entry: entry.sequence,
+    "at": lambda entry: _instant(entry.at),
+    "kind": lambda entry: entry.kind,
+    "who": lambda entry: entry.who,
+    "what": lambda entry: entry.label,
+    "mechanism": lambda entry: entry.mechanism,
+    "epsilon": lambda entry: format_epsilon(entry.nano),
+    "delta": lambda entry: entry.delta,
+    "rho": lambda entry: entry.rho,
+    "policy_version": lambda entry: entry.policy_version,
+    "data_version": lambda entry: entry.data_version,
+    "origin": lambda entry: entry.origin,
+    "note": lambda entry: entry.note,
+    "statement": lambda entry: entry.statement.hex(),
+    "release": lambda entry: entry.release.hex(),
+}
+"""What stands in an entry, hashes in hexadecimal; delta and rho are exact."""
+
+
+def _fields(entry: Entry) -> dict[str, object]:
+    return {name: read(entry) for name, read in _FIELDS.items()}
+
+
+def _debit(posting: Posting) -> dict[str, object]:
+    account = posting.account
+    return {
+        "account": account.kind.value,
+        "name": account.name,
+        "member": account.member,
+        "block": account.block,
+        "window": account.window,
+        "limit_epsilon": None if posting.limit is None else format_epsilon(posting.limit),
+        "debited_epsilon": format_epsilon(posting.nano),
+        "debited_delta": posting.delta,
+        "debited_rho": posting.rho,
+    }
+
+
+_DEBITED = tuple(_debit(Posting(Account.session(""), None, 0)))
+
+
+def _write_csv(found: Iterator[Entry], file: TextIO) -> None:
+    """One line for each account debited; an entry that debits none has one line."""
+    writer = csv.DictWriter(file, (*_FIELDS, *_DEBITED), lineterminator="\n")
+    writer.writeheader()
+    for entry in found:
+        for debit in [_debit(posting) for posting in entry.postings] or [{}]:
+            writer.writerow(_fields(entry) | debit)
+
+
+def _write_json(found: Iterator[Entry], file: TextIO) -> None:
+    """One list, an entry on each line."""
+    before = "[\n"
+    for entry in found:
+        file.write(before + json.dumps(_fields(entry) | {"debits": [_debit(p) for p in entry.postings]}))
+        before = ",\n"
+    file.write("[]\n" if before == "[\n" else "\n]\n")
+
+
+def back_up(arguments: Arguments) -> int:
+    """``dpproxy ledger backup``."""
+    config = load_config(arguments.config).of(arguments.database)
+    with _ledger(config) as place:
+        if not isinstance(place.store, SQLite):
+            raise StartupError(
+                "a ledger in PostgreSQL is backed up by its own tools: pg_dump --schema=dpproxy"
+            )
+        head = backup.write(place.store, place.seals, arguments.file)
+    read_with = f"it is read with {config.state / files.KEY}"
+    _report(
+        arguments,
+        f"{counted(head.sequence, 'entry', 'entries')}, all verified; {read_with}",
+        str(arguments.file),
+        head,
+    )
+    return 0
+
+
+def mark(arguments: Arguments) -> int:
+    """``dpproxy ledger mark``."""
+    with _ledger(load_config(arguments.config).of(arguments.database)) as place:
+        if place.mark is None:
+            raise StartupError("state.high_water is not configured: there is no mark to make")
+        head = verified(place.store, place.seals, None)
+        was = _was(place.mark)
+        place.mark.make(head)
+    _report(
+        arguments, f"the high-water mark stands at entry {head.sequence}{was}", str(place.mark.path), head
+    )
+    return 0
+
+
+def _was(mark: Mark) -> str:
+    try:
+        return f"; it stood at {mark.read().sequence}"
+    except Mismatch as error:
+        return f"; before: {error}"

@@ -1,0 +1,142 @@
+"""The commands of policies: check, dump, diff, apply. None but ``apply`` changes anything."""
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from dpproxy.config.configuration import Config, check_files, load_config
+from dpproxy.config.text import ConfigError
+from dpproxy.config.tls import server_context
+from dpproxy.config.users import read_users
+from dpproxy.engine.recorded import watching
+from dpproxy.planner.views import read_views
+from dpproxy.policy.difference import differences, told
+from dpproxy.policy.dump import dump as statements_of
+from dpproxy.policy.files import PolicyFileError, apply_file, read_file
+from dpproxy.policy.model import Policy
+from dpproxy.policy.store import PolicyStore
+from dpproxy.policy.units import unanswerable
+from dpproxy.state.directory import require
+from dpproxy.terminal.arguments import Arguments
+from dpproxy.terminal.console import put, say, tell
+from dpproxy.terminal.display import as_json, counted
+from dpproxy.values.errors import StartupError
+from dpproxy.values.pgtypes import Schema
+
+
+def check(arguments: Arguments) -> int:
+    """A policy without the tables it names, or a configuration with all that it names."""
+    file: Path = arguments.file
+    try:
+        if file.suffix == ".toml":
+            _check_config(load_config(file))
+        else:
+            _applied(Policy(), (file,), None)
+    except ConfigError as error:
+        excerpt = ""
+        if error.line is not None and error.column is not None:
+            text = file.read_text(encoding="utf-8").splitlines()
+            line = text[error.line - 1] if error.line <= len(text) else ""
+            excerpt = f"{line}\n{' ' * (error.column - 1)}^"
+        mistake = {"file": str(file), "line": error.line, "column": error.column, "message": error.problem}
+        return _mistaken(arguments, str(error), excerpt, mistake)
+    except PolicyFileError as error:
+        place = {"line": error.place.line, "column": error.place.column}
+        mistake = {"file": str(error.path), **place, "message": error.message, "hint": error.hint}
+        return _mistaken(arguments, str(error), error.excerpt, mistake)
+    except StartupError as error:
+        mistake = {"file": str(file), "line": None, "column": None, "message": str(error)}
+        return _mistaken(arguments, str(error), "", mistake)
+    put("[]" if arguments.json else f"dpproxy: {file}: no mistakes found")
+    return 0
+
+
+def _check_config(config: Config) -> None:
+    check_files(config)
+    read_users(config.users)
+    if config.tls_certificate is not None:
+        server_context(config.tls_certificate, config.tls_key)
+    watching(config)
+    for name in config.sources:
+        source = config.of(name)
+        lines = unanswerable(_applied(Policy(), source.policy_files, _schema(source)))
+        if lines:
+            raise StartupError(lines[0])
+
+
+def _schema(config: Config) -> Schema:
+    """What the DDL of a data source says, as a start reads it; whatever it takes to look is gone afterwards."""
+    from dpproxy.backends.opening import open_source  # noqa: PLC0415 - slow to import
+
+    data = replace(config.data, prepared_schema=None)
+    with TemporaryDirectory(prefix="dpproxy-") as folder:
+        looked = replace(config, root=Path(folder), sources={config.database: data})
+        looked.state.mkdir(mode=0o700)
+        backend = open_source(looked, secrets.token_bytes(32), lambda _line: None).backend
+        try:
+            return read_views(backend.schema())
+        finally:
+            backend.close()
+
+
+def _mistaken(arguments: Arguments, told: str, excerpt: str, mistake: Mapping[str, object]) -> int:
+    if arguments.json:
+        put(json.dumps([mistake]))
+    else:
+        tell(f"{told}\n{excerpt}" if excerpt else told)
+    return 2
+
+
+def _applied(policy: Policy, files: Sequence[Path], schema: Schema | None) -> Policy:
+    for file in files:
+        policy = apply_file(policy, read_file(file), schema)
+    return policy
+
+
+def _in_force(config: Config) -> Policy:
+    require(config)
+    with closing(PolicyStore.open(config.state)) as store:
+        return store.current
+
+
+def dump(arguments: Arguments) -> int:
+    """``dpproxy policy dump``."""
+    statements = statements_of(_in_force(load_config(arguments.config).of(arguments.database)))
+    if arguments.json:
+        put(as_json(["statement"], [(statement,) for statement in statements]))
+    else:
+        put("".join(f"{statement};\n" for statement in statements).rstrip("\n"))
+    return 0
+
+
+def diff(arguments: Arguments) -> int:
+    """The policy in force beside what it would be once the files are applied to it."""
+    config = load_config(arguments.config).of(arguments.database)
+    before = _in_force(config)
+    after = _applied(before, arguments.file or config.policy_files, _schema(config))
+    found = differences(before, after)
+    if arguments.json:
+        rows = [(d.subject, d.was, d.now, d.effect.value, d.meaning) for d in found]
+        put(as_json(["subject", "was", "now", "effect", "meaning"], rows))
+    else:
+        put("\n".join(told(found)) if found else "dpproxy: nothing would change")
+    return 0
+
+
+def apply(arguments: Arguments) -> int:
+    """``dpproxy policy apply``."""
+    from dpproxy.engine.engine import Engine  # noqa: PLC0415 - slow to import
+
+    config = load_config(arguments.config).of(arguments.database)
+    check_files(config)
+    with Engine.start(config.weakening(), tell) as engine:
+        version, files = engine.policy.version, len(config.policy_files)
+    if arguments.json:
+        put(as_json(["policy_version", "files"], [(version, files)]))
+    else:
+        say(f"policy version {version}, {counted(files, 'file', 'files')} applied")
+    return 0

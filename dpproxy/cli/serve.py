@@ -1,0 +1,48 @@
+"""``dpproxy serve``, where everything is put together."""
+
+from dpproxy.config.configuration import Config, check_files, load_config
+from dpproxy.config.tls import server_context
+from dpproxy.config.users import UsersFile, check_private, mock_key, read_users
+from dpproxy.server.options import Options
+from dpproxy.terminal.arguments import Arguments
+from dpproxy.terminal.console import say, tell
+
+
+def serve(arguments: Arguments) -> int:
+    """Until it is told to stop."""
+    config = load_config(arguments.config)
+    check_files(config)
+    read_users(config.users)
+    check_private(config.users, tell)
+    if config.root.exists():
+        check_private(config.root, tell)
+    if config.tls_certificate is not None:
+        server_context(config.tls_certificate, config.tls_key)
+    elif config.host not in ("127.0.0.1", "::1", "localhost"):
+        tell(f"warning: {config.host} without TLS: answers cross the network in the clear")
+    from dpproxy.engine.databases import opened  # noqa: PLC0415 - slow to import
+    from dpproxy.server.listener import Server  # noqa: PLC0415 - too
+
+    with opened(config, tell) as databases:
+        server = Server(options(config), databases, UsersFile(config.users))
+        host = f"[{config.host}]" if ":" in config.host else config.host
+        versions = databases.versions()
+        served = f"serving {', '.join(versions)} on {host}"
+        policy = f"(policy version {', '.join(map(str, versions.values()))})"
+        server.run(lambda port: say(f"{served}:{port} {policy}"))
+    return 0
+
+
+def options(config: Config) -> Options:
+    """What the server itself is told of a configuration."""
+    return Options(
+        host=config.host,
+        port=config.port,
+        padding=config.padding,
+        tls_certificate=config.tls_certificate,
+        tls_key=config.tls_key,
+        max_connections=config.max_connections,
+        login_timeout=config.login_timeout,
+        drain=config.drain,
+        mock_key=mock_key(config.root / "login.key"),
+    )

@@ -1,0 +1,390 @@
+"""The configuration: one TOML file, each key also an environment variable, read into a frozen `Config`.
+
+`KEYS` is the table of all keys; what is not in it is an error. Paths are relative to the configuration file.
+"""
+
+import difflib
+import glob
+import os
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from dpproxy.config import values as read
+from dpproxy.config.text import ConfigError, not_toml, place_of, read_text
+
+PREFIX = "DPPROXY_"
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """One data source: where its rows are, a file or directory or a server, and what is its own beside them."""
+
+    path: Path | None = None
+    url: str | None = field(default=None, repr=False)
+    """May hold a password: a message names the data source instead."""
+    prepared_schema: str | None = None
+    """Of a PostgreSQL database: where prepared tables are kept; None: each statement cuts its rows."""
+    policy_files: tuple[Path, ...] = ()
+    ledger: str | None = field(default=None, repr=False)
+    """Of the PostgreSQL database that holds the ledger; None: a SQLite file among its state."""
+    high_water: Path | None = None
+
+    @property
+    def scheme(self) -> str:
+        """Of the URL, in one spelling; empty for a path."""
+        scheme = "" if self.url is None else self.url.partition("://")[0]
+        return "postgresql" if scheme == "postgres" else scheme
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything that `dpproxy serve` needs to know; durations in seconds, paths absolute."""
+
+    file: Path
+    host: str
+    port: int
+    padding: float
+    tls_certificate: Path | None
+    tls_key: Path | None
+    max_connections: int
+    login_timeout: float
+    drain: float
+    root: Path
+    """The state directory of all data sources."""
+    sources: Mapping[str, Data]
+    """By database name; the properties below are those of the only one."""
+    databases: tuple[str, ...]
+    """The names of all data sources, also where this is the configuration of one of them."""
+    users: Path
+    threads: int | None = None
+    memory: str | None = None
+    statement_timeout: float = 300.0
+    audit_days: int | None = None
+    """Days that entries of the audit log are kept; None keeps all."""
+    log_format: str = "text"
+    metrics_port: int | None = None
+    weakens: bool = False
+    """Policy files may weaken the policy in force."""
+    begins: bool = True
+    """Whether opening a source applies its policy files and builds the views that are declared."""
+
+    def of(self, database: str | None = None) -> "Config":
+        """The configuration of one data source; without a name, of the only one.
+
+        Raises:
+            ConfigError: there is none of that name, or there are several and none is named.
+        """
+        named = " or ".join(f"--database {name}" for name in self.sources)
+        if database is None and len(self.sources) > 1:
+            raise ConfigError(self.file, f"several data sources: expected {named}")
+        name = next(iter(self.sources)) if database is None else database
+        if name not in self.sources:
+            raise ConfigError(self.file, f'no data source is called "{name}": expected {named}')
+        return replace(self, sources={name: self.sources[name]})
+
+    def at_rest(self) -> "Config":
+        """For whoever looks at the only source: to open it changes nothing that is in force."""
+        data = replace(self.data, policy_files=())
+        return replace(self, sources={self.database: data}, begins=False)
+
+    @property
+    def database(self) -> str:
+        """The name a client connects to."""
+        (name,) = self.sources
+        return name
+
+    @property
+    def data(self) -> Data:
+        """What is behind `database`."""
+        return self.sources[self.database]
+
+    @property
+    def state(self) -> Path:
+        """Where its state is kept."""
+        return self.root / self.database
+
+    @property
+    def policy_files(self) -> tuple[Path, ...]:
+        """Applied at its start."""
+        return self.data.policy_files
+
+    def weakening(self) -> "Config":
+        """For whoever means to have the policy as its files say, also where they weaken it."""
+        return replace(self, weakens=True)
+
+    @property
+    def applying(self) -> str | None:
+        """The command that applies the policy files, whatever they weaken; None where this is for it."""
+        if self.weakens:
+            return None
+        of_several = f" --database {self.database}" if len(self.databases) > 1 else ""
+        return f"dpproxy policy apply --config {self.file}{of_several}"
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """What bounds its engine."""
+        return {"threads": self.threads, "memory": self.memory, "limit": self.statement_timeout}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key: how its value is read, and its default (`REQUIRED` where there is none)."""
+
+    section: str
+    name: str
+    read: Callable[[object], object]
+    default: object = None
+
+    @property
+    def dotted(self) -> str:
+        """As in ``server.listen``; the name of a data source stands as NAME."""
+        return f"{self.section}.{self.name}"
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return PREFIX + self.dotted.upper().replace(".", "_")
+
+
+REQUIRED = object()
+KEYS: tuple[Key, ...] = (
+    Key("server", "listen", read.address, ("127.0.0.1", 6432)),
+    Key("server", "padding", read.duration, 0.01),
+    Key("server", "tls_certificate", read.path),
+    Key("server", "tls_key", read.path),
+    Key("server", "max_connections", read.whole(1, 10_000), 64),
+    Key("server", "login_timeout", read.positive_duration, 60.0),
+    Key("server", "drain", read.duration, 30.0),
+    Key("state", "directory", read.path, REQUIRED),
+    Key("state", "ledger", read.postgres),
+    Key("state", "high_water", read.path),
+    Key("data.NAME", "path", read.path),
+    Key("data.NAME", "url", read.source),
+    Key("data.NAME", "prepared_schema", read.name),
+    Key("data.NAME", "policy", read.patterns),
+    Key("data.NAME", "ledger", read.postgres),
+    Key("data.NAME", "high_water", read.path),
+    Key("policy", "files", read.patterns, ()),
+    Key("users", "file", read.path, REQUIRED),
+    Key("limits", "threads", read.whole(1, 1024)),
+    Key("limits", "memory", read.size),
+    Key("limits", "statement_timeout", read.positive_duration, 300.0),
+    Key("audit", "keep_days", read.whole(1, 36_500)),
+    Key("log", "format", read.one_of("text", "json"), "text"),
+    Key("metrics", "port", read.whole(0, 65_535)),
+)
+_BY_DOTTED = {key.dotted: key for key in KEYS}
+_OF_SOURCE = re.compile(
+    PREFIX + rf"DATA_(\w+)_({'|'.join(k.name.upper() for k in KEYS if k.section == 'data.NAME')})"
+)
+_OF_ONE = ("ledger", "high_water")
+"""Keys of section state that mean one data source; several have their own."""
+
+
+def load_config(file: Path, environment: Mapping[str, str] | None = None) -> Config:
+    """Read, check and complete a configuration; `check_files` says whether what it names exists.
+
+    Raises:
+        ConfigError: not readable, not TOML, an unknown key, a value that does not fit, a key missing.
+    """
+    file = file.absolute()
+    text = read_text(file)
+    try:
+        tree = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise not_toml(file, text, str(error)) from None
+    values = _from_file(file, text, tree)
+    values |= _from_environment(file, values, os.environ if environment is None else environment)
+    _require(file, values)
+    return _build(file, values)
+
+
+def check_files(config: Config) -> None:
+    """Raise for a file or directory that the configuration names and that is not there."""
+    named = {f"data.{name}.path": data.path for name, data in config.sources.items() if data.path is not None}
+    named |= {"users.file": config.users}
+    if config.tls_certificate is not None and config.tls_key is not None:
+        named |= {"server.tls_certificate": config.tls_certificate, "server.tls_key": config.tls_key}
+    for key, path in named.items():
+        if not path.exists():
+            hint = (
+                "; make it with: dpproxy user add NAME --role ROLE --config FILE"
+                if key == "users.file"
+                else ""
+            )
+            raise ConfigError(config.file, f"{key}: expected a file, {path} does not exist{hint}")
+    if config.root.exists() and not config.root.is_dir():
+        raise ConfigError(config.file, f"state.directory: expected a directory, {config.root} is a file")
+
+
+def _key(dotted: str) -> Key | None:
+    """The table's row for a key as written."""
+    parts = dotted.split(".")
+    if parts[0] == "data" and len(parts) == 3 and _NAME.fullmatch(parts[1]):
+        parts[1] = "NAME"
+    return _BY_DOTTED.get(".".join(parts))
+
+
+def _like(dotted: str) -> list[str]:
+    """Every key, with the data source's name as in ``dotted`` where that name is one."""
+    parts = dotted.split(".")
+    name = parts[1] if len(parts) == 3 and _NAME.fullmatch(parts[1]) else "main"
+    return [key.dotted.replace("NAME", name) for key in KEYS]
+
+
+def _unknown(dotted: str, kind: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(dotted, known, n=1, cutoff=0.6)
+    return f"{dotted}: unknown {kind}" + (f"; did you mean {near[0]}?" if near else "")
+
+
+def _from_file(file: Path, text: str, tree: dict[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for dotted, value in _flatten(tree):
+        if (key := _key(dotted)) is None:
+            raise ConfigError(file, _unknown(dotted, "key", _like(dotted)), place_of(text, dotted))
+        try:
+            values[dotted] = key.read(value)
+        except read.Wrong as wrong:
+            raise ConfigError(file, f"{dotted}: expected {wrong}", place_of(text, dotted)) from None
+    return values
+
+
+def _flatten(tree: dict[str, object], prefix: str = "") -> list[tuple[str, object]]:
+    """Leaves by dotted name, in the order written; an empty section is no leaf."""
+    leaves: list[tuple[str, object]] = []
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            leaves += _flatten(value, f"{prefix}{name}.")
+        else:
+            leaves.append((prefix + name, value))
+    return leaves
+
+
+def _from_environment(file: Path, values: dict[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    names = {name.upper(): name for name in _sources(values)}
+    for variable, text in sorted(environment.items()):
+        if not variable.startswith(PREFIX):
+            continue
+        source = _OF_SOURCE.fullmatch(variable)
+        dotted = (
+            f"data.{names.get(source[1], source[1].lower())}.{source[2].lower()}"
+            if source
+            else next((k.dotted for k in KEYS if k.variable == variable), "")
+        )
+        if (key := _key(dotted)) is None:
+            raise ConfigError(file, _unknown(variable, "environment variable", [k.variable for k in KEYS]))
+        try:
+            found[dotted] = key.read(text)
+        except read.Wrong as wrong:
+            raise ConfigError(file, f"{variable}: expected {wrong}") from None
+    return found
+
+
+def _require(file: Path, values: dict[str, Any]) -> None:
+    """What must be there, and what must be there together."""
+    for key in KEYS:
+        if key.default is REQUIRED and key.dotted not in values:
+            raise ConfigError(file, f"{key.dotted}: expected, and missing")
+    sources = _sources(values)
+    if not sources:
+        raise ConfigError(file, "data.main.path: expected, or data.main.url, and missing")
+    for name in sources:
+        if (f"data.{name}.path" in values) == (f"data.{name}.url" in values):
+            raise ConfigError(file, f"data.{name}.path, data.{name}.url: expected one of the two")
+        if f"data.{name}.prepared_schema" in values and not _is_postgresql(values, name):
+            raise ConfigError(file, f'data.{name}.prepared_schema: expected beside url = "postgresql://..."')
+    _require_apart(file, values, sources)
+    if ("server.tls_certificate" in values) != ("server.tls_key" in values):
+        raise ConfigError(file, "server.tls_certificate, server.tls_key: expected both or none")
+
+
+def _is_postgresql(values: Mapping[str, Any], name: str) -> bool:
+    return Data(url=values.get(f"data.{name}.url")).scheme == "postgresql"
+
+
+def _require_apart(file: Path, values: Mapping[str, Any], sources: list[str]) -> None:
+    """Two sources share neither data, which would give everybody two budgets, nor a ledger, nor a directory."""
+    if len({name.lower() for name in sources}) < len(sources):
+        raise ConfigError(file, "data: expected names that differ by more than case")
+    for key in _OF_ONE:
+        if f"state.{key}" in values and len(sources) > 1:
+            wanted = ", ".join(f"data.{name}.{key}" for name in sources)
+            raise ConfigError(file, f"state.{key}: expected {wanted} instead, for there are several sources")
+    for key in ("path", "url", *_OF_ONE):
+        found: dict[object, str] = {}
+        for name in sources:
+            value = values.get(f"data.{name}.{key}")
+            if value is not None and key in ("path", "high_water"):
+                value = (file.parent / value).resolve()
+            other = name if value is None else found.setdefault(value, name)
+            if other != name:
+                raise ConfigError(file, f"data.{name}.{key}: expected another than that of data.{other}")
+
+
+def _sources(values: Mapping[str, Any]) -> list[str]:
+    """The names of the data sources, each once, in the order written."""
+    return list(dict.fromkeys(dotted.split(".")[1] for dotted in values if dotted.startswith("data.")))
+
+
+def _build(file: Path, given: dict[str, Any]) -> Config:
+    values: dict[str, Any] = {key.dotted: key.default for key in KEYS} | given
+    folder = file.parent
+
+    def path(dotted: str) -> Path | None:
+        return None if values.get(dotted) is None else folder / values[dotted]
+
+    def files(dotted: str) -> tuple[Path, ...]:
+        return _expand(file, dotted, values[dotted])
+
+    host, port = values["server.listen"]
+    names = _sources(given)
+    return Config(
+        file=file,
+        host=host,
+        port=port,
+        padding=values["server.padding"],
+        tls_certificate=path("server.tls_certificate"),
+        tls_key=path("server.tls_key"),
+        max_connections=values["server.max_connections"],
+        login_timeout=values["server.login_timeout"],
+        drain=values["server.drain"],
+        root=folder / values["state.directory"],
+        sources={
+            name: Data(
+                path=path(f"data.{name}.path"),
+                url=values.get(f"data.{name}.url"),
+                prepared_schema=values.get(f"data.{name}.prepared_schema"),
+                policy_files=files(
+                    f"data.{name}.policy" if f"data.{name}.policy" in given else "policy.files"
+                ),
+                ledger=values.get(f"data.{name}.ledger", values["state.ledger"]),
+                high_water=path(f"data.{name}.high_water") or path("state.high_water"),
+            )
+            for name in names
+        },
+        databases=tuple(names),
+        users=folder / values["users.file"],
+        threads=values["limits.threads"],
+        memory=values["limits.memory"],
+        statement_timeout=values["limits.statement_timeout"],
+        audit_days=values["audit.keep_days"],
+        log_format=values["log.format"],
+        metrics_port=values["metrics.port"],
+    )
+
+
+def _expand(file: Path, dotted: str, patterns: tuple[str, ...]) -> tuple[Path, ...]:
+    """Files of all patterns, each once; a pattern's own in the order of their names."""
+    found: dict[Path, None] = {}
+    for pattern in patterns:
+        matches = sorted(glob.glob(pattern, root_dir=file.parent, recursive=True))
+        if not matches:
+            raise ConfigError(file, f"{dotted}: expected files, nothing matches {pattern!r}")
+        found |= dict.fromkeys(file.parent / match for match in matches)
+    return tuple(found)

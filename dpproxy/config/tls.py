@@ -1,0 +1,30 @@
+"""What a server says TLS with."""
+
+import ssl
+from pathlib import Path
+
+from dpproxy.values.errors import StartupError
+
+
+def server_context(certificate: Path, key: Path | None) -> ssl.SSLContext:
+    """A certificate with its chain and its key, both PEM. Raises ``StartupError``."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(certificate, key, password=_passphrase)
+    except OSError as error:
+        raise StartupError(f"cannot use TLS certificate {certificate}: {_reason(error)}") from None
+    return context
+
+
+def _passphrase() -> str:
+    """Nobody is there to be asked."""
+    raise StartupError("server.tls_key: expected a key without a passphrase")
+
+
+def _reason(error: OSError) -> str:
+    if not isinstance(error, ssl.SSLError):
+        return error.strerror or "it cannot be read"
+    if error.reason in ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH"):
+        return "server.tls_key is the key of another"
+    return "expected a certificate, and in server.tls_key its key"

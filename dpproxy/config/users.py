@@ -1,0 +1,208 @@
+"""The users file: who may log in, with which roles, and the SCRAM secret of each password.
+
+```toml
+[users."alice"]
+roles = ["analyst"]
+scram = "SCRAM-SHA-256$15000:...$...:..."
+```
+"""
+
+import json
+import logging
+import re
+import secrets
+import stat
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from dpproxy.system import disk
+from dpproxy.values.errors import InvalidParameter, StartupError
+from dpproxy.wire.scram import ScramSecret, make_secret
+
+HEADER = (
+    "# Written by `dpproxy user add`; read again at each login. The secrets do not reveal the passwords.\n"
+)
+LONGEST_NAME = 63
+"""Bytes, as PostgreSQL's identifiers."""
+
+_ROLE = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """One entry of the file."""
+
+    roles: frozenset[str]
+    secret: ScramSecret
+
+
+class UsersFile:
+    """The file as it stands now: read at each question, so that a change counts from the next login on.
+
+    While it is missing or garbled nobody can log in, and the operator's log says why.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[int, int, int] | None = None
+        self._roles: Mapping[str, frozenset[str]] | None = None
+
+    def revoked(self, name: str, roles: frozenset[str]) -> bool:
+        """Whether a user is gone from the file, or has lost one of these roles; not while it cannot be read.
+
+        The file is read where it has changed. Called by one thread only.
+        """
+        with suppress(OSError):
+            found = self._path.stat()
+            if (seen := (found.st_mtime_ns, found.st_size, found.st_ino)) != self._seen:
+                self._seen = seen
+                self._roles = self._roles_now()
+        if self._roles is None:
+            return False
+        return name not in self._roles or not roles <= self._roles[name]
+
+    def _roles_now(self) -> Mapping[str, frozenset[str]] | None:
+        try:
+            return {name: user.roles for name, user in read_users(self._path).items()}
+        except StartupError as error:
+            _log.error("open sessions stay as they are: %s", error)
+            return None
+
+    def lookup(self, name: str) -> ScramSecret | None:
+        """The secret to check a password against, or None for an unknown user."""
+        return user.secret if (user := self._users().get(name)) else None
+
+    def roles(self, name: str) -> frozenset[str]:
+        """The user's roles; none for an unknown user."""
+        return user.roles if (user := self._users().get(name)) else frozenset()
+
+    def _users(self) -> Mapping[str, User]:
+        try:
+            return read_users(self._path)
+        except StartupError as error:
+            _log.error("nobody can log in: %s", error)
+            return MappingProxyType({})
+
+
+def check_private(path: Path, tell: Callable[[str], None]) -> None:
+    """Warn of a file or directory that others may read; what everybody may change is nobody's word.
+
+    Raises:
+        StartupError: everybody may write it.
+    """
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & stat.S_IWOTH:
+        raise StartupError(f"{path}: everybody may change it (mode {mode:04o}): chmod go-rwx {path}")
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        tell(f"warning: others may come to {path} (mode {mode:04o}): chmod go-rwx {path}")
+
+
+def read_users(path: Path) -> dict[str, User]:
+    """All users by name.
+
+    Raises:
+        StartupError: not readable, not TOML, or an entry of another form; names the entry, never its secret.
+    """
+    try:
+        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StartupError(f"{path}: expected a users file: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise StartupError(f"{path}: expected a users file: it is not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise StartupError(f"{path}: expected a users file: {error}") from None
+    entries = tree.pop("users", {})
+    if tree or not isinstance(entries, dict):
+        raise StartupError(f"{path}: expected only [users.NAME] sections")
+    return {name: _user(path, name, entry) for name, entry in entries.items()}
+
+
+def add_user(path: Path, name: str, roles: Iterable[str], password: str) -> bool:
+    """Write a user into the file, made if missing; the others stay. True where the name was there before.
+
+    Raises:
+        StartupError: a name, role or password that cannot be, or a file that cannot be read or written.
+    """
+    entry = _entry(name, roles, password)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with disk.locked(path.parent):
+            users = read_users(path) if path.exists() else {}
+            replaced = name in users
+            _write(path, users | {name: entry})
+    except OSError as error:
+        raise StartupError(f"{path}: expected a users file that can be written: {error.strerror}") from None
+    return replaced
+
+
+def mock_key(path: Path) -> bytes:
+    """The key that unknown users' salts are derived from; made at the first call and kept.
+
+    Raises:
+        StartupError: the file cannot be read or written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with disk.locked(path.parent):
+            if not path.exists():
+                disk.replace(path, f"{secrets.token_hex(32)}\n".encode())
+            key = bytes.fromhex(path.read_text(encoding="ascii").strip())
+    except OSError as error:
+        raise StartupError(
+            f"{path}: expected a file that can be read and written: {error.strerror}"
+        ) from None
+    except ValueError:
+        key = b""
+    if len(key) != 32:
+        raise StartupError(f"{path}: expected 64 hexadecimal digits")
+    return key
+
+
+def _user(path: Path, name: str, entry: Any) -> User:  # noqa: ANN401 - whatever TOML holds
+    if not isinstance(entry, dict) or entry.keys() != {"roles", "scram"}:
+        raise StartupError(f"{path}: users.{name}: expected the keys roles and scram, and no other")
+    roles, text = entry["roles"], entry["scram"]
+    if not isinstance(roles, list) or not all(
+        isinstance(role, str) and _ROLE.fullmatch(role) for role in roles
+    ):
+        raise StartupError(f'{path}: users.{name}.roles: expected a list of role names such as ["analyst"]')
+    try:
+        return User(frozenset(roles), ScramSecret.from_text(text if isinstance(text, str) else ""))
+    except InvalidParameter:
+        raise StartupError(f"{path}: users.{name}.scram: expected a SCRAM-SHA-256 secret") from None
+
+
+def _entry(name: str, roles: Iterable[str], password: str) -> User:
+    if not name or not name.isprintable() or len(name.encode("utf-8", "replace")) > LONGEST_NAME:
+        raise StartupError(f"user name: expected 1 to {LONGEST_NAME} bytes of printable text")
+    wanted = frozenset(roles)
+    if not wanted:
+        raise StartupError(f"user {name}: expected at least one role")
+    for role in wanted:
+        if not _ROLE.fullmatch(role):
+            raise StartupError(f"role {role!r}: expected lower-case letters, digits and _, 63 at most")
+    try:
+        return User(wanted, make_secret(password))
+    except InvalidParameter as error:
+        raise StartupError(f"user {name}: {error.message}") from None
+
+
+def _write(path: Path, users: Mapping[str, User]) -> None:
+    entries = [
+        f"\n[users.{_quoted(name)}]\n"
+        f"roles = [{', '.join(map(_quoted, sorted(user.roles)))}]\n"
+        f"scram = {_quoted(user.secret.to_text())}\n"
+        for name, user in users.items()
+    ]
+    disk.replace(path, (HEADER + "".join(entries)).encode())
+
+
+def _quoted(text: str) -> str:
+    """A TOML basic string; for printable text its escapes are JSON's."""
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,269 @@
+"""Privacy statements over the wire: who may send them, and what they answer."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from dpproxy.accounting import spending
+from dpproxy.accounting.declared import changed, overspent
+from dpproxy.accounting.ledger import Ledger
+from dpproxy.accounting.model import NANO, Account, Cost, Debit, Reset, format_epsilon, nano_limit
+from dpproxy.accounting.windows import users
+from dpproxy.algebra.plan import Answer, Caller, Notice
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.observe import records
+from dpproxy.observe.audit_log import AuditLog
+from dpproxy.planner.access import Context, Facts
+from dpproxy.planner.query import view_columns
+from dpproxy.policy import amounts
+from dpproxy.policy.apply import apply
+from dpproxy.policy.dump import alter_table, identifier
+from dpproxy.policy.fitting import Clock, of_utc
+from dpproxy.policy.model import Policy, Scalar, TablePolicy
+from dpproxy.policy.parser import parse
+from dpproxy.policy.role_statements import RoleChange, is_role_statement, read_role_statement
+from dpproxy.policy.show import Listed, show_grants, show_policy
+from dpproxy.policy.statements import (
+    Amount,
+    GrantSelect,
+    Listing,
+    Name,
+    ResetBudget,
+    Show,
+    Statement,
+    Suggest,
+    VerifyViews,
+)
+from dpproxy.policy.store import PolicyStore
+from dpproxy.policy.suggest import SUGGESTED, suggest
+from dpproxy.policy.suggest_column import between
+from dpproxy.policy.suggest_probe import CONFIDENCE, Probe, asked, probe
+from dpproxy.policy.suggest_unit import Proposal
+from dpproxy.policy.units import unit_table
+from dpproxy.policy.usable import usable
+from dpproxy.values.errors import BoundsMissing, InvalidParameter, NotGranted, Refusal, UndefinedObject
+from dpproxy.values.pgtypes import Column, Schema
+
+Rows = list[tuple[object, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A charged statement that is planned and would be run: who pays, and what gives its rows and nano-epsilon."""
+
+    debits: Sequence[Debit]
+    run: Callable[[], tuple[Rows, int]]
+
+
+Ask = Callable[[Policy, str, Mapping[str, str]], Asked]
+"""Plans a charged statement under a policy and settings. Raises a ``Refusal``, for nothing."""
+
+
+def read(sql: str, caller: Caller, policy: Policy) -> Statement | RoleChange:
+    """The statement; whoever has EXACT SELECT may look at the audit log and at protected views, too.
+
+    Raises ``NotGranted`` for anybody else but an administrator, before it is even read.
+    """
+    if is_role_statement(sql):
+        return read_role_statement(sql)  # anybody's of themselves: who may is said when it is run
+    if caller.is_admin:
+        return parse(sql)
+    if any(grant.role in caller.roles for grant in policy.exact):
+        statement = parse(sql)
+        is_looked_at = isinstance(statement, Show) and statement.listing in (Listing.AUDIT, Listing.VIEWS)
+        if is_looked_at or isinstance(statement, VerifyViews):
+            return statement
+    raise NotGranted(
+        "privacy statements are for administrators",
+        hint="SELECT * FROM dp.budgets; shows what you may spend.",
+        position=0,
+    )
+
+
+def columns(statement: Statement | RoleChange, policy: Policy) -> tuple[Column, ...] | None:
+    """The answer's columns; None for statements that change the policy."""
+    match statement:
+        case Show():
+            return _list(statement, policy, None)[0]
+        case Suggest():
+            return SUGGESTED
+        case _:
+            return None
+
+
+def run(  # noqa: PLR0913, PLR0917 - what a privacy statement may look at and change
+    sql: str,
+    caller: Caller,
+    store: PolicyStore,
+    schema: Schema,
+    ledger: Ledger,
+    facts: Facts,
+    log: AuditLog,
+    clock: Clock = of_utc,
+) -> Answer:
+    """List, propose or change the policy; a change is durable before it is answered, and told in words.
+
+    Bounds of moments that are written without a zone are read by the session's clock.
+    """
+    statement = read(sql, caller, store.current)
+    if isinstance(statement, Show) and statement.listing is Listing.AUDIT:
+        return Answer("SHOW", records.COLUMNS, records.listed(log.last(statement.limit or records.LISTED)))
+    if isinstance(statement, Suggest):
+        return _proposed(suggest(store.current, schema, statement.table))
+    if isinstance(statement, Show):
+        policy = store.current
+        listed, rows = _list(statement, policy, ledger)
+        return Answer("SHOW", listed, rows)
+    if isinstance(statement, ResetBudget):
+        return _reset(statement, caller, store.current, ledger)
+    if isinstance(statement, GrantSelect):
+        _check_views(statement, store.current, schema, facts)
+    before = store.current
+    after = store.change([sql], schema, caller.user, clock)
+    told = changed(before, after, store.files, schema), overspent(before, after, ledger)
+    return Answer(_tag(sql), notices=tuple(chain.from_iterable(told)))
+
+
+def _reset(statement: ResetBudget, caller: Caller, policy: Policy, ledger: Ledger) -> Answer:
+    """Let a budget, or one user of it, begin anew."""
+    budget, user = statement.budget.text, statement.user
+    if budget not in policy.budgets:
+        raise UndefinedObject(
+            f'budget "{budget}" does not exist',
+            hint="SHOW PRIVACY BUDGETS lists those there are.",
+            position=statement.budget.position,
+        )
+    account = Account.budget(budget) if user is None else Account.user(budget, user.text)
+    if user is not None and account not in ledger.read(users):
+        raise UndefinedObject(
+            f'user "{user.text}" has spent nothing of budget "{budget}"',
+            hint="SHOW PRIVACY BUDGETS lists who has.",
+            position=user.position,
+        )
+    of_user = "" if user is None else f" for user {identifier(user.text)}"
+    label = f"reset budget {identifier(budget)}{of_user}"
+    ledger.reset(Reset(caller.user, account, statement.reason, label, policy.version, policy.data_version))
+    ceilings = ", ".join(owner.name for owner in spending.ceilings(policy, policy.budgets[budget]))
+    told = f"what was spent stays spent of the ceiling of {ceilings}" if ceilings else "no ceiling was reset"
+    return Answer("RESET", notices=(Notice(f"{label}: {told}"),))
+
+
+def _check_views(grant: GrantSelect, policy: Policy, schema: Schema, facts: Facts) -> None:
+    """Refuse to grant a view that could not be asked under the policy."""
+    granted, _ = usable(apply(policy, grant, schema), schema)
+    context = Context(granted, schema, Caller("", frozenset(), ""), DEFAULTS, None, facts)
+    for name in grant.tables:
+        if name.text in schema.views:
+            try:
+                view_columns(name.text, context)
+            except Refusal as refusal:
+                refusal.position = name.position
+                raise
+
+
+def is_probe(statement: Statement | RoleChange) -> bool:
+    """Whether a statement reads rows, and is charged for it."""
+    return isinstance(statement, Suggest) and statement.epsilon is not None
+
+
+def run_probe(
+    statement: Statement | RoleChange, policy: Policy, schema: Schema, ledger: Ledger, ask: Ask
+) -> Answer:
+    """Propose bounds, too, from counts that are released at the statement's epsilon.
+
+    The columns share the epsilon; all are planned, and the ceiling has to have all of it, before the first is asked.
+
+    Raises:
+        BoundsMissing: the table has no unit or no ceiling yet.
+        BudgetExceeded: the ceiling has less left.
+    """
+    if not isinstance(statement, Suggest) or statement.epsilon is None:
+        raise AssertionError("no probe")
+    table = statement.table.text
+    proposed = suggest(policy, schema, statement.table)
+    probes = {one.unbounded: _probe(schema, table, one) for one in proposed}
+    found = {name: one for name, one in probes.items() if one is not None}
+    if not found:
+        return _proposed(proposed)
+    fitting, _ = usable(policy, schema)
+    owner = _owner(fitting, statement.table)
+    share = _share(statement.epsilon, len(found))
+    wide = asked(fitting, table, found.values())
+    given = {"dp.epsilon": format_epsilon(share), "dp.confidence": CONFIDENCE}
+    planned = {name: ask(wide, one.sql(table), given) for name, one in found.items()}
+    for each in planned.values():
+        ledger.check(each.debits, sum([Cost.of(share)] * len(found), Cost()))
+    cost = 0
+    for index, one in enumerate(proposed):
+        if one.unbounded in found:
+            rows, paid = planned[one.unbounded].run()
+            proposed[index] = _bounded(table, one, found[one.unbounded].bounds(rows), format_epsilon(share))
+            cost += paid
+    notice = Notice(f'cost {format_epsilon(cost)} epsilon of the ceiling of table "{owner.name}"')
+    return replace(_proposed(proposed), notices=(notice,), nano=cost)
+
+
+def _proposed(found: list[Proposal]) -> Answer:
+    return Answer("SUGGEST", SUGGESTED, [(one.statement, one.reason) for one in found])
+
+
+def _probe(schema: Schema, table: str, proposal: Proposal) -> Probe | None:
+    column = None if proposal.unbounded is None else schema.column(table, proposal.unbounded)
+    return None if column is None else probe(column)
+
+
+def _owner(policy: Policy, table: Name) -> TablePolicy:
+    """The table whose ceiling pays."""
+    declared = policy.tables.get(table.text)
+    owner = None if declared is None or declared.unit is None else unit_table(policy, table.text)
+    if owner is None or owner.ceiling is None:
+        raise BoundsMissing(
+            f'table "{table.text}" has no privacy unit with a ceiling that could pay',
+            hint="First declare the key and the ceiling that SUGGEST PRIVACY FOR ...; proposes.",
+            position=table.position,
+        )
+    return owner
+
+
+def _share(amount: Amount, columns: int) -> int:
+    """The loss of one column, in nano-epsilon."""
+    share = nano_limit(amounts.epsilon(amount)) // columns
+    if share < amounts.LEAST_EPSILON * NANO:
+        raise InvalidParameter(
+            f"{amount.clause} is too little for {columns} columns",
+            hint="Each takes 0.001 at least.",
+            position=amount.position,
+        )
+    return share
+
+
+def _bounded(table: str, proposal: Proposal, bounds: tuple[Scalar, Scalar] | None, epsilon: str) -> Proposal:
+    if bounds is None:
+        return replace(
+            proposal, reason=f"{proposal.reason}; counts released at epsilon {epsilon} show no bounds"
+        )
+    reason = (
+        f"counts released at epsilon {epsilon} show rows from mark to mark; what is outside is moved to them"
+    )
+    return Proposal(alter_table(table, proposal.unbounded, f"{between(*bounds)};"), reason)
+
+
+def _list(statement: Show, policy: Policy, ledger: Ledger | None) -> Listed:
+    match statement.listing:
+        case Listing.BUDGETS:
+            return spending.ALL, spending.all_rows(policy, ledger)
+        case Listing.POLICY:
+            return show_policy(policy, statement.table)
+        case Listing.GRANTS:
+            return show_grants(policy)
+        case Listing.AUDIT:
+            return records.COLUMNS, []
+        case Listing.VIEWS:
+            raise AssertionError("listed where they are built")
+
+
+def _tag(sql: str) -> str:
+    """PostgreSQL's command tag: the first word or two."""
+    words = sql.upper().split(None, 3)
+    lengths = {"GRANT": 1, "REVOKE": 1, "ALTER": 2}
+    return " ".join(words[: lengths.get(words[0], 3)])

@@ -1,0 +1,283 @@
+"""From a plan to its rows, part by part: replay? reserve, run, release, keep; then the answer over all of them."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+
+import pyarrow as pa
+
+from dpproxy.accounting.inflight import InFlight
+from dpproxy.accounting.ledger import Ledger
+from dpproxy.accounting.model import Charge, Cost, Reservation
+from dpproxy.accounting.releases import ReleaseStore
+from dpproxy.algebra.plan import Answer, Drawn, Part, Plan, PublicPlan
+from dpproxy.backends.columns import FEW
+from dpproxy.backends.prepared import PreparedTables
+from dpproxy.backends.release import Relations, Release
+from dpproxy.backends.source import Source
+from dpproxy.engine import output, payloads, payment, stream
+from dpproxy.engine.deadlines import Deadlines
+from dpproxy.engine.following import Question, Replan, as_planned, as_released, follows, independent, worse
+from dpproxy.engine.replays import Asking, Found, Replays
+from dpproxy.planner.descriptor import described
+from udfs.privacy import Released
+
+WAIT = 60.0
+"""Seconds to wait for the same question asked by somebody else."""
+
+POLL = 0.02
+"""Seconds between two looks at whether who waits has changed their mind."""
+
+
+class Answers:
+    """Runs plans; its methods may be called from any thread."""
+
+    def __init__(
+        self, backend: Source, ledger: Ledger, secret: bytes, prepared: PreparedTables, padding: float = 0.0
+    ) -> None:
+        self._backend = backend
+        self._prepared = prepared
+        self._ledger = ledger
+        self._secret = secret
+        self._releases = ReleaseStore(ledger)
+        self._flights = InFlight[bytes]()
+        self._deadlines = Deadlines(padding)
+        self.replays = Replays(self._releases, self._deadlines)
+        self._release = Release()
+
+    def rows(self, asking: Asking, replan: Replan) -> tuple[list[tuple[object, ...]], Cost]:
+        """The rows of the answer, and what they cost this caller. Raises a ``Refusal``."""
+        plan = asking.plan
+        cost = Cost()
+        if plan.empty:
+            return [], cost
+        # First what costs nothing: a public table that is too large is refused before anything is paid.
+        publics = [self._backend.run_open(sql, asking.caller.session) for sql in plan.publics]
+        relations: Relations = []
+        drawn: list[Drawn] = []
+        while len(relations) < len(plan.parts):
+            for part, found in self._together(asking, relations, publics):
+                relations.append((part, found.released))
+                drawn.append(found.drawn)
+                cost += found.cost
+        shown = as_released(plan, drawn, replan)
+        rows = self._release.answer(shown, relations, publics, asking.caller.session)
+        for check in shown.checks:
+            count = int(str(self._release.value(check.sql, relations, publics)))
+            asking.told.extend([payment.contradicted(check, count)] if count else [])
+        return output.convert(plan.outputs, rows), cost
+
+    def again(
+        self, asking: Asking, replan: Callable[[tuple[Drawn, ...]], Plan | None]
+    ) -> list[tuple[object, ...]] | None:
+        """What ``rows`` gives where the caller has paid for all of it and it is at hand; else None. Never waits.
+
+        ``replan`` gives plans that are kept.
+        """
+        plan = asking.plan
+        is_large = plan.groups > FEW or plan.discovered  # to unpack it would keep others waiting
+        if (
+            plan.empty
+            or plan.publics
+            or plan.checks
+            or is_large
+            or any(p.vacuous or p.inputs for p in plan.parts)
+        ):
+            return None
+        relations: Relations = []
+        drawn: list[Drawn] = []
+        for part in plan.parts:
+            question = self.replays.asked(asking, part)
+            found = None if question is None else self.replays.own(asking, question)
+            if found is None:
+                return None
+            relations.append((part, found.released))
+            drawn.append(found.drawn)
+        known = plan if as_planned(plan, drawn) else replan(tuple(drawn))
+        if known is None:
+            return None
+        rows = self._release.again(as_released(plan, drawn, lambda _: known), relations)
+        return None if rows is None else output.convert(plan.outputs, rows)
+
+    def public(self, plan: PublicPlan, session: str) -> Answer:
+        """The answer to a statement that nothing is charged for."""
+        if plan.portion:
+            return stream.begun(plan.outputs, self._backend.run_portions(plan, session))
+        rows = output.convert(plan.outputs, self._backend.run_public(plan, session))
+        return Answer(f"SELECT {len(rows)}", rows=rows)
+
+    def interrupt(self, session: str) -> None:
+        """Stop what a session runs; what it reserved stays charged."""
+        self._backend.interrupt(session)
+        self._release.interrupt(session)
+
+    def close(self) -> None:
+        """Drop the draws."""
+        self._release.close()
+
+    def _together(
+        self, asking: Asking, earlier: Relations, publics: Sequence[pa.Table]
+    ) -> list[tuple[Part, Found]]:
+        """The next parts, as many as take no values of each other; all of them are paid for before the first is run.
+
+        When an account is debited can be seen: between two parts it would tell how long the first one took. Where one
+        takes values of parts before, it is debited at an instant of the statement's grid.
+        """
+        parts = independent(asking.plan.parts[len(earlier) :], len(earlier))
+        if asking.fresh:
+            self._wait(asking)
+        questions = [self._question(asking, p, earlier, publics) for p in parts if not p.vacuous]
+        if not earlier and len(asking.plan.charged) > 1:
+            self._check_affordable(asking)
+        known = self._reserve(asking, questions) if len(questions) > 1 else {}
+        given, found = iter(questions), list[tuple[Part, Found]]()
+        for part in parts:
+            if part.vacuous:
+                found.append((part, Found(self._release.zeros(part))))
+                continue
+            question = next(given)
+            replayed = known.pop(question.key, None)
+            found.append((part, self._released(asking, question) if replayed is None else replayed))
+        return found
+
+    def _question(
+        self, asking: Asking, part: Part, earlier: Relations, publics: Sequence[pa.Table]
+    ) -> Question:
+        values = tuple(self._release.value(sql, earlier, publics) for _, sql in part.inputs)
+        return self.replays.question(asking, part, values)
+
+    def _wait(self, asking: Asking) -> None:
+        """Until it may be seen that what the statement has drawn so far is there."""
+        until = self._deadlines.seen_from(asking.plan, asking.began)
+        while (left := until - time.monotonic()) > 0:
+            asking.check()
+            time.sleep(min(left, POLL))
+
+    def _reserve(self, asking: Asking, questions: Sequence[Question]) -> dict[bytes, Found]:
+        """Charge what is to be drawn; what is answered from the store already, by its key."""
+        known: dict[bytes, Found] = {}
+        fresh: list[Question] = []
+        for question in questions:
+            self._deadlines.check(question.key)
+        for question in questions:
+            if question.key in asking.reserved or question.key in known:
+                continue
+            replayed = self._replay(asking, question)
+            if replayed is not None:
+                known[question.key] = replayed
+            elif not any(self._will_follow(asking, question, other) for other in fresh):
+                asking.reserved[question.key] = self._pay(asking, question)
+                fresh.append(question)
+        asking.charged(asking.reserved[fresh[-1].key] if fresh else None)
+        return known
+
+    def _will_follow(self, asking: Asking, question: Question, other: Question) -> bool:
+        """Whether a part will follow from another one of the statement once that is drawn."""
+        asked, of = (described(q.part, q.values, asking.plan.data_version) for q in (question, other))
+        own = question.part.mechanism
+        if asked is None or of is None or own is None or other.part.loss.nano < question.part.loss.nano:
+            return False
+        summed = follows(of, other.part, asked, question.part)
+        return summed is not None and worse(summed, own, alike=asking.alike) <= 1.0
+
+    def _pay(self, asking: Asking, question: Question) -> Reservation:
+        """Charge one part, once the data source takes them all. Raises ``BudgetExceeded``, ``Unsupported``."""
+        for part in asking.plan.charged:
+            if part.exact not in asking.taken:
+                self._backend.check(part.exact, part.prepares)
+                asking.taken.add(part.exact)
+        charge = payment.charge(asking.caller, asking.plan, question.part, question.key)
+        if question.part.groups <= FEW or self._can_pay(charge):
+            self._release.prepare(question.part)
+        asking.check()
+        return self._ledger.reserve(charge)
+
+    def _can_pay(self, charge: Charge) -> bool:
+        """Where some account has too little left ``reserve`` refuses, and drawing much would be for nothing."""
+        left = self._ledger.remaining(*charge.debits)
+        return left is None or left >= charge.nano
+
+    def _check_affordable(self, asking: Asking) -> None:
+        """Refuse a statement of several parts before its first is paid for, where they do not all fit.
+
+        Parts that were paid for before cost nothing; those that take values of earlier ones are not looked up.
+        """
+        missing = [p for p in asking.plan.charged if p.inputs or self.replays.known(asking, p) is None]
+        payment.check_together(missing, asking.plan.payer, asking.caller, self._ledger)
+
+    def _released(self, asking: Asking, question: Question) -> Found:
+        """The released relation, from the store or anew, and what it cost this caller."""
+        asking.check()
+        paid = asking.reserved.pop(question.key, None)
+        while True:
+            replayed = None if paid else self._replay(asking, question)
+            if replayed is not None:
+                return replayed
+            due = partial(self._deadlines.seen_from, asking.plan, asking.began)
+            with self._flights.claim(question.key, WAIT, asking.cancelled, due) as claim:
+                if not claim.owner:
+                    continue
+                replayed = None if paid or claim.is_first else self._replay(asking, question, is_second=True)
+                if replayed is not None:
+                    return replayed
+                released = self._release_anew(asking, question, paid)
+                claim.resolve(b"stored")
+                return Found(released, Cost.of(question.part.loss.nano, question.part.delta))
+
+    def _replay(self, asking: Asking, question: Question, *, is_second: bool = False) -> Found | None:
+        """A stored release that answers; None where there is none, or only one that somebody else paid more for.
+
+        A second look is for the same question alone: somebody may just have asked it.
+        """
+        plan, part = asking.plan, question.part
+        stored = self.replays.stored(asking, question)
+        paid = self.replays.theirs(asking, question, stored)
+        if paid is None and not is_second:
+            paid = self.replays.derived(asking, question)
+        if paid is not None:
+            return paid
+        # A dearer one costs its full loss: more than was asked for, than EXPLAIN told and MAX EPSILON allows.
+        if stored is None or stored.nano != part.loss.nano:
+            return None
+        reservation = self._releases.adopt(stored, payment.charge(asking.caller, plan, part, question.key))
+        return replace(
+            self.replays.same(asking, question, stored),
+            cost=Cost() if reservation is None else reservation.cost,
+        )
+
+    @contextmanager
+    def _timed(self, asking: Asking, question: Question) -> Iterator[None]:
+        """An exact stage runs, and how long it took is looked at, however it ends."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._deadlines.note(question.key, asking.plan, time.monotonic() - began)
+
+    def _release_anew(
+        self, asking: Asking, question: Question, paid: Reservation | None
+    ) -> Released[pa.Table]:
+        part, plan = question.part, asking.plan
+        self._deadlines.check(question.key)
+        reservation = paid or self._pay(asking, question)
+        if paid is None:
+            asking.charged(reservation)
+        parameters = {str(n): v for (n, _), v in zip(part.inputs, question.values, strict=True)}
+        if part.truncated:
+            parameters["1"] = self._secret.hex()
+        asked = part.exact, parameters, asking.caller.session
+        run = partial(self._backend.run, *asked, cancelled=asking.cancelled, epoch=plan.epoch)
+        with self._prepared.ready(part.prepares, asking.cancelled), self._timed(asking, question):
+            if part.discovered:
+                released = self._release.draw(part, run(select=self._release.selector(part)))
+            else:
+                few = part.key_types if part.mechanism is not None and part.groups <= FEW else None
+                released = self._release.draw(part, run(few=few))
+        of = described(part, question.values, plan.data_version)
+        until = self._deadlines.seen_from(plan, asking.began)
+        self._deadlines.hide(reservation.sequence, until)
+        self._releases.store(reservation, payloads.packed(released.value, of), until)
+        asking.fresh.add(reservation.sequence)
+        return released

@@ -1,0 +1,71 @@
+"""Parts of one statement: which of them can be asked together, and what follows from what was drawn."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import inf, sqrt
+from typing import Final
+
+from dpproxy.algebra.plan import Additive, Drawn, Part, Plan, Summed
+from dpproxy.engine import payloads
+from dpproxy.planner.descriptor import Descriptor
+from dpproxy.planner.rollup import derivation
+from udfs.mechanisms import Gaussian
+
+_RELATION: Final = re.compile(r"\br(\d+)\b")
+"""The name of a released relation; a text that looks like one does no harm."""
+Replan = Callable[[tuple[Drawn, ...]], Plan]
+"""The plan again, for what its parts were answered from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One part with the values it takes, and the key its release is found by."""
+
+    part: Part
+    values: tuple[object, ...] = field(repr=False)
+    key: bytes
+
+
+def independent(parts: Sequence[Part], first: int) -> Sequence[Part]:
+    """The longest run of parts, one at least, that take values of those before the ``first`` one alone."""
+    for place, part in enumerate(parts):
+        read = (int(n) for _, sql in part.inputs for n in _RELATION.findall(sql))
+        if place and any(n >= first for n in read):
+            return parts[:place]
+    return parts
+
+
+def follows(of: Descriptor, source: Part, asked: Descriptor, part: Part) -> Summed | None:
+    """What the figures of a part are made of where they follow from another part; None where they do not."""
+    found = derivation(of, payloads.wanted_of(source), asked, payloads.wanted_of(part))
+    return None if found is None else Summed(of.mechanism, found.columns, found.most)
+
+
+def worse(summed: Summed, own: Additive, *, alike: bool = False) -> float:
+    """How many times the noise of a draw of its own, of the sum that this is worst for.
+
+    Infinite for another mechanism where ``alike``, and for a Gaussian that was drawn at less rho.
+    """
+    of = summed.mechanism
+    if alike and type(of) is not type(own):
+        return inf
+    if isinstance(of, Gaussian) and isinstance(own, Gaussian) and of.nano < own.nano:
+        return inf
+    sds, least = summed.mechanism.noise_sd(), own.noise_sd()
+    found = [sds[c] * sqrt(summed.terms) for c in summed.columns]
+    return max((sd / best if best else 1.0 for sd, best in zip(found, least, strict=True)), default=1.0)
+
+
+def as_planned(plan: Plan, drawn: Sequence[Drawn]) -> bool:
+    """Whether each part was answered from a draw of its own, as it was planned."""
+    return all(p.vacuous or d == Drawn(p.loss) for p, d in zip(plan.parts, drawn, strict=True))
+
+
+def as_released(plan: Plan, drawn: Sequence[Drawn], replan: Replan) -> Plan:
+    """Where a stored release answers, its own error applies."""
+    if as_planned(plan, drawn):
+        return plan
+    better = replan(tuple(drawn))
+    same = [(p.exact, p.box) for p in better.parts] == [(p.exact, p.box) for p in plan.parts]
+    return better if same else plan

@@ -1,0 +1,235 @@
+"""From the engine's values to the client's: scaled integers to numbers, counts kept at zero or above."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, date, datetime
+from decimal import Context, Decimal
+from typing import Any, Final, overload
+
+import numpy as np
+import pyarrow as pa
+
+from dpproxy.algebra.plan import Output
+from dpproxy.values.errors import NumberOutOfRange
+from dpproxy.values.pgtypes import (
+    DATE,
+    FLOAT8,
+    FLOATS,
+    INT2,
+    INT4,
+    INT8,
+    INTEGERS,
+    NUMERIC,
+    PLAIN,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+)
+from dpproxy.wire.plain import plain_values
+
+_RANGES = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
+_BITS = {INT2.oid: 16, INT4.oid: 32, INT8.oid: 64}
+_AT_ONCE: Final = 2_000
+"""Rows made at one time."""
+_DIGITS = 15
+"""Significant digits of a numeric that was computed as a DOUBLE."""
+_WIDE = Context(prec=400)
+"""Holds every HUGEINT and every DOUBLE at every scale; the default of 28 digits rounds or refuses them."""
+
+_FIRST_LAST: Final = {
+    DATE.oid: (date.min, date.max),
+    TIMESTAMP.oid: (datetime.min, datetime.max),  # noqa: DTZ901 - of no time zone
+}
+"""What Python has of them."""
+
+
+def convert(outputs: Sequence[Output], rows: Sequence[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    """Rows in the types of the columns. Raises ``NumberOutOfRange`` for a numeric that is not a number."""
+    makers = [_maker(output) for output in outputs]
+    return [tuple(make(value) for make, value in zip(makers, row, strict=True)) for row in rows]
+
+
+class Portions(Sequence[tuple[object, ...]]):
+    """Rows of a table in the types of the columns, made when they are asked for: most of them are never all there."""
+
+    __slots__ = ("_outputs", "_table")
+
+    def __init__(self, outputs: Sequence[Output], table: pa.Table) -> None:
+        self._outputs = outputs
+        self._table = table
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    @property
+    def nbytes(self) -> int:
+        """What they take of memory."""
+        return int(self._table.nbytes)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[object, ...]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "Portions": ...
+
+    def __getitem__(self, index: int | slice) -> "tuple[object, ...] | Portions":
+        """One row, or rows of which each follows on the one before or comes right before it."""
+        if isinstance(index, int):
+            [row] = self[index : index + 1] if index >= 0 else self[len(self) + index : len(self) + index + 1]
+            return row
+        start, stop, step = index.indices(len(self))
+        if step == -1:
+            turned = self._table.slice(stop + 1, max(0, start - stop))
+            return Portions(self._outputs, turned.take(pa.array(np.arange(len(turned))[::-1])))
+        if step != 1:
+            raise ValueError("portions are read in order")
+        return Portions(self._outputs, self._table.slice(start, max(0, stop - start)))
+
+    def __iter__(self) -> Iterator[tuple[object, ...]]:
+        makers = [_maker(output) for output in self._outputs]
+        for start in range(0, len(self), _AT_ONCE):
+            part = self._table.slice(start, _AT_ONCE)
+            columns = [
+                [make(value) for value in _listed(output, column)]
+                for output, make, column in zip(self._outputs, makers, part.columns, strict=True)
+            ]
+            yield from zip(*columns, strict=True)
+
+    def arrays(self) -> list[Any]:
+        """The columns as ``wire.bulk`` takes them.
+
+        Raises:
+            NumberOutOfRange: a numeric that is not a number.
+        """
+        table = self._table.combine_chunks()
+        return [_array(output, column) for output, column in zip(self._outputs, table.columns, strict=True)]
+
+
+def _listed(output: Output, column: pa.ChunkedArray) -> list[object]:
+    if output.column.type.oid not in PLAIN:
+        return list(_seen(output, column).to_pylist())
+    return [value for chunk in column.chunks for value in _plain(chunk)]
+
+
+def _plain(array: Any) -> list[object]:  # noqa: ANN401 - of pyarrow
+    try:
+        return plain_values(array)
+    except OverflowError:
+        raise NumberOutOfRange("a moment outside the years 1 to 9999") from None
+
+
+def _array(output: Output, column: pa.ChunkedArray) -> Any:  # noqa: ANN401 - an array, or a list of what has no array
+    array = column.chunk(0) if column.num_chunks else pa.array([], column.type)
+    kind, oid = array.type, output.column.type.oid
+    if oid in INTEGERS and pa.types.is_signed_integer(kind) and kind.bit_width <= _BITS[oid]:
+        return _held(output, array)
+    if oid == NUMERIC.oid and output.scale is not None and _is_whole(kind):
+        steps = array.cast(pa.decimal128(38, 0))
+        return pa.Array.from_buffers(
+            pa.decimal128(38, output.scale), len(steps), steps.buffers(), offset=steps.offset
+        )
+    if oid in PLAIN:
+        return _plain(array)
+    if oid in _FIRST_LAST:
+        return _seen(output, array)
+    if oid not in INTEGERS and oid != NUMERIC.oid and oid not in FLOATS:
+        return array
+    if oid == FLOAT8.oid and pa.types.is_float64(kind):
+        return array
+    make = _maker(output)
+    return [make(value) for value in array.to_pylist()]
+
+
+def _held(output: Output, array: Any) -> Any:  # noqa: ANN401
+    """A released count, not below its floor nor above its ceiling."""
+    import pyarrow.compute as pc  # noqa: PLC0415 - as long to load as numpy
+
+    kind = array.type
+    if output.floor is not None:
+        array = pc.max_element_wise(array, pa.scalar(output.floor, kind), skip_nulls=False)
+    if output.ceiling is not None and output.ceiling < 2 ** (kind.bit_width - 1):
+        array = pc.min_element_wise(array, pa.scalar(output.ceiling, kind), skip_nulls=False)
+    return array
+
+
+def _seen(output: Output, array: Any) -> Any:  # noqa: ANN401
+    """Moments in the years 1 to 9999, infinity as the last of them: as they are where there are few rows."""
+    if output.column.type.oid not in _FIRST_LAST:
+        return array
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    first, last = _FIRST_LAST[output.column.type.oid]
+    kind, steps = array.type, pa.int32() if array.type == pa.date32() else pa.int64()
+    low, high = (pa.scalar(one, kind).cast(steps).as_py() for one in (first, last))
+    numbers = array.cast(steps)
+    found = pc.min_max(numbers).as_py()
+    if found["min"] is None or (low <= found["min"] and found["max"] <= high):
+        return array
+    endless = 2 ** (steps.bit_width - 1) - 1
+    for one, other in ((endless, high), (-endless, low)):
+        numbers = pc.if_else(pc.equal(numbers, one), pa.scalar(other, steps), numbers)
+    found = pc.min_max(numbers).as_py()
+    if not low <= found["min"] <= found["max"] <= high:
+        raise NumberOutOfRange("a date is outside of the years 1 to 9999")
+    return numbers.cast(kind)
+
+
+def _is_whole(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_signed_integer(kind) or (pa.types.is_decimal128(kind) and kind.scale == 0))
+
+
+def _maker(output: Output) -> Callable[[object], object]:
+    oid = output.column.type.oid
+    make: Callable[[object], object]
+    if oid in INTEGERS:
+        make = _integer(_RANGES[oid], output)
+    elif oid == NUMERIC.oid:
+        make = _scaled(output.scale) if output.scale is not None else _decimal(output.column.type.scale)
+    elif oid in FLOATS:
+        make = _float
+    elif oid == TIMESTAMPTZ.oid:
+        make = _aware
+    elif oid in PLAIN:
+        return lambda value: value
+    else:
+        make = _same
+    return lambda value: None if value is None else make(value)
+
+
+def _aware(value: object) -> object:
+    """A moment over released values is read as the time in UTC."""
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
+
+
+def _integer(limit: int, output: Output) -> Callable[[object], int]:
+    """Noise may carry a released integer out of its type: it is kept at the end of the range."""
+    low = -limit if output.floor is None else output.floor
+    high = limit - 1 if output.ceiling is None else min(limit - 1, output.ceiling)
+
+    def make(value: object) -> int:
+        return max(low, min(high, int(str(value))))
+
+    return make
+
+
+def _scaled(scale: int) -> Callable[[object], Decimal]:
+    return lambda value: Decimal(str(value)).scaleb(-scale, _WIDE)
+
+
+def _decimal(scale: int | None) -> Callable[[object], Decimal]:
+    def make(value: object) -> Decimal:
+        number = Decimal(f"{value:.{_DIGITS}g}")
+        if not number.is_finite():
+            raise NumberOutOfRange("a numeric over released values is not a finite number")
+        plain = number if scale is None else number.quantize(Decimal((0, (1,), -scale)), context=_WIDE)
+        return Decimal(format(plain, "f"))
+
+    return make
+
+
+def _float(value: object) -> float:
+    return float(str(value))
+
+
+def _same(value: object) -> object:
+    if isinstance(value, bool | str | date | datetime):
+        return value
+    return str(value)

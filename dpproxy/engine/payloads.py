@@ -1,0 +1,57 @@
+"""A released relation as bytes, with what it is of; and other relations made of it without looking at data."""
+
+import pyarrow as pa
+
+from dpproxy.algebra.plan import Part
+from dpproxy.backends.columns import WHOLE
+from dpproxy.backends.release import key_table
+from dpproxy.planner.descriptor import Descriptor, read, written
+from dpproxy.planner.rollup import Derivation, Row
+
+_OF = b"dpproxy"
+"""The name under which the descriptor is kept."""
+_MOST = 10**38 - 1
+"""What released values saturate at."""
+
+
+def packed(table: pa.Table, descriptor: Descriptor | None) -> bytes:
+    """The relation as it is kept."""
+    if descriptor is not None:
+        table = table.replace_schema_metadata({_OF: written(descriptor)})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    kept: bytes = sink.getvalue().to_pybytes()
+    return kept
+
+
+def unpacked(payload: bytes) -> pa.Table:
+    """The relation."""
+    return pa.ipc.open_stream(payload).read_all()
+
+
+def described_by(payload: bytes) -> Descriptor | None:
+    """What the relation is of; None where nothing else follows from it."""
+    metadata = pa.ipc.open_stream(payload).schema.metadata or {}
+    return read(metadata[_OF]) if _OF in metadata else None
+
+
+def groups_of(table: pa.Table) -> list[Row]:
+    """The keys of each row, in the order of the rows."""
+    columns = [table[n].to_pylist() for n in table.column_names if n.startswith("k")]
+    return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+
+
+def wanted_of(part: Part) -> list[Row]:
+    """The declared keys of a part, in order."""
+    return groups_of(key_table(part.keys))
+
+
+def derived(table: pa.Table, derivation: Derivation, part: Part) -> pa.Table:
+    """The relation that a part asks for, made of another one."""
+    drawn = [[int(v) for v in values] for values in table["v"].to_pylist()]
+    lists = [
+        [max(-_MOST, min(_MOST, sum(drawn[p][c] for p in places))) for c in derivation.columns]
+        for places in derivation.places
+    ]
+    return key_table(part.keys).append_column("v", pa.array(lists, pa.list_(WHOLE)))

@@ -1,0 +1,374 @@
+"""EXPLAIN (PRIVACY): what statements would cost a caller now, stored releases counted, and how to split a budget.
+
+Several statements are priced in the order in which they would be asked: what follows from an earlier one is free.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import floor, log10
+
+from dpproxy.accounting.ledger import Ledger
+from dpproxy.accounting.model import format_epsilon
+from dpproxy.algebra.plan import Caller, Drawn, Output, Part, Plan, PublicPlan, Settings
+from dpproxy.config import settings as session
+from dpproxy.engine import payment
+from dpproxy.engine.answers import Answers
+from dpproxy.engine.following import follows, worse
+from dpproxy.engine.replays import WORST, Asking
+from dpproxy.planner.descriptor import described
+from dpproxy.planner.explain import Explain, explain_json, explain_text, unpaid
+from dpproxy.policy.model import Policy
+from dpproxy.values.errors import InvalidParameter
+from dpproxy.values.pgtypes import TEXT, Column
+
+EXPLAINED = (Column("QUERY PLAN", TEXT),)
+"""The shape of the answer."""
+LEAST = Fraction(1, 1000)
+ROUNDS = 4
+"""How often a split is corrected by the errors that it gives."""
+DIGITS = 3
+"""Of the epsilons that are proposed, rounded down."""
+PlanAt = Callable[[str, Settings, tuple[Drawn, ...] | None], Plan | PublicPlan]
+"""The plan of one statement under some settings, for stored releases or for draws of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Who asks, and what they could be answered from."""
+
+    answers: Answers
+    ledger: Ledger
+    policy: Policy
+    caller: Caller
+    settings: Settings
+    plan_at: PlanAt
+    shown: Callable[[str], str]
+    """A statement over the data as their own engine reads it."""
+
+    @property
+    def confidence(self) -> Fraction:
+        """dp.confidence."""
+        return session.confidence(self.settings)
+
+    def known(self, plan: Plan) -> dict[int, Drawn]:
+        """The parts that cost nothing, by their places, with what answers them."""
+        asking = Asking(self.caller, plan, lambda: False, *tolerance(self.settings))
+        charged = (
+            () if plan.empty else [(i, p) for i, p in enumerate(plan.parts) if not (p.vacuous or p.inputs)]
+        )
+        found = ((i, self.answers.replays.known(asking, part)) for i, part in charged)
+        return {i: drawn for i, drawn in found if drawn is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """One of several statements: what it costs in its turn, and why no more.
+
+    ``plan`` is with draws of its own, ``shown`` as it would be answered.
+    """
+
+    sql: str
+    plan: Plan | PublicPlan
+    shown: Plan | PublicPlan
+    epsilon: Fraction
+    delta: Fraction
+    because: str
+    fresh: tuple[Part, ...] = ()
+    """The parts that it pays for."""
+    follows: tuple[int, ...] = ()
+    """The numbers of earlier statements that it follows from."""
+
+    @property
+    def is_asked(self) -> bool:
+        """It takes a share of the budget."""
+        return self.epsilon > 0
+
+
+def tolerance(settings: Settings) -> tuple[float, bool]:
+    """What stored releases may stand in: how many times the noise, and whether of the same mechanism only.
+
+    As much noise where an error is asked for; the same mechanism where one is.
+    """
+    return WORST if session.target_error(settings) is None else 1.0, session.mechanism(settings) != "auto"
+
+
+def explained(explain: Explain, desk: Desk) -> list[str]:
+    """The lines of the answer; one JSON document is one line."""
+    if explain.several:
+        return _dashboard(explain, desk)
+    plan = desk.plan_at(explain.sql, desk.settings, None)
+    known: dict[int, Drawn] = {}
+    if isinstance(plan, Plan):
+        known = desk.known(plan)
+        if known:
+            drawn = tuple(known.get(i, Drawn(part.loss)) for i, part in enumerate(plan.parts))
+            plan = desk.plan_at(explain.sql, desk.settings, drawn)
+        if isinstance(plan, Plan):
+            plan = _numbered(plan, desk)
+    plan = _pushed(plan, desk.shown)
+    if explain.as_json:
+        return [explain_json(plan, desk.confidence, known)]
+    return explain_text(plan, desk.confidence, known)
+
+
+def _pushed(plan: Plan | PublicPlan, shown: Callable[[str], str]) -> Plan | PublicPlan:
+    """With what is read in the words of the engine that reads it."""
+    if isinstance(plan, PublicPlan):
+        return replace(plan, sql=shown(plan.sql))
+    return replace(plan, parts=tuple(_part(part, shown) for part in plan.parts))
+
+
+def _part(part: Part, shown: Callable[[str], str]) -> Part:
+    prepares = tuple(replace(table, sql=shown(table.sql)) for table in part.prepares)
+    return replace(part, exact=shown(part.exact), prepares=prepares)
+
+
+def _numbered(plan: Plan, desk: Desk) -> Plan:
+    """With numbers for the half-widths that a count decides, where one was released."""
+    count = desk.answers.replays.counted(desk.caller, plan)
+    if count is None:
+        return plan
+    return replace(plan, outputs=tuple(_output(o, max(1.0, count)) for o in plan.outputs))
+
+
+def _output(output: Output, count: float) -> Output:
+    error = output.error
+    if error is None or error.over_count is None:
+        return output
+    half = error.over_count / count
+    words = f"about {half:.6g} in the smallest group, of {count:g} rows ({error.formula})"
+    return replace(output, error=replace(error, half_width=half, formula=words))
+
+
+# --- several statements
+
+
+def _dashboard(explain: Explain, desk: Desk) -> list[str]:
+    priced: list[Priced] = []
+    for sql in explain.several:
+        priced.append(_priced(sql, desk.plan_at(sql, desk.settings, None), priced, desk))
+    shares = _split(priced, explain.budget, desk) if explain.budget is not None else []
+    return (
+        [_as_json(priced, shares, explain, desk)]
+        if explain.as_json
+        else _as_text(priced, shares, explain, desk)
+    )
+
+
+def _priced(sql: str, plan: Plan | PublicPlan, before: Sequence[Priced], desk: Desk) -> Priced:
+    text = sql.strip()
+    if isinstance(plan, PublicPlan):
+        return Priced(text, plan, plan, Fraction(0), Fraction(0), "public")
+    known = desk.known(plan)
+    earlier: dict[int, tuple[int, Drawn]] = {}
+    for i, part in enumerate(plan.parts):
+        found = None if i in known else _earlier(part, plan, before, tolerance(desk.settings))
+        if found is not None:
+            earlier[i] = found
+    words = ["answered from stored releases"] if known else []
+    follows = tuple(sorted({n for n, _ in earlier.values()}))
+    words += [f"follows from statement {n}" for n in follows]
+    known |= {i: drawn for i, (_, drawn) in earlier.items()}
+    drawn = tuple(known.get(i, Drawn(part.loss)) for i, part in enumerate(plan.parts))
+    shown = desk.plan_at(sql, desk.settings, drawn) if known else plan
+    because = "; ".join(words) or ("follows from the policy" if plan.free else "")
+    fresh = tuple(p for i, p in enumerate(plan.parts) if i not in known and not p.vacuous)
+    return Priced(text, plan, shown, *unpaid(plan, known), because, fresh, follows)
+
+
+def _earlier(
+    part: Part, plan: Plan, before: Sequence[Priced], tolerated: tuple[float, bool]
+) -> tuple[int, Drawn] | None:
+    """The first statement before that releases what the part follows from, and how it follows."""
+    for number, each in enumerate(before, 1):
+        if isinstance(each.plan, PublicPlan) or each.plan.payer.budget != plan.payer.budget:
+            continue
+        for other in each.fresh:
+            found = _following(part, plan, other, each.plan)
+            if found is not None and _is_near(found, part, *tolerated):
+                return number, found
+    return None
+
+
+def _following(part: Part, plan: Plan, other: Part, earlier: Plan) -> Drawn | None:
+    if part.vacuous or part.inputs or other.inputs or other.loss.nano < part.loss.nano:
+        return None
+    asked, of = described(part, (), plan.data_version), described(other, (), earlier.data_version)
+    if asked is None or of is None:
+        keys = [payment.release_key(p, (), w.data_version) for p, w in ((part, plan), (other, earlier))]
+        return Drawn(other.loss) if keys[0] == keys[1] else None
+    summed = follows(of, other, asked, part)
+    return None if summed is None else Drawn(part.loss, summed)
+
+
+def _is_near(drawn: Drawn, part: Part, worst: float, alike: bool) -> bool:  # noqa: FBT001
+    if drawn.summed is None or part.mechanism is None:
+        return True
+    return worse(drawn.summed, part.mechanism, alike=alike) <= worst
+
+
+# --- a split
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A proposed epsilon, and the worst half-width that it gives, as a share of what a group's rows can add up to."""
+
+    epsilon: Fraction
+    error: float
+
+
+def _split(priced: Sequence[Priced], budget: Fraction, desk: Desk) -> list[Share]:
+    """Epsilons that add up to the budget at most and make the worst half-widths alike, as far as the limits let them.
+
+    A half-width falls about as 1 / epsilon, so each gets a share in proportion to what its error is at epsilon 1; the
+    errors at these shares correct the proportions.
+    """
+    asked = [p for p in priced if p.is_asked]
+    if not asked:
+        return []
+    if budget < LEAST * len(asked):
+        raise InvalidParameter(
+            f"epsilon {float(budget):g} is too little for {len(asked)} statements",
+            hint=f"Each takes {float(LEAST):g} at least.",
+        )
+    weights = [_error(p, p.epsilon, desk) * float(p.epsilon) for p in asked]
+    caps = [_cap(p, desk) for p in asked]
+    shares = _shared(weights, caps, budget)
+    for _ in range(ROUNDS):
+        weights = [_error(p, s, desk) * float(s) for p, s in zip(asked, shares, strict=True)]
+        shares = _shared(weights, caps, budget)
+    return [Share(s, _error(p, s, desk)) for p, s in zip(asked, shares, strict=True)]
+
+
+def _cap(priced: Priced, desk: Desk) -> Fraction | None:
+    """MAX EPSILON of the budget that pays."""
+    plan = priced.plan
+    return desk.policy.budgets[plan.payer.budget].max_epsilon if isinstance(plan, Plan) else None
+
+
+def _shared(weights: Sequence[float], caps: Sequence[Fraction | None], budget: Fraction) -> list[Fraction]:
+    """In proportion to the weights, none above its cap, what that leaves to the others; rounded down."""
+    shares: dict[int, Fraction] = {}
+    left, open_ = budget, set(range(len(weights)))
+    while open_:
+        total = sum(Fraction(weights[i]) for i in open_)
+        given = {i: left * Fraction(weights[i]) / total if total else left / len(open_) for i in open_}
+        capped = {i for i in open_ if caps[i] is not None and given[i] >= caps[i]}  # type: ignore[operator]
+        for i in capped or open_:
+            shares[i] = min(given[i], caps[i] or given[i])
+        if not capped:
+            break
+        left -= sum(shares[i] for i in capped)
+        open_ -= capped
+    return [max(LEAST, _down(shares[i])) for i in range(len(weights))]
+
+
+def _down(value: Fraction) -> Fraction:
+    if value <= 0:
+        return LEAST
+    step = Fraction(10) ** (floor(log10(value)) - DIGITS + 1)
+    return floor(value / step) * step
+
+
+def _error(priced: Priced, epsilon: Fraction, desk: Desk) -> float:
+    """The worst half-width at an epsilon over what the rows of a group can add up to, for one row a group."""
+    given = {**desk.settings, "dp.epsilon": f"{float(epsilon):.9g}", "dp.target_error": ""}
+    plan = desk.plan_at(priced.sql, given, None)
+    if isinstance(plan, PublicPlan):
+        return 0.0
+    errors = [o.error for o in plan.outputs if o.error is not None]
+    found = []
+    for error in errors:
+        half = error.half_width if error.half_width is not None else error.over_count
+        reach = _number(error.sensitivity)
+        if half is not None and reach:
+            found.append(half / reach)
+    return max(found, default=1.0 / float(epsilon)) * plan.groups
+
+
+def _number(sensitivity: str) -> float | None:
+    first = sensitivity.strip("(").split(",")[0].split(" ")[0]
+    try:
+        return float(first)
+    except ValueError:
+        return None
+
+
+# --- what is shown
+
+
+def _left(priced: Sequence[Priced], desk: Desk) -> dict[str, str | None]:
+    """What every budget that pays has left; None where nothing limits it."""
+    found: dict[str, str | None] = {}
+    for each in priced:
+        if isinstance(each.plan, Plan):
+            left = desk.ledger.remaining(*payment.debits(each.plan.payer, desk.caller))
+            found[each.plan.payer.budget] = None if left is None else format_epsilon(left)
+    return found
+
+
+def _as_text(priced: Sequence[Priced], shares: Sequence[Share], explain: Explain, desk: Desk) -> list[str]:
+    lines = []
+    for number, each in enumerate(priced, 1):
+        price = f"epsilon {float(each.epsilon):.9g}" if each.is_asked else "free"
+        because = f" ({each.because})" if each.because else ""
+        lines.append(f"Statement {number}: {price}{because}{_widths(each)}")
+        lines.append(f"  {each.sql}")
+    total = sum((p.epsilon for p in priced), Fraction(0))
+    left = "; ".join(
+        f"{left or 'no limit'} left in budget {name}" for name, left in _left(priced, desk).items()
+    )
+    lines.append(f"Total: epsilon {float(total):.9g}{f'; {left}' if left else ''}")
+    if explain.budget is None:
+        return lines
+    lines.append(f"Split of epsilon {float(explain.budget):.9g} that makes the errors alike:")
+    lines += [f"  {_hinted(each, e)}" for each, e in zip(priced, _proposed(priced, shares), strict=True)]
+    unused = explain.budget - sum((s.epsilon for s in shares), Fraction(0))
+    lines.append(f"Left of it: epsilon {float(unused):.9g}")
+    return lines
+
+
+def _proposed(priced: Sequence[Priced], shares: Sequence[Share]) -> list[Fraction | None]:
+    """The epsilon of each statement: its share, or what it follows from has, and free it stays; None as it is."""
+    given, found = iter(shares), list[Fraction | None]()
+    for each in priced:
+        sources = [epsilon for n in each.follows if (epsilon := found[n - 1]) is not None]
+        share = next(given, None) if each.is_asked else None
+        found.append(share.epsilon if share is not None else min(sources, default=None))
+    return found
+
+
+def _hinted(each: Priced, epsilon: Fraction | None) -> str:
+    return f"{each.sql};" if epsilon is None else f"/*+ dp(epsilon={float(epsilon):.9g}) */ {each.sql};"
+
+
+def _widths(each: Priced) -> str:
+    errors = [(o.column.name, o.error) for o in each.shown.outputs if o.error is not None]
+    known = [f"{name} {e.half_width:.6g}" for name, e in errors if e.half_width is not None]
+    return f", half-width {', '.join(known)}" if known else ""
+
+
+def _as_json(priced: Sequence[Priced], shares: Sequence[Share], explain: Explain, desk: Desk) -> str:
+    statements: list[dict[str, object]] = []
+    for each, epsilon in zip(priced, _proposed(priced, shares), strict=True):
+        errors = [(o.column.name, o.error) for o in each.shown.outputs if o.error is not None]
+        statements.append({
+            "sql": each.sql,
+            "epsilon": float(each.epsilon),
+            "delta": float(each.delta),
+            "free": not each.is_asked,
+            "because": each.because or None,
+            "half_widths": {name: error.half_width for name, error in errors},
+            "proposed": None if epsilon is None else float(epsilon),
+            "hinted": _hinted(each, epsilon) if explain.budget is not None else None,
+        })  # fmt: skip
+    document = {
+        "statements": statements,
+        "epsilon": float(sum((p.epsilon for p in priced), Fraction(0))),
+        "left": {name: None if left is None else float(left) for name, left in _left(priced, desk).items()},
+        "budget": None if explain.budget is None else float(explain.budget),
+    }
+    return json.dumps(document, indent=2)

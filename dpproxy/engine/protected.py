@@ -1,0 +1,406 @@
+"""Protected views built, kept and found: what is charged before a row is read, and what statements read afterwards."""
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from dpproxy.accounting.accounts import limited
+from dpproxy.accounting.ledger import Ledger
+from dpproxy.accounting.model import Account, Charge, Debit
+from dpproxy.algebra.plan import Notice
+from dpproxy.anonymize.model import WORDS, Anonymized, Build, InvalidOption, Method, Table, Unachievable
+from dpproxy.backends.source import Source
+from dpproxy.planner.access import Context
+from dpproxy.planner.protected import ViewQuery
+from dpproxy.planner.query import plan_view
+from dpproxy.policy.dump import protected_view
+from dpproxy.policy.model import Ceiling, Policy, ProtectedView
+from dpproxy.system.processor import away
+from dpproxy.values.errors import (
+    BoundsMissing,
+    BudgetExceeded,
+    Cancelled,
+    Internal,
+    InvalidParameter,
+    Refusal,
+)
+from dpproxy.views import files
+from dpproxy.views.make import checked, figures, made, places, relations
+from dpproxy.views.manifest import Built, Manifest, current, newest
+from dpproxy.views.materialized import Materialized
+from udfs.privacy import Exact
+
+Positions = Mapping[str, int | None]
+"""Where the value of an option stands in the statement."""
+TOLD = 1.0
+"""Seconds between two notices of one build."""
+MEASURING = 60.0
+"""Seconds to wait for the figures of a build."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Who wants a view built, and how they are told."""
+
+    by: str
+    session: str
+    tell: Callable[[Notice], None]
+    cancelled: Callable[[], bool]
+    positions: Positions
+    charged: Callable[[], None] = lambda: None
+    """Puts on record that the build is charged, before a row is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A view that could be built: everything but its rows."""
+
+    view: ProtectedView
+    query: ViewQuery
+    method: Method
+    build: Build
+    debits: tuple[Debit, ...]
+    epoch: int
+    """The data source's, before it was planned."""
+
+    @property
+    def digest(self) -> str:
+        """Of what its rows would be."""
+        return digest_of(self.query)
+
+
+class ProtectedViews:
+    """The views of one data source; its methods may be called from any thread, one build at a time."""
+
+    def __init__(self, state: Path, backend: Source, ledger: Ledger, secret: bytes) -> None:
+        self._state = state
+        self._backend = backend
+        self._ledger = ledger
+        self._secret = secret
+        self._manifest = Manifest.open(state)
+        self._measurer = ThreadPoolExecutor(1, "measure")
+        self._measures: dict[str, Future[None]] = {}
+        self._lock = threading.Lock()
+        self._loading = threading.Lock()
+        self._found: Mapping[str, Materialized] = {}
+        self._loaded: dict[str, tuple[Path, str]] = {}
+        self._epoch = backend.epoch
+        files.sweep(state)
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    @property
+    def found(self) -> Mapping[str, Materialized]:
+        """The relations of all built views, by name."""
+        return self._found
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The tables of the backend that hold them, and are there."""
+        if self._backend.epoch != self._epoch:
+            self._reload()
+        return frozenset(self._loaded)
+
+    @property
+    def are_loaded(self) -> bool:
+        """Whether ``tables`` is known without another look at what the backend holds."""
+        return self._backend.epoch == self._epoch
+
+    def fit(self, policy: Policy, taken: Callable[[str], bool]) -> list[str]:
+        """Find the builds of a policy's views and have their rows there; a line for each view without any.
+
+        ``taken`` says whether the data source has a relation of that name by now.
+        """
+        with self._loading:
+            builds, lines, kept = self._manifest.all(), [], {}
+            wanted: dict[str, tuple[Path, str]] = {}
+            for view in policy.views.values():
+                build = newest(builds, view.name, protected_view(view))
+                if build is None or taken(view.name):
+                    lines.append(
+                        f'protected view "{view.name}" is not there: REFRESH PROTECTED VIEW builds it'
+                    )
+                    continue
+                path = files.file_of(self._state, view.name, build.epoch)
+                if not path.exists():
+                    lines.append(f'protected view "{view.name}" is not there: its file is missing')
+                    continue
+                for relation, sql in _relations(build, view):
+                    kept[relation.name] = relation
+                    wanted[relation.table] = (path, sql)
+            self._load(wanted, kept)
+            return lines
+
+    def _reload(self) -> None:
+        """Have the rows there again: the backend was opened anew, and what was prepared may be gone."""
+        with self._loading:
+            self._epoch = self._backend.epoch
+            wanted, self._loaded = self._loaded, {}
+            self._load(wanted, self._found)
+
+    def _load(self, wanted: Mapping[str, tuple[Path, str]], found: Mapping[str, Materialized]) -> None:
+        for name, (path, sql) in wanted.items():
+            if name not in self._loaded:
+                self._backend.load(name, path, sql)
+        stale = self._loaded.keys() - wanted.keys()
+        self._found = found  # first: a plan that is kept for these tables reads no others
+        self._loaded = dict(wanted)
+        for name in stale:
+            self._backend.unload(name)
+
+    def builds(self) -> list[Built]:
+        """Every build there was."""
+        return self._manifest.all()
+
+    def built(self, view: ProtectedView) -> Built | None:
+        """The build of a view as it is declared."""
+        return current(self._manifest.all(), view.name, protected_view(view))
+
+    # --- building ---------------------------------------------------------------------------------
+
+    def plan(self, view: ProtectedView, context: Context, positions: Positions) -> Planned:
+        """Compile, validate and price a view; reads no row. Raises a ``Refusal``."""
+        epoch = self._backend.epoch
+        query = plan_view(view.name, view.query, context)
+        context.check(query.sql, ())
+        owner = query.owner
+        if owner.ceiling is None:
+            raise BoundsMissing(
+                f'table "{owner.name}" has no privacy ceiling: no view of it can be built',
+                hint="ALTER TABLE ... SET PRIVACY CEILING EPSILON ...;",
+            )
+        from dpproxy.anonymize.methods import METHODS  # noqa: PLC0415 - loaded where a view is built
+
+        try:
+            method, build = checked(view, query.columns, query.expected_rows, METHODS)
+        except InvalidOption as error:
+            message = f"option {error.option}: {error}" if error.option else str(error)
+            raise InvalidParameter(message, hint=error.hint, position=positions.get(error.option)) from None
+        return Planned(
+            view, query, method, build, _debits(view, owner.name, owner.ceiling, context.policy), epoch
+        )
+
+    def build(self, planned: Planned, policy: Policy, order: Order, declare: Callable[[], object]) -> Built:
+        """Charge, read, make and keep a view; ``declare`` makes it the policy's once its file is there.
+
+        Errors: PD001 before anything is read; whatever comes later, the charge stays and so does the view there was.
+        """
+        with self._lock:
+            self._check_frozen(planned, policy)
+            begun = self._manifest.begin(_begun(planned, policy, order.by))
+            if planned.build.loss is not None:
+                self._charge(planned, begun, planned.build.loss.nano, policy)
+                order.charged()
+            view, query = planned.view, planned.query
+            parameters = {"1": self._secret.hex()} if query.truncated else {}
+            asked = query.sql, parameters, order.session
+            exact = self._backend.run(*asked, cancelled=order.cancelled, epoch=planned.epoch)
+            with away():
+                rows, found = _made(planned, exact, order)
+            kept = relations(planned.build, query.columns, found)
+            path = files.file_of(self._state, view.name, begun.epoch)
+            files.write(path, kept, inside=found.inside)
+            done = replace(
+                begun,
+                inside=found.inside,
+                rows=len(found.rows),
+                relations={suffix: (one.rows.num_rows, one.columns) for suffix, one in kept.items()},
+            )
+            self._manifest.finish(done)
+            declare()
+            files.remove(self._state, view.name, [begun.epoch])
+            self._measures[view.name] = self._measurer.submit(self._measure, planned, done, rows, found)
+            return done
+
+    def _measure(self, planned: Planned, done: Built, rows: Table, found: Anonymized) -> None:
+        """Keep what a build loses and risks: exact figures, which nobody waits for who builds."""
+        with away():
+            known = figures(planned.view, planned.build, planned.query.columns, rows, found)
+            self._manifest.measured(done, known)
+
+    def measured(self, view: str) -> None:
+        """Wait until the figures of a view's last build are there."""
+        begun = self._measures.get(view)
+        if begun is not None:
+            wait((begun,), MEASURING)
+
+    def dropped(self, view: str) -> None:
+        """Remove the files of a view that is declared no more."""
+        files.remove(self._state, view, [])
+
+    def close(self) -> None:
+        """Let go of the files; figures that nobody has asked for yet are measured to their end."""
+        self._measurer.shutdown(wait=True, cancel_futures=True)
+        self._manifest.close()
+
+    def _check_frozen(self, planned: Planned, policy: Policy) -> None:
+        """What is not private differentially is built once for the data there are, and by one method."""
+        if planned.method.private:
+            return
+        tables = set(planned.query.tables)
+        others = [
+            b
+            for b in self._manifest.all()
+            if not b.private and b.data_version == policy.data_version and tables & set(b.tables)
+        ]
+        text = protected_view(planned.view)
+        if any(b.definition == text and b.rows is not None for b in others):
+            raise InvalidParameter(
+                f'protected view "{planned.view.name}" is frozen: it was built for these data',
+                detail="A second release of the same rows would tell what the first one hides.",
+                hint="ADVANCE PRIVACY DATA VERSION; once there are new data, and REFRESH it then.",
+            )
+        other = next((b for b in others if b.definition != text), None)
+        if other is not None and planned.view.option("reason") is None:
+            raise InvalidParameter(
+                f'the same rows were released by {other.method} as protected view "{other.view}"',
+                detail="Two releases that are not private differentially may tell together what each one hides.",
+                hint="State why: WITH (..., reason = '...'); it is recorded.",
+            )
+
+    def unfinished(self) -> list[Built]:
+        """The builds that were charged and have no rows: cut short, refused over rows, or under way."""
+        begun = {b.key: b for b in self._manifest.all() if b.private and b.rows is None}
+        paid = self._ledger.charged(list(begun))
+        return [build for key, build in begun.items() if key in paid]
+
+    def _charge(self, planned: Planned, begun: Built, nano: int, policy: Policy) -> None:
+        """Debit ceiling and budget, durably."""
+        key = begun.key
+        charge = Charge(
+            who=begun.by,
+            statement=key,
+            policy_version=policy.version,
+            data_version=policy.data_version,
+            mechanism=planned.method.name,
+            nano=nano,
+            debits=planned.debits,
+            release=key,
+            label=f"protected view {begun.view} by {planned.method.name}",
+            delta=planned.build.delta,
+        )
+        try:
+            self._ledger.reserve(charge)
+        except BudgetExceeded as refusal:
+            refusal.hint = "Build it for less: epsilon = ... among its options, which no setting changes."
+            raise
+
+
+def _made(planned: Planned, exact: Exact[pa.Table], order: Order) -> tuple[Table, Anonymized]:
+    """The rows and what the method makes of them; what goes wrong in it may quote a row, and is not passed on."""
+    name = planned.view.name
+    try:
+        rows = places(planned.query.columns, exact)
+        return rows, made(planned.build, rows, WORDS, _progress(name, order))
+    except Unachievable as error:
+        raise InvalidParameter(f'protected view "{name}" cannot be built: {error}') from None
+    except Refusal:
+        raise
+    except Exception:  # noqa: BLE001
+        raise Internal(f'protected view "{name}" could not be built; it stays charged') from None
+
+
+def digest_of(query: ViewQuery) -> str:
+    """Of what the rows of a view are."""
+    return query.digest
+
+
+def _debits(view: ProtectedView, owner: str, ceiling: Ceiling, policy: Policy) -> tuple[Debit, ...]:
+    """The budget that the view names, and the ceiling, by the ceiling's accountant."""
+    is_concentrated = ceiling.concentrated
+    whole = limited(Account.ceiling(owner), ceiling.epsilon, ceiling.delta, concentrated=is_concentrated)
+    budget = policy.budgets.get(str(view.option("charge")))
+    if budget is None:
+        return (whole,)
+    account = Account.budget(budget.name)
+    part = limited(account, budget.limit, budget.delta, budget.refresh, concentrated=is_concentrated)
+    return (part, whole)
+
+
+def _begun(planned: Planned, policy: Policy, by: str) -> Built:
+    build, view = planned.build, planned.view
+    return Built(
+        view=view.name,
+        epoch=0,
+        definition=protected_view(view),
+        method=planned.method.name,
+        private=planned.method.private,
+        inside=view.is_inside,
+        k=build.k,
+        guarantee=_promised(build.guarantee, planned),
+        nano=0 if build.loss is None else build.loss.nano,
+        delta=build.delta,
+        data_version=policy.data_version,
+        owner=planned.query.owner.name,
+        tables=planned.query.tables,
+        charged=str(view.option("charge") or ""),
+        reason=str(view.option("reason") or ""),
+        digest=planned.digest,
+        at="",
+        by=by,
+    )
+
+
+def _promised(guarantee: str, planned: Planned) -> str:
+    """The guarantee, and whose presence it is about: the rows of a private view are one for each."""
+    unit = planned.query.owner.unit
+    if not planned.method.private or planned.view.is_inside or unit is None:
+        return guarantee
+    one = "row" if unit.key is None else f"{unit.key} of {planned.query.owner.name}"
+    return f"{guarantee}: one {one} more or less"
+
+
+def _progress(view: str, order: Order) -> Callable[[float], None]:
+    """Tells how far a build is, now and then; stops it where nobody waits for it any more."""
+    last = time.monotonic()
+
+    def told(share: float) -> None:
+        nonlocal last
+        if order.cancelled():
+            raise Cancelled("canceling statement due to user request")
+        now = time.monotonic()
+        if now - last >= TOLD:
+            last = now
+            order.tell(Notice(f'protected view "{view}": {share:.0%} built'))
+
+    return told
+
+
+def _relations(build: Built, view: ProtectedView) -> list[tuple[Materialized, str]]:
+    """The relations of a build, each with the statement over its file that gives its rows."""
+    found = []
+    for suffix, (rows, columns) in (build.relations or {}).items():
+        name = view.name if not suffix else f"{view.name}_{suffix}"
+        table = (
+            f"w{hashlib.sha256(f'{name}/{build.epoch}/{build.at}/{build.digest}'.encode()).hexdigest()[:24]}"
+        )
+        relation = Materialized(
+            name,
+            view.name,
+            table,
+            columns,
+            rows,
+            build.private,
+            build.inside,
+            build.k,
+            build.guarantee,
+            build.owner,
+            build.tables[0],
+            view.query,
+            build.digest,
+        )
+        found.append((relation, files.held(suffix, columns, inside=build.inside)))
+    return found
+
+
+def refused(refusal: Refusal, offset: int) -> Refusal:
+    """A refusal of the view's query, at its place in the statement around it."""
+    if refusal.position is not None:
+        refusal.position += offset
+    return refusal

@@ -1,0 +1,212 @@
+"""An engine that keeps a record: each statement, its outcome and its price go to the audit log and to watchers."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Protocol
+
+from dpproxy.accounting.tally import Tally, tallied
+from dpproxy.algebra.plan import Answer, Caller, Notice, Prepared, Settings
+from dpproxy.config.configuration import Config
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.engine.engine import Engine
+from dpproxy.observe.audit_entry import Entry, Outcome
+from dpproxy.observe.logs import JsonLines
+from dpproxy.observe.metrics import ADDRESS, Metrics
+from dpproxy.observe.records import entry_of
+from dpproxy.values.errors import Internal, InvalidPassword, Refusal
+
+OPERATOR = Caller("dpproxy", frozenset({"admin"}), "metrics")
+
+
+class Watcher(Protocol):
+    """Is told of sessions and of outcomes as they come; never waits for long."""
+
+    def opened(self) -> None:
+        """A session begins."""
+
+    def closed(self) -> None:
+        """A session ends."""
+
+    def told(self, entry: Entry, seconds: float) -> None:
+        """A statement has its outcome."""
+
+
+class Recorded:
+    """The engine as sessions see it. Questions about the catalogue are answered without an entry."""
+
+    def __init__(self, engine: Engine, watchers: Sequence[Watcher] = ()) -> None:
+        self._engine = engine
+        self._watchers = tuple(watchers)
+
+    def database_exists(self, name: str) -> bool:
+        """True where a data source has that name."""
+        return self._engine.database_exists(name)
+
+    def login_failed(self, user: str, address: str) -> None:
+        """Somebody could not prove to be a user."""
+        refusal = InvalidPassword(f"password authentication failed, from {address}")
+        who = Caller(user, frozenset(), "")
+        self._note(time.monotonic(), entry_of(self._now(), who, Outcome.NO_LOGIN, "", refusal=refusal))
+
+    def open(self, caller: Caller) -> None:
+        """A session begins."""
+        self._engine.open(caller)
+        for watcher in self._watchers:
+            watcher.opened()
+
+    def close(self, caller: Caller) -> None:
+        """A session ends."""
+        self._engine.close(caller)
+        for watcher in self._watchers:
+            watcher.closed()
+
+    def cancel(self, session: str) -> None:
+        """Interrupt what the session runs."""
+        self._engine.cancel(session)
+
+    def cancel_unpaid(self, session: str) -> None:
+        """Interrupt what the session waits for before anything is charged."""
+        self._engine.cancel_unpaid(session)
+
+    def told(self, session: str) -> Sequence[Notice]:
+        """What a running statement had to say."""
+        return self._engine.told(session)
+
+    def show(self, caller: Caller, name: str, settings: Settings) -> str:
+        """A setting that only the engine knows."""
+        return self._engine.show(caller, name, settings)
+
+    def prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
+        """Parse and type a statement; a refusal is recorded."""
+        begun = time.monotonic()
+        try:
+            return self._engine.prepare(caller, sql, types, settings)
+        except Refusal as refusal:
+            self._note(begun, entry_of(self._now(), caller, Outcome.REFUSED, sql, refusal=refusal))
+            raise
+
+    def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
+        """Answer a statement; its outcome is recorded with all it has charged, and rows that are refused later."""
+        begun = time.monotonic()
+        with self._refusals(caller, prepared, values) as charged:
+            answer = self._engine.run(caller, prepared, values, settings)
+        if not prepared.is_catalogue:
+            outcome = self._outcome(prepared, answer)
+            self._record(begun, caller, prepared, values, outcome, charged.nano)
+        if answer.still is None:
+            return answer
+        return replace(answer, still=partial(self._still, caller, prepared, values, answer.still))
+
+    def _still(
+        self, caller: Caller, prepared: Prepared, values: Sequence[object], check: Callable[[], object]
+    ) -> None:
+        with self._refusals(caller, prepared, values):
+            check()
+
+    @contextmanager
+    def _refusals(self, caller: Caller, prepared: Prepared, values: Sequence[object]) -> Iterator[Tally]:
+        """What fails is recorded with what it has charged by then, and passed on."""
+        begun = time.monotonic()
+        with tallied() as charged:
+            try:
+                yield charged
+            except Exception as error:
+                # Of a fault of ours nothing is told but that there was one: its words may be of a row.
+                refusal = error if isinstance(error, Refusal) else Internal("internal error")
+                given = prepared.sql, values
+                entry = entry_of(
+                    self._now(), caller, Outcome.REFUSED, *given, nano=charged.nano, refusal=refusal
+                )
+                self._note(begun, entry)
+                raise
+
+    def known(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared | None:
+        """A statement that was prepared before."""
+        return self._engine.known(caller, sql, types, settings)
+
+    def again(
+        self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings
+    ) -> Answer | None:
+        """An answer that is at hand, recorded; what is refused is for ``run`` to tell."""
+        begun = time.monotonic()
+        try:
+            answer = self._engine.again(caller, prepared, values, settings)
+        except Refusal:
+            return None
+        if answer is not None:
+            self._record(begun, caller, prepared, values, Outcome.REPLAYED, 0)
+        return answer
+
+    def _record(
+        self,
+        begun: float,
+        caller: Caller,
+        prepared: Prepared,
+        values: Sequence[object],
+        outcome: Outcome,
+        nano: int,
+    ) -> None:
+        self._note(begun, entry_of(self._now(), caller, outcome, prepared.sql, values, nano=nano))
+
+    def _outcome(self, prepared: Prepared, answer: Answer) -> Outcome:
+        """The kind of thing that was told."""
+        kind = answer.tag.partition(" ")[0]
+        if answer.is_exact:
+            return Outcome.EXACT
+        if kind != "SELECT":
+            return Outcome.EXPLAINED if kind == "EXPLAIN" else Outcome.ADMINISTERED
+        if not prepared.charged:
+            return Outcome.FREE
+        return Outcome.ANSWERED if answer.nano else Outcome.REPLAYED
+
+    def _now(self) -> int:
+        return self._engine.log.now()
+
+    def _note(self, begun: float, entry: Entry) -> None:
+        if entry.outcome is not Outcome.EXACT:  # which is on the disk by now
+            self._engine.log.note(entry)
+        for watcher in self._watchers:
+            watcher.told(entry, time.monotonic() - begun)
+
+    def spent(self) -> Mapping[str, float]:
+        """Epsilon spent of each budget."""
+        listed = self._engine.prepare(OPERATOR, "SHOW PRIVACY BUDGETS", (), DEFAULTS)
+        answer = self._engine.run(OPERATOR, listed, (), DEFAULTS)
+        names = [column.name for column in answer.columns or ()]
+        name, kind, spent = map(names.index, ("name", "kind", "spent"))
+        return {str(row[name]): float(str(row[spent])) for row in answer.rows if row[kind] == "budget"}
+
+
+Record = Callable[[str, Engine], Recorded]
+"""Has the engine of a data source, which is named, keep a record."""
+
+
+def watching(config: Config) -> tuple[JsonLines | None, Metrics | None]:
+    """Who watches, as is configured. Raises ``StartupError`` where its package is missing."""
+    lines = JsonLines() if config.log_format == "json" else None
+    return lines, Metrics() if config.metrics_port is not None else None
+
+
+@contextmanager
+def recording(config: Config, tell: Callable[[str], None]) -> Iterator[Record]:
+    """Engines are watched as is configured, all by the same watchers. Raises ``StartupError``."""
+    lines, metrics = watching(config)
+    if lines is not None:
+        lines.install()
+    if metrics is not None:
+        tell(f"metrics on http://{ADDRESS}:{metrics.start(config.metrics_port or 0)}/metrics")
+
+    def record(database: str, engine: Engine) -> Recorded:
+        watchers: list[Watcher] = [] if lines is None else [lines.of(database)]
+        if metrics is not None:
+            watchers.append(metrics.of(database, Recorded(engine).spent, engine.commits))
+        return Recorded(engine, watchers)
+
+    try:
+        yield record
+    finally:
+        if metrics is not None:
+            metrics.close()

@@ -1,0 +1,131 @@
+"""The relations of schema dp: what a caller may know of budgets and of the ledger."""
+
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
+
+from dpproxy.accounting import spending
+from dpproxy.accounting.ledger import Ledger
+from dpproxy.accounting.limits import instant, tightest
+from dpproxy.accounting.model import Cost, Debit, format_epsilon
+from dpproxy.accounting.spending import Asker, epsilon
+from dpproxy.accounting.windows import Standing
+from dpproxy.algebra.plan import Caller
+from dpproxy.policy.model import Budget, Policy
+from dpproxy.policy.show import number
+from dpproxy.values.errors import UndefinedObject
+from dpproxy.values.pgtypes import INT8, NUMERIC, TEXT, TIMESTAMP, Column
+from dpproxy.values.recent import Recent
+
+LEDGER = (
+    Column("sequence", INT8),
+    Column("at", TIMESTAMP),
+    Column("who", TEXT),
+    Column("kind", TEXT),
+    Column("what", TEXT),
+    Column("epsilon", NUMERIC),
+    Column("delta", NUMERIC),
+    Column("rho", NUMERIC),
+    Column("mechanism", TEXT),
+    Column("budget", TEXT),
+    Column("ceiling", TEXT),
+    Column("policy_version", INT8),
+    Column("data_version", INT8),
+    Column("reason", TEXT),
+)
+OWN: Mapping[str, tuple[Column, ...]] = {"ledger": LEDGER, "budgets": spending.OWN}
+
+Rows = list[tuple[object, ...]]
+NOTHING = Cost()
+Accounts = Mapping[str, Sequence[Debit]]
+"""Debits by budget."""
+_ACCOUNTS = Recent[tuple[Policy, Accounts]](512)
+"""What a policy, which never changes, says of a session: told after each of its statements."""
+
+
+def rows(
+    policy: Policy, ledger: Ledger, caller: Caller, wanted: Collection[str], last: Cost = NOTHING
+) -> dict[str, Rows]:
+    """Rows of the relations a statement reads; an administrator sees everybody's, others their own.
+
+    ``last`` is what the session's last charged statement cost.
+    """
+    makers = {
+        "ledger": lambda: _ledger(ledger, caller),
+        "budgets": lambda: spending.own_rows(
+            policy, ledger, granted_budgets(policy, caller), Asker(caller.user, caller.session, last)
+        ),
+    }
+    return {name: makers[name]() if name in wanted else [] for name in OWN}
+
+
+def _ledger(ledger: Ledger, caller: Caller) -> Rows:
+    found: Rows = []
+    entries = ledger.entries(None if caller.is_admin else caller.user)
+    for place, entry in enumerate(entries, 1):  # a gap would tell that somebody else asked
+        names = {posting.account.kind.value: posting.account.name for posting in entry.postings}
+        found.append(
+            (
+                entry.sequence if caller.is_admin else place,
+                instant(entry.at),
+                entry.who,
+                entry.kind,
+                entry.label,
+                epsilon(entry.nano),
+                number(Fraction(entry.delta)),
+                number(Fraction(entry.rho)),
+                entry.mechanism,
+                names.get("budget", names.get("user")),
+                names.get("ceiling"),
+                entry.policy_version,
+                entry.data_version,
+                entry.note or None,
+            )
+        )
+    return found
+
+
+def granted_budgets(policy: Policy, caller: Caller) -> list[Budget]:
+    """The budgets a caller may pay from; all of them for an administrator."""
+    names = {g.budget for g in policy.grants if g.role in caller.roles or caller.is_admin}
+    if caller.is_admin:
+        names |= set(policy.budgets)
+    return [policy.budgets[name] for name in sorted(n for n in names if n is not None)]
+
+
+def accounts(policy: Policy, caller: Caller, wanted: str | None) -> Accounts:
+    """The accounts that limit a caller in each of their budgets, or in the wanted one."""
+    key = id(policy), caller, wanted
+    known = _ACCOUNTS.get(key)
+    if known is None or known[0] is not policy:
+        known = policy, _accounts(policy, caller, wanted)
+        _ACCOUNTS.put(key, known)
+    return known[1]
+
+
+def _accounts(policy: Policy, caller: Caller, wanted: str | None) -> Accounts:
+    asker = Asker(caller.user, caller.session)
+    return {
+        budget.name: spending.debits(policy, budget, asker)
+        for budget in granted_budgets(policy, caller)
+        if wanted in (None, budget.name)
+    }
+
+
+def remaining(standings: Mapping[str, Sequence[Standing]]) -> str:
+    """dp.budget_remaining: what the tightest limit of each budget leaves, in epsilon."""
+    left = {name: format_epsilon(tightest(found) or 0) for name, found in standings.items()}
+    if len(left) == 1:
+        return next(iter(left.values()))
+    return ", ".join(f"{budget}={value}" for budget, value in left.items())
+
+
+def shown(
+    name: str, policy: Policy, ledger: Ledger, caller: Caller, wanted: str | None, last_cost: int | None
+) -> str:
+    """A read-only setting: dp.budget_remaining or dp.last_cost."""
+    if name == "dp.last_cost":
+        return "" if last_cost is None else format_epsilon(last_cost)
+    if name != "dp.budget_remaining":
+        raise UndefinedObject(f'unrecognized configuration parameter "{name}"')
+    limited = accounts(policy, caller, wanted)
+    return remaining({budget: ledger.standings(*debits) for budget, debits in limited.items()})

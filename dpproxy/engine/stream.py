@@ -1,0 +1,90 @@
+"""Rows of a public table or a view as the engine makes them: what was read is forgotten."""
+
+from collections.abc import Generator, Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from dpproxy.algebra.plan import Answer, Output
+from dpproxy.engine.output import Portions
+from dpproxy.values.errors import PortalState, TooComplex
+
+LARGEST_WHOLE: Final = 64_000_000
+"""Bytes of the rows that are kept for a cursor that scrolls."""
+
+
+class Streamed:
+    """A ``plan.Scrollable`` over batches; ``held`` was read from them already. It closes them when nobody holds it."""
+
+    def __init__(
+        self, outputs: Sequence[Output], batches: Generator[pa.Table], held: Sequence[pa.Table]
+    ) -> None:
+        self._outputs = outputs
+        self._batches = batches
+        self._held = list(held)
+        self.is_open = True
+        self._left_early = False
+
+    def take(self, most: int) -> Portions:
+        """The next rows, at most so many; none after the last, and only then."""
+        if self._left_early:
+            raise PortalState(
+                "the cursor is closed: its rows were not read for too long", hint="Open it anew."
+            )
+        if not self._held and self.is_open:
+            self._read()
+        if not self._held:
+            return Portions(self._outputs, _NOTHING)
+        table = self._held[0]
+        if table.num_rows > most:
+            self._held[0] = table.slice(most)
+        else:
+            del self._held[0]
+        return Portions(self._outputs, table.slice(0, most))
+
+    def whole(self) -> Portions:
+        """All that is left. Raises ``TooComplex`` where that is more than ``LARGEST_WHOLE``."""
+        found, size = self._held, sum(table.nbytes for table in self._held)
+        self._held = []
+        while self.is_open:
+            self._read()
+            size += sum(table.nbytes for table in self._held)
+            found += self._held
+            self._held = []
+            if size > LARGEST_WHOLE:
+                self.close()
+                raise TooComplex(
+                    f"a cursor that scrolls would hold more than {LARGEST_WHOLE} bytes",
+                    hint="Declare it with NO SCROLL, or add LIMIT.",
+                )
+        return Portions(self._outputs, pa.concat_tables(found) if found else _NOTHING)
+
+    def close(self) -> None:
+        """Have the engine make no more."""
+        self._left_early = self.is_open
+        self.is_open = False
+        self._held = []
+        self._batches.close()
+
+    def _read(self) -> None:
+        try:
+            batch = next(self._batches, None)
+        except BaseException:
+            self.is_open = False
+            raise
+        if batch is None:
+            self.is_open = False
+        else:
+            self._held.append(batch)
+
+
+_NOTHING: Final = pa.table({})
+
+
+def begun(outputs: Sequence[Output], batches: Generator[pa.Table]) -> Answer:
+    """An answer, all of it where it is one batch; else a stream, which its holder closes."""
+    held = [batch for _ in range(2) if (batch := next(batches, None)) is not None]
+    if len(held) > 1:
+        return Answer("SELECT", stream=Streamed(outputs, batches, held))
+    rows: Sequence[tuple[object, ...]] = Portions(outputs, held[0]) if held else ()
+    return Answer(f"SELECT {len(rows)}", rows=rows)

@@ -1,0 +1,246 @@
+"""Statements about protected views: CREATE, REFRESH, DROP, VERIFY, SHOW, and the views of policy files."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import assert_never
+
+from dpproxy.accounting.declared import changed
+from dpproxy.accounting.tally import tallied
+from dpproxy.algebra.plan import Answer, Caller, Notice
+from dpproxy.backends.facts import Facts
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.engine.protected import Order, Planned, ProtectedViews, digest_of, refused
+from dpproxy.engine.sessions import Remembered
+from dpproxy.observe.audit_entry import Outcome
+from dpproxy.planner.access import Context
+from dpproxy.policy.apply import apply
+from dpproxy.policy.apply_view import known_view
+from dpproxy.policy.dump import protected_view
+from dpproxy.policy.model import Policy, ProtectedView
+from dpproxy.policy.role_statements import RoleChange
+from dpproxy.policy.statements import (
+    CreateView,
+    DropView,
+    GrantSelect,
+    Listing,
+    RefreshView,
+    Show,
+    Statement,
+    VerifyViews,
+)
+from dpproxy.policy.store import PolicyStore
+from dpproxy.policy.usable import usable
+from dpproxy.state.role_settings import RoleSettings
+from dpproxy.values.errors import Refusal, UndefinedTable
+from dpproxy.values.pgtypes import Column, Schema
+from dpproxy.views import listing, verify
+from dpproxy.views.manifest import newest
+from dpproxy.views.notices import masked_notices, told
+
+Record = Callable[[Outcome], None]
+"""Puts an outcome on record; on the disk when it returns."""
+ViewStatement = CreateView | RefreshView | DropView | VerifyViews | Show
+FILES = "policy files"
+"""Who wants a view that a policy file declares."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What statements about views are run against."""
+
+    views: ProtectedViews
+    store: PolicyStore
+    schema: Schema
+    facts: Facts
+
+    @property
+    def roles(self) -> RoleSettings:
+        """Those of all data sources."""
+        return RoleSettings(self.store.directory.parent)
+
+    def configured(self, caller: Caller) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+        """What roles start with, as the caller may see it: role, database, settings."""
+        return tuple((one.role, one.database, tuple(one.shown)) for one in self.roles.listed(caller))
+
+    def context(self, policy: Policy) -> Context:
+        """Whoever declares a view plans its query: names mean what they mean to the owner of the data."""
+        nobody = Caller("", frozenset(), "")
+        fits, _ = usable(policy, self.schema)
+        return Context(fits, self.schema, nobody, DEFAULTS, None, self.facts, views=self.views.found)
+
+    def fit(self) -> list[str]:
+        """Have the policy's views there; a line for each that is not."""
+        taken = self.schema.tables.keys() | self.schema.views.keys()
+        return self.views.fit(self.store.current, taken.__contains__)
+
+
+def is_of_views(statement: Statement | RoleChange) -> bool:
+    """Whether a statement is about protected views, or about what roles start with: none of them is the policy's."""
+    if isinstance(statement, RoleChange):
+        return True
+    if isinstance(statement, Show):
+        return statement.listing is Listing.VIEWS
+    return isinstance(statement, CreateView | RefreshView | DropView | VerifyViews)
+
+
+def columns(statement: Statement | RoleChange) -> tuple[Column, ...] | None:
+    """The answer's columns; None for statements without rows."""
+    if isinstance(statement, VerifyViews):
+        return verify.COLUMNS
+    return listing.COLUMNS if isinstance(statement, Show) else None
+
+
+def run(
+    statement: Statement | RoleChange,
+    sql: str,
+    caller: Caller,
+    session: Remembered,
+    world: World,
+    record: Record,
+) -> Answer:
+    """Build, list, verify or drop. Raises a ``Refusal``; before a build is charged nothing has changed.
+
+    ``record`` puts on record that exact figures are about to be shown, or rows to be read for a charge.
+    """
+    if isinstance(statement, RoleChange):
+        world.roles.change(statement, caller)
+        return Answer("ALTER ROLE")
+    if not isinstance(statement, ViewStatement):
+        raise TypeError("no statement about views")
+    told_to, stop = session.told.append, session.cancelled.is_set
+    charged = partial(record, Outcome.BUILDING)
+    order = Order(caller.user, caller.session, told_to, stop, positions_of(statement), charged)
+    match statement:
+        case CreateView():
+            return _create(statement, sql, order, world)
+        case RefreshView():
+            view = known_view(world.store.current, statement.name)
+            planned = world.views.plan(view, world.context(world.store.current), {})
+            return _build("REFRESH PROTECTED VIEW", planned, order, world, lambda: None)
+        case DropView():
+            before = world.store.current
+            after = world.store.change([sql], world.schema, by=order.by)
+            world.fit()
+            world.views.dropped(statement.name.text)
+            return Answer(
+                "DROP PROTECTED VIEW", notices=changed(before, after, world.store.files, world.schema)
+            )
+        case VerifyViews():
+            return _verified(statement, caller, partial(record, Outcome.EXACT), world)
+        case Show():
+            return Answer("SHOW", listing.COLUMNS, _listed(world))
+        case _:
+            assert_never(statement)
+
+
+def _create(statement: CreateView, sql: str, order: Order, world: World) -> Answer:
+    tag, name = "CREATE PROTECTED VIEW", statement.name.text
+    before = world.store.current
+    after = apply(before, statement, world.schema)
+    view = after.views[name]
+    if before.views.get(name) == view and world.views.built(view) is not None:
+        same = Notice(f'protected view "{name}" is built as declared already', hint="REFRESH builds it anew.")
+        return Answer(tag, notices=(same,))
+    try:
+        planned = world.views.plan(view, world.context(after), order.positions)
+    except Refusal as refusal:
+        at_option = refusal.position is not None and refusal.position in order.positions.values()
+        raise refusal if at_option else refused(refusal, statement.offset) from None
+    return _build(tag, planned, order, world, lambda: world.store.change([sql], world.schema, by=order.by))
+
+
+def _build(tag: str, planned: Planned, order: Order, world: World, declare: Callable[[], object]) -> Answer:
+    built = world.views.build(planned, world.store.current, order, declare)
+    world.fit()
+    return Answer(tag, notices=(told(built, planned.query.left_out),), nano=built.nano)
+
+
+def _verified(statement: VerifyViews, caller: Caller, record: Callable[[], None], world: World) -> Answer:
+    for name in statement.names:
+        world.views.measured(name.text)
+    policy, builds, rows, hidden = world.store.current, world.views.builds(), [], []
+    for name in statement.names:
+        view = known_view(policy, name)
+        build = newest(builds, view.name, protected_view(view))
+        if build is None:
+            raise UndefinedTable(
+                f'protected view "{view.name}" is not built',
+                hint="REFRESH PROTECTED VIEW builds it.",
+                position=name.position,
+            )
+        exact = may_see_exact(policy, caller, build.tables)
+        hidden += [] if exact else [view.name]
+        rows.append(verify.verified(view, build, exact=exact))
+    if len(hidden) < len(rows):
+        record()
+    return Answer("VERIFY", verify.COLUMNS, rows, verify.notices(hidden))
+
+
+def may_see_exact(policy: Policy, caller: Caller, tables: Iterable[str]) -> bool:
+    """Whether one of the caller's roles has EXACT SELECT on each of these tables; none has it unnamed."""
+    granted = {g.table for g in policy.exact if g.role in caller.roles}
+    return set(tables) <= granted
+
+
+def _listed(world: World) -> listing.Rows:
+    policy = world.store.current
+    context = world.context(policy)
+
+    def digest(view: ProtectedView) -> str | None:
+        try:
+            return digest_of(world.views.plan(view, context, {}).query)
+        except Refusal:
+            return None
+
+    builds, unfinished = world.views.builds(), world.views.unfinished()
+    return listing.listed(policy.views, builds, digest, policy.data_version, unfinished)
+
+
+def begin(
+    world: World,
+    progress: Callable[[str], None],
+    record: Callable[[Caller, str], Record],
+    *,
+    build: bool = True,
+) -> None:
+    """Have the policy's views there, and build those that never were; one whose build failed waits for REFRESH."""
+    left_out = world.fit()
+    policy = world.store.current
+    begun = {(b.view, b.definition) for b in world.views.builds()}
+    for view in policy.views.values() if build else ():
+        if (view.name, protected_view(view)) in begun:
+            continue
+        charged = partial(record(Caller(FILES, frozenset(), ""), protected_view(view)), Outcome.BUILDING)
+        session = f"view {view.name}"
+        order = Order(FILES, session, lambda notice: progress(notice.message), lambda: False, {}, charged)
+        try:
+            planned = world.views.plan(view, world.context(policy), {})
+            with tallied():
+                answer = _build("REFRESH PROTECTED VIEW", planned, order, world, lambda: None)
+            progress(answer.notices[0].message)
+        except Refusal as refusal:
+            hint = f" ({refusal.hint})" if refusal.hint else ""
+            progress(f'protected view "{view.name}" is not built: {refusal.message}{hint}')
+    for line in world.fit() if left_out else ():
+        progress(line)
+
+
+def besides(statement: Statement | RoleChange, world: World) -> tuple[Notice, ...]:
+    """What is told of views beside GRANT and SHOW PRIVACY BUDGETS: that the loss of some has no bound."""
+    notices = masked_notices(world.store.current, world.views.found)
+    if isinstance(statement, Show) and statement.listing is Listing.BUDGETS:
+        return notices
+    if isinstance(statement, GrantSelect):
+        return _of(notices, (n.text for n in statement.tables))
+    return ()
+
+
+def _of(notices: Iterable[Notice], names: Iterable[str]) -> tuple[Notice, ...]:
+    listed = tuple(f'view "{name}"' for name in names)
+    return tuple(n for n in notices if any(name in n.message for name in listed))
+
+
+def positions_of(statement: Statement) -> dict[str, int | None]:
+    """Where the values of a statement's options stand."""
+    return {o.name.text: o.position for o in statement.options} if isinstance(statement, CreateView) else {}

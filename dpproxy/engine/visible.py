@@ -1,0 +1,168 @@
+"""What a caller may know of the data source: tables, declared columns, roles. All of it follows from the policy."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from dpproxy.algebra.plan import Caller, Settings
+from dpproxy.engine import relations
+from dpproxy.pgcatalog.view import CatalogueView, Relation
+from dpproxy.planner.access import Context, Facts
+from dpproxy.planner.exactly import visible_columns
+from dpproxy.planner.query import view_columns
+from dpproxy.policy.model import Exposure, Policy, TablePolicy, Unit
+from dpproxy.policy.units import unanswerable
+from dpproxy.policy.usable import usable
+from dpproxy.values.errors import Refusal
+from dpproxy.values.pgtypes import Check, Column, ForeignKey, Schema, UniqueKey
+from dpproxy.views.materialized import Materialized
+
+Views = Mapping[str, tuple[Column, ...]]
+"""The columns of the views that can be used, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """What of a stored policy fits the data, the views that can be used, and a line for each thing left out."""
+
+    policy: Policy
+    views: Views
+    lines: tuple[str, ...]
+
+
+def fitting(stored: Policy, schema: Schema, settings: Settings, facts: Facts) -> Fitting:
+    """Hold a stored policy against the data: each granted view is planned by itself, and hidden if that is refused."""
+    policy, lines = usable(stored, schema)
+    context = Context(policy, schema, Caller("", frozenset(), ""), settings, None, facts)
+    found: dict[str, tuple[Column, ...]] = {}
+    known = schema.tables.keys() | stored.tables.keys() | stored.views.keys()
+    for name in sorted({g.table for g in stored.grants} - known):
+        view = schema.views.get(name)
+        try:
+            if view is not None and view.flaw is None:
+                found[name] = view_columns(name, context)
+                continue
+            reason = "it does not exist" if view is None else view.flaw
+        except Refusal as refusal:
+            reason = refusal.message.removeprefix(f'view "{name}": ')
+        lines.append(f'view "{name}" stays hidden: {reason}')
+    lines += unanswerable(policy)
+    grants = tuple(g for g in policy.grants if g.table in found or g.table not in schema.views)
+    return Fitting(replace(policy, grants=grants), found, tuple(lines))
+
+
+def visible(
+    policy: Policy,
+    schema: Schema,
+    caller: Caller,
+    settings: Settings,
+    database: str,
+    views: Views,
+    built: Mapping[str, Materialized],
+) -> CatalogueView:
+    """The catalogue as this caller sees it."""
+    tables = [t for t in policy.tables.values() if t.name in schema.tables and _is_visible(t, policy, caller)]
+    exact = {g.table for g in policy.exact if g.role in caller.roles}
+    found = [
+        Relation(t.name, visible_columns(policy, t.name, schema.tables[t.name]))
+        if t.name in exact
+        else _of_table(t, schema, policy)
+        for t in tables
+    ]
+    found += [Relation(v, columns, "v") for v, columns in views.items() if _is_shown(v, policy, caller)]
+    found += [_built(v) for v in built.values() if _is_shown(v.view, policy, caller)]
+    found = _with_keys(found, policy, schema)
+    own = tuple(Relation(name, columns, "v") for name, columns in relations.OWN.items())
+    roles = sorted({"admin", *caller.roles, *(g.role for g in policy.grants if caller.is_admin)})
+    known = tuple(roles), tuple(found), settings, policy.version, own
+    held = tuple(sorted(caller.roles))
+    return CatalogueView(database, caller.user, *known, process=caller.process, held=held)
+
+
+def _built(view: Materialized) -> Relation:
+    """A protected view, or a relation beside it, with what it promises.
+
+    To the catalogue it is a view like any other: information_schema, which most tools list from, knows no materialized
+    ones, and some tools look for these besides.
+    """
+    columns = tuple(Column(c.name, c.type) for c in view.columns)
+    return Relation(view.name, columns, "v", view.guarantee)
+
+
+def _of_table(table: TablePolicy, schema: Schema, policy: Policy) -> Relation:
+    columns = _columns(table, schema, policy)
+    if table.unit is None:
+        return Relation(table.name, columns)
+    domains = {name: column.domain for name, column in table.columns.items()}
+    declared = tuple((c.name, d) for c in columns if (d := domains.get(c.name)) is not None)
+    return Relation(table.name, columns, comment=_comment(table.unit), declared=declared)
+
+
+def _with_keys(found: list[Relation], policy: Policy, schema: Schema) -> list[Relation]:
+    """By name, with the keys that stand on columns that are seen."""
+    seen = {relation.name: {column.name for column in relation.columns} for relation in found}
+    keys: dict[str, dict[UniqueKey | ForeignKey, None]] = {name: {} for name in seen}
+    for key in (*_declared(schema), *_of_units(policy)):
+        if key.table in seen and seen[key.table].issuperset(key.columns) and _refers(key, seen):
+            keys[key.table].setdefault(key)
+    ordered = sorted(found, key=lambda relation: relation.name)
+    return [replace(relation, keys=_distinct(keys[relation.name])) for relation in ordered]
+
+
+def _declared(schema: Schema) -> Iterator[UniqueKey | ForeignKey]:
+    return (one for one in schema.constraints if not isinstance(one, Check))
+
+
+def _of_units(policy: Policy) -> Iterator[UniqueKey | ForeignKey]:
+    """What the policy says of keys: a unit has one row where no more are read; a table's may be another table's."""
+    for table in policy.tables.values():
+        unit = table.unit
+        if unit is None or unit.key is None:
+            continue
+        if unit.max_rows == 1:
+            yield UniqueKey(table.name, (unit.key,))
+        if unit.references is not None:
+            target, column = unit.references
+            yield ForeignKey(table.name, (unit.key,), target, (column,))
+
+
+def _refers(key: UniqueKey | ForeignKey, seen: Mapping[str, set[str]]) -> bool:
+    """Whether what it refers to is seen, too."""
+    return isinstance(key, UniqueKey) or seen.get(key.target, set()).issuperset(key.referenced)
+
+
+def _distinct(keys: Iterable[UniqueKey | ForeignKey]) -> tuple[UniqueKey | ForeignKey, ...]:
+    """One key for each set of columns, the primary one where there is one: the policy repeats what the data declare."""
+    found: dict[tuple[object, ...], UniqueKey | ForeignKey] = {}
+    for key in keys:
+        same = (frozenset(key.columns), key.target if isinstance(key, ForeignKey) else None)
+        if same not in found or (isinstance(key, UniqueKey) and key.primary):
+            found[same] = key
+    return tuple(found.values())
+
+
+def _comment(unit: Unit) -> str:
+    """The guarantee: whose presence hardly shows."""
+    rows = f", at most {unit.max_rows} row{'s' if unit.max_rows > 1 else ''} of this table"
+    owner = f" of {unit.references[0]}" if unit.references else ""
+    one = "one row" if unit.key is None else f"one {unit.key}{owner}{rows}"
+    return f"Answered with noise; privacy unit: {one}."
+
+
+def _is_visible(table: TablePolicy, policy: Policy, caller: Caller) -> bool:
+    match table.exposure:
+        case Exposure.HIDDEN:
+            return False
+        case Exposure.PUBLIC:
+            return True
+        case Exposure.PROTECTED:
+            return _is_shown(table.name, policy, caller)
+
+
+def _is_shown(name: str, policy: Policy, caller: Caller) -> bool:
+    granted = {(g.table, g.role) for g in policy.grants} | {(g.table, g.role) for g in policy.exact}
+    return caller.is_admin or any((name, role) in granted for role in caller.roles)
+
+
+def _columns(table: TablePolicy, schema: Schema, policy: Policy) -> tuple[Column, ...]:
+    columns = schema.tables[table.name]
+    return columns if table.exposure is Exposure.PUBLIC else visible_columns(policy, table.name, columns)

@@ -1,0 +1,210 @@
+"""The audit log's file: entries in a chain of macs, which several processes may extend by turns.
+
+``first`` and ``last`` mark how far the chain goes: entries before the first were dropped for their age. Whoever has no
+key can neither alter, drop, reorder nor add an entry without ``verify`` telling; who restores an older file can.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from dpproxy.observe.audit_entry import Entry, Outcome, Seal
+from dpproxy.values.errors import StartupError
+
+FILE = "audit.sqlite"
+FORMAT = 1
+_TABLES = """
+CREATE TABLE IF NOT EXISTS entry (
+    sequence   INTEGER PRIMARY KEY,
+    at         INTEGER NOT NULL,
+    user       TEXT NOT NULL,
+    roles      TEXT NOT NULL,
+    outcome    TEXT NOT NULL,
+    statement  TEXT NOT NULL,
+    nano       INTEGER NOT NULL,
+    sqlstate   TEXT NOT NULL,
+    reason     TEXT NOT NULL,
+    mac        BLOB NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS mark (
+    name      TEXT PRIMARY KEY,
+    sequence  INTEGER NOT NULL,
+    mac       BLOB NOT NULL,
+    seal      BLOB NOT NULL
+) STRICT;
+CREATE TRIGGER IF NOT EXISTS entry_no_update BEFORE UPDATE ON entry
+BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+"""
+_COLUMNS = "sequence, at, user, roles, outcome, statement, nano, sqlstate, reason, mac"
+Row = tuple[int, Entry]
+
+
+class Altered(Exception):
+    """The log is not what this key wrote; ``sequence`` is the first wrong entry, if known."""
+
+    def __init__(self, what: str, sequence: int | None = None) -> None:
+        super().__init__(what)
+        self.sequence = sequence
+
+
+class AuditFile:
+    """One connection to the log; for one thread at a time.
+
+    Errors of its methods: sqlite3.Error, OSError, ``Altered``.
+    """
+
+    def __init__(self, directory: Path, seal: Seal) -> None:
+        self._path = directory / FILE
+        self._seal = seal
+        self._connection: sqlite3.Connection | None = None
+
+    def open(self) -> None:
+        """Make the file at the first start, and check the ends of the chain. Raises ``StartupError``."""
+        try:
+            with self._transaction() as connection:
+                self._mark(connection, "first")
+                self._mark(connection, "last")
+        except Altered as error:
+            raise StartupError(
+                f"audit log {self._path}: {error}; move it away to begin another, and keep it"
+            ) from error
+        except (sqlite3.Error, OSError, ValueError) as error:  # ValueError: what SQLite says of it is no text
+            raise StartupError(f"audit log {self._path}: cannot be read or written") from error
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Append; on the disk when this returns."""
+        with self._transaction() as connection:
+            sequence, mac = self._mark(connection, "last")
+            for entry in entries:
+                sequence += 1
+                mac = self._seal.entry(mac, sequence, entry)
+                connection.execute(
+                    f"INSERT INTO entry ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - constants
+                    (sequence, *_values(entry), mac),
+                )
+            self._set(connection, "last", sequence, mac)
+
+    def drop_before(self, at: int) -> int:
+        """Drop the entries that are older than a time, in microseconds; how many."""
+        with self._transaction() as connection:
+            found = connection.execute(
+                "SELECT max(sequence), count(*) FROM entry WHERE at < ? AND sequence < "
+                "coalesce((SELECT min(sequence) FROM entry WHERE at >= ?), 9223372036854775807)",
+                (at, at),
+            ).fetchone()
+            if not found[1]:
+                return 0
+            [mac] = connection.execute("SELECT mac FROM entry WHERE sequence = ?", (found[0],)).fetchone()
+            connection.execute("DELETE FROM entry WHERE sequence <= ?", (found[0],))
+            self._set(connection, "first", found[0], mac)
+            return int(found[1])
+
+    def last(self, limit: int) -> list[Row]:
+        """The latest entries, the latest first."""
+        with self._transaction("DEFERRED") as connection:
+            rows = connection.execute(
+                f"SELECT {_COLUMNS} FROM entry ORDER BY sequence DESC LIMIT ?",  # noqa: S608 - constants
+                (limit,),
+            ).fetchall()
+        return [(row[0], _entry(row)) for row in rows]
+
+    def verify(self) -> int:
+        """Check every entry; how many there are. Raises ``Altered``."""
+        with self._transaction("DEFERRED") as connection:
+            sequence, mac = self._mark(connection, "first")
+            last = self._mark(connection, "last")
+            count = 0
+            for row in connection.execute(f"SELECT {_COLUMNS} FROM entry ORDER BY sequence"):  # noqa: S608 - constants
+                count, sequence = count + 1, sequence + 1
+                if row[0] != sequence:
+                    raise Altered(f"entry {sequence} is missing", sequence)
+                mac = self._seal.entry(mac, sequence, _entry(row))
+                if mac != row[-1]:
+                    raise Altered(f"entry {sequence} was altered", sequence)
+            if (sequence, mac) != last:
+                raise Altered(f"entries after {sequence} are missing", sequence + 1)
+        return count
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
+
+    @contextmanager
+    def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:
+        """One transaction; after a failure the file is opened anew."""
+        try:
+            if self._connection is None:
+                self._connection = _connect(self._path)
+            self._connection.execute(f"BEGIN {kind}")
+            yield self._connection
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self.close()
+            raise
+
+    def _mark(self, connection: sqlite3.Connection, name: str) -> tuple[int, bytes]:
+        """An end of the chain; both are written when the log is begun."""
+        row = connection.execute("SELECT sequence, mac, seal FROM mark WHERE name = ?", (name,)).fetchone()
+        if row is None:
+            if connection.execute("SELECT 1 FROM entry").fetchone() is not None:
+                raise Altered("it has lost the marks of its ends")
+            self._set(connection, name, 0, b"")
+            return 0, b""
+        sequence, mac, seal = row
+        if seal != self._seal.mark(name, sequence, mac):
+            raise Altered("it was written with another key, or altered")
+        return int(sequence), bytes(mac)
+
+    def _set(self, connection: sqlite3.Connection, name: str, sequence: int, mac: bytes) -> None:
+        connection.execute(
+            "INSERT OR REPLACE INTO mark VALUES (?, ?, ?, ?)",
+            (name, sequence, mac, self._seal.mark(name, sequence, mac)),
+        )
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """WAL and FULL: a commit returns after it is on the disk."""
+    path.touch(mode=0o600)
+    connection = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        _make(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    """The tables, where there are none yet."""
+    [found] = connection.execute("PRAGMA user_version").fetchone()
+    if found not in (0, FORMAT):
+        raise Altered(f"it is of format {found}, this program reads {FORMAT}")
+    if not found:
+        connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {FORMAT}; COMMIT;")
+
+
+def _values(entry: Entry) -> tuple[object, ...]:
+    return (
+        entry.at, entry.user, entry.roles, entry.outcome.value, entry.statement, entry.nano, entry.sqlstate,
+        entry.reason,
+    )  # fmt: skip
+
+
+def _entry(row: Sequence[object]) -> Entry:
+    _, at, user, roles, outcome, statement, nano, sqlstate, reason, _ = row
+    return Entry(
+        int(str(at)),
+        str(user),
+        str(roles),
+        Outcome(outcome),
+        str(statement),
+        int(str(nano)),
+        str(sqlstate),
+        str(reason),
+    )

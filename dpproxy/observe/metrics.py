@@ -1,0 +1,135 @@
+"""Figures for Prometheus, on a loopback port of their own; off unless a port is configured.
+
+They are for the operator: latencies here are finer than the grid that answers leave on, and sums over all callers. An
+analyst who could read them would learn what others ask and how long the engine takes.
+"""
+
+import importlib.util
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from dpproxy.observe.audit_entry import Entry
+from dpproxy.values.errors import Refusal, StartupError
+
+ADDRESS = "127.0.0.1"
+"""Never another: there is no password."""
+SECONDS = tuple(0.001 * 2**n for n in range(15))
+"""Upper ends of the histogram, 1 ms to 16 s."""
+
+
+class Metrics:
+    """Counts; serves what it counted from ``start`` until ``close``."""
+
+    def __init__(self) -> None:
+        if importlib.util.find_spec("prometheus_client") is None:
+            raise StartupError('metrics.port needs prometheus_client: pip install "dpproxy[metrics]"')
+        import prometheus_client as p  # noqa: PLC0415 - an extra
+
+        self._registry = p.CollectorRegistry()
+        self._open = p.Gauge(
+            "dpproxy_connections", "Sessions that are open.", ["database"], registry=self._registry
+        )
+        self._statements = p.Counter(
+            "dpproxy_statements", "Statements by outcome.", ["database", "outcome", "sqlstate"],
+            registry=self._registry,
+        )  # fmt: skip
+        self._seconds = p.Histogram(
+            "dpproxy_statement_seconds", "From a statement to its outcome, before padding.", ["database"],
+            buckets=SECONDS, registry=self._registry,
+        )  # fmt: skip
+        self._ledgers = _Ledgers()
+        self._registry.register(self._ledgers)
+        self._server: Any = None
+
+    def of(
+        self,
+        database: str,
+        spent: Callable[[], Mapping[str, float]],
+        commits: Callable[[], tuple[int, float]],
+    ) -> "Figures":
+        """The figures of one data source.
+
+        Args:
+            database: its name, a label of each figure.
+            spent: epsilon spent of each budget, asked at each scrape.
+            commits: how many commits the ledger made, and how many seconds they took.
+        """
+        self._ledgers.add(database, spent, commits)
+        return Figures(
+            database, self._open.labels(database), self._statements, self._seconds.labels(database)
+        )
+
+    def start(self, port: int) -> int:
+        """Serve; the port. Raises ``StartupError``."""
+        import prometheus_client as p  # noqa: PLC0415 - an extra
+
+        try:
+            self._server, _ = p.start_http_server(port, ADDRESS, registry=self._registry)
+        except OSError as error:
+            raise StartupError(f"metrics.port: cannot listen on {ADDRESS}:{port}: {error.strerror}") from None
+        return int(self._server.server_port)
+
+    def close(self) -> None:
+        """Serve no more."""
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+
+
+class Figures:
+    """Watches one data source."""
+
+    def __init__(self, database: str, connections: Any, statements: Any, seconds: Any) -> None:  # noqa: ANN401
+        self._database = database
+        self._open = connections
+        self._statements = statements
+        self._seconds = seconds
+
+    def opened(self) -> None:
+        """A session begins."""
+        self._open.inc()
+
+    def closed(self) -> None:
+        """A session ends."""
+        self._open.dec()
+
+    def told(self, entry: Entry, seconds: float) -> None:
+        """A statement has its outcome."""
+        self._statements.labels(self._database, entry.outcome.value, entry.sqlstate).inc()
+        self._seconds.observe(seconds)
+
+
+class _Ledgers:
+    """What the ledgers know, read when somebody asks."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Callable[[], Mapping[str, float]], Callable[[], tuple[int, float]]]] = {}
+
+    def add(
+        self,
+        database: str,
+        spent: Callable[[], Mapping[str, float]],
+        commits: Callable[[], tuple[int, float]],
+    ) -> None:
+        """From now on, that of this data source, too."""
+        self._known = self._known | {database: (spent, commits)}
+
+    def collect(self) -> Iterator[Any]:
+        """The families of the registry."""
+        from prometheus_client.core import GaugeMetricFamily, SummaryMetricFamily  # noqa: PLC0415 - an extra
+
+        budgets = GaugeMetricFamily(
+            "dpproxy_budget_spent_epsilon", "Spent of each budget.", labels=["database", "budget"]
+        )
+        written = SummaryMetricFamily(
+            "dpproxy_ledger_commit_seconds", "Commits of the ledger.", labels=["database"]
+        )
+        for database, (spent, commits) in self._known.items():
+            with suppress(Refusal):  # its ledger cannot be read: the others' can
+                for name, epsilon in spent().items():
+                    budgets.add_metric([database, name], epsilon)
+            count, seconds = commits()
+            written.add_metric([database], count_value=count, sum_value=seconds)
+        yield budgets
+        yield written

@@ -1,0 +1,88 @@
+"""From what a caller asked to an entry of the audit log, and what is told and listed of it."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from dpproxy.accounting import tally
+from dpproxy.accounting.model import format_epsilon
+from dpproxy.algebra.plan import Caller, Notice, PublicPlan
+from dpproxy.observe.audit_entry import Entry, Outcome, asked, reason
+from dpproxy.observe.audit_file import Row
+from dpproxy.observe.audit_log import AuditLog
+from dpproxy.values.errors import Refusal
+from dpproxy.values.pgtypes import INT8, NUMERIC, TEXT, Column
+
+LISTED = 100
+"""Entries of SHOW PRIVACY AUDIT without LIMIT."""
+
+COLUMNS = (
+    Column("sequence", INT8),
+    Column("at", TEXT),
+    Column("user", TEXT),
+    Column("roles", TEXT),
+    Column("outcome", TEXT),
+    Column("epsilon", NUMERIC),
+    Column("sqlstate", TEXT),
+    Column("reason", TEXT),
+    Column("statement", TEXT),
+)
+"""What SHOW PRIVACY AUDIT lists of each entry, the latest first."""
+
+
+def entry_of(
+    at: int,
+    caller: Caller,
+    outcome: Outcome,
+    sql: str,
+    values: Sequence[object] = (),
+    *,
+    nano: int = 0,
+    refusal: Refusal | None = None,
+) -> Entry:
+    """What is recorded of a statement at a time, in microseconds: the caller's own words, and no value of a row."""
+    state, why = ("", "") if refusal is None else (refusal.sqlstate, reason(refusal))
+    return Entry(
+        at, caller.user, " ".join(sorted(caller.roles)), outcome, asked(sql, values), nano, state, why
+    )
+
+
+def recorder(
+    log: AuditLog, caller: Caller, sql: str, values: Sequence[object] = ()
+) -> Callable[[Outcome], None]:
+    """Puts on record what is about to be read, with what was charged for it by then; on the disk when it returns.
+
+    What it has recorded, whoever records the statement's end does not. Raises ``LedgerUnavailable``.
+    """
+
+    def record(outcome: Outcome) -> None:
+        log.write(entry_of(log.now(), caller, outcome, sql, values, nano=tally.taken()))
+
+    return record
+
+
+def exact_notice(plan: PublicPlan) -> Notice:
+    """What is told beside an exact answer."""
+    return Notice(
+        f"exact answer of {', '.join(plan.exact)}: no noise, no privacy guarantee; it is in the audit log",
+        detail="Your roles have EXACT SELECT on every protected table of the statement, so nothing was debited.",
+        hint="For an answer that may be passed on, ask as a user without that privilege.",
+    )
+
+
+def listed(rows: Sequence[Row]) -> list[tuple[object, ...]]:
+    """Entries as rows of ``COLUMNS``."""
+    return [
+        (
+            sequence,
+            datetime.fromtimestamp(entry.at / 10**6, UTC).isoformat(timespec="milliseconds"),
+            entry.user,
+            entry.roles,
+            entry.outcome.value,
+            Decimal(format_epsilon(entry.nano)),
+            entry.sqlstate or None,
+            entry.reason or None,
+            entry.statement,
+        )
+        for sequence, entry in rows
+    ]

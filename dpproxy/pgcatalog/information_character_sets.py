@@ -1,0 +1,28 @@
+"""information_schema.character_sets: the one that all texts are in."""
+
+from collections.abc import Iterator
+
+from dpproxy.pgcatalog.table import Row, table
+from dpproxy.pgcatalog.view import CatalogueView
+
+
+def _rows(view: CatalogueView) -> Iterator[Row]:
+    yield {
+        "character_set_name": "UTF8",
+        "character_repertoire": "UCS",
+        "form_of_use": "UTF8",
+        "default_collate_catalog": view.database,
+        "default_collate_schema": "pg_catalog",
+        "default_collate_name": "C",
+    }
+
+
+TABLE = table(
+    "information_schema",
+    "character_sets",
+    13250,
+    "character_set_catalog character_set_schema character_set_name character_repertoire form_of_use "
+    "default_collate_catalog default_collate_schema default_collate_name",
+    _rows,
+    kind="v",
+)

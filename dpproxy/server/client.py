@@ -1,0 +1,401 @@
+"""One client's socket: bytes to messages, work to threads, answers to the padding grid.
+
+Charged work always runs to its end: a cancel, or a client that leaves, only makes its outcome 57014, which leaves
+at the first point of the padding grid after the cancel, whether the work had ended by then or not. The session's
+next work, and the return of a left connection's place, wait for the point of the grid after the work's own end;
+uncharged work is interrupted at once.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Final
+
+from dpproxy.algebra.plan import Caller
+from dpproxy.server.outgoing import Outgoing
+from dpproxy.server.service import Service, address_of, farewell
+from dpproxy.server.waiting import first_of, watching
+from dpproxy.session.session import Session, Work
+from dpproxy.session.timeouts import PATIENCE, of_silence, of_statement
+from dpproxy.session.work import Outcome, attempt, outcome
+from dpproxy.values.errors import Cancelled, Refusal
+from dpproxy.values.grid import instant
+from dpproxy.wire import messages as m
+from dpproxy.wire.connection import Connection
+
+READ_SIZE: Final = 1 << 16
+MOST_AHEAD: Final = 1 << 20
+"""Bytes read ahead while a statement runs."""
+AGAIN: Final = 0.1
+"""Seconds between two interrupts of one statement."""
+NEWS: Final = 0.5
+"""Seconds between two looks at what a statement has to say."""
+FAREWELL: Final = 1.0
+"""Seconds a client gets to take the last bytes."""
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Client:
+    """One client's socket and the session behind it."""
+
+    def __init__(
+        self, service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, process: int
+    ) -> None:
+        self.session = Session(
+            service.engine, service.users, process=process, mock_key=service.options.mock_key
+        )
+        self.session.admit = self._admit
+        self.session.signal = service.signal
+        self._service = service
+        self._reader = reader
+        self._writer = writer
+        self._connection = Connection()
+        self._task = asyncio.current_task()
+        self.address = address_of(writer.get_extra_info("peername"))
+        self.silent_since = asyncio.get_running_loop().time()
+        self.has_spoken = False
+        self._crowded = service.is_crowded(self.address) and not service.make_room(self.silent_since)
+        self._deadline = asyncio.timeout(FAREWELL if self._crowded else service.options.login_timeout)
+        self._out = Outgoing(writer)
+        self._ahead = bytearray()
+        self._future: asyncio.Future[Outcome] | None = None
+        """What the session's thread does."""
+        self._padded: asyncio.Future[Outcome] | None = None
+        """Charged work until the grid point of its end, also when nobody waits for its outcome any more."""
+        self._cancelled: asyncio.Future[float | None] | None = None
+        """Where the moment of a cancel is put, while one counts that interrupts nothing."""
+        self._until: float | None = None
+        """When the statement at hand has had its time."""
+        self._timed_out = self._is_cancelled = False
+        """Whether that, or somebody else, has cancelled it."""
+        self._admitted = self._reading = self._gone = self._leaving = False
+        self._stopping = self._hurried = self._ended = False
+
+    # --- from outside
+
+    def cancel(self) -> None:
+        """Cancel what the session runs: charged work ends for its client only."""
+        self._is_cancelled = True
+        engine = self._service.engine
+        self._interrupt(engine.cancel if self._padded is None else engine.cancel_unpaid)
+        if self._cancelled is not None and not self._cancelled.done():
+            self._cancelled.set_result(asyncio.get_running_loop().time())
+
+    def _interrupt(self, how: Callable[[str], None]) -> None:
+        """Interrupt the session's work until it ends: what has not quite begun does not notice."""
+        if self._future is not None and not self._future.done() and self.session.caller is not None:
+            how(self.session.caller.session)
+            self._future.get_loop().call_later(AGAIN, self._interrupt_still, self._future, how)
+
+    def _interrupt_still(self, future: asyncio.Future[Outcome], how: Callable[[str], None]) -> None:
+        if future is self._future:
+            self._interrupt(how)
+
+    def end(self) -> None:
+        """End the session too; what is charged runs on, as it does when a client leaves."""
+        self._ended = True
+        self.cancel()
+        self.drain()
+
+    def drain(self) -> None:
+        """The server stops: an idle client is told at once, a busy one when its answer has left."""
+        self._stopping = True
+        if self._reading and self._task is not None:
+            self._reading = False  # once
+            self._task.cancel()
+
+    def stop(self) -> None:
+        """The server stops now: a busy client is told when its statement is interrupted."""
+        self._hurried = True
+        self._interrupt(self._service.engine.cancel)
+        if self._leaving and isinstance(self._padded, asyncio.Task):
+            self._padded.cancel()
+        self.drain()
+
+    def abandon(self) -> None:
+        """The client had its time."""
+        self._writer.transport.abort()
+        if self._task is not None:
+            self._task.cancel()
+
+    # --- life
+
+    async def run(self) -> None:
+        """Serve the client until one of the two leaves."""
+        try:
+            async with self._deadline:
+                await self._converse()
+        except (OSError, TimeoutError):
+            _LOG.debug("client %d lost", self.session.process)
+        except Exception as error:  # noqa: BLE001 - one client's trouble is not the others'; the text may hold a value
+            _LOG.error("client %d: %s", self.session.process, type(error).__name__)
+        finally:
+            await self._leave()
+
+    async def _leave(self) -> None:
+        try:
+            self._leaving = True
+            self._connection.close()
+            (self.stop if self._hurried else self.cancel)()
+            await self._settle()
+            if self.session.caller is not None:
+                await self._outside(self.session.close)
+        finally:
+            self._service.admitted -= self._admitted
+        self._writer.close()
+        with suppress(OSError, TimeoutError):
+            async with asyncio.timeout(FAREWELL):
+                await self._writer.wait_closed()
+        self._writer.transport.abort()
+
+    async def _converse(self) -> None:
+        try:
+            while not self._is_over():
+                data = await self._read()
+                if not data:
+                    return
+                for message in self._connection.receive(data):
+                    await self._answer(message)
+                    if self._is_over():
+                        break
+                await self._flush()
+        except Refusal as refusal:
+            await self._dismiss(refusal)
+
+    def _is_over(self) -> bool:
+        return self.session.finished or self._gone
+
+    async def _read(self) -> bytes:
+        if self._stopping:
+            raise farewell(is_admitted=self._admitted, is_ended=self._ended)
+        if self._ahead:
+            data = bytes(self._ahead)
+            self._ahead.clear()
+            return data
+        self._reading = True
+        limit, refusal = of_silence(self.session.transaction)
+        try:
+            if self.session.is_reading and limit > PATIENCE:
+                limit -= PATIENCE
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(PATIENCE):
+                        return await self._reader.read(READ_SIZE)
+                self.session.let_go()
+            async with asyncio.timeout(limit):
+                return await self._reader.read(READ_SIZE)
+        except TimeoutError:
+            raise refusal from None
+        except asyncio.CancelledError:
+            if self._reading or self._task is None or self._task.uncancel():
+                raise
+            raise farewell(is_admitted=self._admitted, is_ended=self._ended) from None  # ``drain`` it was
+        finally:
+            self._reading = False
+
+    async def _flush(self) -> None:
+        await self._out.flush(is_awaited=self.session.is_reading)
+
+    async def _dismiss(self, refusal: Refusal) -> None:
+        self._say(m.ErrorResponse(refusal.sqlstate, refusal.message, hint=refusal.hint, severity="FATAL"))
+        await self._out.finish()
+        self._writer.close()  # now: its work may go on
+
+    def _say(self, message: m.Backend) -> None:
+        self._out.add(self._connection.send(message))
+
+    # --- messages
+
+    async def _answer(self, message: m.Frontend) -> None:
+        self.silent_since, self.has_spoken = asyncio.get_running_loop().time(), True
+        match message:
+            case m.SSLRequest():
+                await self._encrypt()
+            case m.GSSENCRequest():
+                self._connection.tls_refused()
+                self._say(m.EncryptionAnswer(accepted=False))
+            case m.CancelRequest():
+                self._service.cancel(message)
+                self.session.finished = True
+            case m.Startup():
+                self._service.check_startup(crowded=self._crowded)
+                await self._drive(message)
+            case m.SASLResponse():
+                await asyncio.sleep(self._service.attempts.delay(self.address, time.monotonic()))
+                await self._drive(message)
+            case _:
+                self._service.check_user(self.session)
+                await self._drive(message)
+
+    async def _encrypt(self) -> None:
+        if self._service.tls is None:
+            self._connection.tls_refused()
+            self._say(m.EncryptionAnswer(accepted=False))
+            return
+        self._connection.tls_accepted()
+        self._say(m.EncryptionAnswer(accepted=True))
+        await self._flush()
+        self.session.binding = self._service.binding
+        await self._writer.start_tls(
+            self._service.tls, ssl_handshake_timeout=self._service.options.login_timeout
+        )
+        self._out.limit()
+
+    def _admit(self, caller: Caller) -> None:
+        self._service.admit(is_admin=caller.is_admin)
+        self._admitted = True
+
+    async def _drive(self, message: m.Frontend) -> None:
+        self._until = None
+        steps = self.session.receive(message)
+        value: object = None
+        error: Exception | None = None
+        while True:
+            try:
+                step = steps.send(value) if error is None else steps.throw(error)
+            except StopIteration:
+                return
+            value = error = None
+            if isinstance(step, Work):
+                value, error = await self._work(step)
+            else:
+                await self._tell(step)
+
+    async def _tell(self, message: m.Backend) -> None:
+        self._say(message)
+        if isinstance(message, m.AuthenticationOk):
+            self._connection.authenticated()
+            self._deadline.reschedule(None)
+        if isinstance(message, m.ErrorResponse):
+            self._connection.failed()
+            self._service.refused(self.session, message.sqlstate, self.address)
+        if isinstance(message, m.ReadyForQuery) or self._out.is_full:
+            await self._flush()
+
+    # --- work
+
+    async def _work(self, work: Work) -> Outcome:
+        if self._ended and self.session.caller is not None:
+            raise farewell(is_admitted=self._admitted, is_ended=self._ended)
+        loop = asyncio.get_running_loop()
+        if self._until is None or not work.goes_on:
+            self._until = loop.time() + of_statement(self.session.transaction)
+            self._timed_out = self._is_cancelled = False
+        elif loop.time() >= self._until:
+            self._time_out()
+        if self._is_cancelled:  # while the client was awaited
+            return None, self._told(None, work)
+        timer = loop.call_at(self._until, self._time_out)
+        try:
+            found, error = await self._in_turn(work)
+        finally:
+            timer.cancel()
+        return found, self._told(error, work)
+
+    async def _in_turn(self, work: Work) -> Outcome:
+        """Once what is charged and was left alone has ended."""
+        if self._padded is not None:
+            if await self._cancelled_before(self._padded) is not None:
+                return None, _cancelled()
+            await self._settle()
+        found, error = self._at_hand(work)
+        if found is not None or error is not None:
+            await asyncio.sleep(0)  # whoever sends many at once lets others in between
+            return found, error
+        return await (self._charged(work) if work.charged else self._outside(work.call, work.told))
+
+    def _at_hand(self, work: Work) -> Outcome:
+        """What takes no waiting is done here and now: a thread costs more. What leaves on a grid has the time."""
+        if work.charged and self._service.options.padding:
+            return None, None
+        return attempt(work.at_hand)
+
+    def _told(self, error: Exception | None, work: Work) -> Exception | None:
+        """What is told of how some work went, where its statement may have been cancelled."""
+        if not isinstance(error, Cancelled) and not (work.goes_on and self._is_cancelled):
+            return error
+        if self._hurried or self._ended:
+            raise farewell(is_admitted=self._admitted, is_ended=self._ended)
+        if self._timed_out:
+            return Cancelled("canceling statement due to statement timeout")
+        return error or _cancelled()
+
+    def _time_out(self) -> None:
+        self._timed_out = True
+        self.cancel()
+
+    async def _charged(self, work: Work) -> Outcome:
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        is_padded = self._service.deadline(work) > 0
+        self._padded = (
+            loop.create_task(self._pad(work, start)) if is_padded else self._begin(work.call, start)
+        )
+        moment = await self._cancelled_before(self._padded)
+        if moment is None:
+            outcome = self._padded.result()
+            await self._settle()
+            return outcome
+        due = start + instant(moment - start, self._service.deadline(work))
+        await asyncio.sleep(due - loop.time())
+        return None, _cancelled()
+
+    async def _pad(self, work: Work, start: float) -> Outcome:
+        loop = asyncio.get_running_loop()
+        future = self._begin(work.call, start)
+        await asyncio.wait({future})
+        elapsed = loop.time() - start
+        await asyncio.sleep(instant(elapsed, self._service.deadline(work)) - elapsed)
+        return future.result()
+
+    async def _settle(self) -> None:
+        """Wait until what was left alone has ended, on the grid: sooner would tell when it did."""
+        for future in (self._padded, self._future):
+            if future is not None and not future.done():
+                await asyncio.wait({future})
+        self._padded = self._future = None
+
+    async def _cancelled_before(self, work: asyncio.Future[Outcome]) -> float | None:
+        """Wait for the work; the moment at which the client cancels or leaves, if that comes first."""
+        self._cancelled = asyncio.get_running_loop().create_future()
+        try:
+            return await first_of(work, self._cancelled, self._watch)
+        finally:
+            self._cancelled = None
+
+    async def _outside(
+        self, call: Callable[[], object], told: Callable[[], Iterable[m.Backend]] | None = None
+    ) -> Outcome:
+        """Make the call in a thread; a client that leaves meanwhile interrupts it."""
+        future = self._begin(call)
+        while told is not None and not future.done():
+            await watching((future,), self._watch, NEWS)
+            for message in told():
+                self._say(message)
+            await self._flush()
+        await watching((future,), self._watch)
+        self._future = None
+        return future.result()
+
+    def _begin(self, call: Callable[[], object], start: float | None = None) -> asyncio.Future[Outcome]:
+        loop = asyncio.get_running_loop()
+        self._future = loop.run_in_executor(self._service.executor, outcome, call, start)
+        return self._future
+
+    async def _watch(self) -> None:
+        """Read ahead, to see a client leave."""
+        while len(self._ahead) < MOST_AHEAD and not self._gone:
+            try:
+                data = await self._reader.read(READ_SIZE)
+            except OSError:
+                data = b""
+            if data:
+                self._ahead += data
+            else:
+                self._gone = True
+                self.cancel()
+
+
+def _cancelled() -> Cancelled:
+    return Cancelled("canceling statement due to user request")

@@ -1,0 +1,189 @@
+"""Accepts clients until it is stopped; here, in ``client`` and in what it waits by is all that knows asyncio."""
+
+import asyncio
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from dpproxy.config.tls import server_context
+from dpproxy.server.client import Client
+from dpproxy.server.options import Options
+from dpproxy.server.service import LOCAL, LOGGING_IN, RESERVED, Service
+from dpproxy.session.session import Engine, Users
+from dpproxy.system.processor import Processor
+from dpproxy.values.errors import StartupError
+from dpproxy.wire.binding import server_end_point
+
+__all__ = ["Options", "Server"]
+
+GRACE: Final = 10.0
+"""Seconds that clients get to take their leave."""
+USERS: Final = 1.0
+"""Seconds between two looks at who may still be here."""
+LOOK: Final = 0.02
+"""Seconds between two looks at whether all have left."""
+SPARE: Final = 4
+"""Threads for logins, beside one for each session."""
+
+
+class Server:
+    """Serves one engine to many clients, until it is stopped."""
+
+    def __init__(self, options: Options, engine: Engine, users: Users) -> None:
+        executor = ThreadPoolExecutor(
+            options.max_connections + RESERVED + SPARE, thread_name_prefix="statement"
+        )
+        crt = options.tls_certificate
+        tls = None if crt is None else server_context(crt, options.tls_key)
+        self._service = Service(options, engine, users, executor, tls, _binding(options))
+        self._last_process = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping = asyncio.Event()
+        self._hurried = False
+
+    def run(self, on_listening: Callable[[int], None] = lambda _port: None) -> None:
+        """Serve until SIGTERM, SIGINT or ``stop``; ``on_listening`` is told the port.
+
+        At the first signal running statements get ``options.drain`` seconds, at the second none.
+
+        Raises:
+            StartupError: the address cannot be listened on.
+        """
+        with self._service.executor:
+            asyncio.run(self._serve(on_listening))
+
+    def stop(self) -> None:
+        """Say goodbye to every client now and end ``run``; from any thread."""
+        self._hurried = True
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended already
+                self._loop.call_soon_threadsafe(self._stopping.set)
+
+    def _signalled(self) -> None:
+        self._hurried = self._stopping.is_set()
+        self._stopping.set()
+
+    @contextmanager
+    def running(self) -> Iterator[int]:
+        """Serve in a thread of its own, and give the port.
+
+        Raises:
+            StartupError: the address cannot be listened on.
+        """
+        port: Future[int] = Future()
+
+        def run() -> None:
+            try:
+                self.run(port.set_result)
+            except StartupError as error:
+                port.set_exception(error)
+
+        thread = threading.Thread(target=run, name="server")
+        thread.start()
+        try:
+            yield port.result()
+        finally:
+            self.stop()
+            thread.join()
+
+    async def _serve(self, on_listening: Callable[[int], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        with _signals(self._loop, self._signalled):
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    listener = await self._listen(tasks)
+                    on_listening(listener.sockets[0].getsockname()[1])
+                    home = tasks.create_task(Processor().keep(asyncio.sleep))
+                    users = tasks.create_task(self._watch_users())
+                    await self._stopping.wait()
+                    home.cancel()
+                    users.cancel()
+                    await self._drain()
+                    listener.close()
+                    tasks.create_task(self._part())
+            except* StartupError as group:
+                raise group.exceptions[0] from None
+
+    async def _listen(self, tasks: asyncio.TaskGroup) -> asyncio.Server:
+        def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            # Those over the limit of logins are told so; twice as many, and nobody is told anything.
+            service = self._service
+            if service.logging_in >= 2 * (LOGGING_IN * service.options.max_connections + LOCAL):
+                writer.transport.abort()
+            else:
+                _keep_alive(writer.get_extra_info("socket"))
+                tasks.create_task(self._attend(reader, writer))
+
+        host, port = self._service.options.host, self._service.options.port
+        try:
+            return await asyncio.start_server(accept, host, port, backlog=1024)
+        except OSError as error:
+            known = error.errno and not isinstance(error, socket.gaierror)
+            reason = os.strerror(error.errno or 0) if known else error.strerror
+            raise StartupError(f"cannot listen on {host}:{port}: {reason}") from None
+
+    async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._last_process = self._last_process % 0x7FFFFFFF + 1
+        client = Client(self._service, reader, writer, self._last_process)
+        self._service.clients[client.session.process] = client
+        try:
+            await client.run()
+        finally:
+            self._service.clients.pop(client.session.process, None)
+
+    async def _watch_users(self) -> None:
+        """Have idle sessions end, too, whose user is gone or has lost a role."""
+        while True:
+            await asyncio.sleep(USERS)
+            self._service.end_revoked()
+
+    async def _drain(self) -> None:
+        """Let running statements end, and nobody in."""
+        self._service.is_draining = True
+        for client in list(self._service.clients.values()):
+            client.drain()
+        for _ in range(int(self._service.options.drain / LOOK)):
+            if not self._service.admitted or self._hurried:
+                return
+            await asyncio.sleep(LOOK)
+
+    async def _part(self) -> None:
+        for client in list(self._service.clients.values()):
+            client.stop()
+        for _ in range(int(GRACE / LOOK)):
+            if not self._service.clients:
+                return
+            await asyncio.sleep(LOOK)
+        for client in list(self._service.clients.values()):
+            client.abandon()
+
+
+def _keep_alive(connected: socket.socket) -> None:
+    """Have a client that is gone without a word noticed, after some minutes of silence."""
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4)):
+        if hasattr(socket, name):
+            connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+def _binding(options: Options) -> bytes | None:
+    file = options.tls_certificate
+    return None if file is None else server_end_point(file.read_text(encoding="utf-8"))
+
+
+@contextmanager
+def _signals(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> Iterator[None]:
+    """SIGTERM and SIGINT stop the server, where it runs in the main thread."""
+    wanted = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
+    for number in wanted:
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number in wanted:
+            loop.remove_signal_handler(number)

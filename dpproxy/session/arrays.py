@@ -1,0 +1,119 @@
+"""Parameters that are lists: ``x = ANY ($1)``, as drivers send them, becomes ``x = ANY (ARRAY[$1, $2, ...])``.
+
+Likewise ``x = SOME ($1)`` and ``x <> ALL ($1)``. How many values there are is known when they are bound: the statement
+is prepared with one, for its shape, and anew with as many as come.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import TokenType
+
+from dpproxy.sql import grammar
+from dpproxy.values.errors import InvalidParameter, TooComplex
+from dpproxy.values.pgtypes import ARRAYS, SqlType, array_of
+
+MOST_VALUES: Final = 1000
+"""In one list."""
+_ANY: Final = re.compile(
+    r"(?:=\s*(?:ANY|SOME)|(?:<>|!=)\s*ALL)\s*\(\s*(\$(\d{1,5})\s*(?:::\s*[a-z_][a-z0-9_ ]*\[\s*\])?)\s*\)",
+    re.IGNORECASE,
+)
+_STARTS: Final = frozenset({TokenType.EQ, TokenType.NEQ})
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Where lists stand in a statement: start, end, and the number of the parameter."""
+
+    text: str
+    places: tuple[tuple[int, int, int], ...]
+
+    @property
+    def numbers(self) -> frozenset[int]:
+        """The parameters that are lists."""
+        return frozenset(number for _, _, number in self.places)
+
+    def element_types(self, types: Sequence[int]) -> list[int]:
+        """Declared OIDs, of lists those of their elements; 0 where that is not known."""
+        return [
+            oid if n not in self.numbers else ARRAYS[oid].oid if oid in ARRAYS else 0
+            for n, oid in enumerate(types, 1)
+        ]
+
+    def types(self, elements: Sequence[SqlType]) -> tuple[SqlType, ...]:
+        """The parameters' types, from those of the statement with one value in each list."""
+        return tuple(array_of(kind) if n in self.numbers else kind for n, kind in enumerate(elements, 1))
+
+    def spread(
+        self, values: Sequence[object], types: Sequence[int]
+    ) -> tuple[str, tuple[object, ...], list[int]]:
+        """The statement, its values and their types, with as many parameters as the lists have elements.
+
+        An empty list has no value that is equal, and NULL none that is known to be. Errors: ``TooComplex``.
+        """
+        flat, kinds, marks = list(values), self.element_types(types), dict[int, str]()
+        for number in sorted(self.numbers):
+            listed = _checked(values[number - 1])
+            if not listed:
+                flat[number - 1] = None
+                marks[number] = _UNKNOWN if listed is None else _NONE
+                continue
+            first, *others = listed
+            flat[number - 1] = first
+            names = [number, *range(len(flat) + 1, len(flat) + 1 + len(others))]
+            marks[number] = _listed(f"${name}" for name in names)
+            flat += others
+            kinds += [kinds[number - 1]] * len(others)
+        return self._written(marks), tuple(flat), kinds
+
+    def single(self) -> str:
+        """The statement with one value in each list."""
+        return self._written({number: _listed([f"${number}"]) for number in self.numbers})
+
+    def _written(self, marks: dict[int, str]) -> str:
+        written, at = [], 0
+        for start, end, number in self.places:
+            written += [self.text[at:start], marks[number]]
+            at = end
+        return "".join([*written, self.text[at:]])
+
+
+def lists(text: str) -> Lists | None:
+    """The parameters of a statement that are lists and nothing else; None where there is none."""
+    found = list(_ANY.finditer(text))
+    if not found:
+        return None
+    try:
+        starts = {token.start for token in grammar.tokens(text) if token.token_type in _STARTS}
+    except SqlglotError:
+        return None  # the engine says what is wrong with it
+    places = [(*one.span(1), int(one[2])) for one in found if one.start() in starts]
+    alone = [place for place in places if _is_only(place[2], text, places)]
+    return Lists(text, tuple(alone)) if alone else None
+
+
+def _is_only(number: int, text: str, places: Iterable[tuple[int, int, int]]) -> bool:
+    used = len(re.findall(rf"\${number}(?![0-9])", text))
+    return used == sum(place[2] == number for place in places)
+
+
+_NONE: Final = "'{}'"
+_UNKNOWN: Final = "ARRAY[NULL]"
+
+
+def _listed(marks: Iterable[str]) -> str:
+    return f"ARRAY[{', '.join(marks)}]"
+
+
+def _checked(value: object) -> list[object] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or any(isinstance(item, list) for item in value):
+        raise InvalidParameter("a list of values has one dimension", hint="send {1,2} and not {{1},{2}}")
+    if len(value) > MOST_VALUES:
+        raise TooComplex(f"a list of more than {MOST_VALUES} values", hint="write a range, or fewer values")
+    return value

@@ -1,0 +1,221 @@
+"""COPY ... TO STDOUT: its options, in both of PostgreSQL's spellings."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final, NoReturn
+
+from dpproxy.algebra.plan import Answer
+from dpproxy.session.messages import Source, Words
+from dpproxy.session.state import Around, CopyOut, State, Statement, Wrapped
+from dpproxy.values.errors import InvalidParameter, SyntaxRefused, Unsupported
+from dpproxy.wire.copying import Layout
+
+_CSV: Final = Layout("csv", ",", "", forced=frozenset())
+
+
+@dataclass(slots=True)
+class _Options:
+    """What was written, by the names of ``Layout``."""
+
+    given: dict[str, Any] = field(default_factory=dict)
+
+    def layout(self) -> Layout:
+        """The defaults of the format, with what was written in their place.
+
+        Errors: InvalidParameter, SyntaxRefused.
+        """
+        given = self.given
+        layout = _CSV if given.get("format") == "csv" else Layout()
+        if "quote" in given and "escape" not in given:
+            given = {**given, "escape": given["quote"]}
+        layout = replace(layout, **given)
+        if layout.format == "binary" and given.keys() - {"format"}:
+            raise SyntaxRefused("COPY in binary takes no other options", hint="write (FORMAT binary) alone")
+        if layout.format != "csv" and given.keys() & {"quote", "escape", "forced"}:
+            raise Unsupported("quotes are for COPY in CSV", hint="write (FORMAT csv, ...)")
+        if layout.delimiter in layout.null or layout.delimiter == layout.quote:
+            raise InvalidParameter("the delimiter of COPY must be in neither NULL nor QUOTE")
+        return layout
+
+
+def read_copy(words: Words) -> Around:
+    """COPY, after its first word."""
+    if words.ahead and words.ahead[0].text == "(" and not words.ahead[0].quoted:
+        inner = words.bracketed()
+    else:
+        inner = _whole_table(words)
+    if words.take("from"):
+        raise Unsupported(
+            "COPY FROM, which would change data, is not supported",
+            hint="COPY (SELECT ...) TO STDOUT reads it",
+        )
+    words.expect("to")
+    if not words.take("stdout") and not words.take("stdin"):  # PHP writes the latter, which is the same
+        _refuse_place(words)
+    layout = _read_options(words)
+    return Around(inner, partial(_copy, layout))
+
+
+def _whole_table(words: Words) -> Source:
+    """COPY of a table is COPY of its columns."""
+    start = words.ahead[0].start if words.ahead else 0
+    name = words.qualified()
+    columns = ["*"]
+    if words.take("("):
+        columns = [words.qualified()]
+        while words.take(","):
+            columns.append(words.qualified())
+        words.expect(")")
+    return words.made(f"SELECT {', '.join(columns)} FROM {name}", start)  # noqa: S608 - names, as written
+
+
+def _refuse_place(words: Words) -> NoReturn:
+    if words.take("program") or (words.ahead and words.ahead[0].literal):
+        raise Unsupported(
+            "COPY to a file of the server is not supported", hint=r"COPY ... TO STDOUT; psql has \copy"
+        )
+    words.refuse()
+
+
+def _copy(layout: Layout, inner: Statement) -> Wrapped:
+    names = {column.name for column in inner.columns or ()}
+    if layout.forced is not None and not layout.forced <= names:
+        raise InvalidParameter("FORCE_QUOTE names a column that is not copied")
+
+    def finish(_: State, answer: Answer) -> Answer:
+        tag = "COPY" if answer.stream is not None else f"COPY {len(answer.rows)}"
+        return CopyOut(tag, notices=answer.notices, layout=layout, copied=answer)
+
+    return Wrapped(inner, finish)
+
+
+# --- options
+
+
+def _read_options(words: Words) -> Layout:
+    options = _Options()
+    words.take("with")
+    if words.take("("):
+        _read_option(options, words)
+        while words.take(","):
+            _read_option(options, words)
+        words.expect(")")
+    else:
+        while words.ahead:
+            _read_old_option(options, words)
+    words.end()
+    return options.layout()
+
+
+def _read_option(options: _Options, words: Words) -> None:
+    """``name value`` of the list in brackets."""
+    start = words.ahead[0].start if words.ahead else None
+    name = words.name()
+    if name not in _OPTIONS:
+        raise SyntaxRefused(f'option "{name}" not recognized', hint=_KNOWN, position=start)
+    _put(options, name, words)
+
+
+def _read_old_option(options: _Options, words: Words) -> None:
+    """The spelling without brackets: BINARY, CSV, HEADER, DELIMITER AS ',' ..."""
+    start = words.ahead[0].start if words.ahead else None
+    word = words.take_one(
+        "binary", "csv", "header", "delimiter", "delimiters", "null", "quote", "escape", "force"
+    )
+    match word:
+        case "binary" | "csv":
+            options.given["format"] = word
+        case "header":
+            options.given["header"] = True
+        case "force":
+            words.expect("quote")
+            options.given["forced"] = _read_columns(words)
+        case None:
+            raise SyntaxRefused("an option of COPY that does not read", hint=_KNOWN, position=start)
+        case _:
+            words.take("as")
+            _put(options, word.removesuffix("s"), words)
+
+
+def _put(options: _Options, name: str, words: Words) -> None:
+    field_name, read = _OPTIONS[name]
+    value = read(words)
+    if field_name:
+        options.given[field_name] = value
+
+
+def _read_format(words: Words) -> str:
+    start = words.ahead[0].start if words.ahead else None
+    value = words.value()
+    if value not in ("text", "csv", "binary"):
+        raise InvalidParameter(
+            f'COPY format "{value}" not recognized', hint="text, csv or binary", position=start
+        )
+    return value
+
+
+def _read_character(words: Words) -> str:
+    start = words.ahead[0].start if words.ahead else None
+    value = words.value()
+    if len(value) != 1 or not value.isascii() or value in "\r\n":
+        raise InvalidParameter("COPY takes one plain character here", position=start)
+    return value
+
+
+def _read_null(words: Words) -> str:
+    start = words.ahead[0].start if words.ahead else None
+    value = words.value()
+    if "\r" in value or "\n" in value:
+        raise InvalidParameter("NULL of COPY cannot hold a line break", position=start)
+    return value
+
+
+def _read_switch(words: Words) -> bool:
+    if not words.ahead or words.ahead[0].text in (",", ")"):
+        return True
+    start = words.ahead[0].start
+    value = words.value().lower()
+    if value not in ("true", "on", "1", "false", "off", "0"):
+        raise InvalidParameter("header requires a Boolean value", position=start)
+    return value in ("true", "on", "1")
+
+
+def _read_encoding(words: Words) -> None:
+    start = words.ahead[0].start if words.ahead else None
+    if words.value().upper().replace("-", "") not in ("UTF8", "UNICODE"):
+        raise Unsupported(
+            "COPY in another encoding is not supported", hint="text is always UTF-8", position=start
+        )
+
+
+def _read_forced(words: Words) -> frozenset[str] | None:
+    if words.take("*"):
+        return None
+    words.expect("(")
+    names = _read_columns(words)
+    words.expect(")")
+    return names
+
+
+def _read_columns(words: Words) -> frozenset[str] | None:
+    if words.take("*"):
+        return None
+    names = {words.name()}
+    while words.take(","):
+        names.add(words.name())
+    return frozenset(names)
+
+
+_OPTIONS: Final[Mapping[str, tuple[str, Callable[[Words], object]]]] = {
+    "format": ("format", _read_format),
+    "delimiter": ("delimiter", _read_character),
+    "null": ("null", _read_null),
+    "header": ("header", _read_switch),
+    "quote": ("quote", _read_character),
+    "escape": ("escape", _read_character),
+    "force_quote": ("forced", _read_forced),
+    "encoding": ("", _read_encoding),
+}
+"""By name: the field of ``Layout``, "" for none, and how the value is read."""
+_KNOWN: Final = "known are " + ", ".join(_OPTIONS)

@@ -1,0 +1,119 @@
+"""PREPARE, EXECUTE and DEALLOCATE: the prepared statements of the protocol, by statements."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from dpproxy.algebra.plan import Answer
+from dpproxy.session.messages import Words
+from dpproxy.session.state import Around, Command, Late, State, Statement, Wrapped
+from dpproxy.values.errors import DuplicatePreparedStatement, SyntaxRefused, UndefinedObject, UnknownStatement
+from dpproxy.values.pgtypes import TYPES
+from dpproxy.wire.values import decode
+
+_NAMES: Final = {t.name: t.oid for t in TYPES}
+_TYPES: Final = _NAMES | {
+    name: _NAMES[ours]
+    for name, ours in {
+        "smallint": "int2", "integer": "int4", "int": "int4", "bigint": "int8", "real": "float4", "float": "float8",
+        "double precision": "float8", "decimal": "numeric", "boolean": "bool", "character varying": "varchar",
+        "timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz",
+    }.items()
+}  # fmt: skip
+"""PostgreSQL's names of the types, each with its OID."""
+
+
+def read_prepare(words: Words) -> Around:
+    """PREPARE, after its first word."""
+    name = words.name()
+    types: list[int] = []
+    if words.take("("):
+        types.append(_read_type(words))
+        while words.take(","):
+            types.append(_read_type(words))
+        words.expect(")")
+    words.expect("as")
+    return Around(words.rest(), partial(_prepare, name), tuple(types))
+
+
+def _read_type(words: Words) -> int:
+    start = words.ahead[0].start if words.ahead else None
+    name = words.next().text
+    while words.ahead and words.ahead[0].text not in (",", ")"):
+        name += f" {words.next().text}"
+    if name not in _TYPES:
+        raise UndefinedObject(f'type "{name}" does not exist', hint="or leave the types out", position=start)
+    return _TYPES[name]
+
+
+def _prepare(name: str, inner: Statement) -> Command:
+    def run(state: State) -> Answer:
+        if name in state.statements:
+            raise DuplicatePreparedStatement(
+                f'prepared statement "{name}" already exists', hint="DEALLOCATE it first"
+            )
+        state.hold_statement(name, inner)
+        return Answer("PREPARE", notices=())
+
+    return Command(run)
+
+
+def read_execute(words: Words) -> Late:
+    """EXECUTE, after its first word."""
+    name, values = words.name(), list[str | None]()
+    if words.take("(") and not words.take(")"):
+        values.append(_read_value(words))
+        while words.take(","):
+            values.append(_read_value(words))
+        words.expect(")")
+    words.end()
+    return Late(partial(_execute, name, values, words.hint))
+
+
+def _read_value(words: Words) -> str | None:
+    """A constant; the type it is cast to is the parameter's own, whatever is written."""
+    is_null = words.take("null")
+    text = None if is_null else words.value()
+    if words.take("::"):
+        _read_type(words)
+    return text
+
+
+def _execute(name: str, values: list[str | None], hint: dict[str, str], state: State) -> Wrapped:
+    inner = state.statements.get(name)
+    if inner is None:
+        raise UnknownStatement(f'prepared statement "{name}" does not exist', hint="PREPARE it first")
+    if len(values) != len(inner.parameters):
+        raise SyntaxRefused(
+            f'wrong number of parameters for prepared statement "{name}"',
+            detail=f"Expected {len(inner.parameters)} parameters but got {len(values)}.",
+        )
+    given = tuple(
+        None if text is None else decode(kind, text.encode(), 0)
+        for kind, text in zip(inner.parameters, values, strict=True)
+    )
+    if hint and inner.source is not None:
+        inner = replace(inner, source=replace(inner.source, hint={**inner.source.hint, **hint}))
+    return Wrapped(inner, lambda _, answer: answer, values=given, columns=inner.columns)
+
+
+def read_deallocate(words: Words) -> Command:
+    """DEALLOCATE, after its first word."""
+    words.take("prepare")
+    if words.take("all"):
+        words.end()
+        return Command(_deallocate_all)
+    name = words.name()
+    words.end()
+    return Command(partial(_deallocate, name))
+
+
+def _deallocate(name: str, state: State) -> Answer:
+    if state.statements.pop(name, None) is None:
+        raise UnknownStatement(f'prepared statement "{name}" does not exist')
+    return Answer("DEALLOCATE")
+
+
+def _deallocate_all(state: State) -> Answer:
+    state.statements.clear()
+    return Answer("DEALLOCATE ALL")

@@ -1,0 +1,395 @@
+"""Statements and portals of one session: the simple and the extended query protocol."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import takewhile
+from typing import Any, Final, NoReturn, assert_never
+
+from dpproxy.algebra.plan import Answer, Caller, Notice, Prepared, Scrollable, Settings
+from dpproxy.session.arrays import Lists, lists
+from dpproxy.session.messages import Source, split
+from dpproxy.session.rows import check_described, given, streamed, told
+from dpproxy.session.signals import Signal
+from dpproxy.session.state import (
+    Around,
+    Command,
+    CopyOut,
+    EngineShow,
+    Late,
+    Portal,
+    State,
+    Statement,
+    Wrapped,
+)
+from dpproxy.session.statements import recognise
+from dpproxy.session.transaction import Status, Transaction
+from dpproxy.session.work import Engine, Steps, work
+from dpproxy.sql.grammar import is_plain
+from dpproxy.values.errors import (
+    Cancelled,
+    DuplicatePortal,
+    DuplicatePreparedStatement,
+    FailedTransaction,
+    PortalState,
+    ProtocolViolation,
+    Refusal,
+    SyntaxRefused,
+    UnknownPortal,
+    UnknownStatement,
+    Unsupported,
+)
+from dpproxy.values.pgtypes import SqlType
+from dpproxy.wire import messages as m
+from dpproxy.wire.rows import expand_formats, row_description
+from dpproxy.wire.styles import styled, styled_types
+from dpproxy.wire.values import decode
+
+SHORT: Final = 4000
+"""Characters of a text that is cut into words at once, or bytes of parameters that are read so."""
+
+
+class Queries:
+    """The statements of one authenticated session.
+
+    ``offset`` is where the statement at hand starts in its message: positions of refusals are relative to it.
+    """
+
+    __slots__ = ("_caller", "_engine", "left", "offset", "state")
+
+    def __init__(self, engine: Engine, caller: Caller, state: State) -> None:
+        self._engine = engine
+        self._caller = caller
+        self.state = state
+        self.offset = 0
+        self.left: str | None = None
+        """dp.budget_remaining after the last question about people."""
+
+    def fail(self) -> None:
+        """A statement was refused: its transaction fails, or is rolled back."""
+        self.state.fail()
+
+    def finish(self) -> None:
+        """A message, or an extended sequence, has ended: so does a transaction that no BEGIN opened."""
+        if self.state.transaction.status is Status.IDLE:
+            self.state.commit()
+        self.state.transaction.several = False
+
+    def _prepare(self, source: Source, types: Sequence[int], state: State) -> Statement:
+        """Read one statement; called off the event loop."""
+        self.offset = source.offset
+        action = recognise(source)
+        source = replace(source, words=())  # read by now, and far larger than the text
+        match action:
+            case Around(inner, wrap, declared):
+                return self._wrap(source, wrap, self._prepare(inner, declared or types, state))
+            case Late(read):
+                return Statement(source, read(state))
+            case Signal():
+                signal = action.typed(types)
+                return Statement(source, signal, signal.parameters)
+            case None:
+                pass
+            case _:
+                return Statement(source, action)
+        if state.transaction.status is Status.FAILED:
+            _refuse_failed()
+        settings = {**state.transaction.now, **source.hint}
+        found = lists(source.text)
+        if found is not None:
+            types = found.element_types(types)
+            prepared = self._engine.prepare(self._caller, found.single(), types, settings)
+            return Statement(source, prepared, found.types(prepared.parameters), found)
+        prepared = self._engine.prepare(self._caller, source.text, types, settings)
+        return Statement(source, prepared, prepared.parameters)
+
+    def _known(self, sql: str, types: Sequence[int]) -> Statement | None:
+        """A query that was prepared before: the only statement of a text. Never waits."""
+        self.offset = 0
+        if self.state.transaction.status is Status.FAILED:
+            return None
+        if len(sql) <= SHORT and is_plain(sql):  # the engine knows no statement of the session's own
+            prepared = self._engine.known(self._caller, sql, types, self.state.transaction.now)
+            if prepared is None:
+                return None
+            return Statement(Source(sql, 0, ()), prepared, prepared.parameters)
+        sources = split(sql) if len(sql) <= SHORT else ()
+        if len(sources) != 1:
+            return None
+        [source] = sources
+        if recognise(source) is not None or lists(source.text) is not None:
+            return None
+        settings = {**self.state.transaction.now, **source.hint}
+        prepared = self._engine.known(self._caller, source.text, types, settings)
+        if prepared is None:
+            return None
+        return Statement(replace(source, words=()), prepared, prepared.parameters)
+
+    def _wrap(
+        self, source: Source, wrap: Callable[[Statement], Command | Wrapped], inner: Statement
+    ) -> Statement:
+        if not isinstance(inner.action, Prepared) or inner.columns is None:
+            raise SyntaxRefused("expected a query that returns rows", hint="write SELECT ...", position=0)
+        action = wrap(inner)
+        return Statement(source, action, inner.parameters if isinstance(action, Wrapped) else ())
+
+    def _perform(self, statement: Statement, values: Sequence[object] = ()) -> Steps[Answer]:
+        _check_usable(statement, self.state.transaction)
+        self.offset = statement.source.offset if statement.source else 0
+        settings = statement.settings(self.state.transaction)
+        match statement.action:
+            case Command(run, waits=waits):
+                return (yield from work(partial(run, self.state))) if waits else run(self.state)
+            case EngineShow(name, columns):
+                text = yield from work(partial(self._engine.show, self._caller, name, settings))
+                return Answer("SHOW", columns, ((text,),))
+            case Wrapped(inner, finish, check):
+                check(self.state)
+                own = statement.action.values
+                answer = yield from self._perform(inner, values if own is None else own)
+                if statement.action.scrolls and isinstance(answer.stream, Scrollable):
+                    rows = yield from work(answer.stream.whole, goes_on=True)
+                    answer = replace(answer, rows=rows, stream=None)
+                return finish(self.state, answer)
+            case Prepared() as prepared:
+                if statement.lists is not None:
+                    spread = partial(self._spread, statement, statement.lists, values, settings)
+                    prepared, values = yield from work(spread)
+                asked = self._caller, prepared, values, settings
+                answer = yield from work(
+                    partial(self._engine.run, *asked),
+                    charged=prepared.charged,
+                    deadline=prepared.deadline,
+                    told=self._told if prepared.is_slow else None,
+                    at_hand=partial(self._engine.again, *asked),
+                )
+                self.left = answer.left or self.left
+                self.state.hold_stream(answer.stream)
+                return replace(answer, columns=answer.columns and styled(answer.columns, settings))
+            case Signal() | None as signal:
+                return Answer("") if signal is None else signal.run(self.state.send, values)
+        assert_never(statement.action)
+
+    def _told(self) -> list[m.NoticeResponse]:
+        """What the running statement has to say so far."""
+        return _responses(self._engine.told(self._caller.session))
+
+    def _spread(
+        self, statement: Statement, found: Lists, values: Sequence[object], settings: Settings
+    ) -> tuple[Prepared, tuple[object, ...]]:
+        """The statement with as many parameters as its lists have values."""
+        text, flat, types = found.spread(values, [kind.oid for kind in statement.parameters])
+        return self._engine.prepare(self._caller, text, types, settings), flat
+
+    # --- simple query
+
+    def query(self, message: m.Query) -> Steps[None]:
+        """Run the statements of one message."""
+        self.state.statements.pop("", None)
+        self.state.portals.pop("", None)
+        known = partial(self._known_alone, message.sql)
+        planned = yield from work(partial(self._plan, message.sql), at_hand=known)
+        self.state.transaction.several = len(planned) > 1
+        if not planned:
+            yield m.EmptyQueryResponse()
+        for statement in planned:
+            answer = yield from self._perform(statement)
+            if answer.columns is not None:
+                yield row_description(answer.columns, ())
+            tag = yield from told(answer, ())
+            yield from _notices(answer.notices)
+            yield m.CommandComplete(tag)
+
+    def _known_alone(self, sql: str) -> list[Statement] | None:
+        known = self._known(sql, ())
+        return None if known is None else [known]
+
+    def _plan(self, sql: str) -> list[Statement]:
+        """Every statement of a message, prepared with the settings that those before it will have left.
+
+        At most one may be charged. Those after a session statement that will be refused are not looked at. Where one
+        is refused, those before it are performed, up to one that is charged or changes what all sessions see.
+        """
+        self.offset = 0
+        sources = split(sql, is_admin=self._caller.is_admin)
+        trial = self.state.copy()
+        trial.transaction.several = len(sources) > 1
+        planned: list[Statement] = []
+        for source in sources:
+            try:
+                planned.append(self._prepare(source, (), trial))
+            except Refusal as refusal:
+                if not planned or isinstance(refusal, SyntaxRefused | Cancelled):
+                    raise
+                late = Statement(source, Command(partial(_refuse, refusal), leaves_failed=True))
+                return [*takewhile(Statement.is_undone, planned), late]
+            if sum(statement.charged for statement in planned) > 1:
+                raise Unsupported(
+                    "more than one statement over protected tables in one message is not supported",
+                    hint="send them one by one",
+                    position=0,
+                )
+            if not _passes(planned[-1], trial):
+                break
+        return planned
+
+    # --- extended query
+
+    def parse(self, message: m.Parse) -> Steps[None]:
+        """Name a statement."""
+        self.offset = 0
+        statements = self.state.statements
+        if not message.name:
+            statements.pop("", None)
+        if message.name in statements:
+            raise DuplicatePreparedStatement(f'prepared statement "{message.name}" already exists')
+        known = partial(self._known, message.sql, message.types)
+        statement = yield from work(partial(self._prepare_one, message), at_hand=known)
+        self.state.hold_statement(message.name, statement)
+        yield m.ParseComplete()
+
+    def _prepare_one(self, message: m.Parse) -> Statement:
+        sources = split(message.sql, is_admin=self._caller.is_admin)
+        if len(sources) > 1:
+            raise SyntaxRefused(
+                "cannot insert multiple commands into a prepared statement",
+                hint="send them one by one",
+                position=sources[1].offset,
+            )
+        if not sources:
+            return Statement(None, None)
+        statement = self._prepare(sources[0], message.types, self.state)
+        _check_usable(statement, self.state.transaction)
+        return statement
+
+    def bind(self, message: m.Bind) -> Steps[None]:
+        """Make a portal of a statement and its parameters."""
+        statement = self._statement(message.statement)
+        _check_usable(statement, self.state.transaction)
+        portals = self.state.portals
+        if message.portal and message.portal in portals:
+            raise DuplicatePortal(f'portal "{message.portal}" already exists')
+        sent, wanted = len(message.values), len(statement.parameters)
+        if sent != wanted:
+            raise ProtocolViolation(f"bind message supplies {sent} parameters, but {wanted} are needed")
+        size = sum(4 + len(data or b"") for data in message.values)
+        self.state.check_room(message.portal, size)
+        formats = expand_formats(message.formats, sent)
+        kinds = styled_types(statement.parameters, self.state.transaction.now)
+        read = partial(_read, kinds, message.values, formats)
+        values = read() if size <= SHORT else (yield from work(read))
+        shown = expand_formats(message.result_formats, len(statement.columns or ()))
+        portals[message.portal] = Portal(statement, values, shown, size=size)
+        yield m.BindComplete()
+
+    def describe(self, message: m.Describe) -> Steps[None]:
+        """Tell the shape of a statement or a portal."""
+        if message.kind == b"S":
+            statement = self._statement(message.name)
+            yield m.ParameterDescription(tuple(kind.oid for kind in statement.parameters))
+            formats: tuple[int, ...] = ()
+        else:
+            portal = self._portal(message.name)
+            statement, formats = portal.statement, portal.formats
+        if statement.columns is None:
+            yield m.NoData()
+        else:
+            yield row_description(statement.columns, formats)
+
+    def execute(self, message: m.Execute) -> Steps[None]:
+        """Run a portal, or go on with it."""
+        portal = self._portal(message.portal)
+        if portal.statement.source is None:
+            yield m.EmptyQueryResponse()
+            return
+        if portal.answer is None:
+            answer = yield from self._perform(portal.statement, portal.values)
+            check_described(portal.statement.columns, answer.columns)
+            portal.answer = answer
+            yield from _notices(portal.answer.notices)
+        elif portal.answer.columns is None:
+            raise PortalState(f'portal "{message.portal}" cannot be run again')
+        elif portal.answer.still is not None:
+            yield from work(portal.answer.check)
+        tag = yield from self._part(portal, portal.answer, message.limit)
+        yield m.PortalSuspended() if tag is None else m.CommandComplete(tag)
+
+    def _part(self, portal: Portal, answer: Answer, limit: int) -> Steps[str | None]:
+        """The next rows of a portal; its tag, None where there may be more."""
+        if isinstance(answer, CopyOut):
+            return (yield from told(answer, portal.formats))
+        if answer.stream is not None:
+            count = yield from streamed(answer, answer.stream, portal.formats, limit)
+            portal.given += count
+            return None if limit and count == limit else f"{answer.tag} {count}"
+        part = portal.part(limit)
+        yield from given(answer.columns or (), portal.formats, part)
+        if limit and len(part) == limit:
+            return None
+        return f"SELECT {len(part)}" if answer.tag.startswith("SELECT ") else answer.tag
+
+    def close(self, message: m.Close) -> Steps[None]:
+        """Forget a statement or a portal."""
+        held: dict[str, Any] = self.state.statements if message.kind == b"S" else self.state.portals
+        held.pop(message.name, None)
+        yield m.CloseComplete()
+
+    def _statement(self, name: str) -> Statement:
+        try:
+            return self.state.statements[name]
+        except KeyError:
+            raise UnknownStatement(f'prepared statement "{name}" does not exist') from None
+
+    def _portal(self, name: str) -> Portal:
+        try:
+            return self.state.portals[name]
+        except KeyError:
+            raise UnknownPortal(f'portal "{name}" does not exist') from None
+
+
+def _read(
+    kinds: Sequence[SqlType], sent: Sequence[bytes | None], formats: Sequence[int]
+) -> tuple[object, ...]:
+    return tuple(
+        None if data is None else decode(kind, data, code)
+        for kind, data, code in zip(kinds, sent, formats, strict=True)
+    )
+
+
+def _check_usable(statement: Statement, transaction: Transaction) -> None:
+    if transaction.status is Status.FAILED and not statement.leaves_failed:
+        _refuse_failed()
+
+
+def _refuse_failed() -> NoReturn:
+    message = "current transaction is aborted, commands ignored until end of transaction block"
+    raise FailedTransaction(message, hint="end it with ROLLBACK")
+
+
+def _refuse(refusal: Refusal, _: State) -> NoReturn:
+    raise refusal
+
+
+def _passes(statement: Statement, trial: State) -> bool:
+    """Try a session statement on a copy of the state; False where it would be refused."""
+    try:
+        _check_usable(statement, trial.transaction)
+        match statement.action:
+            case Command(run):
+                run(trial)
+            case Wrapped(inner, finish, check):
+                check(trial)
+                finish(trial, Answer("", inner.columns))
+            case _:
+                pass
+    except Refusal:
+        return False
+    return True
+
+
+def _notices(notices: Sequence[Notice]) -> Steps[None]:
+    yield from _responses(notices)
+
+
+def _responses(notices: Sequence[Notice]) -> list[m.NoticeResponse]:
+    return [m.NoticeResponse(n.sqlstate, n.message, n.detail, n.hint, n.severity) for n in notices]

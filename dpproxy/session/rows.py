@@ -1,0 +1,136 @@
+"""The rows of an answer on their way to the client, portion by portion: those of a stream are made meanwhile."""
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, TypeGuard, cast
+
+from dpproxy.algebra.plan import Answer, Stream
+from dpproxy.session.state import CopyOut
+from dpproxy.session.work import Steps, work
+from dpproxy.values.errors import Unsupported
+from dpproxy.values.pgtypes import Column
+from dpproxy.wire import messages as m
+from dpproxy.wire.bulk import Columnar, data_rows
+from dpproxy.wire.copying import copied
+from dpproxy.wire.rows import encode_rows
+
+ROWS_AT_ONCE: Final = 2000
+MANY_AT_ONCE: Final = 20_000
+"""Rows of one portion where they are held by column."""
+
+Row = tuple[object, ...]
+
+
+@dataclass(slots=True)
+class Bounded:
+    """So many rows of a stream that is somebody else's: a ``plan.Stream``."""
+
+    stream: Stream
+    left: int
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there may be more of these."""
+        return self.left > 0 and self.stream.is_open
+
+    def take(self, most: int) -> Sequence[Row]:
+        """The next rows."""
+        found = self.stream.take(min(most, self.left)) if self.left else ()
+        self.left -= len(found)
+        return found
+
+    def close(self) -> None:
+        """The stream is its holder's to close."""
+
+
+def check_described(described: Sequence[Column] | None, answered: Sequence[Column] | None) -> None:
+    """Refuse an answer in other types than those that the client was told: it would read the bytes as something else.
+
+    Raises:
+        Unsupported: as PostgreSQL says where a table was changed meanwhile.
+    """
+    if described is None or answered is None:
+        return
+    if [column.type.oid for column in described] != [column.type.oid for column in answered]:
+        raise Unsupported("cached plan must not change result type", hint="Prepare the statement again.")
+
+
+def told(answer: Answer, formats: Sequence[int]) -> Steps[str]:
+    """All rows of an answer, or what COPY sends in their place; its tag."""
+    if isinstance(answer, CopyOut):
+        return (yield from _copied(answer))
+    if answer.stream is None:
+        yield from given(answer.columns or (), formats, answer.rows)
+        return answer.tag
+    count = yield from streamed(answer, answer.stream, formats, 0)
+    return f"{answer.tag} {count}"
+
+
+def given(columns: Sequence[Column], formats: Sequence[int], rows: Sequence[Row]) -> Steps[None]:
+    """Rows that are there; many of them are made into messages while others are served."""
+    by_column = bool(columns) and _is_columnar(rows)
+    most = MANY_AT_ONCE if by_column else ROWS_AT_ONCE
+    for start in range(0, len(rows), most):
+        portion = partial(_framed, columns, formats, rows[start : start + most])
+        framed = (yield from work(portion, goes_on=True)) if by_column or len(rows) > most else portion()
+        yield m.Rows(framed)
+
+
+def streamed(answer: Answer, stream: Stream, formats: Sequence[int], limit: int) -> Steps[int]:
+    """The next rows of a stream, ``limit`` at most, all of them for 0; how many. MOVE shows none of them."""
+    count = 0
+    while not limit or count < limit:
+        most = min(MANY_AT_ONCE, limit - count) if limit else MANY_AT_ONCE
+        rows, framed = yield from work(partial(_next, answer, stream, most, formats), goes_on=True)
+        if not rows:
+            break
+        count += rows
+        if framed:
+            yield m.Rows(framed)
+    return count
+
+
+def _next(answer: Answer, stream: Stream, most: int, formats: Sequence[int]) -> tuple[int, bytes]:
+    answer.check()  # before each portion: a stream may be read for hours
+    rows = stream.take(most)
+    return len(rows), _framed(answer.columns, formats, rows) if answer.columns and len(rows) else b""
+
+
+def _framed(columns: Sequence[Column], formats: Sequence[int], rows: Sequence[Row]) -> bytes:
+    if columns and _is_columnar(rows):
+        return data_rows(columns, formats, rows.arrays())
+    return encode_rows(columns, formats, rows)
+
+
+def _is_columnar(rows: Sequence[Row]) -> TypeGuard[Columnar]:
+    return not isinstance(rows, list | tuple) and isinstance(rows, Columnar)  # the second question takes long
+
+
+@dataclass(slots=True)
+class _Counted:
+    """The portions of an answer's stream."""
+
+    answer: Answer
+    stream: Stream
+    count: int = field(default=0)
+
+    def __iter__(self) -> Iterator[Sequence[Row]]:
+        while rows := self._next():
+            self.count += len(rows)
+            yield rows
+
+    def _next(self) -> Sequence[Row]:
+        self.answer.check()
+        return self.stream.take(MANY_AT_ONCE)
+
+
+def _copied(answer: CopyOut) -> Steps[str]:
+    columns, stream = answer.copied.columns or (), answer.copied.stream
+    parts = None if stream is None else _Counted(answer.copied, stream)
+    yield m.CopyOutResponse(answer.layout.code, len(columns))
+    pieces = cast("Generator[bytes]", copied(answer.layout, columns, parts or answer.copied.rows))
+    while framed := (yield from work(partial(next, pieces, b""), goes_on=True)):
+        yield m.Copied(framed)
+    yield m.CopyOutDone()
+    return answer.tag if parts is None else f"{answer.tag} {parts.count}"

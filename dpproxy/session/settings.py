@@ -1,0 +1,267 @@
+"""SET, SHOW and RESET: their words read into commands."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from dpproxy.algebra.plan import Answer, Notice
+from dpproxy.config.settings import SETTINGS, find
+from dpproxy.session.messages import Word, Words
+from dpproxy.session.state import Command, EngineShow, State
+from dpproxy.session.transaction import Status
+from dpproxy.values.errors import InvalidText, NoTransaction, SyntaxRefused, UndefinedObject, Unsupported
+from dpproxy.values.pgtypes import TEXT, Column
+from dpproxy.wire.intervals import HOUR, read_text, write_text
+
+_LEVELS = ("serializable", "repeatable read", "read committed", "read uncommitted")
+_SHOW_ALL = (Column("name", TEXT), Column("setting", TEXT), Column("description", TEXT))
+
+
+def read_modes(words: Words, prefix: str = "") -> tuple[tuple[str, str], ...]:
+    """Transaction modes to the end of the statement, as settings; ``prefix`` goes before their names."""
+    modes = []
+    while words.ahead:
+        modes.append(_read_mode(words))
+        words.take(",")
+    return tuple((prefix + name, value) for name, value in modes)
+
+
+def _read_mode(words: Words) -> tuple[str, str]:
+    if words.take("isolation", "level"):
+        for level in _LEVELS:
+            if words.take(*level.split()):
+                return "transaction_isolation", level
+        words.refuse()
+    access = {"only": "on", "write": "off"}
+    if words.take("read") and (word := words.take_one(*access)):
+        return "transaction_read_only", access[word]
+    negated = words.take("not")
+    words.expect("deferrable")
+    return "transaction_deferrable", "off" if negated else "on"
+
+
+def read_set(words: Words) -> Command:
+    """SET, after its first word."""
+    if words.take("session", "characteristics", "as", "transaction"):
+        return _setting_all(read_modes(words, "default_"))
+    if words.take("transaction"):
+        return Command(partial(_set_transaction, read_modes(words)))
+    scope = words.take_one("session", "local")
+    for spelled, read_value in _SPELLED.items():
+        if words.take(*spelled.split()):
+            return read_value(words, local=scope == "local")
+    for word, read in _NO_SETTINGS.items():
+        if words.take(word):
+            return read(words)
+    name = _read_name(words)
+    if not words.take_one("=", "to"):
+        words.refuse()
+    return _read_value(name, words, local=scope == "local")
+
+
+def _read_user(words: Words, own: str) -> Command:
+    """SET ROLE and SET SESSION AUTHORIZATION, after that: a session stays its user's."""
+    start = words.ahead[0].start if words.ahead else None
+    words.take_one("=", "to")
+    name = own if words.take(own) else words.value()
+    words.end()
+
+    def run(state: State) -> Answer:
+        if name not in (own, state.transaction.now["session_authorization"]):
+            raise Unsupported(
+                "changing the user of a session is not supported", hint="connect as that user", position=start
+            )
+        return Answer("SET")
+
+    return Command(run)
+
+
+def _read_constraints(words: Words) -> Command:
+    """SET CONSTRAINTS, after that: nothing is written here that one could check."""
+    words.expect("all")
+    if not words.take_one("deferred", "immediate"):
+        words.refuse()
+    words.end()
+    return Command(lambda state: Answer("SET CONSTRAINTS", notices=_outside_block(state, "SET CONSTRAINTS")))
+
+
+_NO_SETTINGS: Mapping[str, Callable[[Words], Command]] = {
+    "constraints": _read_constraints,
+    "authorization": partial(_read_user, own="default"),
+    "role": partial(_read_user, own="none"),
+}
+
+
+def read_reset(words: Words) -> Command | None:
+    """RESET, after its first word; None for what is not a setting."""
+    if words.take("privacy"):
+        return None
+    if words.take("all"):
+        words.end()
+        return Command(_reset_all)
+    if words.take("session", "authorization") or words.take("role"):
+        words.end()
+        return Command(lambda _: Answer("RESET"))
+    name = _read_shown(words)
+    words.end()
+    return Command(partial(_reset, name))
+
+
+def read_show(words: Words) -> Command | EngineShow | None:
+    """SHOW, after its first word; None for what is not a setting."""
+    if words.take("privacy"):
+        return None
+    if words.take("all"):
+        words.end()
+        return Command(_show_all, _SHOW_ALL)
+    start = words.ahead[0].start if words.ahead else None
+    name = _read_shown(words)
+    words.end()
+    setting = find(name, position=start)
+    columns = (Column(setting.name, TEXT),)
+    if setting.from_engine:
+        return EngineShow(setting.name, columns)
+    return Command(partial(_show, setting.name, columns), columns)
+
+
+def _show(name: str, columns: tuple[Column, ...], state: State) -> Answer:
+    key = name.lower()
+    if key not in state.transaction.now:
+        raise UndefinedObject(f'unrecognized configuration parameter "{name}"', hint="SHOW ALL lists them")
+    return Answer("SHOW", columns, ((state.transaction.now[key],),))
+
+
+def _read_shown(words: Words) -> str:
+    if words.take("transaction", "isolation", "level"):
+        return "transaction_isolation"
+    if words.take("time", "zone"):
+        return "timezone"
+    if words.take("session", "authorization"):
+        return "session_authorization"
+    return _read_name(words)
+
+
+def _read_name(words: Words) -> str:
+    name = words.name()
+    while words.take("."):
+        name += f".{words.name()}"
+    return name
+
+
+def _read_value(name: str, words: Words, *, local: bool) -> Command:
+    if words.take_one("default"):
+        words.end()
+        return _setting(lambda state: state.transaction.reset(name, local=local), local=local)
+    items = [words.value()]
+    while words.take(","):
+        items.append(words.value())
+    words.end()
+    text = ", ".join(items)
+    return _setting(lambda state: state.transaction.set(name, text, local=local), local=local)
+
+
+def _read_zone(words: Words, *, local: bool) -> Command:
+    """SET TIME ZONE, after that: DEFAULT, LOCAL, a name, hours, or an interval of them."""
+    if not words.take("interval"):
+        if words.take("local"):
+            words.end()
+            return _setting(lambda state: state.transaction.reset("timezone", local=local), local=local)
+        return _read_value("timezone", words, local=local)
+    if words.take("("):
+        words.value()
+        words.expect(")")
+    if not (words.ahead and words.ahead[0].literal):
+        words.refuse()
+    given = words.next()
+    text = _interval(given, _read_fields(words))
+    words.end()
+    return _setting(
+        lambda state: state.transaction.set("timezone", f"INTERVAL '{text}'", local=local), local=local
+    )
+
+
+_FIELDS = ("year", "month", "day", "hour", "minute", "second")
+
+
+def _read_fields(words: Words) -> str | None:
+    """The last field of an interval, None where none is written."""
+    start = words.ahead[0].start if words.ahead else None
+    first = words.take_one(*_FIELDS)
+    last = words.take_one(*_FIELDS) if first and words.take("to") else first
+    if (first, last) not in _HOURS_AND_MINUTES:
+        raise SyntaxRefused("time zone interval must be HOUR or HOUR TO MINUTE", position=start)
+    return last
+
+
+_HOURS_AND_MINUTES = ((None, None), ("hour", "hour"), ("hour", "minute"), ("minute", "minute"))
+
+
+def _interval(given: Word, last: str | None) -> str:
+    """An interval cut to a field; a number alone is of that field."""
+    try:
+        is_number = last is not None and re.fullmatch(r"\s*[+-]?\d+\s*", given.text)
+        interval = read_text(f"{given.text} {last}".encode() if is_number else given.text.encode())
+    except (ValueError, OverflowError):
+        message = f'invalid input syntax for type interval: "{given.text}"'
+        raise InvalidText(message, position=given.start) from None
+    unit = {"hour": HOUR, "minute": HOUR // 60, None: 1}[last]
+    ticks = interval.microseconds
+    whole = abs(ticks) // unit * unit
+    return write_text(replace(interval, microseconds=-whole if ticks < 0 else whole)).decode()
+
+
+_SPELLED: Mapping[str, Callable[..., Command]] = {
+    "time zone": _read_zone,
+    "names": partial(_read_value, "client_encoding"),
+    "schema": partial(_read_value, "search_path"),
+}
+
+
+def _setting(change: Callable[[State], None], *, local: bool) -> Command:
+    def run(state: State) -> Answer:
+        change(state)
+        return Answer("SET", notices=_outside_block(state, "SET LOCAL") if local else ())
+
+    return Command(run)
+
+
+def _setting_all(values: tuple[tuple[str, str], ...]) -> Command:
+    def run(state: State) -> Answer:
+        for name, value in values:
+            state.transaction.set(name, value)
+        return Answer("SET")
+
+    return Command(run)
+
+
+def _set_transaction(modes: tuple[tuple[str, str], ...], state: State) -> Answer:
+    for name, value in modes:
+        state.transaction.set(name, value, local=True)
+    return Answer("SET", notices=_outside_block(state, "SET TRANSACTION"))
+
+
+def _outside_block(state: State, statement: str) -> tuple[Notice, ...]:
+    if state.transaction.status is Status.BLOCK or state.transaction.several:
+        return ()
+    message = f"{statement} can only be used in transaction blocks"
+    return (Notice(message, sqlstate=NoTransaction.sqlstate, severity="WARNING"),)
+
+
+def _show_all(state: State) -> Answer:
+    rows = tuple(
+        (setting.name, state.transaction.now[key], setting.description)
+        for key, setting in sorted(SETTINGS.items())
+        if not setting.from_engine
+    )
+    return Answer("SHOW", _SHOW_ALL, rows)
+
+
+def _reset(name: str, state: State) -> Answer:
+    state.transaction.reset(name)
+    return Answer("RESET")
+
+
+def _reset_all(state: State) -> Answer:
+    state.transaction.reset_all()
+    return Answer("RESET")

@@ -1,0 +1,278 @@
+"""What a session remembers between statements, and what a statement that it answers by itself is."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, NoReturn, Protocol, runtime_checkable
+
+from dpproxy.algebra.plan import Answer, Prepared, Settings, Stream
+from dpproxy.config.settings import PRESENT
+from dpproxy.session.arrays import Lists
+from dpproxy.session.messages import Source
+from dpproxy.session.signals import Send, Signal
+from dpproxy.session.transaction import Transaction
+from dpproxy.values.errors import TooComplex
+from dpproxy.values.pgtypes import Column, SqlType
+from dpproxy.wire.copying import Layout
+
+MOST_STATEMENTS: Final = 1000
+"""Prepared statements that a session may hold."""
+MOST_TEXT: Final = 512_000
+"""Bytes of SQL that they may have together, with those that only a portal still holds."""
+MOST_PORTALS: Final = 100
+MOST_STREAMS: Final = 8
+"""Open portals of a session whose rows the engine still makes: each holds one of its statements, and a portion."""
+MOST_HELD: Final = 128_000_000
+"""Bytes of rows that wait in the open portals of a session, from which on it opens no more."""
+_VALUE: Final = 100
+"""Bytes of one value in memory, roughly."""
+MOST_VALUES: Final = 4_000_000
+"""Bytes of parameters that the open portals of a session may have together, as they were sent."""
+
+
+@runtime_checkable
+class Sized(Protocol):
+    """Rows that know their size."""
+
+    @property
+    def nbytes(self) -> int:
+        """In memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A session statement, read; ``run`` is quick and touches nothing but the session."""
+
+    run: Callable[["State"], Answer]
+    columns: tuple[Column, ...] | None = None
+    leaves_failed: bool = False
+    """True for those that a failed transaction block still takes."""
+    waits: bool = False
+    """True where ``run`` is not quick, or asks whether the policy still allows it: it is done off the event loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineShow:
+    """SHOW of a setting whose value the engine knows."""
+
+    name: str
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """A statement that runs another one and does something with its answer: DECLARE, COPY, EXECUTE."""
+
+    inner: "Statement"
+    finish: Callable[["State", Answer], Answer]
+    check: Callable[["State"], None] = lambda _: None
+    """Raises where it may not run now; before anything is run."""
+    values: tuple[object, ...] | None = field(default=None, repr=False)
+    """Those of the inner statement, None where they are the statement's own."""
+    columns: tuple[Column, ...] | None = None
+    scrolls: bool = False
+    """Wants all rows at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """A statement read up to the one inside it; ``types`` are the parameter OIDs that it declares."""
+
+    inner: Source
+    wrap: Callable[["Statement"], Command | Wrapped]
+    types: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A statement that says what it is once it sees the session: FETCH, EXECUTE."""
+
+    read: Callable[["State"], Command | Wrapped]
+
+
+@dataclass(frozen=True, slots=True)
+class CopyOut(Answer):
+    """What COPY sends in place of rows."""
+
+    layout: Layout = field(default_factory=Layout)
+    copied: Answer = field(default_factory=lambda: Answer(""))
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement that may run many times; ``source`` and ``action`` are None for the empty one."""
+
+    source: Source | None
+    action: Command | EngineShow | Wrapped | Prepared | Signal | None
+    parameters: tuple[SqlType, ...] = ()
+    lists: Lists | None = None
+    """Where some of them are lists of values."""
+
+    @property
+    def columns(self) -> tuple[Column, ...] | None:
+        """The columns of its answer, None where it has no result set."""
+        return None if self.action is None else self.action.columns
+
+    @property
+    def size(self) -> int:
+        """Bytes of its text."""
+        return 0 if self.source is None else len(self.source.text.encode())
+
+    @property
+    def charged(self) -> bool:
+        """True where running it may debit the ledger."""
+        if isinstance(self.action, Wrapped):
+            return self.action.inner.charged
+        return isinstance(self.action, Prepared) and self.action.charged
+
+    def is_undone(self) -> bool:
+        """Whether nothing of it is left where its transaction fails."""
+        is_engines = isinstance(self.action, Prepared)
+        return not self.charged and (not is_engines or self.columns is not None)
+
+    @property
+    def leaves_failed(self) -> bool:
+        """True where a failed transaction block still takes it."""
+        return self.action is None or (isinstance(self.action, Command) and self.action.leaves_failed)
+
+    def settings(self, transaction: Transaction) -> Settings:
+        """The session's settings with those of the statement's own hint, and the present for one that asks for it."""
+        hint = self.source.hint if self.source else {}
+        is_of_present = isinstance(self.action, Prepared) and self.action.is_of_present
+        present = {PRESENT: transaction.present()} if is_of_present else {}
+        return {**transaction.now, **hint, **present} if hint or present else transaction.now
+
+
+@dataclass(slots=True)
+class Portal:
+    """A statement with its parameters; its answer is computed once and handed out in parts."""
+
+    statement: Statement
+    values: tuple[object, ...] = field(repr=False)
+    formats: tuple[int, ...]
+    answer: Answer | None = field(default=None, repr=False)
+    given: int = 0
+    """Rows handed out so far."""
+    size: int = 0
+    """Bytes of its parameters, as they were sent."""
+    scrolls: bool = False
+    """Whether it may be read backwards."""
+    outlives: bool = False
+    """True for WITH HOLD: it stays when its transaction commits."""
+    committed: bool = False
+    """True once that has happened: a later transaction does not undo it."""
+
+    @property
+    def held(self) -> int:
+        """Bytes of the rows that wait in it, roughly."""
+        if self.answer is None:
+            return 0
+        rows = self.answer.rows
+        return rows.nbytes if isinstance(rows, Sized) else len(rows) * len(self.answer.columns or ()) * _VALUE
+
+    def part(self, limit: int) -> Sequence[tuple[object, ...]]:
+        """The next rows of a computed answer, at most ``limit``, all of them for 0."""
+        rows = self.answer.rows if self.answer else ()
+        end = len(rows) if limit == 0 else min(len(rows), self.given + limit)
+        part = rows[self.given : end]
+        self.given = end
+        return part
+
+
+@dataclass(slots=True)
+class State:
+    """One session between its messages."""
+
+    transaction: Transaction
+    statements: dict[str, Statement] = field(default_factory=dict)
+    portals: dict[str, Portal] = field(default_factory=dict)
+    streams: list[Stream] = field(default_factory=list)
+    """Those that are open."""
+    send: Send = lambda _process, _ends: False
+    """Cancels or ends another session."""
+
+    def hold_stream(self, stream: Stream | None) -> None:
+        """Close it when no portal has it any more.
+
+        Errors: ``TooComplex``; it is closed then.
+        """
+        if stream is None:
+            return
+        self.streams = [held for held in self.streams if held.is_open]
+        if len(self.streams) >= MOST_STREAMS:
+            stream.close()
+            _refuse_more(f"{MOST_STREAMS} portals and cursors with rows to come", "close")
+        self.streams.append(stream)
+
+    def sweep(self) -> None:
+        """Close what no portal has: what it ran for has ended."""
+        wanted = {id(p.answer.stream) for p in self.portals.values() if p.answer is not None}
+        wanted |= {id(p.answer.copied.stream) for p in self.portals.values() if isinstance(p.answer, CopyOut)}
+        self.let_go([stream for stream in self.streams if id(stream) not in wanted])
+
+    def let_go(self, streams: Sequence[Stream]) -> None:
+        """Close these."""
+        for stream in streams:
+            stream.close()
+        self.streams = [stream for stream in self.streams if stream.is_open]
+
+    def hold_statement(self, name: str, statement: Statement) -> None:
+        """Name a statement.
+
+        Errors: ``TooComplex``.
+        """
+        if len(self.statements) >= MOST_STATEMENTS:
+            _refuse_more(f"{MOST_STATEMENTS} prepared statements", "deallocate")
+        held = {id(s): s for s in self.statements.values()}
+        held |= {id(portal.statement): portal.statement for portal in self.portals.values()}
+        if sum(s.size for s in held.values()) + statement.size > MOST_TEXT:
+            _refuse_more(f"{MOST_TEXT} bytes of SQL in prepared statements", "deallocate")
+        self.statements[name] = statement
+
+    def check_room(self, name: str, size: int) -> None:
+        """Whether a portal with so many bytes of parameters may still be opened, or take the place of its namesake.
+
+        Errors: ``TooComplex``.
+        """
+        others = [portal for held, portal in self.portals.items() if held != name]
+        if len(others) >= MOST_PORTALS:
+            _refuse_more(f"{MOST_PORTALS} open portals", "close")
+        if sum(portal.size for portal in others) + size > MOST_VALUES:
+            _refuse_more(f"{MOST_VALUES} bytes of parameters in open portals", "close")
+        if sum(portal.held for portal in others) >= MOST_HELD:
+            _refuse_more(f"{MOST_HELD} bytes of rows in open portals", "close")
+
+    def copy(self) -> "State":
+        """A copy to try statements on; whether rows may still be given is asked when they are."""
+        return replace(
+            self,
+            transaction=self.transaction.copy(),
+            statements=dict(self.statements),
+            portals={
+                name: replace(portal, answer=portal.answer and replace(portal.answer, still=None))
+                for name, portal in self.portals.items()
+            },
+        )
+
+    def commit(self) -> None:
+        """End the transaction; portals end with it."""
+        self.transaction.commit()
+        self._keep(lambda portal: portal.outlives)
+
+    def rollback(self) -> None:
+        """Undo the transaction's settings; portals end with it."""
+        self.transaction.rollback()
+        self._keep(lambda portal: portal.committed)
+
+    def fail(self) -> None:
+        """A statement was refused: its transaction fails, or is rolled back; portals end with it."""
+        self.transaction.fail()
+        self._keep(lambda portal: portal.committed)
+
+    def _keep(self, stays: Callable[[Portal], bool]) -> None:
+        self.portals = {name: portal for name, portal in self.portals.items() if stays(portal)}
+        for portal in self.portals.values():
+            portal.committed = True
+
+
+def _refuse_more(limit: str, verb: str) -> NoReturn:
+    raise TooComplex(f"more than {limit} in one session", hint=f"{verb} those no longer needed")

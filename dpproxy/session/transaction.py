@@ -1,0 +1,202 @@
+"""Transaction status and the settings that live and die with it; nothing is ever refunded."""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Final
+
+from dpproxy.algebra.plan import Settings
+from dpproxy.config.settings import MOST_OF_OTHERS, SETTINGS, checked, find, is_shared, kept_low, moments
+from dpproxy.values.errors import FixedSetting, InvalidParameter, NoTransaction, TooComplex, UnknownSavepoint
+
+OF_TRANSACTION: Final = ("transaction_isolation", "transaction_read_only", "transaction_deferrable")
+
+
+MOST_SAVEPOINTS: Final = 5000
+"""Each keeps the settings there were; drivers that set one before each statement seldom release them."""
+_LONGEST_NAME: Final = 63
+"""As PostgreSQL has it: what is longer is cut."""
+
+
+class Status(Enum):
+    """What ReadyForQuery tells."""
+
+    IDLE = b"I"
+    BLOCK = b"T"
+    FAILED = b"E"
+
+
+@dataclass(slots=True)
+class Transaction:
+    """The settings of a session, as its transactions move them.
+
+    ``now`` is in effect; ``kept`` is what a commit leaves (SET LOCAL is not in it); ``before`` is what a
+    rollback returns to; ``start`` is what RESET returns to.
+    """
+
+    start: Settings
+    now: Settings = field(default_factory=dict)
+    kept: Settings = field(default_factory=dict)
+    before: Settings = field(default_factory=dict)
+    status: Status = Status.IDLE
+    began: datetime | None = field(default=None, compare=False)
+    """When it did, for those of its statements that ask; None before the first of them."""
+    arrived: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
+    """When the message at hand did."""
+    several: bool = False
+    """True inside a message of several statements, which is a transaction of its own."""
+    _savepoints: list[tuple[str, Settings, Settings]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not self.now:
+            self.now = self.kept = self.before = self.start
+
+    def copy(self) -> "Transaction":
+        """A copy whose changes do not show here."""
+        return replace(self, _savepoints=list(self._savepoints))
+
+    # --- settings
+
+    def set(self, name: str, text: str, *, local: bool = False) -> None:
+        """Give a setting a value.
+
+        Errors: those of ``settings.checked``.
+        """
+        key = find(name).name.lower()
+        local = self._ends_with_transaction(key, local=local)
+        if key not in self.now and len(self.now) >= len(SETTINGS) + MOST_OF_OTHERS:
+            raise TooComplex(
+                f"more than {MOST_OF_OTHERS} settings of other namespaces in one session",
+                hint="a new connection starts without them",
+            )
+        self._put(key, checked(name, text, self.now), local=local)
+        current = key.removeprefix("default_")
+        if current in OF_TRANSACTION and current != key and self.status is Status.IDLE:
+            self._put(current, self.now[key], local=local)
+
+    def reset(self, name: str, *, local: bool = False) -> None:
+        """Give a setting the value it had at the session's start.
+
+        Errors: ``UndefinedObject``, ``FixedSetting``, ``InvalidParameter`` for one that can only be lowered.
+        """
+        setting = find(name)
+        key = setting.name.lower()
+        if setting.check is None:
+            raise FixedSetting(f'parameter "{setting.name}" cannot be changed')
+        if setting.one_way and self.now[key] == setting.one_way:
+            return
+        local = self._ends_with_transaction(key, local=local)
+        if key not in self.start:
+            self._put(key, "", local=local)
+            return
+        if setting.lowers_only and self.now[key] != self.start[key]:
+            raise InvalidParameter(
+                f'parameter "{setting.name}" can only be lowered within a session',
+                hint="a new connection starts without it",
+            )
+        self._put(key, self.start[key], local=local)
+
+    def _ends_with_transaction(self, key: str, *, local: bool) -> bool:
+        """Whether a change is of the transaction alone, as everything of ours is on a connection that is shared.
+
+        Errors: ``NoTransaction`` where there is none for it to end with; ``InvalidParameter`` for what ends with none.
+        """
+        if not key.startswith("dp.") or not is_shared(self.now):
+            return local
+        setting = SETTINGS[key]
+        if setting.lowers_only:
+            raise InvalidParameter(
+                f'parameter "{setting.name}" cannot be changed on a connection that is shared',
+                hint=f"say it of the user: ALTER ROLE CURRENT_USER SET {setting.name} = ...",
+            )
+        if self.status is Status.IDLE and not self.several and not setting.one_way:
+            raise NoTransaction(
+                f'parameter "{setting.name}" would stay for whoever has this connection next',
+                hint=f"BEGIN; SET LOCAL {setting.name} = ...; your statement; COMMIT",
+            )
+        return not setting.one_way
+
+    def reset_all(self) -> None:
+        """Every setting as at the session's start, but for those that can only be lowered."""
+        self.now = self.kept = kept_low(self.start, self.now)
+
+    def _put(self, key: str, value: str, *, local: bool) -> None:
+        self.now = {**self.now, key: value}
+        if not local:
+            self.kept = {**self.kept, key: value}
+
+    # --- the present
+
+    def arrive(self) -> None:
+        """A message with a statement is here: a transaction begins with its first one."""
+        self.arrived = datetime.now(UTC)
+        self.began = self.began or self.arrived
+
+    def present(self) -> str:
+        """What a statement takes for now, as ``settings.moments`` writes it."""
+        self.began = self.began or self.arrived
+        return moments(self.began, self.arrived)
+
+    # --- blocks
+
+    def begin(self) -> None:
+        """Open a block; what a message did before it belongs to it."""
+        self.status = Status.BLOCK
+        for key in OF_TRANSACTION:
+            self._put(key, self.now[f"default_{key}"], local=True)
+
+    def commit(self) -> None:
+        """End the block, or the message's own transaction, keeping what SET did."""
+        self._end(kept_low(self.kept, self.now))
+
+    def rollback(self) -> None:
+        """End the block, or the message's own transaction, undoing what SET did."""
+        self._end(kept_low(self.before, self.now))
+
+    def fail(self) -> None:
+        """A statement was refused: a block waits for its ROLLBACK, anything else is rolled back at once."""
+        if self.status is Status.IDLE:
+            self.rollback()
+        else:
+            self.status = Status.FAILED
+
+    def _end(self, settings: Settings) -> None:
+        self.now = self.kept = self.before = settings
+        self.status = Status.IDLE
+        self.began = None
+        self._savepoints.clear()
+
+    # --- savepoints
+
+    def save(self, name: str) -> None:
+        """SAVEPOINT. Errors: ``TooComplex``."""
+        if len(self._savepoints) >= MOST_SAVEPOINTS:
+            raise TooComplex(
+                f"more than {MOST_SAVEPOINTS} savepoints in one transaction",
+                hint="release those no longer needed",
+            )
+        self._savepoints.append((name[:_LONGEST_NAME], self.now, self.kept))
+
+    def release(self, name: str) -> None:
+        """RELEASE: forget the newest savepoint of that name, and those after it.
+
+        Errors: ``UnknownSavepoint``.
+        """
+        del self._savepoints[self._find(name) :]
+
+    def rollback_to(self, name: str) -> None:
+        """ROLLBACK TO: undo what SET did since; the savepoint stays, a failed block is usable again.
+
+        Errors: ``UnknownSavepoint``.
+        """
+        at = self._find(name)
+        _, now, kept = self._savepoints[at]
+        self.now, self.kept = kept_low(now, self.now), kept_low(kept, self.now)
+        self.status = Status.BLOCK
+        del self._savepoints[at + 1 :]
+
+    def _find(self, name: str) -> int:
+        for at in reversed(range(len(self._savepoints))):
+            if self._savepoints[at][0] == name[:_LONGEST_NAME]:
+                return at
+        raise UnknownSavepoint(f'savepoint "{name}" does not exist')

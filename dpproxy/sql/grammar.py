@@ -1,0 +1,284 @@
+"""PostgreSQL's SQL as the parser reads it, with four repairs.
+
+``$1,$2`` is two parameters and no dollar-quoted string; ``oid[]`` is read as ``_oid``, which is the same type, and
+so is ``regtype[]``; in ``date '2024-01-02'::text`` the date is read first; and where that is asked for,
+``pg_catalog.count(*)`` is ``count(*)``, since the parser knows no function behind a schema.
+
+A ``$`` before a digit never opens a quote in PostgreSQL. The parser's tokenizer takes ``$1,$`` for one; so it is given
+another character in that place, one that no text may hold, and gives the ``$`` back in what was a string all along.
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import ClassVar, Final
+
+from sqlglot import exp
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.tokenizer_core import Token, TokenType
+
+from dpproxy.values.errors import NumberOutOfRange, SyntaxRefused, TooComplex
+
+_MARK: Final = "\ufdd0"
+"""No character: Unicode keeps it free for programs."""
+_PARAMETER: Final = re.compile(r"(?<![\w$])\$(?=[0-9])")
+
+_OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
+_CLOSING: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
+_TYPES: Final = frozenset(Postgres.Parser.TYPE_TOKENS)
+_LIMITS: Final = frozenset({TokenType.LIMIT, TokenType.OFFSET})
+"""Nothing else is read twice: tried over all pairs of constructs that nest."""
+_DEEPEST: Final = 30
+MOST_WORK: Final = 50_000
+"""Words that are read once more; each takes some microseconds."""
+
+LONGEST_NUMBER: Final = 1_000
+"""Characters of a number."""
+MOST_WHOLE: Final = 131_072
+MOST_DECIMALS: Final = 16_383
+"""PostgreSQL's numeric has no more digits before the point, and behind it."""
+
+_OBJECTS: Final = re.compile(r"(?<=::)(reg[a-z]+|oid)\[\]", re.IGNORECASE)
+
+
+class _Tokenizer(Postgres.Tokenizer):
+    """With the mark; no keyword swallows the rest of its statement as one string."""
+
+    SINGLE_TOKENS: ClassVar[dict[str, TokenType]] = {
+        **Postgres.Tokenizer.SINGLE_TOKENS,
+        _MARK: TokenType.PARAMETER,
+    }
+
+
+class _Words(_Tokenizer):
+    COMMANDS: ClassVar[set[TokenType]] = set()
+
+
+NAME: Final = "name"
+"""In the ``meta`` of a function's node, the name that it was called by; some names share one class of nodes."""
+
+
+class _Marked(Postgres):
+    ORIGINAL_NAME_META_KEY: str | None = NAME
+
+    class Tokenizer(_Tokenizer):
+        """The dialect's own."""
+
+
+_NOT_PLAIN: Final = re.compile(r"--|/\*|[;$\\\x00-\x1f\x7f]|[^\x00-\x7f]")
+"""What ends a statement, has it be read in another way than it looks, or could."""
+_QUERY: Final = re.compile(r"select\s", re.IGNORECASE).match
+
+
+def is_plain(sql: str) -> bool:
+    """Whether a text can be told, without its words, to be one SELECT, with nothing before or behind it."""
+    return _QUERY(sql) is not None and _NOT_PLAIN.search(sql) is None and sql[-1] != " "
+
+
+def tokens(sql: str) -> list[Token]:
+    """The tokens of a text; positions are those of ``sql``.
+
+    Errors: SyntaxRefused; sqlglot.errors.TokenError where a string or a comment does not end.
+    """
+    found = list(_Words().tokenize(_marked(sql)))
+    for token in found:
+        if _MARK in token.text:
+            token.text = restored(token.text)
+    return found
+
+
+def parse(sql: str, *, bare: bool = False) -> list[exp.Expr]:
+    """The statements of a text, without the empty ones; ``bare`` without ``pg_catalog.`` before functions of `BARE`.
+
+    Errors: SyntaxRefused; TooComplex; NumberOutOfRange; sqlglot.errors.SqlglotError where it does not read.
+    """
+    marked = _marked(sql)
+    words = tokens(sql)
+    _check_numbers(words)
+    _check_work(words)
+    dialect, renamed = _Marked(), _renamed(marked)
+    read = dialect.tokenize(renamed)
+    found = _typed_first(_labelled(_with_parts(_unqualified(read) if bare else read)))
+    trees = [_parts_read(tree) for tree in dialect.parser().parse(found, renamed) if tree is not None]
+    for node in (node for tree in trees for node in tree.walk() if marked is not sql):
+        node.comments = None
+        text = node.args.get("this")
+        if isinstance(text, str):
+            node.set("this", restored(text))
+    return trees
+
+
+def is_writable(text: str) -> bool:
+    """Whether a number is short, and so is its value when all digits are written out; told without doing so."""
+    exponent = text.lower().partition("e")[2]
+    if len(text) > LONGEST_NUMBER or not exponent.lstrip("+-").isdigit():
+        return len(text) <= LONGEST_NUMBER
+    return -MOST_DECIMALS <= int(exponent) < MOST_WHOLE
+
+
+def _check_numbers(found: Sequence[Token]) -> None:
+    """Raise ``NumberOutOfRange`` where a number would be far longer than it is written."""
+    for token in found:
+        if token.token_type == TokenType.NUMBER and not is_writable(token.text):
+            raise NumberOutOfRange("value overflows numeric format", position=token.start)
+
+
+def _check_work(found: Sequence[Token]) -> None:
+    """Raise ``TooComplex`` where types, arrays or limits nest so deep that the parser would not come to an end.
+
+    The brackets after the name of a type, or after ARRAY, are read as those of a type first, and what follows LIMIT or
+    OFFSET is read in two ways: whatever is inside is read twice, and inside of two of them four times.
+    """
+    work, depth, opened, limited = 0, 0, list[bool](), [False]
+    for before, token in pairwise(found):
+        if token.token_type in _OPENING:
+            opened.append(limited[-1] or before.token_type in _TYPES or before.text.lower() == "if")
+            limited.append(False)
+            depth += opened[-1]
+        elif token.token_type in _CLOSING and opened:
+            depth -= opened.pop()
+            limited.pop()
+        elif token.token_type in _LIMITS:
+            limited[-1] = True
+        work += (1 << min(depth, _DEEPEST)) - 1
+        if work > MOST_WORK:
+            raise TooComplex("types, arrays or limits are nested too deeply", position=token.start)
+
+
+BARE: Final = frozenset({
+    "abs", "avg", "bool_and", "bool_or", "btrim", "ceil", "ceiling", "char_length", "character_length", "concat",
+    "corr", "count", "covar_pop", "covar_samp", "cume_dist", "date_part", "date_trunc", "degrees", "dense_rank",
+    "every", "exp", "first_value", "floor", "lag", "last_value", "lead", "left", "length", "ln", "log", "log10",
+    "lower", "ltrim", "max", "min", "mod", "nth_value", "ntile", "percent_rank", "percentile_cont",
+    "percentile_disc", "power", "radians", "rank", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept",
+    "regr_r2", "regr_slope", "replace", "right", "round", "row_number", "rtrim", "sign", "sqrt", "starts_with",
+    "stddev", "stddev_pop", "stddev_samp", "string_agg", "strpos", "substr", "substring", "sum", "to_date",
+    "to_timestamp", "trunc", "upper", "var_pop", "var_samp", "variance", "width_bucket",
+})  # fmt: skip
+"""Functions that are called alike with their schema: none that has a syntax of its own, as ``position``."""
+_SCHEMA: Final = "pg_catalog"
+
+
+def is_qualified(sql: str) -> bool:
+    """Whether a text may call a function by its schema, so that it reads otherwise where it is ``bare``."""
+    return _SCHEMA in sql.lower()
+
+
+def _unqualified(found: list[Token]) -> list[Token]:
+    """Without ``pg_catalog.`` before calls of `BARE`."""
+    made = list[Token]()
+    skipped = 0
+    for at, token in enumerate(found):
+        if skipped:
+            skipped -= 1
+        elif _is_qualified_call(found, at):
+            skipped = 1
+        else:
+            made.append(token)
+    return made
+
+
+def _is_qualified_call(found: list[Token], at: int) -> bool:
+    """Whether the schema of such a call stands at ``at``, with nothing before it."""
+    words = found[at : at + 4]
+    if len(words) < 4 or _spoken(words[0]) != _SCHEMA or _spoken(words[2]) not in BARE:
+        return False
+    is_first = at == 0 or found[at - 1].token_type != TokenType.DOT
+    return is_first and (words[1].token_type, words[3].token_type) == (TokenType.DOT, TokenType.L_PAREN)
+
+
+def _spoken(token: Token) -> str:
+    """The name that a token is; that of a text is empty."""
+    if token.token_type == TokenType.STRING:
+        return ""
+    return token.text if token.token_type == TokenType.IDENTIFIER else token.text.lower()
+
+
+_LABELS: Final = frozenset({TokenType.SELECT, TokenType.NOT})
+"""Words that the parser takes for no name behind AS or a point, where PostgreSQL takes every word."""
+_NAMING: Final = frozenset({TokenType.ALIAS, TokenType.DOT})
+_ENDS: Final = frozenset({TokenType.COMMA, TokenType.FROM, TokenType.R_PAREN, TokenType.SEMICOLON})
+
+
+def _labelled(found: list[Token]) -> list[Token]:
+    """With those words, in a list of what is selected, as names."""
+    for at, token in enumerate(found):
+        ends = at + 1 == len(found) or found[at + 1].token_type in _ENDS
+        if token.token_type in _LABELS and ends and at and found[at - 1].token_type in _NAMING:
+            token.token_type = TokenType.VAR
+    return found
+
+
+_PART: Final = f"{_MARK}date_part"
+
+
+def _with_parts(found: list[Token]) -> list[Token]:
+    """With calls of date_part under a name that the parser does not know: it would take them for EXTRACT."""
+    for before, token, after in zip(found, found[1:], found[2:], strict=False):
+        kinds = before.token_type == TokenType.DOT, token.token_type, after.token_type
+        if kinds == (False, TokenType.VAR, TokenType.L_PAREN) and token.text.lower() == "date_part":
+            token.text = _PART
+    return found
+
+
+def _parts_read(tree: exp.Expr) -> exp.Expr:
+    """With those calls as EXTRACT, and the name that they had."""
+    for node in [node for node in tree.find_all(exp.Anonymous) if node.this == _PART]:
+        part = node.expressions[0] if len(node.expressions) == 2 else None
+        if isinstance(part, exp.Literal) and part.is_string:
+            made = exp.Extract(this=exp.Var(this=part.name.upper()), expression=node.expressions[1])
+            made.meta.update({**node.meta, NAME: "date_part"})
+            node.replace(made)
+        else:
+            node.set("this", "date_part")
+    return tree
+
+
+def _typed_first(found: list[Token]) -> list[Token]:
+    """With brackets around each typed literal that is cast on: the parser would cast the bare literal first."""
+    made = list[Token]()
+    for at, token in enumerate(found):
+        is_cast = found[at + 1 : at + 2] and found[at + 1].token_type == TokenType.DCOLON
+        start = _type_before(found, at) if is_cast and token.token_type == TokenType.STRING else None
+        made.append(token)
+        if start is not None:
+            made.insert(len(made) - 1 - (at - start), _beside(TokenType.L_PAREN, "(", found[start]))
+            made.append(_beside(TokenType.R_PAREN, ")", token))
+    return made
+
+
+_ZONE: Final = ("time", "zone")
+
+
+def _type_before(found: Sequence[Token], at: int) -> int | None:
+    """Where the type of the literal at ``at`` begins, None for a literal that has none before it."""
+    ends_so = tuple(token.text.lower() for token in found[max(at - 2, 0) : at]) == _ZONE
+    start = at - 4 if ends_so else at - 1
+    return start if start >= 0 and found[start].token_type in _TYPES else None
+
+
+def _beside(kind: TokenType, text: str, token: Token) -> Token:
+    return Token(kind, text, token.line, token.col, token.start, token.end)
+
+
+def _renamed(marked: str) -> str:
+    """The arrays of ``oid``, ``regtype`` and their like under their own names, every character in its place."""
+    if _OBJECTS.search(marked) is None:
+        return marked
+    texts = [range(t.start, t.end + 1) for t in _Words().tokenize(marked) if t.token_type == TokenType.STRING]
+
+    def name(found: re.Match[str]) -> str:
+        return found[0] if any(found.start() in text for text in texts) else f"_{found[1]} "
+
+    return _OBJECTS.sub(name, marked)
+
+
+def restored(text: str) -> str:
+    """A piece of what was read, as it was written."""
+    return text.replace(_MARK, "$")
+
+
+def _marked(sql: str) -> str:
+    if _MARK in sql:
+        raise SyntaxRefused("a character that is none", position=sql.index(_MARK))
+    return _PARAMETER.sub(_MARK, sql) if "$" in sql else sql

@@ -1,0 +1,189 @@
+"""What sessions of a role start with: a small file of the state directory, read anew at each login."""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+from dpproxy.algebra.plan import Caller, Settings
+from dpproxy.config.settings import DEFAULTS, SETTINGS, checked, find
+from dpproxy.policy.role_statements import RoleChange
+from dpproxy.system import disk
+from dpproxy.values.errors import CatalogueUnavailable, InvalidParameter, NotGranted, Refusal, UnknownDatabase
+
+FILE: Final = "roles.json"
+MOST: Final = 10_000
+"""Entries of the file."""
+EVERYBODY: Final = ""
+"""The role of ALTER ROLE ALL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """The settings of one role, in one database or, for an empty name, in all; in the order they were made.
+
+    ``is_user`` where it is a user that has the name; who has a role of the same name is somebody else.
+    """
+
+    role: str
+    database: str
+    settings: tuple[tuple[str, str], ...]
+    is_user: bool = False
+
+    @property
+    def shown(self) -> list[str]:
+        """As pg_db_role_setting lists them."""
+        return [f"{find(name).name}={value}" for name, value in self.settings]
+
+
+class RoleSettings:
+    """The settings of all roles; may be used by several processes.
+
+    Users and roles are two name spaces: nobody changes a role that is called as they are. Settings of a
+    role that a user has come before the user's own. ALTER ROLE of an administrator is about whoever has the name.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._path = folder / FILE
+
+    def listed(self, caller: Caller) -> tuple[Configured, ...]:
+        """What the caller may see: their own, and those of their roles; an administrator sees all."""
+        found = [one for one in self._read() if caller.is_admin or _rank(one, caller) is not None]
+        return tuple({(one.role, one.database, one.settings): one for one in found}.values())
+
+    def of(self, caller: Caller) -> Settings:
+        """What a session of the caller starts with, by lower-case name; of what only goes down, the least.
+
+        A setting that is no longer known, or takes the value no longer, is left out.
+        """
+        found: dict[str, str] = {}
+        for one in _ordered(self._read(), caller):
+            for name, value in one.settings:
+                found |= _taken(name, value, {**DEFAULTS, **found})
+        return found
+
+    def change(self, change: RoleChange, caller: Caller) -> None:
+        """Do what the statement says; it is on the disk when this returns.
+
+        Raises:
+            NotGranted: the role is another one than the caller, who is no administrator.
+            UndefinedObject, FixedSetting, InvalidParameter: as SET.
+        """
+        role = caller.user if change.own else EVERYBODY if change.role is None else change.role.text
+        at = 0 if change.role is None else change.role.position
+        if role != caller.user and not caller.is_admin:
+            raise NotGranted(
+                "the settings of another role are for administrators",
+                hint=f'ALTER ROLE "{caller.user}" SET ... changes your own.',
+                position=at,
+            )
+        database = "" if change.database is None else change.database.text
+        if database and database != caller.database:
+            raise UnknownDatabase(
+                f'database "{database}" is not the one of this connection',
+                hint="Connect to it, and say it there.",
+                position=change.database.position if change.database else None,
+            )
+        with disk.locked(self._folder):
+            entries = self._read()
+            own = None if caller.is_admin else self.of(caller)
+            for is_user in _meant(change, caller):
+                entries = _with(entries, Configured(role, database, (), is_user), change, own)
+            if len(entries) > MOST:
+                raise InvalidParameter(
+                    f"more than {MOST} roles have settings", hint="RESET ALL those that have gone."
+                )
+            self._write(sorted(entries, key=lambda one: (one.role, one.database, one.is_user)))
+
+    def _read(self) -> list[Configured]:
+        try:
+            held = json.loads(self._path.read_text(encoding="utf-8"))
+            return [entry for one in held for entry in _entries(one)]
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise CatalogueUnavailable("the settings of roles cannot be read") from error
+
+    def _write(self, entries: list[Configured]) -> None:
+        held = [
+            {"role": one.role, "database": one.database, "settings": one.settings, "user": one.is_user}
+            for one in entries
+        ]
+        disk.replace(self._path, json.dumps(held, indent=1).encode())
+
+
+def _entries(held: Mapping[str, Any]) -> list[Configured]:
+    """What one entry of the file says; one that does not say whom it names is of both."""
+    settings = tuple((str(n), str(v)) for n, v in held["settings"])
+    kinds = (bool(held["user"]),) if "user" in held else (False, True) if held["role"] else (False,)
+    return [Configured(held["role"], held["database"], settings, is_user) for is_user in kinds]
+
+
+def _meant(change: RoleChange, caller: Caller) -> Collection[bool]:
+    """Whose settings change: of the role that has the name, of the user, or of both."""
+    if not change.own and change.role is None:
+        return (False,)
+    return (True,) if change.own or change.is_user or not caller.is_admin else (False, True)
+
+
+def _with(
+    entries: list[Configured], asked: Configured, change: RoleChange, own: Settings | None
+) -> list[Configured]:
+    """The entries after a change of one of them."""
+    is_it = [
+        (one.role, one.database, one.is_user) == (asked.role, asked.database, asked.is_user)
+        for one in entries
+    ]
+    before = next((dict(one.settings) for one, is_one in zip(entries, is_it, strict=True) if is_one), {})
+    after = _changed(before, change, own)
+    kept = [one for one, is_one in zip(entries, is_it, strict=True) if not is_one]
+    return [*kept, replace(asked, settings=tuple(after.items()))] if after else kept
+
+
+def _rank(one: Configured, caller: Caller) -> int | None:
+    """The later wins: everybody's, those of the caller's roles, their own; None where it is not the caller's."""
+    if one.is_user:
+        return 2 if one.role == caller.user else None
+    return 0 if one.role == EVERYBODY else 1 if one.role in caller.roles else None
+
+
+def _ordered(entries: list[Configured], caller: Caller) -> list[Configured]:
+    """Those of the caller, the later wins; in all databases, then in this one."""
+    ranked = [(rank, one) for one in entries if (rank := _rank(one, caller)) is not None]
+    here = [(rank, one) for rank, one in ranked if one.database in ("", caller.database)]
+    return [one for _, one in sorted(here, key=lambda each: (each[1].database != "", each[0], each[1].role))]
+
+
+def _taken(name: str, value: str, current: Settings) -> dict[str, str]:
+    try:
+        setting = find(name)
+        key = setting.name.lower()
+        return {key: checked(name, value, {**DEFAULTS, **current})}
+    except Refusal:
+        return {}  # a limit that another role has lower, or what another version knew
+
+
+def _changed(before: Mapping[str, str], change: RoleChange, own: Settings | None) -> dict[str, str]:
+    """The settings afterwards; ``own`` is what the caller starts with now, None for an administrator."""
+    if change.setting is None:
+        return {name: value for name, value in before.items() if own is not None and _only_goes_down(name)}
+    setting = find(change.setting.text, position=change.setting.position)
+    key = setting.name.lower()
+    if change.value is None:
+        if own is not None and setting.lowers_only and key in before:
+            _refuse_rise(setting.name)
+        return {name: value for name, value in before.items() if name != key}
+    current = {**DEFAULTS, **(own or {})}
+    return {**before, key: checked(setting.name, change.value, current)}
+
+
+def _only_goes_down(name: str) -> bool:
+    return name in SETTINGS and SETTINGS[name].lowers_only
+
+
+def _refuse_rise(name: str) -> NoReturn:
+    raise InvalidParameter(
+        f'parameter "{name}" can only be lowered', hint="An administrator can reset it: ALTER ROLE ... RESET."
+    )

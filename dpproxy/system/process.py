@@ -1,0 +1,84 @@
+"""A server in a process of its own, for commands that need one to talk to, and that it does not outlive.
+
+As a program, ``python -m dpproxy.system.process PARENT COMMAND...`` becomes that command of dpproxy, and is
+terminated when the process PARENT, which started it, ends in whatever way. A death signal outlasts exec, so that
+none of this is the server's own business. Linux only; elsewhere a server is ended by whoever started it, and
+outlives its kill -9.
+"""
+
+import ctypes
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from dpproxy.values.errors import StartupError
+
+Process = subprocess.Popen[str]
+
+_ROOT = Path(__file__).resolve().parents[2]
+_PDEATHSIG = 1
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """SIGTERM as an interrupt, where this is the main thread: servers are stopped and temporary files removed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def serving(config: Path) -> Iterator[tuple[Process, str]]:
+    """``dpproxy serve`` with a configuration, configured by nothing else, stopped in the end; host and port it is on.
+
+    Errors: StartupError where it does not start.
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("DPPROXY_")}
+    process = subprocess.Popen(  # noqa: S603 - this program itself
+        [sys.executable, "-m", "dpproxy.system.process", str(os.getpid()), "serve", "--config", str(config)],
+        cwd=_ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # an interrupt is for the command, which then stops the server
+    )
+    try:
+        line = "" if process.stdout is None else process.stdout.readline()
+        found = re.search(r"serving main on (\S+)", line)
+        if found is None:
+            raise StartupError("the server did not start; its own line above says why")
+        yield process, found[1]
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _become(parent: int, command: list[str]) -> None:
+    """Be ``python -m dpproxy COMMAND`` for as long as the process that started this one lives."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(ctypes.c_int(_PDEATHSIG), ctypes.c_ulong(signal.SIGTERM))
+    if os.getppid() != parent:  # it ended before the signal was asked for
+        sys.exit(1)
+    os.execv(sys.executable, [sys.executable, "-m", "dpproxy", *command])  # noqa: S606 - this program itself
+
+
+if __name__ == "__main__":
+    _become(int(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,95 @@
+"""Commands as values, and the parser that is made of them."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+Arguments = argparse.Namespace
+Option = tuple[tuple[str, ...], dict[str, object]]
+"""Arguments of ``add_argument``."""
+
+CONFIG: Option = (
+    ("--config",),
+    {"metavar": "FILE", "type": Path, "required": True, "help": "the configuration, a TOML file"},
+)
+DATABASE: Option = (
+    ("--database",),
+    {"metavar": "NAME", "help": "the data source, where the configuration has several"},
+)
+JSON: Option = (("--json",), {"action": "store_true", "help": "print one JSON document"})
+
+_PACKAGE = Path(__file__).parents[1]
+DOCUMENTATION = _PACKAGE if (_PACKAGE / "docs").is_dir() else _PACKAGE.parent
+"""The folder of README.md and docs/: the package itself where it was installed from a wheel."""
+EPILOG = f"""\
+`dpproxy COMMAND --help` shows an example of it. `dpproxy demo` is a tour that needs nothing else.
+
+documentation:
+  {DOCUMENTATION / "README.md"}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One subcommand: what it is called, says, takes and does."""
+
+    name: str
+    summary: str
+    example: str
+    options: tuple[Option, ...]
+    run: str
+    """``module:function``, imported when it is run: to show help takes none of them."""
+
+
+def handler(run: str) -> Callable[[Arguments], int]:
+    """What a command runs; its value is the exit status."""
+    module, _, function = run.partition(":")
+    found: Callable[[Arguments], int] = getattr(import_module(f"dpproxy.{module}"), function)
+    return found
+
+
+class _Version(argparse.Action):
+    """Prints the version and ends; it is looked up when somebody asks."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> None:
+        from importlib.metadata import version  # noqa: PLC0415 - slow to import
+
+        sys.stdout.write(f"dpproxy {version('dpproxy')}\n")
+        parser.exit()
+
+
+def build_parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
+    """A parser of all commands; a name of two words is a command of a group."""
+    parser = argparse.ArgumentParser(
+        prog="dpproxy",
+        description="Differential privacy for plain SQL.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    top = parser.add_subparsers(metavar="COMMAND", required=True)
+    groups: dict[str, argparse._SubParsersAction[argparse.ArgumentParser]] = {}
+    for command in commands:
+        group, _, name = command.name.rpartition(" ")
+        if group and group not in groups:
+            outer = top.add_parser(group, help=_names_in(group, commands))
+            groups[group] = outer.add_subparsers(metavar="COMMAND", required=True)
+        inner = groups.get(group, top).add_parser(
+            name,
+            help=command.summary,
+            description=f"{command.summary[0].upper()}{command.summary[1:]}.",
+            epilog=f"example:\n  {command.example}\n\ndocumentation:\n  {DOCUMENTATION / 'docs' / 'commands.md'}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        for names, keywords in command.options:
+            inner.add_argument(*names, **keywords)  # type: ignore[arg-type]
+        inner.set_defaults(run=command.run)
+    return parser
+
+
+def _names_in(group: str, commands: Sequence[Command]) -> str:
+    found = [command for command in commands if command.name.startswith(f"{group} ")]
+    names = ", ".join(command.name.removeprefix(f"{group} ") for command in found)
+    return f"{names}: {found[0].summary}" if len(found) == 1 else names

@@ -1,0 +1,104 @@
+"""What one row can cost: it grows with everything that is computed on it, and with the characters of what it holds."""
+
+import pytest
+
+from dpproxy.analysis.functions import FUNCTIONS
+from dpproxy.analysis.work import _FREE, _MAPPED, CALL, OPERATION, row_work
+
+LONG = {"x": 1000, "y": 10}
+
+
+def spent(expression: str) -> int:
+    return row_work(f"SELECT {expression} AS c FROM t", LONG).nanoseconds
+
+
+def test_names_and_shapes_cost_nothing():
+    assert row_work('SELECT 1 AS c FROM (SELECT "x" AS "z" FROM t) AS s', LONG).operations == 0
+
+
+@pytest.mark.parametrize("name", ["upper", "lower"])
+def test_case_is_paid_by_the_character(name: str):
+    once = spent(f"{name}(x)")
+    assert once > _MAPPED * 1000
+    assert spent(f"{name}(" * 60 + "x" + ")" * 60) > 60 * _MAPPED * 1000
+
+
+@pytest.mark.parametrize(
+    ("longer", "than"),
+    [
+        ("lower(x || x)", "lower(x)"),
+        ("lower(concat(x, x, y))", "lower(concat(x, x))"),
+        ("lower(left(x, 900))", "lower(left(x, 9))"),
+        ("lower(left(x, $2))", "lower(left(x, 999))"),
+        ("lower(substring(x, 3, 900))", "lower(substring(x, 3, 9))"),
+        ("lower(right(x, 9))", "lower(y)"),
+        ("lower(replace(y, 'a', 'bbb'))", "lower(replace(y, 'a', 'b'))"),
+        ("lower(replace(y, 'a', 'bbb'))", "lower(replace(y, 'aa', 'bbb'))"),
+        ("lower(CASE WHEN y = 'a' THEN x ELSE y END)", "lower(CASE WHEN y = 'a' THEN y ELSE y END)"),
+        ("lower(coalesce(y, x))", "lower(coalesce(y, y))"),
+        ("lower(nullif(x, y))", "lower(nullif(y, y))"),
+        ("lower(greatest(y, x))", "lower(greatest(y, y))"),
+        ("lower(min(x))", "lower(min(y))"),
+        ("lower((SELECT max(x) FROM t))", "lower((SELECT max(y) FROM t))"),
+        ("x LIKE '%abcdefgh%'", "x LIKE '%a%b%'"),
+        ("x LIKE '%a'", "y LIKE '%a'"),
+        ("x LIKE $2", "x LIKE '%abcdefgh%'"),
+        ("x ILIKE '%a'", "x LIKE '%a'"),
+        ("strpos(x, y)", "strpos(x, 'a')"),
+        ("replace(x, y, 'a')", "replace(y, y, 'a')"),
+        ("trim(x, 'abc')", "trim(x, 'a')"),
+        ("length(x)", "length(y)"),
+        ("x = y", "y = y"),
+        ("hash($1, x)", "hash($1, y)"),
+        ("y IN ('a', 'b', 'c')", "y IN ('a')"),
+        ("n // 3", "n + 3"),
+        ("CAST(n AS BIGINT)", "-n"),
+        ("row_number() OVER (PARTITION BY n ORDER BY n)", "n // 3"),
+    ],
+)
+def test_longer_texts_and_slower_operations_cost_more(longer: str, than: str):
+    assert spent(longer) > spent(than)
+
+
+def test_every_operation_costs_something():
+    """What is on no list is an operation all the same."""
+    assert not {*FUNCTIONS} & {*_FREE}
+    assert spent("sqrt(n)") >= OPERATION
+    assert row_work("SELECT n + n * n AS c FROM t", {}).operations == 2
+    assert CALL > OPERATION
+
+
+def test_lists_of_declared_keys_are_nobodys_rows():
+    keys = ", ".join(f"({n})" for n in range(1000))
+    listed = (
+        f"SELECT g.k FROM (SELECT n AS k FROM t GROUP BY 1) AS g JOIN (VALUES {keys}) AS d(k) ON d.k = g.k"
+    )
+    assert row_work(listed, {}).nanoseconds < 1000
+
+
+JOIN = (
+    'SELECT count(*) AS m0 FROM (SELECT "a" AS "x" FROM t) AS s {join} (SELECT "b" AS "y" FROM u) AS v{rest}'
+)
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_before"),
+    [
+        ("lower(lower(\"x\")) <> 'a'", True),
+        ('lower(lower("x")) = "y"', True),
+        ('lower(lower("x")) = "y" || \'a\'', True),
+        ('concat("x", "y") <> \'a\'', False),
+        ("(lower(lower(\"x\")) <> 'a' OR \"y\" = 'a')", False),
+        ('lower(lower("x")) < "y"', False),
+    ],
+)
+def test_what_is_computed_before_a_join_is_told_apart(condition: str, *, is_before: bool):
+    crossed = JOIN.format(join="CROSS JOIN", rest=f" WHERE \"x\" <> 'b' AND {condition}")
+    found = row_work(crossed, {"x": 1000, "y": 1000})
+    without = row_work(JOIN.format(join="CROSS JOIN", rest=""), {"x": 1000, "y": 1000})
+    assert (found.nanoseconds - without.nanoseconds < 2500) == is_before
+
+
+def test_after_an_outer_join_nothing_is_known_to_be_before_it():
+    outer = JOIN.format(join="LEFT JOIN", rest=' ON "x" = "y" WHERE lower("y") <> \'a\'')
+    assert row_work(outer, {"x": 1000, "y": 1000}).before == 0

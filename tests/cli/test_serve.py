@@ -1,0 +1,46 @@
+"""``dpproxy serve`` up to where the server takes over."""
+
+from pathlib import Path
+
+import pytest
+
+from dpproxy.cli.main import main
+from dpproxy.cli.serve import options
+from dpproxy.config.configuration import load_config
+from dpproxy.config.users import add_user
+
+CONFIG = """\
+[server]
+listen = "{listen}"
+max_connections = 7
+[state]
+directory = "state"
+[data.main]
+path = "empty"
+[users]
+file = "users.toml"
+"""
+
+
+def write(folder: Path, listen: str) -> Path:
+    (folder / "empty").mkdir()
+    add_user(folder / "users.toml", "ann", ["analyst"], "secret")
+    file = folder / "dpproxy.toml"
+    file.write_text(CONFIG.format(listen=listen))
+    return file
+
+
+def test_the_server_is_told_what_is_configured(tmp_path: Path):
+    told = options(load_config(write(tmp_path, "[::1]:6432"), {}))
+    assert (told.host, told.port, told.max_connections) == ("::1", 6432, 7)
+    assert told == options(load_config(tmp_path / "dpproxy.toml", {}))
+
+
+@pytest.mark.parametrize(("listen", "is_warned"), [("0.0.0.0:0", True), ("127.0.0.1:0", False)])
+def test_a_network_without_tls_is_warned_of(
+    listen: str, *, is_warned: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = write(tmp_path, listen)
+    (tmp_path / "empty" / "t.parquet").write_text("no such thing")
+    assert main(["serve", "--config", str(file)]) == 2
+    assert ("without TLS" in capsys.readouterr().err) == is_warned

@@ -1,0 +1,70 @@
+"""``dpproxy user add``."""
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpproxy.cli.main import main
+from dpproxy.config.users import read_users
+
+Captured = pytest.CaptureFixture[str]
+CONFIG = '[state]\ndirectory = "state"\n[data.main]\npath = "data"\n[users]\nfile = "users.toml"\n'
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    file = tmp_path / "dpproxy.toml"
+    file.write_text(CONFIG)
+    return file
+
+
+def give_stdin(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+
+
+def add_ann(config: Path, monkeypatch: pytest.MonkeyPatch, *more: str) -> int:
+    give_stdin(monkeypatch, "secret\n")
+    return main(
+        ["user", "add", "ann", "--role", "analyst", *more, "--config", str(config), "--password-stdin"]
+    )
+
+
+def test_a_user_is_added_with_a_password_from_stdin(
+    config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+):
+    assert add_ann(config, monkeypatch, "--role", "audit") == 0
+    assert read_users(config.parent / "users.toml")["ann"].roles == {"analyst", "audit"}
+    assert capsys.readouterr().out.startswith("dpproxy: user ann added in ")
+    assert add_ann(config, monkeypatch) == 0
+    assert "user ann replaced" in capsys.readouterr().out
+
+
+def test_a_password_is_asked_for_twice(config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured):
+    words = ["user", "add", "ann", "--role", "analyst", "--config", str(config)]
+    answers = iter(["one", "two", "one", "one"])
+    monkeypatch.setattr("getpass.getpass", lambda _prompt: next(answers))
+    assert main(words) == 2
+    assert "the two passwords differ" in capsys.readouterr().err
+    assert not (config.parent / "users.toml").exists()
+    assert main(words) == 0
+
+
+def test_a_password_is_not_asked_for_without_a_terminal(config: Path):
+    words = ["user", "add", "ann", "--role", "analyst", "--config", str(config)]
+    done = subprocess.run(
+        [sys.executable, "-m", "dpproxy", *words],
+        input="seen\nseen\n", capture_output=True, text=True, check=False, start_new_session=True,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "dpproxy: expected a password; without a terminal use --password-stdin\n"
+    assert not (config.parent / "users.toml").exists()
+
+
+def test_an_empty_password_is_refused(config: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured):
+    give_stdin(monkeypatch, "")
+    words = ["user", "add", "ann", "--role", "analyst", "--config", str(config), "--password-stdin"]
+    assert main(words) == 2
+    assert "empty password" in capsys.readouterr().err

@@ -1,0 +1,306 @@
+"""Statements of several releases, and what follows from stored ones: what is paid, stored and shown, part by part."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpproxy.accounting.model import NANO, Account
+from dpproxy.algebra.plan import Answer, Caller
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.engine.deadlines import Deadlines
+from dpproxy.engine.engine import Engine
+from dpproxy.values.errors import BudgetExceeded
+from tests.proxies import started, write_home
+
+DDL = (
+    "CREATE TABLE t (k VARCHAR, x INTEGER, y INTEGER NOT NULL, b BOOLEAN NOT NULL)",
+    "INSERT INTO t SELECT CASE WHEN i % 2 = 0 THEN 'a' ELSE 'b' END, i % 100, i % 5, i % 3 = 0 FROM range(1000) r (i)",
+)
+POLICY = """
+ALTER TABLE t SET PRIVACY KEY ROW;
+ALTER TABLE t SET PRIVACY CEILING EPSILON 100;
+ALTER TABLE t ALTER COLUMN k SET PRIVACY DOMAIN IN ('a', 'b');
+ALTER TABLE t ALTER COLUMN x SET PRIVACY DOMAIN BETWEEN 0 AND 99;
+ALTER TABLE t ALTER COLUMN y SET PRIVACY DOMAIN BETWEEN 0 AND 4;
+ALTER TABLE t ALTER COLUMN b SET PRIVACY DOMAIN IN (true, false);
+CREATE PRIVACY BUDGET b LIMIT EPSILON 50 USER LIMIT EPSILON 10 MAX EPSILON 5;
+GRANT SELECT ON t TO analyst WITH PRIVACY BUDGET b;
+"""
+ANN = Caller("ann", frozenset({"analyst"}), "session of ann")
+BOB = Caller("bob", frozenset({"analyst"}), "session of bob")
+ROLLUP = "SELECT k, count(*) FROM t GROUP BY ROLLUP (k)"
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with started(write_home(tmp_path, DDL, POLICY)) as found:
+        found.open(ANN)
+        found.open(BOB)
+        yield found
+
+
+def ask(engine: Engine, sql: str, caller: Caller = ANN, epsilon: str = "4") -> Answer:
+    settings = {**DEFAULTS, "dp.epsilon": epsilon}
+    return engine.run(caller, engine.prepare(caller, sql, (), settings), (), settings)
+
+
+def spent(engine: Engine, caller: Caller = ANN) -> float:
+    return engine._ledger.spent(Account.user("b", caller.user)) / NANO
+
+
+def test_parts_share_what_the_statement_costs(engine: Engine):
+    rows = ask(engine, ROLLUP).rows
+    assert [k for k, _ in rows] == ["a", "b", None]
+    assert spent(engine) == 4
+    assert engine.show(ANN, "dp.last_cost", DEFAULTS) == "4"
+
+
+def test_a_part_that_was_paid_for_is_free_elsewhere(engine: Engine):
+    total = ask(engine, "SELECT count(*) FROM t", epsilon="2").rows[0][0]
+    shown = dict(ask(engine, ROLLUP).rows)
+    assert shown[None] == total
+    assert spent(engine) == 4  # the groups cost the other half
+    ask(engine, ROLLUP, BOB)
+    assert spent(engine, BOB) == 4
+    assert engine._ledger.spent(Account.ceiling("t")) / NANO == 4
+
+
+def test_what_does_not_fit_is_refused_before_the_first_part_is_paid(engine: Engine):
+    ask(engine, "SELECT sum(x) FROM t", epsilon="5")
+    ask(engine, "SELECT avg(x) FROM t", epsilon="2")
+    with pytest.raises(BudgetExceeded):
+        ask(engine, ROLLUP)
+    assert spent(engine) == 7
+
+
+def test_a_value_is_released_once_and_then_a_constant(engine: Engine):
+    sql = "SELECT count(*) FROM t WHERE x > (SELECT avg(x) FROM t)"
+    first = ask(engine, sql).rows
+    assert ask(engine, sql).rows == first
+    assert spent(engine) == 4
+    assert abs(int(str(first[0][0])) - 500) < 60  # false alarm below 1e-9: the noise has sd 0.7
+
+
+def test_one_subquery_in_two_places_is_one_release(engine: Engine):
+    shares = "WITH n AS (SELECT k, count(*) AS c FROM t GROUP BY k) SELECT n.k, n.c - m.c FROM n JOIN n AS m USING (k)"
+    assert {difference for _, difference in ask(engine, shares).rows} == {0}
+    assert spent(engine) == 4
+
+
+def test_every_part_is_debited_before_the_first_is_run(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    """Or whoever watches the accounts would see how long the first one took."""
+    answers, seen = engine._answers, list[int]()
+
+    def run(*given: Any, **more: Any) -> Any:  # noqa: ANN401 - as the backend is called
+        seen.append(len(engine._ledger.entries()))
+        return original(*given, **more)
+
+    original = answers._backend.run
+    monkeypatch.setattr(answers._backend, "run", run)
+    ask(engine, ROLLUP)
+    assert seen == [2, 2]
+    ask(engine, "SELECT median(x), count(*), (SELECT max(y) FROM t WHERE b) FROM t WHERE NOT b")
+    assert seen == [2, 2, 5, 5, 5]
+
+
+def test_what_takes_a_released_value_is_debited_at_an_instant_of_the_grid(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(engine._answers, "_deadlines", Deadlines(0.4))
+    began = time.time()
+    ask(engine, "SELECT count(*) FROM t WHERE x > (SELECT avg(x) FROM t) AND x < (SELECT max(x) FROM t)")
+    *inner, outer = [entry.at / 1e6 for entry in engine._ledger.entries()]
+    assert len(inner) == 2
+    assert outer >= began + 0.4
+
+
+ROOT = Caller("root", frozenset({"admin"}), "session of root")
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Two analysts who have paid for nothing yet, over data that nobody has asked about."""
+
+    engine: Engine
+    ann: Caller
+    bob: Caller
+
+    def ask(self, sql: str, caller: Caller | None = None, epsilon: str = "4") -> Answer:
+        return ask(self.engine, sql, caller or self.ann, epsilon)
+
+    def spent(self, caller: Caller | None = None) -> float:
+        return spent(self.engine, caller or self.ann)
+
+    def ceiling(self) -> float:
+        return self.engine._ledger.spent(Account.ceiling("t")) / NANO
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    policy = POLICY.replace("CEILING EPSILON 100", "CEILING EPSILON 9999").replace(
+        "LIMIT EPSILON 50 ", "LIMIT EPSILON 9999 "
+    )
+    with started(write_home(tmp_path_factory.mktemp("shared"), DDL, policy)) as found:
+        yield found
+
+
+@pytest.fixture
+def desk(shared: Engine, request: pytest.FixtureRequest) -> Desk:
+    ask(shared, "ADVANCE PRIVACY DATA VERSION", ROOT)
+    name = request.node.name[-40:]
+    callers = [
+        Caller(f"{who} {name}", frozenset({"analyst"}), f"session of {who} {name}") for who in ("ann", "bob")
+    ]
+    for caller in callers:
+        shared.open(caller)
+    return Desk(shared, *callers)
+
+
+FINE = "SELECT y, b, count(*) AS n, sum(x) AS s FROM t GROUP BY y, b"
+
+
+def column(answer: Answer, place: int = 0) -> list[int]:
+    return [int(str(row[place])) for row in answer.rows]
+
+
+def test_the_same_groups_and_sums_in_another_order_are_the_same_release(desk: Desk):
+    first = {(y, b): (n, s) for y, b, n, s in desk.ask(FINE).rows}
+    other = desk.ask(
+        "SELECT p.b, sum(p.x), p.y, count(*) FROM public.t AS p GROUP BY 1, 3 ORDER BY 3 DESC"
+    ).rows
+    assert {(y, b): (n, s) for b, s, y, n in other} == first
+    assert desk.spent() == 4
+
+
+def test_variants_over_a_release_are_free(desk: Desk):
+    desk.ask(FINE)
+    for tail in (
+        " HAVING count(*) > 50",
+        " ORDER BY sum(x) DESC LIMIT 2",
+        " HAVING sum(x) > 0 ORDER BY n DESC, y LIMIT 1",
+    ):
+        desk.ask(FINE + tail)
+    desk.ask(FINE, epsilon="0.5")
+    desk.ask("SELECT count(*) FROM t WHERE y = 3", epsilon="1")
+    assert desk.spent() == 4
+
+
+def test_children_add_up_to_their_parents_and_cost_nothing(desk: Desk):
+    counts = {(y, b): n for y, b, n, _ in desk.ask(FINE).rows}
+    by_y = dict(desk.ask("SELECT y, count(*) FROM t GROUP BY y").rows)
+    [(total,)] = desk.ask("SELECT count(*) FROM t").rows
+    [(some,)] = desk.ask("SELECT count(*) FROM t WHERE y IN (1, 3) AND NOT b").rows
+    assert by_y == {y: sum(n for (z, _), n in counts.items() if z == y) for y in range(5)}
+    assert total == sum(by_y.values())
+    assert some == counts[1, False] + counts[3, False]
+    assert desk.ask("SELECT count(*) FROM t").rows == [(total,)]
+    assert desk.spent() == 4
+
+
+def test_an_average_of_the_whole_follows_from_those_of_its_groups(desk: Desk):
+    desk.ask("SELECT y, avg(x) FROM t GROUP BY y")
+    [(mean,)] = desk.ask("SELECT avg(x) FROM t").rows
+    assert desk.spent() == 4
+    assert (
+        abs(float(str(mean)) - 49.5) < 3
+    )  # false alarm below 1e-9: the noise of the sum has sd 30 or so over 1000 rows
+
+
+def test_the_error_of_a_roll_up_is_that_of_its_sum(desk: Desk):
+    one = desk.ask("SELECT b, dp.noise_sd(count(*)) FROM t GROUP BY b").rows[0][1]
+    answer = desk.ask("SELECT count(*), dp.noise_sd(count(*)), dp.ci_low(count(*)) FROM t").rows[0]
+    assert answer[1] == pytest.approx(float(str(one)) * 2**0.5)
+    assert float(str(answer[2])) < int(str(answer[0]))
+    assert desk.spent() == 4
+
+
+def test_a_larger_epsilon_has_a_draw_of_its_own(desk: Desk):
+    desk.ask(FINE, epsilon="1")
+    desk.ask("SELECT count(*) FROM t", epsilon="1")
+    assert desk.spent() == 1
+    desk.ask("SELECT count(*) FROM t", epsilon="2")
+    assert desk.spent() == 3
+
+
+def test_what_a_group_leaves_out_is_asked_anew(desk: Desk):
+    """Rows without a declared k would be missing from the sum."""
+    desk.ask("SELECT k, count(*) FROM t GROUP BY k", epsilon="1")
+    desk.ask("SELECT count(*) FROM t", epsilon="1")
+    assert desk.spent() == 2
+    desk.ask("SELECT count(*) FROM t WHERE k IN ('b', 'a')", epsilon="1")
+    assert desk.spent() == 2
+
+
+def test_a_sum_of_many_groups_is_asked_anew(desk: Desk):
+    """Of 101 groups and more it has over ten times the noise."""
+    desk.ask("SELECT y, b, x % 50 AS r, count(*) FROM t WHERE x IS NOT NULL GROUP BY y, b, r", epsilon="1")
+    desk.ask("SELECT count(*) FROM t WHERE x IS NOT NULL", epsilon="1")
+    assert desk.spent() == 2
+
+
+def test_a_roll_up_is_free_for_who_has_paid_and_for_nobody_else(desk: Desk):
+    before = desk.ceiling()
+    desk.ask(FINE)
+    desk.ask("SELECT count(*) FROM t", desk.bob)
+    assert (desk.spent(), desk.spent(desk.bob)) == (4, 4)
+    ceiling = desk.ceiling()
+    assert ceiling == before + 8  # another draw
+    desk.ask(FINE, desk.bob)
+    assert desk.spent(desk.bob) == 8
+    assert desk.ceiling() == ceiling
+
+
+def test_a_mechanism_that_is_asked_for_is_drawn_from(desk: Desk):
+    desk.ask(FINE)
+    given = {**DEFAULTS, "dp.epsilon": "1"}
+    for mechanism, paid in (("laplace", 5), ("laplace", 5), ("staircase", 5), ("auto", 5)):
+        settings = {**given, "dp.mechanism": mechanism}
+        sql = "SELECT y, b, count(*), sum(x) FROM t GROUP BY y, b"
+        desk.engine.run(desk.ann, desk.engine.prepare(desk.ann, sql, (), settings), (), settings)
+        assert desk.spent() == paid, mechanism
+
+
+def test_grouping_sets_follow_from_what_was_paid_for(desk: Desk):
+    counts = {(y, b): n for y, b, n, _ in desk.ask(FINE).rows}
+    rows = desk.ask("SELECT y, b, count(*) FROM t GROUP BY CUBE (y, b)", epsilon="2").rows
+    shown = {(y, b): n for y, b, n in rows}
+    assert shown[None, None] == sum(counts.values())
+    assert all(shown[None, b] == sum(shown[y, b] for y in range(5)) for b in (True, False))
+    assert desk.spent() == 4
+
+
+def test_another_data_version_is_another_question(desk: Desk):
+    desk.ask(FINE, epsilon="1")
+    desk.ask("ADVANCE PRIVACY DATA VERSION", ROOT)
+    desk.ask("SELECT count(*) FROM t", epsilon="1")
+    assert desk.spent() == 2
+
+
+def test_the_store_outlives_the_process(tmp_path: Path):
+    file = write_home(tmp_path, DDL, POLICY)
+    with started(file) as engine:
+        before = ask(engine, FINE).rows
+    with started(file) as engine:
+        assert ask(engine, FINE).rows == before
+        assert column(ask(engine, "SELECT count(*) FROM t")) == [sum(int(str(n)) for _, _, n, _ in before)]
+        assert spent(engine) == 4
+
+
+def test_a_prior_is_free_over_a_draw_that_was_paid_for_and_a_contradiction_is_told(engine: Engine):
+    """1,000 rows, epsilon 4, so that a draw is within 50 of them: a miss has a chance below e**-200."""
+    near = ask(engine, "SELECT dp.with_prior(count(*), 'normal(1000, 100)') FROM t")
+    assert spent(engine) == 4
+    assert not any("contradict" in n.message for n in near.notices)
+    [[plain]] = ask(engine, "SELECT count(*) FROM t").rows
+    far = ask(engine, "SELECT dp.with_prior(count(*), 'normal(100, 9)'), dp.ci_low(count(*)) FROM t")
+    assert spent(engine) == 4
+    assert any(n.message == "the draw contradicts the prior normal(100, 9)" for n in far.notices)
+    again = ask(engine, "SELECT dp.with_prior(count(*), 'normal(100, 9)'), dp.ci_low(count(*)) FROM t")
+    assert (again.rows, again.notices[1:]) == (far.rows, far.notices[1:])
+    [[found]] = near.rows
+    assert abs(int(str(found)) - int(str(plain))) <= 1
+    assert int(str(far.rows[0][0])) < 200

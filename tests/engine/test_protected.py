@@ -1,0 +1,38 @@
+"""Where refusals of a query stand, and what is asked while a view is built; the rest is tested through statements."""
+
+from pathlib import Path
+
+import pytest
+
+from dpproxy.engine.protected import ProtectedViews, refused
+from dpproxy.values.errors import UnitLost
+from tests.hospital import ANN, ask, home
+from tests.proxies import started
+
+VIEW = """
+CREATE PROTECTED VIEW v WITH (method = dp_kdtree, epsilon = 0.1) AS SELECT age FROM patients;
+GRANT SELECT ON v TO analyst;
+"""
+
+
+def test_a_refusal_of_the_query_stands_where_the_query_does():
+    assert refused(UnitLost("x", position=3), 40).position == 43
+    assert refused(UnitLost("x"), 40).position is None
+
+
+def test_what_is_planned_while_a_build_takes_the_place_of_another_reads_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its plan is kept: one that read rows about to be dropped would fail until it is forgotten."""
+    asked = "SELECT count(*) FROM v"
+    with started(home(tmp_path, VIEW)) as engine:
+        views: ProtectedViews = engine._world.views
+        drop = views._backend.unload
+
+        def unload(name: str) -> None:
+            ask(engine, asked, ANN)
+            drop(name)
+
+        monkeypatch.setattr(type(views._backend), "unload", lambda _, name: unload(name))
+        ask(engine, "REFRESH PROTECTED VIEW v")
+        assert len(ask(engine, asked, ANN).rows) == 1

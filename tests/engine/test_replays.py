@@ -1,0 +1,210 @@
+"""What is at hand: answers that were paid for, to whom, and until what changes."""
+
+import time
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from dpproxy.algebra.plan import Answer, Caller
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.engine.engine import Engine
+from dpproxy.engine.replays import Asking, Found, Replays
+from dpproxy.planner.descriptor import described
+from tests.engine.test_answers import ANN, BOB, DDL, POLICY
+from tests.engine.test_answers import ask as asked
+from tests.proxies import started, write_home
+
+ROOT = Caller("root", frozenset({"admin"}), "session of root")
+COUNT = "SELECT count(*) FROM t WHERE x > 50"
+GROUPS = "SELECT k, avg(x) FROM t GROUP BY k ORDER BY k"
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with started(write_home(tmp_path, DDL, POLICY)) as found:
+        for caller in (ANN, BOB, ROOT):
+            found.open(caller)
+        yield found
+
+
+def ask(engine: Engine, sql: str, caller: Caller = ANN, epsilon: str = "1") -> Answer:
+    return asked(engine, sql, caller, epsilon)
+
+
+def at_hand(engine: Engine, sql: str, caller: Caller = ANN, epsilon: str = "1") -> Answer | None:
+    settings = {**DEFAULTS, "dp.epsilon": epsilon}
+    known = engine.known(caller, sql, (), settings)
+    return None if known is None else engine.again(caller, known, (), settings)
+
+
+def given_twice(engine: Engine, sql: str, caller: Caller = ANN) -> Answer:
+    """Charged, and replayed once: from then on its answer is at hand."""
+    ask(engine, sql, caller)
+    return ask(engine, sql, caller)
+
+
+@pytest.mark.parametrize("sql", [COUNT, GROUPS, "SELECT 2 * sum(x) + 1 AS s, count(*) FROM t"])
+def test_what_is_at_hand_is_what_a_replay_answers(engine: Engine, sql: str):
+    replayed = given_twice(engine, sql)
+    left = engine.show(ANN, "dp.budget_remaining", DEFAULTS)
+    assert at_hand(engine, sql) == replayed
+    assert engine.show(ANN, "dp.budget_remaining", DEFAULTS) == left
+    assert engine.show(ANN, "dp.last_cost", DEFAULTS) == "0"
+
+
+def test_what_is_large_is_never_at_hand_and_not_even_looked_for(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+):
+    """To unpack it takes its time, in which nobody else would be served."""
+    sql = "SELECT x, y, b, count(*) FROM t GROUP BY x, y, b"
+    given_twice(engine, sql)
+
+    def unpacked(*_: object) -> NoReturn:
+        raise AssertionError("unpacked")
+
+    monkeypatch.setattr(Replays, "own", unpacked)
+    assert at_hand(engine, sql) is None
+
+
+def test_nothing_is_at_hand_that_was_not_asked(engine: Engine):
+    assert at_hand(engine, COUNT) is None
+    settings = {**DEFAULTS, "dp.epsilon": "1"}
+    prepared = engine.prepare(ANN, COUNT, (), settings)
+    assert engine.again(ANN, prepared, (), settings) is None
+    assert engine.show(ANN, "dp.budget_remaining", DEFAULTS) == "10"
+
+
+def test_what_somebody_else_has_paid_for_is_not_at_hand(engine: Engine):
+    given_twice(engine, COUNT)
+    assert at_hand(engine, COUNT, BOB) is None
+    ask(engine, COUNT, BOB)
+    assert at_hand(engine, COUNT, BOB) is not None
+    assert engine.show(BOB, "dp.budget_remaining", DEFAULTS) == "9"
+
+
+def test_a_dearer_answer_is_not_at_hand(engine: Engine):
+    given_twice(engine, COUNT)
+    assert at_hand(engine, COUNT, epsilon="2") is None
+
+
+def test_what_is_told_beside_it_is_as_accounts_stand_now(engine: Engine):
+    given_twice(engine, COUNT)
+    first = at_hand(engine, COUNT)
+    assert first is not None
+    assert at_hand(engine, COUNT) is first  # nothing was charged since
+    assert first.left == "9"
+    ask(engine, "SELECT sum(x) FROM t")
+    after = at_hand(engine, COUNT)
+    assert after is not None
+    assert after.rows == first.rows
+    assert after.left == "8"
+    quiet = {**DEFAULTS, "dp.epsilon": "1", "dp.notices": "off"}
+    known = engine.known(ANN, COUNT, (), quiet)
+    silent = engine.again(ANN, known or engine.prepare(ANN, COUNT, (), quiet), (), quiet)
+    assert silent is not None
+    assert (silent.rows, silent.notices) == (first.rows, ())
+
+
+def test_nothing_is_at_hand_after_a_revoke(engine: Engine):
+    given_twice(engine, COUNT)
+    statement = engine.prepare(ROOT, "REVOKE SELECT ON t FROM analyst", (), DEFAULTS)
+    engine.run(ROOT, statement, (), DEFAULTS)
+    assert at_hand(engine, COUNT) is None
+
+
+def test_a_kept_statement_is_not_at_hand_for_another_policy(engine: Engine):
+    """Prepared before, run afterwards: what a session holds is looked at again."""
+    given_twice(engine, COUNT)
+    settings = {**DEFAULTS, "dp.epsilon": "1"}
+    held = engine.known(ANN, COUNT, (), settings)
+    assert held is not None
+    statement = engine.prepare(ROOT, "REVOKE SELECT ON t FROM analyst", (), DEFAULTS)
+    engine.run(ROOT, statement, (), DEFAULTS)
+    assert engine.again(ANN, held, (), settings) is None
+
+
+def test_what_others_tell_of_is_never_at_hand(engine: Engine):
+    for sql in (
+        "EXPLAIN SELECT count(*) FROM t",
+        "SELECT epsilon FROM dp.ledger",
+        "SELECT budget FROM dp.budgets",
+    ):
+        ask(engine, sql)
+        prepared = engine.prepare(ANN, sql, (), DEFAULTS)
+        assert engine.again(ANN, prepared, (), DEFAULTS) is None
+
+
+def test_the_store_is_read_as_one_who_paid(engine: Engine):
+    """What follows from a release is found for its payer, the same question first."""
+    ask(engine, GROUPS)
+    settings = {**DEFAULTS, "dp.epsilon": "1"}
+    body = engine.prepare(ANN, GROUPS, (), settings).body
+    plan = engine._planning.kept(ANN, GROUPS, body, (), settings, None)  # type: ignore[arg-type]
+    replays = engine._answers.replays
+    [part] = plan.parts  # type: ignore[union-attr]
+    for caller, found in ((ANN, True), (BOB, False)):
+        asking = Asking(caller, plan, lambda: False)  # type: ignore[arg-type]
+        question = replays.question(asking, part)
+        assert isinstance(replays.own(asking, question), Found) is found
+        assert isinstance(replays.paid(asking, question), Found) is found
+        assert (replays.known(asking, part) is not None) is found
+        assert replays.stored(asking, question) is not None
+    assert described(part, (), plan.data_version) is not None
+
+
+def test_what_may_not_be_seen_yet_is_not_worked_on(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    """EXPLAIN is free and not padded: the time to unpack a release would tell when its exact stage had ended."""
+    ask(engine, GROUPS)
+    sql, settings = "SELECT k, count(x) FROM t GROUP BY k", {**DEFAULTS, "dp.epsilon": "1"}
+    body = engine.prepare(ANN, sql, (), settings).body
+    plan = engine._planning.kept(ANN, sql, body, (), settings, None)  # type: ignore[arg-type]
+    replays, worked = engine._answers.replays, list[int]()
+    follows = replays._follows
+
+    def counted(origin: int, *rest: Any) -> Found | None:  # noqa: ANN401 - as it is called
+        worked.append(origin)
+        return follows(origin, *rest)
+
+    monkeypatch.setattr(replays, "_follows", counted)
+    asking, [part] = Asking(ANN, plan, lambda: False), plan.parts  # type: ignore[arg-type, union-attr]
+    assert replays.known(asking, part) is not None
+    [origin] = worked
+    engine._answers._deadlines.hide(origin, time.monotonic() + 60)
+    assert replays.known(asking, part) is None
+    assert worked == [origin]
+
+
+def test_a_question_never_asked_is_looked_for_once(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    releases = engine._answers._releases
+    find, looked = releases.find, list[bytes]()
+
+    def counted(release: bytes, *rest: Any) -> Any:  # noqa: ANN401 - as it is called
+        looked.append(release)
+        return find(release, *rest)
+
+    monkeypatch.setattr(releases, "find", counted)
+    ask(engine, COUNT)
+    assert len(looked) == 1
+
+
+def test_what_was_answered_between_a_look_and_the_claim_is_not_charged_again(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+):
+    answers = engine._answers
+    replay, looks = answers._replay, list[bool]()
+
+    def late(*given: Any, is_second: bool = False) -> Any:  # noqa: ANN401 - as it is called
+        looks.append(is_second)
+        found = replay(*given, is_second=is_second)
+        if len(looks) == 1:
+            ask(engine, COUNT)
+        return found
+
+    monkeypatch.setattr(answers, "_replay", late)
+    left = engine.show(ANN, "dp.budget_remaining", DEFAULTS)
+    ask(engine, COUNT)
+    assert looks == [False, False, True]
+    assert Decimal(left) - Decimal(engine.show(ANN, "dp.budget_remaining", DEFAULTS)) == 1

@@ -1,0 +1,229 @@
+"""Statements that differ in numbers alone are planned once, and are in nothing else treated alike."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlglot import exp
+
+from dpproxy.algebra.plan import Answer, Caller
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.engine.body import Body
+from dpproxy.engine.engine import Engine
+from dpproxy.engine.shaped import Shaped
+from dpproxy.planner import routing
+from dpproxy.values.errors import Refusal
+from tests.engine.test_answers import ANN, BOB, DDL, POLICY, ask, spent
+from tests.proxies import started, write_home
+
+ROOT = Caller("root", frozenset({"admin"}), "session of root")
+SETTINGS = {**DEFAULTS, "dp.epsilon": "1"}
+COUNT = "SELECT count(*) FROM t WHERE x > {}"
+SHAPES = (
+    COUNT,
+    "SELECT k, count(*) FROM t WHERE {} <= y AND x <> {}.5 GROUP BY k ORDER BY k LIMIT 7",
+    "SELECT k, avg(y) FROM t WHERE x < {}.25 AND b GROUP BY 1",
+)
+
+
+@contextmanager
+def opened(home: Path) -> Iterator[Engine]:
+    """The engine with three sessions."""
+    with started(home) as engine:
+        for caller in (ANN, BOB, ROOT):
+            engine.open(caller)
+        yield engine
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return write_home(tmp_path, DDL, POLICY)
+
+
+@pytest.fixture
+def engine(home: Path) -> Iterator[Engine]:
+    with opened(home) as found:
+        yield found
+
+
+def teach(engine: Engine, shape: str, caller: Caller = ANN, settings: dict[str, str] = SETTINGS) -> None:
+    """Two statements of a shape."""
+    for number in (3, 4):
+        engine.prepare(caller, shape.format(number, number), (), settings)
+
+
+def plan(engine: Engine, sql: str) -> object:
+    """The plan that is kept of a statement."""
+    return engine._planning.kept(ANN, sql, Body("ask"), (), SETTINGS, None)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_third_of_a_shape_is_known_as_it_would_have_been_planned(engine: Engine, shape: str):
+    sql = shape.format(61, 2)
+    assert engine.known(ANN, sql, (), SETTINGS) is None
+    teach(engine, shape)
+    found = engine.known(ANN, sql, (), SETTINGS)
+    made = plan(engine, sql)
+    planning = engine._planning
+    planning._shaped = Shaped()
+    planning._plans.put((sql, (), (), None, planning.state(ANN, SETTINGS)), None)  # type: ignore[arg-type]
+    planning._statements.put((sql, (), planning.state(ANN, SETTINGS)), None)  # type: ignore[arg-type]
+    prepared = engine.prepare(ANN, sql, (), SETTINGS)
+    assert found is not None
+    assert made is not None
+    assert replace(found, body=None) == replace(prepared, body=None)
+    assert made == plan(engine, sql)
+
+
+def test_an_answer_of_a_shape_is_charged_recorded_and_replayed_as_any_other(engine: Engine, home: Path):
+    teach(engine, COUNT)
+    first = ask(engine, COUNT.format(61), epsilon="1")
+    assert spent(engine) == 1
+    for again in (COUNT.format(61), COUNT.format("61.0"), "SELECT count(*) FROM t WHERE 61 < x"):
+        assert ask(engine, again, epsilon="1").rows == first.rows
+    assert spent(engine) == 1
+    ask(engine, COUNT.format(62), epsilon="1")
+    assert spent(engine) == 2
+    engine.shut_down()
+    with opened(home) as other:  # which has seen no statement of the shape
+        assert ask(other, COUNT.format(61), epsilon="1").rows == first.rows
+        assert spent(other) == 2
+
+
+def test_an_answer_of_another_time_is_replayed_to_a_shape(engine: Engine):
+    first = ask(engine, COUNT.format(61), epsilon="1")
+    for number in (3, 4):
+        engine.prepare(ANN, f"SELECT  count(*) FROM t WHERE x > {number}", (), SETTINGS)
+    sql = "SELECT  count(*) FROM t WHERE x > 61"
+    assert engine.known(ANN, sql, (), SETTINGS) is not None
+    assert ask(engine, sql, epsilon="1").rows == first.rows
+    assert spent(engine) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "SELECT count(*) FROM t WHERE x > 7.5",
+        "SELECT count(*) FROM t WHERE x > 7.0",
+        "SELECT count(*) FROM t WHERE x > -7",
+        "SELECT count(*) FROM t WHERE x > 7 ",
+        "SELECT count(*) FROM t WHERE x > 7 -- that is all",
+        "/*+ dp(epsilon=2) */ SELECT count(*) FROM t WHERE x > 7",
+        "SELECT count(*) FROM t WHERE x > 1000000000",
+        "SELECT count(*) FROM t WHERE x > '7'",
+        "SELECT count(*) FROM t WHERE y > 7",
+        "select count(*) FROM t WHERE x > 7",
+    ],
+)
+def test_what_is_written_in_another_way_has_another_shape(engine: Engine, other: str):
+    teach(engine, COUNT)
+    assert engine.known(ANN, other, (), SETTINGS) is None
+
+
+def test_the_other_numbers_of_a_shape_are_part_of_it(engine: Engine):
+    shape = "SELECT k, count(*) FROM t WHERE x > {0} GROUP BY k LIMIT 7"
+    teach(engine, shape)
+    assert engine.known(ANN, shape.format(9), (), SETTINGS) is not None
+    assert engine.known(ANN, shape.format(9).replace("7", "8"), (), SETTINGS) is None
+
+
+def test_a_shape_is_for_the_settings_the_roles_and_the_policy_it_was_planned_under(engine: Engine):
+    teach(engine, COUNT)
+    sql = COUNT.format(61)
+    assert engine.known(ANN, sql, (23,), SETTINGS) is None
+    assert engine.known(ANN, sql, (), {**SETTINGS, "dp.epsilon": "2"}) is None
+    assert engine.known(ROOT, sql, (), SETTINGS) is None
+    assert engine.known(BOB, sql, (), SETTINGS) is not None  # who has the same rights
+    revoke = "REVOKE SELECT ON t FROM analyst"
+    engine.run(ROOT, engine.prepare(ROOT, revoke, (), DEFAULTS), (), DEFAULTS)
+    assert engine.known(ANN, COUNT.format(62), (), SETTINGS) is None
+    with pytest.raises(Refusal, match="does not exist"):
+        engine.prepare(ANN, COUNT.format(62), (), SETTINGS)
+
+
+def test_a_target_is_met_anew_each_time(engine: Engine):
+    aimed = {**DEFAULTS, "dp.target_error": "40"}
+    teach(engine, COUNT, settings=aimed)
+    assert engine.known(ANN, COUNT.format(61), (), aimed) is None
+
+
+def test_a_shape_whose_plan_depends_on_its_numbers_is_planned_each_time(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+):
+    tried = []
+
+    def template(*_: object) -> None:
+        tried.append(1)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("dpproxy.engine.shaped.template", template)
+    for number in range(5):
+        engine.prepare(ANN, COUNT.format(number), (), SETTINGS)
+    assert tried == [1]
+    assert engine.known(ANN, COUNT.format(61), (), SETTINGS) is None
+
+
+def test_a_charged_answer_that_follows_from_another_one_is_planned_with_its_error(engine: Engine):
+    """``replan`` has no tree at hand, and reads the statement again."""
+    teach(engine, COUNT)
+    settings = {**SETTINGS, "dp.intervals": "columns"}
+    grouped = "SELECT b, count(*) FROM t WHERE x > 61 GROUP BY b"
+    engine.run(ANN, engine.prepare(ANN, grouped, (), settings), (), settings)
+    teach(engine, COUNT, settings=settings)
+    found = engine.known(ANN, COUNT.format(61), (), settings)
+    assert found is not None
+    [row] = engine.run(ANN, found, (), settings).rows
+    assert engine.show(ANN, "dp.last_cost", DEFAULTS) == "0"
+    assert row[1] < row[0] < row[2]
+
+
+BOUND = "SELECT count(*) FROM t WHERE x > $1 AND k = $2"
+
+
+def bound(engine: Engine, number: object, key: str = "a", types: tuple[int, ...] = (23, 25)) -> Answer:
+    prepared = engine.prepare(ANN, BOUND, types, SETTINGS)
+    return engine.run(ANN, prepared, (number, key), SETTINGS)
+
+
+def planned(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The statements that are planned from now on."""
+    found: list[object] = []
+
+    def plan_routed(tree: exp.Expr, *given: object) -> object:
+        found.append(tree.sql())
+        return routing.plan_routed(tree, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("dpproxy.engine.planning.plan_routed", plan_routed)
+    return found
+
+
+def test_the_values_of_parameters_are_put_in_as_well(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    for number in (3, 4):
+        bound(engine, number)
+    found = planned(monkeypatch)
+    rows = bound(engine, 61).rows
+    assert found == []
+    assert spent(engine) == 3
+    assert bound(engine, 61).rows == rows
+    assert ask(engine, "SELECT count(*) FROM t WHERE x > 61 AND k = 'a'", epsilon="1").rows == rows
+    assert spent(engine) == 3
+
+
+@pytest.mark.parametrize("other", [(61, "b"), (-3, "a"), (10**9, "a")])
+def test_other_values_are_planned(engine: Engine, monkeypatch: pytest.MonkeyPatch, other: tuple[int, str]):
+    for number in (3, 4):
+        bound(engine, number)
+    found = planned(monkeypatch)
+    bound(engine, *other)
+    assert found
+    assert spent(engine) == 3
+
+
+def test_another_type_is_another_shape(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    for number in (3, 4):
+        bound(engine, number)
+    found = planned(monkeypatch)
+    bound(engine, 61.0, types=(701, 25))
+    assert found

@@ -1,0 +1,30 @@
+from dataclasses import fields, replace
+
+from dpproxy.observe.audit_entry import LONGEST, Entry, Outcome, asked, cut, reason, seal
+from dpproxy.values.errors import NotGranted
+
+ENTRY = Entry(5, "ann", "analyst", Outcome.ANSWERED, "SELECT count(*) FROM t", 10**8, "", "")
+
+
+def test_every_field_is_in_the_mac():
+    mac = seal(b"secret").entry(b"before", 1, ENTRY)
+    others = {"at": 6, "nano": 7, "outcome": Outcome.EXACT}
+    for one in fields(Entry):
+        changed = replace(ENTRY, **{one.name: others.get(one.name, "else")})
+        assert seal(b"secret").entry(b"before", 1, changed) != mac
+    assert seal(b"secret").entry(b"other", 1, ENTRY) != mac
+    assert seal(b"secret").entry(b"before", 2, ENTRY) != mac
+    assert seal(b"other").entry(b"before", 1, ENTRY) != mac
+
+
+def test_long_texts_are_cut():
+    assert len(cut("x" * 10_000)) == LONGEST
+    assert (
+        asked("SELECT\n  *  FROM t", [1, None, "it"]) == "SELECT * FROM t -- $1 = 1 -- $2 = NULL -- $3 = it"
+    )
+    assert len(asked("x" * 10_000, ["y" * 10_000])) == LONGEST
+    assert cut("\ud800") == "?"
+
+
+def test_a_reason_is_what_the_caller_was_told():
+    assert reason(NotGranted("rows are not shown", hint="count them")) == "rows are not shown"

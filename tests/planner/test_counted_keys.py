@@ -1,0 +1,61 @@
+"""count(DISTINCT CASE WHEN c THEN key END): the people that a condition holds for, as with FILTER."""
+
+import pytest
+
+from dpproxy.values.errors import NotGranted
+from tests.golden.world import World, plan_of
+from tests.planner.answers import answered, shape
+from tests.planner.clinic import one_part
+
+SAME = [
+    ("count(DISTINCT CASE WHEN ward = 'A' THEN person END)", "count(DISTINCT person) FILTER (WHERE ward = 'A')"),
+    ("count(DISTINCT (CASE WHEN ward = 'A' THEN (person) ELSE NULL END))",
+     "count(DISTINCT person) FILTER (WHERE ward = 'A')"),
+    ("count(CASE WHEN ward = 'A' THEN person END)", "count(person) FILTER (WHERE ward = 'A')"),
+    ("count(DISTINCT CASE WHEN ward = 'A' THEN NULL WHEN hours > 1 THEN person END)",
+     "count(DISTINCT person) FILTER (WHERE CASE WHEN ward = 'A' THEN false WHEN hours > 1 THEN true ELSE false END)"),
+    ("count(DISTINCT CASE WHEN ward = 'A' THEN NULL ELSE person END)",
+     "count(DISTINCT person) FILTER (WHERE CASE WHEN ward = 'A' THEN false ELSE true END)"),
+    ("count(DISTINCT CASE ward WHEN 'A' THEN person END)",
+     "count(DISTINCT person) FILTER (WHERE CASE ward WHEN 'A' THEN true ELSE false END)"),
+    ("count(DISTINCT CASE WHEN ward = 'A' THEN person END) FILTER (WHERE hours > 1)",
+     "count(DISTINCT person) FILTER (WHERE (hours > 1) AND (ward = 'A'))"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("case", "filtered"), SAME)
+def test_it_is_the_release_of_a_filter(clinic: World, case: str, filtered: str):
+    ours, theirs = (one_part(clinic, f"SELECT {call} FROM visits") for call in (case, filtered))
+    assert ours.exact == theirs.exact
+    assert ours.factor == theirs.factor
+    assert shape(clinic, f"SELECT {case} FROM visits") == [("count", "int8")]
+
+
+def test_a_funnel(clinic: World):
+    steps = ", ".join(f"count(DISTINCT CASE WHEN v.ward = '{w}' THEN v.person END) AS {w}" for w in "AB")
+    sql = f"SELECT p.city, {steps} FROM people p JOIN visits v ON v.person = p.id GROUP BY p.city ORDER BY A DESC"
+    assert answered(clinic, sql) == [("Oslo", 1, 1), ("Rome", 1, 0)]
+    each = "SELECT max(n) FROM (SELECT id, count(CASE WHEN hours > 1 THEN no END) AS n FROM people LEFT JOIN visits ON "
+    assert answered(clinic, f"{each} person = id GROUP BY id) AS t".replace("max(n)", "sum(n)")) == [(2,)]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "count(DISTINCT CASE WHEN ward = 'A' THEN person ELSE 1 END)",
+        "count(DISTINCT CASE WHEN ward = 'A' THEN person WHEN ward = 'B' THEN no END)",
+        "count(DISTINCT CASE WHEN person = 1 THEN person END)",
+        "max(CASE WHEN ward = 'A' THEN person END)",
+        "sum(CASE WHEN ward = 'A' THEN person END)",
+    ],
+)
+def test_a_key_is_no_value_all_the_same(clinic: World, call: str):
+    with pytest.raises(NotGranted):
+        plan_of(clinic, f"SELECT {call} FROM visits")
+
+
+def test_other_columns_stay_as_they_are(clinic: World):
+    assert (
+        "CASE WHEN"
+        in one_part(clinic, "SELECT count(DISTINCT CASE WHEN hours > 1 THEN ward END) FROM visits").exact
+    )

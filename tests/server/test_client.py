@@ -1,0 +1,337 @@
+"""One client's socket: hostile bytes, early leave, read-ahead, backpressure, padding."""
+
+import os
+import select
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import psycopg
+import pytest
+
+from dpproxy.algebra.plan import Answer, Caller, Notice, Prepared, Settings
+from dpproxy.server import client as module
+from dpproxy.server.listener import Options, Server
+from dpproxy.values.grid import began
+from tests.fake_engine import FakeEngine, FakeUsers, next_result
+
+PADDING = 0.5
+
+
+@pytest.fixture
+def engine() -> FakeEngine:
+    return FakeEngine()
+
+
+@pytest.fixture
+def port(engine: FakeEngine) -> Iterator[int]:
+    with Server(Options(port=0, padding=0, login_timeout=0.5), engine, FakeUsers()).running() as port:
+        yield port
+
+
+def connect(port: int) -> psycopg.Connection:
+    return psycopg.connect(
+        host="127.0.0.1", port=port, user="alice", password="ecila", dbname="main", autocommit=True
+    )
+
+
+def all_that_comes(raw: socket.socket) -> bytes:
+    raw.settimeout(5)
+    said = b""
+    try:
+        while data := raw.recv(65536):
+            said += data
+    except ConnectionResetError:
+        pass
+    return said
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        struct.pack("!II", 1 << 30, 0x30000),
+        struct.pack("!II", 8, 0x20000),
+        struct.pack("!II", 3, 0),
+        b"Q\0\0\0\x0dSELECT 1\0",
+        struct.pack("!II", 8, 80877103) + b"\x16\x03\x01",
+        struct.pack("!II", 22, 0x30000) + b"user\0alice\0\0\0" + b"Q\0\0\0\x0dSELECT 1\0",
+        bytes(64),
+    ],
+)
+def test_hostile_bytes_close_their_own_connection_only(port: int, data: bytes):
+    with connect(port) as other, socket.create_connection(("127.0.0.1", port)) as raw:
+        raw.sendall(data)
+        said = all_that_comes(raw)
+        assert b"C08P01" in said
+        assert b"SFATAL" in said
+        assert other.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_login_that_takes_too_long_is_closed(port: int):
+    with socket.create_connection(("127.0.0.1", port)) as raw, connect(port) as other:
+        start = time.monotonic()
+        assert all_that_comes(raw) == b""
+        assert 0.3 < time.monotonic() - start < 4
+        assert other.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_hostile_bytes_after_the_login(port: int, engine: FakeEngine):
+    connection = connect(port)
+    with socket.socket(fileno=connection.fileno()) as raw:
+        raw.setblocking(True)  # noqa: FBT003 - the only form there is
+        raw.sendall(b"Q\xff\xff\xff\xff")
+        assert b"C08P01" in all_that_comes(raw)
+        raw.detach()
+    connection.close()
+    assert engine.closed.wait(5)
+
+
+def test_a_client_that_leaves_interrupts_its_statement(port: int, engine: FakeEngine):
+    connection = connect(port)
+    connection.pgconn.send_query(b"SELECT slow")
+    assert engine.started.wait(5)
+    connection.close()
+    assert engine.cancelled.wait(5)
+    assert engine.closed.wait(5)
+    assert engine.log[-2:] == ["cancel", "close alice"]
+
+
+def sqlstate_of(connection: psycopg.Connection) -> bytes | None:
+    """Of the next result, which ends its query."""
+    result = next_result(connection.pgconn)
+    assert result is not None
+    assert next_result(connection.pgconn) is None
+    return result.error_field(psycopg.pq.DiagnosticField.SQLSTATE)
+
+
+@pytest.fixture
+def padded(engine: FakeEngine) -> Iterator[psycopg.Connection]:
+    """A client of a server with a padding of ``PADDING``."""
+    options = Options(port=0, padding=PADDING)
+    with Server(options, engine, FakeUsers()).running() as port, connect(port) as connection:
+        yield connection
+
+
+def test_a_cancel_leaves_charged_work_alone_and_the_next_waits_for_it(
+    padded: psycopg.Connection, engine: FakeEngine
+):
+    start = time.monotonic()
+    padded.pgconn.send_query(b"SELECT heavy")
+    assert engine.started.wait(5)
+    padded.cancel_safe()
+    assert sqlstate_of(padded) == b"57014"
+    assert time.monotonic() - start >= PADDING
+    padded.pgconn.send_query(b"SELECT many")
+    padded.cancel_safe()
+    assert sqlstate_of(padded) == b"57014"
+    padded.pgconn.send_query(b"SELECT 1")
+    time.sleep(0.1)
+    assert engine.log == ["open alice", "prepare SELECT heavy", "run SELECT heavy"]
+    engine.finish.set()
+    assert sqlstate_of(padded) is None
+    # The work ended after the first point of its grid: it shows at the second at the soonest.
+    assert time.monotonic() - start >= 2 * PADDING
+    assert engine.log[3:] == ["end SELECT heavy", "prepare SELECT 1", "run SELECT 1"]
+
+
+def test_a_cancel_reaches_what_charged_work_waits_for_before_its_charge(
+    padded: psycopg.Connection, engine: FakeEngine
+):
+    padded.pgconn.send_query(b"SELECT heavy")
+    assert engine.started.wait(5)
+    padded.cancel_safe()
+    assert engine.let_go.wait(5)
+    assert sqlstate_of(padded) == b"57014"
+    assert "cancel" not in engine.log
+    engine.finish.set()
+
+
+def test_a_statement_that_waits_for_the_one_before_has_a_timeout(
+    padded: psycopg.Connection, engine: FakeEngine
+):
+    padded.execute("SET statement_timeout = '300ms'")
+    for _ in range(2):
+        padded.pgconn.send_query(b"SELECT heavy")
+        assert sqlstate_of(padded) == b"57014"
+    engine.finish.set()
+
+
+def test_the_engine_knows_when_the_clients_grid_begins(
+    padded: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+):
+    """Charged work that has to wait for a thread began before that; other work begins when it does."""
+    moments = []
+
+    def late_outcome(call: Callable[[], object], start: float | None) -> object:
+        time.sleep(0.2)  # as if no thread had been free
+        now = time.monotonic()
+        return real(lambda: (moments.append((start, began(), now)), call())[1], start)
+
+    real = module.outcome
+    monkeypatch.setattr(module, "outcome", late_outcome)
+    padded.execute("SELECT region")
+    (_, prepared, ready), (start, run, late) = moments
+    assert prepared >= ready
+    assert start == run <= late - 0.2
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_a_deadline_later_than_the_padding_is_kept(
+    padded: psycopg.Connection, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch, *, cancelled: bool
+):
+    prepare = engine.prepare
+    deadline = 2.5 * PADDING
+    monkeypatch.setattr(engine, "prepare", lambda *given: replace(prepare(*given), deadline=deadline))
+    engine.finish.set()
+    start = time.monotonic()
+    padded.pgconn.send_query(b"SELECT heavy")
+    if cancelled:
+        while "end SELECT heavy" not in engine.log:
+            time.sleep(0.005)
+        padded.cancel_safe()
+    assert sqlstate_of(padded) == (b"57014" if cancelled else None)
+    assert time.monotonic() - start >= deadline
+
+
+def test_a_cancel_shows_the_same_of_work_that_has_ended(padded: psycopg.Connection, engine: FakeEngine):
+    start = time.monotonic()
+    engine.finish.set()
+    padded.pgconn.send_query(b"SELECT heavy")
+    while "end SELECT heavy" not in engine.log:
+        time.sleep(0.005)
+    padded.cancel_safe()
+    assert sqlstate_of(padded) == b"57014"
+    assert time.monotonic() - start >= PADDING
+    assert padded.execute("SELECT 1").fetchone() == (1,)
+    assert "cancel" not in engine.log
+
+
+def test_a_client_that_leaves_does_not_interrupt_charged_work(port: int, engine: FakeEngine):
+    connection = connect(port)
+    connection.pgconn.send_query(b"SELECT heavy; SELECT 1")
+    assert engine.started.wait(5)
+    connection.close()
+    assert not engine.closed.wait(0.2)
+    engine.finish.set()
+    assert engine.closed.wait(5)
+    assert engine.log[-3:] == ["run SELECT heavy", "end SELECT heavy", "close alice"]
+
+
+def test_messages_sent_ahead_of_a_long_statement_are_answered_after_it(port: int, engine: FakeEngine):
+    with connect(port) as connection:
+        pgconn = connection.pgconn
+        pgconn.enter_pipeline_mode()
+        for sql in (b"SELECT slow", b"SELECT many"):
+            pgconn.send_query_params(sql, None)
+            pgconn.pipeline_sync()
+            pgconn.flush()
+            assert engine.started.wait(5)
+            time.sleep(0.1)
+        connection.cancel_safe()
+        results = [next_result(pgconn) for _ in range(6)]
+        states = [result.status if result else None for result in results]
+        ends = [psycopg.pq.ExecStatus.PIPELINE_SYNC]
+        assert states == [
+            psycopg.pq.ExecStatus.FATAL_ERROR, None, *ends, psycopg.pq.ExecStatus.TUPLES_OK, None, *ends,
+        ]  # fmt: skip
+        assert results[3] is not None
+        assert results[3].ntuples == 10
+        pgconn.exit_pipeline_mode()
+
+
+def test_a_slow_reader_gets_it_all(port: int):
+    with connect(port) as connection:
+        connection.pgconn.send_query(b"SELECT big")
+        time.sleep(0.2)
+        result = next_result(connection.pgconn)
+        assert result is not None
+        assert result.ntuples == 30_000
+        assert next_result(connection.pgconn) is None
+
+
+def test_what_a_long_statement_has_to_say_comes_while_it_runs(port: int, engine: FakeEngine):
+    engine.news += [Notice("half"), Notice("nearly")]
+    heard: list[str] = []
+    connection = connect(port)
+    connection.add_notice_handler(lambda notice: heard.append(notice.message_primary or ""))
+    connection.pgconn.send_query(b"SELECT slow")
+    until = time.monotonic() + 10
+    while len(heard) < 2 and time.monotonic() < until:
+        select.select([connection.fileno()], [], [], 0.1)
+        connection.pgconn.consume_input()
+        connection.pgconn.is_busy()
+    assert heard == ["half", "nearly"]
+    assert not engine.cancelled.is_set()
+    connection.cancel_safe()
+    connection.close()
+
+
+def test_a_byte_at_a_time_is_enough(port: int):
+    with connect(port) as slow, connect(port) as other, socket.socket(fileno=os.dup(slow.fileno())) as raw:
+        raw.setblocking(True)  # noqa: FBT003 - the only form there is
+        for byte in b"Q\0\0\0\x0dSELECT 1\0":
+            raw.sendall(bytes([byte]))
+            time.sleep(0.02)
+            assert other.execute("SELECT 1").fetchone() == (1,)
+        assert b"SELECT 1\0" in raw.recv(1000)
+
+
+def test_many_who_come_and_go_leave_nothing(port: int):
+    with connect(port) as other:
+        before = len(os.listdir("/proc/self/fd"))
+        for number in range(300):
+            with socket.create_connection(("127.0.0.1", port)) as raw:
+                raw.sendall(
+                    (b"", b"\0\0", struct.pack("!II", 22, 0x30000) + b"user\0alice\0\0\0")[number % 3]
+                )
+        until = time.monotonic() + 10
+        while len(os.listdir("/proc/self/fd")) > before:
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        assert other.execute("SELECT 1").fetchone() == (1,)
+
+
+@pytest.fixture
+def known(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
+    """Everything was asked before, and is at hand."""
+
+    def again(caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
+        engine.log.append(f"again {caller.session}")
+        time.sleep(0.001)
+        return FakeEngine().run(caller, prepared, values, settings)
+
+    monkeypatch.setattr(engine, "known", FakeEngine().prepare)
+    monkeypatch.setattr(engine, "again", again)
+    return engine
+
+
+def test_what_is_at_hand_takes_no_thread(port: int, known: FakeEngine):
+    with connect(port) as client:
+        assert client.execute("SELECT 1").fetchone() == (1,)
+        assert client.execute("SELECT region").fetchall()
+    assert [line for line in known.log if line.startswith(("prepare", "run"))] == []
+
+
+def test_who_sends_many_statements_at_once_lets_others_in_between(port: int, known: FakeEngine):
+    with connect(port) as greedy, connect(port) as other:
+        greedy.pgconn.exec_(b"SELECT 1")
+        (own,) = (line for line in known.log if line.startswith("again"))
+        query = b"Q" + struct.pack("!I", 4 + len(b"SELECT 1\0")) + b"SELECT 1\0"
+        os.write(greedy.fileno(), query * 300)
+        while known.log.count(own) < 2:
+            time.sleep(0.001)
+        assert other.execute("SELECT 1").fetchone() == (1,)
+        assert known.log.count(own) < 300
+
+
+def test_what_leaves_on_the_grid_is_not_taken_from_what_is_at_hand(
+    padded: psycopg.Connection, known: FakeEngine
+):
+    start = time.monotonic()
+    padded.execute("SELECT region")
+    assert time.monotonic() - start >= PADDING
+    assert "run SELECT region" in known.log
+    assert [line for line in known.log if line.startswith("again")] == []

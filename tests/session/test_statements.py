@@ -1,0 +1,191 @@
+import pytest
+
+from dpproxy.algebra.plan import Answer
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.session.messages import split
+from dpproxy.session.state import Command, State, Statement
+from dpproxy.session.statements import recognise
+from dpproxy.session.transaction import Status, Transaction
+from dpproxy.values.errors import (
+    ActiveTransaction,
+    NoTransaction,
+    SyntaxRefused,
+    UnknownStatement,
+    Unsupported,
+)
+
+
+def run(state: State, sql: str) -> Answer:
+    command = recognise(split(sql)[0])
+    assert isinstance(command, Command), sql
+    return command.run(state)
+
+
+def fresh() -> State:
+    return State(Transaction(DEFAULTS))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["SELECT 1", '"begin"', "EXPLAIN (PRIVACY) SELECT 1", "SHOW PRIVACY BUDGETS", "ALTER TABLE t SET PRIVACY PUBLIC"],
+)  # fmt: skip
+def test_all_else_is_the_engines(sql: str):
+    assert recognise(split(sql)[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "tag"),
+    [
+        ("BEGIN", "BEGIN"),
+        ("begin work", "BEGIN"),
+        ("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY, NOT DEFERRABLE", "BEGIN"),
+        ("START TRANSACTION READ WRITE", "START TRANSACTION"),
+    ],
+)
+def test_blocks_open_and_close(sql: str, tag: str):
+    state = fresh()
+    assert run(state, sql) == Answer(tag)
+    assert state.transaction.status is Status.BLOCK
+    again = run(state, sql)
+    assert (again.notices[0].severity, again.notices[0].sqlstate) == ("WARNING", "25001")
+    assert run(state, "END TRANSACTION AND NO CHAIN") == Answer("COMMIT")
+    assert state.transaction.status is Status.IDLE
+
+
+@pytest.mark.parametrize(
+    ("sql", "tag"), [("COMMIT", "COMMIT"), ("ROLLBACK WORK", "ROLLBACK"), ("ABORT", "ROLLBACK")]
+)
+def test_the_end_of_no_block_is_a_warning(sql: str, tag: str):
+    answer = run(fresh(), sql)
+    assert answer.tag == tag
+    assert (answer.notices[0].severity, answer.notices[0].sqlstate) == ("WARNING", "25P01")
+
+
+def test_commit_of_a_failed_block_is_a_rollback():
+    state = fresh()
+    run(state, "BEGIN")
+    state.transaction.fail()
+    assert run(state, "COMMIT") == Answer("ROLLBACK")
+
+
+def test_modes_are_settings_of_the_transaction():
+    state = fresh()
+    run(state, "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY")
+    assert state.transaction.now["transaction_isolation"] == "serializable"
+    assert state.transaction.now["transaction_read_only"] == "on"
+    run(state, "COMMIT")
+    assert state.transaction.now["transaction_read_only"] == "off"
+
+
+def test_savepoints():
+    state = fresh()
+    with pytest.raises(NoTransaction):
+        run(state, "SAVEPOINT a")
+    run(state, "BEGIN")
+    assert run(state, 'SAVEPOINT "A b"') == Answer("SAVEPOINT")
+    state.transaction.fail()
+    assert run(state, 'ROLLBACK TO SAVEPOINT "A b"') == Answer("ROLLBACK")
+    assert run(state, 'RELEASE "A b"') == Answer("RELEASE")
+    assert state.transaction.status is Status.BLOCK
+
+
+def test_only_rollback_and_commit_leave_a_failed_block():
+    leaving = {}
+    for sql in ("COMMIT", "ROLLBACK", "ABORT", "END", "ROLLBACK TO a", "BEGIN", "SET x = 1", "SAVEPOINT a"):
+        source = split(sql)[0]
+        leaving[sql] = Statement(source, recognise(source)).leaves_failed
+    assert [sql for sql, leaves in leaving.items() if leaves] == [
+        "COMMIT",
+        "ROLLBACK",
+        "ABORT",
+        "END",
+        "ROLLBACK TO a",
+    ]
+
+
+@pytest.mark.parametrize(("sql", "position"), [("DECLARE c BINARY CURSOR FOR SELECT 1", 10)])
+def test_what_is_refused_says_where(sql: str, position: int):
+    with pytest.raises(Unsupported) as caught:
+        recognise(split(sql)[0])
+    assert caught.value.position == position
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "sql", ["BEGIN x", "COMMIT x", "START", "SAVEPOINT", "SAVEPOINT 'a'", "RELEASE a b", "DISCARD",
+            "DISCARD x", "DEALLOCATE", "DEALLOCATE ALL x", "BEGIN ISOLATION LEVEL x", "BEGIN READ", "CLOSE ALL x"],
+)  # fmt: skip
+def test_what_does_not_read_is_a_syntax_error(sql: str):
+    with pytest.raises(SyntaxRefused):
+        recognise(split(sql)[0])
+
+
+def test_deallocate():
+    state = fresh()
+    state.statements.update(
+        {"a": Statement(None, None), "B": Statement(None, None), "c": Statement(None, None)}
+    )
+    assert run(state, "DEALLOCATE PREPARE A") == Answer("DEALLOCATE")
+    assert run(state, 'DEALLOCATE "B"') == Answer("DEALLOCATE")
+    with pytest.raises(UnknownStatement):
+        run(state, "DEALLOCATE a")
+    assert run(state, "DEALLOCATE ALL") == Answer("DEALLOCATE ALL")
+    assert not state.statements
+
+
+def test_discard():
+    state = fresh()
+    state.statements["a"] = Statement(None, None)
+    state.transaction.set("application_name", "x")
+    assert run(state, "DISCARD TEMPORARY") == Answer("DISCARD TEMP")
+    assert run(state, "DISCARD PLANS") == Answer("DISCARD PLANS")
+    assert state.statements
+    assert run(state, "DISCARD ALL") == Answer("DISCARD ALL")
+    assert not state.statements
+    assert state.transaction.now == DEFAULTS
+    run(state, "BEGIN")
+    with pytest.raises(ActiveTransaction):
+        run(state, "DISCARD ALL")
+
+
+def test_what_pools_send_to_tidy_up():
+    assert run(fresh(), "CLOSE ALL") == Answer("CLOSE CURSOR ALL")
+    assert run(fresh(), "UNLISTEN *") == Answer("UNLISTEN")
+
+
+@pytest.mark.parametrize(
+    ("sql", "tag"),
+    [("LISTEN x", "LISTEN"), ("UNLISTEN *", "UNLISTEN"), ("NOTIFY x", "NOTIFY"), ("NOTIFY x, 'y'", "NOTIFY")],
+)
+def test_nobody_tells_anybody_anything(sql: str, tag: str):
+    assert run(fresh(), sql) == Answer(tag)
+
+
+def test_locks_are_given_inside_transactions():
+    state = fresh()
+    with pytest.raises(NoTransaction):
+        run(state, "LOCK TABLE t")
+    run(state, "BEGIN")
+    assert run(state, "LOCK TABLE t IN ACCESS SHARE MODE") == Answer("LOCK TABLE")
+
+
+@pytest.mark.parametrize(
+    ("sql", "tag"), [("COMMIT AND CHAIN", "COMMIT"), ("ABORT WORK AND CHAIN", "ROLLBACK")]
+)
+def test_a_block_may_follow_another(sql: str, tag: str):
+    state = fresh()
+    with pytest.raises(NoTransaction):
+        run(state, sql)
+    run(state, "BEGIN ISOLATION LEVEL SERIALIZABLE, READ ONLY")
+    run(state, "SET dp.epsilon = 0.03")
+    assert run(state, sql) == Answer(tag)
+    assert state.transaction.status is Status.BLOCK
+    assert state.transaction.now["transaction_isolation"] == "serializable"
+    assert state.transaction.now["transaction_read_only"] == "on"
+    assert (state.transaction.now["dp.epsilon"] == "0.03") is (tag == "COMMIT")
+    state.transaction.fail()
+    assert run(state, "COMMIT AND CHAIN") == Answer("ROLLBACK")
+    assert state.transaction.status is Status.BLOCK
+    run(state, "COMMIT AND NO CHAIN")
+    assert state.transaction.status is Status.IDLE
+    assert state.transaction.now["transaction_isolation"] == "read committed"

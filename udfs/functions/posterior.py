@@ -1,0 +1,54 @@
+"""What a prior makes of a number that was released with noise: post-processing, which costs nothing."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from udfs import arrow
+from udfs.functions.model import Function
+from udfs.pool import Pool
+from udfs.posterior import Draws, Floats
+from udfs.prior_notation import parse
+from udfs.priors import Prior
+from udfs.privacy import InvalidMechanism
+
+_LAW: Final = ("VARCHAR", "DOUBLE", "DOUBLE", "DOUBLE", "DOUBLE", "BOOLEAN")
+_Asked = Callable[[Draws, Prior], Floats]
+
+
+def mean(prior: Any, value: Any, fixed: Any, slope: Any, centre: Any, bell: Any, most: Any) -> Any:  # noqa: ANN401 - of pyarrow
+    """The posterior mean of each row; the first row says with how many values of the prior."""
+    count = next(iter(arrow.single(most).to_pylist()), 1)
+    return _each(lambda draws, found: draws.mean(found, count), prior, (value, fixed, slope, centre), bell)
+
+
+def surprise(prior: Any, value: Any, fixed: Any, slope: Any, centre: Any, bell: Any) -> Any:  # noqa: ANN401
+    """How likely a draw as far out is, of each row."""
+    return _each(Draws.surprise, prior, (value, fixed, slope, centre), bell)
+
+
+def _each(asked: _Asked, prior: Any, numbers: tuple[Any, ...], bell: Any) -> Any:  # noqa: ANN401
+    texts, bells = arrow.single(prior).to_pylist(), arrow.single(bell).to_pylist()
+    columns = [arrow.single(c).to_numpy(zero_copy_only=False).astype(np.float64) for c in numbers]
+    kinds = list(zip(texts, bells, strict=True))
+    result = np.empty(len(kinds))
+    for text, is_bell in dict.fromkeys(kinds):
+        if text is None or is_bell is None:
+            raise InvalidMechanism("a posterior needs a prior on every row")
+        rows = np.array([kind == (text, is_bell) for kind in kinds])
+        value, fixed, slope, centre = (c[rows] for c in columns)
+        found = parse(text)
+        if found.labelled:
+            raise InvalidMechanism("this prior is over text")
+        result[rows] = asked(Draws(value, fixed, slope, centre, bell=is_bell), found)
+    return pa.array(result)
+
+
+def functions(_: Pool) -> tuple[Function, ...]:
+    """Return the functions of this family: for statements of the proxy, which know the law of the noise."""
+    return (
+        Function("_dp_posterior", "", "DOUBLE", "the posterior mean", (*_LAW, "INTEGER"), mean),
+        Function("_dp_surprise", "", "DOUBLE", "how likely a draw as far out is", _LAW, surprise),
+    )
