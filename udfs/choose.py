@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import isqrt
 from typing import assert_never
 
-from udfs.conversion import within
+from udfs.calibration import calibrate
 from udfs.mechanisms import Gaussian, Laplace, Staircase
 from udfs.mechanisms.radii import cost
 from udfs.privacy import LEAST_NANO, NANO, Concentrated, InvalidMechanism, Loss
@@ -47,7 +47,7 @@ def candidates(
     """
     match limit:
         case Loss(pure):
-            rho = within(limit, delta).nano if delta > 0 else 0
+            rho = calibrate(widths, limit, delta) if delta > 0 else 0
         case Concentrated(rho):
             pure = isqrt(2 * NANO * rho)
         case _:

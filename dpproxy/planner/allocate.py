@@ -17,10 +17,10 @@ Gaussian, rho-zCDP for a shift s with sum of (s_j / width_j)**2 at most d, which
   since a sum of squares is at most the square of the sum. The loss grows with the square of the shift: R**2 * rho.
 * Rows together: the box that holds all rows of a unit in a group, rho for it, L times.
 
-A Gaussian release of rho in all is (epsilon, delta)-DP for every delta, by ``udfs.conversion``: it gets the greatest
-rho that the part's epsilon allows with its delta, and is charged as that pair, which adds up like any other. Where
-losses add up as rho, every release is charged the square of its epsilon over 2, which is what a pure one costs at most;
-a Gaussian then gets all of that as its rho, rounded down, and costs no delta.
+A Gaussian gets the greatest rho at which what the unit pays in all keeps to the part's epsilon with its delta
+(``udfs.calibration``), and is charged as that pair, which adds up like any other. Where losses add up as rho, every
+release is charged the square of its epsilon over 2, which is what a pure one costs at most; a Gaussian then gets all of
+that as its rho, rounded down, and costs no delta.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ from dpproxy.aggregates.model import Measure
 from dpproxy.algebra.plan import Additive
 from dpproxy.config.settings import Wanted
 from dpproxy.values.errors import InvalidParameter
-from udfs import conversion
+from udfs.calibration import calibrate
 from udfs.choose import candidates
 from udfs.mechanisms import Gaussian, Staircase
 from udfs.privacy import LEAST_NANO, NANO, Loss
@@ -117,8 +117,7 @@ def allocate(
     found = [Allocation(m, f.pure, f.groups) for f in forms for m in _pure(f, loss)]
     if delta or concentrated:
         spent = Fraction(0) if concentrated else delta
-        rho = loss.nano**2 // (2 * NANO) if concentrated else conversion.within(loss, delta).nano
-        found += [Allocation(m, f.squares, f.groups, spent) for f in forms for m in _gaussian(f, rho)]
+        found += [Allocation(m, f.squares, f.groups, spent) for f in forms for m in _gaussian(f, loss, spent)]
     if not found:
         raise too_small(loss, most, min(most, touched), grouped=touched > 1)
     return _best(found, widths, wanted)
@@ -129,8 +128,10 @@ def _pure(form: _Form, loss: Loss) -> list[Additive]:
     return [c.mechanism for c in candidates(form.widths, share)] if share.nano >= LEAST_NANO else []
 
 
-def _gaussian(form: _Form, rho: int) -> list[Additive]:
-    nano = rho // form.squares
+def _gaussian(form: _Form, loss: Loss, delta: Fraction) -> list[Additive]:
+    """Within the loss and its delta; without one, where losses add up as rho, within the square of it over 2."""
+    rho = loss.nano**2 // (2 * NANO)
+    nano = calibrate(form.widths, loss, delta, form.squares) if delta else rho // form.squares
     return [Gaussian.best(form.widths, nano)] if nano else []
 
 

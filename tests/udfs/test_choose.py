@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
+from udfs.calibration import calibrate
 from udfs.choose import Choice, candidates, choose
-from udfs.conversion import epsilon
 from udfs.mechanisms import Gaussian, Laplace, Staircase
 from udfs.privacy import NANO, Concentrated, InvalidMechanism, Loss
 
@@ -37,7 +37,7 @@ def test_many_measures_with_delta_get_the_gaussian():
     few, many = choose((10,) * 3, ONE, MILLIONTH), choose((10,) * 300, ONE, MILLIONTH)
     assert isinstance(few.mechanism, Staircase)
     assert isinstance(many.mechanism, Gaussian)
-    assert epsilon(many.mechanism.loss, MILLIONTH) <= ONE
+    assert many.mechanism.nano == calibrate((10,) * 300, ONE, MILLIONTH)
     assert not isinstance(choose((10,) * 300, ONE).mechanism, Gaussian)
 
 
