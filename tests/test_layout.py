@@ -77,4 +77,4 @@ def test_only_the_packages_stand_at_the_top():
 
 def test_folders_are_flat():
     for path in PRODUCT:
-        assert len(path.relative_to(ROOT).parts) <= 3, f"{name(path)} is too deep"
+        assert len(path.relative_to(ROOT).parts) <= 4, f"{name(path)} is too deep"

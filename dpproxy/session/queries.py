@@ -8,9 +8,10 @@ from typing import Any, Final, NoReturn, assert_never
 
 from dpproxy.algebra.plan import Answer, Caller, Notice, Prepared, Scrollable, Settings
 from dpproxy.session.arrays import Lists, lists
+from dpproxy.session.commands.signals import Signal
+from dpproxy.session.commands.table import recognise
 from dpproxy.session.messages import Source, split
 from dpproxy.session.rows import check_described, given, streamed, told
-from dpproxy.session.signals import Signal
 from dpproxy.session.state import (
     Around,
     Command,
@@ -22,7 +23,6 @@ from dpproxy.session.state import (
     Statement,
     Wrapped,
 )
-from dpproxy.session.statements import recognise
 from dpproxy.session.transaction import Status, Transaction
 from dpproxy.session.work import Engine, Steps, work
 from dpproxy.sql.grammar import is_plain

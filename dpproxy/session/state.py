@@ -7,8 +7,8 @@ from typing import Final, NoReturn, Protocol, runtime_checkable
 from dpproxy.algebra.plan import Answer, Prepared, Settings, Stream
 from dpproxy.config.settings import PRESENT
 from dpproxy.session.arrays import Lists
+from dpproxy.session.commands.signals import Send, Signal
 from dpproxy.session.messages import Source
-from dpproxy.session.signals import Send, Signal
 from dpproxy.session.transaction import Transaction
 from dpproxy.values.errors import TooComplex
 from dpproxy.values.pgtypes import Column, SqlType

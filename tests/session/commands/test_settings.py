@@ -6,9 +6,9 @@ import pytest
 
 from dpproxy.algebra.plan import Answer
 from dpproxy.config.settings import DEFAULTS, SETTINGS
+from dpproxy.session.commands.table import recognise
 from dpproxy.session.messages import split
 from dpproxy.session.state import Command, EngineShow, State
-from dpproxy.session.statements import recognise
 from dpproxy.session.transaction import Transaction
 from dpproxy.values.errors import InvalidParameter, InvalidText, SyntaxRefused, UndefinedObject, Unsupported
 from dpproxy.wire.zones import zone

@@ -3,7 +3,7 @@
 import pytest
 
 from dpproxy.algebra.plan import Answer
-from dpproxy.session.copy import read_copy
+from dpproxy.session.commands.copying import read_copy
 from dpproxy.session.messages import Words, split
 from dpproxy.session.state import Around
 from dpproxy.wire import messages as m

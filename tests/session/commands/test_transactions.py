@@ -2,16 +2,12 @@ import pytest
 
 from dpproxy.algebra.plan import Answer
 from dpproxy.config.settings import DEFAULTS
+from dpproxy.session.commands.table import recognise
 from dpproxy.session.messages import split
 from dpproxy.session.state import Command, State, Statement
-from dpproxy.session.statements import recognise
 from dpproxy.session.transaction import Status, Transaction
 from dpproxy.values.errors import (
-    ActiveTransaction,
     NoTransaction,
-    SyntaxRefused,
-    UnknownStatement,
-    Unsupported,
 )
 
 
@@ -23,14 +19,6 @@ def run(state: State, sql: str) -> Answer:
 
 def fresh() -> State:
     return State(Transaction(DEFAULTS))
-
-
-@pytest.mark.parametrize(
-    "sql",
-    ["SELECT 1", '"begin"', "EXPLAIN (PRIVACY) SELECT 1", "SHOW PRIVACY BUDGETS", "ALTER TABLE t SET PRIVACY PUBLIC"],
-)  # fmt: skip
-def test_all_else_is_the_engines(sql: str):
-    assert recognise(split(sql)[0]) is None
 
 
 @pytest.mark.parametrize(
@@ -101,72 +89,6 @@ def test_only_rollback_and_commit_leave_a_failed_block():
         "END",
         "ROLLBACK TO a",
     ]
-
-
-@pytest.mark.parametrize(("sql", "position"), [("DECLARE c BINARY CURSOR FOR SELECT 1", 10)])
-def test_what_is_refused_says_where(sql: str, position: int):
-    with pytest.raises(Unsupported) as caught:
-        recognise(split(sql)[0])
-    assert caught.value.position == position
-    assert caught.value.hint
-
-
-@pytest.mark.parametrize(
-    "sql", ["BEGIN x", "COMMIT x", "START", "SAVEPOINT", "SAVEPOINT 'a'", "RELEASE a b", "DISCARD",
-            "DISCARD x", "DEALLOCATE", "DEALLOCATE ALL x", "BEGIN ISOLATION LEVEL x", "BEGIN READ", "CLOSE ALL x"],
-)  # fmt: skip
-def test_what_does_not_read_is_a_syntax_error(sql: str):
-    with pytest.raises(SyntaxRefused):
-        recognise(split(sql)[0])
-
-
-def test_deallocate():
-    state = fresh()
-    state.statements.update(
-        {"a": Statement(None, None), "B": Statement(None, None), "c": Statement(None, None)}
-    )
-    assert run(state, "DEALLOCATE PREPARE A") == Answer("DEALLOCATE")
-    assert run(state, 'DEALLOCATE "B"') == Answer("DEALLOCATE")
-    with pytest.raises(UnknownStatement):
-        run(state, "DEALLOCATE a")
-    assert run(state, "DEALLOCATE ALL") == Answer("DEALLOCATE ALL")
-    assert not state.statements
-
-
-def test_discard():
-    state = fresh()
-    state.statements["a"] = Statement(None, None)
-    state.transaction.set("application_name", "x")
-    assert run(state, "DISCARD TEMPORARY") == Answer("DISCARD TEMP")
-    assert run(state, "DISCARD PLANS") == Answer("DISCARD PLANS")
-    assert state.statements
-    assert run(state, "DISCARD ALL") == Answer("DISCARD ALL")
-    assert not state.statements
-    assert state.transaction.now == DEFAULTS
-    run(state, "BEGIN")
-    with pytest.raises(ActiveTransaction):
-        run(state, "DISCARD ALL")
-
-
-def test_what_pools_send_to_tidy_up():
-    assert run(fresh(), "CLOSE ALL") == Answer("CLOSE CURSOR ALL")
-    assert run(fresh(), "UNLISTEN *") == Answer("UNLISTEN")
-
-
-@pytest.mark.parametrize(
-    ("sql", "tag"),
-    [("LISTEN x", "LISTEN"), ("UNLISTEN *", "UNLISTEN"), ("NOTIFY x", "NOTIFY"), ("NOTIFY x, 'y'", "NOTIFY")],
-)
-def test_nobody_tells_anybody_anything(sql: str, tag: str):
-    assert run(fresh(), sql) == Answer(tag)
-
-
-def test_locks_are_given_inside_transactions():
-    state = fresh()
-    with pytest.raises(NoTransaction):
-        run(state, "LOCK TABLE t")
-    run(state, "BEGIN")
-    assert run(state, "LOCK TABLE t IN ACCESS SHARE MODE") == Answer("LOCK TABLE")
 
 
 @pytest.mark.parametrize(

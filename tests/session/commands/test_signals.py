@@ -9,8 +9,8 @@ import pytest
 
 from dpproxy.server.listener import Server
 from dpproxy.server.options import Options
+from dpproxy.session.commands.signals import Signal, read_signal
 from dpproxy.session.messages import split
-from dpproxy.session.signals import Signal, read_signal
 from dpproxy.values.errors import InvalidText, UndefinedFunction
 from dpproxy.values.pgtypes import DATE, INT4, INT8, TEXT
 from tests.fake_engine import FakeEngine, FakeUsers, next_result
