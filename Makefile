@@ -74,7 +74,7 @@ image:             ## the container image, where there is an engine: PYTHON_DIGE
 	docker build -f docker/Dockerfile --build-arg PYTHON_DIGEST=$(PYTHON_DIGEST) -t dpproxy .
 
 PEERS_PYTHON = $(if $(PEERS)$(wildcard .venv-peers/ready),--peers .venv-peers/bin/python)
-bench: env $(if $(PEERS),.venv-peers/ready .venv-smartnoise/ready)  ## beside other products, DuckDB and PostgreSQL: PEERS=1 installs those products and writes docs/comparison.md
+bench: env $(if $(PEERS),.venv-peers/ready .venv-smartnoise/ready)  ## beside other products, DuckDB and PostgreSQL: PEERS=1 installs those products and fills docs/measured.md
 	@failed=0; for part in "bench.rivals $(if $(PEERS),--write)" "bench.utility $(PEERS_PYTHON)" "bench $(PEERS_PYTHON)" \
 	  bench.rows bench.throughput bench.ledger; do \
 	  echo; echo "python -m tests.$$part"; $(BIN)/python -m tests.$$part || failed=1; done; exit $$failed

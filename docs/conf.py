@@ -25,7 +25,6 @@ PARTS: dict[str, tuple[str, ...]] = {
         "docs/functions",
         "docs/clients",
         "docs/catalogue",
-        "docs/tpch",
     ),
     "Administering": ("docs/statements", "docs/budgets", "docs/views", "docs/views-methods"),
     "Operating": (
@@ -37,11 +36,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "docs/errors",
     ),
     "Measured": (
-        "docs/comparison",
-        "docs/utility",
-        "docs/performance",
-        "docs/scale",
-        "docs/gallery",
+        "docs/measured",
         "docs/corrections",
     ),
     "How it is built": (

@@ -1,4 +1,4 @@
-"""The pictures of docs/gallery.md, drawn again and made small: 900 pixels wide, few colours.
+"""The pictures of docs/measured.md, drawn again and made small: 900 pixels wide, few colours.
 
     python -m examples.pictures [--out FOLDER]
 

@@ -17,6 +17,7 @@ from dpproxy.planner.released import DP_FUNCTIONS
 from dpproxy.terminal.arguments import Command, build_parser
 from dpproxy.values import errors
 from dpproxy.values.errors import Refusal
+from tests.bench import results
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")])
@@ -152,11 +153,19 @@ def test_the_files_that_the_architecture_names_are_there():
             assert found or list((ROOT / "dpproxy").glob(f"*/{name}")), f"{name}: {line}"
 
 
-def test_the_start_page_says_how_many_queries_of_tpch_are_answered_as_their_page_does():
-    listed = re.findall(r"^\| Q\d+ .*?\| (answered|refused)", page("docs/tpch.md"), re.MULTILINE)
+def test_the_start_page_says_how_many_queries_of_tpch_are_answered_as_their_table_does():
+    listed = re.findall(r"^\| Q\d+ .*?\| (answered|refused)", page("docs/measured.md"), re.MULTILINE)
     found = re.search(r"answers\s+(\d+) of the \[(\d+) queries of TPC-H\]", page("README.md"))
     assert found is not None
     assert [int(number) for number in found.groups()] == [listed.count("answered"), len(listed)]
+
+
+def test_the_tables_of_measurements_are_the_stored_ones():
+    """Otherwise: python -m tests.bench.results."""
+    text = results.PAGE.read_text(encoding="utf-8")
+    assert text == results.filled(text)
+    stored = {path.stem for path in results.FOLDER.glob("*.tsv")}
+    assert sorted(name for _, name, _ in results.PLACE.findall(text)) == sorted({*stored, results.SUMMARY})
 
 
 def test_the_contents_of_the_page_on_sql_name_every_section_once_and_in_order():

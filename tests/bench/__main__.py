@@ -1,4 +1,4 @@
-"""``python -m tests.bench [--small] [--peers PYTHON] [--json FILE]``: beside DuckDB, TPC-H, the mechanisms, views.
+"""``python -m tests.bench [--small] [--write] [--peers PYTHON] [--json FILE]``: DuckDB, TPC-H, mechanisms, views.
 
 ``--peers`` names an interpreter that has OpenDP and diffprivlib; they then do the mechanisms' work as well.
 """
@@ -14,11 +14,11 @@ from pathlib import Path
 
 import duckdb
 
-from tests.bench import anonymize, mechanisms, tpch
+from tests.bench import anonymize, mechanisms, results, tpch
 from tests.bench.cases import CASES, Bench
 from tests.bench.data import FULL, QUICK, make
 from tests.bench.proxy import serving
-from tests.bench.report import Line, as_json, markdown, table
+from tests.bench.report import Line, as_json, conditions, markdown, table
 from tests.bench.timing import fsync_time
 
 
@@ -29,8 +29,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--small", action="store_true", help="few rows and runs: shows that it works, not how fast"
     )
     parser.add_argument("--peers", type=Path, metavar="PYTHON", help="measure OpenDP and diffprivlib with it")
+    parser.add_argument("--write", action="store_true", help="store the tables for docs/measured.md")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers here as well")
     options = parser.parse_args(arguments)
+    before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="dpproxy-bench-") as folder:
         lines = measure(Path(folder), small=options.small)
     say("TPC-H")
@@ -40,13 +42,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     drawn = list(mechanisms.measure(options.peers, small=options.small))
     say("protected views")
     built = list(anonymize.measure(small=options.small))
-    sections = (
-        table(lines),
-        markdown(tpch.rows(queries)),
-        markdown(mechanisms.rows(drawn)),
-        markdown(anonymize.rows(built)),
-    )
-    sys.stdout.write("\n\n".join(sections) + "\n")
+    tables = {
+        "proxy": table(lines),
+        "tpch-times": tpch.rows(queries),
+        "mechanisms": mechanisms.rows(drawn),
+        "views": anonymize.rows(built),
+    }
+    sys.stdout.write("\n\n".join(map(markdown, tables.values())) + "\n")
+    for name, cells in tables.items() if options.write else ():
+        results.write(name, results.Result(f"{conditions(before)}.", cells))
     if options.json is not None:
         numbers = as_json(lines) + tpch.as_json(queries) + mechanisms.as_json(drawn)
         numbers += anonymize.as_json(built)

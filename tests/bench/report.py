@@ -4,9 +4,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-
-PAGE = Path(__file__).parents[2] / "docs/performance.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +42,7 @@ COLUMNS: dict[str, Callable[[Line], str]] = {
     "proxy": lambda line: f"{number(line.proxy)} {line.unit}",
     "bare DuckDB": lambda line: "" if line.bare is None else f"{number(line.bare)} {line.unit}",
     "ratio": lambda line: "" if line.ratio is None else f"{line.ratio:.2f}x",
-    "target": lambda line: line.target,
-    "verdict": lambda line: line.verdict,
+    "target": lambda line: line.target + (", missed" if line.verdict == "MISSED" else ""),
 }
 
 
@@ -60,9 +56,9 @@ def number(value: float) -> str:
     return f"{value:.{digits}f}"
 
 
-def table(lines: Sequence[Line]) -> str:
-    """A Markdown table."""
-    return markdown([list(COLUMNS), *([show(line) for show in COLUMNS.values()] for line in lines)])
+def table(lines: Sequence[Line]) -> list[list[str]]:
+    """Cells of a table, its head first."""
+    return [list(COLUMNS), *([show(line) for show in COLUMNS.values()] for line in lines)]
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:
@@ -81,23 +77,6 @@ def conditions(before: float) -> str:
     return (
         f"Measured on {day}, {os.cpu_count()} cores, load {before:.1f} beforehand and {after:.1f} at the end"
     )
-
-
-def written(page: str, part: str, name: str = "measured") -> str:
-    """A page with ``part`` in place of what was between the marks of that name.
-
-    >>> print(written("a <!-- x: begin -->old<!-- x: end --> b", "new", "x"))
-    a <!-- x: begin -->
-    <BLANKLINE>
-    new
-    <BLANKLINE>
-    <!-- x: end --> b
-    """
-    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-    before, found, rest = page.partition(begin)
-    if not found or end not in rest:
-        raise ValueError(f"the page has no place for it: {begin} and {end}")
-    return f"{before}{begin}\n\n{part}\n\n{end}{rest.partition(end)[2]}"
 
 
 def as_json(lines: Sequence[Line]) -> list[dict[str, object]]:

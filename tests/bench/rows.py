@@ -25,7 +25,8 @@ import psycopg
 from adbc_driver_postgresql import dbapi as adbc
 from psycopg import pq
 
-from tests.bench.report import PAGE, conditions, markdown, number, written
+from tests.bench.report import conditions, number
+from tests.bench.results import Result, write
 from tests.bench.soak import family
 from tests.postgres import running
 from tests.proxies import PASSWORD, spawned, write_home
@@ -278,19 +279,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", metavar="TEXT", help="as in 'protected view, psql' or 'COPY'")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="store the table for docs/measured.md")
     options = parser.parse_args(arguments)
     before, found = os.getloadavg()[0], []
     with tempfile.TemporaryDirectory(prefix="dpproxy-rows-") as name:
         for line in measure(Path(name), options.rows, options.rounds, options.only):
             sys.stderr.write(" | ".join(line.row) + "\n")
             found.append(line)
-    told = f"{options.rows:,} rows of 6 columns. {conditions(before)}.\n\n" + markdown(
-        [list(HEADER), *(line.row for line in found)]
-    )
-    sys.stdout.write(told + "\n")
+    told = f"{options.rows:,} rows of 6 columns. {conditions(before)}."
+    result = Result(told, [list(HEADER), *(line.row for line in found)])
+    sys.stdout.write(f"{result}\n")
     if options.write:
-        PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), told, "measured: rows"), encoding="utf-8")
+        write("rows", result)
     return 0 if all(line.ratio <= MOST for line in found) else 1
 
 

@@ -2,7 +2,7 @@
 
 For each number of rows: the first statement over a table, and charged statements beside the same on the source alone,
 by the clock and by processor time. ``--proxies``: charges and replays per second of one proxy with its own ledger, and
-of one and two that share a ledger in PostgreSQL. ``--write`` puts the table into docs/scale.md.
+of one and two that share a ledger in PostgreSQL. ``--write`` stores the table for docs/measured.md.
 """
 
 import argparse
@@ -23,7 +23,8 @@ import psycopg
 from dpproxy.backends.spark import Spark
 from tests.bench.data import REGIONS
 from tests.bench.load import Load, apart
-from tests.bench.report import conditions, markdown, number, written
+from tests.bench.report import conditions, number
+from tests.bench.results import Result, write
 from tests.bench.rows import forget, most, processor
 from tests.bench.soak import family
 from tests.bench.throughput import CONNECTIONS
@@ -31,7 +32,6 @@ from tests.postgres import running
 from tests.proxies import Proxy, spawned, write_home
 from tests.spark import cluster
 
-PAGE = Path(__file__).parents[2] / "docs/scale.md"
 SIZES = (1_000_000, 10_000_000)
 BUDGET = 100_000
 PEOPLE = 10
@@ -278,7 +278,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--source", choices=SOURCES, default="duckdb")
     parser.add_argument("--proxies", action="store_true", help="as many rows as there are, and more proxies")
     parser.add_argument("--seconds", type=float, default=6.0, help="of each load")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/scale.md")
+    parser.add_argument("--write", action="store_true", help="store the table for docs/measured.md")
     options = parser.parse_args(arguments)
     before = os.getloadavg()[0]
     if options.proxies:
@@ -287,15 +287,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             Path(name).chmod(0o755)
             rows += shared(Path(name), options.seconds)
     else:
-        part, rows = options.source, [list(ROW_HEADER)]
+        part, rows = f"scale-{options.source}", [list(ROW_HEADER)]
         for size in options.rows:
             rows += sized(SOURCES[options.source], size, options.rounds)
-    told = f"{conditions(before)}.\n\n{markdown(rows)}"
-    sys.stdout.write(told + "\n")
+    result = Result(f"{conditions(before)}.", rows)
+    sys.stdout.write(f"{result}\n")
     if options.write:
-        PAGE.write_text(
-            written(PAGE.read_text(encoding="utf-8"), told, f"measured: {part}"), encoding="utf-8"
-        )
+        write(part, result)
     return 0
 
 

@@ -1,9 +1,10 @@
-"""``python -m tests.bench.stages``: the exact stage alone, by the processor time of all threads.
+"""``python -m tests.bench.stages [--write]``: the exact stage alone, by the processor time of all threads.
 
 Statements as the bare engine takes them, over prepared tables, and with rows bounded by the statement itself; on one
 connection with the product's settings, in turns, the fastest of several runs. Other work on the machine hardly shows.
 """
 
+import os
 import sys
 import tempfile
 import time
@@ -23,16 +24,18 @@ from dpproxy.policy.model import Policy
 from dpproxy.policy.store import change_of
 from tests.bench.cases import BY_CELL, BY_REGION, EACH, VISITS
 from tests.bench.data import FULL, Sizes, make, policy
-from tests.bench.report import markdown
+from tests.bench.report import conditions, markdown
+from tests.bench.results import Result, write
 
 SECRET = b"\0" * 32
 STATEMENTS = {
-    "20 regions": BY_REGION.format(table="large", where=""),
+    "20 regions, 10 M rows": BY_REGION.format(table="large", where=""),
     "the same with a WHERE": BY_REGION.format(table="large", where="WHERE income > 1.25"),
+    "the same, columns not declared NOT NULL": BY_REGION.format(table="large_open", where=""),
     "the same, 2 % NULLs in each column": BY_REGION.format(table="large_nullable", where=""),
-    "1,500 groups": BY_CELL.format(where=""),
-    "key unit, MAX ROWS 12": VISITS.format(where=""),
-    "the same with a WHERE, key unit": VISITS.format(where="WHERE spend > 1.25"),
+    "1,500 groups, 10 M rows": BY_CELL.format(where=""),
+    "key unit, 10 M rows of 1 M people, MAX ROWS 12": VISITS.format(where=""),
+    "key unit, with a WHERE": VISITS.format(where="WHERE spend > 1.25"),
     "values of each person, then over people": EACH.format(where=""),
 }
 
@@ -82,6 +85,9 @@ def say(text: str) -> None:
 
 
 if __name__ == "__main__":
+    before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="dpproxy-bench-") as place:
-        lines = list(measure(Path(place), FULL, 6))
-    sys.stdout.write(markdown([["", "bare DuckDB", "prepared", "bounded per query"], *lines]) + "\n")
+        cells = [["", "bare DuckDB", "prepared", "bounded per query"], *measure(Path(place), FULL, 6)]
+    sys.stdout.write(markdown(cells) + "\n")
+    if "--write" in sys.argv[1:]:
+        write("stages", Result(f"{conditions(before)}.", cells))

@@ -16,4 +16,4 @@ def test_every_method_is_built() -> None:
 def test_what_takes_too_long_is_missed() -> None:
     line = anonymize.Measured("x", 3.0, None, 2.0)
     assert not line.met
-    assert anonymize.rows([line])[1] == ["x", "3.00 s", "", "<= 2 s", "MISSED"]
+    assert anonymize.rows([line])[1] == ["x", "3.00 s", "", "<= 2 s, missed"]

@@ -45,6 +45,6 @@ def test_noise_that_takes_its_time_is_correlated():
 
 
 def test_a_rate_that_is_too_low_is_missed():
-    line = mechanisms.Measured("x", "values/s", 9e5, (None, None), ">= 1e+06", met=False)
-    assert mechanisms.verdict(line) == "MISSED"
+    line = mechanisms.Measured("x", "values/s", 9e5, (None, None), ">= 1,000 k/s", met=False)
+    assert mechanisms.target(line) == ">= 1,000 k/s, missed"
     assert mechanisms.shown(line.ours, line.unit) == "900 k/s"

@@ -15,7 +15,8 @@ from pathlib import Path
 from tests.bench.data import QUICK, make
 from tests.bench.load import Load, Waited, apart
 from tests.bench.proxy import serving
-from tests.bench.report import PAGE, conditions, markdown, number, written
+from tests.bench.report import conditions, number
+from tests.bench.results import Result, write
 from tests.bench.soak import family
 from tests.bench.timing import fsync_time
 
@@ -95,21 +96,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--seconds", type=float, default=8.0, help="of each kind")
     parser.add_argument("--small", action="store_true", help="an instant: shows that it works")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="store the table for docs/measured.md")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="dpproxy-throughput-") as name:
         folder = Path(name)
         before, fsync = os.getloadavg()[0], fsync_time(folder)
         found = list(measure(folder, 0.3 if options.small else options.seconds))
-    told = (
-        f"{conditions(before)}, fsync {number(fsync)} ms; "
-        "ms of processor time are of one answer.\n\n" + markdown([list(HEADER), *(one.row for one in found)])
-    )
-    sys.stdout.write(told + "\n")
+    told = f"{conditions(before)}, fsync {number(fsync)} ms; ms of processor time are of one answer."
+    result = Result(told, [list(HEADER), *(one.row for one in found)])
+    sys.stdout.write(f"{result}\n")
     if options.write:
-        PAGE.write_text(
-            written(PAGE.read_text(encoding="utf-8"), told, "measured: throughput"), encoding="utf-8"
-        )
+        write("throughput", result)
     return 0 if options.small or all(one.met for one in found) else 1
 
 

@@ -1,10 +1,11 @@
-"""``python -m tests.bench.utility [--small] [--peers PYTHON]``: root mean square errors at epsilon 1 in all.
+"""``python -m tests.bench.utility [--small] [--write] [--peers PYTHON]``: root mean square errors at epsilon 1 in all.
 
 The proxy is asked over the wire, by groups, many times; beside it Laplace noise with epsilon split evenly over
 the measures, and, with ``--peers``, OpenDP and diffprivlib. The same rows for everybody.
 """
 
 import argparse
+import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,8 @@ from dpproxy.config.users import add_user
 from dpproxy.system.process import serving
 from tests.bench.mechanisms import asked
 from tests.bench.proxy import CONFIG, PASSWORD
-from tests.bench.report import markdown, number
+from tests.bench.report import conditions, number
+from tests.bench.results import Result, write
 
 GROUPS, ROWS, TOP = 200, 100, 100
 STEP = Fraction(1, 10**9)
@@ -203,11 +205,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--small", action="store_true", help="few runs: shows that it works")
     parser.add_argument("--peers", type=Path, metavar="PYTHON", help="measure OpenDP and diffprivlib with it")
+    parser.add_argument("--write", action="store_true", help="store the table for docs/measured.md")
     options = parser.parse_args(arguments)
+    before = os.getloadavg()[0]
     data, runs = values(), 3 if options.small else 100
     request = {"groups": data[0].astype(int).tolist(), "runs": runs, "top": TOP}
     peers = asked(options.peers, {"errors": request}).get("errors", {})
-    sys.stdout.write(markdown(rows(of_proxy(data, runs), of_laplace(data, 10 * runs), peers)) + "\n")
+    cells = rows(of_proxy(data, runs), of_laplace(data, 10 * runs), peers)
+    result = Result(f"{conditions(before)}.", cells)
+    sys.stdout.write(f"{result}\n")
+    if options.write:
+        write("utility", result)
     return 0
 
 

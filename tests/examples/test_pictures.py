@@ -1,4 +1,4 @@
-"""The gallery shows what the commands draw: every figure once, small."""
+"""The page of measurements shows what the commands draw: every figure once, small."""
 
 import re
 from pathlib import Path
@@ -9,12 +9,12 @@ from PIL import Image
 
 from examples import pictures
 
-GALLERY = pictures.OUT.parent / "gallery.md"
+PAGE = pictures.OUT.parent / "measured.md"
 MOST_BYTES = 300_000
 
 
-def test_the_gallery_shows_every_figure_once():
-    shown = re.findall(r"\]\(pictures/(\w+)\.png\)", GALLERY.read_text(encoding="utf-8"))
+def test_the_page_shows_every_figure_once():
+    shown = re.findall(r"\]\(pictures/(\w+)\.png\)", PAGE.read_text(encoding="utf-8"))
     assert sorted(shown) == sorted(pictures.FIGURES) == sorted(path.stem for path in pictures.OUT.iterdir())
 
 
@@ -23,7 +23,9 @@ def test_the_pictures_are_small():
 
 
 def test_each_picture_stands_below_the_command_that_draws_it():
-    sections = GALLERY.read_text(encoding="utf-8").split("\n## ")[1:]
+    sections = (
+        PAGE.read_text(encoding="utf-8").partition("\n## The methods in pictures\n")[2].split("\n### ")[1:]
+    )
     for section in sections:
         command = re.search(r"`python -m examples\.(\w+)\.(\w+)`", section)
         assert command, section[:30]

@@ -1,11 +1,12 @@
-"""Ask the 22 queries anew and write ``docs/tpch.md``: python -m tests.tpch."""
+"""Ask the 22 queries anew and store what becomes of them for docs/measured.md: python -m tests.tpch."""
 
 import tempfile
 from pathlib import Path
 
 from examples.tpch.generate import generate
-from tests.proxies import ROOT, started
-from tests.tpch.page import page
+from tests.bench.results import write
+from tests.proxies import started
+from tests.tpch.page import NAME, table
 from tests.tpch.questions import QUERIES, ask, write_proxy
 
 
@@ -15,7 +16,7 @@ def main() -> None:
         generate(Path(folder) / "data.duckdb", 0.01)
         with started(write_proxy(Path(folder))) as engine:
             outcomes = {name: ask(engine, sql) for name, sql in QUERIES.items()}
-    (ROOT / "docs" / "tpch.md").write_text(page(outcomes), encoding="utf-8")
+    write(NAME, table(outcomes))
 
 
 if __name__ == "__main__":

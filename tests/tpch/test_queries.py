@@ -10,8 +10,8 @@ import duckdb
 import pytest
 
 from dpproxy.engine.engine import Engine
-from tests.proxies import ROOT
-from tests.tpch.page import page, title
+from tests.bench.results import read
+from tests.tpch.page import NAME, table, title
 from tests.tpch.questions import QUERIES, Outcome, ask, rewrite_of
 
 KEYS = {"q01": 2, "q04": 1, "q05": 1, "q07": 3, "q08": 1, "q09": 2, "q12": 1, "q13": 1, "q21": 1, "q22": 1}
@@ -74,9 +74,9 @@ def test_an_answer_is_that_of_the_data(
         assert all(is_near(a, b) for a, b in zip(left, right, strict=True)), (left, right)
 
 
-def test_the_page_says_what_becomes_of_them(outcomes: dict[str, Outcome]):
+def test_the_stored_table_says_what_becomes_of_them(outcomes: dict[str, Outcome]):
     """Otherwise: python -m tests.tpch."""
-    assert (ROOT / "docs" / "tpch.md").read_text(encoding="utf-8") == page(outcomes)
+    assert read(NAME) == table(outcomes)
 
 
 def test_there_are_22():

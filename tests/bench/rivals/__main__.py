@@ -2,7 +2,7 @@
 
 The same rows, questions, bounds and epsilon for this proxy, bare DuckDB, SmartNoise SQL, OpenDP with Polars and
 diffprivlib. Who is not installed is left out, and named: ``make bench PEERS=1`` installs them. ``--write`` puts the
-tables into docs/comparison.md and the picture beside it.
+tables and the picture into docs/measured/, and from there into docs/measured.md.
 """
 
 import argparse
@@ -13,7 +13,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.bench.report import conditions, written
+from tests.bench import results
+from tests.bench.report import conditions
 from tests.bench.rivals import page
 from tests.bench.rivals.candidates import PEERS
 from tests.bench.rivals.measuring import Effort, Found, as_json, measure, say
@@ -49,10 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             say("; ".join(f"{one.candidate} {one.again:.2f} ms, {one.runs} runs" for one in part))
     took = (time.monotonic() - begun) / 60
     told = f"{conditions(load)}, in {took:.0f} minutes."
-    text = page.section(found, versions, told)
-    sys.stdout.write(text + "\n")
-    if options.write:
-        page.PAGE.write_text(written(page.PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
+    tables = page.tables(found, versions, told)
+    sys.stdout.write("\n\n".join(map(str, tables.values())) + "\n")
+    for name, table in tables.items() if options.write else ():
+        results.write(name, table)
     for path in filter(None, (options.plot, page.PICTURE if options.write else None)):
         page.draw(found, path)
     if options.json is not None:

@@ -1,4 +1,4 @@
-"""What was found, as tables in a page and as a picture."""
+"""The errors, times and refusals of everybody, as tables and as a picture."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,17 +7,17 @@ import matplotlib as mpl
 from matplotlib import pyplot as plt
 from matplotlib.ticker import LogLocator, NullLocator
 
-from tests.bench.report import markdown, number
+from tests.bench.report import number
+from tests.bench.results import FOLDER, Result
 from tests.bench.rivals.candidates import BARE, PEERS, PROXY
 from tests.bench.rivals.measuring import LEAST, Found
 from tests.bench.rivals.questions import QUESTIONS
 
-DOCS = Path(__file__).parents[3] / "docs"
-PAGE, PICTURE = DOCS / "comparison.md", DOCS / "comparison.png"
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+PICTURE = FOLDER / "rivals.png"
 OTHERS = tuple(one.name for one in PEERS)
-ERRORS = ("asked", "error of", PROXY, *OTHERS, "smallest")
-TIMES = ("asked", BARE, PROXY, "over DuckDB", *OTHERS)
+ERRORS = ("people", "epsilon", "asked", "error of", PROXY, *OTHERS, "smallest")
+TIMES = ("people", "asked", BARE, PROXY, "over DuckDB", *OTHERS)
+REFUSALS = ("", "asked", "answer")
 REFUSED = "refused"
 SPREAD = 1.2
 """The standard error of a root mean square of n values of Laplace noise, as a share of it, times the root of n."""
@@ -34,7 +34,7 @@ def by_key(found: Sequence[Found]) -> dict[Key, Found]:
 
 def error_rows(found: Mapping[Key, Found], world: str, epsilon: float) -> list[list[str]]:
     """A row for each measure of each question."""
-    rows = [list(ERRORS)]
+    rows = []
     for question in QUESTIONS:
         for place, measure in enumerate(question.measures):
             cells, errors = [], {}
@@ -44,7 +44,7 @@ def error_rows(found: Mapping[Key, Found], world: str, epsilon: float) -> list[l
                 if one is not None and not one.refused:
                     errors[candidate] = (one.errors[place], one.runs * groups)
                 cells.append(off(one, place))
-            rows.append([question.what, measure, *cells, smallest(errors)])
+            rows.append([world, f"{epsilon:g}", question.what, measure, *cells, smallest(errors)])
     return rows
 
 
@@ -80,7 +80,7 @@ def smallest(errors: Mapping[str, tuple[float, int]]) -> str:
 
 def time_rows(found: Mapping[Key, Found], world: str, epsilon: float) -> list[list[str]]:
     """Milliseconds of each question: the first time, and again."""
-    rows = [list(TIMES)]
+    rows = []
     for question in QUESTIONS:
         of = {name: found.get((world, question.name, epsilon, name)) for name in (BARE, PROXY, *OTHERS)}
         own, exact = of[PROXY], of[BARE]
@@ -88,7 +88,7 @@ def time_rows(found: Mapping[Key, Found], world: str, epsilon: float) -> list[li
         assert exact is not None
         ratio = f"{own.again / exact.again:.1f}x"
         others = [spent(of[name]) for name in OTHERS]
-        rows.append([question.what, f"{number(exact.again)} ms", spent(own), ratio, *others])
+        rows.append([world, question.what, f"{number(exact.again)} ms", spent(own), ratio, *others])
     return rows
 
 
@@ -99,35 +99,34 @@ def spent(one: Found | None) -> str:
     return REFUSED if one.refused else f"{number(one.first)} / {number(one.again)} ms"
 
 
-def refusals(found: Sequence[Found]) -> list[str]:
-    """What was said in place of an answer, once."""
+def refusal_rows(found: Sequence[Found]) -> list[list[str]]:
+    """What was answered in place of numbers, once."""
     said = {(one.candidate, one.question): one.refused for one in found if one.refused}
     what = {question.name: question.what for question in QUESTIONS}
-    return [f"- {who}, {what[question]}: “{short(text)}”" for (who, question), text in said.items()]
+    return [[who, what[question], short(text)] for (who, question), text in said.items()]
 
 
 def short(text: str) -> str:
     """The start of a message, in words that Markdown leaves alone."""
-    told = text.replace("`", "'").replace("|", "/").replace("<", "(").replace(">", ")")
+    told = " ".join(text.split())
+    for sign, other in {"`": "'", "|": "/", "<": "(", ">": ")"}.items():
+        told = told.replace(sign, other)
     return told if len(told) <= 200 else told[:200] + "..."
 
 
-def section(found: Sequence[Found], versions: Mapping[str, str], conditions: str) -> str:
-    """What goes into the page."""
+def tables(found: Sequence[Found], versions: Mapping[str, str], conditions: str) -> dict[str, Result]:
+    """Errors, times at the largest epsilon, and refusals, under the names of their files."""
     known = by_key(found)
     worlds = dict.fromkeys(one.world for one in found)
     epsilons = sorted({one.epsilon for one in found}, reverse=True)
-    parts = [conditions + " " + asked_of(versions)]
-    for world in worlds:
-        for epsilon in epsilons:
-            if (world, QUESTIONS[0].name, epsilon, PROXY) in known:
-                parts += [
-                    f"### Errors: {world}, epsilon {epsilon:g}",
-                    markdown(error_rows(known, world, epsilon)),
-                ]
-        parts += [f"### Times: {world}", markdown(time_rows(known, world, max(epsilons)))]
-    parts += ["### What was refused", "\n".join(refusals(found)) or "Nothing."]
-    return "\n\n".join(parts)
+    asked = [(w, e) for w in worlds for e in epsilons if (w, QUESTIONS[0].name, e, PROXY) in known]
+    errors = [row for world, epsilon in asked for row in error_rows(known, world, epsilon)]
+    times = [row for world in worlds for row in time_rows(known, world, max(epsilons))]
+    return {
+        "rivals-errors": Result(f"{conditions} {asked_of(versions)}", [list(ERRORS), *errors]),
+        "rivals-times": Result("", [list(TIMES), *times]),
+        "rivals-refused": Result("", [list(REFUSALS), *refusal_rows(found)]),
+    }
 
 
 def asked_of(versions: Mapping[str, str]) -> str:
