@@ -99,7 +99,7 @@ def explain_text(plan: Plan | PublicPlan, confidence: Fraction, stored: Collecti
     lines = [
         f"Price: {_price(plan, stored)}",
         *([f"Solved for {plan.solved}"] if plan.solved else []),
-        f"Privacy unit: {plan.unit}",
+        f"Privacy unit: {plan.unit}" if plan.unit else "Follows from the policy: rows are not read",
         f"Pays: budget {plan.payer.budget}, ceiling of {plan.payer.ceiling}{_blocks(plan)}",
     ]
     for index, (title, part) in enumerate(_titled(plan)):
@@ -217,7 +217,7 @@ def explain_json(plan: Plan | PublicPlan, confidence: Fraction, stored: Collecti
         "free": not unpaid(plan, stored)[0],
         "stored": sorted(stored),
         "solved": plan.solved or None,
-        "unit": plan.unit,
+        "unit": plan.unit or None,
         "budget": plan.payer.budget,
         "ceiling": plan.payer.ceiling,
         "blocks": [block.partition(":")[2] for block in plan.blocks],

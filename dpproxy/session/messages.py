@@ -1,6 +1,7 @@
 """The statements of a message, cut at semicolons: one in a string, dollar quote or comment cuts nothing."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
@@ -28,10 +29,12 @@ _AS_WRITTEN = frozenset({
 """Their text is not the value that they write: 0x10 has the text 10."""
 _DECLARES = re.compile(r"\s*(alter|create)\s", re.IGNORECASE).match
 _IS_OURS = re.compile(r"dp\s*\(", re.IGNORECASE).match
+_COMMENT = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL).match
 _PLAIN = re.compile(r"[^\W\d][\w$]*").fullmatch
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII).fullmatch
 _STARTS_A_NUMBER = re.compile(r"[+-]?\.?\d").match
-_EXAMPLE = "write /*+ dp(epsilon=0.2, confidence=0.9) */"
+_HINT = "/*+ dp(epsilon=0.2, confidence=0.9) */"
+_BEGINS = frozenset({"select", "with", "values", "table"})
 _LITERALS = _QUOTED - {TokenType.IDENTIFIER}
 
 
@@ -51,8 +54,8 @@ class Word:
 class Source:
     """One statement as it was written.
 
-    ``offset`` counts characters from the start of the message. ``hint`` holds the settings that a leading
-    ``/*+ dp(name=value, ...) */`` gives to this statement alone.
+    ``offset`` counts characters from the start of the message. ``hint`` holds the settings that
+    ``/*+ dp(name=value, ...) */`` before it, or behind its first word, gives to this statement alone.
     """
 
     text: str
@@ -64,8 +67,8 @@ class Source:
 def split(sql: str, *, is_admin: bool = False) -> tuple[Source, ...]:
     """The statements of ``sql``, without the empty ones; what is too long is not even cut into words.
 
-    Errors: ``SyntaxRefused`` for an unfinished string, name or comment, and for a hint that does not read;
-    ``TooComplex``.
+    Errors: ``SyntaxRefused`` for an unfinished string, name or comment, and for a hint that does not read or is out
+    of place; ``TooComplex``.
 
     >>> [source.text for source in split("SELECT ';' ; SHOW a -- b")]
     ["SELECT ';'", 'SHOW a']
@@ -74,12 +77,14 @@ def split(sql: str, *, is_admin: bool = False) -> tuple[Source, ...]:
     if len(sql) > most:
         raise TooComplex(f"the statement is longer than {most} characters")
     found = []
-    gap = 0
-    for run in _runs(_tokens(sql)):
+    words = _tokens(sql)
+    hints = _hints(sql, words)
+    for run in _runs(words):
         start, end = run[0].start, run[-1].end + 1
-        words = tuple(_word(token, sql, start) for token in run)
-        found.append(Source(sql[start:end], start, words, _hint(sql[gap:start], gap)))
-        gap = end
+        hint = _hint_of(run, hints)
+        found.append(Source(sql[start:end], start, tuple(_word(token, sql, start) for token in run), hint))
+    for position, _ in hints.values():  # behind the last word
+        raise _misplaced(position)
     if len(found) > MOST_STATEMENTS:
         raise TooComplex(f"more than {MOST_STATEMENTS} statements in one message")
     return tuple(found)
@@ -117,17 +122,61 @@ def _word(token: Token, sql: str, start: int = 0) -> Word:
     return Word(text, token.start - start, quoted, token.token_type in _LITERALS)
 
 
-def _hint(gap: str, offset: int) -> dict[str, str]:
-    """The settings of the first ``/*+ dp(...) */`` in the comments before a statement."""
+def _hints(sql: str, every: list[Token]) -> dict[int, tuple[int, str]]:
+    """The place and the text of each ``/*+ dp(...) */``, by the start of the token that follows it."""
+    if "/*+" not in sql:
+        return {}
+    ends, starts = [0, *(t.end + 1 for t in every)], [*(t.start for t in every), len(sql)]
+    found: dict[int, tuple[int, str]] = {}
+    for end, start in zip(ends, starts, strict=True):
+        for hint in _hints_between(sql[end:start], end):
+            if start in found:
+                raise SyntaxRefused(
+                    "a second hint", hint=f"write all of it in one: {_HINT}", position=hint[0]
+                )
+            found[start] = hint
+    return found
+
+
+def _hints_between(gap: str, offset: int) -> Iterator[tuple[int, str]]:
+    """In the comments between two tokens."""
     at = 0
     while at < len(gap):
-        ends = "*/" if gap.startswith("/*", at) else "\n" if gap.startswith("--", at) else ""
-        end = gap.find(ends, at + 1) + len(ends) if ends and ends in gap[at + 1 :] else at + 1
+        comment = _COMMENT(gap, at)
+        end = comment.end() if comment else at + 1
         body = gap[at:end].removeprefix("/*+").removesuffix("*/").strip()
         if gap.startswith("/*+", at) and _IS_OURS(body):
-            return _assignments(body, offset + at)
+            yield offset + at, body
         at = end
-    return {}
+
+
+def _hint_of(run: list[Token], hints: dict[int, tuple[int, str]]) -> dict[str, str]:
+    """The settings of a statement's own hint, which is taken out of ``hints``.
+
+    It stands before the statement, or up to the place right behind the first word of its query. Further on it would
+    seem to be said of a part of the statement.
+    """
+    if not hints:
+        return {}
+    settings: dict[str, str] = {}
+    query = next((i for i, token in enumerate(run) if token.text.lower() in _BEGINS), 0)
+    depth = 0
+    for index, token in enumerate(run):
+        if token.start in hints:
+            position, body = hints.pop(token.start)
+            if settings or depth or index > query + 1:
+                raise _misplaced(position)
+            settings = _assignments(body, position)
+        depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+    return settings
+
+
+def _misplaced(position: int) -> SyntaxRefused:
+    return SyntaxRefused(
+        "a hint that is not before its statement",
+        hint=f"one hint stands before the statement and holds for all of it: {_HINT} SELECT ...",
+        position=position,
+    )
 
 
 def _assignments(body: str, position: int) -> dict[str, str]:
@@ -135,7 +184,7 @@ def _assignments(body: str, position: int) -> dict[str, str]:
     try:
         return _checked(body)
     except SyntaxRefused:
-        raise SyntaxRefused("a hint that does not read", hint=_EXAMPLE, position=position) from None
+        raise SyntaxRefused("a hint that does not read", hint=f"write {_HINT}", position=position) from None
     except Refusal as refusal:
         refusal.position = position
         raise

@@ -109,6 +109,14 @@ def test_what_is_free_says_so(world: World):
     assert lines[3] == "Mechanism: none, the answer follows from the policy"
 
 
+@pytest.mark.parametrize("limit", [0, 1])
+def test_no_unit_is_named_where_no_row_is_read(world: World, limit: int):
+    plan = plan_of(world, f"SELECT 1 FROM people LIMIT {limit}")
+    lines = explain_text(plan, CONFIDENCE)
+    assert lines[:2] == ["Price: epsilon 0 (free)", "Follows from the policy: rows are not read"]
+    assert json.loads(explain_json(plan, CONFIDENCE))["unit"] is None
+
+
 def test_json_holds_the_same(world: World):
     plan = plan_of(world, "SELECT count(*) AS n, avg(age), count(*) * 2 FROM people", {"dp.epsilon": "0.5"})
     told = json.loads(explain_json(plan, CONFIDENCE))

@@ -98,9 +98,48 @@ def test_a_leading_hint_gives_settings_to_its_own_statement():
 @pytest.mark.parametrize(
     "sql",
     [
+        "SELECT /*+ dp(epsilon=0.2) */ 1",
+        "WITH /*+ dp(epsilon=0.2) */ a AS (SELECT 1) SELECT 2",
+        "EXPLAIN (PRIVACY) /*+ dp(epsilon=0.2) */ SELECT 1",
+        "EXPLAIN (PRIVACY) SELECT /* a */ /*+ dp(epsilon=0.2) */ 1",
+        "PREPARE p AS /*+ dp(epsilon=0.2) */ SELECT 1",
+        "DECLARE c CURSOR FOR SELECT /*+ dp(epsilon=0.2) */ 1",
+    ],
+)
+def test_a_hint_may_stand_behind_the_first_word_of_the_query(sql: str):
+    first, second = split(f"{sql}; SELECT 2")
+    assert (first.hint, second.hint) == ({"dp.epsilon": "0.2"}, {})
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1 ?",
+        "SELECT 1 ?; SELECT 2",
+        "SELECT 1; ?",
+        "SELECT 1 ?, 2",
+        "SELECT (SELECT ? 1)",
+        "SELECT 1 UNION ALL SELECT ? 1",
+        "EXPLAIN (PRIVACY) (? SELECT 1; SELECT 2)",
+        "/*+ dp(epsilon=0.1) */ SELECT ? 1",
+        "/*+ dp(epsilon=0.1) */ ? SELECT 1",
+        "?",
+    ],
+)
+def test_a_hint_is_never_passed_over(sql: str):
+    with pytest.raises(SyntaxRefused, match="hint") as caught:
+        split(sql.replace("?", "/*+ dp(epsilon=0.2) */"))
+    assert caught.value.position == sql.index("?")
+    assert "/*+ dp(epsilon=0.2" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
         "/*+ SeqScan(t) */ SELECT 1",
         "-- /*+ dp(epsilon=0) */\nSELECT 1",
-        "SELECT /*+ dp(epsilon=0.2) */ 1",
+        "SELECT '/*+ dp(epsilon=0.2) */'",
+        "SELECT 1 -- /*+ dp(epsilon=0.2) */",
         "/*+ dpx(a=1) */ a",
     ],
 )
