@@ -17,8 +17,9 @@ from dpproxy.assurance import people
 from dpproxy.assurance.target import Target, targets
 from dpproxy.assurance.wire import Wire
 from dpproxy.config.users import add_user
-from dpproxy.policy.dump import constant, dump, identifier
+from dpproxy.policy.dump import constant, dump
 from dpproxy.policy.model import Exposure, Policy
+from dpproxy.sql.quoting import identifier
 from dpproxy.system.process import serving
 from dpproxy.values.pgtypes import Schema
 

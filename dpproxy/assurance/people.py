@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpproxy.policy.dump import constant, identifier
+from dpproxy.policy.dump import constant
 from dpproxy.policy.model import (
     Between,
     ColumnPolicy,
@@ -18,6 +18,7 @@ from dpproxy.policy.model import (
     References,
     TablePolicy,
 )
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.pgtypes import (
     BOOL,
     BYTEA,

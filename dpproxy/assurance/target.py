@@ -8,7 +8,7 @@ from string import Formatter
 
 from dpproxy.assurance.model import Attack
 from dpproxy.planner.exactly import visible_columns
-from dpproxy.policy.dump import constant, identifier
+from dpproxy.policy.dump import constant
 from dpproxy.policy.model import (
     Between,
     ColumnPolicy,
@@ -20,6 +20,7 @@ from dpproxy.policy.model import (
     TablePolicy,
 )
 from dpproxy.policy.units import unit_table
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.pgtypes import DATE, FLOATS, INTEGERS, TEXTS, Column, Schema
 
 FEW = 1_000

@@ -21,6 +21,7 @@ from dpproxy.backends.constraints import constraints
 from dpproxy.backends.duckdb_types import column_type
 from dpproxy.backends.failures import exact_failure, failure, is_broken, public_failure
 from dpproxy.backends.views import column_names, views
+from dpproxy.sql.quoting import literal
 from dpproxy.values.errors import Internal, Refusal, StartupError
 from dpproxy.values.pgtypes import Column, Schema, SqlType
 from udfs.privacy import Exact
@@ -350,8 +351,7 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def _attach_one(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    quoted = str(path).replace("'", "''")
-    statement = f"ATTACH IF NOT EXISTS '{quoted}' AS {PREPARED} (READ_WRITE)"
+    statement = f"ATTACH IF NOT EXISTS {literal(str(path))} AS {PREPARED} (READ_WRITE)"
     try:
         connection.execute(statement)
     except duckdb.Error as error:

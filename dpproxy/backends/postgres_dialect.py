@@ -15,8 +15,8 @@ from dpproxy.backends import postgres_logic as logic
 from dpproxy.backends import postgres_numbers as numbers
 from dpproxy.backends.dialect import Construct, Dialect, Kind, Value
 from dpproxy.backends.postgres_logic import no
-from dpproxy.backends.postgres_texts import quoted
 from dpproxy.backends.standard import constructs
+from dpproxy.sql.quoting import quoted
 
 _SAME = "the same in both engines: total, NULL of NULL"
 _ORDER = "values of one type; NaN stands above all numbers in both engines, texts are compared by their bytes"

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from dpproxy.backends import postgres_doubles as doubles
 from dpproxy.backends.dialect import Kind, Reach, Rule, Value, common, unanswered
-from dpproxy.backends.postgres_texts import literal
+from dpproxy.backends.postgres_texts import constant
 from dpproxy.backends.standard import EXACT, check_comparable
 
 ENGINE = "PostgreSQL"
@@ -23,7 +23,7 @@ def number_or_text(node: exp.Expr, _: Sequence[Value]) -> Value:
     """A literal."""
     text = str(node.this)
     if node.is_string:
-        return Value(literal(text), Kind.TEXT, constant=text)
+        return Value(constant(text), Kind.TEXT, constant=text)
     if "e" in text.lower():
         return doubles.constant(float(text))
     if "." in text:

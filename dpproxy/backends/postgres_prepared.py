@@ -15,9 +15,9 @@ import pyarrow as pa
 from psycopg import errors
 
 from dpproxy.backends.postgres import LONGEST_BUILD, Postgres
-from dpproxy.backends.postgres_texts import quoted
 from dpproxy.backends.pushed import Order
 from dpproxy.backends.pushed_prepared import Build
+from dpproxy.sql.quoting import quoted
 from dpproxy.values.errors import Refusal, StartupError
 
 LAYOUT = 1

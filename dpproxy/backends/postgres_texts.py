@@ -2,21 +2,17 @@
 
 from dpproxy.backends.dialect import unanswered
 from dpproxy.backends.standard import changed_letters
+from dpproxy.sql.quoting import literal
 
 LONGEST_FOLDED = 10_000
 """Bytes of a text up to which letters beyond ASCII are changed as well."""
 
 
-def quoted(name: str) -> str:
-    """A name."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
+def constant(text: str) -> str:
     """A text constant, with ``standard_conforming_strings``."""
     if "\0" in text:
         raise unanswered("a text with a zero character", "PostgreSQL")
-    return "'" + text.replace("'", "''") + "'"
+    return literal(text)
 
 
 def folded(sql: str, name: str) -> str:

@@ -8,8 +8,9 @@ from dpproxy.algebra.plan import Answer, Caller
 from dpproxy.cli.in_force import started
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
-from dpproxy.policy.dump import constant, identifier
+from dpproxy.policy.dump import constant
 from dpproxy.policy.files import read_file
+from dpproxy.sql.quoting import identifier
 from dpproxy.terminal.arguments import Arguments
 from dpproxy.terminal.console import put, say, width
 from dpproxy.terminal.display import answer, as_json, caret, spoken

@@ -7,7 +7,7 @@ from functools import partial
 from dpproxy.algebra.plan import Answer, Caller
 from dpproxy.cli.in_force import started
 from dpproxy.config.settings import DEFAULTS
-from dpproxy.policy.dump import identifier
+from dpproxy.sql.quoting import identifier
 from dpproxy.terminal.arguments import Arguments
 from dpproxy.terminal.console import put, say, tell, width
 from dpproxy.terminal.display import answer, as_json

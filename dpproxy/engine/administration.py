@@ -17,7 +17,7 @@ from dpproxy.planner.access import Context, Facts
 from dpproxy.planner.query import view_columns
 from dpproxy.policy import amounts
 from dpproxy.policy.apply import apply
-from dpproxy.policy.dump import alter_table, identifier
+from dpproxy.policy.dump import alter_table
 from dpproxy.policy.fitting import Clock, of_utc
 from dpproxy.policy.model import Policy, Scalar, TablePolicy
 from dpproxy.policy.parser import parse
@@ -27,7 +27,6 @@ from dpproxy.policy.statements import (
     Amount,
     GrantSelect,
     Listing,
-    Name,
     ResetBudget,
     Show,
     Statement,
@@ -41,6 +40,8 @@ from dpproxy.policy.suggest_probe import CONFIDENCE, Probe, asked, probe
 from dpproxy.policy.suggest_unit import Proposal
 from dpproxy.policy.units import unit_table
 from dpproxy.policy.usable import usable
+from dpproxy.sql.cursor import Name
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, NotGranted, Refusal, UndefinedObject
 from dpproxy.values.pgtypes import Column, Schema
 

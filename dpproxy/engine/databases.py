@@ -16,7 +16,7 @@ from dpproxy.engine.recorded import Record, Recorded, recording
 from dpproxy.pgcatalog import Catalogue, CatalogueView
 from dpproxy.planner.accept import parse
 from dpproxy.planner.explain import split_explain
-from dpproxy.policy.tokens import is_privacy_statement
+from dpproxy.policy.parser import is_privacy_statement
 from dpproxy.state.role_settings import RoleSettings
 from dpproxy.values.errors import CannotConnectNow, StartupError, Unsupported
 

@@ -50,8 +50,8 @@ from dpproxy.planner.routing import routed_notice
 from dpproxy.planner.views import read_views
 from dpproxy.policy.files import apply_files
 from dpproxy.policy.model import Policy
+from dpproxy.policy.parser import is_privacy_statement
 from dpproxy.policy.store import PolicyStore
-from dpproxy.policy.tokens import is_privacy_statement
 from dpproxy.sql.grammar import is_qualified
 from dpproxy.state.directory import prepare
 from dpproxy.values.errors import Cancelled, Refusal, Unsupported

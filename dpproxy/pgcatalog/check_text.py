@@ -8,9 +8,10 @@ from datetime import date, datetime
 from fractions import Fraction
 from functools import partial
 
-from dpproxy.pgcatalog.names import quoted
+from dpproxy.pgcatalog.names import printed
 from dpproxy.policy.dump import decimal
 from dpproxy.policy.model import Between, Domain, Members, Scalar
+from dpproxy.sql.quoting import literal
 from dpproxy.values.pgtypes import (
     BOOL,
     DATE,
@@ -48,7 +49,7 @@ def _condition(column: Column, domain: Domain | None, *, pretty: bool) -> str | 
     match domain:
         case Between(low, high):
             values = _all(column, (low, high), pretty=pretty)
-            return None if values is None else _between(quoted(column.name), *values, pretty=pretty)
+            return None if values is None else _between(printed(column.name), *values, pretty=pretty)
         case Members(members):
             return _members(column, [m for m in members if m is not None], pretty=pretty)
         case _:
@@ -62,7 +63,7 @@ def _between(name: str, low: str, high: str, *, pretty: bool) -> str:
 
 
 def _members(column: Column, members: list[Scalar], *, pretty: bool) -> str | None:
-    name = quoted(column.name)
+    name = printed(column.name)
     values = _all(column, members, pretty=pretty, alone=len(members) == 1)
     if not values:
         return None
@@ -116,7 +117,7 @@ def _float(value: Scalar, pretty: bool, kind: str = "double precision") -> str |
 def _text(value: Scalar, _pretty: bool) -> str | None:  # noqa: FBT001
     if not isinstance(value, str) or "\\" in value:
         return None
-    return "'" + value.replace("'", "''") + "'::text"
+    return f"{literal(value)}::text"
 
 
 def _bool(value: Scalar, _pretty: bool) -> str | None:  # noqa: FBT001

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dpproxy.pgcatalog import oids
-from dpproxy.pgcatalog.names import quoted
+from dpproxy.pgcatalog.names import printed
 from dpproxy.pgcatalog.view import CatalogueView, Relation
 from dpproxy.values.pgtypes import ForeignKey, UniqueKey
 
@@ -55,16 +55,16 @@ class Key:
         if self.target is None:
             return f"{'PRIMARY KEY' if self.kind == 'p' else 'UNIQUE'} ({own})"
         others = _listed([self.target.columns[number - 1].name for number in self.referenced])
-        return f"FOREIGN KEY ({own}) REFERENCES {quoted(self.target.name)}({others})"
+        return f"FOREIGN KEY ({own}) REFERENCES {printed(self.target.name)}({others})"
 
     def index_definition(self, *, short: bool = False) -> str:
         """What pg_get_indexdef answers; ``short`` leaves the schema out."""
-        table = quoted(self.table.name) if short else f"{quoted(self.schema)}.{quoted(self.table.name)}"
-        return f"CREATE UNIQUE INDEX {quoted(self.index)} ON {table} USING btree ({_listed(self.names)})"
+        table = printed(self.table.name) if short else f"{printed(self.schema)}.{printed(self.table.name)}"
+        return f"CREATE UNIQUE INDEX {printed(self.index)} ON {table} USING btree ({_listed(self.names)})"
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(quoted(name) for name in names)
+    return ", ".join(printed(name) for name in names)
 
 
 def keys(view: CatalogueView) -> Iterator[Key]:

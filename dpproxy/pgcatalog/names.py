@@ -10,25 +10,22 @@ from dpproxy.pgcatalog.pg_roles import known
 from dpproxy.pgcatalog.pg_type import BUILT_IN, BY_OID
 from dpproxy.pgcatalog.table import Row, Table, columns
 from dpproxy.pgcatalog.view import CatalogueView
+from dpproxy.sql.quoting import quoted
 
 _COLUMNS = columns("internal_oid:oid internal_name internal_shown:bool")
 """Names that no column of a statement has: an argument of a macro is pasted beside them."""
 _SCHEMA_NAMES = {oid: name for name, oid in oids.SCHEMAS.items()}
 
 
-def quoted(name: str) -> str:
+def printed(name: str) -> str:
     """An identifier as PostgreSQL prints it (quote_ident).
 
     Example:
-        >>> quoted("patients"), quoted("Odd name")
+        >>> printed("patients"), printed("Odd name")
         ('patients', '"Odd name"')
     """
     plain = name.isascii() and name.isidentifier() and name == name.lower() and not is_reserved(name)
-    return name if plain else _always_quoted(name)
-
-
-def _always_quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+    return name if plain else quoted(name)
 
 
 def _named(oid: int, name: str, *, shown: bool) -> Row:
@@ -38,9 +35,9 @@ def _named(oid: int, name: str, *, shown: bool) -> Row:
 def _forms(schema: str, name: str, oid: int) -> Iterator[Row]:
     """Every spelling that finds the object, and which of them is shown."""
     on_path = schema in ("public", "pg_catalog")
-    shown = quoted(name) if on_path else f"{quoted(schema)}.{quoted(name)}"
-    spellings = dict.fromkeys((quoted(name), _always_quoted(name)))
-    full = [f"{of}.{form}" for of in (quoted(schema), _always_quoted(schema)) for form in spellings]
+    shown = printed(name) if on_path else f"{printed(schema)}.{printed(name)}"
+    spellings = dict.fromkeys((printed(name), quoted(name)))
+    full = [f"{of}.{form}" for of in (printed(schema), quoted(schema)) for form in spellings]
     for form in (*spellings, *full) if on_path else full:
         yield _named(oid, form, shown=form == shown)
 
@@ -75,7 +72,7 @@ def _in_quotes(name: str) -> Iterator[str]:
     """The names in pg_type, quoted; of an array those of its elements, and brackets, too."""
     for word, brackets in ((name, ""), *([(name[1:], "[]")] if name.startswith("_") else ())):
         for schema in ("", "pg_catalog.", '"pg_catalog".'):
-            yield f"{schema}{_always_quoted(word)}{brackets}"
+            yield f"{schema}{quoted(word)}{brackets}"
 
 
 def _spoken(name: str) -> Iterator[str]:
@@ -92,7 +89,7 @@ TYPE_NAMES = Table("internal", "type_names", 0, _COLUMNS, _type_rows)
 
 def _role_rows(view: CatalogueView) -> Iterator[Row]:
     for name, oid in known(view).items():
-        yield _named(oid, quoted(name), shown=True)
+        yield _named(oid, printed(name), shown=True)
 
 
 def _schema_rows(_view: CatalogueView) -> Iterator[Row]:
@@ -104,9 +101,9 @@ def _function_rows(_view: CatalogueView) -> Iterator[Row]:
     """By name, where only one function has it; the others are shown with their schema."""
     counts = Counter(of.name for of in FUNCTIONS)
     for of in FUNCTIONS:
-        full = f"{of.schema}.{quoted(of.name)}"
+        full = f"{of.schema}.{printed(of.name)}"
         is_short = counts[of.name] == 1 and of.schema == "pg_catalog"
-        forms = dict.fromkeys((quoted(of.name), of.name, full)) if is_short else {full: None}
+        forms = dict.fromkeys((printed(of.name), of.name, full)) if is_short else {full: None}
         for at, form in enumerate(forms):
             yield _named(of.oid, form, shown=at == 0)
     yield _named(0, "-", shown=True)
@@ -120,7 +117,9 @@ def _signature_rows(_view: CatalogueView) -> Iterator[Row]:
             for names in ([t.display for t in types], [t.name for t in types])
             for comma in (",", ", ")
         )
-        bare = [f"{name}({listed})" for name in dict.fromkeys((quoted(of.name), of.name)) for listed in lists]
+        bare = [
+            f"{name}({listed})" for name in dict.fromkeys((printed(of.name), of.name)) for listed in lists
+        ]
         full = [f"{of.schema}.{form}" for form in bare]
         for at, form in enumerate([*bare, *full] if of.schema == "pg_catalog" else full):
             yield _named(of.oid, form, shown=at == 0)

@@ -9,6 +9,7 @@ from dpproxy.pgcatalog.pg_constraint import checks
 from dpproxy.pgcatalog.pg_opclass import BTREE
 from dpproxy.pgcatalog.table import Row, Table, columns
 from dpproxy.pgcatalog.view import OWNER, CatalogueView
+from dpproxy.sql.quoting import quoted
 
 _DEFAULTS: dict[str, object] = {
     "reloftype": 0,
@@ -49,7 +50,7 @@ _COLUMNS = columns(
 
 def acl(view: CatalogueView) -> list[str]:
     """Who may do what with a relation, as aclitems: the owner and the caller may read."""
-    names = [name if name.isalnum() else '"' + name.replace('"', '""') + '"' for name in (OWNER, view.user)]
+    names = [name if name.isalnum() else quoted(name) for name in (OWNER, view.user)]
     return [f"{name}=r/{OWNER}" for name in dict.fromkeys(names)]
 
 

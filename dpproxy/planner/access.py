@@ -10,9 +10,9 @@ from dpproxy.accounting.model import format_epsilon
 from dpproxy.algebra.plan import Caller, Drawn, Payer, Plan, PreparedTable, Settings
 from dpproxy.analysis.position import position
 from dpproxy.config import settings as session
-from dpproxy.planner.refusals import quoted
 from dpproxy.policy.model import Budget, Exposure, Policy, Scalar, TablePolicy
 from dpproxy.policy.units import unit_table
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import (
     BoundsMissing,
     InvalidParameter,
@@ -99,7 +99,7 @@ def find_table(table: exp.Table, context: Context, *, inside: bool = False) -> T
     if not granted and found.exposure is not Exposure.PUBLIC:
         raise NotGranted(
             f'SELECT on table "{name}" is granted to none of your roles',
-            hint=f"GRANT SELECT ON {quoted(name)} TO <role> WITH PRIVACY BUDGET <budget>;",
+            hint=f"GRANT SELECT ON {identifier(name)} TO <role> WITH PRIVACY BUDGET <budget>;",
             position=position(table),
         )
     return found
@@ -135,7 +135,7 @@ def find_payer(tables: Sequence[Use], context: Context) -> tuple[Payer, Budget]:
     if owner.ceiling is None:
         raise BoundsMissing(
             f'table "{owner.name}" has no privacy ceiling: it cannot be asked',
-            hint=f"An administrator declares one: ALTER TABLE {quoted(owner.name)} SET PRIVACY CEILING EPSILON 10;",
+            hint=f"An administrator declares one: ALTER TABLE {identifier(owner.name)} SET PRIVACY CEILING EPSILON 10;",
             position=at,
         )
     budget = _choose_budget(tables, context, at)
@@ -157,7 +157,8 @@ def find_payer(tables: Sequence[Use], context: Context) -> tuple[Payer, Budget]:
         raise BoundsMissing(
             f'budget "{budget.name}" has no DELTA, which the accountant ZCDP of table "{owner.name}" needs',
             detail="Its limits hold with half of DELTA; the other half is for releases that cost delta themselves.",
-            hint=f"CREATE PRIVACY BUDGET {quoted(budget.name)} LIMIT EPSILON {_exactly(budget.limit)} DELTA 0.000001;",
+            hint=f"CREATE PRIVACY BUDGET {identifier(budget.name)} LIMIT EPSILON {_exactly(budget.limit)} "
+            "DELTA 0.000001;",
             position=at,
         )
     return payer, budget

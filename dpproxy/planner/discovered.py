@@ -21,10 +21,10 @@ from dpproxy.analysis.typed import INT64, Typed, midnight
 from dpproxy.planner import derived
 from dpproxy.planner.allocate import Allocation, TooLittle
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.refusals import quoted
 from dpproxy.planner.relation import Rows
 from dpproxy.planner.release import discovered_sql
 from dpproxy.policy.model import Discovered
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import BoundsMissing, Refusal, Unsupported
 from dpproxy.values.pgtypes import DATE, INTEGERS, TEXT, TEXTS, TIMESTAMP
 from udfs.mechanisms.selection import LEAST_SHARE, Selection
@@ -174,8 +174,8 @@ def choose(
 def _no_delta(name: str, rows: Rows, planning: Planning, at: int | None) -> BoundsMissing:
     owner = planning.context.policy.tables[rows.owner]
     most = "10" if owner.ceiling is None else format_epsilon(int(owner.ceiling.epsilon * NANO))
-    ceiling = f"ALTER TABLE {quoted(owner.name)} SET PRIVACY CEILING EPSILON {most} DELTA 0.00001;"
-    asked = quoted(planning.first(rows.scans[0].table))
+    ceiling = f"ALTER TABLE {identifier(owner.name)} SET PRIVACY CEILING EPSILON {most} DELTA 0.00001;"
+    asked = identifier(planning.first(rows.scans[0].table))
     return BoundsMissing(
         f"the keys of {name} are not public: to show those that enough people share costs delta, and there is none",
         detail="dp.delta is 0, or is not set and the budget has no DELTA. Declared keys cost none.",

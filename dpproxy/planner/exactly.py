@@ -15,8 +15,8 @@ from dpproxy.analysis.scopes import Parameters
 from dpproxy.observe.audit_entry import Outcome
 from dpproxy.planner.access import Context
 from dpproxy.planner.query import plan_query
-from dpproxy.planner.refusals import quoted
 from dpproxy.policy.model import Exposure, Policy, TablePolicy
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import NotGranted
 from dpproxy.values.pgtypes import Column
 
@@ -67,7 +67,7 @@ def exact_tables(tree: exp.Expr, context: Context) -> tuple[str, ...]:
         if table in granted and table not in paid and node.name not in paid:
             raise NotGranted(
                 f'table "{table}" is granted to you for exact answers only, and "{other}" is not granted so',
-                hint=f"Ask of {quoted(table)} alone: one statement is exact in all its tables or in none.",
+                hint=f"Ask of {identifier(table)} alone: one statement is exact in all its tables or in none.",
                 position=position(node),
             )
     return ()

@@ -11,8 +11,8 @@ from dpproxy.analysis.domains import Lookup, read_column
 from dpproxy.analysis.keys import Key, Values, group_key, of_moments
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
-from dpproxy.planner.refusals import quoted
 from dpproxy.policy.model import ColumnClass, Domain, Scalar
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import BoundsMissing, NotGranted, Unsupported
 from dpproxy.values.pgtypes import Column
 
@@ -100,7 +100,7 @@ class Identifier:
             return Typed(duck.column(self.column.name), kind, nullable=nullable, is_unit=self.is_unit)
         raise NotGranted(
             f'the privacy key "{self.name}" tells people apart and is not answered',
-            hint=f"SELECT count(*) FROM {quoted(self.table)};",  # noqa: S608 - a hint
+            hint=f"SELECT count(*) FROM {identifier(self.table)};",  # noqa: S608 - a hint
             position=position(node),
         )
 
@@ -108,7 +108,7 @@ class Identifier:
         """Refused: people are no groups."""
         raise NotGranted(
             f'the privacy key "{self.name}" tells people apart and is not answered',
-            hint=f"SELECT count(*) FROM {quoted(self.table)};",  # noqa: S608 - a hint
+            hint=f"SELECT count(*) FROM {identifier(self.table)};",  # noqa: S608 - a hint
             position=at,
         )
 
@@ -144,7 +144,7 @@ class Present:
         return Unsupported(
             f'column "{self.name}" of type {self.column.type.shown} is only counted, or tested for NULL, beside '
             "protected rows",
-            hint=f"Write count({quoted(self.name)}) or {quoted(self.name)} IS NOT NULL.",
+            hint=f"Write count({identifier(self.name)}) or {identifier(self.name)} IS NOT NULL.",
             position=at,
         )
 

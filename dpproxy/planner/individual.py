@@ -34,12 +34,12 @@ from dpproxy.planner.owners import all_of, owner_link, unit_link
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.predicates import inner_of
 from dpproxy.planner.priors import prior_nodes, prior_of, refined_part
-from dpproxy.planner.refusals import quoted
 from dpproxy.planner.relation import Rows
 from dpproxy.planner.released import Call, ReleasedScope
 from dpproxy.planner.sources import Entry, Env
 from dpproxy.policy.model import TablePolicy
 from dpproxy.policy.units import unit_table
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import NotGranted, Unsupported
 from dpproxy.values.pgtypes import INTEGERS, TEXT, TEXTS
 from udfs.mechanisms.refinement import Refinement
@@ -121,7 +121,7 @@ def _split(
     if len(told) != 1 or told[0][1] is None:
         raise NotGranted(
             "rows of a protected table are not shown: one person's value needs their privacy key, once",
-            hint=f"WHERE {quoted(unit.key)} = <constant>; or ask about many: dp.with_prior(avg(x), ...)",
+            hint=f"WHERE {identifier(unit.key)} = <constant>; or ask about many: dp.with_prior(avg(x), ...)",
             position=position(select.args.get("where")) or position(entry.node),
         )
     rest = [node for node, constant in parts if constant is None]

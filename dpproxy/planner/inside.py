@@ -33,10 +33,10 @@ from dpproxy.planner.mechanisms import noise_delta
 from dpproxy.planner.open import Open
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.protected import view_query
-from dpproxy.planner.refusals import quoted
 from dpproxy.planner.relation import Rows, Scan, own_nodes
 from dpproxy.planner.released import Call, ReleasedScope
 from dpproxy.planner.sources import Env
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import Refusal, TypeMismatch, UndefinedTable, UnitLost
 from dpproxy.values.pgtypes import DATE, FLOAT8, FLOATS, INTEGERS, NUMERIC, TIMESTAMP, Column, SqlType
 from dpproxy.views.columns import Moments, ShownColumn, Steps
@@ -176,11 +176,11 @@ def _written(select: exp.Select) -> list[exp.Expr]:
 
 
 def _refused(view: Materialized, select: exp.Expr, why: str) -> UnitLost:
-    column = quoted(view.columns[0].name)
+    column = identifier(view.columns[0].name)
     return UnitLost(
         f'protected view "{view.view}" answers order statistics of whole columns: {why}',
         detail="One person moves these by width / k; what conditions, groups and expressions make of them, by more.",
-        hint=f"SELECT min({column}), median({column}) FROM {quoted(view.name)}; "  # noqa: S608 - a hint
+        hint=f"SELECT min({column}), median({column}) FROM {identifier(view.name)}; "  # noqa: S608 - a hint
         "a condition belongs in the query of a view of its own.",
         position=position(select),
     )
@@ -217,7 +217,7 @@ def _check_current(select: exp.Select, view: Materialized, planning: Planning, e
         raise UnitLost(
             f'protected view "{view.view}" was built of tables that are declared otherwise now',
             detail="What one person moves its rows by follows from what was declared then.",
-            hint=f"An administrator builds it anew: REFRESH PROTECTED VIEW {quoted(view.view)};",
+            hint=f"An administrator builds it anew: REFRESH PROTECTED VIEW {identifier(view.view)};",
             position=position(select.args["from_"].this),
         )
 

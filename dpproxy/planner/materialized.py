@@ -11,7 +11,7 @@ from dpproxy.planner.access import Context
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.open_limits import width
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.refusals import quoted
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import NotGranted, UndefinedTable, UnitLost
 from dpproxy.values.pgtypes import FLOATS
 from dpproxy.views.columns import ShownColumn
@@ -33,7 +33,7 @@ def find_materialized(node: exp.Table, context: Context, *, inside: bool) -> Mat
         paid = " WITH PRIVACY BUDGET <budget>" if found.inside else ""
         raise NotGranted(
             f'SELECT on protected view "{found.view}" is granted to none of your roles',
-            hint=f"GRANT SELECT ON {quoted(found.view)} TO <role>{paid};",
+            hint=f"GRANT SELECT ON {identifier(found.view)} TO <role>{paid};",
             position=position(node),
         )
     raise UndefinedTable(f'relation "{node.name}" does not exist', position=position(node))
@@ -49,7 +49,7 @@ def relation_of(node: exp.Table, view: Materialized, planning: Planning) -> Open
     if view.inside:
         raise UnitLost(
             f'rows of protected view "{view.view}" stay inside',
-            hint=f"{ASKED} FROM {quoted(view.name)};",
+            hint=f"{ASKED} FROM {identifier(view.name)};",
             position=position(node),
         )
     if not view.private:

@@ -14,13 +14,14 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.open import OpenColumn
 from dpproxy.planner.open_limits import check_join
-from dpproxy.planner.open_sizes import Pair, Source, quoted, size_of_inner, size_of_outer
+from dpproxy.planner.open_sizes import Pair, Source, size_of_inner, size_of_outer
 from dpproxy.planner.owners import all_of
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan, own_nodes
 from dpproxy.planner.scans import public_value
 from dpproxy.planner.sources import Entry
 from dpproxy.policy.model import TablePolicy
+from dpproxy.sql.quoting import quoted
 from dpproxy.values.errors import AmbiguousColumn, UndefinedColumn, UndefinedTable, Unsupported
 
 Around = Callable[[exp.Column], Typed]

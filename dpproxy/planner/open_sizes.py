@@ -6,9 +6,9 @@ from math import prod
 
 from sqlglot import exp
 
-from dpproxy.analysis import duck
 from dpproxy.planner.open import OpenColumn
 from dpproxy.planner.planning import Planning
+from dpproxy.sql.quoting import quoted
 
 Pair = tuple[OpenColumn, OpenColumn]
 """Two columns that a condition equates."""
@@ -26,11 +26,6 @@ class Source:
     table: str = ""
     """The public table it is, if it is one."""
     released: bool = False
-
-
-def quoted(name: str) -> str:
-    """A name as the engine reads it."""
-    return duck.text(exp.to_identifier(name, quoted=True))
 
 
 def size_of_inner(sources: Sequence[Source], pairs: Sequence[Pair], planning: Planning) -> int:

@@ -14,8 +14,8 @@ from dpproxy.analysis.typed import Typed, boolean
 from dpproxy.planner.open import Open
 from dpproxy.planner.open_from import Around
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.refusals import quoted
 from dpproxy.planner.sources import Env
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import (
     Refusal,
     SyntaxRefused,
@@ -62,7 +62,7 @@ class Subqueries:
             asked = next((use.granted for use in reversed(self.planning.tables)), "...")
             raise Unsupported(
                 "a subquery over protected rows does not see the row around it here",
-                hint=f"{_GROUPED}; or ask SELECT count(*) FROM {quoted(asked)};",  # noqa: S608 - a hint
+                hint=f"{_GROUPED}; or ask SELECT count(*) FROM {identifier(asked)};",  # noqa: S608 - a hint
                 position=position(node),
             ) from None
         if not isinstance(relation, Open):

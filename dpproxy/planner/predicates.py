@@ -31,9 +31,10 @@ from dpproxy.planner.open_scan import open_scan
 from dpproxy.planner.owners import all_of
 from dpproxy.planner.people import one_person
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.refusals import HINTS, quoted
+from dpproxy.planner.refusals import HINTS
 from dpproxy.planner.relation import Inner, Rows, Scan
 from dpproxy.planner.sources import Env, apart, entries, with_ctes
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import (
     InvalidParameter,
     SyntaxRefused,
@@ -188,7 +189,7 @@ class _Predicates:
         except (UndefinedColumn, UndefinedTable) as error:
             if not any(f'"{name}"' in error.message for name in outside):
                 raise
-            table = quoted(self._planning.first(rows.scans[0].table))
+            table = identifier(self._planning.first(rows.scans[0].table))
             hint = (
                 "Leave the other condition out: x > (SELECT avg(x) FROM ...); "  # noqa: S608 - a hint
                 f"or compare the privacy keys; or ask SELECT count(*) FROM {table};"

@@ -24,10 +24,10 @@ from dpproxy.planner.exact import rows_sql
 from dpproxy.planner.fields import Declared, Field, Identifier
 from dpproxy.planner.materialized import check_masked
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.refusals import quoted
 from dpproxy.planner.relation import Rows, Scan
 from dpproxy.planner.sources import Env, Relation
 from dpproxy.policy.model import ColumnClass, Members, Policy, TablePolicy, Taxonomic
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, NotGranted, UnitLost
 from dpproxy.values.pgtypes import BOOL, DATE, FLOAT8, FLOATS, NUMERIC, TEXT, TIMESTAMP, SqlType
 from dpproxy.views.columns import Listed, Moments, PlacesOf, Steps, ViewColumn
@@ -118,7 +118,7 @@ def _check_rows(scan: Scan, owner: TablePolicy, tree: exp.Expr) -> None:
     key = owner.unit.key if owner.unit is not None else None
     fix = "join on columns that are unique in the public table"
     if key is not None:
-        fix = f"SELECT avg(x) AS x, ... FROM {quoted(scan.table)} GROUP BY {quoted(key)}; makes one of each"  # noqa: S608
+        fix = f"SELECT avg(x) AS x, ... FROM {identifier(scan.table)} GROUP BY {identifier(key)}; makes one of each"  # noqa: S608
     raise UnitLost(
         f"one privacy unit can have {scan.most} rows of the view's query, and a view takes one of each",
         hint=f"{fix[0].upper()}{fix[1:]}.",

@@ -47,12 +47,12 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.predicates import inner_of
 from dpproxy.planner.priors import settled
 from dpproxy.planner.protected import ViewQuery, view_query
-from dpproxy.planner.refusals import quoted
 from dpproxy.planner.relation import Scan
 from dpproxy.planner.scans import is_public
 from dpproxy.planner.sources import Entry, Env, Relation, entries, with_ctes
 from dpproxy.planner.unions import set_operation
 from dpproxy.planner.views import find_view, uses
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import NotGranted, Refusal, TooComplex
 from dpproxy.values.pgtypes import Column
 from udfs.privacy import NANO, Loss
@@ -282,6 +282,6 @@ def _columns_of(scan: Scan, planning: Planning) -> tuple[Output, ...]:
     if not scan.is_empty:
         raise NotGranted(
             "rows of a protected table are not shown",
-            hint=f"SELECT count(*) FROM {quoted(planning.first(scan.table))};",  # noqa: S608 - a hint
+            hint=f"SELECT count(*) FROM {identifier(planning.first(scan.table))};",  # noqa: S608 - a hint
         )
     return tuple(Output(replace(f.column, name=f.name, not_null=False), None) for f in scan.fields)

@@ -1,7 +1,6 @@
 """The words of a refusal: what the construct is called in SQL, and what to write instead."""
 
 import difflib
-import re
 from collections.abc import Iterable
 
 from sqlglot import exp
@@ -9,6 +8,7 @@ from sqlglot import exp
 from dpproxy.analysis.position import position
 from dpproxy.analysis.spoken import construct, spaced
 from dpproxy.sql.grammar import BARE
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import UndefinedColumn, UndefinedFunction, Unsupported
 
 _READ_ONLY = (
@@ -117,62 +117,6 @@ FUNCTIONS = (
     "trunc", "upper", "width_bucket",
 )  # fmt: skip
 """What can be called, for a hint to a name that is not known."""
-_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
-_KEYWORDS = frozenset(
-    [
-        "all",
-        "and",
-        "any",
-        "as",
-        "asc",
-        "between",
-        "by",
-        "case",
-        "cast",
-        "count",
-        "desc",
-        "distinct",
-        "else",
-        "end",
-        "exists",
-        "false",
-        "from",
-        "group",
-        "having",
-        "in",
-        "into",
-        "is",
-        "join",
-        "like",
-        "limit",
-        "not",
-        "null",
-        "offset",
-        "on",
-        "or",
-        "order",
-        "select",
-        "table",
-        "then",
-        "to",
-        "true",
-        "union",
-        "user",
-        "using",
-        "values",
-        "when",
-        "where",
-        "with",
-    ]
-)
-
-
-def quoted(name: str) -> str:
-    """A name as it has to be written in a statement."""
-    is_plain = _PLAIN.fullmatch(name) and name not in _KEYWORDS
-    return name if is_plain else '"' + name.replace('"', '""') + '"'
-
-
 MOST_OF_A_HINT = 500
 """Characters of a statement that is written again in a hint."""
 
@@ -187,7 +131,7 @@ def asked_again(what: str, node: exp.Expr, table: str, group: str = "") -> str:
         group: a key to group by.
     """
     select = node if isinstance(node, exp.Select) else node.find_ancestor(exp.Select)
-    source = quoted(table) if select is None or _is_plain(select, table) else _source(select)
+    source = identifier(table) if select is None or _is_plain(select, table) else _source(select)
     if len(source) > MOST_OF_A_HINT:
         return f"Ask for {what} of the same tables."
     return f"SELECT {what} FROM {source}{group and f' GROUP BY {group}'};"  # noqa: S608 - a hint
@@ -222,10 +166,10 @@ def similar(name: str, known: Iterable[str]) -> str | None:
 def unknown_column(node: exp.Column, table: str, known: Iterable[str]) -> UndefinedColumn:
     """The same for a missing column and an undeclared one."""
     names = list(known)
-    listed = ", ".join(quoted(n) for n in names) or "none are declared"
+    listed = ", ".join(identifier(n) for n in names) or "none are declared"
     near = similar(node.name, names)
-    asked = f"Did you mean {quoted(near)}? " if near else ""
-    hint = f"{asked}Columns of {quoted(table)}: {listed}."
+    asked = f"Did you mean {identifier(near)}? " if near else ""
+    hint = f"{asked}Columns of {identifier(table)}: {listed}."
     return UndefinedColumn(f'column "{node.name}" does not exist', hint=hint, position=position(node))
 
 

@@ -15,9 +15,10 @@ from dpproxy.planner.fields import Identifier
 from dpproxy.planner.open_subqueries import Subqueries
 from dpproxy.planner.open_windows import window
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.refusals import HINTS, asked_again, is_of_one_table, quoted
+from dpproxy.planner.refusals import HINTS, asked_again, is_of_one_table
 from dpproxy.planner.relation import Rows
 from dpproxy.planner.sources import Env
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import GroupingError, NotGranted, Refusal, UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import FLOAT8, FLOATS, INTEGERS, NUMERIC
 
@@ -95,7 +96,7 @@ class ReleasedScope:
         field = self.rows.field(node)
         table = self.rows.scans[0].table
         is_bare = not node.table or is_of_one_table(node, table)
-        name = quoted(node.name) if is_bare else f"{quoted(node.table)}.{quoted(node.name)}"
+        name = identifier(node.name) if is_bare else f"{identifier(node.table)}.{identifier(node.name)}"
         try:
             field.key(None)
             hint = asked_again(f"{name}, count(*)", node, table, group=name)

@@ -20,8 +20,8 @@ from dpproxy.planner.access import Context
 from dpproxy.planner.exactly import Record, plan_for
 from dpproxy.planner.materialized import is_granted, shown_columns
 from dpproxy.planner.qualified import without_schemas
-from dpproxy.planner.refusals import quoted
 from dpproxy.policy.model import Exposure
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import Refusal
 from dpproxy.views.materialized import Materialized
 
@@ -63,7 +63,7 @@ def _routed(tree: exp.Expr, context: Context, parameters: Parameters, record: Re
             if isinstance(plan, PublicPlan):
                 return replace(plan, view=view.name)
             return replace(plan, notices=(routed_notice(view.name),))
-        name = quoted(view.name)
+        name = identifier(view.name)
         also = "" if refusal.hint is None else f" Or else: {refusal.hint}"
         refusal.hint = f"Protected view {name} answers it: ask FROM {name}, or SET dp.preview = view.{also}"
         raise
@@ -106,7 +106,7 @@ def routed_notice(view: str) -> Notice:
     return Notice(
         f'answered from protected view "{view}", since dp.preview = view',
         detail="Its rows are what its method released, not those of the table.",
-        hint=f"It is asked by its own name, too: {quoted(view)}.",
+        hint=f"It is asked by its own name, too: {identifier(view)}.",
     )
 
 

@@ -21,10 +21,10 @@ from dpproxy.policy.statements import (
     GrantChange,
     GrantExact,
     GrantSelect,
-    Name,
     RevokeExact,
     RevokeSelect,
 )
+from dpproxy.sql.cursor import Name
 from dpproxy.values.errors import (
     BoundsMissing,
     DependentObjects,

@@ -23,7 +23,6 @@ from dpproxy.policy.statements import (
     CompositeChange,
     CreateTaxonomy,
     DropTaxonomy,
-    Name,
     SetComposite,
     SetCompositeHidden,
     SetDiscovered,
@@ -31,6 +30,7 @@ from dpproxy.policy.statements import (
     SetTaxonomy,
     TaxonomyChange,
 )
+from dpproxy.sql.cursor import Name
 from dpproxy.values.errors import DependentObjects, InvalidParameter, TypeMismatch, UndefinedObject
 from dpproxy.values.pgtypes import BOOL, DATE, INTEGERS, NUMERIC, PLAIN, TEXTS, TIMESTAMP, Column, Schema
 

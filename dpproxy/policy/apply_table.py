@@ -14,7 +14,6 @@ from dpproxy.policy.blocks import divided
 from dpproxy.policy.lookup import table_column, table_policy
 from dpproxy.policy.model import Accountant, Ceiling, Exposure, Policy, TablePolicy, Unit
 from dpproxy.policy.statements import (
-    Name,
     SetBlocks,
     SetCeiling,
     SetExpectedRows,
@@ -22,6 +21,7 @@ from dpproxy.policy.statements import (
     SetKey,
     TableChange,
 )
+from dpproxy.sql.cursor import Name
 from dpproxy.values.errors import DependentObjects, InvalidParameter, TypeMismatch
 from dpproxy.values.pgtypes import BYTEA, INTEGERS, PLAIN, TEXTS, UUID, Column, Schema
 

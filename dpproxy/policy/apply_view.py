@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import assert_never
 
 from dpproxy.policy.model import Policy, ProtectedView
-from dpproxy.policy.statements import CreateView, DropView, Name, Option, ViewChange
+from dpproxy.policy.statements import CreateView, DropView, Option, ViewChange
+from dpproxy.sql.cursor import Name
 from dpproxy.values.errors import InvalidParameter, UndefinedObject, UndefinedTable
 from dpproxy.values.pgtypes import Schema
 

@@ -1,7 +1,8 @@
 """Blocks of disjoint people: each unit is in the block that its one row names, or in none."""
 
 from dpproxy.policy.model import Members, Policy, TablePolicy
-from dpproxy.policy.statements import Name, SetBlocks
+from dpproxy.policy.statements import SetBlocks
+from dpproxy.sql.cursor import Name
 from dpproxy.values.errors import DependentObjects, InvalidParameter, Refusal
 
 

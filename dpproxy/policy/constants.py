@@ -6,10 +6,10 @@ from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import TypeVar
 
-from dpproxy.policy.cursor import Cursor
 from dpproxy.policy.statements import Amount, Literal, LiteralKind
-from dpproxy.policy.tokens import Kind
-from dpproxy.values.errors import InvalidText, NumberOutOfRange
+from dpproxy.sql.cursor import Cursor
+from dpproxy.sql.lexer import Kind
+from dpproxy.values.errors import InvalidText, NumberOutOfRange, SyntaxRefused
 
 _MOST_DIGITS = 400
 """Before the point, and after it; more fit no column type."""
@@ -17,6 +17,7 @@ _LONGEST = 1000
 """Characters of a number, and its exponent; checked before the value is built."""
 
 _Moment = TypeVar("_Moment", date, datetime)
+_DECIMAL = re.compile(r"[0-9.]+([eE][+-]?[0-9]+)?")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?", re.ASCII)
 _ZONED = re.compile(_TIMESTAMP.pattern + r"(Z|[+-]\d{2}(:\d{2})?)", re.ASCII)
@@ -42,12 +43,12 @@ def amount(cursor: Cursor, clause: str) -> Amount:
 def literal(cursor: Cursor, after: str) -> Literal:
     """A constant: number, 'text', TRUE, FALSE, NULL, DATE '...', TIMESTAMP '...', TIMESTAMPTZ '...'."""
     token = cursor.token
-    if token.kind is Kind.STRING:
+    if token.kind is Kind.TEXT:
         cursor.take()
         return Literal(LiteralKind.TEXT, token.text, token.position)
     if token.kind is Kind.WORD and token.text in _TYPED:
         kind, read = _TYPED[cursor.take().text]
-        if cursor.token.kind is not Kind.STRING:
+        if cursor.token.kind is not Kind.TEXT:
             cursor.refuse(["a text in quotes"], token.text.upper())
         return Literal(kind, read(cursor.token.text, cursor.take().position), token.position)
     if token.kind is Kind.WORD and token.text in _WORDS:
@@ -107,6 +108,8 @@ def _existing(read: Callable[[str], _Moment], text: str, *forms: re.Pattern[str]
 
 def _exact(text: str, position: int) -> int | Fraction:
     """The value of a number's text."""
+    if not _DECIMAL.fullmatch(text):
+        raise SyntaxRefused("a letter or digit stands right after a number", position=position)
     digits, _, exponent = text.lower().partition("e")
     if len(text) > _LONGEST or abs(int(exponent or "0")) > _LONGEST:
         raise NumberOutOfRange("a number out of every type's range", position=position)

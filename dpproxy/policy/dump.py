@@ -3,13 +3,11 @@
 The version and the data version are counters of the state, not declarations, and are left out.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import assert_never
 
-from dpproxy.policy.cursor import RESERVED
 from dpproxy.policy.model import (
     Between,
     Budget,
@@ -29,9 +27,7 @@ from dpproxy.policy.model import (
     Taxonomy,
     Unit,
 )
-
-_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
-
+from dpproxy.sql.quoting import identifier, literal
 
 Subject = tuple[str, ...]
 """What a statement declares: its kind, then names; of a table its name, a column or "", and the word that tells it."""
@@ -117,17 +113,6 @@ def _names(columns: Iterable[str]) -> str:
     return ", ".join(map(identifier, columns))
 
 
-def identifier(name: str) -> str:
-    """A name as PostgreSQL reads it, quoted where it has to be.
-
-    >>> identifier("visits"), identifier("Visits"), identifier("order")
-    ('visits', '"Visits"', '"order"')
-    """
-    if _PLAIN.fullmatch(name) and name not in RESERVED:
-        return name
-    return '"' + name.replace('"', '""') + '"'
-
-
 def constant(value: Scalar | None) -> str:
     """A constant that is read back as the same value.
 
@@ -148,7 +133,7 @@ def constant(value: Scalar | None) -> str:
         case date():
             return f"DATE '{value.isoformat()}'"
         case str():
-            return "'" + value.replace("'", "''") + "'"
+            return literal(value)
 
 
 def decimal(value: int | Fraction) -> str:
@@ -257,6 +242,6 @@ def _option(value: OptionValue) -> str:
         case tuple():
             return f"({', '.join(identifier(v) if isinstance(v, str) else decimal(v) for v in value)})"
         case str():
-            return value if _PLAIN.fullmatch(value) else constant(value)
+            return value if identifier(value) == value else constant(value)
         case _:
             return decimal(value)

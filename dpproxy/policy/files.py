@@ -11,8 +11,8 @@ from dpproxy.policy.difference import Difference, differences, told
 from dpproxy.policy.model import Policy
 from dpproxy.policy.statements import AdvanceDataVersion
 from dpproxy.policy.store import PolicyStore, change_of
-from dpproxy.policy.tokens import split_statements
 from dpproxy.policy.weakening import unweakened
+from dpproxy.sql.lexer import pieces
 from dpproxy.values.errors import Refusal, StartupError, SyntaxRefused
 from dpproxy.values.pgtypes import Schema
 
@@ -88,7 +88,7 @@ def apply_file(policy: Policy, file: PolicyFile, schema: Schema | None) -> Polic
     """
     offset = 0
     try:
-        for piece in split_statements(file.text):
+        for piece in pieces(file.text):
             offset = piece.offset
             change = change_of(piece.text)
             if isinstance(change, AdvanceDataVersion):

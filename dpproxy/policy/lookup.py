@@ -6,7 +6,7 @@ A schema of None stands for a stored policy: its names and constants were checke
 from collections.abc import Iterable
 
 from dpproxy.policy.model import Exposure, Policy, TablePolicy
-from dpproxy.policy.statements import Name
+from dpproxy.sql.cursor import Name
 from dpproxy.values.errors import UndefinedColumn, UndefinedTable
 from dpproxy.values.pgtypes import Column, Schema
 

@@ -4,13 +4,11 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from dpproxy.policy.constants import amount, literal
-from dpproxy.policy.cursor import Cursor
 from dpproxy.policy.model import Accountant, ColumnClass, Exposure, Outside
 from dpproxy.policy.statements import (
     Amount,
     ColumnChange,
     CompositeChange,
-    Name,
     SetBetween,
     SetBlocks,
     SetCeiling,
@@ -27,6 +25,7 @@ from dpproxy.policy.statements import (
     SetTaxonomy,
     TableChange,
 )
+from dpproxy.sql.cursor import Cursor, Name
 from dpproxy.values.errors import SyntaxRefused
 
 
@@ -71,7 +70,7 @@ def _key(cursor: Cursor, table: Name) -> SetKey:
         raise SyntaxRefused(
             f"KEY ROW takes no {title}: each row is a unit", hint=hint, position=cursor.token.position
         )
-    if not cursor.accept_symbol("("):
+    if not cursor.accept("("):
         cursor.refuse([], "KEY")
     key = _single(cursor, _closed_columns(cursor))
     references = None
@@ -85,7 +84,7 @@ def _key(cursor: Cursor, table: Name) -> SetKey:
 def _target(cursor: Cursor) -> tuple[Name, tuple[Name, ...]]:
     """What follows REFERENCES: a table and columns of it."""
     table = cursor.table("REFERENCES")
-    cursor.symbol("(", "the referenced table's name")
+    cursor.expect("(", after="the referenced table's name")
     return table, _closed_columns(cursor)
 
 
@@ -98,7 +97,7 @@ def _single(cursor: Cursor, columns: tuple[Name, ...], several: str = "a key of 
 def _closed_columns(cursor: Cursor) -> tuple[Name, ...]:
     """Columns and the closing parenthesis."""
     columns = cursor.listed(lambda after: cursor.name("column", after), '"("')
-    cursor.symbol(")", "the column's name")
+    cursor.expect(")", after="the column's name")
     return columns
 
 
@@ -119,7 +118,7 @@ def _expected(cursor: Cursor, table: Name) -> SetExpectedRows:
 
 def _composite(cursor: Cursor, table: Name) -> CompositeChange:
     """DOMAIN (a, b) REFERENCES t (c, d): of one column it would be ALTER COLUMN's."""
-    if not cursor.accept_symbol("("):
+    if not cursor.accept("("):
         _of_a_column("DOMAIN", cursor.before.position)
     columns = _closed_columns(cursor)
     if len(columns) == 1:
@@ -148,11 +147,11 @@ def _between(cursor: Cursor, table: Name, column: Name) -> SetBetween:
 
 def _members(cursor: Cursor, table: Name, column: Name) -> SetMembers:
     position = cursor.token.position
-    cursor.symbol("(", "IN")
-    if cursor.accept_symbol(")"):
+    cursor.expect("(", after="IN")
+    if cursor.accept(")"):
         return SetMembers(table, column, (), position)
     values = cursor.listed(lambda after: literal(cursor, after), '"("')
-    if not cursor.accept_symbol(")"):
+    if not cursor.accept(")"):
         cursor.refuse([], "a constant")
     return SetMembers(table, column, values, position)
 
@@ -188,7 +187,7 @@ def _blocks(cursor: Cursor, table: Name) -> SetBlocks:
     if cursor.accept("hidden"):
         return SetBlocks(table, None)
     cursor.expect("by", after="BLOCKS")
-    cursor.symbol("(", "BY")
+    cursor.expect("(", after="BY")
     return SetBlocks(table, _single(cursor, _closed_columns(cursor), "blocks of several columns"))
 
 

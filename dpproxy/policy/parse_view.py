@@ -3,19 +3,18 @@
 from fractions import Fraction
 
 from dpproxy.policy.constants import number
-from dpproxy.policy.cursor import Cursor
 from dpproxy.policy.model import OptionValue
 from dpproxy.policy.statements import (
     CreateTaxonomy,
     CreateView,
     DropTaxonomy,
     DropView,
-    Name,
     Option,
     RefreshView,
     VerifyViews,
 )
-from dpproxy.policy.tokens import Kind
+from dpproxy.sql.cursor import Cursor, Name
+from dpproxy.sql.lexer import Kind
 from dpproxy.values.errors import SyntaxRefused
 
 
@@ -24,11 +23,11 @@ def create_taxonomy(cursor: Cursor) -> CreateTaxonomy:
     name = cursor.name("taxonomy", "TAXONOMY")
     cursor.expect("on", after="the taxonomy's name")
     table = cursor.table("ON")
-    cursor.symbol("(", "the table's name")
+    cursor.expect("(", after="the table's name")
     code = cursor.name("column", '"("')
-    cursor.symbol(",", "the column of the codes")
+    cursor.expect(",", after="the column of the codes")
     parent = cursor.name("column", '","')
-    cursor.symbol(")", "the column of the parents")
+    cursor.expect(")", after="the column of the parents")
     return CreateTaxonomy(name, table, code, parent)
 
 
@@ -41,14 +40,14 @@ def create_view(cursor: Cursor) -> CreateView:
     """What follows CREATE PROTECTED."""
     name = _view(cursor, "PROTECTED")
     cursor.expect("with", after="the view's name")
-    cursor.symbol("(", "WITH")
+    cursor.expect("(", after="WITH")
     options = cursor.listed(lambda after: _option(cursor, after), '"("')
     seen: set[str] = set()
     for option in options:
         if option.name.text in seen:
             raise SyntaxRefused(f"option {option.name.text} is given twice", position=option.name.position)
         seen.add(option.name.text)
-    cursor.symbol(")", "an option")
+    cursor.expect(")", after="an option")
     cursor.expect("as", after='")"')
     if not (cursor.at("select") or cursor.at("with")):
         cursor.refuse(["SELECT"], "AS")
@@ -84,17 +83,17 @@ def _option(cursor: Cursor, after: str) -> Option:
         cursor.refuse(["an option"], after)
     cursor.take()
     name = Name(token.text, token.position)
-    cursor.symbol("=", "the option's name")
+    cursor.expect("=", after="the option's name")
     position = cursor.token.position
     return Option(name, _value(cursor), position)
 
 
 def _value(cursor: Cursor) -> OptionValue:
     """A number, a word, a text, or a list of one of them."""
-    if not cursor.accept_symbol("("):
+    if not cursor.accept("("):
         return _single(cursor, '"="')
     items = cursor.listed(lambda after: _single(cursor, after), '"("')
-    cursor.symbol(")", "a value")
+    cursor.expect(")", after="a value")
     texts = tuple(item for item in items if isinstance(item, str))
     if len(texts) == len(items):
         return texts
@@ -104,7 +103,7 @@ def _value(cursor: Cursor) -> OptionValue:
 
 
 def _single(cursor: Cursor, after: str) -> int | Fraction | str:
-    if cursor.token.kind in {Kind.WORD, Kind.QUOTED, Kind.STRING}:
+    if cursor.token.kind in {Kind.WORD, Kind.NAME, Kind.TEXT}:
         return cursor.take().text
     is_signed = cursor.token.kind is Kind.SYMBOL and cursor.token.text in "+-"
     if cursor.token.kind is Kind.NUMBER or is_signed:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from dpproxy.policy import interval
 from dpproxy.policy.constants import amount
-from dpproxy.policy.cursor import Cursor
 from dpproxy.policy.interval import Interval
 from dpproxy.policy.parse_table import alter_table, clauses
 from dpproxy.policy.parse_view import (
@@ -30,7 +29,6 @@ from dpproxy.policy.statements import (
     GrantExact,
     GrantSelect,
     Listing,
-    Name,
     ResetBudget,
     RevokeExact,
     RevokeSelect,
@@ -38,8 +36,9 @@ from dpproxy.policy.statements import (
     Statement,
     Suggest,
 )
-from dpproxy.policy.tokens import Kind
-from dpproxy.values.errors import InvalidParameter
+from dpproxy.sql.cursor import Cursor, Name
+from dpproxy.sql.lexer import Kind
+from dpproxy.values.errors import InvalidParameter, SyntaxRefused
 
 LONGEST_REASON = 1000
 """Characters of why a budget begins anew."""
@@ -62,6 +61,45 @@ def parse(sql: str) -> Statement:
     statement = cursor.choose(_STATEMENTS, None)(cursor)
     cursor.end(cursor.before.shown)
     return statement
+
+
+_HEADS: dict[str, frozenset[str]] = {
+    "create": frozenset({"privacy", "protected"}),
+    "drop": frozenset({"privacy", "protected"}),
+    "refresh": frozenset({"protected"}),
+    "reset": frozenset({"privacy"}),
+    "verify": frozenset({"protected"}),
+    "advance": frozenset({"privacy"}),
+    "show": frozenset({"privacy"}),
+    "suggest": frozenset({"privacy"}),
+}
+"""First word to second words; GRANT, REVOKE and ALTER TABLE have rules of their own."""
+
+
+def is_privacy_statement(sql: str) -> bool:
+    """Whether a statement is for this package's parser: judged from its words alone, never raises.
+
+    >>> is_privacy_statement("alter table t set privacy public"), is_privacy_statement("SHOW timezone")
+    (True, False)
+    """
+    cursor = Cursor(sql)
+    try:
+        if cursor.accept("alter"):
+            return cursor.at("role") or cursor.at("user") or (cursor.at("table") and _is_of_privacy(cursor))
+        if cursor.at("grant") or cursor.at("revoke"):
+            return True
+        first = cursor.take()
+        return first.kind is Kind.WORD and any(map(cursor.at, _HEADS.get(first.text, ())))
+    except SyntaxRefused:
+        return False
+
+
+def _is_of_privacy(cursor: Cursor) -> bool:
+    """Whether the word PRIVACY follows anywhere."""
+    while not cursor.at("privacy"):
+        if cursor.take().kind is Kind.END:
+            return False
+    return True
 
 
 def _create(cursor: Cursor) -> CreateBudget | CreateTaxonomy | CreateView:
@@ -89,7 +127,7 @@ def _refresh(cursor: Cursor) -> Interval | None:
 
 def _text(cursor: Cursor, after: str) -> str:
     """What stands in quotes."""
-    if cursor.token.kind is not Kind.STRING:
+    if cursor.token.kind is not Kind.TEXT:
         cursor.refuse(["a text in quotes"], after)
     return cursor.take().text
 

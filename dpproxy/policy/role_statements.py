@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from dpproxy.policy.cursor import Cursor
-from dpproxy.policy.statements import Name
-from dpproxy.policy.tokens import Kind
+from dpproxy.sql.cursor import Cursor, Name
+from dpproxy.sql.lexer import Kind
 
 SELF = frozenset({"current_user", "current_role", "session_user"})
 
@@ -52,7 +51,7 @@ def read_role_statement(sql: str) -> RoleChange:
         value = None
     else:
         setting, value = _setting(cursor), _value(cursor)
-    cursor.accept_symbol(";")
+    cursor.accept(";")
     if cursor.token.kind is not Kind.END:
         cursor.refuse(["the end of the statement"], None)
     return RoleChange(role, own, database, setting, value, is_user)
@@ -74,7 +73,7 @@ def _setting(cursor: Cursor) -> Name:
         return Name("timezone", cursor.before.position)
     found = cursor.name("setting", "SET")
     text = found.text
-    while cursor.accept_symbol("."):
+    while cursor.accept("."):
         text += f".{cursor.name('setting', 'the point').text}"
     return Name(text, found.position)
 
@@ -82,17 +81,17 @@ def _setting(cursor: Cursor) -> Name:
 def _value(cursor: Cursor) -> str | None:
     """The value as it is written, None for DEFAULT; several are joined by commas."""
     if not cursor.accept("to"):
-        cursor.accept_symbol("=")
+        cursor.accept("=")
     if cursor.accept("default"):
         return None
     items = [_item(cursor)]
-    while cursor.accept_symbol(","):
+    while cursor.accept(","):
         items.append(_item(cursor))
     return ", ".join(items)
 
 
 def _item(cursor: Cursor) -> str:
-    sign = "-" if cursor.accept_symbol("-") else ""
+    sign = "-" if cursor.accept("-") else ""
     token = cursor.token
     if token.kind in (Kind.SYMBOL, Kind.END):
         cursor.refuse(["a value"], "=")

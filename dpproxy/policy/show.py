@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from dpproxy.policy.dump import declarations
 from dpproxy.policy.model import Policy
-from dpproxy.policy.statements import Name
+from dpproxy.sql.cursor import Name
 from dpproxy.values.errors import UndefinedTable
 from dpproxy.values.pgtypes import TEXT, Column
 

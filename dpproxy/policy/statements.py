@@ -7,14 +7,7 @@ from fractions import Fraction
 
 from dpproxy.policy.interval import Interval
 from dpproxy.policy.model import Accountant, ColumnClass, Exposure, OptionValue, Outside
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """An identifier and where it stands."""
-
-    text: str
-    position: int | None = field(default=None, compare=False)
+from dpproxy.sql.cursor import Name
 
 
 class LiteralKind(Enum):

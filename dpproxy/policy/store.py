@@ -21,7 +21,7 @@ from dpproxy.policy.fitting import Clock, of_utc
 from dpproxy.policy.model import Policy
 from dpproxy.policy.parser import parse
 from dpproxy.policy.statements import Change, RefreshView, ResetBudget, Show, Suggest, VerifyViews
-from dpproxy.policy.tokens import split_statements
+from dpproxy.sql.lexer import pieces
 from dpproxy.values.errors import CatalogueUnavailable, StartupError, SyntaxRefused
 from dpproxy.values.pgtypes import Schema
 
@@ -222,7 +222,7 @@ def _load(connection: sqlite3.Connection, path: Path) -> Policy:
 def _replay(version: int, text: str, data_version: int, *, path: Path) -> Policy:
     policy = Policy(version=version, data_version=data_version)
     try:
-        for piece in split_statements(text):
+        for piece in pieces(text):
             policy = apply(policy, change_of(piece.text), None)
     except Exception as error:  # a refusal, or whatever a damaged text leads to
         raise StartupError(f"policy catalogue {path}: version {version} does not read back") from error

@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from dpproxy.policy.apply import apply
-from dpproxy.policy.dump import alter_table, identifier, target_of
+from dpproxy.policy.dump import alter_table, target_of
 from dpproxy.policy.lookup import table_policy
 from dpproxy.policy.model import Exposure, Policy, TablePolicy
-from dpproxy.policy.statements import Name
 from dpproxy.policy.store import change_of
 from dpproxy.policy.suggest_column import column_proposals
 from dpproxy.policy.suggest_unit import HELD, Proposal, ceiling_proposals, foreign_keys, unit_proposals
+from dpproxy.sql.cursor import Name
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import TEXT, Column, ForeignKey, Schema
 

@@ -11,8 +11,9 @@ from datetime import UTC, date, datetime
 from fractions import Fraction
 from functools import partial
 
-from dpproxy.policy.dump import constant, identifier
+from dpproxy.policy.dump import constant
 from dpproxy.policy.model import Between, Budget, ColumnPolicy, Grant, Policy, Scalar
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.pgtypes import DATE, FLOATS, INTEGERS, NUMERIC, TIMESTAMP, TIMESTAMPTZ, Column, SqlType
 
 PAYER = ""

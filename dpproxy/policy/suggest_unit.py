@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dpproxy.policy.dump import alter_table, identifier, target_of
+from dpproxy.policy.dump import alter_table, target_of
 from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.names import is_named_after, is_person
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.pgtypes import INTEGERS, TEXTS, UUID, ForeignKey, Schema, UniqueKey
 
 FILL_IN = " /* fill in */"

@@ -5,24 +5,18 @@ is prepared with one, for its shape, and anew with as many as come.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlglot.errors import SqlglotError
-from sqlglot.tokenizer_core import TokenType
-
-from dpproxy.sql import grammar
-from dpproxy.values.errors import InvalidParameter, TooComplex
+from dpproxy.sql.cursor import Cursor
+from dpproxy.sql.lexer import Kind
+from dpproxy.values.errors import InvalidParameter, SyntaxRefused, TooComplex
 from dpproxy.values.pgtypes import ARRAYS, SqlType, array_of
 
 MOST_VALUES: Final = 1000
 """In one list."""
-_ANY: Final = re.compile(
-    r"(?:=\s*(?:ANY|SOME)|(?:<>|!=)\s*ALL)\s*\(\s*(\$(\d{1,5})\s*(?:::\s*[a-z_][a-z0-9_ ]*\[\s*\])?)\s*\)",
-    re.IGNORECASE,
-)
-_STARTS: Final = frozenset({TokenType.EQ, TokenType.NEQ})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +78,50 @@ class Lists:
 
 def lists(text: str) -> Lists | None:
     """The parameters of a statement that are lists and nothing else; None where there is none."""
-    found = list(_ANY.finditer(text))
-    if not found:
+    if "$" not in text or not _QUANTIFIER(text):
         return None
     try:
-        starts = {token.start for token in grammar.tokens(text) if token.token_type in _STARTS}
-    except SqlglotError:
+        places, used = _places(Cursor(text))
+    except SyntaxRefused:
         return None  # the engine says what is wrong with it
-    places = [(*one.span(1), int(one[2])) for one in found if one.start() in starts]
-    alone = [place for place in places if _is_only(place[2], text, places)]
-    return Lists(text, tuple(alone)) if alone else None
+    times = Counter(number for _, _, number in places)
+    alone = tuple(place for place in places if used[place[2]] == times[place[2]])
+    return Lists(text, alone) if alone else None
 
 
-def _is_only(number: int, text: str, places: Iterable[tuple[int, int, int]]) -> bool:
-    used = len(re.findall(rf"\${number}(?![0-9])", text))
-    return used == sum(place[2] == number for place in places)
+def _places(cursor: Cursor) -> tuple[list[tuple[int, int, int]], Counter[int]]:
+    """Where ``= ANY ($1)`` and its like have their list, and how often each parameter is written anywhere."""
+    places, used = list[tuple[int, int, int]](), Counter[int]()
+    while cursor.token.kind is not Kind.END:
+        is_list = _accept_quantifier(cursor) and cursor.accept("(")
+        token = cursor.take()
+        if token.kind is not Kind.PARAMETER or len(token.raw) > _LONGEST:
+            continue
+        number = int(token.raw[1:])
+        used[number] += 1
+        if is_list and _accept_cast(cursor) and cursor.at(")"):
+            places.append((token.position, cursor.before.end, number))
+    return places, used
 
 
+def _accept_quantifier(cursor: Cursor) -> bool:
+    """Read ``= ANY``, ``= SOME`` or ``<> ALL``, if they are next."""
+    return any(cursor.accept(*words) for words in _QUANTIFIERS)
+
+
+def _accept_cast(cursor: Cursor) -> bool:
+    """Read a cast to an array, if it is next; whether no other cast is."""
+    if not cursor.accept("::"):
+        return True
+    while cursor.token.kind is Kind.WORD:
+        cursor.take()
+    return cursor.accept("[", "]")
+
+
+_QUANTIFIER: Final = re.compile(r"\b(any|some|all)\b", re.IGNORECASE).search
+_QUANTIFIERS: Final = (("=", "any"), ("=", "some"), ("<>", "all"), ("!=", "all"))
+_LONGEST: Final = 6
+"""Characters of a parameter."""
 _NONE: Final = "'{}'"
 _UNKNOWN: Final = "ARRAY[NULL]"
 

@@ -79,7 +79,6 @@ class Queries:
         """Read one statement; called off the event loop."""
         self.offset = source.offset
         action = recognise(source)
-        source = replace(source, words=())  # read by now, and far larger than the text
         match action:
             case Around(inner, wrap, declared):
                 return self._wrap(source, wrap, self._prepare(inner, declared or types, state))
@@ -112,7 +111,7 @@ class Queries:
             prepared = self._engine.known(self._caller, sql, types, self.state.transaction.now)
             if prepared is None:
                 return None
-            return Statement(Source(sql, 0, ()), prepared, prepared.parameters)
+            return Statement(Source(sql, 0), prepared, prepared.parameters)
         sources = split(sql) if len(sql) <= SHORT else ()
         if len(sources) != 1:
             return None
@@ -123,7 +122,7 @@ class Queries:
         prepared = self._engine.known(self._caller, source.text, types, settings)
         if prepared is None:
             return None
-        return Statement(replace(source, words=()), prepared, prepared.parameters)
+        return Statement(source, prepared, prepared.parameters)
 
     def _wrap(
         self, source: Source, wrap: Callable[[Statement], Command | Wrapped], inner: Statement

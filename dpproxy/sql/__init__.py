@@ -1,5 +1,6 @@
 """PostgreSQL's SQL as text.
 
-In comes a statement's text, out come the parser's tokens and trees, with the repairs that PostgreSQL's
-grammar needs. Start with ``grammar``.
+``lexer`` cuts a text into tokens and statements, ``cursor`` is what session commands and privacy statements are read
+with, ``quoting`` writes names and texts. ``grammar`` parses a query to a tree, with the repairs that PostgreSQL's
+grammar needs. Start with ``lexer``.
 """

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from dpproxy.anonymize.model import Categories, Domain, Interval, Taxonomy
 from dpproxy.policy.model import ColumnClass, Scalar
+from dpproxy.sql.quoting import quoted
 from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TIMESTAMP, SqlType
 
 MOST_STEPS = 2**30
@@ -182,11 +183,11 @@ def stored_type(kind: SqlType) -> str:
 
 def stored(name: str, kind: SqlType) -> str:
     """The column of a view's file, of what ``decode`` gives."""
-    quoted = '"' + name.replace('"', '""') + '"'
+    column = quoted(name)
     if kind.oid == NUMERIC.oid and kind.scale:
         digit = f"CAST('{Decimal((0, (1,), -kind.scale)):f}' AS DECIMAL({kind.scale + 1}, {kind.scale}))"
-        return f"CAST(CAST({quoted} AS DECIMAL(19, 0)) * {digit} AS DECIMAL(38, {kind.scale})) AS {quoted}"
-    return f"CAST({quoted} AS {stored_type(kind)}) AS {quoted}"
+        return f"CAST(CAST({column} AS DECIMAL(19, 0)) * {digit} AS DECIMAL(38, {kind.scale})) AS {column}"
+    return f"CAST({column} AS {stored_type(kind)}) AS {column}"
 
 
 @dataclass(frozen=True, slots=True)

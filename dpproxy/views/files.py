@@ -7,6 +7,7 @@ from urllib.parse import quote
 import duckdb
 
 from dpproxy.analysis.duck import LOCKED
+from dpproxy.sql.quoting import quoted
 from dpproxy.system import disk
 from dpproxy.values.errors import CatalogueUnavailable
 from dpproxy.values.pgtypes import NUMERIC
@@ -68,11 +69,6 @@ def _held(column: ShownColumn) -> str:
     if column.type.oid != NUMERIC.oid:
         return name
     return f"CAST({name} * {10 ** (column.type.scale or 0)} AS BIGINT) AS {name}"
-
-
-def quoted(name: str) -> str:
-    """A name in the engine's SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def remove(state: Path, view: str, kept: Iterable[int]) -> None:

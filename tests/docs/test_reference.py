@@ -21,7 +21,7 @@ from dpproxy.policy import model, statements
 from dpproxy.policy.model import Policy
 from dpproxy.policy.parser import parse
 from dpproxy.policy.role_statements import RoleChange, is_role_statement, read_role_statement
-from dpproxy.policy.tokens import split_statements
+from dpproxy.sql.lexer import pieces
 from dpproxy.views import listing, make, verify
 from tests.docs import catalogue
 from tests.docs.blocks import ROOT, blocks
@@ -32,7 +32,7 @@ EXAMPLES = [
     read_role_statement(piece.text) if is_role_statement(piece.text) else parse(piece.text)
     for block in blocks(STATEMENTS)
     if block.language == "sql"
-    for piece in split_statements(block.text)
+    for piece in pieces(block.text)
 ]
 ENUMS = (model.Accountant, model.ColumnClass, model.Exposure, model.Outside, statements.Listing)
 

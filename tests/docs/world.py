@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psycopg
 
-from dpproxy.policy.tokens import is_privacy_statement
+from dpproxy.policy.parser import is_privacy_statement
 from dpproxy.session.messages import split
 from tests.docs.blocks import ROOT, Block
 from tests.proxies import Proxy, serving, write_home

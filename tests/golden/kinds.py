@@ -16,8 +16,8 @@ from dpproxy.config.settings import DEFAULTS, checked
 from dpproxy.engine import output
 from dpproxy.engine.engine import Engine
 from dpproxy.planner.explain import split_explain
+from dpproxy.policy.parser import is_privacy_statement
 from dpproxy.policy.store import change_of
-from dpproxy.policy.tokens import is_privacy_statement
 from dpproxy.values.errors import Refusal
 from tests.golden.neighbours import furthest
 from tests.golden.records import Record, caret

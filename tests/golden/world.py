@@ -25,8 +25,8 @@ from dpproxy.planner.views import read_views
 from dpproxy.policy.apply import apply
 from dpproxy.policy.lookup import is_protected
 from dpproxy.policy.model import Exposure, Policy
+from dpproxy.policy.parser import is_privacy_statement
 from dpproxy.policy.store import change_of
-from dpproxy.policy.tokens import is_privacy_statement
 from dpproxy.values.pgtypes import TIMESTAMPTZ, TYPES, Column, Schema
 from udfs.privacy import Exact, Released
 

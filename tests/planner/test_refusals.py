@@ -3,7 +3,6 @@ from sqlglot import exp
 
 from dpproxy.planner.refusals import (
     HINTS,
-    quoted,
     refuse_clause,
     refuse_node,
     refuse_statement,
@@ -11,12 +10,6 @@ from dpproxy.planner.refusals import (
     unknown_column,
     unknown_function,
 )
-
-
-def test_a_name_is_quoted_where_it_has_to_be():
-    assert [quoted(n) for n in ("city", "City", "select", 'a"b', "1st", "a b")] == [
-        "city", '"City"', '"select"', '"a""b"', '"1st"', '"a b"',
-    ]  # fmt: skip
 
 
 def test_the_nearest_name_is_offered():

@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 
 from dpproxy.policy.constants import amount, literal, number
-from dpproxy.policy.cursor import Cursor
 from dpproxy.policy.statements import Amount, Literal, LiteralKind
+from dpproxy.sql.cursor import Cursor
 from dpproxy.values.errors import InvalidText, NumberOutOfRange, SyntaxRefused
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproxy.policy.apply import apply
-from dpproxy.policy.dump import constant, decimal, declarations, dump, identifier
+from dpproxy.policy.dump import constant, decimal, declarations, dump
 from dpproxy.policy.model import (
     Between,
     Budget,
@@ -32,6 +32,7 @@ from dpproxy.policy.model import (
     Unit,
 )
 from dpproxy.policy.store import change_of
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.pgtypes import (
     BOOL,
     DATE,

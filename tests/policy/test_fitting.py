@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 
 from dpproxy.policy.constants import literal
-from dpproxy.policy.cursor import Cursor
 from dpproxy.policy.fitting import fit
+from dpproxy.sql.cursor import Cursor
 from dpproxy.values.errors import InvalidText, NumberOutOfRange, Refusal, TypeMismatch
 from dpproxy.values.pgtypes import (
     BOOL,

@@ -4,7 +4,7 @@ import pytest
 
 from dpproxy.policy.lookup import table_column, table_policy
 from dpproxy.policy.model import Policy, TablePolicy
-from dpproxy.policy.statements import Name
+from dpproxy.sql.cursor import Name
 from dpproxy.values.errors import UndefinedColumn, UndefinedTable
 from dpproxy.values.pgtypes import INT4, Schema
 

@@ -10,7 +10,6 @@ from dpproxy.policy.statements import (
     Amount,
     Literal,
     LiteralKind,
-    Name,
     SetBetween,
     SetBlocks,
     SetCeiling,
@@ -26,6 +25,7 @@ from dpproxy.policy.statements import (
     SetReferences,
     Statement,
 )
+from dpproxy.sql.cursor import Name
 from dpproxy.values.errors import SyntaxRefused, Unsupported
 
 T, C = Name("t"), Name("c")

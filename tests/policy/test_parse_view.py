@@ -8,11 +8,11 @@ from dpproxy.policy.statements import (
     CreateView,
     DropTaxonomy,
     DropView,
-    Name,
     RefreshView,
     SetTaxonomy,
     VerifyViews,
 )
+from dpproxy.sql.cursor import Name
 from dpproxy.values.errors import SyntaxRefused
 
 VIEW = "CREATE PROTECTED VIEW v WITH (method = mdav, k = 25) AS "

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproxy.policy.interval import Interval, Step
-from dpproxy.policy.parser import parse
+from dpproxy.policy.parser import is_privacy_statement, parse
 from dpproxy.policy.statements import (
     AdvanceDataVersion,
     Amount,
@@ -15,13 +15,13 @@ from dpproxy.policy.statements import (
     DropBudget,
     GrantSelect,
     Listing,
-    Name,
     ResetBudget,
     RevokeSelect,
     Show,
     Statement,
     Suggest,
 )
+from dpproxy.sql.cursor import Name
 from dpproxy.values.errors import InvalidParameter, Refusal, SyntaxRefused, Unsupported
 
 B = Name("b")
@@ -194,3 +194,51 @@ def test_any_sequence_of_words_is_read_or_refused_within_the_text(words: list[st
         assert refusal.sqlstate in {"42601", "42P01", "0A000", "22P02"}
         assert refusal.position is not None
         assert 0 <= refusal.position <= len(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "ALTER TABLE t SET PRIVACY PUBLIC",
+        ' /*+ dp(epsilon=1) */ alter\ttable "T" alter column c set privacy hidden',
+        "CREATE PRIVACY BUDGET b LIMIT EPSILON 1",
+        "DROP PRIVACY BUDGET b",
+        "GRANT SELECT ON t TO r",
+        "revoke nonsense",
+        "ADVANCE PRIVACY DATA VERSION",
+        "SHOW PRIVACY BUDGETS",
+        "CREATE PROTECTED VIEW v AS SELECT 1",
+        "REFRESH PROTECTED VIEW v",
+        "VERIFY PROTECTED VIEW v",
+        "DROP PROTECTED VIEW v",
+        "SUGGEST PRIVACY FOR t",
+        "GRANT",
+    ],
+)
+def test_privacy_statements_are_recognised(sql: str):
+    assert is_privacy_statement(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "",
+        "SELECT 'SET PRIVACY'",
+        "SHOW server_version",
+        'SHOW "privacy"',
+        '"grant" select',
+        "ALTER TABLE t ADD COLUMN c int",
+        "ALTER TABLE t SET 'privacy'",
+        "EXPLAIN (PRIVACY) SELECT 1",
+        "CREATE VIEW privacy AS SELECT 1",
+        "ALTER TABLE t SET (\"privacy\" = 'privacy')",
+        "'unterminated",
+    ],
+)
+def test_other_statements_are_not(sql: str):
+    assert not is_privacy_statement(sql)
+
+
+@given(st.text())
+def test_recognising_never_raises(sql: str):
+    assert is_privacy_statement(sql) in {True, False}

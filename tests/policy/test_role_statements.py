@@ -1,7 +1,7 @@
 import pytest
 
+from dpproxy.policy.parser import is_privacy_statement
 from dpproxy.policy.role_statements import is_role_statement, read_role_statement
-from dpproxy.policy.tokens import is_privacy_statement
 from dpproxy.values.errors import SyntaxRefused, Unsupported
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from dpproxy.policy.model import Policy
 from dpproxy.policy.show import number, show_grants, show_policy
-from dpproxy.policy.statements import Name
+from dpproxy.sql.cursor import Name
 from dpproxy.values.errors import UndefinedTable
 
 Apply = Callable[..., Policy]

@@ -7,7 +7,6 @@ from dpproxy.policy.statements import (
     Change,
     Literal,
     LiteralKind,
-    Name,
     RefreshView,
     ResetBudget,
     Show,
@@ -15,6 +14,7 @@ from dpproxy.policy.statements import (
     Suggest,
     VerifyViews,
 )
+from dpproxy.sql.cursor import Name
 
 
 def test_places_do_not_count():

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.policy.apply import apply
-from dpproxy.policy.dump import identifier
 from dpproxy.policy.model import Exposure, Policy
-from dpproxy.policy.statements import Name
 from dpproxy.policy.store import change_of
 from dpproxy.policy.suggest import suggest
 from dpproxy.policy.usable import usable
+from dpproxy.sql.cursor import Name
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import DependentObjects, UndefinedTable
 from dpproxy.values.pgtypes import (
     BOOL,

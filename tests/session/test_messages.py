@@ -72,7 +72,7 @@ def test_limits_of_size():
     "sql", ["SELECT 1;" * 50_000, "(" * 100_001, "'" * 100_001, "ALTER TABLE t " + "a " * 50_000]
 )
 def test_what_is_too_long_is_not_cut_into_words(sql: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(statements, "tokens", lambda _: pytest.fail("tokenized"))
+    monkeypatch.setattr(statements, "pieces", lambda _: pytest.fail("read"))
     with pytest.raises(TooComplex, match="longer than 100000 characters"):
         split(sql)
 
@@ -172,13 +172,13 @@ def test_a_wrong_hint_is_refused_where_it_stands(sql: str, error: type[Refusal])
 
 def test_words_are_read_from_the_left():
     words = Words(split('SAVEPOINT "A b" x')[0])
-    assert not words.take("save")
+    assert not words.accept("save")
     words.expect("savepoint")
-    assert words.name() == "A b"
-    assert words.take_one("y", "x") == "x"
+    assert words.label() == "A b"
+    assert words.accept_one("y", "x") == "x"
     words.end()
     with pytest.raises(SyntaxRefused) as caught:
-        words.next()
+        words.expect("z")
     assert caught.value.position == len('SAVEPOINT "A b" x')
 
 
@@ -212,11 +212,11 @@ def test_a_name_is_neither_literal_nor_number(sql: str):
     with pytest.raises(SyntaxRefused):
         Words(split(f"x {sql}")[0]).end()
     words = Words(split(f"x {sql}")[0])
-    words.next()
+    words.expect("x")
     with pytest.raises(SyntaxRefused):
-        words.name()
+        words.label()
 
 
 def test_a_quoted_keyword_is_no_keyword():
-    assert not Words(split('"begin"')[0]).take("begin")
-    assert Words(split("BEGIN")[0]).take("begin")
+    assert not Words(split('"begin"')[0]).accept("begin")
+    assert Words(split("BEGIN")[0]).accept("begin")

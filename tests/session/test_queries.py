@@ -315,15 +315,6 @@ def test_the_text_of_prepared_statements_is_limited():
     assert told(drive(session, m.Parse("c", half))) == limit
 
 
-def test_a_held_statement_keeps_no_words():
-    session = logged_in()
-    drive(session, m.Parse("a", "SET search_path = a, b"))
-    assert session._queries is not None
-    source = session._queries.state.statements["a"].source
-    assert source is not None
-    assert source.words == ()
-
-
 def test_open_portals_are_limited():
     session = logged_in()
     drive(session, m.Parse("", "SELECT 1"))

@@ -8,6 +8,8 @@ from typing import Any, Final, NoReturn
 from dpproxy.algebra.plan import Answer
 from dpproxy.session.messages import Source, Words
 from dpproxy.session.state import Around, CopyOut, State, Statement, Wrapped
+from dpproxy.sql.lexer import Kind
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import InvalidParameter, SyntaxRefused, Unsupported
 from dpproxy.wire.copying import Layout
 
@@ -41,17 +43,14 @@ class _Options:
 
 def read_copy(words: Words) -> Around:
     """COPY, after its first word."""
-    if words.ahead and words.ahead[0].text == "(" and not words.ahead[0].quoted:
-        inner = words.bracketed()
-    else:
-        inner = _whole_table(words)
-    if words.take("from"):
+    inner = words.inner(*words.bracketed()) if words.at("(") else _whole_table(words)
+    if words.accept("from"):
         raise Unsupported(
             "COPY FROM, which would change data, is not supported",
             hint="COPY (SELECT ...) TO STDOUT reads it",
         )
     words.expect("to")
-    if not words.take("stdout") and not words.take("stdin"):  # PHP writes the latter, which is the same
+    if not words.accept("stdout") and not words.accept("stdin"):  # PHP writes the latter, which is the same
         _refuse_place(words)
     layout = _read_options(words)
     return Around(inner, partial(_copy, layout))
@@ -59,19 +58,22 @@ def read_copy(words: Words) -> Around:
 
 def _whole_table(words: Words) -> Source:
     """COPY of a table is COPY of its columns."""
-    start = words.ahead[0].start if words.ahead else 0
-    name = words.qualified()
-    columns = ["*"]
-    if words.take("("):
-        columns = [words.qualified()]
-        while words.take(","):
-            columns.append(words.qualified())
+    start = words.position
+    name = _dotted(words)
+    columns: tuple[str, ...] = ("*",)
+    if words.accept("("):
+        columns = words.listed(lambda _: _dotted(words))
         words.expect(")")
-    return words.made(f"SELECT {', '.join(columns)} FROM {name}", start)  # noqa: S608 - names, as written
+    return words.inner(f"SELECT {', '.join(columns)} FROM {name}", start)  # noqa: S608 - identifiers
+
+
+def _dotted(words: Words) -> str:
+    """A name with those it is in."""
+    return ".".join(map(identifier, words.dotted()))
 
 
 def _refuse_place(words: Words) -> NoReturn:
-    if words.take("program") or (words.ahead and words.ahead[0].literal):
+    if words.accept("program") or words.token.kind is Kind.TEXT:
         raise Unsupported(
             "COPY to a file of the server is not supported", hint=r"COPY ... TO STDOUT; psql has \copy"
         )
@@ -95,14 +97,12 @@ def _copy(layout: Layout, inner: Statement) -> Wrapped:
 
 def _read_options(words: Words) -> Layout:
     options = _Options()
-    words.take("with")
-    if words.take("("):
-        _read_option(options, words)
-        while words.take(","):
-            _read_option(options, words)
+    words.accept("with")
+    if words.accept("("):
+        words.listed(lambda _: _read_option(options, words))
         words.expect(")")
     else:
-        while words.ahead:
+        while words.token.kind is not Kind.END:
             _read_old_option(options, words)
     words.end()
     return options.layout()
@@ -110,8 +110,8 @@ def _read_options(words: Words) -> Layout:
 
 def _read_option(options: _Options, words: Words) -> None:
     """``name value`` of the list in brackets."""
-    start = words.ahead[0].start if words.ahead else None
-    name = words.name()
+    start = words.position
+    name = words.label()
     if name not in _OPTIONS:
         raise SyntaxRefused(f'option "{name}" not recognized', hint=_KNOWN, position=start)
     _put(options, name, words)
@@ -119,8 +119,8 @@ def _read_option(options: _Options, words: Words) -> None:
 
 def _read_old_option(options: _Options, words: Words) -> None:
     """The spelling without brackets: BINARY, CSV, HEADER, DELIMITER AS ',' ..."""
-    start = words.ahead[0].start if words.ahead else None
-    word = words.take_one(
+    start = words.position
+    word = words.accept_one(
         "binary", "csv", "header", "delimiter", "delimiters", "null", "quote", "escape", "force"
     )
     match word:
@@ -134,7 +134,7 @@ def _read_old_option(options: _Options, words: Words) -> None:
         case None:
             raise SyntaxRefused("an option of COPY that does not read", hint=_KNOWN, position=start)
         case _:
-            words.take("as")
+            words.accept("as")
             _put(options, word.removesuffix("s"), words)
 
 
@@ -146,7 +146,7 @@ def _put(options: _Options, name: str, words: Words) -> None:
 
 
 def _read_format(words: Words) -> str:
-    start = words.ahead[0].start if words.ahead else None
+    start = words.position
     value = words.value()
     if value not in ("text", "csv", "binary"):
         raise InvalidParameter(
@@ -156,7 +156,7 @@ def _read_format(words: Words) -> str:
 
 
 def _read_character(words: Words) -> str:
-    start = words.ahead[0].start if words.ahead else None
+    start = words.position
     value = words.value()
     if len(value) != 1 or not value.isascii() or value in "\r\n":
         raise InvalidParameter("COPY takes one plain character here", position=start)
@@ -164,7 +164,7 @@ def _read_character(words: Words) -> str:
 
 
 def _read_null(words: Words) -> str:
-    start = words.ahead[0].start if words.ahead else None
+    start = words.position
     value = words.value()
     if "\r" in value or "\n" in value:
         raise InvalidParameter("NULL of COPY cannot hold a line break", position=start)
@@ -172,9 +172,9 @@ def _read_null(words: Words) -> str:
 
 
 def _read_switch(words: Words) -> bool:
-    if not words.ahead or words.ahead[0].text in (",", ")"):
+    if words.token.kind is Kind.END or words.at(",") or words.at(")"):
         return True
-    start = words.ahead[0].start
+    start = words.position
     value = words.value().lower()
     if value not in ("true", "on", "1", "false", "off", "0"):
         raise InvalidParameter("header requires a Boolean value", position=start)
@@ -182,7 +182,7 @@ def _read_switch(words: Words) -> bool:
 
 
 def _read_encoding(words: Words) -> None:
-    start = words.ahead[0].start if words.ahead else None
+    start = words.position
     if words.value().upper().replace("-", "") not in ("UTF8", "UNICODE"):
         raise Unsupported(
             "COPY in another encoding is not supported", hint="text is always UTF-8", position=start
@@ -190,7 +190,7 @@ def _read_encoding(words: Words) -> None:
 
 
 def _read_forced(words: Words) -> frozenset[str] | None:
-    if words.take("*"):
+    if words.accept("*"):
         return None
     words.expect("(")
     names = _read_columns(words)
@@ -199,12 +199,9 @@ def _read_forced(words: Words) -> frozenset[str] | None:
 
 
 def _read_columns(words: Words) -> frozenset[str] | None:
-    if words.take("*"):
+    if words.accept("*"):
         return None
-    names = {words.name()}
-    while words.take(","):
-        names.add(words.name())
-    return frozenset(names)
+    return frozenset(words.listed(lambda _: words.label()))
 
 
 _OPTIONS: Final[Mapping[str, tuple[str, Callable[[Words], object]]]] = {

@@ -11,6 +11,7 @@ from dpproxy.session.messages import Words
 from dpproxy.session.rows import Bounded
 from dpproxy.session.state import Around, Command, Late, Portal, State, Statement, Wrapped
 from dpproxy.session.transaction import Status
+from dpproxy.sql.lexer import Kind
 from dpproxy.values.errors import (
     DuplicatePortal,
     InvalidParameter,
@@ -36,9 +37,9 @@ class _Declared:
 
 def read_declare(words: Words) -> Around:
     """DECLARE, after its first word."""
-    declared = _Declared(words.name())
-    start = words.ahead[0].start if words.ahead else None
-    while (option := words.take_one("binary", "insensitive", "asensitive", "no", "scroll")) is not None:
+    declared = _Declared(words.label())
+    start = words.position
+    while (option := words.accept_one("binary", "insensitive", "asensitive", "no", "scroll")) is not None:
         if option == "binary":
             raise Unsupported(
                 "DECLARE BINARY is not supported",
@@ -50,11 +51,11 @@ def read_declare(words: Words) -> Around:
         if option in ("no", "scroll"):
             declared.scrolls = option == "scroll"
     words.expect("cursor")
-    if (hold := words.take_one("with", "without")) is not None:
+    if (hold := words.accept_one("with", "without")) is not None:
         declared.outlives = hold == "with"
         words.expect("hold")
     words.expect("for")
-    return Around(words.rest(), partial(_declare, declared))
+    return Around(words.inner(*words.rest()), partial(_declare, declared))
 
 
 def _declare(declared: _Declared, inner: Statement) -> Wrapped:
@@ -81,10 +82,10 @@ def _declare(declared: _Declared, inner: Statement) -> Wrapped:
 
 def read_close(words: Words) -> Command:
     """CLOSE, after its first word."""
-    if words.take("all"):
+    if words.accept("all"):
         words.end()
         return Command(_close_all)
-    name = words.name()
+    name = words.label()
     words.end()
     return Command(partial(_close, name))
 
@@ -159,8 +160,8 @@ _BACK: Final = frozenset({"prior", "first", "last"})
 def read_fetch(words: Words, *, shows: bool = True) -> Late:
     """FETCH or MOVE, after its first word."""
     direction, is_back = _read_direction(words)
-    words.take_one("from", "in")
-    name = words.name()
+    words.accept_one("from", "in")
+    name = words.label()
     words.end()
     return Late(partial(_bind, name, direction, is_back, shows))
 
@@ -169,7 +170,7 @@ def _read_direction(words: Words) -> tuple[Direction, bool]:
     """The direction, and whether it may go backwards."""
     if words.is_last:
         return _forward(1), False
-    word = words.take_one(*_NAMED, "absolute", "relative", "forward", "backward")
+    word = words.accept_one(*_NAMED, "absolute", "relative", "forward", "backward")
     match word:
         case "absolute":
             return _absolute(_read_number(words)), True
@@ -185,17 +186,17 @@ def _read_direction(words: Words) -> tuple[Direction, bool]:
 
 
 def _read_count(words: Words) -> int:
-    if words.take("all"):
+    if words.accept("all"):
         return _MOST
     # FORWARD FROM c, FORWARD c, FROM c
-    if words.is_last or (words.ahead and words.ahead[0].text in ("from", "in")):
+    if words.is_last or words.at("from") or words.at("in"):
         return 1
     return _read_number(words)
 
 
 def _read_number(words: Words) -> int:
-    start = words.ahead[0].start if words.ahead else None
-    if not words.ahead or words.ahead[0].quoted or words.ahead[0].text[:1] not in "+-0123456789":
+    start = words.position
+    if not (words.at("+") or words.at("-") or words.token.kind is Kind.NUMBER):
         words.refuse()
     text = words.value()
     if not _WHOLE(text) or abs(int(text)) > _MOST:

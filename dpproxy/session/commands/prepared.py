@@ -1,5 +1,6 @@
 """PREPARE, EXECUTE and DEALLOCATE: the prepared statements of the protocol, by statements."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -7,6 +8,7 @@ from typing import Final
 from dpproxy.algebra.plan import Answer
 from dpproxy.session.messages import Words
 from dpproxy.session.state import Around, Command, Late, State, Statement, Wrapped
+from dpproxy.sql.lexer import Kind
 from dpproxy.values.errors import DuplicatePreparedStatement, SyntaxRefused, UndefinedObject, UnknownStatement
 from dpproxy.values.pgtypes import TYPES
 from dpproxy.wire.values import decode
@@ -25,22 +27,20 @@ _TYPES: Final = _NAMES | {
 
 def read_prepare(words: Words) -> Around:
     """PREPARE, after its first word."""
-    name = words.name()
-    types: list[int] = []
-    if words.take("("):
-        types.append(_read_type(words))
-        while words.take(","):
-            types.append(_read_type(words))
+    name = words.label()
+    types: tuple[int, ...] = ()
+    if words.accept("("):
+        types = words.listed(lambda _: _read_type(words))
         words.expect(")")
     words.expect("as")
-    return Around(words.rest(), partial(_prepare, name), tuple(types))
+    return Around(words.inner(*words.rest()), partial(_prepare, name), types)
 
 
 def _read_type(words: Words) -> int:
-    start = words.ahead[0].start if words.ahead else None
-    name = words.next().text
-    while words.ahead and words.ahead[0].text not in (",", ")"):
-        name += f" {words.next().text}"
+    start = words.position
+    name = words.label()
+    while words.token.kind is Kind.WORD:
+        name += f" {words.label()}"
     if name not in _TYPES:
         raise UndefinedObject(f'type "{name}" does not exist', hint="or leave the types out", position=start)
     return _TYPES[name]
@@ -60,26 +60,24 @@ def _prepare(name: str, inner: Statement) -> Command:
 
 def read_execute(words: Words) -> Late:
     """EXECUTE, after its first word."""
-    name, values = words.name(), list[str | None]()
-    if words.take("(") and not words.take(")"):
-        values.append(_read_value(words))
-        while words.take(","):
-            values.append(_read_value(words))
+    name, values = words.label(), tuple[str | None, ...]()
+    if words.accept("(") and not words.accept(")"):
+        values = words.listed(lambda _: _read_value(words))
         words.expect(")")
     words.end()
-    return Late(partial(_execute, name, values, words.hint))
+    return Late(partial(_execute, name, values, words.source.hint))
 
 
 def _read_value(words: Words) -> str | None:
     """A constant; the type it is cast to is the parameter's own, whatever is written."""
-    is_null = words.take("null")
+    is_null = words.accept("null")
     text = None if is_null else words.value()
-    if words.take("::"):
+    if words.accept("::"):
         _read_type(words)
     return text
 
 
-def _execute(name: str, values: list[str | None], hint: dict[str, str], state: State) -> Wrapped:
+def _execute(name: str, values: Sequence[str | None], hint: dict[str, str], state: State) -> Wrapped:
     inner = state.statements.get(name)
     if inner is None:
         raise UnknownStatement(f'prepared statement "{name}" does not exist', hint="PREPARE it first")
@@ -99,11 +97,11 @@ def _execute(name: str, values: list[str | None], hint: dict[str, str], state: S
 
 def read_deallocate(words: Words) -> Command:
     """DEALLOCATE, after its first word."""
-    words.take("prepare")
-    if words.take("all"):
+    words.accept("prepare")
+    if words.accept("all"):
         words.end()
         return Command(_deallocate_all)
-    name = words.name()
+    name = words.label()
     words.end()
     return Command(partial(_deallocate, name))
 

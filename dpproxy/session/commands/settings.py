@@ -7,9 +7,10 @@ from functools import partial
 
 from dpproxy.algebra.plan import Answer, Notice
 from dpproxy.config.settings import SETTINGS, find
-from dpproxy.session.messages import Word, Words
+from dpproxy.session.messages import Words
 from dpproxy.session.state import Command, EngineShow, State
 from dpproxy.session.transaction import Status
+from dpproxy.sql.lexer import Kind, Token
 from dpproxy.values.errors import InvalidText, NoTransaction, SyntaxRefused, UndefinedObject, Unsupported
 from dpproxy.values.pgtypes import TEXT, Column
 from dpproxy.wire.intervals import HOUR, read_text, write_text
@@ -21,50 +22,50 @@ _SHOW_ALL = (Column("name", TEXT), Column("setting", TEXT), Column("description"
 def read_modes(words: Words, prefix: str = "") -> tuple[tuple[str, str], ...]:
     """Transaction modes to the end of the statement, as settings; ``prefix`` goes before their names."""
     modes = []
-    while words.ahead:
+    while words.token.kind is not Kind.END:
         modes.append(_read_mode(words))
-        words.take(",")
+        words.accept(",")
     return tuple((prefix + name, value) for name, value in modes)
 
 
 def _read_mode(words: Words) -> tuple[str, str]:
-    if words.take("isolation", "level"):
+    if words.accept("isolation", "level"):
         for level in _LEVELS:
-            if words.take(*level.split()):
+            if words.accept(*level.split()):
                 return "transaction_isolation", level
         words.refuse()
     access = {"only": "on", "write": "off"}
-    if words.take("read") and (word := words.take_one(*access)):
+    if words.accept("read") and (word := words.accept_one(*access)):
         return "transaction_read_only", access[word]
-    negated = words.take("not")
+    negated = words.accept("not")
     words.expect("deferrable")
     return "transaction_deferrable", "off" if negated else "on"
 
 
 def read_set(words: Words) -> Command:
     """SET, after its first word."""
-    if words.take("session", "characteristics", "as", "transaction"):
+    if words.accept("session", "characteristics", "as", "transaction"):
         return _setting_all(read_modes(words, "default_"))
-    if words.take("transaction"):
+    if words.accept("transaction"):
         return Command(partial(_set_transaction, read_modes(words)))
-    scope = words.take_one("session", "local")
+    scope = words.accept_one("session", "local")
     for spelled, read_value in _SPELLED.items():
-        if words.take(*spelled.split()):
+        if words.accept(*spelled.split()):
             return read_value(words, local=scope == "local")
     for word, read in _NO_SETTINGS.items():
-        if words.take(word):
+        if words.accept(word):
             return read(words)
     name = _read_name(words)
-    if not words.take_one("=", "to"):
+    if not words.accept_one("=", "to"):
         words.refuse()
     return _read_value(name, words, local=scope == "local")
 
 
 def _read_user(words: Words, own: str) -> Command:
     """SET ROLE and SET SESSION AUTHORIZATION, after that: a session stays its user's."""
-    start = words.ahead[0].start if words.ahead else None
-    words.take_one("=", "to")
-    name = own if words.take(own) else words.value()
+    start = words.position
+    words.accept_one("=", "to")
+    name = own if words.accept(own) else words.value()
     words.end()
 
     def run(state: State) -> Answer:
@@ -80,7 +81,7 @@ def _read_user(words: Words, own: str) -> Command:
 def _read_constraints(words: Words) -> Command:
     """SET CONSTRAINTS, after that: nothing is written here that one could check."""
     words.expect("all")
-    if not words.take_one("deferred", "immediate"):
+    if not words.accept_one("deferred", "immediate"):
         words.refuse()
     words.end()
     return Command(lambda state: Answer("SET CONSTRAINTS", notices=_outside_block(state, "SET CONSTRAINTS")))
@@ -95,12 +96,12 @@ _NO_SETTINGS: Mapping[str, Callable[[Words], Command]] = {
 
 def read_reset(words: Words) -> Command | None:
     """RESET, after its first word; None for what is not a setting."""
-    if words.take("privacy"):
+    if words.accept("privacy"):
         return None
-    if words.take("all"):
+    if words.accept("all"):
         words.end()
         return Command(_reset_all)
-    if words.take("session", "authorization") or words.take("role"):
+    if words.accept("session", "authorization") or words.accept("role"):
         words.end()
         return Command(lambda _: Answer("RESET"))
     name = _read_shown(words)
@@ -110,12 +111,12 @@ def read_reset(words: Words) -> Command | None:
 
 def read_show(words: Words) -> Command | EngineShow | None:
     """SHOW, after its first word; None for what is not a setting."""
-    if words.take("privacy"):
+    if words.accept("privacy"):
         return None
-    if words.take("all"):
+    if words.accept("all"):
         words.end()
         return Command(_show_all, _SHOW_ALL)
-    start = words.ahead[0].start if words.ahead else None
+    start = words.position
     name = _read_shown(words)
     words.end()
     setting = find(name, position=start)
@@ -133,47 +134,41 @@ def _show(name: str, columns: tuple[Column, ...], state: State) -> Answer:
 
 
 def _read_shown(words: Words) -> str:
-    if words.take("transaction", "isolation", "level"):
+    if words.accept("transaction", "isolation", "level"):
         return "transaction_isolation"
-    if words.take("time", "zone"):
+    if words.accept("time", "zone"):
         return "timezone"
-    if words.take("session", "authorization"):
+    if words.accept("session", "authorization"):
         return "session_authorization"
     return _read_name(words)
 
 
 def _read_name(words: Words) -> str:
-    name = words.name()
-    while words.take("."):
-        name += f".{words.name()}"
-    return name
+    return ".".join(words.dotted())
 
 
 def _read_value(name: str, words: Words, *, local: bool) -> Command:
-    if words.take_one("default"):
+    if words.accept_one("default"):
         words.end()
         return _setting(lambda state: state.transaction.reset(name, local=local), local=local)
-    items = [words.value()]
-    while words.take(","):
-        items.append(words.value())
+    text = ", ".join(words.listed(lambda _: words.value()))
     words.end()
-    text = ", ".join(items)
     return _setting(lambda state: state.transaction.set(name, text, local=local), local=local)
 
 
 def _read_zone(words: Words, *, local: bool) -> Command:
     """SET TIME ZONE, after that: DEFAULT, LOCAL, a name, hours, or an interval of them."""
-    if not words.take("interval"):
-        if words.take("local"):
+    if not words.accept("interval"):
+        if words.accept("local"):
             words.end()
             return _setting(lambda state: state.transaction.reset("timezone", local=local), local=local)
         return _read_value("timezone", words, local=local)
-    if words.take("("):
+    if words.accept("("):
         words.value()
         words.expect(")")
-    if not (words.ahead and words.ahead[0].literal):
+    if words.token.kind is not Kind.TEXT:
         words.refuse()
-    given = words.next()
+    given = words.take()
     text = _interval(given, _read_fields(words))
     words.end()
     return _setting(
@@ -186,9 +181,9 @@ _FIELDS = ("year", "month", "day", "hour", "minute", "second")
 
 def _read_fields(words: Words) -> str | None:
     """The last field of an interval, None where none is written."""
-    start = words.ahead[0].start if words.ahead else None
-    first = words.take_one(*_FIELDS)
-    last = words.take_one(*_FIELDS) if first and words.take("to") else first
+    start = words.position
+    first = words.accept_one(*_FIELDS)
+    last = words.accept_one(*_FIELDS) if first and words.accept("to") else first
     if (first, last) not in _HOURS_AND_MINUTES:
         raise SyntaxRefused("time zone interval must be HOUR or HOUR TO MINUTE", position=start)
     return last
@@ -197,14 +192,14 @@ def _read_fields(words: Words) -> str | None:
 _HOURS_AND_MINUTES = ((None, None), ("hour", "hour"), ("hour", "minute"), ("minute", "minute"))
 
 
-def _interval(given: Word, last: str | None) -> str:
+def _interval(given: Token, last: str | None) -> str:
     """An interval cut to a field; a number alone is of that field."""
     try:
         is_number = last is not None and re.fullmatch(r"\s*[+-]?\d+\s*", given.text)
         interval = read_text(f"{given.text} {last}".encode() if is_number else given.text.encode())
     except (ValueError, OverflowError):
         message = f'invalid input syntax for type interval: "{given.text}"'
-        raise InvalidText(message, position=given.start) from None
+        raise InvalidText(message, position=given.position) from None
     unit = {"hour": HOUR, "minute": HOUR // 60, None: 1}[last]
     ticks = interval.microseconds
     whole = abs(ticks) // unit * unit

@@ -4,28 +4,20 @@ Each stands alone in its statement. A cancel is the one that CancelRequest is: w
 is told at an instant of its grid.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from dpproxy.algebra.plan import Answer, Notice
-from dpproxy.session.messages import Source
-from dpproxy.values.errors import InvalidText, UndefinedFunction
+from dpproxy.session.messages import Words
+from dpproxy.sql.lexer import Kind, Token
+from dpproxy.values.errors import InvalidText, SyntaxRefused, UndefinedFunction
 from dpproxy.values.pgtypes import BOOL, BY_OID, INT4, INTEGERS, TEXT, TEXTS, Column, SqlType
 
 Send = Callable[[int, bool], bool]
 """Cancel what the session of a process runs, and with True end that session; False where the caller has none such."""
 
 _MOST_DIGITS: Final = 10
-_CALL: Final = re.compile(
-    r"""select\s+(?:pg_catalog\s*\.\s*)?(?P<name>pg_cancel_backend|pg_terminate_backend)
-    \s*\(\s*(?:(?P<number>\d{1,10})|'(?P<quoted>\d{1,10})'|(?P<parameter>\$1)|null)
-    (?:\s*::\s*(?:pg_catalog\s*\.\s*)?(?:int|int4|integer))?
-    (?:\s*,\s*\d+)?  # how long to wait for the end; nobody waits here
-    \s*\)(?:\s+(?:as\s+)?(?P<title>[a-z_]\w*|"[^"]+"))?""",
-    re.IGNORECASE | re.VERBOSE | re.ASCII,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +51,48 @@ class Signal:
         return Answer("SELECT 1", self.columns, ((found,),), notices=() if found else (warning,))
 
 
-def read_signal(source: Source) -> Signal | None:
+def read_signal(words: Words) -> Signal | None:
     """The call that a SELECT is; None for every other."""
-    found = _CALL.fullmatch(source.text)
-    if found is None:
+    words.accept("pg_catalog", ".")
+    name = words.accept_one("pg_cancel_backend", "pg_terminate_backend")
+    if name is None or not words.at("("):
         return None
-    name = found["name"].lower()
-    title = found["title"] or name
-    shown = title[1:-1] if title.startswith('"') else title.lower()
-    number = found["number"] or found["quoted"]
+    try:
+        return _read_call(words, name)
+    except SyntaxRefused:
+        return None
+
+
+def _read_call(words: Words, name: str) -> Signal:
+    """The arguments of a call, and the name of its column. Errors: ``SyntaxRefused`` for what is more than that."""
+    words.expect("(")
+    is_null = words.accept("null")
+    process = None if is_null else words.take()
+    is_parameter = process is not None and process.kind is Kind.PARAMETER and process.raw == "$1"
+    if process is not None and not is_parameter and not _is_number(process):
+        words.refuse()
+    if words.accept("::"):
+        words.accept("pg_catalog", ".")
+        if not words.accept_one("int", "int4", "integer"):
+            words.refuse()
+    if words.accept(",") and not _is_number(words.take()):  # how long to wait for the end; nobody waits here
+        words.refuse()
+    words.expect(")")
+    is_titled = words.accept("as") or words.token.kind is not Kind.END
+    title = words.label() if is_titled else name
+    words.end()
     return Signal(
-        int(number) if number else None,
+        None if process is None or is_parameter else int(process.text),
         name == "pg_terminate_backend",
-        (Column(shown, BOOL),),
-        (INT4,) if found["parameter"] else (),
+        (Column(title, BOOL),),
+        (INT4,) if is_parameter else (),
     )
+
+
+def _is_number(token: Token) -> bool:
+    """Whether it is a whole number, maybe in quotes."""
+    is_constant = token.kind in {Kind.NUMBER, Kind.TEXT}
+    return is_constant and token.text.isascii() and token.text.isdigit() and len(token.text) <= _MOST_DIGITS
 
 
 def _number(value: object) -> int | None:

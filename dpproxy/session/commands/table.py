@@ -22,6 +22,7 @@ from dpproxy.session.commands.transactions import (
 )
 from dpproxy.session.messages import Source, Words
 from dpproxy.session.state import Around, Command, EngineShow, Late
+from dpproxy.sql.lexer import Kind
 
 Action = Command | EngineShow | Around | Late | Signal
 """Every kind of statement that the session answers by itself."""
@@ -33,18 +34,14 @@ def recognise(source: Source) -> Action | None:
 
     Errors: ``SyntaxRefused``, ``Unsupported``, ``UndefinedObject``.
     """
-    first = source.words[0]
-    if first.text == "select":
-        return read_signal(source)
-    read = None if first.quoted else STATEMENTS.get(first.text)
-    if read is None:
-        return None
     words = Words(source)
-    words.next()
-    return read(words)
+    first = words.take()
+    read = STATEMENTS.get(first.text) if first.kind is Kind.WORD else None
+    return None if read is None else read(words)
 
 
 STATEMENTS: Final = MappingProxyType[str, Read]({
+    "select": read_signal,
     "begin": read_begin,
     "start": read_start,
     "commit": read_commit,

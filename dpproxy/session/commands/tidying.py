@@ -11,7 +11,7 @@ from dpproxy.values.errors import ActiveTransaction, NoTransaction
 
 def read_discard(words: Words) -> Command:
     """DISCARD, after its first word."""
-    what = words.take_one("all", "plans", "sequences", "temp", "temporary")
+    what = words.accept_one("all", "plans", "sequences", "temp", "temporary")
     if what is None:
         words.refuse()
     words.end()
@@ -31,8 +31,8 @@ def _discard_all(state: State) -> Answer:
 
 def read_unlisten(words: Words) -> Command:
     """UNLISTEN, after its first word."""
-    if not words.take("*"):
-        words.name()
+    if not words.accept("*"):
+        words.label()
     words.end()
     return Command(_always("UNLISTEN"))
 
@@ -43,15 +43,15 @@ def _always(tag: str) -> Callable[[State], Answer]:
 
 def read_listen(words: Words) -> Command:
     """LISTEN, after its first word."""
-    words.name()
+    words.label()
     words.end()
     return Command(_always("LISTEN"))
 
 
 def read_notify(words: Words) -> Command:
     """NOTIFY, after its first word."""
-    words.name()
-    if words.take(","):
+    words.label()
+    if words.accept(","):
         words.value()
     words.end()
     return Command(_always("NOTIFY"))
@@ -59,8 +59,8 @@ def read_notify(words: Words) -> Command:
 
 def read_lock(words: Words) -> Command:
     """LOCK: nothing here changes under a reader, so a lock is given at once, and holds nobody else up."""
-    words.take("table")
-    words.rest()
+    words.accept("table")
+    words.inner(*words.rest())
 
     def run(state: State) -> Answer:
         if state.transaction.status is Status.IDLE and not state.transaction.several:

@@ -13,7 +13,7 @@ from dpproxy.values.errors import ActiveTransaction, NoTransaction
 
 def read_begin(words: Words) -> Command:
     """BEGIN, after its first word."""
-    words.take_one("work", "transaction")
+    words.accept_one("work", "transaction")
     return Command(partial(_begin, "BEGIN", read_modes(words)))
 
 
@@ -41,9 +41,9 @@ def read_commit(words: Words) -> Command:
 
 def read_rollback(words: Words) -> Command:
     """ROLLBACK, after its first word."""
-    words.take_one("work", "transaction")
-    if words.take("to"):
-        words.take("savepoint")
+    words.accept_one("work", "transaction")
+    if words.accept("to"):
+        words.accept("savepoint")
         return _on_savepoint(words, "ROLLBACK TO SAVEPOINT", _rollback_to, leaves_failed=True)
     return _read_end(words, "ROLLBACK", _rollback)
 
@@ -54,10 +54,10 @@ def read_abort(words: Words) -> Command:
 
 
 def _read_end(words: Words, statement: str, act: Callable[[State], Answer]) -> Command:
-    words.take_one("work", "transaction")
-    chains = words.take("and", "chain")
+    words.accept_one("work", "transaction")
+    chains = words.accept("and", "chain")
     if not chains:
-        words.take("and", "no", "chain")
+        words.accept("and", "no", "chain")
     words.end()
     return Command(partial(_chained, statement, act) if chains else act, leaves_failed=True)
 
@@ -111,14 +111,14 @@ def read_savepoint(words: Words) -> Command:
 
 def read_release(words: Words) -> Command:
     """RELEASE, after its first word."""
-    words.take("savepoint")
+    words.accept("savepoint")
     return _on_savepoint(words, "RELEASE SAVEPOINT", _release)
 
 
 def _on_savepoint(
     words: Words, statement: str, act: Callable[[State, str], str], *, leaves_failed: bool = False
 ) -> Command:
-    name = words.name()
+    name = words.label()
     words.end()
 
     def run(state: State) -> Answer:

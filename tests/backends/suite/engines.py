@@ -20,11 +20,11 @@ from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.opening import open_source
 from dpproxy.backends.postgres import Postgres
 from dpproxy.backends.postgres_prepared import PostgresPrepared
-from dpproxy.backends.postgres_texts import quoted
 from dpproxy.backends.pushed import Pushed
 from dpproxy.backends.source import Source
 from dpproxy.backends.spark import Spark
 from dpproxy.config.configuration import load_config
+from dpproxy.sql.quoting import quoted
 from tests import proxies
 from tests.postgres import Server
 from tests.proxies import Proxy, write_home

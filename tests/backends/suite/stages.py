@@ -8,8 +8,8 @@ import duckdb
 
 from dpproxy.algebra.plan import PREPARED, Part, Plan
 from dpproxy.analysis.duck import LOCKED
-from dpproxy.backends.postgres_texts import quoted
 from dpproxy.backends.source import Source
+from dpproxy.sql.quoting import quoted
 from tests.golden.world import World, build, plan_any
 
 SECRET = "00" * 32

@@ -10,7 +10,7 @@ import pytest
 from dpproxy.server.listener import Server
 from dpproxy.server.options import Options
 from dpproxy.session.commands.signals import Signal, read_signal
-from dpproxy.session.messages import split
+from dpproxy.session.messages import Words, split
 from dpproxy.values.errors import InvalidText, UndefinedFunction
 from dpproxy.values.pgtypes import DATE, INT4, INT8, TEXT
 from tests.fake_engine import FakeEngine, FakeUsers, next_result
@@ -19,7 +19,9 @@ PADDING = 0.5
 
 
 def read(sql: str) -> Signal | None:
-    return read_signal(split(sql)[0])
+    words = Words(split(sql)[0])
+    words.expect("select")
+    return read_signal(words)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dpproxy.policy.cursor import RESERVED, Cursor
-from dpproxy.policy.statements import Name
+from dpproxy.sql.cursor import Cursor, Name
+from dpproxy.sql.quoting import RESERVED
 from dpproxy.values.errors import SyntaxRefused, UndefinedTable, Unsupported
 
 
@@ -22,7 +22,7 @@ def test_a_quoted_word_is_no_keyword():
 def test_what_was_tried_in_vain_is_expected():
     cursor = Cursor("MIX 3")
     cursor.accept("max")
-    cursor.accept_symbol(",")
+    cursor.accept(",")
     with pytest.raises(SyntaxRefused) as caught:
         cursor.end("the beginning")
     assert (
