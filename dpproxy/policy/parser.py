@@ -1,25 +1,21 @@
 """The parser of privacy statements; what is not recognised here is refused, nothing is passed on.
 
-Grammar, apart from ALTER TABLE (parse_table) and protected views (parse_view): CREATE and DROP PRIVACY BUDGET, GRANT
-and REVOKE SELECT, ADVANCE PRIVACY DATA VERSION, RESET PRIVACY BUDGET, SHOW PRIVACY, SUGGEST PRIVACY FOR.
+ALTER ROLE is read by ``role_statements``: it is about settings, not about privacy.
 """
 
 from collections.abc import Callable
+from fractions import Fraction
+from typing import NoReturn
 
 from dpproxy.policy import interval
-from dpproxy.policy.constants import amount
+from dpproxy.policy.constants import amount, literal, number
 from dpproxy.policy.interval import Interval
-from dpproxy.policy.parse_table import alter_table, clauses
-from dpproxy.policy.parse_view import (
-    create_taxonomy,
-    create_view,
-    drop_taxonomy,
-    drop_view,
-    refresh_view,
-    verify_views,
-)
+from dpproxy.policy.model import Accountant, ColumnClass, Exposure, OptionValue, Outside
 from dpproxy.policy.statements import (
     AdvanceDataVersion,
+    Amount,
+    ColumnChange,
+    CompositeChange,
     CreateBudget,
     CreateTaxonomy,
     CreateView,
@@ -29,12 +25,30 @@ from dpproxy.policy.statements import (
     GrantExact,
     GrantSelect,
     Listing,
+    Option,
+    RefreshView,
     ResetBudget,
     RevokeExact,
     RevokeSelect,
+    SetBetween,
+    SetBlocks,
+    SetCeiling,
+    SetColumnClass,
+    SetColumnHidden,
+    SetComposite,
+    SetCompositeHidden,
+    SetDiscovered,
+    SetExpectedRows,
+    SetExposure,
+    SetKey,
+    SetMembers,
+    SetReferences,
+    SetTaxonomy,
     Show,
     Statement,
     Suggest,
+    TableChange,
+    VerifyViews,
 )
 from dpproxy.sql.cursor import Cursor, Name
 from dpproxy.sql.lexer import Kind
@@ -104,16 +118,16 @@ def _is_of_privacy(cursor: Cursor) -> bool:
 
 def _create(cursor: Cursor) -> CreateBudget | CreateTaxonomy | CreateView:
     if cursor.accept("protected"):
-        return create_view(cursor)
+        return _create_view(cursor)
     cursor.expect("privacy", after="CREATE")
     if cursor.accept("taxonomy"):
-        return create_taxonomy(cursor)
+        return _create_taxonomy(cursor)
     cursor.expect("budget", after="PRIVACY")
     name = cursor.name("budget", "BUDGET")
     cursor.expect("limit", "epsilon", after="the budget's name")
     limit = amount(cursor, "LIMIT EPSILON")
     delta = amount(cursor, "LIMIT DELTA") if cursor.accept("delta") else None
-    limits = clauses(cursor, _LIMITS)
+    limits = _clauses(cursor, _LIMITS)
     return CreateBudget(name, limit, delta, **limits, refresh=_refresh(cursor))
 
 
@@ -153,10 +167,10 @@ def _reset(cursor: Cursor) -> ResetBudget:
 
 def _drop(cursor: Cursor) -> DropBudget | DropTaxonomy | DropView:
     if cursor.accept("protected"):
-        return drop_view(cursor)
+        return _drop_view(cursor)
     cursor.expect("privacy", after="DROP")
     if cursor.accept("taxonomy"):
-        return drop_taxonomy(cursor)
+        return _drop_taxonomy(cursor)
     cursor.expect("budget", after="PRIVACY")
     return DropBudget(cursor.name("budget", "BUDGET"))
 
@@ -232,6 +246,299 @@ def _suggest(cursor: Cursor) -> Suggest:
     return Suggest(table, amount(cursor, "WITH EPSILON"), position)
 
 
+# --- tables and columns
+
+
+def _alter_table(cursor: Cursor) -> TableChange | CompositeChange | ColumnChange:
+    """What follows ALTER."""
+    cursor.expect("table", after="ALTER")
+    table = cursor.table("TABLE")
+    if cursor.accept("set"):
+        cursor.expect("privacy", after="SET")
+        return cursor.choose(_TABLE, "SET PRIVACY", _UNLISTED)(cursor, table)
+    if not cursor.accept("alter"):
+        hint = "A declaration is taken back by SET PRIVACY HIDDEN." if cursor.at("drop") else None
+        cursor.refuse([], "the table's name", hint)
+    after = "COLUMN" if cursor.accept("column") else "ALTER"
+    column = cursor.name("column", after)
+    cursor.expect("set", "privacy", after="the column's name")
+    return cursor.choose(_COLUMN, "SET PRIVACY")(cursor, table, column)
+
+
+def _clauses(cursor: Cursor, names: dict[tuple[str, ...], str]) -> dict[str, Amount]:
+    """Clauses of words and a number, each at most once, in any order; by the names given."""
+    found: dict[str, Amount] = {}
+    while any(cursor.accept(first) for first in dict.fromkeys(words[0] for words in names)):
+        start = cursor.before
+        words: tuple[str, ...] = (start.text,)
+        while words not in names:
+            longer = {w[len(words)]: w[: len(words) + 1] for w in names if w[: len(words)] == words}
+            words = cursor.choose(longer, words[-1].upper())
+        title = " ".join(words).upper()
+        if names[words] in found:
+            raise SyntaxRefused(f"{title} is given twice", position=start.position)
+        found[names[words]] = amount(cursor, title)
+    return found
+
+
+def _key(cursor: Cursor, table: Name) -> SetKey:
+    if cursor.accept("row"):
+        if not (cursor.at("max") or cursor.at("references")):
+            return SetKey(table, None)
+        title = "MAX ROWS" if cursor.at("max") else "REFERENCES"
+        hint = "Where a person has several rows, declare their column: SET PRIVACY KEY (...) MAX ROWS ..."
+        raise SyntaxRefused(
+            f"KEY ROW takes no {title}: each row is a unit", hint=hint, position=cursor.token.position
+        )
+    if not cursor.accept("("):
+        cursor.refuse([], "KEY")
+    key = _single(cursor, _closed_columns(cursor))
+    references = None
+    if cursor.accept("references"):
+        target, columns = _target(cursor)
+        references = (target, _single(cursor, columns))
+    limits = _clauses(cursor, {("max", "rows"): "max_rows", ("max", "groups"): "max_groups"})
+    return SetKey(table, key, references, **limits)
+
+
+def _target(cursor: Cursor) -> tuple[Name, tuple[Name, ...]]:
+    """What follows REFERENCES: a table and columns of it."""
+    table = cursor.table("REFERENCES")
+    cursor.expect("(", after="the referenced table's name")
+    return table, _closed_columns(cursor)
+
+
+def _single(cursor: Cursor, columns: tuple[Name, ...], several: str = "a key of several columns") -> Name:
+    if len(columns) > 1:
+        cursor.unsupported(several, position=columns[0].position)
+    return columns[0]
+
+
+def _closed_columns(cursor: Cursor) -> tuple[Name, ...]:
+    """Columns and the closing parenthesis."""
+    columns = cursor.listed(lambda after: cursor.name("column", after), '"("')
+    cursor.expect(")", after="the column's name")
+    return columns
+
+
+def _ceiling(cursor: Cursor, table: Name) -> SetCeiling:
+    cursor.expect("epsilon", after="CEILING")
+    epsilon = amount(cursor, "CEILING EPSILON")
+    delta = amount(cursor, "CEILING DELTA") if cursor.accept("delta") else None
+    accountant = None
+    if cursor.accept("accountant"):
+        accountant = cursor.choose({one.value.lower(): one for one in Accountant}, "ACCOUNTANT")
+    return SetCeiling(table, epsilon, delta, accountant)
+
+
+def _expected(cursor: Cursor, table: Name) -> SetExpectedRows:
+    cursor.expect("rows", after="EXPECTED")
+    return SetExpectedRows(table, amount(cursor, "EXPECTED ROWS"))
+
+
+def _composite(cursor: Cursor, table: Name) -> CompositeChange:
+    """DOMAIN (a, b) REFERENCES t (c, d): of one column it would be ALTER COLUMN's."""
+    if not cursor.accept("("):
+        _of_a_column("DOMAIN", cursor.before.position)
+    columns = _closed_columns(cursor)
+    if len(columns) == 1:
+        _of_a_column("DOMAIN", columns[0].position)
+    if cursor.accept("hidden"):
+        return SetCompositeHidden(table, columns)
+    cursor.expect("references", after='")"')
+    return SetComposite(table, columns, *_target(cursor))
+
+
+def _of_a_column(word: str, position: int | None) -> NoReturn:
+    hint = f"Write ALTER TABLE ... ALTER COLUMN ... SET PRIVACY {word} ..."
+    message = f"{word} is declared of a column, not of a table"
+    raise SyntaxRefused(message, hint=hint, position=position)
+
+
+def _between(cursor: Cursor, table: Name, column: Name) -> SetBetween:
+    low = literal(cursor, "BETWEEN")
+    cursor.expect("and", after="the lower bound")
+    high = literal(cursor, "AND")
+    outside = Outside.CLAMP
+    if cursor.accept("outside"):
+        outside = cursor.choose({"clamp": Outside.CLAMP, "null": Outside.NULL}, "OUTSIDE")
+    return SetBetween(table, column, low, high, outside)
+
+
+def _members(cursor: Cursor, table: Name, column: Name) -> SetMembers:
+    position = cursor.token.position
+    cursor.expect("(", after="IN")
+    if cursor.accept(")"):
+        return SetMembers(table, column, (), position)
+    values = cursor.listed(lambda after: literal(cursor, after), '"("')
+    if not cursor.accept(")"):
+        cursor.refuse([], "a constant")
+    return SetMembers(table, column, values, position)
+
+
+def _domain(cursor: Cursor, table: Name, column: Name) -> ColumnChange:
+    return cursor.choose(_DOMAIN, "DOMAIN", _UNLISTED)(cursor, table, column)
+
+
+def _references(cursor: Cursor, table: Name, column: Name) -> SetReferences:
+    target, columns = _target(cursor)
+    if len(columns) > 1:
+        raise SyntaxRefused(
+            "one column has the values of one column",
+            hint="Of several together: ALTER TABLE ... SET PRIVACY DOMAIN (...) REFERENCES ... (...).",
+            position=columns[1].position,
+        )
+    return SetReferences(table, column, (target, columns[0]))
+
+
+def _class(cursor: Cursor, table: Name, column: Name) -> SetColumnClass:
+    column_class = cursor.choose(_CLASSES, "CLASS")
+    if column_class is ColumnClass.QUASI_IDENTIFIER:
+        cursor.expect("identifier", after="QUASI")
+    return SetColumnClass(table, column, column_class)
+
+
+def _taxonomy(cursor: Cursor, table: Name, column: Name) -> SetTaxonomy:
+    return SetTaxonomy(table, column, cursor.name("taxonomy", "TAXONOMY"))
+
+
+def _blocks(cursor: Cursor, table: Name) -> SetBlocks:
+    """BLOCKS BY (c), or BLOCKS HIDDEN."""
+    if cursor.accept("hidden"):
+        return SetBlocks(table, None)
+    cursor.expect("by", after="BLOCKS")
+    cursor.expect("(", after="BY")
+    return SetBlocks(table, _single(cursor, _closed_columns(cursor), "blocks of several columns"))
+
+
+_TABLE: dict[str, Callable[[Cursor, Name], TableChange | CompositeChange]] = {
+    "key": _key,
+    "public": lambda _, table: SetExposure(table, Exposure.PUBLIC),
+    "hidden": lambda _, table: SetExposure(table, Exposure.HIDDEN),
+    "ceiling": _ceiling,
+    "expected": _expected,
+    "domain": _composite,
+    "class": lambda cursor, _: _of_a_column("CLASS", cursor.before.position),
+    "blocks": _blocks,
+}
+_COLUMN: dict[str, Callable[[Cursor, Name, Name], ColumnChange]] = {
+    "domain": _domain,
+    "hidden": lambda _, table, column: SetColumnHidden(table, column),
+    "class": _class,
+}
+_UNLISTED = frozenset({"class"})
+"""Known, and refused with a hint: not among what a message offers."""
+
+_CLASSES = {
+    "identifier": ColumnClass.IDENTIFIER,
+    "quasi": ColumnClass.QUASI_IDENTIFIER,
+    "sensitive": ColumnClass.SENSITIVE,
+}
+_DOMAIN: dict[str, Callable[[Cursor, Name, Name], ColumnChange]] = {
+    "between": _between,
+    "in": _members,
+    "references": _references,
+    "discovered": lambda _, table, column: SetDiscovered(table, column),
+    "taxonomy": _taxonomy,
+}
+
+
+# --- protected views and taxonomies
+
+
+def _create_taxonomy(cursor: Cursor) -> CreateTaxonomy:
+    """What follows CREATE PRIVACY TAXONOMY."""
+    name = cursor.name("taxonomy", "TAXONOMY")
+    cursor.expect("on", after="the taxonomy's name")
+    table = cursor.table("ON")
+    cursor.expect("(", after="the table's name")
+    code = cursor.name("column", '"("')
+    cursor.expect(",", after="the column of the codes")
+    parent = cursor.name("column", '","')
+    cursor.expect(")", after="the column of the parents")
+    return CreateTaxonomy(name, table, code, parent)
+
+
+def _drop_taxonomy(cursor: Cursor) -> DropTaxonomy:
+    """What follows DROP PRIVACY TAXONOMY."""
+    return DropTaxonomy(cursor.name("taxonomy", "TAXONOMY"))
+
+
+def _create_view(cursor: Cursor) -> CreateView:
+    """What follows CREATE PROTECTED."""
+    name = _view(cursor, "PROTECTED")
+    cursor.expect("with", after="the view's name")
+    cursor.expect("(", after="WITH")
+    options = cursor.listed(lambda after: _option(cursor, after), '"("')
+    seen: set[str] = set()
+    for option in options:
+        if option.name.text in seen:
+            raise SyntaxRefused(f"option {option.name.text} is given twice", position=option.name.position)
+        seen.add(option.name.text)
+    cursor.expect(")", after="an option")
+    cursor.expect("as", after='")"')
+    if not (cursor.at("select") or cursor.at("with")):
+        cursor.refuse(["SELECT"], "AS")
+    query, offset = cursor.rest()
+    return CreateView(name, options, query, offset)
+
+
+def _drop_view(cursor: Cursor) -> DropView:
+    """What follows DROP PROTECTED."""
+    return DropView(_view(cursor, "PROTECTED"))
+
+
+def _refresh_view(cursor: Cursor) -> RefreshView:
+    """What follows REFRESH."""
+    cursor.expect("protected", after="REFRESH")
+    return RefreshView(_view(cursor, "PROTECTED"))
+
+
+def _verify_views(cursor: Cursor) -> VerifyViews:
+    """What follows VERIFY."""
+    cursor.expect("protected", "view", after="VERIFY")
+    return VerifyViews(cursor.listed(cursor.table, "VIEW"))
+
+
+def _view(cursor: Cursor, after: str) -> Name:
+    cursor.expect("view", after=after)
+    return cursor.table("VIEW")
+
+
+def _option(cursor: Cursor, after: str) -> Option:
+    token = cursor.token
+    if token.kind is not Kind.WORD:
+        cursor.refuse(["an option"], after)
+    cursor.take()
+    name = Name(token.text, token.position)
+    cursor.expect("=", after="the option's name")
+    position = cursor.token.position
+    return Option(name, _value(cursor), position)
+
+
+def _value(cursor: Cursor) -> OptionValue:
+    """A number, a word, a text, or a list of one of them."""
+    if not cursor.accept("("):
+        return _item(cursor, '"="')
+    items = cursor.listed(lambda after: _item(cursor, after), '"("')
+    cursor.expect(")", after="a value")
+    texts = tuple(item for item in items if isinstance(item, str))
+    if len(texts) == len(items):
+        return texts
+    if texts:
+        raise SyntaxRefused("a list holds names or numbers, not both", position=cursor.before.position)
+    return tuple(Fraction(item) for item in items if not isinstance(item, str))
+
+
+def _item(cursor: Cursor, after: str) -> int | Fraction | str:
+    if cursor.token.kind in {Kind.WORD, Kind.NAME, Kind.TEXT}:
+        return cursor.take().text
+    is_signed = cursor.token.kind is Kind.SYMBOL and cursor.token.text in "+-"
+    if cursor.token.kind is Kind.NUMBER or is_signed:
+        return number(cursor, after)
+    return cursor.refuse(["a value"], after)
+
+
 _LIMITS: dict[tuple[str, ...], str] = {
     ("user", "limit", "epsilon"): "user_limit",
     ("session", "limit", "epsilon"): "session_limit",
@@ -239,7 +546,7 @@ _LIMITS: dict[tuple[str, ...], str] = {
     ("default", "epsilon"): "default_epsilon",
 }
 _STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
-    "alter": alter_table,
+    "alter": _alter_table,
     "create": _create,
     "drop": _drop,
     "grant": _grant,
@@ -247,7 +554,7 @@ _STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
     "advance": _advance,
     "show": _show,
     "suggest": _suggest,
-    "refresh": refresh_view,
-    "verify": verify_views,
+    "refresh": _refresh_view,
+    "verify": _verify_views,
     "reset": _reset,
 }

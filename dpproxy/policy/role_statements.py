@@ -51,9 +51,7 @@ def read_role_statement(sql: str) -> RoleChange:
         value = None
     else:
         setting, value = _setting(cursor), _value(cursor)
-    cursor.accept(";")
-    if cursor.token.kind is not Kind.END:
-        cursor.refuse(["the end of the statement"], None)
+    cursor.end("the setting" if reset else "the value")
     return RoleChange(role, own, database, setting, value, is_user)
 
 
@@ -84,16 +82,12 @@ def _value(cursor: Cursor) -> str | None:
         cursor.accept("=")
     if cursor.accept("default"):
         return None
-    items = [_item(cursor)]
-    while cursor.accept(","):
-        items.append(_item(cursor))
-    return ", ".join(items)
+    return ", ".join(cursor.listed(lambda _: _item(cursor)))
 
 
 def _item(cursor: Cursor) -> str:
     sign = "-" if cursor.accept("-") else ""
     token = cursor.token
-    if token.kind in (Kind.SYMBOL, Kind.END):
+    if token.kind not in {Kind.WORD, Kind.NAME, Kind.TEXT, Kind.NUMBER}:
         cursor.refuse(["a value"], "=")
-    cursor.take()
-    return sign + token.text
+    return sign + cursor.take().text
