@@ -3,7 +3,7 @@ BIN := .venv/bin
 # Where bytecode is not written, every start of Python takes twice as long; it is kept out of the source tree.
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
-TOGETHER := --numprocesses auto --dist loadgroup
+TOGETHER := --numprocesses auto --dist loadgroup --durations 12
 .PHONY: env demo test test-all check clients bench soak fuzz serve audit kills docs image clean
 
 env: .venv/ready   ## everything that tests, checks and documentation need

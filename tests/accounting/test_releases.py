@@ -257,7 +257,15 @@ class Interleaving(RuleBasedStateMachine):
 def test_interleavings(home: Home):
     run_state_machine_as_test(
         lambda: Interleaving(home.server),
-        settings=settings(max_examples=20, stateful_step_count=25, deadline=None),
+        settings=settings(max_examples=5 if home.server else 20, stateful_step_count=25, deadline=None),
+    )
+
+
+@pytest.mark.whole
+def test_more_interleavings(home: Home):
+    run_state_machine_as_test(
+        lambda: Interleaving(home.server),
+        settings=settings(max_examples=100, stateful_step_count=25, deadline=None),
     )
 
 

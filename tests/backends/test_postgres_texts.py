@@ -7,6 +7,7 @@ from dpproxy.values.errors import Unsupported
 from tests.postgres import Server
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", ["lower", "upper"])
 def test_every_letter_is_changed_as_in_duckdb(postgres: Server, name: str):
     letters = "".join(chr(i) for i in range(1, 0x110000) if not 0xD800 <= i < 0xE000)

@@ -7,18 +7,13 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpproxy.values.errors import Refusal
 from tests.golden.neighbours import boxes, furthest, owners, without_each_unit
 from tests.golden.world import Row, Tables, World, build, plan_of
 
-EXAMPLES = settings(
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    print_blob=True,
-)
 COLUMNS = (
     "i INTEGER, n INTEGER NOT NULL, b BIGINT, d DECIMAL(6,2), w DECIMAL(20,2), f DOUBLE, r REAL, "
     "c VARCHAR, t BOOLEAN, y DATE"
@@ -172,7 +167,7 @@ def filled(request: pytest.FixtureRequest) -> Iterator[tuple[World, Tables]]:
     tables.close()
 
 
-@EXAMPLES
+@settings(max_examples=min(settings.default.max_examples, 100))  # of each kind of unit
 @given(sql=statements(), data=rows(), epsilon=st.sampled_from(["0.1", "3", "50"]))
 def test_no_unit_moves_the_answer_further_than_it_pays(
     filled: tuple[World, Tables], sql: str, data: dict[str, list[Row]], epsilon: str

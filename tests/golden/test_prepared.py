@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpproxy.values.errors import Refusal
@@ -14,7 +14,7 @@ from tests.golden.neighbours import furthest
 from tests.golden.queries import GLOBAL, Statement
 from tests.golden.queries import statements as joined
 from tests.golden.schemas import clean_worlds, worlds
-from tests.golden.test_neighbours import EXAMPLES, UNITS, WORLDS, rows, statements
+from tests.golden.test_neighbours import UNITS, WORLDS, rows, statements
 from tests.golden.test_relations import answered, assert_same, planned, rows_of
 from tests.golden.world import Row, Tables, World, plan_of
 
@@ -27,7 +27,7 @@ def filled(request: pytest.FixtureRequest) -> Iterator[tuple[World, Tables]]:
     tables.close()
 
 
-@EXAMPLES
+@settings(max_examples=min(settings.default.max_examples, 100))  # of each kind of unit
 @given(sql=statements(), data=rows(), epsilon=st.sampled_from(["0.1", "3", "50"]))
 def test_no_unit_moves_the_answer_further_than_it_pays(
     filled: tuple[World, Tables], sql: str, data: dict[str, list[Row]], epsilon: str
@@ -49,7 +49,6 @@ def alike(one: object, other: object) -> bool:
     return one == other
 
 
-@EXAMPLES
 @given(sql=statements(), data=rows())
 def test_both_forms_say_the_same_where_nothing_is_cut(sql: str, data: dict[str, list[Row]]):
     """A DOUBLE may be rounded to its lattice before or after the middle of its range is subtracted."""
@@ -69,7 +68,6 @@ def test_both_forms_say_the_same_where_nothing_is_cut(sql: str, data: dict[str, 
     assert all(alike(a, b) for x, y in zip(own, prepared, strict=True) for a, b in zip(x, y, strict=True))
 
 
-@EXAMPLES
 @given(world=worlds(), statement=joined(), epsilon=st.sampled_from(["0.1", "3", "50"]))
 def test_no_unit_moves_a_join_further_than_it_pays(world: World, statement: Statement, epsilon: str):
     world = replace(world, prepared=True)
@@ -85,7 +83,6 @@ def test_no_unit_moves_a_join_further_than_it_pays(world: World, statement: Stat
         tables.close()
 
 
-@EXAMPLES
 @given(world=clean_worlds(), statement=joined())
 def test_an_answer_without_noise_is_that_of_the_rows(world: World, statement: Statement):
     assume(GLOBAL not in statement.sql)

@@ -6,7 +6,7 @@ bound of the policy cuts anything, the answer without noise is the one the engin
 
 import math
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dpproxy.algebra.plan import Plan
@@ -17,12 +17,6 @@ from tests.golden.neighbours import furthest
 from tests.golden.queries import GLOBAL, Statement, statements
 from tests.golden.schemas import clean_worlds, worlds
 from tests.golden.world import Row, Tables, World, plan_any
-
-EXAMPLES = settings(
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    print_blob=True,
-)
 
 
 def planned(world: World, sql: str, epsilon: str) -> Plan | None:
@@ -45,7 +39,6 @@ def answered(plan: Plan, tables: Tables) -> list[Row]:
         release.close()
 
 
-@EXAMPLES
 @given(world=worlds(), statement=statements(), epsilon=st.sampled_from(["0.1", "3", "50"]))
 def test_no_unit_moves_an_answer_further_than_it_pays(world: World, statement: Statement, epsilon: str):
     plan = planned(world, statement.sql, epsilon)
@@ -87,7 +80,6 @@ def rows_of(tables: Tables, sql: str) -> list[Row]:
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
-@EXAMPLES
 @given(world=clean_worlds(), statement=statements())
 def test_an_answer_without_noise_is_that_of_the_rows(world: World, statement: Statement):
     assume(GLOBAL not in statement.sql)

@@ -172,11 +172,11 @@ def nulls() -> World:
     return build(NULLS)
 
 
-@pytest.mark.parametrize("word", ["IN", "NOT IN"])
+@pytest.mark.parametrize(("word", "forms"), [("IN", FORMS), ("NOT IN", FORMS[:3])], ids=["IN", "NOT IN"])
 @pytest.mark.parametrize("listed", LISTS)
-def test_a_public_null_decides_as_in_sql(nulls: World, listed: str, word: str):
+def test_a_public_null_decides_as_in_sql(nulls: World, listed: str, word: str, forms: tuple[str, ...]):
     condition = listed.replace("{IN}", word)
-    calls = [f"count({condition})", *(f"count(*) FILTER (WHERE {form.format(condition)})" for form in FORMS)]
+    calls = [f"count({condition})", *(f"count(*) FILTER (WHERE {form.format(condition)})" for form in forms)]
     tables = Tables(nulls)
     tables.fill(nulls.rows)
     asked = [
