@@ -1,95 +1,36 @@
 """PostgreSQL's types of what columns of the catalogue hold, where the engine's do not tell: name, "char", vectors.
 
-A column is known by its name alone: the prefixes of the catalogue's columns keep them apart.
+A column of no known relation is known by its name alone, where all relations that have it agree.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
 from dpproxy.pgcatalog import casts
 from dpproxy.pgcatalog.results import column_type
-from dpproxy.pgcatalog.table import Table
+from dpproxy.pgcatalog.table import relations, shown, stored_as
 from dpproxy.values.pgtypes import (
-    CHAR,
     FLOATS,
-    INET,
-    INT2VECTOR,
     INTEGERS,
-    NAME,
     NUMERIC,
-    OIDVECTOR,
     REGPROC,
     TEXT,
-    TIMESTAMPTZ,
     UNKNOWN,
-    VARCHAR,
-    XID,
     SqlType,
-    array_of,
     element_of,
 )
 
-VECTORS = frozenset({
-    "indkey", "indoption", "partattrs", "prattrs", "stxkeys", "tgattr", "indclass", "indcollation", "partclass",
-    "partcollation", "proargtypes",
-})  # fmt: skip
+_KINDS: dict[str, set[str]] = defaultdict(set)
+"""The types that columns of a name have."""
+for _relation in relations().values():
+    for _name, _kind in _relation.columns.items():
+        _KINDS[_name].add(_kind)
+VECTORS = frozenset(name for name, kinds in _KINDS.items() if kinds & {"int2vector", "oidvector"})
 """Columns of lists that are counted from 0."""
-PROCEDURES = frozenset({
-    "prosupport", "typsubscript", "typinput", "typoutput", "typreceive", "typsend", "typmodin", "typmodout",
-    "typanalyze", "amhandler",
-})  # fmt: skip
+PROCEDURES = frozenset(name for name, kinds in _KINDS.items() if "regproc" in kinds)
 """Columns of functions, kept by name: a dash where there is none, which PostgreSQL numbers 0."""
-_CHARS = frozenset({
-    "aggfinalmodify", "aggkind", "aggmfinalmodify", "amoppurpose", "amtype", "attalign", "attcompression",
-    "attgenerated", "attidentity", "attstorage", "castcontext", "castmethod", "collprovider", "confdeltype",
-    "confmatchtype", "confupdtype", "contype", "datlocprovider", "defaclobjtype", "deptype", "ev_enabled", "ev_type",
-    "evtenabled", "oprkind", "partstrat", "polcmd", "prokind", "proparallel", "provolatile", "relkind",
-    "relpersistence", "relreplident", "subtwophasestate", "tgenabled", "typalign", "typcategory", "typdelim",
-    "typstorage", "typtype",
-})  # fmt: skip
-_NAMES = frozenset({
-    "action_reference_new_row", "action_reference_new_table", "action_reference_old_row", "action_reference_old_table",
-    "character_repertoire", "collection_type_identifier", "enumlabel", "event_object_table", "evtevent", "form_of_use",
-    "grantee", "grantor", "matviewowner", "plugin", "schema_owner", "sequenceowner", "tableowner", "tablespace",
-    "tgnewtable",
-    "tgoldtable", "viewowner",
-})  # fmt: skip
-_ENDS_OF_NAMES = ("name", "_catalog", "_schema", "dtd_identifier")
-_TEXTS = frozenset({"application_name", "client_hostname", "external_name", "name"})
-"""What ends so and is none."""
-_VARCHARS = frozenset({
-    "action_condition", "action_orientation", "action_statement", "action_timing", "as_locator", "check_clause",
-    "check_option", "column_default", "commit_action", "constraint_type", "cycle_option", "data_type", "delete_rule",
-    "domain_default", "enforced", "event_manipulation", "external_language", "external_name", "generation_expression",
-    "identity_cycle", "identity_generation", "identity_increment", "identity_maximum", "identity_minimum",
-    "identity_start", "increment", "initially_deferred", "interval_type", "is_deferrable", "is_deterministic",
-    "is_final", "is_generated", "is_grantable", "is_identity", "is_implicitly_invocable", "is_insertable_into",
-    "is_instantiable", "is_null_call", "is_nullable", "is_result", "is_self_referencing", "is_trigger_deletable",
-    "is_trigger_insertable_into", "is_trigger_updatable", "is_typed", "is_udt_dependent", "is_updatable",
-    "is_user_defined_cast", "match_option", "maximum_value", "minimum_value", "new_savepoint_level", "nulls_distinct",
-    "object_type", "ordering_category", "ordering_form", "pad_attribute", "parameter_default", "parameter_mode",
-    "parameter_style", "privilege_type", "reference_generation", "reference_type", "result_cast_as_locator",
-    "result_cast_from_data_type", "result_cast_interval_type", "routine_body", "routine_definition", "routine_type",
-    "schema_level_routine", "security_type", "sql_data_access", "sql_path", "start_value", "table_type",
-    "update_rule", "user_defined_type_category", "view_definition", "with_hierarchy",
-})  # fmt: skip
-"""What the standard's views call character_data and yes_or_no."""
-_XIDS = frozenset({"relminmxid", "datminmxid", "backend_xmin", "transactionid", "xmin", "catalog_xmin"})
-_MOMENTS = frozenset({
-    "backend_start", "checksum_last_failure", "created", "creation_time", "last_altered", "last_analyze",
-    "last_autoanalyze", "last_autovacuum", "last_msg_receipt_time", "last_msg_send_time", "last_vacuum",
-    "latest_end_time", "prepare_time", "prepared", "query_start", "reply_time", "rolvaliduntil", "state_change",
-    "stats_reset", "valuntil", "waitstart", "xact_start",
-})  # fmt: skip
-"""The catalogue's own; those of schema dp have no zone."""
-_OTHERS = {
-    "client_addr": INET,
-    "attnames": array_of(NAME),
-    "roles": array_of(NAME),
-    "proargmodes": array_of(CHAR),
-    "stxkind": array_of(CHAR),
-}
 
 
 def of_column(name: str, stored: str) -> SqlType:
@@ -101,28 +42,8 @@ def of_column(name: str, stored: str) -> SqlType:
         >>> of_column("reltuples", "FLOAT").name
         'float4'
     """
-    match stored:
-        case "VARCHAR" if name in _CHARS:
-            return CHAR
-        case "VARCHAR" if name in _NAMES or (name.endswith(_ENDS_OF_NAMES) and name not in _TEXTS):
-            return NAME
-        case "VARCHAR" if name in _VARCHARS:
-            return VARCHAR
-        case "SMALLINT[]" if name in VECTORS:
-            return INT2VECTOR
-        case "UINTEGER[]" if name in VECTORS:
-            return OIDVECTOR
-        case "UINTEGER" if name.endswith("xid") or name in _XIDS:
-            return XID
-        case "TIMESTAMP" if name in _MOMENTS:
-            return TIMESTAMPTZ
-        case _:
-            return _OTHERS.get(name, column_type(stored))
-
-
-def of_table(table: Table) -> dict[str, SqlType]:
-    """The types of a relation's columns."""
-    return {name: of_column(name, stored) for name, stored in table.columns.items()}
+    kinds = [kind for kind in _KINDS.get(name, ()) if stored_as(kind) == stored]
+    return shown(kinds[0]) if len(kinds) == 1 else column_type(stored)
 
 
 Told = Callable[[str], SqlType]

@@ -12,11 +12,4 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
             yield {"grantee": view.user, "role_name": name, "is_grantable": "NO"}
 
 
-TABLE = table(
-    "information_schema",
-    "applicable_roles",
-    13236,
-    "grantee role_name is_grantable",
-    _rows,
-    kind="v",
-)
+TABLE = table("information_schema", "applicable_roles", _rows)

@@ -10,11 +10,4 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
     yield {"catalog_name": view.database}
 
 
-TABLE = table(
-    "information_schema",
-    "information_schema_catalog_name",
-    13227,
-    "catalog_name",
-    _rows,
-    kind="v",
-)
+TABLE = table("information_schema", "information_schema_catalog_name", _rows)

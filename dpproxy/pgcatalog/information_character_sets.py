@@ -17,12 +17,4 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
     }
 
 
-TABLE = table(
-    "information_schema",
-    "character_sets",
-    13250,
-    "character_set_catalog character_set_schema character_set_name character_repertoire form_of_use "
-    "default_collate_catalog default_collate_schema default_collate_name",
-    _rows,
-    kind="v",
-)
+TABLE = table("information_schema", "character_sets", _rows)

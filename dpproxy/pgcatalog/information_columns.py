@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dpproxy.pgcatalog.pg_type import BY_OID
+from dpproxy.pgcatalog.pg_type import built_in
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.values.pgtypes import (
@@ -57,7 +57,7 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
                 "column_name": column.name,
                 "ordinal_position": number,
                 "is_nullable": "NO" if column.not_null else "YES",
-                "data_type": "ARRAY" if column.type.oid in ARRAYS else BY_OID[column.type.oid].display,
+                "data_type": "ARRAY" if column.type.oid in ARRAYS else built_in()[column.type.oid]["display"],
                 "character_octet_length": 1 << 30 if column.type.oid in TEXTS else None,
                 **_numbers(column.type),
                 "datetime_precision": _DATETIME_PRECISION.get(column.type.oid),
@@ -68,19 +68,4 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
             }
 
 
-TABLE = table(
-    "information_schema",
-    "columns",
-    13295,
-    "table_catalog table_schema table_name column_name ordinal_position:int4 column_default "
-    "is_nullable data_type character_maximum_length:int4 character_octet_length:int4 "
-    "numeric_precision:int4 numeric_precision_radix:int4 numeric_scale:int4 "
-    "datetime_precision:int4 interval_type interval_precision:int4 character_set_catalog "
-    "character_set_schema character_set_name collation_catalog collation_schema collation_name "
-    "domain_catalog domain_schema domain_name udt_catalog udt_schema udt_name scope_catalog "
-    "scope_schema scope_name maximum_cardinality:int4 dtd_identifier is_self_referencing "
-    "is_identity identity_generation identity_start identity_increment identity_maximum "
-    "identity_minimum identity_cycle is_generated generation_expression is_updatable",
-    _rows,
-    kind="v",
-)
+TABLE = table("information_schema", "columns", _rows)

@@ -116,53 +116,10 @@ def _constraint_table_usage(view: CatalogueView) -> Iterator[Row]:
 _CONSTRAINT = "constraint_catalog constraint_schema constraint_name"
 _TABLE = "table_catalog table_schema table_name"
 TABLES = (
-    table(
-        "information_schema",
-        "table_constraints",
-        13411,
-        f"{_CONSTRAINT} {_TABLE} constraint_type is_deferrable initially_deferred enforced nulls_distinct",
-        _table_constraints,
-        kind="v",
-    ),
-    table(
-        "information_schema",
-        "check_constraints",
-        13260,
-        f"{_CONSTRAINT} check_clause",
-        _check_constraints,
-        kind="v",
-    ),
-    table(
-        "information_schema",
-        "key_column_usage",
-        13329,
-        f"{_CONSTRAINT} {_TABLE} column_name ordinal_position:int4 position_in_unique_constraint:int4",
-        _key_column_usage,
-        kind="v",
-    ),
-    table(
-        "information_schema",
-        "referential_constraints",
-        13339,
-        f"{_CONSTRAINT} unique_constraint_catalog unique_constraint_schema unique_constraint_name match_option "
-        "update_rule delete_rule",
-        _referential_constraints,
-        kind="v",
-    ),
-    table(
-        "information_schema",
-        "constraint_column_usage",
-        13300,
-        f"{_TABLE} column_name {_CONSTRAINT}",
-        _constraint_column_usage,
-        kind="v",
-    ),
-    table(
-        "information_schema",
-        "constraint_table_usage",
-        13305,
-        f"{_TABLE} {_CONSTRAINT}",
-        _constraint_table_usage,
-        kind="v",
-    ),
+    table("information_schema", "table_constraints", _table_constraints),
+    table("information_schema", "check_constraints", _check_constraints),
+    table("information_schema", "key_column_usage", _key_column_usage),
+    table("information_schema", "referential_constraints", _referential_constraints),
+    table("information_schema", "constraint_column_usage", _constraint_column_usage),
+    table("information_schema", "constraint_table_usage", _constraint_table_usage),
 )

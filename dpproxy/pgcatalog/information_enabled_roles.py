@@ -11,11 +11,4 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
         yield {"role_name": name}
 
 
-TABLE = table(
-    "information_schema",
-    "enabled_roles",
-    13325,
-    "role_name",
-    _rows,
-    kind="v",
-)
+TABLE = table("information_schema", "enabled_roles", _rows)

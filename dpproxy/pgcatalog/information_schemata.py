@@ -12,12 +12,4 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
         yield {"catalog_name": view.database, "schema_name": name, "schema_owner": OWNER}
 
 
-TABLE = table(
-    "information_schema",
-    "schemata",
-    13382,
-    "catalog_name schema_name schema_owner default_character_set_catalog "
-    "default_character_set_schema default_character_set_name sql_path",
-    _rows,
-    kind="v",
-)
+TABLE = table("information_schema", "schemata", _rows)

@@ -20,11 +20,4 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
         }
 
 
-TABLE = table(
-    "information_schema",
-    "table_privileges",
-    13416,
-    "grantor grantee table_catalog table_schema table_name privilege_type is_grantable with_hierarchy",
-    _rows,
-    kind="v",
-)
+TABLE = table("information_schema", "table_privileges", _rows)

@@ -18,13 +18,4 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
         }
 
 
-TABLE = table(
-    "information_schema",
-    "tables",
-    13425,
-    "table_catalog table_schema table_name table_type self_referencing_column_name "
-    "reference_generation user_defined_type_catalog user_defined_type_schema "
-    "user_defined_type_name is_insertable_into is_typed commit_action",
-    _rows,
-    kind="v",
-)
+TABLE = table("information_schema", "tables", _rows)

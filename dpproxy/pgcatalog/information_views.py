@@ -22,12 +22,4 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
             }
 
 
-TABLE = table(
-    "information_schema",
-    "views",
-    13483,
-    "table_catalog table_schema table_name view_definition check_option is_updatable "
-    "is_insertable_into is_trigger_updatable is_trigger_deletable is_trigger_insertable_into",
-    _rows,
-    kind="v",
-)
+TABLE = table("information_schema", "views", _rows)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from dpproxy.pgcatalog import scopes
-from dpproxy.pgcatalog.column_types import of_table
 from dpproxy.pgcatalog.kind_rules import RULES, Known, common, kind_of, plain, told
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.titles import title
@@ -229,7 +228,7 @@ def _relation(node: exp.Table, scope: _Scope) -> Fields | None:
         columns = scope.own.get(name)
         return None if columns is None else [(column.name, column.type) for column in columns]
     table = TABLES.get((schema or "pg_catalog", name))
-    return None if table is None else [*of_table(table).items()]
+    return None if table is None else [*table.types.items()]
 
 
 def _renamed(fields: Fields | None, alias: exp.Expr) -> Fields | None:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.keywords import is_reserved
-from dpproxy.pgcatalog.pg_proc import FUNCTIONS
+from dpproxy.pgcatalog.pg_proc import functions
 from dpproxy.pgcatalog.pg_roles import known
-from dpproxy.pgcatalog.pg_type import BUILT_IN, BY_OID
+from dpproxy.pgcatalog.pg_type import built_in
 from dpproxy.pgcatalog.table import Row, Table, columns
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.sql.quoting import quoted
@@ -54,12 +54,11 @@ def class_names(listed: Table) -> Table:
 
 
 def _type_rows(view: CatalogueView) -> Iterator[Row]:
-    for of in BUILT_IN:
-        forms = dict.fromkeys(
-            (of.display, of.name, f"pg_catalog.{of.name}", *_spoken(of.name), *_in_quotes(of.name))
-        )
+    for of in built_in().values():
+        name, shown = of["typname"], of["display"]
+        forms = dict.fromkeys((shown, name, f"pg_catalog.{name}", *_spoken(name), *_in_quotes(name)))
         for form in forms:
-            yield _named(of.oid, form, shown=form == of.display)
+            yield _named(of["oid"], form, shown=form == shown)
     for schema, relation in view.named():
         yield from _forms(schema, relation.name, oids.row_type_oid(schema, relation.name))
 
@@ -99,29 +98,33 @@ def _schema_rows(_view: CatalogueView) -> Iterator[Row]:
 
 def _function_rows(_view: CatalogueView) -> Iterator[Row]:
     """By name, where only one function has it; the others are shown with their schema."""
-    counts = Counter(of.name for of in FUNCTIONS)
-    for of in FUNCTIONS:
-        full = f"{of.schema}.{printed(of.name)}"
-        is_short = counts[of.name] == 1 and of.schema == "pg_catalog"
-        forms = dict.fromkeys((printed(of.name), of.name, full)) if is_short else {full: None}
+    counts = Counter(of.proname for of in functions())
+    for of in functions():
+        schema = _SCHEMA_NAMES[of.pronamespace]
+        full = f"{schema}.{printed(of.proname)}"
+        is_short = counts[of.proname] == 1 and schema == "pg_catalog"
+        forms = dict.fromkeys((printed(of.proname), of.proname, full)) if is_short else {full: None}
         for at, form in enumerate(forms):
             yield _named(of.oid, form, shown=at == 0)
     yield _named(0, "-", shown=True)
 
 
 def _signature_rows(_view: CatalogueView) -> Iterator[Row]:
-    for of in FUNCTIONS:
-        types = [BY_OID[oid] for oid in of.arguments]
+    for of in functions():
+        schema = _SCHEMA_NAMES[of.pronamespace]
+        types = [built_in()[oid] for oid in of.proargtypes]
         lists = dict.fromkeys(
             comma.join(names)
-            for names in ([t.display for t in types], [t.name for t in types])
+            for names in ([t["display"] for t in types], [t["typname"] for t in types])
             for comma in (",", ", ")
         )
         bare = [
-            f"{name}({listed})" for name in dict.fromkeys((printed(of.name), of.name)) for listed in lists
+            f"{name}({listed})"
+            for name in dict.fromkeys((printed(of.proname), of.proname))
+            for listed in lists
         ]
-        full = [f"{of.schema}.{form}" for form in bare]
-        for at, form in enumerate([*bare, *full] if of.schema == "pg_catalog" else full):
+        full = [f"{schema}.{form}" for form in bare]
+        for at, form in enumerate([*bare, *full] if schema == "pg_catalog" else full):
             yield _named(of.oid, form, shown=at == 0)
     yield _named(0, "-", shown=True)
 

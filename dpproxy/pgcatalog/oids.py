@@ -16,6 +16,10 @@ DP = 16384
 """pg_namespace.oid of dp."""
 OWNER = 10
 """pg_roles.oid of the role that owns everything."""
+HEAP = 2
+"""pg_am.oid of heap."""
+BTREE = 403
+"""pg_am.oid of btree."""
 SCHEMAS = {"pg_catalog": CATALOGUE, "public": PUBLIC, "information_schema": INFORMATION, "dp": DP}
 
 _OFF_PATH = (13000, 1 << 20)

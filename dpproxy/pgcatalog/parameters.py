@@ -7,7 +7,6 @@ from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.pgcatalog import casts
-from dpproxy.pgcatalog.column_types import of_table
 from dpproxy.pgcatalog.kind_rules import plain, told
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.results import column_type
@@ -31,7 +30,7 @@ from dpproxy.values.pgtypes import (
 )
 from dpproxy.wire.values import encode_value
 
-_COLUMNS = {name: kind for table in TABLES.values() for name, kind in of_table(table).items()}
+_COLUMNS = {name: kind for table in TABLES.values() for name, kind in table.types.items()}
 """Catalogue columns' types by name alone: their prefixes keep most of them apart."""
 
 

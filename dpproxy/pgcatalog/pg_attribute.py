@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.keys import of_tables
-from dpproxy.pgcatalog.pg_type import BY_OID
+from dpproxy.pgcatalog.pg_type import built_in
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.values.pgtypes import ARRAYS, Column
@@ -34,31 +34,21 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
 
 
 def _row(oid: int, number: int, column: Column, *, not_null: bool) -> Row:
-    stored = BY_OID[column.type.oid]
+    stored = built_in()[column.type.oid]
     return _DEFAULTS | {
         "attrelid": oid,
         "attname": column.name,
-        "atttypid": stored.oid,
-        "attlen": stored.size,
+        "atttypid": column.type.oid,
+        "attlen": stored["typlen"],
         "attnum": number,
         "attndims": 1 if column.type.oid in ARRAYS else 0,
         "atttypmod": column.type.modifier,
-        "attbyval": stored.by_value,
-        "attalign": stored.align,
-        "attstorage": stored.storage,
+        "attbyval": stored["typbyval"],
+        "attalign": stored["typalign"],
+        "attstorage": stored["typstorage"],
         "attnotnull": not_null,
-        "attcollation": stored.collation,
+        "attcollation": stored["typcollation"],
     }
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_attribute",
-    1249,
-    "attrelid:oid attname atttypid:oid attstattarget:int4 attlen:int2 attnum:int2 attndims:int4 "
-    "attcacheoff:int4 atttypmod:int4 attbyval:bool attalign attstorage attcompression "
-    "attnotnull:bool atthasdef:bool atthasmissing:bool attidentity attgenerated attisdropped:bool "
-    "attislocal:bool attinhcount:int4 attcollation:oid attacl:text[] attoptions:text[] "
-    "attfdwoptions:text[] attmissingval",
-    _rows,
-)
+TABLE = table("pg_catalog", "pg_attribute", _rows)

@@ -20,6 +20,4 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
             }
 
 
-TABLE = table(
-    "pg_catalog", "pg_auth_members", 1261, "roleid:oid member:oid grantor:oid admin_option:bool", _rows
-)
+TABLE = table("pg_catalog", "pg_auth_members", _rows)

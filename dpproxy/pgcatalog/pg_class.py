@@ -4,10 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.keys import Key, of_tables, with_triggers
-from dpproxy.pgcatalog.pg_am import HEAP
 from dpproxy.pgcatalog.pg_constraint import checks
-from dpproxy.pgcatalog.pg_opclass import BTREE
-from dpproxy.pgcatalog.table import Row, Table, columns
+from dpproxy.pgcatalog.table import Row, Table, table
 from dpproxy.pgcatalog.view import OWNER, CatalogueView
 from dpproxy.sql.quoting import quoted
 
@@ -38,15 +36,6 @@ _DEFAULTS: dict[str, object] = {
 }
 """The same for every relation: no statistics, no sizes."""
 
-_COLUMNS = columns(
-    "oid:oid relname relnamespace:oid reltype:oid reloftype:oid relowner:oid relam:oid "
-    "relfilenode:oid reltablespace:oid relpages:int4 reltuples:float4 relallvisible:int4 "
-    "reltoastrelid:oid relhasindex:bool relisshared:bool relpersistence relkind relnatts:int2 "
-    "relchecks:int2 relhasrules:bool relhastriggers:bool relhassubclass:bool relrowsecurity:bool "
-    "relforcerowsecurity:bool relispopulated:bool relreplident relispartition:bool relrewrite:oid "
-    "relfrozenxid:oid relminmxid:oid relacl:text[] reloptions:text[] relpartbound"
-)
-
 
 def acl(view: CatalogueView) -> list[str]:
     """Who may do what with a relation, as aclitems: the owner and the caller may read."""
@@ -64,7 +53,7 @@ def _user_rows(view: CatalogueView) -> Iterator[Row]:
             "relname": relation.name,
             "relnamespace": oids.SCHEMAS[schema],
             "reltype": oids.row_type_oid(schema, relation.name),
-            "relam": HEAP if relation.kind == "r" else 0,
+            "relam": oids.HEAP if relation.kind == "r" else 0,
             "relreplident": "d" if relation.kind == "r" else "n",
             "relkind": relation.kind,
             "relhasrules": relation.kind == "v",
@@ -82,7 +71,7 @@ def _of_index(key: Key) -> Row:
         "relname": key.index,
         "relnamespace": oids.SCHEMAS[key.schema],
         "reltype": 0,
-        "relam": BTREE,
+        "relam": oids.BTREE,
         "relkind": "i",
         "relnatts": len(key.columns),
     }
@@ -96,7 +85,7 @@ def _own_rows(tables: Iterable[Table]) -> tuple[Row, ...]:
             "relname": table.name,
             "relnamespace": oids.SCHEMAS[table.schema],
             "reltype": 0,
-            "relam": HEAP if table.kind == "r" else 0,
+            "relam": oids.HEAP if table.kind == "r" else 0,
             "relkind": table.kind,
             "relnatts": len(table.columns),
         }
@@ -111,6 +100,6 @@ def pg_class(others: Iterable[Table]) -> Table:
         yield from _user_rows(view)
         yield from own
 
-    made = Table("pg_catalog", "pg_class", 1259, _COLUMNS, rows)
+    made = table("pg_catalog", "pg_class", rows)
     own = _own_rows((made, *others))
     return made

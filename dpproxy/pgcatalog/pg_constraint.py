@@ -111,17 +111,7 @@ def _texts(view: CatalogueView) -> Iterator[Row]:
         yield {"internal_oid": key.oid, "internal_plain": key.definition, "internal_pretty": key.definition}
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_constraint",
-    2606,
-    "oid:oid conname connamespace:oid contype condeferrable:bool condeferred:bool "
-    "convalidated:bool conrelid:oid contypid:oid conindid:oid conparentid:oid confrelid:oid "
-    "confupdtype confdeltype confmatchtype conislocal:bool coninhcount:int4 connoinherit:bool "
-    "conkey:int2[] confkey:int2[] conpfeqop:oid[] conppeqop:oid[] conffeqop:oid[] "
-    "confdelsetcols:int2[] conexclop:oid[] conbin",
-    _rows,
-)
+TABLE = table("pg_catalog", "pg_constraint", _rows)
 TEXTS = Table(
     "internal", "constraint_texts", 0, columns("internal_oid:oid internal_plain internal_pretty"), _texts
 )

@@ -33,12 +33,4 @@ def _row(name: str) -> Row:
     }
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_database",
-    1262,
-    "oid:oid datname datdba:oid encoding:int4 datlocprovider datistemplate:bool datallowconn:bool "
-    "datconnlimit:int4 datfrozenxid:oid datminmxid:oid dattablespace:oid datcollate datctype "
-    "daticulocale datcollversion datacl:text[]",
-    _rows,
-)
+TABLE = table("pg_catalog", "pg_database", _rows)

@@ -18,10 +18,4 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
         }
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_db_role_setting",
-    2964,
-    "setdatabase:oid setrole:oid setconfig:text[]",
-    _rows,
-)
+TABLE = table("pg_catalog", "pg_db_role_setting", _rows)

@@ -64,10 +64,4 @@ def _of_key(key: Key) -> Iterator[Row]:
     yield _row(constraint, index, "n")
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_depend",
-    2608,
-    "classid:oid objid:oid objsubid:int4 refclassid:oid refobjid:oid refobjsubid:int4 deptype",
-    _rows,
-)
+TABLE = table("pg_catalog", "pg_depend", _rows)

@@ -32,10 +32,4 @@ def _words(domain: Domain) -> str:
     return f"DOMAIN {domain_text(domain)}"
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_description",
-    2609,
-    "objoid:oid classoid:oid objsubid:int4 description",
-    _rows,
-)
+TABLE = table("pg_catalog", "pg_description", _rows)

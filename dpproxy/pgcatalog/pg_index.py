@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dpproxy.pgcatalog import oids, pg_opclass
 from dpproxy.pgcatalog.keys import Key, of_tables
 from dpproxy.pgcatalog.names import printed
-from dpproxy.pgcatalog.pg_type import BY_OID
+from dpproxy.pgcatalog.pg_type import built_in
 from dpproxy.pgcatalog.table import Row, Table, columns, table
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.values.pgtypes import ARRAYS
@@ -13,7 +13,7 @@ from dpproxy.values.pgtypes import ARRAYS
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
     for key in of_tables(view):
-        stored = [BY_OID[key.table.columns[number - 1].type.oid] for number in key.columns]
+        stored = [key.table.columns[number - 1].type.oid for number in key.columns]
         yield {
             "indexrelid": key.index_oid,
             "indrelid": oids.relation_oid(key.schema, key.table.name),
@@ -31,8 +31,8 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
             "indislive": True,
             "indisreplident": False,
             "indkey": list(key.columns),
-            "indcollation": [of.collation for of in stored],
-            "indclass": [pg_opclass.of_type(of.oid, is_array=of.oid in ARRAYS) for of in stored],
+            "indcollation": [built_in()[of]["typcollation"] for of in stored],
+            "indclass": [pg_opclass.of_type(of, is_array=of in ARRAYS) for of in stored],
             "indoption": [0] * len(stored),
         }
 
@@ -64,20 +64,8 @@ def _text(key: Key, place: int, plain: str, pretty: str) -> Row:
     }
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_index",
-    2610,
-    "indexrelid:oid indrelid:oid indnatts:int2 indnkeyatts:int2 indisunique:bool "
-    "indnullsnotdistinct:bool indisprimary:bool indisexclusion:bool indimmediate:bool "
-    "indisclustered:bool indisvalid:bool indcheckxmin:bool indisready:bool indislive:bool "
-    "indisreplident:bool indkey:int2[] indcollation:oid[] indclass:oid[] indoption:int2[] "
-    "indexprs indpred",
-    _rows,
-)
-VIEW = table(
-    "pg_catalog", "pg_indexes", 12043, "schemaname tablename indexname tablespace indexdef", _shown, kind="v"
-)
+TABLE = table("pg_catalog", "pg_index", _rows)
+VIEW = table("pg_catalog", "pg_indexes", _shown)
 TEXTS = Table(
     "internal",
     "index_texts",

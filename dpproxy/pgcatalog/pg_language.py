@@ -21,11 +21,4 @@ def _rows(_view: CatalogueView) -> Iterator[Row]:
         }
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_language",
-    2612,
-    "oid:oid lanname lanowner:oid lanispl:bool lanpltrusted:bool lanplcallfoid:oid laninline:oid "
-    "lanvalidator:oid lanacl:text[]",
-    _rows,
-)
+TABLE = table("pg_catalog", "pg_language", _rows)

@@ -12,10 +12,4 @@ def _rows(_view: CatalogueView) -> Iterator[Row]:
         yield {"oid": oid, "nspname": name, "nspowner": oids.OWNER}
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_namespace",
-    2615,
-    "oid:oid nspname nspowner:oid nspacl:text[]",
-    _rows,
-)
+TABLE = table("pg_catalog", "pg_namespace", _rows)

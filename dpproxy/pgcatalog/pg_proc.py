@@ -1,109 +1,97 @@
 """pg_proc: the functions that statements here may call, and those that read and write values of the types."""
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cache
 
-from dpproxy.pgcatalog import oids, proc_rows, proc_type_rows
-from dpproxy.pgcatalog.pg_type import BY_OID
+from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.fact_files import facts
+from dpproxy.pgcatalog.pg_type import built_in
 from dpproxy.pgcatalog.table import Row, Table, columns, table
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.values.pgtypes import BOOL, FLOAT8, INT8, NUMERIC
 
-LANGUAGES = {"i": 12, "s": 14}
-"""pg_language.oid of what is compiled in, and of SQL."""
+_INTERNAL = 12
+"""pg_language.oid of what is compiled in."""
 _ANY = 2276
 _ORDERED = frozenset({"percentile_cont", "percentile_disc"})
 """Aggregates whose last argument stands behind WITHIN GROUP."""
-_OVERLOAD = re.compile(r"(\d+):(\d+)\(([\d,]*)\)(?:v(\d+))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One function; types are OIDs, and ``flags`` as in `proc_rows`."""
+    """One function, by the columns of pg_proc."""
 
     oid: int
-    name: str
-    flags: str
-    result: int
-    arguments: tuple[int, ...]
-    variadic: int = 0
-    schema: str = "pg_catalog"
+    proname: str
+    prokind: str
+    prorettype: int
+    proargtypes: tuple[int, ...]
+    pronamespace: int = oids.CATALOGUE
+    prolang: int = _INTERNAL
+    provariadic: int = 0
+    proisstrict: bool = False
+    proretset: bool = False
+    provolatile: str = "i"
+    proparallel: str = "s"
 
     @property
     def shown_arguments(self) -> str:
         """What pg_get_function_arguments answers: there are no names and no defaults."""
-        shown = [BY_OID[oid].display for oid in self.arguments]
-        if self.name in _ORDERED:
+        shown = [str(built_in()[oid]["display"]) for oid in self.proargtypes]
+        if self.proname in _ORDERED:
             return f"{', '.join(shown[:-1])} ORDER BY {shown[-1]}"
-        return ", ".join([*shown[:-1], f"VARIADIC {shown[-1]}"] if self.variadic else shown)
+        return ", ".join([*shown[:-1], f"VARIADIC {shown[-1]}"] if self.provariadic else shown)
 
     @property
     def shown_result(self) -> str:
         """What pg_get_function_result answers."""
-        return ("SETOF " if self.flags[3] == "t" else "") + BY_OID[self.result].display
+        return ("SETOF " if self.proretset else "") + str(built_in()[self.prorettype]["display"])
 
 
-def _read(rows: str) -> Iterator[Function]:
-    for line in rows.strip().splitlines():
-        name, flags, *overloads = line.split()
-        for overload in overloads:
-            found = _OVERLOAD.fullmatch(overload)
-            if found is None:
-                raise AssertionError(overload)
-            oid, result, arguments, variadic = found.groups()
-            kinds = tuple(int(kind) for kind in arguments.split(",") if kind)
-            yield Function(int(oid), name, flags, int(result), kinds, int(variadic or 0))
+_COLUMNS = tuple(field.name for field in fields(Function))
 
 
-def _own(name: str, flags: str, result: int, argument: int, schema: str = "pg_catalog") -> Function:
+def _own(name: str, kind: str, result: int, argument: int, schema: str = "pg_catalog") -> Function:
     oid = oids.function_oid(schema, f"{name}({argument})")
-    return Function(oid, name, flags, result, (argument,), schema=schema)
+    volatile = "s" if schema == "dp" else "i"
+    return Function(oid, name, kind, result, (argument,), oids.SCHEMAS[schema], provolatile=volatile)
 
 
-_BEYOND = (
-    _own("median", "aiffsi", FLOAT8.oid, FLOAT8.oid),
-    _own("median", "aiffsi", FLOAT8.oid, NUMERIC.oid),
-    _own("count_if", "aiffsi", INT8.oid, BOOL.oid),
-    *(_own(name, "fsffsi", FLOAT8.oid, _ANY, "dp") for name in ("ci_high", "ci_low", "noise_sd")),
-)
-"""What PostgreSQL has not."""
-
-FUNCTIONS: tuple[Function, ...] = (*_read(proc_rows.ROWS), *_read(proc_type_rows.ROWS), *_BEYOND)
+@cache
+def functions() -> tuple[Function, ...]:
+    """PostgreSQL's, and those it has not."""
+    return (
+        *(Function(**{name: row[name] for name in _COLUMNS if name in row}) for row in facts("pg_proc")),
+        _own("median", "a", FLOAT8.oid, FLOAT8.oid),
+        _own("median", "a", FLOAT8.oid, NUMERIC.oid),
+        _own("count_if", "a", INT8.oid, BOOL.oid),
+        *(_own(name, "f", FLOAT8.oid, _ANY, "dp") for name in ("ci_high", "ci_low", "noise_sd")),
+    )
 
 
 def _rows(_view: CatalogueView) -> Iterator[Row]:
-    for of in FUNCTIONS:
-        kind, volatile, strict, many, parallel, language = tuple(of.flags)
+    for of in functions():
+        kinds = list(of.proargtypes)
         yield {
-            "oid": of.oid,
-            "proname": of.name,
-            "pronamespace": oids.SCHEMAS[of.schema],
+            **{name: getattr(of, name) for name in _COLUMNS},
             "proowner": oids.OWNER,
-            "prolang": LANGUAGES[language],
             "procost": 1,
-            "prorows": 1000 if many == "t" else 0,
-            "provariadic": of.variadic,
+            "prorows": 1000 if of.proretset else 0,
             "prosupport": "-",
-            "prokind": kind,
             "prosecdef": False,
             "proleakproof": False,
-            "proisstrict": strict == "t",
-            "proretset": many == "t",
-            "provolatile": volatile,
-            "proparallel": parallel,
-            "pronargs": len(of.arguments),
+            "pronargs": len(kinds),
             "pronargdefaults": 0,
-            "prorettype": of.result,
-            "proargtypes": list(of.arguments),
-            "proallargtypes": list(of.arguments) if of.variadic else None,
-            "proargmodes": ["i"] * (len(of.arguments) - 1) + ["v"] if of.variadic else None,
-            "prosrc": "aggregate_dummy" if kind == "a" else of.name,
+            "proargtypes": kinds,
+            "proallargtypes": kinds if of.provariadic else None,
+            "proargmodes": ["i"] * (len(kinds) - 1) + ["v"] if of.provariadic else None,
+            "prosrc": "aggregate_dummy" if of.prokind == "a" else of.proname,
         }
 
 
 def _texts(_view: CatalogueView) -> Iterator[Row]:
-    for of in FUNCTIONS:
+    for of in functions():
         yield {
             "internal_oid": of.oid,
             "internal_arguments": of.shown_arguments,
@@ -111,17 +99,7 @@ def _texts(_view: CatalogueView) -> Iterator[Row]:
         }
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_proc",
-    1255,
-    "oid:oid proname pronamespace:oid proowner:oid prolang:oid procost:float4 prorows:float4 "
-    "provariadic:oid prosupport prokind prosecdef:bool proleakproof:bool proisstrict:bool "
-    "proretset:bool provolatile proparallel pronargs:int2 pronargdefaults:int2 prorettype:oid "
-    "proargtypes:oid[] proallargtypes:oid[] proargmodes:text[] proargnames:text[] "
-    "proargdefaults protrftypes:oid[] prosrc probin prosqlbody proconfig:text[] proacl:text[]",
-    _rows,
-)
+TABLE = table("pg_catalog", "pg_proc", _rows)
 TEXTS = Table(
     "internal", "function_texts", 0, columns("internal_oid:oid internal_arguments internal_result"), _texts
 )

@@ -21,10 +21,4 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
             }
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_rewrite",
-    2618,
-    "oid:oid rulename ev_class:oid ev_type ev_enabled is_instead:bool ev_qual ev_action",
-    _rows,
-)
+TABLE = table("pg_catalog", "pg_rewrite", _rows)

@@ -39,13 +39,4 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
         }
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_roles",
-    12000,
-    "rolname rolsuper:bool rolinherit:bool rolcreaterole:bool rolcreatedb:bool rolcanlogin:bool "
-    "rolreplication:bool rolconnlimit:int4 rolpassword rolvaliduntil:timestamp rolbypassrls:bool "
-    "rolconfig:text[] oid:oid",
-    _rows,
-    kind="v",
-)
+TABLE = table("pg_catalog", "pg_roles", _rows)

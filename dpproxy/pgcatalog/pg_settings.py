@@ -38,12 +38,4 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
         }
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_settings",
-    12104,
-    "name setting unit category short_desc extra_desc context vartype source min_val max_val "
-    "enumvals:text[] boot_val reset_val sourcefile sourceline:int4 pending_restart:bool",
-    _rows,
-    kind="v",
-)
+TABLE = table("pg_catalog", "pg_settings", _rows)

@@ -25,14 +25,4 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
     }
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_stat_activity",
-    12222,
-    "datid:oid datname pid:int4 leader_pid:int4 usesysid:oid usename application_name "
-    "client_addr client_hostname client_port:int4 backend_start:timestamp "
-    "xact_start:timestamp query_start:timestamp state_change:timestamp wait_event_type "
-    "wait_event state backend_xid:oid backend_xmin:oid query_id:int8 query backend_type",
-    _rows,
-    kind="v",
-)
+TABLE = table("pg_catalog", "pg_stat_activity", _rows)

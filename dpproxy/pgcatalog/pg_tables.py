@@ -22,12 +22,4 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
             }
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_tables",
-    12033,
-    "schemaname tablename tableowner tablespace hasindexes:bool hasrules:bool hastriggers:bool "
-    "rowsecurity:bool",
-    _rows,
-    kind="v",
-)
+TABLE = table("pg_catalog", "pg_tables", _rows)

@@ -12,10 +12,4 @@ def _rows(_view: CatalogueView) -> Iterator[Row]:
     yield {"oid": 1664, "spcname": "pg_global", "spcowner": oids.OWNER}
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_tablespace",
-    1213,
-    "oid:oid spcname spcowner:oid spcacl:text[] spcoptions:text[]",
-    _rows,
-)
+TABLE = table("pg_catalog", "pg_tablespace", _rows)

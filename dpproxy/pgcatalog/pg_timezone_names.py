@@ -20,11 +20,4 @@ def _rows(_view: CatalogueView) -> Iterator[Row]:
         }
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_timezone_names",
-    12126,
-    "name abbrev utc_offset:interval is_dst:bool",
-    _rows,
-    kind="v",
-)
+TABLE = table("pg_catalog", "pg_timezone_names", _rows)

@@ -20,12 +20,4 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
     }
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_user",
-    12014,
-    "usename usesysid:oid usecreatedb:bool usesuper:bool userepl:bool usebypassrls:bool passwd "
-    "valuntil:timestamp useconfig:text[]",
-    _rows,
-    kind="v",
-)
+TABLE = table("pg_catalog", "pg_user", _rows)

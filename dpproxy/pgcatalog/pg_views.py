@@ -12,11 +12,4 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
             yield {"schemaname": schema, "viewname": relation.name, "viewowner": OWNER}
 
 
-TABLE = table(
-    "pg_catalog",
-    "pg_views",
-    12028,
-    "schemaname viewname viewowner definition",
-    _rows,
-    kind="v",
-)
+TABLE = table("pg_catalog", "pg_views", _rows)

@@ -1,10 +1,8 @@
 """Every relation of the catalogue: the allow-list of what a statement here may read."""
 
+from collections.abc import Iterator
+
 from dpproxy.pgcatalog import (
-    empty,
-    empty_information,
-    empty_monitoring,
-    empty_objects,
     information_applicable_roles,
     information_catalog_name,
     information_character_sets,
@@ -15,10 +13,8 @@ from dpproxy.pgcatalog import (
     information_table_privileges,
     information_tables,
     information_views,
-    pg_am,
     pg_attribute,
     pg_auth_members,
-    pg_collation,
     pg_constraint,
     pg_database,
     pg_db_role_setting,
@@ -27,7 +23,6 @@ from dpproxy.pgcatalog import (
     pg_index,
     pg_language,
     pg_namespace,
-    pg_opclass,
     pg_proc,
     pg_rewrite,
     pg_roles,
@@ -40,6 +35,7 @@ from dpproxy.pgcatalog import (
     pg_user,
     pg_views,
 )
+from dpproxy.pgcatalog.fact_files import facts
 from dpproxy.pgcatalog.keywords import KEYWORDS
 from dpproxy.pgcatalog.names import (
     FUNCTION_NAMES,
@@ -50,13 +46,11 @@ from dpproxy.pgcatalog.names import (
     class_names,
 )
 from dpproxy.pgcatalog.pg_class import pg_class
-from dpproxy.pgcatalog.table import Table
+from dpproxy.pgcatalog.table import Table, relations, table
 
-_OTHERS: tuple[Table, ...] = (
-    pg_am.TABLE,
+_ANSWERED: tuple[Table, ...] = (
     pg_attribute.TABLE,
     pg_auth_members.TABLE,
-    pg_collation.TABLE,
     pg_constraint.TABLE,
     pg_database.TABLE,
     pg_db_role_setting.TABLE,
@@ -66,7 +60,6 @@ _OTHERS: tuple[Table, ...] = (
     pg_index.VIEW,
     pg_language.TABLE,
     pg_namespace.TABLE,
-    pg_opclass.TABLE,
     pg_proc.TABLE,
     pg_rewrite.TABLE,
     pg_roles.TABLE,
@@ -88,20 +81,33 @@ _OTHERS: tuple[Table, ...] = (
     information_table_privileges.TABLE,
     information_views.TABLE,
     *information_constraints.TABLES,
-    *empty.TABLES,
-    *empty_information.TABLES,
-    *empty_monitoring.TABLES,
-    *empty_objects.TABLES,
 )
 
+_FACTS = ("pg_am", "pg_collation", "pg_opclass")
+"""Relations whose rows are all facts of PostgreSQL."""
+
+
+def _of_facts(name: str) -> Table:
+    return table("pg_catalog", name, lambda _view: facts(name))
+
+
+def _others() -> Iterator[Table]:
+    """All but pg_class; those that nothing else answers have no rows, as the proxy has no such objects."""
+    answered = {(each.schema, each.name): each for each in (*_ANSWERED, *map(_of_facts, _FACTS))}
+    for key in relations():
+        if key != ("pg_catalog", "pg_class"):
+            yield answered.get(key) or table(*key)
+
+
+_OTHERS = tuple(_others())
 _PG_CLASS = pg_class(_OTHERS)
 
-TABLES: dict[tuple[str, str], Table] = {(table.schema, table.name): table for table in (_PG_CLASS, *_OTHERS)}
+TABLES: dict[tuple[str, str], Table] = {(each.schema, each.name): each for each in (_PG_CLASS, *_OTHERS)}
 """By schema and name."""
 
 INTERNAL: dict[str, Table] = {
-    table.name: table
-    for table in (
+    each.name: each
+    for each in (
         class_names(_PG_CLASS),
         TYPE_NAMES,
         ROLE_NAMES,

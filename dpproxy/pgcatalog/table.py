@@ -2,65 +2,110 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property
 
+from dpproxy.pgcatalog.fact_files import facts
+from dpproxy.pgcatalog.results import column_type
 from dpproxy.pgcatalog.view import CatalogueView
+from dpproxy.values.pgtypes import BY_OID, INET, SqlType
 
 Row = Mapping[str, object]
 """One row by column name; what is left out is NULL."""
+Rows = Callable[[CatalogueView], Iterable[Row]]
 
 _STORED = {
     "bool": "BOOLEAN",
+    "bytea": "BLOB",
     "float4": "FLOAT",
     "float8": "DOUBLE",
     "int2": "SMALLINT",
+    "int2vector": "SMALLINT[]",
     "int4": "INTEGER",
     "int8": "BIGINT",
     "interval": "INTERVAL",
     "oid": "UINTEGER",
-    "text": "VARCHAR",
-    "timestamp": "TIMESTAMP",
+    "oidvector": "UINTEGER[]",
+    "regtype": "UINTEGER",
+    "timestamptz": "TIMESTAMP",
+    "xid": "UINTEGER",
 }
-"""Column types in the notation of `table`, as DuckDB stores them."""
+"""By PostgreSQL's type, the one DuckDB stores; other types are texts."""
+_TYPES = {kind.name: kind for kind in (*BY_OID.values(), INET)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
-    """A catalogue relation; ``columns`` maps names to DuckDB types."""
+    """A catalogue relation; ``kinds`` maps names of columns to those of their types."""
 
     schema: str
     name: str
     oid: int
-    columns: Mapping[str, str]
-    rows: Callable[[CatalogueView], Iterable[Row]]
+    kinds: Mapping[str, str]
+    rows: Rows
     kind: str = "r"
 
+    @cached_property
+    def columns(self) -> dict[str, str]:
+        """The types that DuckDB stores, by name."""
+        return {name: stored_as(kind) for name, kind in self.kinds.items()}
 
-def _nothing(_view: CatalogueView) -> Iterable[Row]:
-    return ()
+    @cached_property
+    def types(self) -> dict[str, SqlType]:
+        """The types that clients see, by name."""
+        return {name: shown(kind) for name, kind in self.kinds.items()}
+
+
+def stored_as(kind: str) -> str:
+    """The type of DuckDB's for a type of PostgreSQL's.
+
+    Example:
+        >>> stored_as("_oid"), stored_as("aclitem"), stored_as("oidvector")
+        ('UINTEGER[]', 'VARCHAR', 'UINTEGER[]')
+    """
+    return _STORED.get(kind.removeprefix("_"), "VARCHAR") + "[]" * kind.startswith("_")
+
+
+def shown(kind: str) -> SqlType:
+    """The type that clients see: of a type that has no values here, the one it is stored in."""
+    return _TYPES.get(kind) or column_type(stored_as(kind))
 
 
 def columns(spec: str) -> dict[str, str]:
     """Read a list of columns.
 
     Example:
-        >>> columns("oid:oid polname polroles:oid[]")
-        {'oid': 'UINTEGER', 'polname': 'VARCHAR', 'polroles': 'UINTEGER[]'}
+        >>> columns("oid:oid polname:name polroles:_oid")
+        {'oid': 'oid', 'polname': 'name', 'polroles': '_oid'}
     """
     pairs = (item.partition(":") for item in spec.split())
-    return {
-        name: _STORED[kind.removesuffix("[]") or "text"] + "[]" * kind.endswith("[]")
-        for name, _, kind in pairs
-    }
+    return {name: kind for name, _, kind in pairs}
 
 
-def table(
-    schema: str,
-    name: str,
-    oid: int,
-    spec: str,
-    rows: Callable[[CatalogueView], Iterable[Row]] = _nothing,
-    *,
-    kind: str = "r",
-) -> Table:
-    """A relation whose columns are written as ``name:type``; the type is text where none stands."""
-    return Table(schema, name, oid, columns(spec), rows, kind)
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A relation of PostgreSQL's: the names of its columns' types by column."""
+
+    oid: int
+    kind: str
+    columns: Mapping[str, str]
+
+
+@cache
+def relations() -> dict[tuple[str, str], Fact]:
+    """Those that exist here, by schema and name."""
+    found = {}
+    for row in facts("relations"):
+        schema, _, name = row["relation"].partition(".")
+        found[schema, name] = Fact(row["oid"], row["kind"], columns(row["columns"]))
+    return found
+
+
+def no_rows(_view: CatalogueView) -> Iterable[Row]:
+    """Of a relation of objects that the proxy has none of."""
+    return ()
+
+
+def table(schema: str, name: str, rows: Rows = no_rows) -> Table:
+    """A relation of PostgreSQL's."""
+    fact = relations()[schema, name]
+    return Table(schema, name, fact.oid, fact.columns, rows, fact.kind)

@@ -1,12 +1,10 @@
 """``docs/catalogue.md``: what of PostgreSQL's catalogue there is. Written by ``python -m tests.docs.catalogue``."""
 
-import importlib
-import pkgutil
 from collections.abc import Iterable
 
-from dpproxy import pgcatalog
 from dpproxy.pgcatalog.functions import ABSENT, FUNCTIONS, PRIVILEGES
 from dpproxy.pgcatalog.relations import TABLES
+from dpproxy.pgcatalog.table import no_rows
 from tests.docs.blocks import ROOT
 
 PAGE = ROOT / "docs" / "catalogue.md"
@@ -48,12 +46,7 @@ Operators may be written as `OPERATOR(pg_catalog.=)` too. `SIMILAR TO` takes a c
 
 def page() -> str:
     """The whole page."""
-    empty = {
-        (table.schema, table.name)
-        for module in pkgutil.iter_modules(pgcatalog.__path__)
-        if module.name.startswith("empty")
-        for table in importlib.import_module(f"dpproxy.pgcatalog.{module.name}").TABLES
-    }
+    empty = {key for key, table in TABLES.items() if table.rows is no_rows}
     return TEXT.format(
         full=_by_schema(key for key in TABLES if key not in empty),
         empty=_by_schema(empty),

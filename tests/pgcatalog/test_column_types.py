@@ -3,7 +3,7 @@ from sqlglot import parse_one
 
 from dpproxy.engine.relations import OWN
 from dpproxy.pgcatalog import kinds
-from dpproxy.pgcatalog.column_types import fits, of_column, of_table, told
+from dpproxy.pgcatalog.column_types import fits, of_column, told
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.values.pgtypes import FLOAT8, INT4, INT8, NUMERIC, TIMESTAMP, TIMESTAMPTZ, SqlType, array_of
 
@@ -75,7 +75,7 @@ def test_what_the_engine_holds_a_type_in(stored: str, kind: SqlType, *, is_held:
 
 
 def test_every_moment_of_the_catalogue_has_a_zone():
-    found = {name: kind for table in TABLES.values() for name, kind in of_table(table).items()}
+    found = {name: kind for table in TABLES.values() for name, kind in table.types.items()}
     moments = {name for t in TABLES.values() for name, stored in t.columns.items() if stored == "TIMESTAMP"}
     assert moments
     assert {found[name] for name in moments} == {TIMESTAMPTZ}

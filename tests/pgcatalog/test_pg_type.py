@@ -1,16 +1,20 @@
 from collections.abc import Callable
 
-from dpproxy.pgcatalog.pg_type import BUILT_IN, BY_OID
-from dpproxy.values.pgtypes import TYPES
+from dpproxy.pgcatalog.pg_type import built_in
+from dpproxy.values.pgtypes import ARRAYS, INET, INT2VECTOR, OBJECTS, OIDVECTOR, RECORD, TYPES, VECTORS
 
 
 def test_every_type_we_answer_with_is_there_with_the_same_size():
-    for kind in TYPES:
-        assert (BY_OID[kind.oid].name, BY_OID[kind.oid].size) == (kind.name, kind.size)
+    for kind in (*TYPES, *OBJECTS, INET, RECORD, INT2VECTOR, OIDVECTOR):
+        fact = built_in()[kind.oid]
+        assert (fact["typname"], fact["typlen"], fact["display"]) == (kind.name, kind.size, kind.shown)
 
 
-def test_no_oid_twice():
-    assert len(BY_OID) == len(BUILT_IN)
+def test_every_array_we_answer_with_is_there_with_its_elements():
+    for oid, element in ARRAYS.items():
+        assert (built_in()[oid]["typelem"], built_in()[element.oid]["typarray"]) == (element.oid, oid)
+    for oid, element in VECTORS.items():
+        assert built_in()[oid]["typelem"] == element.oid
 
 
 def test_an_array_and_its_element_name_each_other(ask: Callable[..., list[tuple[object, ...]]]):

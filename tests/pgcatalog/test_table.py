@@ -1,17 +1,39 @@
 import pytest
 
 from dpproxy.pgcatalog import CatalogueView
-from dpproxy.pgcatalog.table import columns, table
+from dpproxy.pgcatalog.table import relations, shown, stored_as, table
+from dpproxy.values.pgtypes import INT2VECTOR, NAME, OID, TEXT, TIMESTAMPTZ, array_of
 
 
-def test_columns_are_text_unless_a_type_stands():
-    assert columns("a b:oid[] c:bool") == {"a": "VARCHAR", "b": "UINTEGER[]", "c": "BOOLEAN"}
+@pytest.mark.parametrize(
+    ("kind", "stored", "seen"),
+    [
+        ("name", "VARCHAR", NAME),
+        ("_name", "VARCHAR[]", array_of(NAME)),
+        ("int2vector", "SMALLINT[]", INT2VECTOR),
+        ("timestamptz", "TIMESTAMP", TIMESTAMPTZ),
+        ("regtype", "UINTEGER", OID),
+        ("pg_node_tree", "VARCHAR", TEXT),
+        ("_aclitem", "VARCHAR[]", array_of(TEXT)),
+    ],
+)
+def test_a_type_of_postgresqls_is_stored_and_shown(kind: str, stored: str, seen: object):
+    assert stored_as(kind) == stored
+    assert shown(kind) == seen
 
 
-def test_an_unknown_type_is_an_error():
+def test_every_type_of_a_column_is_stored_as_one_that_its_values_fit():
+    for fact in relations().values():
+        for kind in fact.columns.values():
+            assert stored_as(kind).endswith("[]") == (kind.startswith("_") or kind.endswith("vector"))
+
+
+def test_a_relation_that_postgresql_has_not_is_an_error():
     with pytest.raises(KeyError):
-        columns("a:nosuch")
+        table("pg_catalog", "nosuch")
 
 
 def test_without_a_source_there_are_no_rows(view: CatalogueView):
-    assert list(table("pg_catalog", "x", 1, "a").rows(view)) == []
+    made = table("pg_catalog", "pg_enum")
+    assert list(made.columns) == ["oid", "enumtypid", "enumsortorder", "enumlabel"]
+    assert list(made.rows(view)) == []

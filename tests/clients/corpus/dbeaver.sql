@@ -79,7 +79,7 @@ WHERE i.inhrelid = {orders} AND c.oid = i.inhparent ORDER BY i.inhseqno;
 SELECT r.oid, r.rulename, r.ev_type, pg_get_ruledef(r.oid) AS definition FROM pg_rewrite r
 WHERE r.ev_class = {orders} AND r.rulename <> '_RETURN'::name;
 -- look triggers
--- types: tgargs, tgqual: a tree of a parser is a text, and there are no arguments
+-- types: tgqual: a tree of a parser is a text
 SELECT x.oid, x.*, p.pronamespace AS func_schema_id, d.description FROM pg_catalog.pg_trigger x
 LEFT OUTER JOIN pg_catalog.pg_proc p ON p.oid = x.tgfoid
 LEFT OUTER JOIN pg_catalog.pg_description d ON d.objoid = x.oid AND d.objsubid = 0 AND d.classoid = 'pg_trigger'::regclass
