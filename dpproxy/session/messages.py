@@ -168,4 +168,4 @@ class Words(Cursor):
         return Source(text, self.source.offset + start, self.source.hint)
 
 
-_TEXTS = frozenset({Kind.TEXT, Kind.NAME, Kind.WORD})
+_TEXTS = (Kind.TEXT, Kind.NAME, Kind.WORD)

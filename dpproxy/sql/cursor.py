@@ -12,8 +12,8 @@ from dpproxy.values.errors import SyntaxRefused, UndefinedTable, Unsupported
 
 T = TypeVar("T")
 
-_UNQUOTED = frozenset({Kind.WORD, Kind.SYMBOL})
-_NAMES = frozenset({Kind.WORD, Kind.NAME})
+_UNQUOTED = (Kind.WORD, Kind.SYMBOL)
+_NAMES = (Kind.WORD, Kind.NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,11 @@ class Cursor:
 
     def _peek(self, ahead: int = 0) -> Token:
         """A token ahead; beyond the end, the END."""
-        missing = self._at + ahead + 1 - len(self._tokens)
-        if missing > 0:
-            self._tokens.extend(islice(self._stream, missing))
-        return self._tokens[min(self._at + ahead, len(self._tokens) - 1)]
+        wanted = self._at + ahead
+        if wanted >= len(self._tokens):
+            self._tokens.extend(islice(self._stream, wanted + 1 - len(self._tokens)))
+            wanted = min(wanted, len(self._tokens) - 1)
+        return self._tokens[wanted]
 
     @property
     def token(self) -> Token:
@@ -68,10 +69,11 @@ class Cursor:
 
     def at(self, *words: str) -> bool:
         """Whether the next tokens are these unquoted words, or symbols."""
-        return all(
-            (token := self._peek(ahead)).kind in _UNQUOTED and token.text == word
-            for ahead, word in enumerate(words)
-        )
+        for ahead, word in enumerate(words):
+            token = self._peek(ahead)
+            if len(token.raw) != len(word) or token.kind not in _UNQUOTED or token.text != word:
+                return False
+        return True
 
     # --- reading
 
