@@ -14,7 +14,7 @@ from dpproxy.config.tls import server_context
 from dpproxy.config.users import read_users
 from dpproxy.engine.recorded import watching
 from dpproxy.planner.views import read_views
-from dpproxy.policy.difference import differences, told
+from dpproxy.policy.difference import differences, explained
 from dpproxy.policy.dump import dump as statements_of
 from dpproxy.policy.files import PolicyFileError, apply_file, read_file
 from dpproxy.policy.model import Policy
@@ -123,7 +123,7 @@ def diff(arguments: Arguments) -> int:
         rows = [(d.subject, d.was, d.now, d.effect.value, d.meaning) for d in found]
         put(as_json(["subject", "was", "now", "effect", "meaning"], rows))
     else:
-        put("\n".join(told(found)) if found else "dpproxy: nothing would change")
+        put("\n".join(explained(found)) if found else "dpproxy: nothing would change")
     return 0
 
 

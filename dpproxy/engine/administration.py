@@ -36,7 +36,7 @@ from dpproxy.policy.statements import (
 from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.suggest import SUGGESTED, suggest
 from dpproxy.policy.suggest_column import between
-from dpproxy.policy.suggest_probe import CONFIDENCE, Probe, asked, probe
+from dpproxy.policy.suggest_probe import CONFIDENCE, Probe, probe, probing_policy
 from dpproxy.policy.suggest_unit import Proposal
 from dpproxy.policy.units import unit_table
 from dpproxy.policy.usable import usable
@@ -189,7 +189,7 @@ def run_probe(
     fitting, _ = usable(policy, schema)
     owner = _owner(fitting, statement.table)
     share = _share(statement.epsilon, len(found))
-    wide = asked(fitting, table, found.values())
+    wide = probing_policy(fitting, table, found.values())
     given = {"dp.epsilon": format_epsilon(share), "dp.confidence": CONFIDENCE}
     planned = {name: ask(wide, one.sql(table), given) for name, one in found.items()}
     for each in planned.values():

@@ -1,4 +1,4 @@
-"""A policy and a statement give the next policy; pure, all checks included."""
+"""The next policy, from a policy and a statement, with all checks; pure."""
 
 from dataclasses import replace
 from typing import assert_never
@@ -8,7 +8,7 @@ from dpproxy.policy.apply_column import change_column
 from dpproxy.policy.apply_reference import change_composite, change_taxonomy
 from dpproxy.policy.apply_table import change_table
 from dpproxy.policy.apply_view import change_view
-from dpproxy.policy.blocks import kept
+from dpproxy.policy.blocks import with_checked_blocks
 from dpproxy.policy.fitting import Clock, of_utc
 from dpproxy.policy.model import Policy
 from dpproxy.policy.statements import (
@@ -41,11 +41,11 @@ def apply(policy: Policy, change: Change, schema: Schema | None, clock: Clock = 
         Refusal: the statement does not fit, at the position of the word in question.
     """
     if isinstance(change, TableChange):
-        return kept(change_table(policy, change, schema), change.table)
+        return with_checked_blocks(change_table(policy, change, schema), change.table)
     if isinstance(change, CompositeChange):
         return change_composite(policy, change, schema)
     if isinstance(change, ColumnChange):
-        return kept(change_column(policy, change, schema, clock), change.table)
+        return with_checked_blocks(change_column(policy, change, schema, clock), change.table)
     if isinstance(change, BudgetChange):
         return change_budget(policy, change)
     if isinstance(change, GrantChange):

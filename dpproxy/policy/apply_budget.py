@@ -86,7 +86,7 @@ def _change_paid(policy: Policy, change: GrantSelect | RevokeSelect, schema: Sch
 
 
 def _add(grants: dict[tuple[str, str, str], Grant], grant: Grant) -> None:
-    """One more budget of a role for a table; a grant without one says nothing beside those that name one."""
+    """Add a budget of a role for a table; a grant that names no budget is dropped where others name one."""
     paid = [key for key in grants if key[:2] == (grant.table, grant.role) and key[2]]
     if grant.budget is not None:
         grants.pop((grant.table, grant.role, ""), None)
@@ -95,7 +95,7 @@ def _add(grants: dict[tuple[str, str, str], Grant], grant: Grant) -> None:
 
 
 def _change_exact(policy: Policy, change: GrantExact | RevokeExact, schema: Schema | None) -> Policy:
-    """The policy with exact answers allowed or not; only of tables whose answers have noise otherwise."""
+    """The policy with exact answers allowed or not; only for tables that are protected."""
     named = {(grant.table, grant.role) for grant in policy.exact}
     for name in change.tables:
         table = table_policy(policy, name, schema)

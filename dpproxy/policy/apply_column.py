@@ -66,7 +66,7 @@ def _between(change: SetBetween, column: Column | None, clock: Clock) -> Between
 
 
 def _alike(low: Scalar, high: Scalar, position: int | None) -> tuple[Scalar, Scalar]:
-    """Bounds of one type, where the column's is not known: a date beside a timestamp is its midnight."""
+    """Bounds of one type, where the column's type is not known: a date with a timestamp becomes its midnight."""
     kinds = {type(low), type(high)}
     if (len(kinds) == 1 and _is_zoned(low) == _is_zoned(high)) or kinds <= {int, Fraction}:
         return low, high
@@ -111,7 +111,7 @@ def _members(change: SetMembers, column: Column | None, clock: Clock) -> Members
 
 
 def _moment(literal: Literal) -> Scalar | None:
-    """A constant of a column whose type is not known: of texts only dates and timestamps are bounds."""
+    """A constant for a column whose type is not known: a text is a bound only if it is a date or a timestamp."""
     if literal.kind is not LiteralKind.TEXT:
         return literal.value
     for read in (read_date, read_timestamp):

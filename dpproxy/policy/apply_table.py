@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from dpproxy.policy import amounts
-from dpproxy.policy.blocks import divided
+from dpproxy.policy.blocks import block_column
 from dpproxy.policy.lookup import table_column, table_policy
 from dpproxy.policy.model import Accountant, Ceiling, Exposure, Policy, TablePolicy, Unit
 from dpproxy.policy.statements import (
@@ -39,7 +39,7 @@ def change_table(policy: Policy, change: TableChange, schema: Schema | None) -> 
         case SetBlocks():
             if change.column is not None:
                 table_column(change.table, change.column, schema)
-            changed = replace(table, blocks=divided(table, change))
+            changed = replace(table, blocks=block_column(table, change))
         case SetExpectedRows():
             changed = replace(table, expected_rows=amounts.count(change.rows, amounts.MOST_EXPECTED))
         case _:
@@ -71,7 +71,7 @@ def _key(policy: Policy, table: TablePolicy, change: SetKey, schema: Schema | No
 
 
 def _tells_apart(name: Name | None, key: Column | None) -> None:
-    """Refuse a key of a type whose equal values need not be written alike, or have no equality."""
+    """Refuse a key of a type without equality, or one whose equal values can be written differently."""
     if name is not None and key is not None and key.type.oid in PLAIN - {UUID.oid, BYTEA.oid}:
         raise TypeMismatch(
             f'the key "{key.name}" is of type {key.type.name}, whose values tell nobody apart',
@@ -107,7 +107,7 @@ def _no_cycle(policy: Policy, table: str, target: Name) -> None:
 
 
 def _no_ceiling_left(table: TablePolicy, change: SetKey) -> None:
-    """Refuse to move a unit away from its ceiling."""
+    """Refuse a change of the unit that would leave its ceiling behind."""
     if table.ceiling is not None and change.references is not None:
         raise DependentObjects(
             f'table "{table.name}" has a ceiling of its own, and a ceiling belongs to the table that owns the unit',
@@ -117,7 +117,7 @@ def _no_ceiling_left(table: TablePolicy, change: SetKey) -> None:
 
 
 def _no_grant_unpaid(policy: Policy, table: Name) -> None:
-    """Refuse to protect a table that somebody reads without a budget."""
+    """Refuse to protect a table that a role may read without a budget."""
     unpaid = next((g for g in policy.grants if g.table == table.text and g.budget is None), None)
     if unpaid is not None:
         raise DependentObjects(

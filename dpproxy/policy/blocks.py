@@ -27,7 +27,7 @@ def flaw(table: TablePolicy, column: str) -> tuple[str, str] | None:
     return None
 
 
-def divided(table: TablePolicy, change: SetBlocks) -> str | None:
+def block_column(table: TablePolicy, change: SetBlocks) -> str | None:
     """The column that a statement declares. Raises ``InvalidParameter`` where it does not divide the units."""
     if change.column is None:
         return None
@@ -37,8 +37,8 @@ def divided(table: TablePolicy, change: SetBlocks) -> str | None:
     return change.column.text
 
 
-def kept(policy: Policy, table: Name) -> Policy:
-    """The policy, whose blocks of a table are still blocks. Raises ``DependentObjects``."""
+def with_checked_blocks(policy: Policy, table: Name) -> Policy:
+    """The policy, where the column of a table still divides its units into blocks. Raises ``DependentObjects``."""
     found = policy.tables[table.text]
     if found.blocks is not None and flaw(found, found.blocks) is not None:
         raise _needed(found.name, found.blocks, table.position)

@@ -1,6 +1,6 @@
 """What one policy changes of another, and what each change does to guarantees and budgets, in words.
 
-A change is *weaker* where more can be learned about somebody than before, *stronger* where less can; what was told
+A change is *weaker* where more can be learned about somebody than before, *stronger* where less can; what was released
 before stays known in any case.
 """
 
@@ -303,8 +303,8 @@ _MEANINGS: dict[str, Callable[[Subject, Policy, Policy], Iterator[Meaning]]] = {
 }
 
 
-def told(found: Sequence[Difference]) -> Iterator[str]:
-    """Lines for people: what is about what, the statements, what it means."""
+def explained(found: Sequence[Difference]) -> Iterator[str]:
+    """Lines for people: for each difference its subject, its statements, and what it means for privacy."""
     for each in found:
         mark = "" if each.effect is _SAME else f" [{each.effect.value}]"
         yield f"{each.subject}{mark}: {each.meaning}"

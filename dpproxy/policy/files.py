@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dpproxy.policy.apply import apply
 from dpproxy.policy.apply_reference import check_public
-from dpproxy.policy.difference import Difference, Effect, differences, told
+from dpproxy.policy.difference import Difference, Effect, differences, explained
 from dpproxy.policy.dump import dump
 from dpproxy.policy.model import Policy, TablePolicy
 from dpproxy.policy.statements import AdvanceDataVersion
@@ -141,12 +141,12 @@ def apply_files(
     after = store.update(apply_all, "\n".join(file.text for file in files), by)
     if left:
         tell("the policy files would weaken the policy in force, which stays as it is in this:")
-        for line in told(left):
+        for line in explained(left):
             tell(line)
         tell(f"to have it as the files say: {weakened}")
     if before.version and after.version != before.version:
         tell("the policy files change the policy in force:")
-        for line in told(differences(before, after)):
+        for line in explained(differences(before, after)):
             tell(line)
     return after
 
@@ -155,7 +155,7 @@ def apply_files(
 
 
 def unweakened(before: Policy, after: Policy) -> tuple[Policy, list[Difference]]:
-    """``after`` without what is weaker than ``before``, and what was left out.
+    """``after`` without the declarations that protect less than those of ``before``, and the differences left out.
 
     Where the rest does not stand by itself, nothing of ``after`` is taken.
     """
@@ -171,7 +171,7 @@ def unweakened(before: Policy, after: Policy) -> tuple[Policy, list[Difference]]
 
 
 def _together(declared: tuple[str, ...]) -> tuple[str, ...]:
-    """What is left as it is at once: a column, or all else of a table; of other things each alone."""
+    """The declarations that stay or change as one: a column's, or all others of a table; any other is on its own."""
     return declared[:3] if declared[0] == "table" else declared
 
 
@@ -200,7 +200,7 @@ def _merged(before: Policy, after: Policy, kept: set[tuple[str, ...]]) -> Policy
 
 
 def _stands(policy: Policy) -> bool:
-    """Whether the statements of a policy make it again."""
+    """Whether the policy can be built again from its statements."""
     made = Policy(version=policy.version, data_version=policy.data_version)
     try:
         for sql in dump(policy):

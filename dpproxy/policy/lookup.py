@@ -14,7 +14,7 @@ _IS_VIEW = "It is a view: declare the tables it reads, and GRANT SELECT ON it."
 
 
 def table_policy(policy: Policy, table: Name, schema: Schema | None) -> TablePolicy:
-    """What is declared of a table, nothing yet where that is so.
+    """The declarations of a table, empty where there are none.
 
     Raises:
         UndefinedTable: not in the schema.
@@ -30,7 +30,7 @@ def table_policy(policy: Policy, table: Name, schema: Schema | None) -> TablePol
 
 
 def check_relation(relation: Name, policy: Policy, schema: Schema | None) -> None:
-    """See that a name is a table's or a view's. Raises ``UndefinedTable``."""
+    """Check that a table or a view has this name. Raises ``UndefinedTable``."""
     if relation.text in policy.views:
         return
     if schema is not None and relation.text not in schema.tables and relation.text not in schema.views:
@@ -42,7 +42,7 @@ def check_relation(relation: Name, policy: Policy, schema: Schema | None) -> Non
 
 
 def is_protected(policy: Policy, relation: str, schema: Schema | None) -> bool:
-    """Whether rows of a table, or of a table that a view reads, are somebody's; what was released is nobody's."""
+    """Whether a table is protected, or a view shows rows of one; a released view does not."""
     view = policy.views.get(relation)
     if view is not None:
         return view.is_inside

@@ -1,4 +1,4 @@
-"""What the names of tables and columns tell, in English: a guess, used only where an administrator reads it."""
+"""Guesses from English names of tables and columns, used only in proposals that an administrator reads."""
 
 import re
 
@@ -31,7 +31,7 @@ def words(name: str) -> list[str]:
 
 
 def is_person(name: str) -> bool:
-    """Whether a table is named after people, or a column as what tells them apart.
+    """Whether a table is named after people, or a column like an identifier of people.
 
     >>> [is_person(name) for name in ("insured_patients", "o_custkey", "USER_ID", "patient_visits", "user_agent")]
     [True, True, True, False, False]
@@ -43,7 +43,7 @@ def is_person(name: str) -> bool:
 
 
 def is_named_after(column: str, table: str) -> bool:
-    """Whether a column is named as what tells the rows of a table apart.
+    """Whether a column is named like the identifier of a given table's rows.
 
     >>> [is_named_after(name, "hospital_visits") for name in ("visit_id", "VisitNo", "visit", "visit_cost", "id")]
     [True, True, True, False, False]
@@ -57,7 +57,7 @@ def is_named_after(column: str, table: str) -> bool:
 
 
 def is_identifier(name: str) -> bool:
-    """Whether a column is named as what tells rows apart.
+    """Whether a column is named like an identifier.
 
     >>> [is_identifier(name) for name in ("visit_id", "l_orderkey", "id", "paid", "monkey_bars")]
     [True, True, True, False, False]
@@ -67,12 +67,12 @@ def is_identifier(name: str) -> bool:
 
 
 def is_contact(name: str) -> bool:
-    """Whether a column is named as what names or finds a person."""
+    """Whether a column is named like a person's name or address."""
     return not _CONTACTS.isdisjoint(words(name))
 
 
 def is_free_text(name: str) -> bool:
-    """Whether a column is named as what people wrote."""
+    """Whether a column is named like free text."""
     return not _FREE_TEXTS.isdisjoint(words(name))
 
 

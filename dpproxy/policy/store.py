@@ -101,7 +101,7 @@ class PolicyStore:
 
     @property
     def directory(self) -> Path:
-        """Where it is kept."""
+        """Where the store is."""
         return self._path.parent
 
     @property
@@ -152,7 +152,7 @@ class PolicyStore:
         return changed
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             self._connection.close()
 

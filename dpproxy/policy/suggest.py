@@ -44,7 +44,7 @@ def suggest(policy: Policy, schema: Schema, table: Name) -> list[Proposal]:
             except Refusal as refusal:
                 refused = refusal
             else:
-                policy = policy if proposal.held else after
+                policy = policy if proposal.is_comment else after
                 found.append(proposal)
                 refused = None
                 break

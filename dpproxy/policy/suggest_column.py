@@ -123,7 +123,7 @@ def _by_type(column: Column, propose: _Propose) -> Iterator[Proposal]:
 
 
 def _usual(column: Column) -> tuple[Scalar, Scalar]:
-    """Bounds to be replaced: those its name suggests, else some that its type holds."""
+    """Bounds for the reader to replace: those that the column's name suggests, else some that its type can hold."""
     kind = column.type
     if kind.oid in {DATE.oid, TIMESTAMP.oid, TIMESTAMPTZ.oid}:
         return _EARLIEST, _LATEST
@@ -152,7 +152,7 @@ class Limits:
 
 
 def limits(expressions: Iterable[str], column: str) -> Limits:
-    """What these constraints say together; what one of them says besides only narrows it.
+    """The bounds and values that these constraints allow together.
 
     A bound that ``<`` leaves out is given as if it were ``<=``. Dates are texts, as they are written.
 
@@ -180,7 +180,7 @@ def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _narrowed(found: Limits, part: exp.Expr, column: str) -> Limits:
-    """``found`` and what a condition says of the column, nothing where it is none of the known ones."""
+    """``found``, narrowed by a condition about the column; unchanged by a condition of a kind that is not known."""
     match part:
         case exp.GT() | exp.GTE() | exp.LT() | exp.LTE():
             return _compared(found, part, column)
@@ -223,7 +223,7 @@ def _is_text(node: exp.Expr, column: str) -> bool:
 
 
 def _listed(node: exp.Expr) -> list[Scalar | None]:
-    """What stands in an array, as PostgreSQL writes the values of IN; of anything else nothing is known."""
+    """The items of an array, which is how PostgreSQL stores the values of IN; empty for anything else."""
     node = node.unnest()
     node = node.this.unnest() if isinstance(node, exp.Cast) else node
     return [_constant(one) for one in node.expressions] if isinstance(node, exp.Array) else []

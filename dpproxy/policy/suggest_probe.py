@@ -42,7 +42,7 @@ class Probe:
     marks: tuple[Scalar, ...]
 
     def sql(self, table: str) -> str:
-        """Each interval by its number, and how many rows it has for sure: more than 0, or there may be none."""
+        """The query for the intervals and their noisy counts: above 0 only where an interval surely has rows."""
         name = identifier(self.column)
         inner = enumerate(self.marks[1:-1])
         cases = " ".join(f"WHEN {name} < {constant(mark)} THEN {number}" for number, mark in inner)
@@ -59,7 +59,7 @@ class Probe:
 
 
 def probe(column: Column) -> Probe | None:
-    """How a column is probed, None for types that are not."""
+    """How a column is probed; None for a type that cannot be."""
     kind = column.type
     if kind.oid in _MOMENTS:
         return Probe(column.name, tuple(_MOMENTS[kind.oid](year, 1, 1) for year in _YEARS))
@@ -72,7 +72,7 @@ def probe(column: Column) -> Probe | None:
     return None
 
 
-def asked(policy: Policy, table: str, probed: Iterable[Probe]) -> Policy:
+def probing_policy(policy: Policy, table: str, probed: Iterable[Probe]) -> Policy:
     """The policy under which an administrator asks: the columns as wide as their marks, paid by ``PAYER``."""
     declared = policy.tables[table]
     wide = {one.column: ColumnPolicy(Between(one.marks[0], one.marks[-1])) for one in probed}

@@ -1,4 +1,4 @@
-"""Whose rows a table's are: proposals for its privacy key and its ceiling, the best first."""
+"""Which person a row belongs to: proposals for its privacy key and its ceiling, the best first."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -40,8 +40,8 @@ class Proposal:
     unbounded: str | None = None
 
     @property
-    def held(self) -> bool:
-        """Whether nothing is declared by sending it."""
+    def is_comment(self) -> bool:
+        """Whether it is a comment only, which declares nothing when it is sent."""
         return self.statement.startswith(HELD)
 
 
@@ -60,7 +60,7 @@ def unit_proposals(policy: Policy, schema: Schema, table: str) -> Iterator[Propo
 
 
 def _of_rows(table: str, text: str, reason: str, others: str | None) -> Proposal:
-    """Each row a unit: a matter of course for a table of people alone, where others are about people a comment."""
+    """Each row as a unit: proposed as such where no other table is about people, else as a comment."""
     if is_person(table):
         return _key(table, text, reason)
     if others is None:
@@ -135,7 +135,7 @@ def _single_keys(schema: Schema, table: str) -> list[str]:
 
 
 def _named_as_keys(policy: Policy, schema: Schema, table: str) -> Iterator[ForeignKey]:
-    """References by columns named as a key of a protected table, or after it; not by names that any table has."""
+    """References by columns that have the name of a protected table's key, or are named after that table."""
     of_a_type = [c for c in schema.tables[table] if c.type.oid in INTEGERS | TEXTS | {UUID.oid}]
     for column in of_a_type:
         for name, declared in sorted(policy.tables.items()):
@@ -148,7 +148,7 @@ def _named_as_keys(policy: Policy, schema: Schema, table: str) -> Iterator[Forei
 
 
 def _named_so(policy: Policy, schema: Schema, target: str, column: str) -> str | None:
-    """The column of a table that a column of another one refers to by its name; None where it does by none."""
+    """The column of a table that another table's column refers to by its name; None where there is none."""
     names = [c.name for c in schema.tables.get(target, ())]
     same = next((name for name in names if name.lower() == column.lower()), None)
     if same is not None and (_owns(policy, target, same) or is_unique(schema, target, same)):
@@ -180,7 +180,7 @@ def _is_declared(policy: Policy, table: str) -> bool:
 
 
 def _people(schema: Schema, table: str) -> list[str]:
-    """Columns named as what tells people apart, of a type that can."""
+    """Columns whose name and type identify a person."""
     return [c.name for c in schema.tables[table] if c.type.oid in INTEGERS | TEXTS and is_person(c.name)]
 
 
@@ -199,7 +199,7 @@ def _leads_to_people(schema: Schema, table: str) -> bool:
 
 
 def _reference(policy: Policy, schema: Schema, key: ForeignKey, reason: str, mark: str = "") -> Proposal:
-    """One row of each person where both columns tell people apart, else as many as are filled in."""
+    """The reference, for one row of each person where both columns identify people, else for a number to fill in."""
     column, referenced = key.columns[0], key.referenced[0]
     text = f"KEY ({identifier(column)}) {target_of(key.target, [referenced])}"
     if is_unique(schema, key.table, column) and _owns(policy, key.target, referenced):

@@ -1,4 +1,4 @@
-"""A stored policy held against the data as it is now: what no longer fits is hidden, never guessed at."""
+"""A stored policy compared with the data's schema as it is now: what no longer fits is hidden, never guessed."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -12,7 +12,7 @@ from dpproxy.values.pgtypes import Schema
 
 
 def usable(policy: Policy, schema: Schema) -> tuple[Policy, list[str]]:
-    """The policy as statements are planned by, and a line for each declaration that does not fit.
+    """The policy that statements are planned with, and a message for each declaration that does not fit.
 
     A table dropped or retyped since it was declared is left out; a domain that refers to a table no longer public is
     left out alone. The columns of a key set of several have, each by itself, the values of the column it refers to,
@@ -35,7 +35,7 @@ def usable(policy: Policy, schema: Schema) -> tuple[Policy, list[str]]:
 
 
 def _fitting(table: TablePolicy, policy: Policy, schema: Schema) -> tuple[TablePolicy, list[str]]:
-    """The table with those of its references to public tables that fit, and a line for each other one."""
+    """The table with only those references to public tables that fit, and a message for each of the others."""
     lines: list[str] = []
     others = Policy(tables=dict(policy.tables), taxonomies=policy.taxonomies)
     columns = dict(table.columns)
@@ -86,7 +86,7 @@ def _derived(one: Composite, table: TablePolicy) -> dict[str, ColumnPolicy]:
 
 
 def _misfit(policy: Policy, statements: Iterable[str], schema: Schema) -> str | None:
-    """Why statements do not fit after a policy, None where they do."""
+    """Why statements cannot be applied to a policy; None where they can."""
     try:
         for sql in statements:
             policy = apply(policy, change_of(sql), schema)

@@ -1,4 +1,4 @@
-"""A place in the tokens of one statement, and what a parser asks there."""
+"""A cursor over the tokens of one statement, with what a parser needs to read them and to refuse."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field

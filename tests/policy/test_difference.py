@@ -3,7 +3,7 @@
 import pytest
 
 from dpproxy.policy.apply import apply
-from dpproxy.policy.difference import Effect, differences, told
+from dpproxy.policy.difference import Effect, differences, explained
 from dpproxy.policy.dump import dump, named
 from dpproxy.policy.model import Policy, ProtectedView
 from dpproxy.policy.store import change_of
@@ -108,7 +108,7 @@ def view(epsilon: int) -> ProtectedView:
 
 def test_people_read_what_was_and_what_is():
     before = made(*BEFORE)
-    lines = list(told(differences(before, made(f"{PATIENTS} CEILING EPSILON 5", of=before))))
+    lines = list(explained(differences(before, made(f"{PATIENTS} CEILING EPSILON 5", of=before))))
     assert lines == [
         "table patients [weaker]: 2 more epsilon may be learned about one unit",
         f"  was: {PATIENTS} CEILING EPSILON 3 DELTA 0 ACCOUNTANT BASIC",

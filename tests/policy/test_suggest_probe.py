@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from dpproxy.policy.model import Between, Budget, ColumnPolicy, Grant, Policy, TablePolicy, Unit
-from dpproxy.policy.suggest_probe import PAYER, Probe, asked, probe
+from dpproxy.policy.suggest_probe import PAYER, Probe, probe, probing_policy
 from dpproxy.values.pgtypes import (
     BOOL,
     DATE,
@@ -97,7 +97,7 @@ def test_what_is_asked_of():
     columns = {"kept": ColumnPolicy(Between(0, 1))}
     table, other = TablePolicy("t", unit=Unit("id"), columns=columns), TablePolicy("u")
     policy = Policy(7, 3, {"t": table, "u": other}, {"b": Budget("b", Fraction(1))}, (Grant("t", "r", "b"),))
-    found = asked(policy, "t", [Probe("c", (-9, 0, 9))])
+    found = probing_policy(policy, "t", [Probe("c", (-9, 0, 9))])
     assert found.tables["t"].columns == {**columns, "c": ColumnPolicy(Between(-9, 9))}
     assert found.tables["u"] == other
     assert list(found.budgets) == [PAYER]

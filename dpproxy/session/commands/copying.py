@@ -18,7 +18,7 @@ _CSV: Final = Layout("csv", ",", "", forced=frozenset())
 
 @dataclass(slots=True)
 class _Options:
-    """What was written, by the names of ``Layout``."""
+    """The options of the statement, by the fields of ``Layout``."""
 
     given: dict[str, Any] = field(default_factory=dict)
 

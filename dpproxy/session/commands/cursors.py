@@ -116,7 +116,7 @@ Rows count from 1; 0 is before the first, and one more than there are after the 
 
 
 def _here(at: int, size: int) -> tuple[range, int]:
-    """The row it is on, once more."""
+    """The row that the cursor is on."""
     return range(at, at + (1 <= at <= size)), at
 
 
@@ -235,7 +235,7 @@ def _bind(name: str, direction: Direction, is_back: bool, shows: bool, state: St
 
 
 def _at(places: range, rows: Sequence[tuple[object, ...]]) -> Sequence[tuple[object, ...]]:
-    """The rows at these places, in one piece: there may be millions, and nobody else is served meanwhile."""
+    """The rows at these places, as one slice: there may be millions, and a loop would hold up other sessions."""
     if not places:
         return ()
     end = places.stop - 1

@@ -1,4 +1,4 @@
-"""PREPARE, EXECUTE and DEALLOCATE: the prepared statements of the protocol, by statements."""
+"""PREPARE, EXECUTE and DEALLOCATE, over the same prepared statements as the protocol's Parse and Bind."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -69,7 +69,7 @@ def read_execute(words: Words) -> Late:
 
 
 def _read_value(words: Words) -> str | None:
-    """A constant; the type it is cast to is the parameter's own, whatever is written."""
+    """A constant; it gets the parameter's type, whatever type it is cast to."""
     is_null = words.accept("null")
     text = None if is_null else words.value()
     if words.accept("::"):

@@ -1,4 +1,4 @@
-"""SET, SHOW and RESET: their words read into commands."""
+"""SET, SHOW and RESET."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ _SHOW_ALL = (Column("name", TEXT), Column("setting", TEXT), Column("description"
 
 
 def read_modes(words: Words, prefix: str = "") -> tuple[tuple[str, str], ...]:
-    """Transaction modes to the end of the statement, as settings; ``prefix`` goes before their names."""
+    """Transaction modes up to the end of the statement, as settings whose names begin with ``prefix``."""
     modes = []
     while words.token.kind is not Kind.END:
         modes.append(_read_mode(words))
@@ -62,7 +62,7 @@ def read_set(words: Words) -> Command:
 
 
 def _read_user(words: Words, own: str) -> Command:
-    """SET ROLE and SET SESSION AUTHORIZATION, after that: a session stays its user's."""
+    """SET ROLE and SET SESSION AUTHORIZATION, after those words: the user of a session cannot be changed."""
     start = words.position
     words.accept_one("=", "to")
     name = own if words.accept(own) else words.value()
@@ -79,7 +79,7 @@ def _read_user(words: Words, own: str) -> Command:
 
 
 def _read_constraints(words: Words) -> Command:
-    """SET CONSTRAINTS, after that: nothing is written here that one could check."""
+    """SET CONSTRAINTS, after those words: nothing is written here, so there is nothing to check."""
     words.expect("all")
     if not words.accept_one("deferred", "immediate"):
         words.refuse()
@@ -157,7 +157,7 @@ def _read_value(name: str, words: Words, *, local: bool) -> Command:
 
 
 def _read_zone(words: Words, *, local: bool) -> Command:
-    """SET TIME ZONE, after that: DEFAULT, LOCAL, a name, hours, or an interval of them."""
+    """SET TIME ZONE, after those words: DEFAULT, LOCAL, a name, hours, or an interval of them."""
     if not words.accept("interval"):
         if words.accept("local"):
             words.end()
@@ -193,7 +193,7 @@ _HOURS_AND_MINUTES = ((None, None), ("hour", "hour"), ("hour", "minute"), ("minu
 
 
 def _interval(given: Token, last: str | None) -> str:
-    """An interval cut to a field; a number alone is of that field."""
+    """An interval cut to a field; a number alone counts that field."""
     try:
         is_number = last is not None and re.fullmatch(r"\s*[+-]?\d+\s*", given.text)
         interval = read_text(f"{given.text} {last}".encode() if is_number else given.text.encode())

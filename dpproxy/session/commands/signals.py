@@ -1,7 +1,7 @@
-"""pg_cancel_backend and pg_terminate_backend: the session's own, since only who serves all clients knows the others.
+"""pg_cancel_backend and pg_terminate_backend, which only the server can carry out: it knows all sessions.
 
-Each stands alone in its statement. A cancel is the one that CancelRequest is: what is charged runs on, and its client
-is told at an instant of its grid.
+A statement has one call and nothing else. It cancels as CancelRequest does: a statement that is charged runs on, and
+its client hears of the cancel at an instant of its grid.
 """
 
 from collections.abc import Callable, Sequence
@@ -52,7 +52,7 @@ class Signal:
 
 
 def read_signal(words: Words) -> Signal | None:
-    """The call that a SELECT is; None for every other."""
+    """The call of a SELECT, after its first word; None for every other SELECT."""
     words.accept("pg_catalog", ".")
     name = words.accept_one("pg_cancel_backend", "pg_terminate_backend")
     if name is None or not words.at("("):

@@ -30,7 +30,7 @@ Read = Callable[[Words], Action | None]
 
 
 def recognise(source: Source) -> Action | None:
-    """The session's own statement that ``source`` is; None for the engine's.
+    """Read a statement that the session answers by itself; None for one of the engine's.
 
     Errors: ``SyntaxRefused``, ``Unsupported``, ``UndefinedObject``.
     """
