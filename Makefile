@@ -73,10 +73,11 @@ image:             ## the container image, where there is an engine: PYTHON_DIGE
 	@test -n "$(PYTHON_DIGEST)" || { echo 'say what the image is made from: make image PYTHON_DIGEST=sha256:...'; exit 2; }
 	docker build -f docker/Dockerfile --build-arg PYTHON_DIGEST=$(PYTHON_DIGEST) -t dpproxy .
 
+WRITE = $(if $(PEERS),--write)
 PEERS_PYTHON = $(if $(PEERS)$(wildcard .venv-peers/ready),--peers .venv-peers/bin/python)
 bench: env $(if $(PEERS),.venv-peers/ready .venv-smartnoise/ready)  ## beside other products, DuckDB and PostgreSQL: PEERS=1 installs those products and fills docs/measured.md
-	@failed=0; for part in "bench.rivals $(if $(PEERS),--write)" "bench.utility $(PEERS_PYTHON)" "bench $(PEERS_PYTHON)" \
-	  bench.rows bench.throughput bench.ledger; do \
+	@failed=0; for part in "bench.rivals $(WRITE)" "bench.utility $(PEERS_PYTHON) $(WRITE)" "bench $(PEERS_PYTHON) $(WRITE)" \
+	  "bench.rows $(WRITE)" "bench.throughput $(WRITE)" bench.ledger; do \
 	  echo; echo "python -m tests.$$part"; $(BIN)/python -m tests.$$part || failed=1; done; exit $$failed
 
 .venv-peers/ready:
