@@ -48,7 +48,7 @@ def small(path: Path, out: Path) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Draw all of them."""
     parser = argparse.ArgumentParser(
-        prog="python -m examples.pictures", description="The gallery's pictures."
+        prog="python -m examples.pictures", description="The pictures of docs/measured.md."
     )
     parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER")
     out = parser.parse_args(arguments).out
