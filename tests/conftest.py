@@ -8,7 +8,11 @@ from hypothesis import HealthCheck, settings
 
 # The machine may be busy, and the time of one example proves nothing.
 settings.register_profile(
-    "short", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    "short",
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    print_blob=True,
 )
 settings.register_profile("whole", settings.get_profile("short"), max_examples=300)
 settings.load_profile("short")
