@@ -60,7 +60,7 @@ def present_of(settings: Mapping[str, str]) -> Present:
     """What a statement takes for now; the clock's own time where nobody says."""
     told = settings.get(BESIDE) or moments(datetime.now(UTC), datetime.now(UTC))
     began, arrived = (datetime.fromisoformat(text) for text in told.split(" "))
-    return Present(began, arrived, zone(settings["timezone"]))
+    return Present(began, arrived, zone(settings.get("timezone", "UTC")))
 
 
 def mentions(tree: exp.Expr) -> bool:
@@ -78,16 +78,26 @@ def now(node: exp.Expr, scope: Scope) -> Typed:
             hint="Write the moment as a constant: date '2024-01-31', timestamp '2024-01-31 12:00:00'.",
             position=position(node),
         )
+    value = value_of(node, present)
+    if isinstance(value, str):
+        return from_value(value, TEXT)
+    if not isinstance(value, datetime):
+        return from_value(value, DATE)
+    if type(node) is exp.Localtimestamp:
+        return from_value(value, TIMESTAMP)
+    return instants.instant(value, scope)
+
+
+def value_of(node: exp.Expr, present: Present) -> datetime | date | str:
+    """What a node of ``PRESENT`` means: a moment is in UTC, and ``localtimestamp`` is what the clock shows."""
     kind = node.meta.get(_KIND)
     moment = present.arrived if kind == "arrived" else present.began
     shown = local_of(moment, present.zone)
     if kind == "text":
-        return from_value(_of_day(moment, present), TEXT)
+        return _of_day(moment, present)
     if type(node) is exp.CurrentDate:
-        return from_value(shown.date(), DATE)
-    if type(node) is exp.Localtimestamp:
-        return from_value(_rounded(shown, node), TIMESTAMP)
-    return instants.instant(_rounded(moment, node), scope)
+        return shown.date()
+    return _rounded(shown if type(node) is exp.Localtimestamp else moment, node)
 
 
 def _of_day(moment: datetime, present: Present) -> str:

@@ -208,8 +208,11 @@ class Engine:
         tree = parse(asked, self._database, bare=False)
         if explain is None and self._catalogue.covers(tree):
             kinds, columns = self._catalogue.prepare(self._view(caller, settings), tree, types)
-            told = Body("describe", tree, tuple(types))
-            return Prepared(sql, kinds, columns, charged=False, body=told, is_catalogue=True)
+            now = mentions(tree)
+            told = Body("describe", tree, tuple(types), present=now)
+            return Prepared(
+                sql, kinds, columns, charged=False, body=told, is_of_present=now, is_catalogue=True
+            )
         if is_qualified(asked):
             tree = parse(asked, self._database)
         parameters = Parameters({n: BY_OID[oid] for n, oid in enumerate(types, 1) if oid in BY_OID})

@@ -33,10 +33,10 @@ _FUNCTIONS = (
     exp.CurrentSchema, exp.CurrentSchemas, exp.CurrentTimestamp, exp.CurrentUser, exp.CurrentVersion,
     exp.Encode, exp.Explode, exp.ExplodingGenerateSeries, exp.Extract, exp.Filter, exp.Floor, exp.Format,
     exp.GenerateSeries, exp.Greatest, exp.GroupConcat, exp.Least, exp.Left,
-    exp.Length, exp.LogicalAnd, exp.LogicalOr, exp.Lower, exp.Max,
+    exp.Length, exp.Localtimestamp, exp.LogicalAnd, exp.LogicalOr, exp.Lower, exp.Max,
     exp.Min, exp.Nullif, exp.RegexpReplace, exp.Replace, exp.Reverse, exp.Right, exp.Round, exp.RowNumber,
     exp.SessionUser, exp.Sign, exp.SplitPart, exp.StartsWith, exp.StringToArray, exp.StrPosition, exp.Substring,
-    exp.Sum, exp.TimeToStr, exp.Translate, exp.Trim, exp.Upper, exp.Window, exp.WindowSpec,
+    exp.Sum, exp.TimestampTrunc, exp.TimeToStr, exp.Translate, exp.Trim, exp.Upper, exp.Window, exp.WindowSpec,
 )  # fmt: skip
 
 NODES: frozenset[type[exp.Expr]] = frozenset((*_STRUCTURE, *_VALUES, *_OPERATORS, *_FUNCTIONS))

@@ -278,6 +278,11 @@ def _called(node: exp.Expr, parts: Sequence[Known]) -> Known:
     return BY_NAME.get(name) if rule is None else rule(node, parts)
 
 
+def _truncated(node: exp.Expr, _parts: Sequence[Known]) -> Known:
+    kind = kind_of(node.this)
+    return TIMESTAMPTZ if kind == DATE else kind if kind in (TIMESTAMP, TIMESTAMPTZ) else None
+
+
 def _part_of_moment(node: exp.Expr, _parts: Sequence[Known]) -> Known:
     return FLOAT8 if node.meta.get(CALLED) == "date_part" else NUMERIC
 
@@ -319,15 +324,14 @@ RULES: Mapping[type[exp.Expr], Rule] = {
     exp.Bracket: _element,
     exp.Case: _choice,
     exp.Cast: _cast,
-    exp.CurrentDate: _always(DATE),
     exp.CurrentSchemas: _always(array_of(NAME)),
-    exp.CurrentTimestamp: _always(TIMESTAMPTZ),
     exp.Div: _pair(_multiplied),
     exp.Dot: lambda node, _parts: kind_of(node.expression),
     exp.DPipe: _pair(_joined),
     exp.Explode: _unnested,
     exp.Extract: _part_of_moment,
     exp.Interval: _always(INTERVAL),
+    exp.TimestampTrunc: _truncated,
     exp.Literal: _literal,
     exp.Mod: _pair(arithmetic),
     exp.Mul: _pair(_multiplied),

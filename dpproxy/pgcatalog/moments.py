@@ -1,4 +1,4 @@
-"""The session's time zone inside the engine."""
+"""The session's time zone inside the engine, and the present."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -9,6 +9,7 @@ import duckdb
 from sqlglot import exp
 
 from dpproxy.analysis.position import position
+from dpproxy.analysis.present import PRESENT, present_of, value_of
 from dpproxy.pgcatalog.kind_rules import kind_of
 from dpproxy.values.errors import InvalidParameter, Unsupported
 from dpproxy.wire.zones import zone
@@ -21,6 +22,23 @@ _EAST, _WEST = 14, 12
 def engine_zone(settings: Mapping[str, str]) -> str | None:
     """The engine's name of the session's time zone; None where it has none."""
     return _named(settings.get("timezone", "UTC"))
+
+
+def put_in_present(tree: exp.Expr, settings: Mapping[str, str]) -> None:
+    """Replace ``now()`` and its kin by what the statement takes for them: the engine's own clock is never asked."""
+    present = present_of(settings)
+    for node in list(tree.find_all(*PRESENT)):
+        value = value_of(node, present)
+        kind = "text" if isinstance(value, str) else _TYPES[type(node)]
+        zone = "+00" if kind == "timestamptz" else ""
+        made = exp.Cast(
+            this=exp.Literal.string(f"{value}{zone}"), to=exp.DataType.build(kind, dialect="postgres")
+        )
+        made.meta.update(node.meta)
+        node.replace(made)
+
+
+_TYPES = {exp.CurrentTimestamp: "timestamptz", exp.CurrentDate: "date", exp.Localtimestamp: "timestamp"}
 
 
 def in_zone(node: exp.Expr) -> exp.Expr:

@@ -75,6 +75,16 @@ def _scale(number: Decimal) -> int:
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
+def truncated(node: exp.Expr) -> exp.Expr:
+    """``date_trunc('day', x)`` of a moment; of a date, as of the moment when it begins."""
+    kind = kind_of(node.this)
+    if kind_of(node) is None or node.args.get("zone") is not None:
+        raise Unsupported("date_trunc() takes a unit and a timestamp here", position=position(node))
+    if kind == DATE:
+        node.set("this", cast(node.this.copy(), "TIMESTAMPTZ"))
+    return node
+
+
 def cast(value: exp.Expr, kind: str) -> exp.Expr:
     """A cast to a type of the engine's."""
     return exp.Cast(this=value, to=exp.DataType.build(kind, dialect="duckdb"))
@@ -104,8 +114,13 @@ def divide(node: exp.Expr) -> exp.Expr:
 
 
 def widened(node: exp.Expr) -> exp.Expr:
-    """``+ - *`` of whole numbers of two sizes: in the wider one."""
+    """``+ - *`` of whole numbers of two sizes: in the wider one; the days added to a date as the engine counts them."""
     kind = kind_of(node)
+    if DATE in (kind_of(node.this), kind_of(node.expression)):
+        for key in ("this", "expression"):
+            other = kind_of(node.args[key])
+            if other is not None and other.oid in INTEGERS:
+                node.set(key, cast(node.args[key].copy(), "INTEGER"))
     is_subscript = (
         node.find_ancestor(exp.Bracket) is not None
     )  # which the parser counts by the types it knows of

@@ -6,12 +6,12 @@ relations in `relations`. Names of DuckDB's own catalogue, files and table funct
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 
 from sqlglot import ErrorLevel, exp
 
 from dpproxy.analysis.position import position
+from dpproxy.analysis.present import write_present
 from dpproxy.pgcatalog import (
     allowed,
     arrays,
@@ -59,7 +59,6 @@ class Rewritten:
         titles: names of the result columns; None where DuckDB's names hold (``*``).
         types: what gives the type of each result column from the engine's; None as for titles.
         columns: where each column, by lower-case name, first stands in the text.
-        now: the moment at which it is run.
     """
 
     view: CatalogueView
@@ -69,7 +68,6 @@ class Rewritten:
     tables: set[tuple[str, str]] = field(default_factory=set)
     fresh: set[str] = field(default_factory=set)
     columns: dict[str, int | None] = field(default_factory=dict)
-    now: datetime = field(default_factory=partial(datetime.now, UTC))
 
 
 def rewrite(
@@ -81,8 +79,9 @@ def rewrite(
         Refusal: for whatever is not on a list.
     """
     allowed.check(tree)
-    tree = _selected(tree.copy())
+    tree = write_present(_selected(tree.copy()))
     _name_columns(tree)
+    moments.put_in_present(tree, view.settings)
     growth.check(tree)
     operators.read(tree)
     table_functions.put_in(tree)
@@ -328,10 +327,6 @@ def _call(node: exp.Expr, state: Rewritten) -> exp.Expr:
     return objects.checked(node, made, partial(use_macro, state))
 
 
-def _now(_node: exp.Expr, state: Rewritten) -> exp.Expr:
-    return calls.moment(state.now)
-
-
 def _counted(node: exp.Expr, _state: Rewritten) -> exp.Expr:
     """What the engine counts in 64 bits."""
     return _cast(node.copy(), "INTEGER")
@@ -354,13 +349,13 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.Literal: lambda node, _state: numbers.literal(node),
     exp.Pow: lambda node, _state: numbers.power(node),
     exp.Round: lambda node, _state: numbers.rounded(node),
+    exp.TimestampTrunc: lambda node, _state: numbers.truncated(node),
     exp.StringToArray: lambda node, _state: texts.split(node),
     exp.Bracket: lambda node, _state: arrays.bracket(node),
     exp.Chr: lambda node, _state: texts.character(node),
     exp.Coalesce: lambda node, _state: arrays.of_coalesce(node),
     exp.Collate: lambda node, _state: node.this,
     exp.Column: _column,
-    exp.CurrentTimestamp: _now,
     exp.Div: lambda node, _state: numbers.divide(node),
     exp.Dot: _dot,
     exp.Encode: lambda node, _state: texts.encode(node),

@@ -14,7 +14,7 @@ _FIXED: dict[type[exp.Expr], str] = {
     exp.ArraySize: "array_length",
     exp.ArrayToString: "array_to_string",
     exp.Ceil: "ceil",
-    exp.CurrentTimestamp: "now",
+    exp.CurrentTimestamp: "current_timestamp",
     exp.CurrentVersion: "version",
     exp.Exists: "exists",
     exp.Explode: "unnest",

@@ -417,6 +417,18 @@ def test_the_present_is_that_of_each_execution(engine: Engine):
     assert costs[2] == 0
 
 
+@pytest.mark.parametrize("beside", ["", " FROM generate_series(1, 1)", " FROM pg_class LIMIT 1", " FROM t"])
+def test_there_is_one_present(engine: Engine, beside: str):
+    """With and without tables of any kind, prepared once and run at another time."""
+    sql = f"SELECT now() AS a, {'count(*)' if beside == ' FROM t' else '1'} AS b{beside}"
+    asked = engine.prepare(ANN, sql, (), DEFAULTS)
+    assert asked.is_of_present
+    for hour in (1, 2):
+        moment = datetime(2024, 5, 1, hour, tzinfo=UTC)
+        [(told, _)] = engine.run(ANN, asked, (), {**DEFAULTS, PRESENT: moments(moment, moment)}).rows
+        assert told in (moment, moment.replace(tzinfo=None))
+
+
 def test_what_has_the_present_in_it_says_so(engine: Engine):
     moment = datetime(2024, 5, 1, 12, 30, 15, 123456, UTC)
     given = {PRESENT: moments(moment, moment)}

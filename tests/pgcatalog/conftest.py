@@ -4,11 +4,11 @@ from decimal import Decimal
 
 import psycopg
 import pytest
-from sqlglot import parse_one
 
 from dpproxy.algebra.plan import Answer
 from dpproxy.pgcatalog import Catalogue, CatalogueView, Relation
 from dpproxy.policy.model import Discovered, Members
+from dpproxy.sql.grammar import parse
 from dpproxy.values.pgtypes import DATE, FLOAT8, INT8, NUMERIC, TEXT, TIMESTAMP, Column
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 
@@ -63,7 +63,7 @@ def answer(catalogue: Catalogue, view: CatalogueView) -> Callable[..., Answer]:
     """Prepare and run a statement; both must describe the same columns."""
 
     def made(sql: str, *values: object) -> Answer:
-        tree = parse_one(sql, read="postgres")
+        tree = parse(sql)[0]
         assert catalogue.covers(tree)
         _, columns = catalogue.prepare(view, tree, [0] * len(values))
         got = catalogue.run(view, tree, values, ROWS)

@@ -22,3 +22,9 @@ SELECT coalesce(timestamptz '2024-01-02 00:30:00+02', timestamp '2024-01-02')
 SELECT json_build_object('a', timestamptz '2024-01-02 00:30:00+02')::text IS NOT NULL
 SELECT timestamptz '2024-01-02 00:30:00+02' BETWEEN '2024-01-01' AND '2024-01-02'
 SELECT row_to_json(t)::text IS NULL FROM (SELECT 1 AS a) t
+SELECT date_trunc('week', timestamptz '2024-01-04 00:30:00+02')
+SELECT date_trunc('quarter', timestamp '2024-05-04 00:30:00')
+SELECT date_trunc('year', date '2024-05-04')
+SELECT date '2024-05-04' + x FROM generate_series(1, 2) x
+SELECT date '2024-05-04' - x FROM generate_series(1, 2) x
+SELECT current_date = date_trunc('day', now())::date, x FROM generate_series(1, 2) x
