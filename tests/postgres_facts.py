@@ -11,24 +11,25 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
+from dpproxy.pgcatalog import oids
 from tests.postgres import running
 
 FACTS = Path(__file__).parents[1] / "dpproxy" / "pgcatalog" / "facts"
 VERSION = 15
-INFORMATION = 13207
-"""The number of information_schema where few locales are installed: initdb gives numbers to collations before."""
 _RELATIONS = f"""SELECT nspname || '.' || relname AS relation, relkind AS kind,
-    CASE nspname WHEN 'information_schema' THEN c.oid::int8 - n.oid::int8 + {INFORMATION} ELSE c.oid END AS oid,
+    CASE nspname WHEN 'information_schema' THEN c.oid::int8 - n.oid::int8 + {oids.INFORMATION} ELSE c.oid END AS oid,
     (SELECT string_agg(attname || ':' || coalesce(base.typname, own.typname), ' ' ORDER BY attnum)
      FROM pg_attribute JOIN pg_type own ON own.oid = atttypid LEFT JOIN pg_type base ON base.oid = own.typbasetype
      WHERE attrelid = c.oid AND attnum > 0) AS columns
     FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace"""
+"""Numbers in information_schema are counted from the schema's: initdb numbers the locales of the machine before it."""
 SOURCES = {
     "keywords": "SELECT * FROM pg_get_keywords()",
     "pg_am": "SELECT * FROM pg_am",
     "pg_collation": "SELECT * FROM pg_collation",
     "pg_opclass": "SELECT * FROM pg_opclass WHERE opcmethod = 403",
     "pg_proc": "SELECT *, oid::regprocedure AS signature FROM pg_proc",
+    "pg_tablespace": "SELECT * FROM pg_tablespace",
     "pg_type": "SELECT *, format_type(oid, NULL) AS display FROM pg_type WHERE typnamespace = 11",
     "relations": _RELATIONS,
 }

@@ -29,7 +29,6 @@ from dpproxy.pgcatalog import (
     pg_settings,
     pg_stat_activity,
     pg_tables,
-    pg_tablespace,
     pg_timezone_names,
     pg_type,
     pg_user,
@@ -66,7 +65,6 @@ _ANSWERED: tuple[Table, ...] = (
     pg_settings.TABLE,
     pg_stat_activity.TABLE,
     pg_tables.TABLE,
-    pg_tablespace.TABLE,
     pg_timezone_names.TABLE,
     pg_type.TABLE,
     pg_user.TABLE,
@@ -83,7 +81,7 @@ _ANSWERED: tuple[Table, ...] = (
     *information_constraints.TABLES,
 )
 
-_FACTS = ("pg_am", "pg_collation", "pg_opclass")
+_FACTS = ("pg_am", "pg_collation", "pg_opclass", "pg_tablespace")
 """Relations whose rows are all facts of PostgreSQL."""
 
 

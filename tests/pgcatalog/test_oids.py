@@ -1,6 +1,7 @@
 from collections.abc import Callable
 
 from dpproxy.pgcatalog import oids
+from dpproxy.pgcatalog.fact_files import facts
 
 
 def test_an_oid_depends_on_nothing_but_the_name():
@@ -23,3 +24,10 @@ def test_dp_and_information_schema_are_off_the_search_path(ask: Callable[..., li
     sql = """SELECT pg_table_is_visible('patients'::regclass), pg_table_is_visible('dp.ledger'::regclass),
                     pg_table_is_visible('information_schema.tables'::regclass), pg_table_is_visible(1259)"""
     assert ask(sql) == [(True, False, False, True)]
+
+
+def test_numbers_of_postgresqls_are_those_of_its_facts():
+    assert {row["amname"]: row["oid"] for row in facts("pg_am")} == {"heap": oids.HEAP, "btree": oids.BTREE}
+    assert {(row["opcnamespace"], row["opcowner"]) for row in facts("pg_opclass")} == {
+        (oids.CATALOGUE, oids.OWNER)
+    }

@@ -51,3 +51,9 @@ def test_text_columns_have_the_default_collation(ask: Callable[..., list[tuple[o
     sql = """SELECT collname FROM pg_attribute a JOIN pg_collation c ON c.oid = a.attcollation
              WHERE a.attname = 'name' AND a.attrelid = 'patients'::regclass"""
     assert ask(sql) == [("default",)]
+
+
+def test_the_database_lies_in_it(ask: Callable[..., list[tuple[object, ...]]]):
+    assert ask("SELECT spcname FROM pg_tablespace t JOIN pg_database d ON d.dattablespace = t.oid") == [
+        ("pg_default",)
+    ]
