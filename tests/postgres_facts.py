@@ -45,13 +45,15 @@ def text(connection: psycopg.Connection, name: str) -> str:
     cells = connection.execute(query.format(shown, sql.SQL(SOURCES[name]), columns[0])).fetchall()
     by_key = {row[0]: "\t".join(row) for row in cells}
     keys = by_key if name == "keywords" else [row.partition("\t")[0] for row in rows]
-    version = connection.info.server_version // 10000
-    first = f"# PostgreSQL {version}, by python -m tests.postgres_facts"
+    first = f"# PostgreSQL {VERSION}, by python -m tests.postgres_facts"
     return "\n".join([first, header, *(by_key[key] for key in keys)]) + "\n"
 
 
 def main() -> int:
     with running() as server, psycopg.connect(server.url()) as connection:
+        version = connection.info.server_version // 10000
+        if version != VERSION:
+            sys.exit(f"the facts are those of PostgreSQL {VERSION}, and {version} is installed")
         made = {FACTS / f"{name}.tsv": text(connection, name) for name in SOURCES}
     differ = [path for path, content in made.items() if path.read_text(encoding="utf-8") != content]
     for path in differ:
