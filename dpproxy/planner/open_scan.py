@@ -16,6 +16,7 @@ from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.open_limits import refuse_plain
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan
+from dpproxy.sql.quoting import quoted
 from dpproxy.values.errors import TooComplex
 from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, PLAIN, TIMESTAMP, Column
 
@@ -142,7 +143,7 @@ def _keys(planning: Planning, source: str, name: str, column: OpenColumn) -> Cal
 
     def keys(at: int | None) -> Values:
         del at
-        sql = f'SELECT DISTINCT "{name}" FROM {source} ORDER BY 1 NULLS LAST LIMIT 100001'  # noqa: S608 - our text
+        sql = f"SELECT DISTINCT {quoted(name)} FROM {source} ORDER BY 1 NULLS LAST LIMIT 100001"  # noqa: S608 - our text
         values = tuple(row[0] for row in planning.context.facts(sql))
         return tuple(int(v) if kind.oid in INTEGERS and v is not None else v for v in values)  # type: ignore[arg-type]
 

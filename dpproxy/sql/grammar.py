@@ -4,8 +4,8 @@
 so is ``regtype[]``; in ``date '2024-01-02'::text`` the date is read first; and where that is asked for,
 ``pg_catalog.count(*)`` is ``count(*)``, since the parser knows no function behind a schema.
 
-A ``$`` before a digit never opens a quote in PostgreSQL. The parser's tokenizer takes ``$1,$`` for one; so it is given
-another character in that place, one that no text may hold, and gives the ``$`` back in what was a string all along.
+A ``$`` before a digit never opens a quote in PostgreSQL, but the parser's tokenizer reads ``$1,$`` as one. So each is
+replaced by a mark, a character that no text may hold, and put back where it turns out to be part of a string.
 """
 
 import re
@@ -20,17 +20,17 @@ from sqlglot.tokenizer_core import Token, TokenType
 from dpproxy.values.errors import NumberOutOfRange, SyntaxRefused, TooComplex
 
 _MARK: Final = "\ufdd0"
-"""No character: Unicode keeps it free for programs."""
+"""Not a character: Unicode reserves it for use inside of programs."""
 _PARAMETER: Final = re.compile(r"(?<![\w$])\$(?=[0-9])")
 
 _OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 _CLOSING: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
 _TYPES: Final = frozenset(Postgres.Parser.TYPE_TOKENS)
 _LIMITS: Final = frozenset({TokenType.LIMIT, TokenType.OFFSET})
-"""Nothing else is read twice: tried over all pairs of constructs that nest."""
+"""What the parser reads twice, with types and brackets behind them; found by trying all pairs of constructs."""
 _DEEPEST: Final = 30
 MOST_WORK: Final = 50_000
-"""Words that are read once more; each takes some microseconds."""
+"""Tokens that may be read again; each takes some microseconds."""
 
 LONGEST_NUMBER: Final = 1_000
 """Characters of a number."""
@@ -42,7 +42,7 @@ _OBJECTS: Final = re.compile(r"(?<=::)(reg[a-z]+|oid)\[\]", re.IGNORECASE)
 
 
 class _Tokenizer(Postgres.Tokenizer):
-    """With the mark; no keyword swallows the rest of its statement as one string."""
+    """The dialect's tokenizer, which knows the mark as the start of a parameter."""
 
     SINGLE_TOKENS: ClassVar[dict[str, TokenType]] = {
         **Postgres.Tokenizer.SINGLE_TOKENS,
@@ -51,11 +51,13 @@ class _Tokenizer(Postgres.Tokenizer):
 
 
 class _Words(_Tokenizer):
+    """One that cuts every statement into tokens, where the dialect's takes some commands as one string."""
+
     COMMANDS: ClassVar[set[TokenType]] = set()
 
 
 NAME: Final = "name"
-"""In the ``meta`` of a function's node, the name that it was called by; some names share one class of nodes."""
+"""The key in the ``meta`` of a function's node for the name in the statement, as some names share a class of nodes."""
 
 
 class _Marked(Postgres):
@@ -66,12 +68,12 @@ class _Marked(Postgres):
 
 
 _NOT_PLAIN: Final = re.compile(r"--|/\*|[;$\\\x00-\x1f\x7f]|[^\x00-\x7f]")
-"""What ends a statement, has it be read in another way than it looks, or could."""
+"""What may end a statement, or make it read otherwise than it looks."""
 _QUERY: Final = re.compile(r"select\s", re.IGNORECASE).match
 
 
 def is_plain(sql: str) -> bool:
-    """Whether a text can be told, without its words, to be one SELECT, with nothing before or behind it."""
+    """Whether a text is one SELECT and nothing else, as far as that shows without tokens."""
     return _QUERY(sql) is not None and _NOT_PLAIN.search(sql) is None and sql[-1] != " "
 
 
@@ -80,7 +82,7 @@ def tokens(sql: str) -> list[Token]:
 
     Errors: SyntaxRefused; sqlglot.errors.TokenError where a string or a comment does not end.
     """
-    found = list(_Words().tokenize(_marked(sql)))
+    found = list(_Words().tokenize(_with_marks(sql)))
     for token in found:
         if _MARK in token.text:
             token.text = restored(token.text)
@@ -88,18 +90,20 @@ def tokens(sql: str) -> list[Token]:
 
 
 def parse(sql: str, *, bare: bool = False) -> list[exp.Expr]:
-    """The statements of a text, without the empty ones; ``bare`` without ``pg_catalog.`` before functions of `BARE`.
+    """The statements of a text, without the empty ones; ``bare`` drops ``pg_catalog.`` before the functions of `BARE`.
 
     Errors: SyntaxRefused; TooComplex; NumberOutOfRange; sqlglot.errors.SqlglotError where it does not read.
     """
-    marked = _marked(sql)
+    marked = _with_marks(sql)
     words = tokens(sql)
     _check_numbers(words)
     _check_work(words)
-    dialect, renamed = _Marked(), _renamed(marked)
+    dialect, renamed = _Marked(), _with_array_names(marked)
     read = dialect.tokenize(renamed)
-    found = _typed_first(_labelled(_with_parts(_unqualified(read) if bare else read)))
-    trees = [_parts_read(tree) for tree in dialect.parser().parse(found, renamed) if tree is not None]
+    found = _with_bracketed_literals(
+        _labels_as_names(_without_date_part(_without_schema(read) if bare else read))
+    )
+    trees = [_with_date_part(tree) for tree in dialect.parser().parse(found, renamed) if tree is not None]
     for node in (node for tree in trees for node in tree.walk() if marked is not sql):
         node.comments = None
         text = node.args.get("this")
@@ -109,7 +113,7 @@ def parse(sql: str, *, bare: bool = False) -> list[exp.Expr]:
 
 
 def is_writable(text: str) -> bool:
-    """Whether a number is short, and so is its value when all digits are written out; told without doing so."""
+    """Whether a number is short, even with all its digits written out."""
     exponent = text.lower().partition("e")[2]
     if len(text) > LONGEST_NUMBER or not exponent.lstrip("+-").isdigit():
         return len(text) <= LONGEST_NUMBER
@@ -124,7 +128,7 @@ def _check_numbers(found: Sequence[Token]) -> None:
 
 
 def _check_work(found: Sequence[Token]) -> None:
-    """Raise ``TooComplex`` where types, arrays or limits nest so deep that the parser would not come to an end.
+    """Raise ``TooComplex`` where types, arrays or limits nest so deep that parsing would take too long.
 
     The brackets after the name of a type, or after ARRAY, are read as those of a type first, and what follows LIMIT or
     OFFSET is read in two ways: whatever is inside is read twice, and inside of two of them four times.
@@ -155,17 +159,17 @@ BARE: Final = frozenset({
     "stddev", "stddev_pop", "stddev_samp", "string_agg", "strpos", "substr", "substring", "sum", "to_date",
     "to_timestamp", "trunc", "upper", "var_pop", "var_samp", "variance", "width_bucket",
 })  # fmt: skip
-"""Functions that are called alike with their schema: none that has a syntax of its own, as ``position``."""
+"""Functions whose calls mean the same with their schema: none with a syntax of its own, such as ``position``."""
 _SCHEMA: Final = "pg_catalog"
 
 
 def is_qualified(sql: str) -> bool:
-    """Whether a text may call a function by its schema, so that it reads otherwise where it is ``bare``."""
+    """Whether a text may call a function with its schema, so that ``bare`` makes a difference."""
     return _SCHEMA in sql.lower()
 
 
-def _unqualified(found: list[Token]) -> list[Token]:
-    """Without ``pg_catalog.`` before calls of `BARE`."""
+def _without_schema(found: list[Token]) -> list[Token]:
+    """The tokens, without ``pg_catalog.`` before calls of `BARE`."""
     made = list[Token]()
     skipped = 0
     for at, token in enumerate(found):
@@ -179,16 +183,16 @@ def _unqualified(found: list[Token]) -> list[Token]:
 
 
 def _is_qualified_call(found: list[Token], at: int) -> bool:
-    """Whether the schema of such a call stands at ``at``, with nothing before it."""
+    """Whether such a call begins at ``at`` with its schema."""
     words = found[at : at + 4]
-    if len(words) < 4 or _spoken(words[0]) != _SCHEMA or _spoken(words[2]) not in BARE:
+    if len(words) < 4 or _name_of(words[0]) != _SCHEMA or _name_of(words[2]) not in BARE:
         return False
     is_first = at == 0 or found[at - 1].token_type != TokenType.DOT
     return is_first and (words[1].token_type, words[3].token_type) == (TokenType.DOT, TokenType.L_PAREN)
 
 
-def _spoken(token: Token) -> str:
-    """The name that a token is; that of a text is empty."""
+def _name_of(token: Token) -> str:
+    """The name that a token stands for; empty for a text."""
     if token.token_type == TokenType.STRING:
         return ""
     return token.text if token.token_type == TokenType.IDENTIFIER else token.text.lower()
@@ -200,8 +204,8 @@ _NAMING: Final = frozenset({TokenType.ALIAS, TokenType.DOT})
 _ENDS: Final = frozenset({TokenType.COMMA, TokenType.FROM, TokenType.R_PAREN, TokenType.SEMICOLON})
 
 
-def _labelled(found: list[Token]) -> list[Token]:
-    """With those words, in a list of what is selected, as names."""
+def _labels_as_names(found: list[Token]) -> list[Token]:
+    """The tokens, with those words as names in a select list."""
     for at, token in enumerate(found):
         ends = at + 1 == len(found) or found[at + 1].token_type in _ENDS
         if token.token_type in _LABELS and ends and at and found[at - 1].token_type in _NAMING:
@@ -212,8 +216,8 @@ def _labelled(found: list[Token]) -> list[Token]:
 _PART: Final = f"{_MARK}date_part"
 
 
-def _with_parts(found: list[Token]) -> list[Token]:
-    """With calls of date_part under a name that the parser does not know: it would take them for EXTRACT."""
+def _without_date_part(found: list[Token]) -> list[Token]:
+    """The tokens, with date_part under a name that the parser does not know: it would make EXTRACT of it."""
     for before, token, after in zip(found, found[1:], found[2:], strict=False):
         kinds = before.token_type == TokenType.DOT, token.token_type, after.token_type
         if kinds == (False, TokenType.VAR, TokenType.L_PAREN) and token.text.lower() == "date_part":
@@ -221,8 +225,8 @@ def _with_parts(found: list[Token]) -> list[Token]:
     return found
 
 
-def _parts_read(tree: exp.Expr) -> exp.Expr:
-    """With those calls as EXTRACT, and the name that they had."""
+def _with_date_part(tree: exp.Expr) -> exp.Expr:
+    """The tree, with those calls as EXTRACT that keeps the name date_part."""
     for node in [node for node in tree.find_all(exp.Anonymous) if node.this == _PART]:
         part = node.expressions[0] if len(node.expressions) == 2 else None
         if isinstance(part, exp.Literal) and part.is_string:
@@ -234,8 +238,8 @@ def _parts_read(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
-def _typed_first(found: list[Token]) -> list[Token]:
-    """With brackets around each typed literal that is cast on: the parser would cast the bare literal first."""
+def _with_bracketed_literals(found: list[Token]) -> list[Token]:
+    """The tokens, with brackets around typed literals before a cast: the parser would cast the bare literal first."""
     made = list[Token]()
     for at, token in enumerate(found):
         is_cast = found[at + 1 : at + 2] and found[at + 1].token_type == TokenType.DCOLON
@@ -261,8 +265,8 @@ def _beside(kind: TokenType, text: str, token: Token) -> Token:
     return Token(kind, text, token.line, token.col, token.start, token.end)
 
 
-def _renamed(marked: str) -> str:
-    """The arrays of ``oid``, ``regtype`` and their like under their own names, every character in its place."""
+def _with_array_names(marked: str) -> str:
+    """The text, with ``_oid`` for ``oid[]`` and the like, and every other character in its place."""
     if _OBJECTS.search(marked) is None:
         return marked
     texts = [range(t.start, t.end + 1) for t in _Words().tokenize(marked) if t.token_type == TokenType.STRING]
@@ -274,11 +278,11 @@ def _renamed(marked: str) -> str:
 
 
 def restored(text: str) -> str:
-    """A piece of what was read, as it was written."""
+    """A piece of the marked text, as it was written."""
     return text.replace(_MARK, "$")
 
 
-def _marked(sql: str) -> str:
+def _with_marks(sql: str) -> str:
     if _MARK in sql:
         raise SyntaxRefused("a character that is none", position=sql.index(_MARK))
     return _PARAMETER.sub(_MARK, sql) if "$" in sql else sql

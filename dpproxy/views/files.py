@@ -35,7 +35,7 @@ def write(path: Path, relations: Mapping[str, Relation], *, inside: bool) -> Non
             for suffix, relation in relations.items():
                 connection.register("made", relation.rows)
                 listed = ", ".join(_stored(column, inside=inside) for column in relation.columns)
-                connection.execute(f'CREATE TABLE "{table_of(suffix)}" AS SELECT {listed} FROM made')  # noqa: S608
+                connection.execute(f"CREATE TABLE {quoted(table_of(suffix))} AS SELECT {listed} FROM made")  # noqa: S608
                 connection.unregister("made")
         half.chmod(0o600)
         disk.sync(half)
@@ -61,7 +61,7 @@ def _stored(column: ShownColumn, *, inside: bool) -> str:
 def held(suffix: str, columns: Iterable[ShownColumn], *, inside: bool) -> str:
     """The statement over a file that gives its rows as plans read them: decimals in whole steps of their last digit."""
     listed = ", ".join(quoted(c.name) if inside else _held(c) for c in columns)
-    return f'SELECT {listed} FROM "{table_of(suffix)}"'  # noqa: S608 - quoted names
+    return f"SELECT {listed} FROM {quoted(table_of(suffix))}"  # noqa: S608 - quoted names
 
 
 def _held(column: ShownColumn) -> str:
