@@ -1,7 +1,7 @@
 """Statements about protected views: CREATE, REFRESH, DROP, VERIFY, SHOW, and the views of policy files."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import assert_never
 
@@ -147,7 +147,9 @@ def _create(statement: CreateView, sql: str, order: Order, world: World) -> Answ
     except Refusal as refusal:
         at_option = refusal.position is not None and refusal.position in order.positions.values()
         raise refusal if at_option else refused(refusal, statement.offset) from None
-    return _build(tag, planned, order, world, lambda: world.store.change([sql], world.schema, by=order.by))
+    answer = _build(tag, planned, order, world, lambda: world.store.change([sql], world.schema, by=order.by))
+    different = changed(before, world.store.current, world.store.files, world.schema)
+    return replace(answer, notices=(*answer.notices, *different))
 
 
 def _build(tag: str, planned: Planned, order: Order, world: World, declare: Callable[[], object]) -> Answer:

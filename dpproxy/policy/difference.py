@@ -4,6 +4,7 @@ A change is *weaker* where more can be learned about somebody than before, *stro
 before stays known in any case.
 """
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -21,6 +22,7 @@ from dpproxy.policy.model import (
     Exposure,
     Members,
     Policy,
+    ProtectedView,
     TablePolicy,
     Unit,
 )
@@ -285,12 +287,56 @@ def _exact(subject: Subject, _: Policy, after: Policy) -> Iterator[Meaning]:
 
 
 def _view(subject: Subject, before: Policy, after: Policy) -> Iterator[Meaning]:
-    if subject[1] not in after.views:
-        yield _STRONGER, "its build is dropped; what was read of it stays known"
-    elif subject[1] in before.views:
-        yield _SAME, "it is built anew, and charged, by REFRESH PROTECTED VIEW"
+    was, now = before.views.get(subject[1]), after.views.get(subject[1])
+    if now is None:
+        yield _STRONGER, "its rows are dropped; what was read of them stays known"
+    elif was is None:
+        loss = f" at epsilon {_said(now.option('epsilon'))}" if now.option("epsilon") else ""
+        yield _WEAKER, f"whoever it is granted to reads what {now.option('method')} makes of its query{loss}"
     else:
-        yield _WEAKER, "it is built, and charged, by REFRESH PROTECTED VIEW"
+        yield from _redefined(was, now)
+
+
+def _redefined(was: ProtectedView, now: ProtectedView) -> Iterator[Meaning]:
+    """Options that only say how well a view is made, or who pays for it, change no guarantee."""
+    yield _SAME, "REFRESH PROTECTED VIEW builds it anew, and charges it"
+    if was.query != now.query:
+        yield _WEAKER, "it is made of another query"
+    is_alike = _is_private(was) is _is_private(now)
+    if was.option("method") != now.option("method"):
+        effect = _SAME if is_alike else _STRONGER if _is_private(now) else _WEAKER
+        yield effect, f"it is made by {now.option('method')}, it was {was.option('method')}"
+    if was.is_inside is not now.is_inside:
+        effect, text = (_STRONGER, "only answers") if now.is_inside else (_WEAKER, "its rows")
+        yield effect, f"{text} are released"
+    for name, is_more_known in _OF_VIEWS[_is_private(now)].items() if is_alike else ():
+        old, new = was.option(name), now.option(name)
+        if old != new:
+            both = isinstance(old, int | Fraction) and isinstance(new, int | Fraction)
+            effect = _WEAKER if not both or is_more_known(old, new) else _STRONGER
+            yield effect, f"{name} is {_said(new)}, it was {_said(old)}"
+
+
+def _is_private(view: ProtectedView) -> bool:
+    """Whether its method is private differentially, by its name."""
+    return str(view.option("method")).startswith("dp_")
+
+
+def _said(value: object) -> str:
+    return (
+        "left to the method"
+        if value is None
+        else decimal(value)
+        if isinstance(value, Fraction)
+        else str(value)
+    )
+
+
+_OF_VIEWS: dict[bool, dict[str, Callable[[Any, Any], bool]]] = {
+    True: {"epsilon": operator.lt, "delta": operator.lt},
+    False: {"k": operator.gt, "t": operator.lt, "epsilon": operator.lt},
+}
+"""Of methods that are private differentially and of others: options, and whether the second value tells more."""
 
 
 _MEANINGS: dict[str, Callable[[Subject, Policy, Policy], Iterator[Meaning]]] = {

@@ -55,7 +55,12 @@ def listed(engine: Engine) -> dict[str, object]:
 def test_a_view_is_charged_once_and_read_for_nothing(engine: Engine):
     answer = ask(engine, VIEW)
     assert answer.tag == "CREATE PROTECTED VIEW"
-    assert answer.notices[0].message == 'protected view "v" is built: cost 2 epsilon'
+    built, declared = answer.notices
+    assert built.message == 'protected view "v" is built: cost 2 epsilon'
+    assert declared.message == (
+        "view v [weaker]: whoever it is granted to reads what plain makes of its query at epsilon 2"
+    )
+    assert declared.detail.startswith("was: nothing; now: CREATE PROTECTED VIEW v WITH (")
     assert spent(engine) == (2, 2)
     ask(engine, GRANT)
     for _ in range(3):
@@ -72,7 +77,11 @@ def test_what_is_built_as_declared_is_not_built_again_and_refresh_is(engine: Eng
     assert spent(engine) == (2, 2)
     ask(engine, "REFRESH PROTECTED VIEW v")
     assert spent(engine) == (4, 4)
-    ask(engine, VIEW.replace("epsilon = 2", "epsilon = 1"))
+    _, declared = ask(engine, VIEW.replace("epsilon = 2", "epsilon = 1")).notices
+    assert (
+        "[weaker]" in declared.message
+    )  # plain is a test's own method, and none that is private by its name
+    assert "epsilon is 1, it was 2" in declared.message
     assert spent(engine) == (5, 5)
     assert listed(engine)["epoch"] == 3
 

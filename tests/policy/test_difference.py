@@ -1,11 +1,13 @@
 """Every kind of change is told with what it does to guarantees and budgets."""
 
+from fractions import Fraction
+
 import pytest
 
 from dpproxy.policy.apply import apply
 from dpproxy.policy.difference import Effect, differences, explained
 from dpproxy.policy.dump import dump, named
-from dpproxy.policy.model import Policy, ProtectedView
+from dpproxy.policy.model import OptionValue, Policy, ProtectedView
 from dpproxy.policy.store import change_of
 
 BEFORE = (
@@ -95,15 +97,54 @@ def test_limits_of_a_budget():
         assert text in back.meaning
 
 
-def test_views_by_what_is_built_and_charged():
-    none, one, other = Policy(), *(Policy(views={"v": view(epsilon)}) for epsilon in (1, 2))
-    assert [d.meaning.split(",")[0] for d in differences(none, one)] == ["it is built"]
-    assert [d.meaning.split(",")[0] for d in differences(one, other)] == ["it is built anew"]
-    assert [d.effect for d in differences(one, none)] == [S]
+def test_views_by_what_is_read_of_them():
+    none, one = Policy(), views("SELECT age FROM patients", method="dp_kdtree", epsilon=Fraction(1, 2))
+    [there], [back] = differences(none, one), differences(one, none)
+    assert (there.effect, there.meaning) == (
+        W,
+        "whoever it is granted to reads what dp_kdtree makes of its query at epsilon 0.5",
+    )
+    assert (back.effect, back.meaning) == (S, "its rows are dropped; what was read of them stays known")
 
 
-def view(epsilon: int) -> ProtectedView:
-    return ProtectedView("v", (("epsilon", epsilon), ("method", "dp_kdtree")), "SELECT age FROM patients")
+AGE, AGES = "SELECT age FROM patients", "SELECT age, sex FROM patients"
+KDTREE, MDAV = {"method": "dp_kdtree", "epsilon": 1}, {"method": "mdav", "k": 5}
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "effect", "words"),
+    [
+        ((AGE, KDTREE), (AGES, KDTREE), W, "it is made of another query"),
+        ((AGE, KDTREE), (AGE, {**KDTREE, "epsilon": 2}), W, "epsilon is 2, it was 1"),
+        ((AGE, KDTREE), (AGE, {**KDTREE, "epsilon": Fraction(1, 2)}), S, "epsilon is 0.5, it was 1"),
+        (
+            (AGE, KDTREE),
+            (AGE, {**KDTREE, "k": 9}),
+            N,
+            "REFRESH PROTECTED VIEW builds it anew, and charges it",
+        ),
+        ((AGE, KDTREE), (AGE, MDAV), W, "it is made by mdav, it was dp_kdtree"),
+        ((AGE, MDAV), (AGE, KDTREE), S, "it is made by dp_kdtree, it was mdav"),
+        ((AGE, MDAV), (AGE, {**MDAV, "k": 3}), W, "k is 3, it was 5"),
+        ((AGE, MDAV), (AGE, {**MDAV, "k": 9}), S, "k is 9, it was 5"),
+        ((AGE, MDAV), (AGE, {"method": "mdav"}), W, "k is left to the method, it was 5"),
+        ((AGE, {**KDTREE, "release": "query"}), (AGE, KDTREE), W, "its rows are released"),
+        ((AGE, KDTREE), (AGE, {**KDTREE, "release": "query"}), S, "only answers are released"),
+    ],
+)
+def test_a_view_that_is_declared_otherwise(
+    was: tuple[str, dict[str, OptionValue]],
+    now: tuple[str, dict[str, OptionValue]],
+    effect: Effect,
+    words: str,
+):
+    [found] = differences(*(views(query, **options) for query, options in (was, now)))
+    assert found.effect is effect
+    assert words in found.meaning
+
+
+def views(query: str, **options: OptionValue) -> Policy:
+    return Policy(views={"v": ProtectedView("v", tuple(sorted(options.items())), query)})
 
 
 def test_people_read_what_was_and_what_is():
