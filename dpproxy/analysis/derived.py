@@ -22,7 +22,7 @@ from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, as_double, midnight
-from dpproxy.values.errors import BoundsMissing, Refusal
+from dpproxy.values.errors import BoundsMissing, Refusal, Unsupported
 from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TEXTS
 
 MOST_STEPS = 10**9
@@ -56,9 +56,15 @@ def derived_key(
 
     NULL is a key where declared values give it: a column's NULL counts only if it is listed.
 
-    Errors: those of compiling; ``BoundsMissing`` (PD003) where the values do not follow from what is declared;
-    ``TooComplex`` for more than ``MOST_KEYS``.
+    Errors: those of compiling; 0A000 where it holds a subquery; ``BoundsMissing`` (PD003) where the values do not
+    follow from what is declared; ``TooComplex`` for more than ``MOST_KEYS``.
     """
+    if (inside := node.find(exp.Query)) is not None:
+        raise Unsupported(
+            "a subquery in what is grouped by is not answered",
+            hint="Count each side: count(*) FILTER (WHERE key IN (SELECT ...)), or put its condition into WHERE.",
+            position=position(inside),
+        )
     typed = compile_expression(node, scope)
     finder = _Finder(scope, {}, narrowed)
     for column in dict.fromkeys(node.find_all(exp.Column)):

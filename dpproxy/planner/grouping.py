@@ -155,7 +155,7 @@ def resolved(node: exp.Expr, listed: Sequence[Item], rows: Rows) -> exp.Expr:
         target = listed[ordinal(target, len(listed), "GROUP BY")].node.unnest()
     elif type(target) is exp.Column and not target.table and not rows.knows(target.name):
         target = next((i.node.unnest() for i in listed if i.name == target.name), target)
-    if target.find(exp.AggFunc) is not None:
+    if not isinstance(target, exp.Query) and has_aggregates(exp.Select(expressions=[target.copy()])):
         raise GroupingError("aggregate functions are not allowed in GROUP BY", position=position(target))
     return target
 

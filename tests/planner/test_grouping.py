@@ -99,6 +99,28 @@ def test_distinct_that_could_join_rows_is_refused(world: World, query: str):
         plan_of(world, query)
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        "p.age IN (SELECT size FROM cities)",
+        "CASE WHEN p.age IN (SELECT size FROM cities) THEN 1 ELSE 0 END",
+        "EXISTS (SELECT 1 FROM cities AS k WHERE k.city = p.city)",
+        "p.id IN (SELECT patient FROM visits)",
+        "CASE WHEN p.age > (SELECT max(size) FROM cities) THEN 1 END",
+        "(SELECT max(size) FROM cities)",
+    ],
+)
+@pytest.mark.parametrize(
+    "source", ["people AS p", "people AS p JOIN cities AS c ON c.city = p.city", "people AS p, cities AS c"]
+)
+def test_a_subquery_is_no_key(world: World, key: str, source: str):
+    """It was compiled without the tables that it names."""
+    with pytest.raises(Unsupported, match="a subquery in what is grouped by") as error:
+        plan_of(world, f"SELECT {key}, count(*) FROM {source} GROUP BY 1")
+    assert error.value.position is not None
+    assert plan_of(world, f"SELECT count(*) FILTER (WHERE p.age IN (SELECT size FROM cities)) FROM {source}")
+
+
 def test_distinct_is_ordered_by_what_it_lists(world: World):
     query = "SELECT DISTINCT city FROM people GROUP BY city ORDER BY count(*)"
     with pytest.raises(SyntaxRefused, match="must appear in select list") as error:
