@@ -196,6 +196,7 @@ def _merged(before: Policy, after: Policy, kept: set[tuple[str, ...]]) -> Policy
     grants = tuple(g for g in after.grants if not is_kept("grant", g.table, g.role, g.budget or ""))
     exact = tuple(g for g in after.exact if not is_kept("exact", g.table, g.role))
     views = {name: view for name, view in after.views.items() if not is_kept("view", name)}
+    views |= {name: view for name, view in before.views.items() if is_kept("view", name)}
     return replace(after, tables=tables, budgets=budgets, grants=grants, exact=exact, views=views)
 
 
