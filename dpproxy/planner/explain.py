@@ -114,7 +114,7 @@ def explain_text(plan: Plan | PublicPlan, confidence: Fraction, stored: Collecti
     for title, part in _titled(plan):
         lines += [f"Exact stage{title} (stays inside):", f"  {part.exact}"]
         lines += [f"Release stage{title}:", f"  {part.release}"]
-    return [*lines, "Answer stage:", f"  {plan.answer}"]
+    return [*lines, "Answer stage:", f"  {plan.answer}"] if plan.answer else lines
 
 
 def _titled(plan: Plan) -> list[tuple[str, Part]]:

@@ -114,6 +114,8 @@ def test_no_unit_is_named_where_no_row_is_read(world: World, limit: int):
     plan = plan_of(world, f"SELECT 1 FROM people LIMIT {limit}")
     lines = explain_text(plan, CONFIDENCE)
     assert lines[:2] == ["Price: epsilon 0 (free)", "Follows from the policy: rows are not read"]
+    assert all(line.strip() for line in lines)
+    assert ("Answer stage:" in lines) is bool(limit)
     assert json.loads(explain_json(plan, CONFIDENCE))["unit"] is None
 
 
