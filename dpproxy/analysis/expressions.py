@@ -120,7 +120,7 @@ def _later(node: exp.Binary, value: Typed, by: exp.Interval, scope: Scope) -> Ty
 
 
 def _interval_of(node: exp.Expr) -> exp.Expr:
-    """``'7 days'::interval`` and ``7 * INTERVAL '1 day'`` as ``INTERVAL '7 days'``."""
+    """``'7 days'::interval`` ``(7 || ' days')::interval`` and ``7 * INTERVAL '1 day'`` as ``INTERVAL '7 days'``."""
     if type(node) is exp.Mul:
         for one, other in ((node.this, node.expression), (node.expression, node.this)):
             by, count = _interval_of(_bare(one)), _bare(other)
@@ -128,12 +128,28 @@ def _interval_of(node: exp.Expr) -> exp.Expr:
                 return times(by, int(count.name[:18]))
         return node
     is_cast = type(node) is exp.Cast and node.to.this == exp.DType.INTERVAL and not node.to.expressions
-    text = node.this.unnest() if is_cast else None
-    if not isinstance(text, exp.Literal) or not text.is_string:
+    text = _bare(node.this) if is_cast else None
+    written = _text_of(text) if isinstance(text, exp.DPipe) or (text and text.is_string) else None
+    if written is None:
         return node
-    made = exp.Interval(this=exp.Literal.string(text.name))
+    made = exp.Interval(this=exp.Literal.string(written))
     made.meta.update(node.meta)
     return made
+
+
+def _text_of(node: exp.Expr) -> str | None:
+    """A constant text, also one that is put together: ``-7 || ' days'``. None for others."""
+    bare = _bare(node)
+    match bare:
+        case exp.Literal():
+            return bare.name
+        case exp.Neg(this=exp.Literal(is_string=False) as number):
+            return f"-{number.name}"
+        case exp.DPipe():
+            left, right = _text_of(bare.this), _text_of(bare.expression)
+            return None if left is None or right is None else left + right
+        case _:
+            return None
 
 
 def _bare(node: exp.Expr) -> exp.Expr:

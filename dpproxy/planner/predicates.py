@@ -7,6 +7,7 @@ is released first and then a constant.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from fractions import Fraction
 from itertools import islice, product
 
@@ -15,6 +16,7 @@ from sqlglot import exp
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import compare
 from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.instants import instant
 from dpproxy.analysis.literals import from_value
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
@@ -26,6 +28,7 @@ from dpproxy.planner.equalities import hashed
 from dpproxy.planner.from_rows import rows_of
 from dpproxy.planner.grouping import has_aggregates
 from dpproxy.planner.open import Open
+from dpproxy.planner.open_limits import moments_in_utc
 from dpproxy.planner.open_place import placed
 from dpproxy.planner.open_scan import open_scan
 from dpproxy.planner.owners import all_of
@@ -44,7 +47,7 @@ from dpproxy.values.errors import (
     UnitLost,
     Unsupported,
 )
-from dpproxy.values.pgtypes import DATE, FLOAT8, TIMESTAMP
+from dpproxy.values.pgtypes import DATE, FLOAT8, TIMESTAMP, TIMESTAMPTZ
 
 _FOLLOW = "Compare the privacy keys: ... WHERE inner.key = outer.key, or key IN (SELECT key FROM ...)."
 
@@ -176,7 +179,7 @@ class _Predicates:
         relation = self._apart(select, rows, node)
         if len(relation.columns) != 1:
             raise SyntaxRefused("subquery must return only one column", position=position(node))
-        return self._released(relation, node) if relation.released else self._fact(relation, node)
+        return self._released(relation, node) if relation.released else self._fact(relation, node, rows)
 
     def _apart(self, select: exp.Expr, rows: Rows, node: exp.Expr) -> Open:
         """The subquery without what is around it. Raises PD002 where it needs that, but not to follow a person."""
@@ -203,10 +206,12 @@ class _Predicates:
             raise self._lost("a subquery for one value", node)
         return relation
 
-    def _fact(self, relation: Open, node: exp.Expr) -> Typed:
+    def _fact(self, relation: Open, node: exp.Expr, around: Rows) -> Typed:
         """A value of public tables: a constant."""
         typed = relation.columns[0].typed
-        sql = f"SELECT * FROM ({duck.text(relation.query)}) LIMIT 2"  # noqa: S608 - our own text
+        is_instant = typed.type.oid == TIMESTAMPTZ.oid
+        query = moments_in_utc(relation) if is_instant else relation.query
+        sql = f"SELECT * FROM ({duck.text(query)}) LIMIT 2"  # noqa: S608 - our own text
         rows = self._planning.context.facts(sql)
         if len(rows) > 1:
             raise InvalidParameter(
@@ -219,6 +224,8 @@ class _Predicates:
             return null(typed.type)
         if typed.is_number and typed.scale:
             value = _fraction(value, typed.scale)
+        if is_instant and isinstance(value, datetime):
+            return instant(value, around.scope(self._planning.parameters))
         return from_value(value, typed.type)
 
     def _released(self, relation: Open, node: exp.Expr) -> Typed:

@@ -1,9 +1,11 @@
 """IN, EXISTS and single values over protected rows: about the same person, or released first, or refused."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
+from dpproxy.config.settings import PRESENT, moments
 from dpproxy.values.errors import (
     InvalidParameter,
     Refusal,
@@ -217,3 +219,20 @@ def test_many_values_that_may_be_null_are_refused(nulls: World):
     with pytest.raises(Unsupported, match="at most 2") as refused:
         plan_of(nulls, "SELECT count(*) FROM people WHERE (a, a, a) NOT IN (SELECT k, k, k FROM codes)")
     assert refused.value.hint is not None
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "(SELECT current_timestamp + (-8000 || ' day')::interval)",
+        "(SELECT current_timestamp - INTERVAL '8000 days')",
+    ],
+)
+def test_a_moment_of_a_subquery_is_the_moment_itself(world: World, moment: str):
+    """As texts that are put together are the interval itself."""
+    noon = datetime(2024, 5, 1, 12, tzinfo=UTC)
+    given = {PRESENT: moments(noon, noon)}
+    [part] = plan_of(
+        world, f"SELECT count(*) FROM people WHERE extract(hour FROM {moment}) < age", given
+    ).parts
+    assert "'2002-06-06 12:00:00'" in part.exact

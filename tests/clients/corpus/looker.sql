@@ -59,7 +59,6 @@ SELECT EXTRACT(YEAR FROM orders.created_at)::integer AS "orders.created_year",
   COUNT(*) AS "orders.count"
 FROM public.orders AS orders GROUP BY 1, (DATE_TRUNC('quarter', orders.created_at)) ORDER BY 1, 2 LIMIT 500;
 -- ask the last days
--- undone: texts that are put together as intervals
 SELECT COUNT(*) AS "orders.count" FROM public.orders AS orders
 WHERE ((( orders.created_at ) >= ((SELECT (DATE_TRUNC('day', CURRENT_TIMESTAMP) + (-8000 || ' day')::INTERVAL)))
   AND ( orders.created_at ) < ((SELECT ((DATE_TRUNC('day', CURRENT_TIMESTAMP) + (-8000 || ' day')::INTERVAL) + (8001 || ' day')::INTERVAL)))));
