@@ -80,11 +80,15 @@ def key_column(node: exp.Expr, rows: Rows | None) -> tuple[Scan, Field] | None:
 
 
 def _references(edge: Edge) -> list[tuple[Scan, tuple[Scan, Field]]]:
-    """Which side refers, and the side with the column that is referred to; the item's own privacy key is none."""
+    """Which side is declared to refer, and the side with the column that it refers to.
+
+    The item's own privacy key is none, and neither is a column that is equated with itself or with its like.
+    """
     found = []
     for (scan, field), (child, other) in ((edge.left, edge.right), (edge.right, edge.left)):
         own = isinstance(field, Identifier | Declared) and field.is_unit
-        if field.link == (scan.table, field.name) and not own and field.name != other.name:
+        refers = isinstance(other, Identifier | Declared) and other.refers
+        if field.link == (scan.table, field.name) and not own and refers:
             found.append((child, (scan, field)))
     return found
 

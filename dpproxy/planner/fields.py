@@ -65,6 +65,8 @@ class Declared:
     """Equal values are one privacy unit."""
     column_class: ColumnClass | None = None
     """What it is declared to be to an intruder; only protected views ask."""
+    refers: bool = False
+    """Its table's privacy key is declared to refer to another table's column."""
 
     def read(self, node: exp.Column) -> Typed:
         """The value inside the domain."""
@@ -92,6 +94,8 @@ class Identifier:
     link: Link
     table: str
     is_unit: bool
+    refers: bool = False
+    """Its table's privacy key is declared to refer to another table's column."""
 
     def read(self, node: exp.Column) -> Typed:
         """Presence, for COUNT and IS NULL; nothing else."""

@@ -124,6 +124,7 @@ def _fields(
     }
     for column in columns:
         own = table.unit is not None and table.unit.key == column.name
+        refers = own and table.unit is not None and table.unit.references is not None
         # Rows whose key is NULL are nobody's, and not read.
         held = Column(names.get(column.name, column.name), column.type, column.not_null or own)
         link = (
@@ -139,9 +140,9 @@ def _fields(
             found.append(Present(column.name, held))
         elif domain is not None:
             kind = None if declared is None else declared.column_class
-            found.append(Declared(column.name, held, domain, link, _lookup(planning), is_unit, kind))
+            found.append(Declared(column.name, held, domain, link, _lookup(planning), is_unit, kind, refers))
         elif link is not None:
-            found.append(Identifier(column.name, held, link, table.name, is_unit))
+            found.append(Identifier(column.name, held, link, table.name, is_unit, refers))
     return tuple(found)
 
 

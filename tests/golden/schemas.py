@@ -14,7 +14,7 @@ from tests.golden.world import Row, World, build
 CREATE = (
     "CREATE TABLE people (id INTEGER, c VARCHAR, i INTEGER, y DATE)",
     "CREATE TABLE visits (person INTEGER, no BIGINT, c VARCHAR, i INTEGER, d DECIMAL(6,2), t BOOLEAN)",
-    "CREATE TABLE items (visit INTEGER, c VARCHAR, n INTEGER NOT NULL, f DOUBLE)",
+    "CREATE TABLE items (no INTEGER, c VARCHAR, n INTEGER NOT NULL, f DOUBLE)",
     "CREATE TABLE codes (c VARCHAR, k INTEGER, w DOUBLE)",
 )
 PEOPLE = ("(id)", "(id)", "(id) MAX ROWS 2")
@@ -25,10 +25,10 @@ VISITS = (
     "(person) REFERENCES people (id) MAX ROWS 5 MAX GROUPS 2",
 )
 ITEMS = (
-    "(visit) REFERENCES visits (no)",
-    "(visit) REFERENCES visits (no) MAX ROWS 2",
-    "(visit) REFERENCES visits (no) MAX ROWS 4 MAX GROUPS 2",
-    "(visit) REFERENCES people (id) MAX ROWS 3",
+    "(no) REFERENCES visits (no)",
+    "(no) REFERENCES visits (no) MAX ROWS 2",
+    "(no) REFERENCES visits (no) MAX ROWS 4 MAX GROUPS 2",
+    "(no) REFERENCES people (id) MAX ROWS 3",
 )
 TEXTS = ("IN ('a', 'B', NULL, '')", "IN ('a', 'b')", "REFERENCES codes (c)")
 NUMBERS = ("BETWEEN -3 AND 4", "BETWEEN 0 AND 2 OUTSIDE NULL")
@@ -93,7 +93,7 @@ CLEAN: dict[str, st.SearchStrategy[Row]] = {
 def clean_worlds(draw: st.DrawFn) -> World:
     """Rows that no bound of the policy touches, each of one person: an answer without noise is the rows' own."""
     world = _world(
-        "(id)", "(person) REFERENCES people (id) MAX ROWS 20", "(visit) REFERENCES visits (no) MAX ROWS 20",
+        "(id)", "(person) REFERENCES people (id) MAX ROWS 20", "(no) REFERENCES visits (no) MAX ROWS 20",
         "IN ('a', 'b')", "BETWEEN -3 AND 4",
     )  # fmt: skip
     rows = {name: draw(st.lists(values, min_size=1, max_size=5)) for name, values in CLEAN.items()}

@@ -52,6 +52,34 @@ def test_one_person_has_as_many_rows_as_is_paid_for_and_no_more(
         assert counted == most
 
 
+SAME_NAME = [
+    ("items JOIN orders ON items.no = orders.no", 4),
+    ("items JOIN orders USING (no)", 4),
+    ("people p JOIN orders o ON p.id = o.person JOIN items i ON o.no = i.no", 4),
+    ("items i JOIN orders a ON i.no = a.no JOIN orders b ON i.no = b.no", 4),
+    ("items i LEFT JOIN orders o ON i.no = o.no", 4),
+    ("items a JOIN items b ON a.no = b.no JOIN orders o ON a.no = o.no", 16),
+    ("orders a JOIN orders b ON a.no = b.no", 9),
+    ("orders a JOIN (SELECT no AS other FROM orders) b ON a.no = b.other", 9),
+    ("items i JOIN (SELECT no FROM orders) o ON i.no = o.no", 4),
+]
+
+
+@pytest.mark.parametrize(("source", "most"), SAME_NAME)
+def test_who_refers_to_whom_is_what_is_declared_whatever_the_columns_are_called(source: str, most: int):
+    world = build(
+        (
+            "CREATE TABLE people (id INTEGER)",
+            "CREATE TABLE orders (no INTEGER, person INTEGER)",
+            "CREATE TABLE items (no INTEGER)",
+            "ALTER TABLE people SET PRIVACY KEY (id)",
+            "ALTER TABLE orders SET PRIVACY KEY (person) REFERENCES people (id) MAX ROWS 3",
+            "ALTER TABLE items SET PRIVACY KEY (no) REFERENCES orders (no) MAX ROWS 4",
+        )
+    )
+    assert rows_of_unit(plan_of(world, f"SELECT count(*) FROM {source}")) == most
+
+
 def test_rows_that_a_left_join_keeps_are_counted_with_those_that_refer_to_them(clinic: World, person: Person):
     sql = "SELECT count(*) FROM visits v LEFT JOIN bills b ON b.visit = v.no"
     bound = rows_of_unit(plan_of(clinic, sql))
