@@ -11,8 +11,10 @@ from typing import NoReturn
 
 from psycopg.pq.abc import PGconn, PGresult
 
-from dpproxy.algebra.plan import Answer, Caller, Notice, Prepared, Settings
+from dpproxy.algebra.plan import Answer, Caller, Notice, Settings
+from dpproxy.algebra.request import Prepared, Request, Select, ViewRead
 from dpproxy.config.settings import DEFAULTS
+from dpproxy.policy.statements import Listing, Show
 from dpproxy.session.queries import Queries
 from dpproxy.session.session import Session, Work
 from dpproxy.session.state import State
@@ -64,7 +66,7 @@ class FakeEngine:
     cancelled: threading.Event = field(default_factory=threading.Event)
     finish: threading.Event = field(default_factory=threading.Event)
     closed: threading.Event = field(default_factory=threading.Event)
-    news: list[Notice] = field(default_factory=list)
+    waiting: list[Notice] = field(default_factory=list)
     unpaid: list[str] = field(default_factory=list)
     let_go: threading.Event = field(default_factory=threading.Event)
     """What ``SELECT slow`` has to say while it runs, one at each look."""
@@ -79,49 +81,56 @@ class FakeEngine:
     def login_failed(self, user: str, database: str, address: str) -> None:
         self.log.append(f"login failed {user} {database} {address}")
 
-    def open(self, caller: Caller) -> None:
+    def connect(self, caller: Caller) -> "FakeEngine":
         self.log.append(f"open {caller.user}")
+        return self
 
     def close(self, caller: Caller) -> None:
         self.log.append(f"close {caller.user}")
         self.closed.set()
 
-    def prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
+    def prepare(
+        self,
+        caller: Caller,
+        sql: str,
+        types: Sequence[int],
+        settings: Settings,
+        *,
+        only_at_hand: bool = False,
+    ) -> Prepared | None:
+        if only_at_hand:
+            return None
         if sql not in KNOWN:
             raise UndefinedColumn("no such column", hint="try SELECT 1", position=7)
         known = KNOWN[sql]
         self.log.append(f"prepare {sql}")
         own = tuple(types) + (0,) * len(known.parameters)  # the client's word on a type counts
         parameters = tuple(BY_OID.get(oid, kind) for oid, kind in zip(own, known.parameters, strict=False))
-        return Prepared(sql, parameters, known.columns, known.charged, None, is_slow="slow" in sql)
+        statement = ViewRead(Show(Listing.VIEWS)) if "slow" in sql else Select()
+        return Prepared(sql, parameters, known.columns, statement, known.charged)
 
-    def known(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared | None:
-        return None
-
-    def again(
-        self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings
-    ) -> Answer | None:
-        return None
-
-    def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
-        known = KNOWN[prepared.sql]
-        self.log.append(f"run {prepared.sql}")
-        special = SPECIAL.get(prepared.sql)
-        rows = known.rows if special is None else special(self, values, settings)
+    def run(self, request: Request, *, only_at_hand: bool = False) -> Answer | None:
+        if only_at_hand:
+            return None
+        sql = request.prepared.sql
+        known = KNOWN[sql]
+        self.log.append(f"run {sql}")
+        special = SPECIAL.get(sql)
+        rows = known.rows if special is None else special(self, request.values, request.settings)
         tag = "ALTER TABLE" if known.columns is None else f"SELECT {len(rows)}"
         return Answer(tag, known.columns, rows, known.notices)
 
-    def cancel(self, session: str) -> None:
+    def cancel(self, session: str, *, only_unpaid: bool = False) -> None:
+        if only_unpaid:
+            self.unpaid.append(session)
+            self.let_go.set()
+            return
         self.log.append("cancel")
         self.cancelled.set()
         self.finish.set()
 
-    def cancel_unpaid(self, session: str) -> None:
-        self.unpaid.append(session)
-        self.let_go.set()
-
-    def told(self, session: str) -> list[Notice]:
-        return [self.news.pop(0)] if self.news else []
+    def news(self, session: str) -> list[Notice]:
+        return [self.waiting.pop(0)] if self.waiting else []
 
     def show(self, caller: Caller, name: str, settings: Settings) -> str:
         return "0.5"
@@ -186,6 +195,7 @@ def logged_in(engine: FakeEngine | None = None) -> Session:
     """A session past its login."""
     engine = engine or FakeEngine()
     session = Session(engine, FakeUsers())
+    session._engine = engine
     session.caller = ALICE
     session._queries = Queries(engine, ALICE, State(Transaction(DEFAULTS)))
     session._reported = dict(DEFAULTS)

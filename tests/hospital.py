@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpproxy.algebra import request
 from dpproxy.algebra.plan import Answer, Caller
 from dpproxy.anonymize.model import Anonymized, Build, InvalidOption, Progress, Request, Table
 from dpproxy.config.settings import DEFAULTS
@@ -80,4 +81,4 @@ def ask(engine: Engine, sql: str, caller: Caller = ROOT, **settings: str) -> Ans
     """One statement's answer."""
     engine.open(caller)
     given = {**DEFAULTS, **{f"dp.{name}": value for name, value in settings.items()}}
-    return engine.run(caller, engine.prepare(caller, sql, (), given), (), given)
+    return engine.run(request.Request(caller, engine.prepare(caller, sql, (), given), (), given))

@@ -92,29 +92,6 @@ class Answer:
             self.still()
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A statement that parsed and typed; nothing was spent.
-
-    ``columns`` is None for statements without a result set. ``charged`` is True where running it may debit the
-    ledger: its answer leaves on the padding grid, ``deadline`` seconds after its start at the earliest. ``body`` is the
-    engine's own.
-    """
-
-    sql: str
-    parameters: tuple[SqlType, ...]
-    columns: tuple[Column, ...] | None
-    charged: bool
-    body: object = field(repr=False)
-    deadline: float = 0.0
-    is_catalogue: bool = False
-    """About the catalogue and the caller's own accounts: of no interest to whoever watches over people."""
-    is_slow: bool = False
-    """It may take long, and tells how far it is."""
-    is_of_present: bool = False
-    """It is to be told, beside its settings, when its transaction began and when it arrived."""
-
-
 Settings = Mapping[str, str]
 """Session settings by lower-case name, as text."""
 

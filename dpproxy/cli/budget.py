@@ -6,7 +6,6 @@ from pathlib import Path
 
 from dpproxy.algebra.plan import Answer, Caller
 from dpproxy.cli.in_force import started
-from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
 from dpproxy.policy.dump import constant
 from dpproxy.policy.files import read_file
@@ -74,4 +73,4 @@ def _administer(arguments: Arguments, sql: str) -> Answer:
 
 def _run(engine: Engine, roles: frozenset[str], sql: str) -> Answer:
     caller = Caller("dpproxy", roles, secrets.token_hex(16))
-    return engine.run(caller, engine.prepare(caller, sql, (), DEFAULTS), (), DEFAULTS)
+    return engine.answer(caller, sql)

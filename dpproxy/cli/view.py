@@ -2,11 +2,9 @@
 
 import secrets
 from concurrent.futures import ThreadPoolExecutor, wait
-from functools import partial
 
 from dpproxy.algebra.plan import Answer, Caller
 from dpproxy.cli.in_force import started
-from dpproxy.config.settings import DEFAULTS
 from dpproxy.sql.quoting import identifier
 from dpproxy.terminal.arguments import Arguments
 from dpproxy.terminal.console import put, say, tell, width
@@ -53,9 +51,8 @@ def _administer(arguments: Arguments, sql: str) -> Answer:
     caller = Caller("dpproxy", roles, secrets.token_hex(16))
     with started(arguments) as engine, ThreadPoolExecutor(1) as executor:
         engine.open(caller)
-        prepared = engine.prepare(caller, sql, (), DEFAULTS)
-        future = executor.submit(partial(engine.run, caller, prepared, (), DEFAULTS))
+        future = executor.submit(engine.answer, caller, sql)
         while wait((future,), NEWS).not_done:
-            for notice in engine.told(caller.session):
+            for notice in engine.news(caller.session):
                 tell(notice.message)
         return future.result()

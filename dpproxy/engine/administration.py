@@ -1,7 +1,8 @@
 """Privacy statements over the wire: who may send them, and what they answer."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 
 from dpproxy.accounting import spending
@@ -9,31 +10,51 @@ from dpproxy.accounting.declared import changed, overspent
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import NANO, Account, Cost, Debit, Reset, format_epsilon, nano_limit
 from dpproxy.accounting.windows import users
-from dpproxy.algebra.plan import Answer, Caller, Notice
+from dpproxy.algebra.plan import Answer, Caller, Drawn, Notice, Plan, Settings
+from dpproxy.algebra.request import (
+    PolicyChange,
+    PolicyRead,
+    Prepared,
+    ProbeRun,
+    Request,
+    ViewChange,
+    ViewRead,
+)
+from dpproxy.analysis.clocks import utc_of
+from dpproxy.analysis.scopes import Parameters
 from dpproxy.config.settings import DEFAULTS
+from dpproxy.engine import payment
+from dpproxy.engine.answers import Answers
+from dpproxy.engine.replays import Asking
+from dpproxy.engine.view_statements import World
 from dpproxy.observe import records
 from dpproxy.observe.audit_log import AuditLog
+from dpproxy.planner.accept import accept
+from dpproxy.planner.accept import parse as parse_query
 from dpproxy.planner.access import Context, Facts
-from dpproxy.planner.query import view_columns
+from dpproxy.planner.query import plan_query, view_columns
+from dpproxy.planner.routing import runnable, settled
 from dpproxy.policy import amounts
 from dpproxy.policy.apply import apply
 from dpproxy.policy.dump import alter_table
-from dpproxy.policy.fitting import Clock, of_utc
 from dpproxy.policy.model import Policy, Scalar, TablePolicy
 from dpproxy.policy.parser import parse
 from dpproxy.policy.role_statements import RoleChange, is_role_statement, read_role_statement
 from dpproxy.policy.show import Listed, show_grants, show_policy
 from dpproxy.policy.statements import (
     Amount,
+    Change,
+    CreateView,
+    DropView,
     GrantSelect,
     Listing,
+    RefreshView,
     ResetBudget,
     Show,
     Statement,
     Suggest,
     VerifyViews,
 )
-from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.suggest import SUGGESTED, suggest
 from dpproxy.policy.suggest_column import between
 from dpproxy.policy.suggest_probe import CONFIDENCE, Probe, probe, probing_policy
@@ -43,7 +64,9 @@ from dpproxy.policy.usable import usable
 from dpproxy.sql.cursor import Name
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, NotGranted, Refusal, UndefinedObject
-from dpproxy.values.pgtypes import Column, Schema
+from dpproxy.values.pgtypes import Schema
+from dpproxy.views import listing, verify
+from dpproxy.wire.zones import zone
 
 Rows = list[tuple[object, ...]]
 
@@ -56,73 +79,94 @@ class Asked:
     run: Callable[[], tuple[Rows, int]]
 
 
-Ask = Callable[[Policy, str, Mapping[str, str]], Asked]
+Ask = Callable[[Policy, str, Settings], Asked]
 """Plans a charged statement under a policy and settings. Raises a ``Refusal``, for nothing."""
+ContextOf = Callable[[Policy, Settings, tuple[Drawn, ...] | None], Context]
+"""What a statement is planned in: under a policy and settings, for losses of stored releases."""
 
 
-def read(sql: str, caller: Caller, policy: Policy) -> Statement | RoleChange:
-    """The statement; whoever has EXACT SELECT may look at the audit log and at protected views, too.
-
-    Raises ``NotGranted`` for anybody else but an administrator, before it is even read.
-    """
+def prepare(sql: str, caller: Caller, policy: Policy) -> Prepared:
+    """Parse a privacy statement. Raises ``NotGranted`` before it is even read, where the caller may send none."""
+    statement: Statement | RoleChange
     if is_role_statement(sql):
-        return read_role_statement(sql)  # anybody's of themselves: who may is said when it is run
-    if caller.is_admin:
-        return parse(sql)
-    if any(grant.role in caller.roles for grant in policy.exact):
+        statement = read_role_statement(sql)
+    elif caller.is_admin or _sees_exact(caller, policy):
         statement = parse(sql)
-        is_looked_at = isinstance(statement, Show) and statement.listing in (Listing.AUDIT, Listing.VIEWS)
-        if is_looked_at or isinstance(statement, VerifyViews):
-            return statement
-    raise NotGranted(
+        check(statement, caller, policy)
+    else:
+        raise _not_granted()
+    match statement:
+        case VerifyViews():
+            return Prepared(sql, (), verify.COLUMNS, ViewRead(statement))
+        case Show(listing=Listing.VIEWS):
+            return Prepared(sql, (), listing.COLUMNS, ViewRead(statement))
+        case Show():
+            return Prepared(sql, (), _list(statement, policy, None)[0], PolicyRead(statement))
+        case Suggest():
+            is_probe = statement.epsilon is not None
+            own = ProbeRun(statement) if is_probe else PolicyRead(statement)
+            return Prepared(sql, (), SUGGESTED, own, charged=is_probe)
+        case CreateView() | RefreshView() | DropView():
+            return Prepared(sql, (), None, ViewChange(statement))
+        case _:
+            return Prepared(sql, (), None, PolicyChange(statement))
+
+
+def check(statement: Statement | RoleChange, caller: Caller, policy: Policy) -> None:
+    """Whether the caller may send it. Raises ``NotGranted``.
+
+    Whoever has EXACT SELECT may look at the audit log and at protected views; a role's settings are anybody's of
+    themselves: who may change others' is said when it is run.
+    """
+    if caller.is_admin or isinstance(statement, RoleChange):
+        return
+    is_shown = isinstance(statement, Show) and statement.listing in (Listing.AUDIT, Listing.VIEWS)
+    if not (is_shown or isinstance(statement, VerifyViews)) or not _sees_exact(caller, policy):
+        raise _not_granted()
+
+
+def _sees_exact(caller: Caller, policy: Policy) -> bool:
+    return any(grant.role in caller.roles for grant in policy.exact)
+
+
+def _not_granted() -> NotGranted:
+    return NotGranted(
         "privacy statements are for administrators",
         hint="SELECT * FROM dp.budgets; shows what you may spend.",
         position=0,
     )
 
 
-def columns(statement: Statement | RoleChange, policy: Policy) -> tuple[Column, ...] | None:
-    """The answer's columns; None for statements that change the policy."""
-    match statement:
-        case Show():
-            return _list(statement, policy, None)[0]
-        case Suggest():
-            return SUGGESTED
-        case _:
-            return None
+def read(statement: Show | Suggest, world: World, ledger: Ledger, log: AuditLog) -> Answer:
+    """List or propose."""
+    policy = world.store.current
+    if isinstance(statement, Suggest):
+        return _proposed(suggest(policy, world.schema, statement.table))
+    if statement.listing is Listing.AUDIT:
+        return Answer("SHOW", records.COLUMNS, records.listed(log.last(statement.limit or records.LISTED)))
+    return Answer("SHOW", *_list(statement, policy, ledger))
 
 
-def run(  # noqa: PLR0913, PLR0917 - what a privacy statement may look at and change
-    sql: str,
-    caller: Caller,
-    store: PolicyStore,
-    schema: Schema,
-    ledger: Ledger,
-    facts: Facts,
-    log: AuditLog,
-    clock: Clock = of_utc,
+def change(
+    statement: Change | ResetBudget | RoleChange, request: Request, world: World, ledger: Ledger
 ) -> Answer:
-    """List, propose or change the policy; a change is durable before it is answered, and told in words.
+    """Change the policy, durably before it is answered, and tell so in words; or what it does not hold.
 
     Bounds of moments that are written without a zone are read by the session's clock.
     """
-    statement = read(sql, caller, store.current)
-    if isinstance(statement, Show) and statement.listing is Listing.AUDIT:
-        return Answer("SHOW", records.COLUMNS, records.listed(log.last(statement.limit or records.LISTED)))
-    if isinstance(statement, Suggest):
-        return _proposed(suggest(store.current, schema, statement.table))
-    if isinstance(statement, Show):
-        policy = store.current
-        listed, rows = _list(statement, policy, ledger)
-        return Answer("SHOW", listed, rows)
+    if isinstance(statement, RoleChange):
+        world.roles.change(statement, request.caller)
+        return Answer("ALTER ROLE")
+    before = world.store.current
     if isinstance(statement, ResetBudget):
-        return _reset(statement, caller, store.current, ledger)
+        return _reset(statement, request.caller, before, ledger)
     if isinstance(statement, GrantSelect):
-        _check_views(statement, store.current, schema, facts)
-    before = store.current
-    after = store.change([sql], schema, caller.user, clock)
-    told = changed(before, after, store.files, schema), overspent(before, after, ledger)
-    return Answer(_tag(sql), notices=tuple(chain.from_iterable(told)))
+        _check_views(statement, before, world.schema, world.facts)
+    clock = partial(utc_of, zone=zone(request.settings["timezone"]))
+    sql = request.prepared.sql
+    after = world.store.change(statement, sql, world.schema, request.caller.user, clock)
+    notices = changed(before, after, world.store.files, world.schema), overspent(before, after, ledger)
+    return Answer(_tag(sql), notices=tuple(chain.from_iterable(notices)))
 
 
 def _reset(statement: ResetBudget, caller: Caller, policy: Policy, ledger: Ledger) -> Answer:
@@ -162,14 +206,32 @@ def _check_views(grant: GrantSelect, policy: Policy, schema: Schema, facts: Fact
                 raise
 
 
-def is_probe(statement: Statement | RoleChange) -> bool:
-    """Whether a statement reads rows, and is charged for it."""
-    return isinstance(statement, Suggest) and statement.epsilon is not None
+def asker(answers: Answers, caller: Caller, cancelled: Callable[[], bool], context_of: ContextOf) -> Ask:
+    """Plans as the caller, for a source that can run it; then asks, and pays as planned."""
+
+    def ask(policy: Policy, sql: str, given: Settings) -> Asked:
+        def planned(losses: tuple[Drawn, ...] | None) -> Plan:
+            context = context_of(policy, given, losses)
+
+            def made() -> Plan:
+                plan = plan_query(accept(parse_query(sql)), context, Parameters())
+                if not isinstance(plan, Plan):
+                    raise TypeError("a probe reads protected rows")
+                return runnable(plan, context)
+
+            return settled(made, context)
+
+        def run() -> tuple[Rows, int]:
+            rows, cost = answers.rows(Asking(caller, plan, cancelled), planned)
+            return rows, cost.nano
+
+        plan = planned(None)
+        return Asked(payment.accounts(plan, caller), run)
+
+    return ask
 
 
-def run_probe(
-    statement: Statement | RoleChange, policy: Policy, schema: Schema, ledger: Ledger, ask: Ask
-) -> Answer:
+def run_probe(statement: Suggest, policy: Policy, schema: Schema, ledger: Ledger, ask: Ask) -> Answer:
     """Propose bounds, too, from counts that are released at the statement's epsilon.
 
     The columns share the epsilon; all are planned, and the ceiling has to have all of it, before the first is asked.
@@ -178,7 +240,7 @@ def run_probe(
         BoundsMissing: the table has no unit or no ceiling yet.
         BudgetExceeded: the ceiling has less left.
     """
-    if not isinstance(statement, Suggest) or statement.epsilon is None:
+    if statement.epsilon is None:
         raise AssertionError("no probe")
     table = statement.table.text
     proposed = suggest(policy, schema, statement.table)

@@ -69,7 +69,7 @@ class Answers:
             asking.told.extend([payment.contradicted(check, count)] if count else [])
         return output.convert(plan.outputs, rows), cost
 
-    def again(
+    def at_hand(
         self, asking: Asking, replan: Callable[[tuple[Drawn, ...]], Plan | None]
     ) -> list[tuple[object, ...]] | None:
         """What ``rows`` gives where the caller has paid for all of it and it is at hand; else None. Never waits.

@@ -1,4 +1,4 @@
-"""All data sources of a configuration as one engine: what a session asks goes to the source it is connected to.
+"""All data sources of a configuration: a session connects to one of them by its name.
 
 A source that cannot be opened takes no other down: its database is refused with 57P03 and it is tried again.
 """
@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from dpproxy.algebra.plan import Answer, Caller, Notice, Prepared, Settings
+from dpproxy.algebra.plan import Answer, Caller, Notice, Settings
+from dpproxy.algebra.request import CatalogueQuery, Prepared, Request
 from dpproxy.config.configuration import Config
-from dpproxy.engine.body import Body
 from dpproxy.engine.engine import Engine
 from dpproxy.engine.recorded import Record, Recorded, recording
 from dpproxy.pgcatalog import Catalogue, CatalogueView
@@ -48,16 +48,13 @@ class Neutral:
         """Close the catalogue."""
         self._catalogue.close()
 
-    def cancel(self, session: str) -> None:
-        """Interrupt what the session runs."""
+    def cancel(self, session: str, *, only_unpaid: bool = False) -> None:
+        """Interrupt what the session runs; nothing here is paid for."""
+        del only_unpaid
         if (running := self._running.get(session)) is not None:
             running.set()
 
-    def cancel_unpaid(self, session: str) -> None:
-        """Nothing here is paid for."""
-        self.cancel(session)
-
-    def told(self, _session: str) -> Sequence[Notice]:
+    def news(self, _session: str) -> Sequence[Notice]:
         """Nothing: no statement here takes long."""
         return ()
 
@@ -65,8 +62,18 @@ class Neutral:
         """Of budgets nothing: they belong to the data sources."""
         return ""
 
-    def prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
+    def prepare(
+        self,
+        caller: Caller,
+        sql: str,
+        types: Sequence[int],
+        settings: Settings,
+        *,
+        only_at_hand: bool = False,
+    ) -> Prepared | None:
         """Parse and type a statement about the catalogue. Raises a ``Refusal`` for every other."""
+        if only_at_hand:
+            return None
         self._running[caller.session].clear()
         tree = None if is_privacy_statement(sql) or split_explain(sql) else parse(sql, NEUTRAL, bare=False)
         if tree is None or not self._catalogue.covers(tree):
@@ -76,29 +83,18 @@ class Neutral:
                 hint=f'Connect to "{one}"; psql -l lists all there are.',
             )
         kinds, columns = self._catalogue.prepare(self._view(caller, settings), tree, types)
-        body = Body("describe", tree, tuple(types))
-        return Prepared(sql, kinds, columns, charged=False, body=body, is_catalogue=True)
+        return Prepared(sql, kinds, columns, CatalogueQuery(tree, tuple(types)))
 
-    def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
+    def run(self, request: Request, *, only_at_hand: bool = False) -> Answer | None:
         """Answer it. Raises a ``Refusal``."""
-        body = prepared.body
-        if not isinstance(body, Body) or body.tree is None:
+        statement, caller = request.prepared.statement, request.caller
+        if only_at_hand:
+            return None
+        if not isinstance(statement, CatalogueQuery):
             raise TypeError("a statement of another engine")
         is_cancelled = self._running[caller.session].is_set
-        view = self._view(caller, settings)
-        return self._catalogue.run(view, body.tree, values, {}, is_cancelled, body.types)
-
-    def known(
-        self, _caller: Caller, _sql: str, _types: Sequence[int], _settings: Settings
-    ) -> Prepared | None:
-        """None is kept."""
-        return None
-
-    def again(
-        self, _caller: Caller, _prepared: Prepared, _values: Sequence[object], _settings: Settings
-    ) -> Answer | None:
-        """None is kept."""
-        return None
+        view = self._view(caller, request.settings)
+        return self._catalogue.run(view, statement.tree, request.values, {}, is_cancelled, statement.types)
 
     def _view(self, caller: Caller, settings: Settings) -> CatalogueView:
         held = tuple(sorted(caller.roles))
@@ -117,7 +113,6 @@ class Databases:
         self._engines: dict[str, Engine] = {}
         self._recorded: dict[str, Recorded] = {}
         self._failed: dict[str, str] = {}
-        self._sessions: dict[str, Recorded | Neutral] = {}
         self._neutral = Neutral(config.databases)
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._work, name="sources", daemon=True)
@@ -164,8 +159,8 @@ class Databases:
         if recorded is not None:
             recorded.login_failed(user, address)
 
-    def open(self, caller: Caller) -> None:
-        """A session begins. Raises ``CannotConnectNow``."""
+    def connect(self, caller: Caller) -> Recorded | Neutral:
+        """A session begins: what answers its statements. Raises ``CannotConnectNow``."""
         engine: Recorded | Neutral | None = self._recorded.get(caller.database)
         if engine is None and caller.database not in self._config.databases:
             engine = self._neutral
@@ -175,47 +170,7 @@ class Databases:
                 hint=f"the server's log says why; it is tried again every {AGAIN:.0f} s",
             )
         engine.open(caller)
-        self._sessions[caller.session] = engine
-
-    def close(self, caller: Caller) -> None:
-        """A session ends."""
-        self._sessions.pop(caller.session).close(caller)
-
-    def cancel(self, session: str) -> None:
-        """Interrupt what the session runs."""
-        if (engine := self._sessions.get(session)) is not None:  # it may be over by now
-            engine.cancel(session)
-
-    def cancel_unpaid(self, session: str) -> None:
-        """Interrupt what the session waits for before anything is charged."""
-        if (engine := self._sessions.get(session)) is not None:
-            engine.cancel_unpaid(session)
-
-    def told(self, session: str) -> Sequence[Notice]:
-        """What a running statement had to say."""
-        return self._sessions[session].told(session)
-
-    def show(self, caller: Caller, name: str, settings: Settings) -> str:
-        """A setting that only the engine knows."""
-        return self._sessions[caller.session].show(caller, name, settings)
-
-    def prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
-        """Parse and type a statement."""
-        return self._sessions[caller.session].prepare(caller, sql, types, settings)
-
-    def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
-        """Answer a statement."""
-        return self._sessions[caller.session].run(caller, prepared, values, settings)
-
-    def known(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared | None:
-        """A statement that was prepared before."""
-        return self._sessions[caller.session].known(caller, sql, types, settings)
-
-    def again(
-        self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings
-    ) -> Answer | None:
-        """An answer that is at hand."""
-        return self._sessions[caller.session].again(caller, prepared, values, settings)
+        return engine
 
     # --- opening
 

@@ -3,16 +3,31 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
-from typing import Self
+from typing import Self, assert_never
 
 from dpproxy.accounting.declared import overspent
 from dpproxy.accounting.files import starting
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.limits import LimitReached
 from dpproxy.accounting.model import Cost
-from dpproxy.algebra.plan import Answer, Caller, Drawn, Notice, Plan, Prepared, PublicPlan, Settings
-from dpproxy.analysis.clocks import utc_of
+from dpproxy.algebra.plan import Answer, Caller, Drawn, Notice, Plan, PublicPlan, Settings
+from dpproxy.algebra.request import (
+    Administration,
+    CatalogueQuery,
+    ExplainOne,
+    ExplainSeveral,
+    PolicyChange,
+    PolicyRead,
+    Prepared,
+    ProbeRun,
+    Request,
+    Select,
+    ViewChange,
+    ViewRead,
+    complete,
+)
 from dpproxy.analysis.present import mentions
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends.asker import asked_by, unpaid
@@ -24,13 +39,10 @@ from dpproxy.backends.source import Source
 from dpproxy.config import settings as session_settings
 from dpproxy.config.configuration import Config
 from dpproxy.engine import administration, relations, view_statements
-from dpproxy.engine.administration import read
 from dpproxy.engine.answers import Answers
-from dpproxy.engine.body import Body
-from dpproxy.engine.look import Look
-from dpproxy.engine.planning import Planning
+from dpproxy.engine.payment import Receipt
+from dpproxy.engine.plans import Plans
 from dpproxy.engine.pricing import EXPLAINED, Desk, explained, tolerance
-from dpproxy.engine.probing import asker
 from dpproxy.engine.protected import ProtectedViews
 from dpproxy.engine.replays import Asking
 from dpproxy.engine.sessions import Sessions
@@ -51,15 +63,15 @@ from dpproxy.planner.views import read_views
 from dpproxy.policy.files import apply_files
 from dpproxy.policy.model import Policy
 from dpproxy.policy.parser import is_privacy_statement
+from dpproxy.policy.statements import Suggest
 from dpproxy.policy.store import PolicyStore
 from dpproxy.sql.grammar import is_qualified
 from dpproxy.state.directory import prepare
 from dpproxy.values.errors import Cancelled, Refusal, Unsupported
 from dpproxy.values.pgtypes import BY_OID
 from dpproxy.values.recent import Recent
-from dpproxy.wire.zones import zone
 
-GIVEN = 2048
+ANSWERS = 2048
 """Answers kept for those who paid for them."""
 
 
@@ -85,11 +97,11 @@ class Engine:
         self._answers = Answers(backend, ledger, secret, self._prepared, config.padding)
         self._catalogue = Catalogue()
         self._sessions = Sessions()
-        self._given = Recent[Answer](GIVEN)
-        self._answered = Recent[bool](GIVEN)
+        self._known_answers = Recent[Answer](ANSWERS)
+        self._answered = Recent[bool](ANSWERS)
         begin(world, progress, partial(recorder, log), build=config.begins)
         counted = self._answers.replays.counted
-        self._planning = Planning(world, backend, self._prepared, counted, log, config)
+        self._plans = Plans(world, backend, self._prepared, counted, log, config)
 
     @classmethod
     def start(cls, config: Config, progress: Callable[[str], None]) -> Self:
@@ -127,19 +139,15 @@ class Engine:
             for close in reversed(opened):
                 close()
             raise
-        engine._planning.snapshot = source.state
+        engine._plans.snapshot = source.state
         return engine
 
     @property
     def policy(self) -> Policy:
         """The policy in force."""
-        return self._planning.policy
+        return self._plans.policy
 
     # --- sessions ---------------------------------------------------------------------------------
-
-    def database_exists(self, name: str) -> bool:
-        """True for the one data source."""
-        return name == self._database
 
     def open(self, caller: Caller) -> None:
         """Remember a session."""
@@ -149,16 +157,19 @@ class Engine:
         """Forget a session; its account stays in the ledger."""
         self._sessions.close(caller.session)
 
-    def cancel(self, session: str) -> None:
-        """Interrupt what a session runs, if anything; what it reserved stays charged."""
-        self._sessions.find(session).cancel()
-        self._facts.interrupt(session)
-        self._answers.interrupt(session)
+    def cancel(self, session: str, *, only_unpaid: bool = False) -> None:
+        """Interrupt what a session runs, if anything; what it reserved stays charged.
 
-    def cancel_unpaid(self, session: str) -> None:
-        """Interrupt what a session waits for before anything is charged; a statement that is paid for runs on."""
+        Where ``only_unpaid``, a statement that is paid for runs on.
+        """
+        if not only_unpaid:
+            self._sessions.find(session).cancel()
         self._facts.interrupt(session)
-        self._answers.interrupt(unpaid(session))
+        self._answers.interrupt(unpaid(session) if only_unpaid else session)
+
+    def news(self, session: str) -> list[Notice]:
+        """What a running statement had to say since it was last asked; a build that takes long tells how far it is."""
+        return self._sessions.find(session).news()
 
     def show(self, caller: Caller, name: str, settings: Settings) -> str:
         """A read-only setting: dp.budget_remaining or dp.last_cost."""
@@ -167,19 +178,24 @@ class Engine:
 
     # --- statements -------------------------------------------------------------------------------
 
-    def prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
+    def prepare(
+        self,
+        caller: Caller,
+        sql: str,
+        types: Sequence[int],
+        settings: Settings,
+        *,
+        only_at_hand: bool = False,
+    ) -> Prepared | None:
         """Parse and type a statement; nothing is spent. Raises a ``Refusal``."""
+        if only_at_hand:
+            is_current = self._plans.is_current
+            return self._plans.known(sql, types, self._plans.state(caller, settings)) if is_current else None
         with self._cancellable(caller):
             prepared = self._prepare(caller, sql, types, settings)
             if self._sessions.find(caller.session).cancelled.is_set():
                 raise Cancelled("canceling statement due to user request")
             return prepared
-
-    def known(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared | None:
-        """What ``prepare`` returned for the same statement, if it is kept. Never waits."""
-        if not self._planning.is_current:
-            return None
-        return self._planning.known(sql, types, self._planning.state(caller, settings))
 
     @contextmanager
     def _cancellable(self, caller: Caller) -> Iterator[None]:
@@ -195,203 +211,184 @@ class Engine:
 
     def _prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
         if is_privacy_statement(sql):
-            return self._administrative(caller, sql)
-        state = self._planning.state(caller, settings)
-        kept = self._planning.known(sql, types, state)
-        if kept is not None:
-            return kept
+            return administration.prepare(sql, caller, self.policy)
+        state = self._plans.state(caller, settings)
+        known = self._plans.known(sql, types, state)
+        if known is not None:
+            return known
         explain = split_explain(sql)
         if explain is not None and explain.several:
-            told = Body("explain", explain=explain, present=True)
-            return Prepared(sql, (), EXPLAINED, charged=False, body=told, is_of_present=True)
+            several = ExplainSeveral(explain.several, explain.as_json, explain.budget)
+            return Prepared(sql, (), EXPLAINED, several)
         asked = sql if explain is None else explain.sql
         tree = parse(asked, self._database, bare=False)
         if explain is None and self._catalogue.covers(tree):
             kinds, columns = self._catalogue.prepare(self._view(caller, settings), tree, types)
-            now = mentions(tree)
-            told = Body("describe", tree, tuple(types), present=now)
-            return Prepared(
-                sql, kinds, columns, charged=False, body=told, is_of_present=now, is_catalogue=True
-            )
+            is_of_present = mentions(tree)
+            return Prepared(sql, kinds, columns, CatalogueQuery(tree, tuple(types), is_of_present))
         if is_qualified(asked):
             tree = parse(asked, self._database)
         parameters = Parameters({n: BY_OID[oid] for n, oid in enumerate(types, 1) if oid in BY_OID})
-        plan = self._planning.routed(tree, caller, sql, parameters, settings)
-        kinds = parameters.all_types()
-        oids, now = tuple(k.oid for k in kinds), mentions(tree)
+        plan = self._plans.routed(tree, caller, sql, parameters, settings)
+        kinds, select = parameters.all_types(), Select(tree, mentions(tree))
+        columns = tuple(o.column for o in plan.outputs)
+        prepared = Prepared(sql, kinds, columns, select, not plan.free, plan.deadline)
         if explain is not None:
-            told = Body("explain", tree, oids, explain, now)
-            prepared = Prepared(sql, kinds, EXPLAINED, charged=False, body=told, is_of_present=now)
-        else:
-            columns = tuple(o.column for o in plan.outputs)
-            ask = Body("ask", tree, oids, present=now)
-            prepared = Prepared(
-                sql, kinds, columns, not plan.free, ask, deadline=plan.deadline, is_of_present=now
-            )
-        self._planning.keep(prepared, types, state, plan)
+            prepared = Prepared(sql, kinds, EXPLAINED, ExplainOne(prepared, explain.as_json))
+        self._plans.keep(prepared, types, state, plan)
         if explain is None and not types and not kinds and isinstance(plan, Plan):
-            self._planning.learn(prepared, caller, settings, state, plan)
+            self._plans.learn(prepared, caller, settings, state, plan)
         return prepared
 
-    def _administrative(self, caller: Caller, sql: str) -> Prepared:
-        statement = read(sql, caller, self.policy)
-        if view_statements.is_of_views(statement):
-            shown, body = view_statements.columns(statement), Body("views")
-            return Prepared(sql, (), shown, charged=False, body=body, is_slow=True)
-        listed, is_probe = administration.columns(statement, self.policy), administration.is_probe(statement)
-        return Prepared(sql, (), listed, is_probe, Body("probe" if is_probe else "administer"))
+    def answer(self, caller: Caller, sql: str) -> Answer:
+        """Prepare and run a statement without parameters, under the settings that sessions begin with."""
+        prepared = complete(self.prepare(caller, sql, (), session_settings.DEFAULTS))
+        return complete(self.run(Request(caller, prepared, (), session_settings.DEFAULTS)))
 
-    def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
+    def run(self, request: Request, *, only_at_hand: bool = False) -> Answer | None:
         """Answer a prepared statement. Raises a ``Refusal``."""
-        body = prepared.body
-        if not isinstance(body, Body):
-            raise TypeError("a statement of another engine")
-        settings = body.timed(settings)
-        with self._cancellable(caller):
-            match body.kind:
-                case "administer":
-                    clock = partial(utc_of, zone=zone(settings["timezone"]))
-                    given = self._store, self._schema, self._ledger, self._facts, self.log, clock
-                    answer = administration.run(prepared.sql, caller, *given)
-                    told = view_statements.besides(read(prepared.sql, caller, self.policy), self._world)
-                    still = partial(self._may_read, caller, prepared.sql)
-                    return replace(answer, notices=(*told, *answer.notices), still=still)
-                case "views":
-                    still = partial(self._may_read, caller, prepared.sql)
-                    return replace(self._of_views(caller, prepared.sql), still=still)
-                case "probe":
-                    return self._probe(caller, prepared.sql, settings)
-                case "describe":
-                    return self._describe(caller, body, values, settings)
-                case "explain":
-                    return self._explain(caller, prepared.sql, body, values, settings)
-                case _:
-                    return self._query(caller, prepared, body, values, settings)
+        if only_at_hand:
+            return self._at_hand(request)
+        request = _timed(request)
+        with self._cancellable(request.caller):
+            match request.prepared.statement:
+                case Select():
+                    return self._query(request)
+                case CatalogueQuery() as query:
+                    return self._describe(request, query)
+                case ExplainOne() | ExplainSeveral() as explain:
+                    return self._explain(request, explain)
+                case PolicyRead() | PolicyChange() | ProbeRun() | ViewRead() | ViewChange() as administrative:
+                    return self._administer(request, administrative)
+                case statement:
+                    assert_never(statement)
 
-    def _may_read(self, caller: Caller, sql: str) -> None:
+    def _administer(self, request: Request, administrative: Administration) -> Answer:
+        check = partial(self._check_may, administrative, request.caller)
+        check()
+        match administrative:
+            case ProbeRun(statement):
+                return self._probe(request, statement)
+            case PolicyRead(statement):
+                answer = administration.read(statement, self._world, self._ledger, self.log)
+            case PolicyChange(statement):
+                answer = administration.change(statement, request, self._world, self._ledger)
+            case ViewRead(statement) | ViewChange(statement):
+                session = self._sessions.find(request.caller.session)
+                record = recorder(self.log, request.caller, request.prepared.sql)
+                answer = view_statements.run(statement, request, session, self._world, record)
+            case _:
+                assert_never(administrative)
+        more = view_statements.besides(administrative.statement, self._world)
+        return replace(answer, notices=(*more, *answer.notices), still=check)
+
+    def _check_may(self, administrative: Administration, caller: Caller) -> None:
         """Whether a privacy statement is still one of the caller's. Raises ``NotGranted``."""
-        read(sql, caller, self.policy)
+        administration.check(administrative.statement, caller, self.policy)
 
-    def _of_views(self, caller: Caller, sql: str) -> Answer:
-        session, statement = self._sessions.find(caller.session), read(sql, caller, self.policy)
-        record = recorder(self.log, caller, sql)
-        return view_statements.run(statement, sql, caller, session, self._world, record)
-
-    def told(self, session: str) -> list[Notice]:
-        """What a running statement had to say since it was last asked; a build that takes long tells how far it is."""
-        return self._sessions.find(session).news()
-
-    def _probe(self, caller: Caller, sql: str, settings: Settings) -> Answer:
+    def _probe(self, request: Request, statement: Suggest) -> Answer:
+        caller, settings = request.caller, request.settings
         own = {**session_settings.DEFAULTS, "dp.session_epsilon": settings["dp.session_epsilon"]}
 
         def context(policy: Policy, given: Settings, losses: tuple[Drawn, ...] | None) -> Context:
-            return self._planning.context(policy, caller, {**own, **given}, losses)
+            return self._plans.context(policy, caller, {**own, **given}, losses)
 
-        ask = asker(self._answers, caller, self._sessions.find(caller.session).cancelled.is_set, context)
-        statement = read(sql, caller, self.policy)
+        is_cancelled = self._sessions.find(caller.session).cancelled.is_set
+        ask = administration.asker(self._answers, caller, is_cancelled, context)
         return administration.run_probe(statement, self._store.current, self._schema, self._ledger, ask)
 
-    def _query(
-        self, caller: Caller, prepared: Prepared, body: Body, values: Sequence[object], settings: Settings
-    ) -> Answer:
-        sql = prepared.sql
-        plan = self._planning.plan(caller, sql, body, values, settings, None)
+    def _query(self, request: Request) -> Answer:
+        caller, prepared = request.caller, request.prepared
+        plan = self._plans.plan(request)
         # dp.intervals or the policy may have moved since; what was not said to be charged is not padded either.
         is_dearer = not plan.free and not prepared.charged
         if is_dearer or tuple(o.column for o in plan.outputs) != prepared.columns:
             raise Unsupported("cached plan must not change result type", hint="Prepare the statement again.")
         if isinstance(plan, PublicPlan):
-            if plan.exact:
-                recorder(self.log, caller, sql, values)(Outcome.EXACT)
-            found, is_exact = self._answers.public(plan, caller.session), bool(plan.exact)
-            told = (exact_notice(plan),) if is_exact else (routed_notice(plan.view),) if plan.view else ()
-            still = partial(self._planning.check_still, plan, caller, sql, body, values, settings)
-            return replace(found, columns=prepared.columns, notices=told, is_exact=is_exact, still=still)
+            return self._public(request, plan)
 
         def replan(losses: tuple[Drawn, ...]) -> Plan:
-            again = self._planning.plan(caller, sql, body, values, settings, losses)
+            again = self._plans.plan(request, losses)
             return again if isinstance(again, Plan) else plan
 
-        session, look = self._sessions.find(caller.session), self._look(caller, plan, settings)
-        asking = Asking(caller, plan, session.cancelled.is_set, *tolerance(settings), charged=look.take)
+        session, receipt = self._sessions.find(caller.session), self._receipt(request, plan)
+        tolerated = tolerance(request.settings)
+        asking = Asking(caller, plan, session.cancelled.is_set, *tolerated, charged=receipt.take)
         rows, cost = self._answers.rows(asking, replan)
-        self._answered.put((sql, tuple((type(v), v) for v in values)), value=True)
-        return look.answer(rows, cost, session, settings, asking.told)
+        self._answered.put(request.text, value=True)
+        return receipt.answer(rows, cost, session, asking.told)
 
-    def again(
-        self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings
-    ) -> Answer | None:
-        """What ``run`` answers for nothing, where all it takes is at hand; else None. Never waits."""
-        body = prepared.body
-        text = prepared.sql, tuple((type(v), v) for v in values)
-        if not isinstance(body, Body) or not prepared.charged or self._answered.get(text) is None:
+    def _public(self, request: Request, plan: PublicPlan) -> Answer:
+        caller, prepared = request.caller, request.prepared
+        if plan.exact:
+            recorder(self.log, caller, prepared.sql, request.values)(Outcome.EXACT)
+        answer, is_exact = self._answers.public(plan, caller.session), bool(plan.exact)
+        notices = (exact_notice(plan),) if is_exact else (routed_notice(plan.view),) if plan.view else ()
+        still = partial(self._plans.check_still, plan, request)
+        return replace(answer, columns=prepared.columns, notices=notices, is_exact=is_exact, still=still)
+
+    def _at_hand(self, request: Request) -> Answer | None:
+        prepared, caller = request.prepared, request.caller
+        if not prepared.charged or self._answered.get(request.text) is None:
             return None  # never answered before: there is nothing to look for
-        is_near = self._planning.is_current and self._ledger.is_near
-        if body.kind != "ask" or not is_near:
+        is_near = self._plans.is_current and self._ledger.is_near
+        if not isinstance(prepared.statement, Select) or not is_near:
             return None
-        asked = text, body.types, tuple(settings.items())
-        key = caller, asked, self._planning.state(caller, settings), self._ledger.moment()
-        answer = self._given.get(key) or self._again(caller, prepared, body, values, settings)
+        asked = request.text, prepared.types, tuple(request.settings.items())
+        key = caller, asked, self._plans.state(caller, request.settings), self._ledger.moment()
+        answer = self._known_answers.get(key) or self._replayed(request)
         if answer is not None:
-            self._given.put(key, answer)
+            self._known_answers.put(key, answer)
             self._sessions.find(caller.session).last_cost = 0
         return answer
 
-    def _again(
-        self, caller: Caller, prepared: Prepared, body: Body, values: Sequence[object], settings: Settings
-    ) -> Answer | None:
-        def kept(losses: tuple[Drawn, ...] | None) -> Plan | None:
-            found = self._planning.kept(caller, prepared.sql, body, values, settings, losses)
+    def _replayed(self, request: Request) -> Answer | None:
+        def find(losses: tuple[Drawn, ...] | None) -> Plan | None:
+            found = self._plans.find(request, losses)
             return found if isinstance(found, Plan) else None
 
-        plan = kept(None)
-        if plan is None or tuple(o.column for o in plan.outputs) != prepared.columns:
+        caller, plan = request.caller, find(None)
+        if plan is None or tuple(o.column for o in plan.outputs) != request.prepared.columns:
             return None
-        rows = self._answers.again(Asking(caller, plan, lambda: False, *tolerance(settings)), kept)
+        asking = Asking(caller, plan, lambda: False, *tolerance(request.settings))
+        rows = self._answers.at_hand(asking, find)
         if rows is None:
             return None
-        look = self._look(caller, plan, settings)
-        return look.answer(rows, Cost(), self._sessions.find(caller.session), settings)
+        return self._receipt(request, plan).answer(rows, Cost(), self._sessions.find(caller.session))
 
-    def _look(self, caller: Caller, plan: Plan, settings: Settings) -> Look:
-        limited = partial(relations.accounts, self.policy, caller, session_settings.budget(settings))
-        return Look(plan, caller, self._ledger, limited)
+    def _receipt(self, request: Request, plan: Plan) -> Receipt:
+        wanted = session_settings.budget(request.settings)
+        limited = partial(relations.accounts, self.policy, request.caller, wanted)
+        return Receipt(plan, request, self._ledger, limited)
 
-    def _explain(
-        self, caller: Caller, sql: str, body: Body, values: Sequence[object], settings: Settings
-    ) -> Answer:
-        def plan_at(text: str, given: Settings, losses: tuple[Drawn, ...] | None) -> Plan | PublicPlan:
-            if body.explain.several:
-                return self._planning.plan(caller, text, self._asked(caller, text, given), (), given, losses)
-            return self._planning.plan(caller, sql, body, values, given, losses)
+    def _explain(self, request: Request, statement: ExplainOne | ExplainSeveral) -> Answer:
+        def prepared(text: str) -> Prepared:
+            query = self._prepare(request.caller, text, (), request.settings)
+            if not isinstance(query.statement, Select) or query.parameters:
+                raise Unsupported("EXPLAIN (PRIVACY) prices queries without parameters", position=0)
+            return query
 
-        desk = Desk(self._answers, self._ledger, self.policy, caller, settings, plan_at, self._backend.shown)
-        return Answer("EXPLAIN", EXPLAINED, [(line,) for line in explained(body.explain, desk)])
-
-    def _asked(self, caller: Caller, sql: str, settings: Settings) -> Body:
-        """A query that stands beside others. Raises a ``Refusal``."""
-        body = self._prepare(caller, sql, (), settings).body
-        if not isinstance(body, Body) or body.kind != "ask" or body.types:
-            raise Unsupported("EXPLAIN (PRIVACY) prices queries without parameters", position=0)
-        return body
+        shared = self._answers, self._ledger, self.policy, request
+        desk = Desk(*shared, self._plans.plan, prepared, self._backend.shown)
+        return Answer("EXPLAIN", EXPLAINED, [(line,) for line in explained(statement, desk)])
 
     # --- the catalogue ----------------------------------------------------------------------------
 
     def _view(self, caller: Caller, settings: Settings) -> CatalogueView:
         policy = self.policy
-        views = self._planning.views, self._world.views.found
+        views = self._plans.views, self._world.views.found
         found = visible(policy, self._schema, caller, settings, self._database, *views)
         return replace(found, databases=self._databases, configured=self._world.configured(caller))
 
-    def _describe(self, caller: Caller, body: Body, values: Sequence[object], settings: Settings) -> Answer:
-        if body.tree is None:
-            raise AssertionError("a query has a tree")
+    def _describe(self, request: Request, query: CatalogueQuery) -> Answer:
+        caller, settings, tree = request.caller, request.settings, query.tree
         session = self._sessions.find(caller.session)
-        rows = relations.rows(self.policy, self._ledger, caller, own_names(body.tree), session.last_paid)
+        rows = relations.rows(self.policy, self._ledger, caller, own_names(tree), session.last_paid)
         fresh = {name: (columns, rows[name]) for name, columns in relations.OWN.items()}
-        told = {name: self.show(caller, name, settings) for name in asked_settings(body.tree)}
+        told = {name: self.show(caller, name, settings) for name in asked_settings(tree)}
         view = self._view(caller, {**settings, **told})
-        return self._catalogue.run(view, body.tree, values, fresh, session.cancelled.is_set, body.types)
+        is_cancelled = session.cancelled.is_set
+        return self._catalogue.run(view, tree, request.values, fresh, is_cancelled, query.types)
 
     def commits(self) -> tuple[int, float]:
         """How many commits the ledger made since the start, and how many seconds they took."""
@@ -415,3 +412,12 @@ class Engine:
 
     def __exit__(self, *_: object) -> None:
         self.shut_down()
+
+
+def _timed(request: Request) -> Request:
+    """With the present where a plan depends on it, which is never kept without."""
+    if not request.prepared.is_of_present or session_settings.PRESENT in request.settings:
+        return request
+    now = datetime.now(UTC)
+    present = {session_settings.PRESENT: session_settings.moments(now, now)}
+    return replace(request, settings={**request.settings, **present})

@@ -1,7 +1,8 @@
-"""What a plan debits: the four accounts, the charge, and the key its released answer is found by."""
+"""What a plan debits: the accounts, the charge, the key its released answer is found by, what is told beside it."""
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from itertools import chain, islice
 
 from dpproxy.accounting.accounts import as_epsilon, limited
 from dpproxy.accounting.canonical import digest
@@ -14,11 +15,16 @@ from dpproxy.accounting.model import (
     Cost,
     Debit,
     Kind,
+    Reservation,
     format_delta,
     format_epsilon,
 )
 from dpproxy.accounting.windows import Standing
-from dpproxy.algebra.plan import Caller, Check, Notice, Part, Payer, Plan
+from dpproxy.algebra.plan import Answer, Caller, Check, Notice, Part, Payer, Plan, Settings
+from dpproxy.algebra.request import Request
+from dpproxy.config import settings as session_settings
+from dpproxy.engine.relations import Accounts, remaining
+from dpproxy.engine.sessions import Remembered
 from dpproxy.planner.descriptor import KIN, family, key_words, kin
 from udfs.mechanisms import Gaussian
 
@@ -155,3 +161,56 @@ def _converted(standings: Sequence[Standing], plan: Plan) -> str:
     budget = next(one for one in standings if one.debit.account.kind is Kind.BUDGET)
     total = format_epsilon(as_epsilon(budget.spent, budget.debit))
     return f" The budget so far: epsilon {total} with delta {format_delta(plan.payer.budget_delta)}, by ZCDP."
+
+
+class Receipt:
+    """The accounts of one statement as they are once it is charged, before its rows are read; told beside its answer.
+
+    Others who pay from the same budget meanwhile would show in them when the work ended, to the moment. ``limited`` are
+    the accounts that dp.budget_remaining tells of, by budget.
+    """
+
+    def __init__(self, plan: Plan, request: Request, ledger: Ledger, limited: Callable[[], Accounts]) -> None:
+        self._plan = plan
+        self._request = request
+        self._ledger = ledger
+        self._limited = limited
+        self._taken: tuple[Sequence[Standing], str] | None = None
+
+    def take(self, reservation: Reservation | None = None) -> tuple[Sequence[Standing], str]:
+        """Look now, or at how accounts stood after what was just reserved: those that pay, and dp.budget_remaining."""
+        paying, limited = accounts(self._plan, self._request.caller), self._limited()
+        each = *paying, *chain.from_iterable(limited.values())
+        stood = self._ledger.standings if reservation is None else partial(self._ledger.stood, reservation)
+        found = iter(stood(*each))
+        standings = list(islice(found, len(paying)))
+        left = {budget: list(islice(found, len(debits))) for budget, debits in limited.items()}
+        self._taken = standings, remaining(left)
+        return self._taken
+
+    def answer(
+        self, rows: Sequence[tuple[object, ...]], cost: Cost, session: Remembered, more: Sequence[Notice] = ()
+    ) -> Answer:
+        """The answer of these rows, which cost so much; the session remembers it.
+
+        ``more`` is said of what was released. Where nothing was charged, accounts are told as they are now.
+        """
+        session.last_cost = cost.nano
+        session.last_paid = cost if cost.nano else session.last_paid
+        standings, left = self._taken or self.take()
+        settings = self._request.settings
+        notices = notice(cost, self._plan, standings), *self._plan.notices, *self._of_present(cost, settings)
+        shown = (*notices, *more) if session_settings.notices(settings) else ()
+        columns = tuple(o.column for o in self._plan.outputs)
+        return Answer(f"SELECT {len(rows)}", columns, rows, shown, left=left, nano=cost.nano)
+
+    def _of_present(self, cost: Cost, settings: Settings) -> tuple[Notice, ...]:
+        """Of a statement whose constants are others whenever it is asked: none of its answers is found again."""
+        texts = [part.exact for part in self._plan.parts]
+        fleeting = session_settings.fleeting(settings)
+        if not cost.nano or not any(piece in text for piece in fleeting for text in texts):
+            return ()
+        told = "the present is part of this question to the second: it is another one each time, and charged each time"
+        return (
+            Notice(told, hint="Ask of whole days, which are free again: ts >= date_trunc('day', now())."),
+        )

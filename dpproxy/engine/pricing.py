@@ -11,14 +11,15 @@ from math import floor, log10
 
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import format_epsilon
-from dpproxy.algebra.plan import Caller, Drawn, Output, Part, Plan, PublicPlan, Settings
+from dpproxy.algebra.plan import Drawn, Output, Part, Plan, PublicPlan, Settings
+from dpproxy.algebra.request import ExplainOne, ExplainSeveral, Prepared, Request
 from dpproxy.config import settings as session
 from dpproxy.engine import payment
 from dpproxy.engine.answers import Answers
 from dpproxy.engine.following import follows, worse
 from dpproxy.engine.replays import WORST, Asking
 from dpproxy.planner.descriptor import described
-from dpproxy.planner.explain import Explain, explain_json, explain_text, unpaid
+from dpproxy.planner.explain import explain_json, explain_text, unpaid
 from dpproxy.policy.model import Policy
 from dpproxy.values.errors import InvalidParameter
 from dpproxy.values.pgtypes import TEXT, Column
@@ -30,8 +31,8 @@ ROUNDS = 4
 """How often a split is corrected by the errors that it gives."""
 DIGITS = 3
 """Of the epsilons that are proposed, rounded down."""
-PlanAt = Callable[[str, Settings, tuple[Drawn, ...] | None], Plan | PublicPlan]
-"""The plan of one statement under some settings, for stored releases or for draws of its own."""
+Planner = Callable[[Request, tuple[Drawn, ...] | None], Plan | PublicPlan]
+"""The plan of one query, for stored releases or for draws of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +42,17 @@ class Desk:
     answers: Answers
     ledger: Ledger
     policy: Policy
-    caller: Caller
-    settings: Settings
-    plan_at: PlanAt
+    request: Request
+    plan: Planner
+    prepared: Callable[[str], Prepared]
+    """One of several queries."""
     shown: Callable[[str], str]
     """A statement over the data as their own engine reads it."""
+
+    @property
+    def settings(self) -> Settings:
+        """The session's."""
+        return self.request.settings
 
     @property
     def confidence(self) -> Fraction:
@@ -54,7 +61,7 @@ class Desk:
 
     def known(self, plan: Plan) -> dict[int, Drawn]:
         """The parts that cost nothing, by their places, with what answers them."""
-        asking = Asking(self.caller, plan, lambda: False, *tolerance(self.settings))
+        asking = Asking(self.request.caller, plan, lambda: False, *tolerance(self.settings))
         charged = (
             () if plan.empty else [(i, p) for i, p in enumerate(plan.parts) if not (p.vacuous or p.inputs)]
         )
@@ -69,7 +76,7 @@ class Priced:
     ``plan`` is with draws of its own, ``shown`` as it would be answered.
     """
 
-    sql: str
+    request: Request
     plan: Plan | PublicPlan
     shown: Plan | PublicPlan
     epsilon: Fraction
@@ -79,6 +86,11 @@ class Priced:
     """The parts that it pays for."""
     follows: tuple[int, ...] = ()
     """The numbers of earlier statements that it follows from."""
+
+    @property
+    def sql(self) -> str:
+        """Its text."""
+        return self.request.prepared.sql.strip()
 
     @property
     def is_asked(self) -> bool:
@@ -94,21 +106,22 @@ def tolerance(settings: Settings) -> tuple[float, bool]:
     return WORST if session.target_error(settings) is None else 1.0, session.mechanism(settings) != "auto"
 
 
-def explained(explain: Explain, desk: Desk) -> list[str]:
+def explained(statement: ExplainOne | ExplainSeveral, desk: Desk) -> list[str]:
     """The lines of the answer; one JSON document is one line."""
-    if explain.several:
-        return _dashboard(explain, desk)
-    plan = desk.plan_at(explain.sql, desk.settings, None)
+    if isinstance(statement, ExplainSeveral):
+        return _dashboard(statement, desk)
+    request = replace(desk.request, prepared=statement.query)
+    plan = desk.plan(request, None)
     known: dict[int, Drawn] = {}
     if isinstance(plan, Plan):
         known = desk.known(plan)
         if known:
             drawn = tuple(known.get(i, Drawn(part.loss)) for i, part in enumerate(plan.parts))
-            plan = desk.plan_at(explain.sql, desk.settings, drawn)
+            plan = desk.plan(request, drawn)
         if isinstance(plan, Plan):
             plan = _numbered(plan, desk)
     plan = _pushed(plan, desk.shown)
-    if explain.as_json:
+    if statement.as_json:
         return [explain_json(plan, desk.confidence, known)]
     return explain_text(plan, desk.confidence, known)
 
@@ -127,7 +140,7 @@ def _part(part: Part, shown: Callable[[str], str]) -> Part:
 
 def _numbered(plan: Plan, desk: Desk) -> Plan:
     """With numbers for the half-widths that a count decides, where one was released."""
-    count = desk.answers.replays.counted(desk.caller, plan)
+    count = desk.answers.replays.counted(desk.request.caller, plan)
     if count is None:
         return plan
     return replace(plan, outputs=tuple(_output(o, max(1.0, count)) for o in plan.outputs))
@@ -145,10 +158,11 @@ def _output(output: Output, count: float) -> Output:
 # --- several statements
 
 
-def _dashboard(explain: Explain, desk: Desk) -> list[str]:
+def _dashboard(explain: ExplainSeveral, desk: Desk) -> list[str]:
     priced: list[Priced] = []
-    for sql in explain.several:
-        priced.append(_priced(sql, desk.plan_at(sql, desk.settings, None), priced, desk))
+    for text in explain.texts:
+        request = replace(desk.request, prepared=desk.prepared(text), values=())
+        priced.append(_priced(request, desk.plan(request, None), priced, desk))
     shares = _split(priced, explain.budget, desk) if explain.budget is not None else []
     return (
         [_as_json(priced, shares, explain, desk)]
@@ -157,10 +171,9 @@ def _dashboard(explain: Explain, desk: Desk) -> list[str]:
     )
 
 
-def _priced(sql: str, plan: Plan | PublicPlan, before: Sequence[Priced], desk: Desk) -> Priced:
-    text = sql.strip()
+def _priced(request: Request, plan: Plan | PublicPlan, before: Sequence[Priced], desk: Desk) -> Priced:
     if isinstance(plan, PublicPlan):
-        return Priced(text, plan, plan, Fraction(0), Fraction(0), "public")
+        return Priced(request, plan, plan, Fraction(0), Fraction(0), "public")
     known = desk.known(plan)
     earlier: dict[int, tuple[int, Drawn]] = {}
     for i, part in enumerate(plan.parts):
@@ -172,10 +185,10 @@ def _priced(sql: str, plan: Plan | PublicPlan, before: Sequence[Priced], desk: D
     words += [f"follows from statement {n}" for n in follows]
     known |= {i: drawn for i, (_, drawn) in earlier.items()}
     drawn = tuple(known.get(i, Drawn(part.loss)) for i, part in enumerate(plan.parts))
-    shown = desk.plan_at(sql, desk.settings, drawn) if known else plan
+    shown = desk.plan(request, drawn) if known else plan
     because = "; ".join(words) or ("follows from the policy" if plan.free else "")
     fresh = tuple(p for i, p in enumerate(plan.parts) if i not in known and not p.vacuous)
-    return Priced(text, plan, shown, *unpaid(plan, known), because, fresh, follows)
+    return Priced(request, plan, shown, *unpaid(plan, known), because, fresh, follows)
 
 
 def _earlier(
@@ -276,7 +289,7 @@ def _down(value: Fraction) -> Fraction:
 def _error(priced: Priced, epsilon: Fraction, desk: Desk) -> float:
     """The worst half-width at an epsilon over what the rows of a group can add up to, for one row a group."""
     given = {**desk.settings, "dp.epsilon": f"{float(epsilon):.9g}", "dp.target_error": ""}
-    plan = desk.plan_at(priced.sql, given, None)
+    plan = desk.plan(replace(priced.request, settings=given), None)
     if isinstance(plan, PublicPlan):
         return 0.0
     errors = [o.error for o in plan.outputs if o.error is not None]
@@ -305,12 +318,14 @@ def _left(priced: Sequence[Priced], desk: Desk) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for each in priced:
         if isinstance(each.plan, Plan):
-            left = desk.ledger.remaining(*payment.debits(each.plan.payer, desk.caller))
+            left = desk.ledger.remaining(*payment.debits(each.plan.payer, desk.request.caller))
             found[each.plan.payer.budget] = None if left is None else format_epsilon(left)
     return found
 
 
-def _as_text(priced: Sequence[Priced], shares: Sequence[Share], explain: Explain, desk: Desk) -> list[str]:
+def _as_text(
+    priced: Sequence[Priced], shares: Sequence[Share], explain: ExplainSeveral, desk: Desk
+) -> list[str]:
     lines = []
     for number, each in enumerate(priced, 1):
         price = f"epsilon {float(each.epsilon):.9g}" if each.is_asked else "free"
@@ -351,7 +366,7 @@ def _widths(each: Priced) -> str:
     return f", half-width {', '.join(known)}" if known else ""
 
 
-def _as_json(priced: Sequence[Priced], shares: Sequence[Share], explain: Explain, desk: Desk) -> str:
+def _as_json(priced: Sequence[Priced], shares: Sequence[Share], explain: ExplainSeveral, desk: Desk) -> str:
     statements: list[dict[str, object]] = []
     for each, epsilon in zip(priced, _proposed(priced, shares), strict=True):
         errors = [(o.column.name, o.error) for o in each.shown.outputs if o.error is not None]

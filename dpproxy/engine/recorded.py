@@ -8,9 +8,9 @@ from functools import partial
 from typing import Protocol
 
 from dpproxy.accounting.tally import Tally, tallied
-from dpproxy.algebra.plan import Answer, Caller, Notice, Prepared, Settings
+from dpproxy.algebra.plan import Answer, Caller, Settings
+from dpproxy.algebra.request import Prepared, Request
 from dpproxy.config.configuration import Config
-from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
 from dpproxy.observe.audit_entry import Entry, Outcome
 from dpproxy.observe.logs import JsonLines
@@ -35,15 +35,12 @@ class Watcher(Protocol):
 
 
 class Recorded:
-    """The engine as sessions see it. Questions about the catalogue are answered without an entry."""
+    """An engine as sessions see it, with a record. Questions about the catalogue are answered without an entry."""
 
     def __init__(self, engine: Engine, watchers: Sequence[Watcher] = ()) -> None:
         self._engine = engine
         self._watchers = tuple(watchers)
-
-    def database_exists(self, name: str) -> bool:
-        """True where a data source has that name."""
-        return self._engine.database_exists(name)
+        self.cancel, self.news, self.show = engine.cancel, engine.news, engine.show
 
     def login_failed(self, user: str, address: str) -> None:
         """Somebody could not prove to be a user."""
@@ -63,51 +60,53 @@ class Recorded:
         for watcher in self._watchers:
             watcher.closed()
 
-    def cancel(self, session: str) -> None:
-        """Interrupt what the session runs."""
-        self._engine.cancel(session)
-
-    def cancel_unpaid(self, session: str) -> None:
-        """Interrupt what the session waits for before anything is charged."""
-        self._engine.cancel_unpaid(session)
-
-    def told(self, session: str) -> Sequence[Notice]:
-        """What a running statement had to say."""
-        return self._engine.told(session)
-
-    def show(self, caller: Caller, name: str, settings: Settings) -> str:
-        """A setting that only the engine knows."""
-        return self._engine.show(caller, name, settings)
-
-    def prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
+    def prepare(
+        self,
+        caller: Caller,
+        sql: str,
+        types: Sequence[int],
+        settings: Settings,
+        *,
+        only_at_hand: bool = False,
+    ) -> Prepared | None:
         """Parse and type a statement; a refusal is recorded."""
         begun = time.monotonic()
         try:
-            return self._engine.prepare(caller, sql, types, settings)
+            return self._engine.prepare(caller, sql, types, settings, only_at_hand=only_at_hand)
         except Refusal as refusal:
             self._note(begun, entry_of(self._now(), caller, Outcome.REFUSED, sql, refusal=refusal))
             raise
 
-    def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
-        """Answer a statement; its outcome is recorded with all it has charged, and rows that are refused later."""
+    def run(self, request: Request, *, only_at_hand: bool = False) -> Answer | None:
+        """Answer a statement; its outcome is recorded with all it has charged, and rows that are refused later.
+
+        What is refused of what is at hand is for the second run, the whole one, to tell.
+        """
         begun = time.monotonic()
-        with self._refusals(caller, prepared, values) as charged:
-            answer = self._engine.run(caller, prepared, values, settings)
-        if not prepared.is_catalogue:
-            outcome = self._outcome(prepared, answer)
-            self._record(begun, caller, prepared, values, outcome, charged.nano)
+        if only_at_hand:
+            try:
+                answer, nano = self._engine.run(request, only_at_hand=True), 0
+            except Refusal:
+                return None
+        else:
+            with self._refusals(request) as charged:
+                answer = self._engine.run(request)
+            nano = charged.nano
+        if answer is None:
+            return None
+        if not request.prepared.is_catalogue:
+            outcome, asked = self._outcome(request.prepared, answer), (request.prepared.sql, request.values)
+            self._note(begun, entry_of(self._now(), request.caller, outcome, *asked, nano=nano))
         if answer.still is None:
             return answer
-        return replace(answer, still=partial(self._still, caller, prepared, values, answer.still))
+        return replace(answer, still=partial(self._still, request, answer.still))
 
-    def _still(
-        self, caller: Caller, prepared: Prepared, values: Sequence[object], check: Callable[[], object]
-    ) -> None:
-        with self._refusals(caller, prepared, values):
+    def _still(self, request: Request, check: Callable[[], object]) -> None:
+        with self._refusals(request):
             check()
 
     @contextmanager
-    def _refusals(self, caller: Caller, prepared: Prepared, values: Sequence[object]) -> Iterator[Tally]:
+    def _refusals(self, request: Request) -> Iterator[Tally]:
         """What fails is recorded with what it has charged by then, and passed on."""
         begun = time.monotonic()
         with tallied() as charged:
@@ -116,40 +115,10 @@ class Recorded:
             except Exception as error:
                 # Of a fault of ours nothing is told but that there was one: its words may be of a row.
                 refusal = error if isinstance(error, Refusal) else Internal("internal error")
-                given = prepared.sql, values
-                entry = entry_of(
-                    self._now(), caller, Outcome.REFUSED, *given, nano=charged.nano, refusal=refusal
-                )
+                asked = request.caller, Outcome.REFUSED, request.prepared.sql, request.values
+                entry = entry_of(self._now(), *asked, nano=charged.nano, refusal=refusal)
                 self._note(begun, entry)
                 raise
-
-    def known(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared | None:
-        """A statement that was prepared before."""
-        return self._engine.known(caller, sql, types, settings)
-
-    def again(
-        self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings
-    ) -> Answer | None:
-        """An answer that is at hand, recorded; what is refused is for ``run`` to tell."""
-        begun = time.monotonic()
-        try:
-            answer = self._engine.again(caller, prepared, values, settings)
-        except Refusal:
-            return None
-        if answer is not None:
-            self._record(begun, caller, prepared, values, Outcome.REPLAYED, 0)
-        return answer
-
-    def _record(
-        self,
-        begun: float,
-        caller: Caller,
-        prepared: Prepared,
-        values: Sequence[object],
-        outcome: Outcome,
-        nano: int,
-    ) -> None:
-        self._note(begun, entry_of(self._now(), caller, outcome, prepared.sql, values, nano=nano))
 
     def _outcome(self, prepared: Prepared, answer: Answer) -> Outcome:
         """The kind of thing that was told."""
@@ -173,8 +142,7 @@ class Recorded:
 
     def spent(self) -> Mapping[str, float]:
         """Epsilon spent of each budget."""
-        listed = self._engine.prepare(OPERATOR, "SHOW PRIVACY BUDGETS", (), DEFAULTS)
-        answer = self._engine.run(OPERATOR, listed, (), DEFAULTS)
+        answer = self._engine.answer(OPERATOR, "SHOW PRIVACY BUDGETS")
         names = [column.name for column in answer.columns or ()]
         name, kind, spent = map(names.index, ("name", "kind", "spent"))
         return {str(row[name]): float(str(row[spent])) for row in answer.rows if row[kind] == "budget"}

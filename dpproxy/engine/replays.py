@@ -50,7 +50,7 @@ class Asking:
     taken: set[str] = field(default_factory=set)
     """Exact stages that the data source was asked about: it takes them."""
     began: float = field(default_factory=began)
-    charged: Callable[[Reservation | None], None] = lambda _: None
+    charged: Callable[[Reservation | None], object] = lambda _: None
     """Called once what comes next is charged, before it is run, with the last reservation if there was one."""
 
     @property

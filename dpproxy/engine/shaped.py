@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from dpproxy.algebra.plan import Plan, Prepared, PublicPlan
+from dpproxy.algebra.plan import Plan, PublicPlan
+from dpproxy.algebra.request import Prepared, Select
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.engine.body import Body
 from dpproxy.planner.shapes import (
     Cut,
     Template,
@@ -78,7 +78,7 @@ class Shaped:
             places = open_places(tree, found)
             self._places.put(found.shape, places)
         if places:
-            known = replace(prepared, body=Body("ask"))
+            known = replace(prepared, statement=Select())
             self._try(_key(found, places, state), lambda: template(tree, found, places, plan, planned), known)
 
     def bound(self, asked: Bound) -> Plan | None:

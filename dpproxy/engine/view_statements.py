@@ -8,6 +8,7 @@ from typing import assert_never
 from dpproxy.accounting.declared import changed
 from dpproxy.accounting.tally import tallied
 from dpproxy.algebra.plan import Answer, Caller, Notice
+from dpproxy.algebra.request import Request
 from dpproxy.backends.facts import Facts
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.protected import Order, Planned, ProtectedViews, digest_of, refused
@@ -33,7 +34,7 @@ from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.usable import usable
 from dpproxy.state.role_settings import RoleSettings
 from dpproxy.values.errors import Refusal, UndefinedTable
-from dpproxy.values.pgtypes import Column, Schema
+from dpproxy.values.pgtypes import Schema
 from dpproxy.views import listing, verify
 from dpproxy.views.manifest import newest
 from dpproxy.views.notices import masked_notices, told
@@ -75,42 +76,17 @@ class World:
         return self.views.fit(self.store.current, taken.__contains__)
 
 
-def is_of_views(statement: Statement | RoleChange) -> bool:
-    """Whether a statement is about protected views, or about what roles start with: none of them is the policy's."""
-    if isinstance(statement, RoleChange):
-        return True
-    if isinstance(statement, Show):
-        return statement.listing is Listing.VIEWS
-    return isinstance(statement, CreateView | RefreshView | DropView | VerifyViews)
-
-
-def columns(statement: Statement | RoleChange) -> tuple[Column, ...] | None:
-    """The answer's columns; None for statements without rows."""
-    if isinstance(statement, VerifyViews):
-        return verify.COLUMNS
-    return listing.COLUMNS if isinstance(statement, Show) else None
-
-
 def run(
-    statement: Statement | RoleChange,
-    sql: str,
-    caller: Caller,
-    session: Remembered,
-    world: World,
-    record: Record,
+    statement: ViewStatement, request: Request, session: Remembered, world: World, record: Record
 ) -> Answer:
     """Build, list, verify or drop. Raises a ``Refusal``; before a build is charged nothing has changed.
 
     ``record`` puts on record that exact figures are about to be shown, or rows to be read for a charge.
     """
-    if isinstance(statement, RoleChange):
-        world.roles.change(statement, caller)
-        return Answer("ALTER ROLE")
-    if not isinstance(statement, ViewStatement):
-        raise TypeError("no statement about views")
-    told_to, stop = session.told.append, session.cancelled.is_set
+    caller, sql = request.caller, request.prepared.sql
+    tell, stop = session.told.append, session.cancelled.is_set
     charged = partial(record, Outcome.BUILDING)
-    order = Order(caller.user, caller.session, told_to, stop, positions_of(statement), charged)
+    order = Order(caller.user, caller.session, tell, stop, positions_of(statement), charged)
     match statement:
         case CreateView():
             return _create(statement, sql, order, world)
@@ -120,7 +96,7 @@ def run(
             return _build("REFRESH PROTECTED VIEW", planned, order, world, lambda: None)
         case DropView():
             before = world.store.current
-            after = world.store.change([sql], world.schema, by=order.by)
+            after = world.store.change(statement, sql, world.schema, order.by)
             world.fit()
             world.views.dropped(statement.name.text)
             return Answer(
@@ -147,7 +123,8 @@ def _create(statement: CreateView, sql: str, order: Order, world: World) -> Answ
     except Refusal as refusal:
         at_option = refusal.position is not None and refusal.position in order.positions.values()
         raise refusal if at_option else refused(refusal, statement.offset) from None
-    answer = _build(tag, planned, order, world, lambda: world.store.change([sql], world.schema, by=order.by))
+    declare = partial(world.store.change, statement, sql, world.schema, order.by)
+    answer = _build(tag, planned, order, world, declare)
     different = changed(before, world.store.current, world.store.files, world.schema)
     return replace(answer, notices=(*answer.notices, *different))
 

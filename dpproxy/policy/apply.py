@@ -20,7 +20,7 @@ from dpproxy.policy.statements import (
     GrantChange,
     TableChange,
     TaxonomyChange,
-    ViewChange,
+    ViewDeclaration,
 )
 from dpproxy.policy.units import unit_table
 from dpproxy.values.pgtypes import Schema
@@ -55,10 +55,10 @@ def apply(policy: Policy, change: Change, schema: Schema | None, clock: Clock = 
     return _of_views(policy, change, schema)
 
 
-def _of_views(policy: Policy, change: TaxonomyChange | ViewChange, schema: Schema | None) -> Policy:
+def _of_views(policy: Policy, change: TaxonomyChange | ViewDeclaration, schema: Schema | None) -> Policy:
     """Taxonomies and protected views."""
     if isinstance(change, TaxonomyChange):
         return change_taxonomy(policy, change, schema)
-    if isinstance(change, ViewChange):
+    if isinstance(change, ViewDeclaration):
         return change_view(policy, change, schema)
     assert_never(change)

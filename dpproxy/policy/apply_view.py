@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from dpproxy.policy.model import Policy, ProtectedView
-from dpproxy.policy.statements import CreateView, DropView, Option, ViewChange
+from dpproxy.policy.statements import CreateView, DropView, Option, ViewDeclaration
 from dpproxy.sql.cursor import Name
 from dpproxy.values.errors import InvalidParameter, UndefinedObject, UndefinedTable
 from dpproxy.values.pgtypes import Schema
@@ -16,7 +16,7 @@ from dpproxy.values.pgtypes import Schema
 LONGEST_NAME = 63
 
 
-def change_view(policy: Policy, change: ViewChange, schema: Schema | None) -> Policy:
+def change_view(policy: Policy, change: ViewDeclaration, schema: Schema | None) -> Policy:
     """The policy with a view's definition added, replaced, or dropped together with the grants on it."""
     match change:
         case CreateView():

@@ -332,7 +332,7 @@ ColumnChange = (
 BudgetChange = CreateBudget | DropBudget
 GrantChange = GrantSelect | RevokeSelect | GrantExact | RevokeExact
 TaxonomyChange = CreateTaxonomy | DropTaxonomy
-ViewChange = CreateView | DropView
+ViewDeclaration = CreateView | DropView
 ViewTask = RefreshView | VerifyViews
 Change = (
     TableChange
@@ -342,6 +342,6 @@ Change = (
     | GrantChange
     | AdvanceDataVersion
     | TaxonomyChange
-    | ViewChange
+    | ViewDeclaration
 )
 Statement = Change | Show | Suggest | ViewTask | ResetBudget

@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -118,22 +118,16 @@ class PolicyStore:
         with self._lock:
             return self._refreshed()
 
-    def change(self, statements: Sequence[str], schema: Schema, by: str, clock: Clock = of_utc) -> Policy:
-        """Apply all the statements, or none; the policy in force afterwards.
+    def change(self, statement: Change, sql: str, schema: Schema, by: str, clock: Clock = of_utc) -> Policy:
+        """Apply a statement; the policy in force afterwards. ``sql`` is what the history keeps of it.
 
         The version grows by one where the policy changed, and stays where it did not. Bounds of moments without a zone
         are read by the clock.
 
         Raises:
-            Refusal: a statement does not parse or fit, at its position there; nothing changed.
+            Refusal: the statement does not fit, at its position there; nothing changed.
         """
-
-        def apply_all(policy: Policy) -> Policy:
-            for sql in statements:
-                policy = apply(policy, change_of(sql), schema, clock)
-            return policy
-
-        return self.update(apply_all, ";\n".join(statements), by)
+        return self.update(lambda policy: apply(policy, statement, schema, clock), sql, by)
 
     def update(self, function: Callable[[Policy], Policy], statements: str, by: str) -> Policy:
         """Put ``function`` of the policy in force; ``statements`` is what the history keeps of it.

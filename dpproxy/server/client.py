@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from dpproxy.algebra.plan import Caller
@@ -44,7 +45,7 @@ class Client:
         self, service: Service, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, process: int
     ) -> None:
         self.session = Session(
-            service.engine, service.users, process=process, mock_key=service.options.mock_key
+            service.engines, service.users, process=process, mock_key=service.options.mock_key
         )
         self.session.admit = self._admit
         self.session.signal = service.signal
@@ -78,18 +79,17 @@ class Client:
     def cancel(self) -> None:
         """Cancel what the session runs: charged work ends for its client only."""
         self._is_cancelled = True
-        engine = self._service.engine
-        self._interrupt(engine.cancel if self._padded is None else engine.cancel_unpaid)
+        self._interrupt(partial(self.session.cancel, only_unpaid=self._padded is not None))
         if self._cancelled is not None and not self._cancelled.done():
             self._cancelled.set_result(asyncio.get_running_loop().time())
 
-    def _interrupt(self, how: Callable[[str], None]) -> None:
+    def _interrupt(self, how: Callable[[], None]) -> None:
         """Interrupt the session's work until it ends: what has not quite begun does not notice."""
-        if self._future is not None and not self._future.done() and self.session.caller is not None:
-            how(self.session.caller.session)
+        if self._future is not None and not self._future.done():
+            how()
             self._future.get_loop().call_later(AGAIN, self._interrupt_still, self._future, how)
 
-    def _interrupt_still(self, future: asyncio.Future[Outcome], how: Callable[[str], None]) -> None:
+    def _interrupt_still(self, future: asyncio.Future[Outcome], how: Callable[[], None]) -> None:
         if future is self._future:
             self._interrupt(how)
 
@@ -109,7 +109,7 @@ class Client:
     def stop(self) -> None:
         """The server stops now: a busy client is told when its statement is interrupted."""
         self._hurried = True
-        self._interrupt(self._service.engine.cancel)
+        self._interrupt(self.session.cancel)
         if self._leaving and isinstance(self._padded, asyncio.Task):
             self._padded.cancel()
         self.drain()

@@ -14,7 +14,7 @@ from dpproxy.config.tls import server_context
 from dpproxy.server.client import Client
 from dpproxy.server.options import Options
 from dpproxy.server.service import LOCAL, LOGGING_IN, RESERVED, Service
-from dpproxy.session.session import Engine, Users
+from dpproxy.session.session import Engines, Users
 from dpproxy.system.processor import Processor
 from dpproxy.values.errors import StartupError
 from dpproxy.wire.binding import server_end_point
@@ -34,13 +34,13 @@ SPARE: Final = 4
 class Server:
     """Serves one engine to many clients, until it is stopped."""
 
-    def __init__(self, options: Options, engine: Engine, users: Users) -> None:
+    def __init__(self, options: Options, engines: Engines, users: Users) -> None:
         executor = ThreadPoolExecutor(
             options.max_connections + RESERVED + SPARE, thread_name_prefix="statement"
         )
         crt = options.tls_certificate
         tls = None if crt is None else server_context(crt, options.tls_key)
-        self._service = Service(options, engine, users, executor, tls, _binding(options))
+        self._service = Service(options, engines, users, executor, tls, _binding(options))
         self._last_process = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()

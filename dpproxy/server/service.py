@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from dpproxy.algebra.plan import Caller
 from dpproxy.server.options import Options
-from dpproxy.session.session import Engine, Session, Users, Work
+from dpproxy.session.session import Engines, Session, Users, Work
 from dpproxy.values.errors import CannotConnectNow, InvalidPassword, Refusal, ShuttingDown, TooManyConnections
 from dpproxy.wire.messages import CancelRequest
 
@@ -130,7 +130,7 @@ class Service:
     """What all clients of a server share."""
 
     options: Options
-    engine: Engine
+    engines: Engines
     users: Users
     executor: ThreadPoolExecutor
     tls: ssl.SSLContext | None
@@ -171,7 +171,7 @@ class Service:
         self.attempts.failed(address, time.monotonic())
         user, database = session.asked
         _LOG.warning("login failed: user %r, database %r, from %s", user[:_SHOWN], database[:_SHOWN], address)
-        self.engine.login_failed(user[:_SHOWN], database, address)
+        self.engines.login_failed(user[:_SHOWN], database, address)
 
     def check_user(self, session: Session) -> None:
         """Raises ``ShuttingDown`` where the user has gone since the login, or lost a role."""

@@ -6,7 +6,8 @@ from functools import partial
 from itertools import takewhile
 from typing import Any, Final, NoReturn, assert_never
 
-from dpproxy.algebra.plan import Answer, Caller, Notice, Prepared, Scrollable, Settings
+from dpproxy.algebra.plan import Answer, Caller, Notice, Scrollable, Settings
+from dpproxy.algebra.request import Prepared, Request, complete
 from dpproxy.session.arrays import Lists, lists
 from dpproxy.session.commands.signals import Signal
 from dpproxy.session.commands.table import recognise
@@ -95,34 +96,25 @@ class Queries:
             _refuse_failed()
         settings = {**state.transaction.now, **source.hint}
         found = lists(source.text)
-        if found is not None:
-            types = found.element_types(types)
-            prepared = self._engine.prepare(self._caller, found.single(), types, settings)
-            return Statement(source, prepared, found.types(prepared.parameters), found)
-        prepared = self._engine.prepare(self._caller, source.text, types, settings)
-        return Statement(source, prepared, prepared.parameters)
+        asked = (source.text, types) if found is None else (found.single(), found.element_types(types))
+        prepared = complete(self._engine.prepare(self._caller, *asked, settings))
+        parameters = prepared.parameters if found is None else found.types(prepared.parameters)
+        return Statement(source, prepared, parameters, found)
 
     def _known(self, sql: str, types: Sequence[int]) -> Statement | None:
         """A query that was prepared before: the only statement of a text. Never waits."""
         self.offset = 0
-        if self.state.transaction.status is Status.FAILED:
+        if self.state.transaction.status is Status.FAILED or len(sql) > SHORT:
             return None
-        if len(sql) <= SHORT and is_plain(sql):  # the engine knows no statement of the session's own
-            prepared = self._engine.known(self._caller, sql, types, self.state.transaction.now)
-            if prepared is None:
+        source = Source(sql, 0)
+        if not is_plain(sql):  # else the engine knows no statement of the session's own
+            sources = split(sql)
+            if len(sources) != 1 or recognise(sources[0]) is not None or lists(sources[0].text) is not None:
                 return None
-            return Statement(Source(sql, 0), prepared, prepared.parameters)
-        sources = split(sql) if len(sql) <= SHORT else ()
-        if len(sources) != 1:
-            return None
-        [source] = sources
-        if recognise(source) is not None or lists(source.text) is not None:
-            return None
+            source = sources[0]
         settings = {**self.state.transaction.now, **source.hint}
-        prepared = self._engine.known(self._caller, source.text, types, settings)
-        if prepared is None:
-            return None
-        return Statement(source, prepared, prepared.parameters)
+        prepared = self._engine.prepare(self._caller, source.text, types, settings, only_at_hand=True)
+        return None if prepared is None else Statement(source, prepared, prepared.parameters)
 
     def _wrap(
         self, source: Source, wrap: Callable[[Statement], Command | Wrapped], inner: Statement
@@ -154,13 +146,13 @@ class Queries:
                 if statement.lists is not None:
                     spread = partial(self._spread, statement, statement.lists, values, settings)
                     prepared, values = yield from work(spread)
-                asked = self._caller, prepared, values, settings
+                request = Request(self._caller, prepared, values, settings)
                 answer = yield from work(
-                    partial(self._engine.run, *asked),
+                    partial(self._engine.run, request),
                     charged=prepared.charged,
                     deadline=prepared.deadline,
-                    told=self._told if prepared.is_slow else None,
-                    at_hand=partial(self._engine.again, *asked),
+                    told=self._news if prepared.is_slow else None,
+                    at_hand=partial(self._engine.run, request, only_at_hand=True),
                 )
                 self.left = answer.left or self.left
                 self.state.hold_stream(answer.stream)
@@ -169,16 +161,16 @@ class Queries:
                 return Answer("") if signal is None else signal.run(self.state.send, values)
         assert_never(statement.action)
 
-    def _told(self) -> list[m.NoticeResponse]:
+    def _news(self) -> list[m.NoticeResponse]:
         """What the running statement has to say so far."""
-        return _responses(self._engine.told(self._caller.session))
+        return _responses(self._engine.news(self._caller.session))
 
     def _spread(
         self, statement: Statement, found: Lists, values: Sequence[object], settings: Settings
     ) -> tuple[Prepared, tuple[object, ...]]:
         """The statement with as many parameters as its lists have values."""
         text, flat, types = found.spread(values, [kind.oid for kind in statement.parameters])
-        return self._engine.prepare(self._caller, text, types, settings), flat
+        return complete(self._engine.prepare(self._caller, text, types, settings)), flat
 
     # --- simple query
 

@@ -18,13 +18,13 @@ from dpproxy.session.login import LONG_KEY, database_of, negotiation, of_key, se
 from dpproxy.session.queries import Queries
 from dpproxy.session.state import State
 from dpproxy.session.transaction import Status, Transaction
-from dpproxy.session.work import Engine, Steps, Work, work
+from dpproxy.session.work import Engine, Engines, Steps, Work, work
 from dpproxy.values.errors import Internal, ProtocolViolation, Refusal, UnknownDatabase
 from dpproxy.wire import messages as m
 from dpproxy.wire.frontend import check_text
 from dpproxy.wire.scram import ScramSecret, ScramServer
 
-__all__ = ["Engine", "Session", "Steps", "Users", "Work"]
+__all__ = ["Engines", "Session", "Steps", "Users", "Work"]
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class Session:
     done. ``process`` and ``secret`` are what a CancelRequest quotes.
     """
 
-    def __init__(self, engine: Engine, users: Users, *, process: int = 0, mock_key: bytes = b"") -> None:
+    def __init__(self, engines: Engines, users: Users, *, process: int = 0, mock_key: bytes = b"") -> None:
         self.process = process
         self.secret = secrets.token_bytes(LONG_KEY)
         self.binding: bytes | None = None
@@ -60,7 +60,8 @@ class Session:
         """Raises where no more may come in."""
         self.signal: Callable[[Caller, int, bool], bool] = lambda _caller, _process, _ends: False
         """Cancels or ends another session, where the caller may."""
-        self._engine = engine
+        self._engines = engines
+        self._engine: Engine | None = None
         self._users = users
         self._mock_key = mock_key or secrets.token_bytes(32)
         self._startup = m.Startup({})
@@ -111,9 +112,14 @@ class Session:
     def close(self) -> None:
         """The client is gone."""
         self.let_go()
-        if self.caller is not None:
+        if self.caller is not None and self._engine is not None:
             self._engine.close(self.caller)
             self.caller = None
+
+    def cancel(self, *, only_unpaid: bool = False) -> None:
+        """Interrupt what it runs; where ``only_unpaid``, what is paid for runs on."""
+        if self.caller is not None and self._engine is not None:
+            self._engine.cancel(self.caller.session, only_unpaid=only_unpaid)
 
     def _handle(self, message: m.Frontend) -> Steps[None]:
         kind = type(message)
@@ -158,17 +164,17 @@ class Session:
 
     def _open(self) -> Steps[None]:
         user, database = user_of(self._startup), database_of(self._startup)
-        if not (yield from work(partial(self._engine.database_exists, database))):
+        if not (yield from work(partial(self._engines.database_exists, database))):
             raise UnknownDatabase(
                 f'database "{database}" does not exist',
                 hint="a database is a data source of the server's configuration, usually main",
             )
         roles = yield from work(partial(self._users.roles, user))
         caller = Caller(user, roles, secrets.token_hex(16), database, self.process)
-        configured = yield from work(partial(self._engine.configured, caller))
+        configured = yield from work(partial(self._engines.configured, caller))
         state = State(Transaction(settings_of(self._startup, configured)), send=partial(self.signal, caller))
         self.admit(caller)
-        yield from work(partial(self._engine.open, caller))
+        self._engine = yield from work(partial(self._engines.connect, caller))
         self.caller = caller
         self._queries = Queries(self._engine, caller, state)
         yield from self._report(state)

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NoReturn, Protocol, runtime_checkable
 
-from dpproxy.algebra.plan import Answer, Prepared, Settings, Stream
+from dpproxy.algebra.plan import Answer, Settings, Stream
+from dpproxy.algebra.request import Prepared
 from dpproxy.config.settings import PRESENT
 from dpproxy.session.arrays import Lists
 from dpproxy.session.commands.signals import Send, Signal

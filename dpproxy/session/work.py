@@ -4,7 +4,8 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, cast
 
-from dpproxy.algebra.plan import Answer, Caller, Notice, Prepared, Settings
+from dpproxy.algebra.plan import Answer, Caller, Notice, Settings
+from dpproxy.algebra.request import Prepared, Request
 from dpproxy.values.grid import beginning
 from dpproxy.wire.messages import Backend
 
@@ -12,7 +13,40 @@ T = TypeVar("T")
 
 
 class Engine(Protocol):
-    """What answers statements; every method is called from any thread, one call per session at a time."""
+    """What answers the statements of one database. Methods are called from any thread, one for a session at a time.
+
+    With ``only_at_hand`` nothing waits, is parsed or planned: None stands for what would take that.
+    """
+
+    def close(self, caller: Caller) -> None:
+        """A session ends."""
+
+    def prepare(
+        self,
+        caller: Caller,
+        sql: str,
+        types: Sequence[int],
+        settings: Settings,
+        *,
+        only_at_hand: bool = False,
+    ) -> Prepared | None:
+        """Parse and type one statement; spends nothing. ``types`` are parameter OIDs, 0 for unknown."""
+
+    def run(self, request: Request, *, only_at_hand: bool = False) -> Answer | None:
+        """Answer a prepared statement; at hand is only what costs nothing."""
+
+    def cancel(self, session: str, *, only_unpaid: bool = False) -> None:
+        """Interrupt what the session runs now, if anything; where ``only_unpaid``, what is paid for runs on."""
+
+    def news(self, session: str) -> Sequence[Notice]:
+        """What the statement that a session runs had to say since this was asked last."""
+
+    def show(self, caller: Caller, name: str, settings: Settings) -> str:
+        """The value of a setting that only the engine knows."""
+
+
+class Engines(Protocol):
+    """The databases that clients connect to; every method is called from any thread."""
 
     def database_exists(self, name: str) -> bool:
         """True where a data source has that name."""
@@ -23,37 +57,8 @@ class Engine(Protocol):
     def login_failed(self, user: str, database: str, address: str) -> None:
         """Somebody could not prove to be a user; it is put on record. Never waits."""
 
-    def open(self, caller: Caller) -> None:
+    def connect(self, caller: Caller) -> Engine:
         """A session begins."""
-
-    def close(self, caller: Caller) -> None:
-        """A session ends."""
-
-    def prepare(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared:
-        """Parse and type one statement; spends nothing. ``types`` are parameter OIDs, 0 for unknown."""
-
-    def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
-        """Answer a prepared statement."""
-
-    def known(self, caller: Caller, sql: str, types: Sequence[int], settings: Settings) -> Prepared | None:
-        """What ``prepare`` returned before, where that is at hand; else None. Never waits."""
-
-    def again(
-        self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings
-    ) -> Answer | None:
-        """What ``run`` answers for nothing, where that is at hand; else None. Never waits."""
-
-    def cancel(self, session: str) -> None:
-        """Interrupt what the session runs now, if anything; called while ``run`` is under way."""
-
-    def cancel_unpaid(self, session: str) -> None:
-        """Interrupt what the session waits for before anything is charged; what is paid for runs on."""
-
-    def told(self, session: str) -> Sequence[Notice]:
-        """What the statement that a session runs had to say since this was asked last."""
-
-    def show(self, caller: Caller, name: str, settings: Settings) -> str:
-        """The value of a setting that only the engine knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,7 @@ Steps = Generator[Backend | Work, object, T]
 
 
 def work(
-    call: Callable[[], T],
+    call: Callable[[], T | None],
     *,
     charged: bool = False,
     deadline: float = 0.0,

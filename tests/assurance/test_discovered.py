@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpproxy.algebra.plan import Caller
+from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.values.errors import BudgetExceeded
 from tests.assurance.people import write_twin
@@ -141,14 +142,18 @@ def test_groups_are_shown_as_often_as_was_promised(tmp_path: Path):
     rule = Selection(1, NANO, Fraction(1, 10))
     assert rule.certain <= MANY
     with started(write_home(tmp_path, SIZED, ROWS)) as engine:
-        found = engine.run(ANN, engine.prepare(ANN, "SELECT DISTINCT k FROM t", (), settings), (), settings)
+        found = engine.run(
+            Request(ANN, engine.prepare(ANN, "SELECT DISTINCT k FROM t", (), settings), (), settings)
+        )
         shown = [str(row[0]).split("-")[0] for row in found.rows]
         assert shown.count("many") == GROUPS
         for size in SIZES:
             p = float(rule.keep_probability(size))
             assert abs(shown.count(str(size)) - GROUPS * p) <= 5.5 * sqrt(GROUPS * p * (1 - p)), size
         assert [str(row[0]) for row in found.rows] == sorted(str(row[0]) for row in found.rows)
-        again = engine.run(ANN, engine.prepare(ANN, "SELECT k FROM t GROUP BY k", (), settings), (), settings)
+        again = engine.run(
+            Request(ANN, engine.prepare(ANN, "SELECT k FROM t GROUP BY k", (), settings), (), settings)
+        )
         assert again.rows == found.rows
         for where in ("k <> ''", "k <> 'a'"):
             sql = f"SELECT DISTINCT k FROM t WHERE {where}"
@@ -156,7 +161,7 @@ def test_groups_are_shown_as_often_as_was_promised(tmp_path: Path):
                 with pytest.raises(
                     BudgetExceeded, match=r"has delta 0\.05 left, the statement asks for 0\.1"
                 ):
-                    engine.run(ANN, engine.prepare(ANN, sql, (), settings), (), settings)
+                    engine.run(Request(ANN, engine.prepare(ANN, sql, (), settings), (), settings))
             else:
-                engine.run(ANN, engine.prepare(ANN, sql, (), settings), (), settings)
+                engine.run(Request(ANN, engine.prepare(ANN, sql, (), settings), (), settings))
         assert engine._ledger.verify() == 2

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpproxy.algebra.plan import Answer, Caller
+from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
 from dpproxy.values.errors import Refusal
@@ -47,7 +48,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 def ask(engine: Engine, sql: str, caller: Caller = ANN, **settings: str) -> Answer:
     given = {**DEFAULTS, **{f"dp.{name}": value for name, value in settings.items()}}
-    return engine.run(caller, engine.prepare(caller, sql, (), given), (), given)
+    return engine.run(Request(caller, engine.prepare(caller, sql, (), given), (), given))
 
 
 LONG = "a" * 2000

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from dpproxy.algebra.plan import Answer, Caller, PublicPlan
+from dpproxy.algebra.request import Request
 from dpproxy.backends.asker import asked_by
 from dpproxy.backends.duckdb import DuckDB
 from dpproxy.backends.facts import Facts
@@ -297,7 +298,7 @@ def test_what_runs_on_the_server_is_explained_in_its_own_words(postgres: Server,
 
         def told(sql: str) -> str:
             return "".join(
-                map(str, engine.run(ann, engine.prepare(ann, sql, (), DEFAULTS), (), DEFAULTS).rows)
+                map(str, engine.run(Request(ann, engine.prepare(ann, sql, (), DEFAULTS), (), DEFAULTS)).rows)
             )
 
         charged = told("EXPLAIN SELECT count(*) FROM t WHERE ward < 'b'")
@@ -318,7 +319,7 @@ def test_a_plan_runs_with_the_rows_of_public_tables_it_was_made_for_or_not_at_al
         ann, bob = (Caller(name, frozenset({"analyst"}), name) for name in ("ann", "bob"))
 
         def ask(caller: Caller, sql: str) -> Answer:
-            return engine.run(caller, engine.prepare(caller, sql, (), DEFAULTS), (), DEFAULTS)
+            return engine.run(Request(caller, engine.prepare(caller, sql, (), DEFAULTS), (), DEFAULTS))
 
         for caller in (ann, bob):
             engine.open(caller)

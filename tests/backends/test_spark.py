@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from dpproxy.algebra.plan import Caller
+from dpproxy.algebra.request import Request
 from dpproxy.backends.failures import FactsChanged, WorkerLost
 from dpproxy.backends.pushed import Order
 from dpproxy.backends.spark import Spark
@@ -236,7 +237,7 @@ def _the_driver_is_lost(servers: Cluster, engine: Engine, server: Spark) -> None
 
     def ask() -> None:
         try:
-            engine.run(ANN, prepared, (), DEFAULTS)
+            engine.run(Request(ANN, prepared, (), DEFAULTS))
         except Refusal as refusal:
             raised.append(refusal)
 
@@ -256,4 +257,4 @@ def _the_driver_is_lost(servers: Cluster, engine: Engine, server: Spark) -> None
         servers.kill(name)
     servers.start("worker1", "worker2", "connect")
     assert count(server) == [("1000",)]
-    assert len(engine.run(ANN, prepared, (), DEFAULTS).rows) == 3
+    assert len(engine.run(Request(ANN, prepared, (), DEFAULTS)).rows) == 3

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 
+from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
 from dpproxy.values.errors import Refusal
@@ -63,7 +64,7 @@ def _query(
         settings = {**DEFAULTS, "dp.epsilon": next(epsilons)}
         plan = timed(lambda: engine.prepare(ANALYST, sql, (), settings))
         prepared = engine.prepare(ANALYST, sql, (), settings)
-        return plan, timed(lambda: engine.run(ANALYST, prepared, (), settings))
+        return plan, timed(lambda: engine.run(Request(ANALYST, prepared, (), settings)))
 
     first = sum(fresh())
     bare.execute(sql).fetchall()

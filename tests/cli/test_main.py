@@ -11,6 +11,7 @@ from dpproxy.config.users import add_user
 from dpproxy.policy.store import PolicyStore
 from dpproxy.terminal.arguments import Command
 from dpproxy.values.pgtypes import INT4, Column, Schema
+from tests.stores import change_all
 
 Captured = pytest.CaptureFixture[str]
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -101,7 +102,7 @@ def test_the_stored_policy_is_dumped_as_statements(config: Path, capsys: Capture
     assert main(["policy", "dump", "--config", str(config)]) == 2
     assert "expected the state directory" in capsys.readouterr().err
     store = PolicyStore.open(config.parent / "state" / "main")
-    store.change(["ALTER TABLE t SET PRIVACY PUBLIC"], Schema({"t": (Column("x", INT4),)}), "test")
+    change_all(store, ["ALTER TABLE t SET PRIVACY PUBLIC"], Schema({"t": (Column("x", INT4),)}), "test")
     store.close()
     assert main(["policy", "dump", "--config", str(config)]) == 0
     assert capsys.readouterr().out == "ALTER TABLE t SET PRIVACY PUBLIC;\n"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dpproxy.algebra.request import Request
 from dpproxy.config.configuration import load_config
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine import administration
@@ -26,7 +27,7 @@ from tests.proxies import started, write_home
 def test_an_analyst_is_refused_before_the_statement_is_read():
     for sql in ("ALTER TABLE t SET PRIVACY PUBLIC", "ALTER TABLE salaries SET PRIVACY NONSENSE"):
         with pytest.raises(NotGranted) as caught:
-            administration.read(sql, ANN, Policy())
+            administration.prepare(sql, ANN, Policy())
         assert (caught.value.message, caught.value.position) == (
             "privacy statements are for administrators",
             0,
@@ -36,10 +37,10 @@ def test_an_analyst_is_refused_before_the_statement_is_read():
 def test_who_has_exact_select_may_look_at_the_record_and_at_views():
     policy = Policy(exact=(ExactGrant("t", "analyst"),))
     for sql in ("SHOW PRIVACY AUDIT LIMIT 3", "SHOW PRIVACY VIEWS", "VERIFY PROTECTED VIEW v"):
-        assert administration.read(sql, ANN, policy)
+        assert administration.prepare(sql, ANN, policy)
     for sql in ("SHOW PRIVACY BUDGETS", "DROP PROTECTED VIEW v", "GRANT EXACT SELECT ON t TO analyst"):
         with pytest.raises(NotGranted):
-            administration.read(sql, ANN, policy)
+            administration.prepare(sql, ANN, policy)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,7 @@ def test_bounds_of_moments_are_read_by_the_clock_of_the_session(tmp_path: Path):
             "ALTER TABLE ev ALTER COLUMN seen SET PRIVACY DOMAIN BETWEEN '2024-05-01' AND '2024-07-31 23:59'"
         )
         berlin = {**DEFAULTS, "timezone": "Europe/Berlin"}
-        engine.run(ROOT, engine.prepare(ROOT, declared, (), berlin), (), berlin)
+        engine.run(Request(ROOT, engine.prepare(ROOT, declared, (), berlin), (), berlin))
         domain = engine.policy.tables["ev"].columns["seen"].domain
         assert domain == Between(
             datetime(2024, 4, 30, 22, tzinfo=UTC), datetime(2024, 7, 31, 21, 59, tzinfo=UTC)
@@ -103,7 +104,7 @@ def test_bounds_of_moments_are_read_by_the_clock_of_the_session(tmp_path: Path):
         shown = ask(engine, "SHOW PRIVACY POLICY FOR ev", ROOT).rows
         assert any("TIMESTAMPTZ '2024-04-30 22:00:00+00:00'" in str(row) for row in shown)
         months = "SELECT date_trunc('month', seen), count(*) FROM ev GROUP BY 1 ORDER BY 1"
-        found = engine.run(ANN, engine.prepare(ANN, months, (), berlin), (), berlin).rows
+        found = engine.run(Request(ANN, engine.prepare(ANN, months, (), berlin), (), berlin)).rows
         starts = [datetime(2024, month, day, 22, tzinfo=UTC) for month, day in ((4, 30), (5, 31), (6, 30))]
         assert [row[0] for row in found] == starts
         [[first]] = ask(engine, "SELECT min(seen) FROM ev", ANN).rows
@@ -248,3 +249,13 @@ def test_granted_views_that_no_longer_fit_are_told_at_the_start(tmp_path: Path):
     assert [line for line in told if line.startswith("view")] == [
         'view "raw" stays hidden: column "y" does not exist'
     ]
+
+
+def test_a_probe_is_charged_to_the_ceiling(tmp_path: Path):
+    ddl = (*DDL, "CREATE TABLE w AS SELECT i AS z FROM range(900) AS r(i)")
+    policy = f"{POLICY} ALTER TABLE w SET PRIVACY KEY ROW; ALTER TABLE w SET PRIVACY CEILING EPSILON 1;"
+    with started(write_home(tmp_path, ddl, policy)) as engine:
+        answer = ask(engine, "SUGGEST PRIVACY FOR w WITH EPSILON 0.5", ROOT)
+        assert any("BETWEEN" in str(row[0]) for row in answer.rows)
+        assert "cost 0.5" in answer.notices[0].message
+        assert sum(entry.nano for entry in engine._ledger.entries()) == 5 * 10**8

@@ -10,6 +10,7 @@ import pytest
 
 from dpproxy.accounting.model import NANO, Account
 from dpproxy.algebra.plan import Answer, Caller
+from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.deadlines import Deadlines
 from dpproxy.engine.engine import Engine
@@ -45,7 +46,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 def ask(engine: Engine, sql: str, caller: Caller = ANN, epsilon: str = "4") -> Answer:
     settings = {**DEFAULTS, "dp.epsilon": epsilon}
-    return engine.run(caller, engine.prepare(caller, sql, (), settings), (), settings)
+    return engine.run(Request(caller, engine.prepare(caller, sql, (), settings), (), settings))
 
 
 def spent(engine: Engine, caller: Caller = ANN) -> float:
@@ -260,7 +261,7 @@ def test_a_mechanism_that_is_asked_for_is_drawn_from(desk: Desk):
     for mechanism, paid in (("laplace", 5), ("laplace", 5), ("staircase", 5), ("auto", 5)):
         settings = {**given, "dp.mechanism": mechanism}
         sql = "SELECT y, b, count(*), sum(x) FROM t GROUP BY y, b"
-        desk.engine.run(desk.ann, desk.engine.prepare(desk.ann, sql, (), settings), (), settings)
+        desk.engine.run(Request(desk.ann, desk.engine.prepare(desk.ann, sql, (), settings), (), settings))
         assert desk.spent() == paid, mechanism
 
 

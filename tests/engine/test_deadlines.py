@@ -12,6 +12,7 @@ import pytest
 
 from dpproxy.accounting.model import NANO, Account
 from dpproxy.algebra.plan import Answer, Caller, Payer, Plan
+from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine import deadlines as module
 from dpproxy.engine.deadlines import Deadlines
@@ -44,7 +45,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 
 def ask(engine: Engine, sql: str, caller: Caller, epsilon: str = "0.1") -> Answer:
     settings = {**DEFAULTS, "dp.epsilon": epsilon}
-    return engine.run(caller, engine.prepare(caller, sql, (), settings), (), settings)
+    return engine.run(Request(caller, engine.prepare(caller, sql, (), settings), (), settings))
 
 
 def slow(engine: Engine, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:

@@ -9,6 +9,7 @@ from typing import NoReturn
 import pytest
 
 from dpproxy.algebra.plan import Answer, Caller
+from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS, PRESENT, moments
 from dpproxy.engine.engine import Engine
 from dpproxy.planner.refusals import GENERAL
@@ -59,7 +60,7 @@ def ask(
     engine: Engine, sql: str, caller: Caller = ANN, values: Sequence[object] = (), **settings: str
 ) -> Answer:
     given = {**DEFAULTS, **{f"dp.{name}": value for name, value in settings.items()}}
-    return engine.run(caller, engine.prepare(caller, sql, (), given), values, given)
+    return engine.run(Request(caller, engine.prepare(caller, sql, (), given), values, given))
 
 
 def accounts(engine: Engine) -> Mapping[str, Decimal]:
@@ -135,7 +136,7 @@ def test_a_change_of_policy_counts_at_once(engine: Engine):
     assert len(ask(engine, "SELECT avg(y) FROM t").rows) == 1
     ask(engine, "REVOKE SELECT ON t FROM analyst", ROOT)
     with pytest.raises(UndefinedTable):
-        engine.run(ANN, prepared, (), DEFAULTS)
+        engine.run(Request(ANN, prepared, (), DEFAULTS))
     with pytest.raises(UndefinedTable):
         ask(engine, COUNT)
 
@@ -247,7 +248,7 @@ def test_a_cancel_before_the_charge_costs_nothing_and_after_it_stays(
     prepared, query = engine.prepare(ANN, COUNT, (), DEFAULTS), engine._query
     monkeypatch.setattr(engine, "_query", lambda *given: (engine.cancel(ANN.session), query(*given))[1])
     with pytest.raises(Cancelled):
-        engine.run(ANN, prepared, (), DEFAULTS)
+        engine.run(Request(ANN, prepared, (), DEFAULTS))
     monkeypatch.undo()
     assert left(engine) == "1"
     reserve = engine._ledger.reserve
@@ -259,10 +260,10 @@ def test_a_cancel_before_the_charge_costs_nothing_and_after_it_stays(
 
     monkeypatch.setattr(engine._ledger, "reserve", slow)
     with pytest.raises(Cancelled):
-        engine.run(ANN, prepared, (), DEFAULTS)
+        engine.run(Request(ANN, prepared, (), DEFAULTS))
     assert left(engine) == "0.9"
     monkeypatch.undo()
-    assert len(engine.run(ANN, prepared, (), DEFAULTS).rows) == 1
+    assert len(engine.run(Request(ANN, prepared, (), DEFAULTS)).rows) == 1
 
 
 def test_a_cancel_of_nothing_is_not_for_what_comes_next(engine: Engine):
@@ -270,7 +271,7 @@ def test_a_cancel_of_nothing_is_not_for_what_comes_next(engine: Engine):
     engine.cancel(ANN.session)
     prepared = engine.prepare(ANN, COUNT, (), DEFAULTS)
     engine.cancel(ANN.session)
-    assert engine.run(ANN, prepared, (), DEFAULTS).rows
+    assert engine.run(Request(ANN, prepared, (), DEFAULTS)).rows
 
 
 def test_nothing_runs_where_the_ledger_does_not_reserve(engine: Engine, monkeypatch: pytest.MonkeyPatch):
@@ -290,9 +291,9 @@ def test_parameters_are_typed_and_part_of_the_question(engine: Engine):
     sql = "SELECT count(*) FROM t WHERE x < $1 AND k = $2"
     prepared = engine.prepare(ANN, sql, (), DEFAULTS)
     assert [p.name for p in prepared.parameters] == ["int4", "text"]
-    first = engine.run(ANN, prepared, (10, "a"), DEFAULTS)
-    engine.run(ANN, prepared, (11, "a"), DEFAULTS)
-    assert engine.run(ANN, prepared, (10, "a"), DEFAULTS).rows == first.rows
+    first = engine.run(Request(ANN, prepared, (10, "a"), DEFAULTS))
+    engine.run(Request(ANN, prepared, (11, "a"), DEFAULTS))
+    assert engine.run(Request(ANN, prepared, (10, "a"), DEFAULTS)).rows == first.rows
     assert ask(engine, "SELECT count(*) FROM t WHERE x < 10 AND k = 'a'").rows == first.rows
     assert left(engine) == "0.8"
 
@@ -306,16 +307,6 @@ def test_unknown_settings_and_strangers(engine: Engine):
     assert left(engine, stranger) == ""
     engine.cancel("no session")
     engine.close(stranger)
-    assert engine.database_exists("main")
-    assert not engine.database_exists("other")
-
-
-@pytest.mark.parametrize("sql", [COUNT, "SELECT k, avg(x) FROM t GROUP BY k"])
-def test_a_statement_of_another_engine_is_refused(engine: Engine, sql: str):
-    prepared = engine.prepare(ANN, sql, (), DEFAULTS)
-    object.__setattr__(prepared, "body", "something else")
-    with pytest.raises(TypeError):
-        engine.run(ANN, prepared, (), DEFAULTS)
 
 
 def test_answers_survive_a_restart(tmp_path: Path):
@@ -352,7 +343,7 @@ def test_a_cancel_while_a_statement_is_prepared_is_for_that_statement(
 
 def test_a_statement_prepared_as_free_is_not_charged_later(engine: Engine):
     prepared = engine.prepare(ROOT, "ALTER TABLE u SET PRIVACY PUBLIC", (), DEFAULTS)
-    engine.run(ROOT, prepared, (), DEFAULTS)
+    engine.run(Request(ROOT, prepared, (), DEFAULTS))
     public = engine.prepare(ANN, "SELECT count(*) FROM u", (), DEFAULTS)
     assert not public.charged
     for sql in (
@@ -360,9 +351,9 @@ def test_a_statement_prepared_as_free_is_not_charged_later(engine: Engine):
         "ALTER TABLE u SET PRIVACY CEILING EPSILON 3",
         "GRANT SELECT ON u TO analyst WITH PRIVACY BUDGET b",
     ):
-        engine.run(ROOT, engine.prepare(ROOT, sql, (), DEFAULTS), (), DEFAULTS)
+        engine.run(Request(ROOT, engine.prepare(ROOT, sql, (), DEFAULTS), (), DEFAULTS))
     with pytest.raises(Unsupported):
-        engine.run(ANN, public, (), DEFAULTS)
+        engine.run(Request(ANN, public, (), DEFAULTS))
     assert engine.prepare(ANN, "SELECT count(*) FROM u", (), DEFAULTS).charged
 
 
@@ -409,8 +400,8 @@ def test_the_present_is_that_of_each_execution(engine: Engine):
     costs = []
     for hour in (1, 2, 1):
         moment = datetime(2024, 5, 1, hour, tzinfo=UTC)
-        given = {**DEFAULTS, PRESENT: moments(moment, moment)}
-        answer = engine.again(ANN, asked, (), given) or engine.run(ANN, asked, (), given)
+        request = Request(ANN, asked, (), {**DEFAULTS, PRESENT: moments(moment, moment)})
+        answer = engine.run(request, only_at_hand=True) or engine.run(request)
         costs.append(answer.nano)
     assert costs[0] > 0
     assert costs[0] == costs[1]
@@ -425,8 +416,21 @@ def test_there_is_one_present(engine: Engine, beside: str):
     assert asked.is_of_present
     for hour in (1, 2):
         moment = datetime(2024, 5, 1, hour, tzinfo=UTC)
-        [(told, _)] = engine.run(ANN, asked, (), {**DEFAULTS, PRESENT: moments(moment, moment)}).rows
+        [(told, _)] = engine.run(Request(ANN, asked, (), {**DEFAULTS, PRESENT: moments(moment, moment)})).rows
         assert told in (moment, moment.replace(tzinfo=None))
+
+
+def test_a_statement_of_the_present_is_never_run_without_it(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    seen: list[Request] = []
+    monkeypatch.setattr(engine, "_query", seen.append)
+    given = {**DEFAULTS, PRESENT: moments(*[datetime(2024, 5, 1, 12, tzinfo=UTC)] * 2)}
+    asked = engine.prepare(ANN, "SELECT count(*) FROM t WHERE x > extract(hour FROM now())", (), DEFAULTS)
+    other = engine.prepare(ANN, COUNT, (), DEFAULTS)
+    for prepared, settings in ((asked, given), (asked, DEFAULTS), (asked, DEFAULTS), (other, DEFAULTS)):
+        engine.run(Request(ANN, prepared, (), settings))
+    assert seen[0].settings is given
+    assert seen[1].settings[PRESENT] < seen[2].settings[PRESENT]
+    assert seen[3].settings is DEFAULTS
 
 
 def test_what_has_the_present_in_it_says_so(engine: Engine):
@@ -434,7 +438,7 @@ def test_what_has_the_present_in_it_says_so(engine: Engine):
     given = {PRESENT: moments(moment, moment)}
     fleeting = "SELECT count(*) FROM t WHERE x > extract(second FROM now())"
     answers = [
-        engine.run(ANN, engine.prepare(ANN, sql, (), DEFAULTS), (), {**DEFAULTS, **given})
+        engine.run(Request(ANN, engine.prepare(ANN, sql, (), DEFAULTS), (), {**DEFAULTS, **given}))
         for sql in (fleeting, "SELECT count(*) FROM t WHERE x > extract(day FROM now())", fleeting)
     ]
     told = [[n for n in answer.notices if "the present" in n.message] for answer in answers]
@@ -447,7 +451,7 @@ def test_without_a_session_the_present_is_the_clock(engine: Engine):
     asked = engine.prepare(
         ANN, "SELECT count(*) FROM t WHERE x > extract(microseconds FROM now())", (), DEFAULTS
     )
-    assert all(engine.run(ANN, asked, (), DEFAULTS).nano for _ in range(2))
+    assert all(engine.run(Request(ANN, asked, (), DEFAULTS)).nano for _ in range(2))
 
 
 def test_whether_there_are_rows_is_not_looked_at(engine: Engine):
@@ -455,7 +459,7 @@ def test_whether_there_are_rows_is_not_looked_at(engine: Engine):
     asked = "SELECT 1 AS a FROM t LIMIT 1"
     prepared = engine.prepare(ANN, asked, (), DEFAULTS)
     assert not prepared.charged
-    answer = engine.run(ANN, prepared, (), DEFAULTS)
+    answer = engine.run(Request(ANN, prepared, (), DEFAULTS))
     assert (list(answer.rows), answer.nano) == ([(1,)], 0)
     assert [n.message.split(",")[0] for n in answer.notices] == ["cost 0"]
     assert "is not looked at" in str(answer.notices[0].detail)

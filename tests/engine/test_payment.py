@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,10 @@ from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
 from dpproxy.planner.query import plan_query
 from dpproxy.values.errors import BudgetExceeded
+from tests.engine.test_answers import DDL as WIDE
+from tests.engine.test_answers import POLICY as GENEROUS
+from tests.engine.test_answers import ROLLUP
+from tests.engine.test_answers import ask as pay
 from tests.engine.test_engine import ANN, BOB, DDL, POLICY, ask
 from tests.proxies import started, write_home
 
@@ -132,3 +137,27 @@ def test_what_is_told_of_draws_that_contradict_a_prior():
     assert one.sqlstate == "01000"
     several = payment.contradicted(Check("SELECT", "normal(44, 6)", 7), 2)
     assert several.message == "2 of 7 draws contradict the prior normal(44, 6)"
+
+
+@pytest.mark.parametrize("sql", ["SELECT count(*) FROM t", ROLLUP])
+def test_the_budget_of_all_is_told_as_it_was_when_the_statement_was_charged(
+    tmp_path: Path, sql: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Who pays in small change while another's rows are read could count the change in what is left to that one."""
+    policy = GENEROUS.replace("USER LIMIT EPSILON 10 ", "")
+    with started(write_home(tmp_path, WIDE, policy)) as engine:
+        engine.open(ANN)
+        engine.open(BOB)
+        backend = engine._answers._backend
+        original = backend.run
+
+        def run(*given: Any, **more: Any) -> Any:  # noqa: ANN401 - as the backend is called
+            monkeypatch.setattr(backend, "run", original)
+            pay(engine, "SELECT sum(y) FROM t", BOB, "5")
+            return original(*given, **more)
+
+        monkeypatch.setattr(backend, "run", run)
+        answer = pay(engine, sql)
+        assert answer.left == "46"
+        assert "46 left" in answer.notices[0].message
+        assert pay(engine, sql).left == "41"

@@ -10,6 +10,7 @@ import pytest
 
 from dpproxy.accounting.model import Account
 from dpproxy.algebra.plan import Caller
+from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
 from dpproxy.engine.pricing import _shared
@@ -46,7 +47,10 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 def run(engine: Engine, sql: str, caller: Caller = ANN, **settings: str) -> list[str]:
     given = {**DEFAULTS, **{f"dp.{name}": value for name, value in settings.items()}}
-    return [str(row[0]) for row in engine.run(caller, engine.prepare(caller, sql, (), given), (), given).rows]
+    return [
+        str(row[0])
+        for row in engine.run(Request(caller, engine.prepare(caller, sql, (), given), (), given)).rows
+    ]
 
 
 def spent(engine: Engine, caller: Caller = ANN) -> int:

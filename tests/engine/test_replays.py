@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import pytest
 
 from dpproxy.algebra.plan import Answer, Caller
+from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
 from dpproxy.engine.replays import Asking, Found, Replays
@@ -36,8 +37,8 @@ def ask(engine: Engine, sql: str, caller: Caller = ANN, epsilon: str = "1") -> A
 
 def at_hand(engine: Engine, sql: str, caller: Caller = ANN, epsilon: str = "1") -> Answer | None:
     settings = {**DEFAULTS, "dp.epsilon": epsilon}
-    known = engine.known(caller, sql, (), settings)
-    return None if known is None else engine.again(caller, known, (), settings)
+    known = engine.prepare(caller, sql, (), settings, only_at_hand=True)
+    return None if known is None else engine.run(Request(caller, known, (), settings), only_at_hand=True)
 
 
 def given_twice(engine: Engine, sql: str, caller: Caller = ANN) -> Answer:
@@ -73,7 +74,7 @@ def test_nothing_is_at_hand_that_was_not_asked(engine: Engine):
     assert at_hand(engine, COUNT) is None
     settings = {**DEFAULTS, "dp.epsilon": "1"}
     prepared = engine.prepare(ANN, COUNT, (), settings)
-    assert engine.again(ANN, prepared, (), settings) is None
+    assert engine.run(Request(ANN, prepared, (), settings), only_at_hand=True) is None
     assert engine.show(ANN, "dp.budget_remaining", DEFAULTS) == "10"
 
 
@@ -102,8 +103,10 @@ def test_what_is_told_beside_it_is_as_accounts_stand_now(engine: Engine):
     assert after.rows == first.rows
     assert after.left == "8"
     quiet = {**DEFAULTS, "dp.epsilon": "1", "dp.notices": "off"}
-    known = engine.known(ANN, COUNT, (), quiet)
-    silent = engine.again(ANN, known or engine.prepare(ANN, COUNT, (), quiet), (), quiet)
+    known = engine.prepare(ANN, COUNT, (), quiet, only_at_hand=True)
+    silent = engine.run(
+        Request(ANN, known or engine.prepare(ANN, COUNT, (), quiet), (), quiet), only_at_hand=True
+    )
     assert silent is not None
     assert (silent.rows, silent.notices) == (first.rows, ())
 
@@ -111,7 +114,7 @@ def test_what_is_told_beside_it_is_as_accounts_stand_now(engine: Engine):
 def test_nothing_is_at_hand_after_a_revoke(engine: Engine):
     given_twice(engine, COUNT)
     statement = engine.prepare(ROOT, "REVOKE SELECT ON t FROM analyst", (), DEFAULTS)
-    engine.run(ROOT, statement, (), DEFAULTS)
+    engine.run(Request(ROOT, statement, (), DEFAULTS))
     assert at_hand(engine, COUNT) is None
 
 
@@ -119,11 +122,11 @@ def test_a_kept_statement_is_not_at_hand_for_another_policy(engine: Engine):
     """Prepared before, run afterwards: what a session holds is looked at again."""
     given_twice(engine, COUNT)
     settings = {**DEFAULTS, "dp.epsilon": "1"}
-    held = engine.known(ANN, COUNT, (), settings)
+    held = engine.prepare(ANN, COUNT, (), settings, only_at_hand=True)
     assert held is not None
     statement = engine.prepare(ROOT, "REVOKE SELECT ON t FROM analyst", (), DEFAULTS)
-    engine.run(ROOT, statement, (), DEFAULTS)
-    assert engine.again(ANN, held, (), settings) is None
+    engine.run(Request(ROOT, statement, (), DEFAULTS))
+    assert engine.run(Request(ANN, held, (), settings), only_at_hand=True) is None
 
 
 def test_what_others_tell_of_is_never_at_hand(engine: Engine):
@@ -134,15 +137,14 @@ def test_what_others_tell_of_is_never_at_hand(engine: Engine):
     ):
         ask(engine, sql)
         prepared = engine.prepare(ANN, sql, (), DEFAULTS)
-        assert engine.again(ANN, prepared, (), DEFAULTS) is None
+        assert engine.run(Request(ANN, prepared, (), DEFAULTS), only_at_hand=True) is None
 
 
 def test_the_store_is_read_as_one_who_paid(engine: Engine):
     """What follows from a release is found for its payer, the same question first."""
     ask(engine, GROUPS)
     settings = {**DEFAULTS, "dp.epsilon": "1"}
-    body = engine.prepare(ANN, GROUPS, (), settings).body
-    plan = engine._planning.kept(ANN, GROUPS, body, (), settings, None)  # type: ignore[arg-type]
+    plan = engine._plans.find(Request(ANN, engine.prepare(ANN, GROUPS, (), settings), (), settings))
     replays = engine._answers.replays
     [part] = plan.parts  # type: ignore[union-attr]
     for caller, found in ((ANN, True), (BOB, False)):
@@ -159,8 +161,7 @@ def test_what_may_not_be_seen_yet_is_not_worked_on(engine: Engine, monkeypatch: 
     """EXPLAIN is free and not padded: the time to unpack a release would tell when its exact stage had ended."""
     ask(engine, GROUPS)
     sql, settings = "SELECT k, count(x) FROM t GROUP BY k", {**DEFAULTS, "dp.epsilon": "1"}
-    body = engine.prepare(ANN, sql, (), settings).body
-    plan = engine._planning.kept(ANN, sql, body, (), settings, None)  # type: ignore[arg-type]
+    plan = engine._plans.find(Request(ANN, engine.prepare(ANN, sql, (), settings), (), settings))
     replays, worked = engine._answers.replays, list[int]()
     follows = replays._follows
 

@@ -9,8 +9,8 @@ import pytest
 from sqlglot import exp
 
 from dpproxy.algebra.plan import Answer, Caller
+from dpproxy.algebra.request import Prepared, Request, Select
 from dpproxy.config.settings import DEFAULTS
-from dpproxy.engine.body import Body
 from dpproxy.engine.engine import Engine
 from dpproxy.engine.shaped import Shaped
 from dpproxy.planner import routing
@@ -56,24 +56,24 @@ def teach(engine: Engine, shape: str, caller: Caller = ANN, settings: dict[str, 
 
 def plan(engine: Engine, sql: str) -> object:
     """The plan that is kept of a statement."""
-    return engine._planning.kept(ANN, sql, Body("ask"), (), SETTINGS, None)
+    return engine._plans.find(Request(ANN, Prepared(sql, (), None, Select()), (), SETTINGS))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_third_of_a_shape_is_known_as_it_would_have_been_planned(engine: Engine, shape: str):
     sql = shape.format(61, 2)
-    assert engine.known(ANN, sql, (), SETTINGS) is None
+    assert engine.prepare(ANN, sql, (), SETTINGS, only_at_hand=True) is None
     teach(engine, shape)
-    found = engine.known(ANN, sql, (), SETTINGS)
+    found = engine.prepare(ANN, sql, (), SETTINGS, only_at_hand=True)
     made = plan(engine, sql)
-    planning = engine._planning
-    planning._shaped = Shaped()
-    planning._plans.put((sql, (), (), None, planning.state(ANN, SETTINGS)), None)  # type: ignore[arg-type]
-    planning._statements.put((sql, (), planning.state(ANN, SETTINGS)), None)  # type: ignore[arg-type]
+    plans = engine._plans
+    plans._shaped = Shaped()
+    plans._plans.put((sql, (), (), None, plans.state(ANN, SETTINGS)), None)  # type: ignore[arg-type]
+    plans._statements.put((sql, (), plans.state(ANN, SETTINGS)), None)  # type: ignore[arg-type]
     prepared = engine.prepare(ANN, sql, (), SETTINGS)
     assert found is not None
     assert made is not None
-    assert replace(found, body=None) == replace(prepared, body=None)
+    assert replace(found, statement=Select()) == replace(prepared, statement=Select())
     assert made == plan(engine, sql)
 
 
@@ -97,7 +97,7 @@ def test_an_answer_of_another_time_is_replayed_to_a_shape(engine: Engine):
     for number in (3, 4):
         engine.prepare(ANN, f"SELECT  count(*) FROM t WHERE x > {number}", (), SETTINGS)
     sql = "SELECT  count(*) FROM t WHERE x > 61"
-    assert engine.known(ANN, sql, (), SETTINGS) is not None
+    assert engine.prepare(ANN, sql, (), SETTINGS, only_at_hand=True) is not None
     assert ask(engine, sql, epsilon="1").rows == first.rows
     assert spent(engine) == 1
 
@@ -119,26 +119,26 @@ def test_an_answer_of_another_time_is_replayed_to_a_shape(engine: Engine):
 )
 def test_what_is_written_in_another_way_has_another_shape(engine: Engine, other: str):
     teach(engine, COUNT)
-    assert engine.known(ANN, other, (), SETTINGS) is None
+    assert engine.prepare(ANN, other, (), SETTINGS, only_at_hand=True) is None
 
 
 def test_the_other_numbers_of_a_shape_are_part_of_it(engine: Engine):
     shape = "SELECT k, count(*) FROM t WHERE x > {0} GROUP BY k LIMIT 7"
     teach(engine, shape)
-    assert engine.known(ANN, shape.format(9), (), SETTINGS) is not None
-    assert engine.known(ANN, shape.format(9).replace("7", "8"), (), SETTINGS) is None
+    assert engine.prepare(ANN, shape.format(9), (), SETTINGS, only_at_hand=True) is not None
+    assert engine.prepare(ANN, shape.format(9).replace("7", "8"), (), SETTINGS, only_at_hand=True) is None
 
 
 def test_a_shape_is_for_the_settings_the_roles_and_the_policy_it_was_planned_under(engine: Engine):
     teach(engine, COUNT)
     sql = COUNT.format(61)
-    assert engine.known(ANN, sql, (23,), SETTINGS) is None
-    assert engine.known(ANN, sql, (), {**SETTINGS, "dp.epsilon": "2"}) is None
-    assert engine.known(ROOT, sql, (), SETTINGS) is None
-    assert engine.known(BOB, sql, (), SETTINGS) is not None  # who has the same rights
+    assert engine.prepare(ANN, sql, (23,), SETTINGS, only_at_hand=True) is None
+    assert engine.prepare(ANN, sql, (), {**SETTINGS, "dp.epsilon": "2"}, only_at_hand=True) is None
+    assert engine.prepare(ROOT, sql, (), SETTINGS, only_at_hand=True) is None
+    assert engine.prepare(BOB, sql, (), SETTINGS, only_at_hand=True) is not None  # who has the same rights
     revoke = "REVOKE SELECT ON t FROM analyst"
-    engine.run(ROOT, engine.prepare(ROOT, revoke, (), DEFAULTS), (), DEFAULTS)
-    assert engine.known(ANN, COUNT.format(62), (), SETTINGS) is None
+    engine.run(Request(ROOT, engine.prepare(ROOT, revoke, (), DEFAULTS), (), DEFAULTS))
+    assert engine.prepare(ANN, COUNT.format(62), (), SETTINGS, only_at_hand=True) is None
     with pytest.raises(Refusal, match="does not exist"):
         engine.prepare(ANN, COUNT.format(62), (), SETTINGS)
 
@@ -146,7 +146,7 @@ def test_a_shape_is_for_the_settings_the_roles_and_the_policy_it_was_planned_und
 def test_a_target_is_met_anew_each_time(engine: Engine):
     aimed = {**DEFAULTS, "dp.target_error": "40"}
     teach(engine, COUNT, settings=aimed)
-    assert engine.known(ANN, COUNT.format(61), (), aimed) is None
+    assert engine.prepare(ANN, COUNT.format(61), (), aimed, only_at_hand=True) is None
 
 
 def test_a_shape_whose_plan_depends_on_its_numbers_is_planned_each_time(
@@ -162,7 +162,7 @@ def test_a_shape_whose_plan_depends_on_its_numbers_is_planned_each_time(
     for number in range(5):
         engine.prepare(ANN, COUNT.format(number), (), SETTINGS)
     assert tried == [1]
-    assert engine.known(ANN, COUNT.format(61), (), SETTINGS) is None
+    assert engine.prepare(ANN, COUNT.format(61), (), SETTINGS, only_at_hand=True) is None
 
 
 def test_a_charged_answer_that_follows_from_another_one_is_planned_with_its_error(engine: Engine):
@@ -170,11 +170,11 @@ def test_a_charged_answer_that_follows_from_another_one_is_planned_with_its_erro
     teach(engine, COUNT)
     settings = {**SETTINGS, "dp.intervals": "columns"}
     grouped = "SELECT b, count(*) FROM t WHERE x > 61 GROUP BY b"
-    engine.run(ANN, engine.prepare(ANN, grouped, (), settings), (), settings)
+    engine.run(Request(ANN, engine.prepare(ANN, grouped, (), settings), (), settings))
     teach(engine, COUNT, settings=settings)
-    found = engine.known(ANN, COUNT.format(61), (), settings)
+    found = engine.prepare(ANN, COUNT.format(61), (), settings, only_at_hand=True)
     assert found is not None
-    [row] = engine.run(ANN, found, (), settings).rows
+    [row] = engine.run(Request(ANN, found, (), settings)).rows
     assert engine.show(ANN, "dp.last_cost", DEFAULTS) == "0"
     assert row[1] < row[0] < row[2]
 
@@ -184,7 +184,7 @@ BOUND = "SELECT count(*) FROM t WHERE x > $1 AND k = $2"
 
 def bound(engine: Engine, number: object, key: str = "a", types: tuple[int, ...] = (23, 25)) -> Answer:
     prepared = engine.prepare(ANN, BOUND, types, SETTINGS)
-    return engine.run(ANN, prepared, (number, key), SETTINGS)
+    return engine.run(Request(ANN, prepared, (number, key), SETTINGS))
 
 
 def planned(monkeypatch: pytest.MonkeyPatch) -> list[object]:
@@ -195,7 +195,7 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         found.append(tree.sql())
         return routing.plan_routed(tree, *given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("dpproxy.engine.planning.plan_routed", plan_routed)
+    monkeypatch.setattr("dpproxy.engine.plans.plan_routed", plan_routed)
     return found
 
 

@@ -10,6 +10,7 @@ import duckdb
 
 from dpproxy.accounting.model import Account, format_epsilon
 from dpproxy.algebra.plan import Caller, Part, Plan, PublicPlan
+from dpproxy.algebra.request import Request
 from dpproxy.backends.release import Release
 from dpproxy.config.configuration import Config, Data
 from dpproxy.config.settings import DEFAULTS, checked
@@ -198,7 +199,7 @@ def _charged(engine: Engine, record: Record, line: str) -> str:
     said = ""
     engine.open(caller)
     try:
-        engine.run(caller, engine.prepare(caller, sql, (), settings), (), settings)
+        engine.run(Request(caller, engine.prepare(caller, sql, (), settings), (), settings))
     except Refusal as refusal:
         said = f"{refusal.sqlstate} {refusal.message}"
     moved = {name: spent - before[name] for name, spent in _spent(engine, caller).items()}

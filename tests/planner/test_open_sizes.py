@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpproxy.algebra.plan import Caller
+from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
 from dpproxy.values.errors import TooComplex
@@ -76,4 +77,4 @@ def test_what_does_multiply_is_refused(engine: Engine, sql: str):
     ],
 )  # fmt: skip
 def test_the_order_is_the_engines(engine: Engine, sql: str, rows: list[tuple[object, ...]]):
-    assert engine.run(ANN, engine.prepare(ANN, sql, (), DEFAULTS), (), DEFAULTS).rows == rows
+    assert engine.run(Request(ANN, engine.prepare(ANN, sql, (), DEFAULTS), (), DEFAULTS)).rows == rows

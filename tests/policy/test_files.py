@@ -14,6 +14,7 @@ from dpproxy.policy.store import PolicyStore, change_of
 from dpproxy.values.errors import StartupError
 from dpproxy.values.pgtypes import Schema
 from tests.policy.test_store import history
+from tests.stores import change_all
 
 TABLES = """-- what is protected
 ALTER TABLE patients SET PRIVACY KEY (patient_id);
@@ -54,8 +55,11 @@ def test_what_the_files_undo_is_told(tmp_path: Path, store: PolicyStore, schema:
     apply_files(store, paths, schema, tell=told.append)
     apply_files(store, paths, schema, tell=told.append)
     assert told == []
-    store.change(
-        ["ALTER TABLE patients ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 20 AND 60"], schema, by="root"
+    change_all(
+        store,
+        ["ALTER TABLE patients ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 20 AND 60"],
+        schema,
+        by="root",
     )
     apply_files(store, paths, schema, tell=told.append)
     assert told == [
@@ -74,7 +78,7 @@ def test_what_would_weaken_the_policy_in_force_is_told_and_left_out(
         store, paths, schema, tell=told.append, weakened="the command"
     )  # at the first start nothing is in force
     assert (told, store.files) == ([], tuple(paths))
-    store.change(["REVOKE SELECT ON patients FROM analysts"], schema, by="root")
+    change_all(store, ["REVOKE SELECT ON patients FROM analysts"], schema, by="root")
     before = store.current
     assert apply_files(store, paths, schema, tell=told.append, weakened="the command") == before
     assert told == [

@@ -16,6 +16,7 @@ from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.store import FILE, POLL, PolicyStore, change_of
 from dpproxy.values.errors import CatalogueUnavailable, Refusal, StartupError, SyntaxRefused, UndefinedTable
 from dpproxy.values.pgtypes import Schema
+from tests.stores import change_all
 
 PUBLIC = "ALTER TABLE regions SET PRIVACY PUBLIC"
 KEY = "ALTER TABLE patients SET PRIVACY KEY (patient_id) MAX ROWS 2"
@@ -41,8 +42,8 @@ def test_a_new_store_is_empty(store: PolicyStore):
 
 def test_changes_are_kept_over_restarts(tmp_path: Path, schema: Schema):
     with closing(PolicyStore.open(tmp_path)) as store:
-        store.change([PUBLIC, KEY], schema, "boss")
-        after = store.change([DOMAIN, "ADVANCE PRIVACY DATA VERSION"], schema, "deputy")
+        change_all(store, [PUBLIC, KEY], schema, "boss")
+        after = change_all(store, [DOMAIN, "ADVANCE PRIVACY DATA VERSION"], schema, "deputy")
         assert (after.version, after.data_version) == (2, 2)
     with closing(PolicyStore.open(tmp_path)) as store:
         assert store.current == after
@@ -53,15 +54,15 @@ def test_changes_are_kept_over_restarts(tmp_path: Path, schema: Schema):
 
 
 def test_what_changes_nothing_makes_no_version(store: PolicyStore, schema: Schema):
-    first = store.change([PUBLIC, KEY], schema, "boss")
-    assert store.change([KEY, PUBLIC], schema, "boss") is first
-    assert store.change(["ALTER TABLE regions SET PRIVACY HIDDEN", PUBLIC], schema, "boss").version == 1
+    first = change_all(store, [PUBLIC, KEY], schema, "boss")
+    assert change_all(store, [KEY, PUBLIC], schema, "boss") is first
+    assert change_all(store, ["ALTER TABLE regions SET PRIVACY HIDDEN", PUBLIC], schema, "boss").version == 1
     assert len(history(store)) == 1
 
 
 def test_all_or_nothing(store: PolicyStore, schema: Schema):
     with pytest.raises(UndefinedTable) as caught:
-        store.change([PUBLIC, "ALTER TABLE gone SET PRIVACY PUBLIC"], schema, "boss")
+        change_all(store, [PUBLIC, "ALTER TABLE gone SET PRIVACY PUBLIC"], schema, "boss")
     assert caught.value.position == 12
     assert store.current == Policy()
     assert history(store) == []
@@ -77,11 +78,11 @@ def test_another_process_is_followed(store: PolicyStore, schema: Schema, tmp_pat
         before = other.current
         assert other.current is before
         for number in range(1, 4):
-            changed = store.change([f"CREATE PRIVACY BUDGET b{number} LIMIT EPSILON 1"], schema, "boss")
+            changed = change_all(store, [f"CREATE PRIVACY BUDGET b{number} LIMIT EPSILON 1"], schema, "boss")
             time.sleep(POLL)
             assert other.current == changed
             assert other.current is other.current
-        last = other.change(["CREATE PRIVACY BUDGET b4 LIMIT EPSILON 1"], schema, "root")
+        last = change_all(other, ["CREATE PRIVACY BUDGET b4 LIMIT EPSILON 1"], schema, "root")
         time.sleep(POLL)
         assert store.current == last
         assert (last.version, len(last.budgets)) == (4, 4)
@@ -93,9 +94,10 @@ import sys
 from pathlib import Path
 from dpproxy.values.pgtypes import Schema
 from dpproxy.policy.store import PolicyStore
+from tests.stores import change_all
 store = PolicyStore.open(Path(sys.argv[1]))
 for step in range(10):
-    store.change([f"CREATE PRIVACY BUDGET b{sys.argv[2]}_{step} LIMIT EPSILON 1"], Schema({}), "boss")
+    change_all(store, [f"CREATE PRIVACY BUDGET b{sys.argv[2]}_{step} LIMIT EPSILON 1"], Schema({}), "boss")
 """
 
 
@@ -111,11 +113,11 @@ def test_processes_do_not_lose_each_others_changes(store: PolicyStore, tmp_path:
 def test_a_catalogue_that_cannot_be_followed_plans_nothing(
     store: PolicyStore, schema: Schema, tmp_path: Path
 ):
-    store.change([PUBLIC], schema, "boss")
+    change_all(store, [PUBLIC], schema, "boss")
     with closing(sqlite3.connect(tmp_path / "state" / FILE, isolation_level=None)) as newer:
         newer.execute("UPDATE history SET version = 2, policy = 'SOMETHING NEW'")
     time.sleep(POLL)
-    for use in (lambda: store.current, lambda: store.change([PUBLIC], schema, "boss")):
+    for use in (lambda: store.current, lambda: change_all(store, [PUBLIC], schema, "boss")):
         with pytest.raises(CatalogueUnavailable):
             use()
 
@@ -131,9 +133,9 @@ def test_one_changes_at_a_time(
     ):
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(CatalogueUnavailable):
-            waiting.change([PUBLIC], schema, "boss")
+            change_all(waiting, [PUBLIC], schema, "boss")
         other.execute("COMMIT")
-        assert waiting.change([PUBLIC], schema, "boss").version == 1
+        assert change_all(waiting, [PUBLIC], schema, "boss").version == 1
 
 
 @pytest.mark.parametrize(
@@ -167,7 +169,7 @@ def edit(directory: Path, sql: str) -> None:
 )
 def test_a_changed_file_is_refused(tmp_path: Path, schema: Schema, sql: str, message: str):
     with closing(PolicyStore.open(tmp_path)) as store:
-        store.change([PUBLIC], schema, "boss")
+        change_all(store, [PUBLIC], schema, "boss")
     edit(tmp_path, sql)
     with pytest.raises(StartupError, match=message):
         PolicyStore.open(tmp_path)
@@ -182,10 +184,10 @@ def test_a_directory_that_cannot_be_made(tmp_path: Path):
 def test_a_failed_write_changes_nothing(store: PolicyStore, schema: Schema):
     store._connection.execute("PRAGMA query_only=1")
     with pytest.raises(CatalogueUnavailable):
-        store.change([PUBLIC], schema, "boss")
+        change_all(store, [PUBLIC], schema, "boss")
     assert store.current == Policy()
     store._connection.execute("PRAGMA query_only=0")
-    assert store.change([PUBLIC], schema, "boss").version == 1
+    assert change_all(store, [PUBLIC], schema, "boss").version == 1
 
 
 def test_commits_are_synchronous(store: PolicyStore):
@@ -198,8 +200,8 @@ def test_threads_do_not_lose_each_others_changes(store: PolicyStore, schema: Sch
     def work(number: int) -> None:
         try:
             for step in range(5):
-                store.change(
-                    [f"CREATE PRIVACY BUDGET b{number}_{step} LIMIT EPSILON 1"], schema, f"t{number}"
+                change_all(
+                    store, [f"CREATE PRIVACY BUDGET b{number}_{step} LIMIT EPSILON 1"], schema, f"t{number}"
                 )
         except Refusal as error:
             errors.append(error)
@@ -215,15 +217,18 @@ def test_threads_do_not_lose_each_others_changes(store: PolicyStore, schema: Sch
 
 def test_a_policy_reads_back_when_its_tables_are_gone(tmp_path: Path, schema: Schema):
     with closing(PolicyStore.open(tmp_path)) as store:
-        store.change([PUBLIC], schema, "boss")
+        change_all(store, [PUBLIC], schema, "boss")
     with closing(PolicyStore.open(tmp_path)) as store:
         assert store.current.tables["regions"].exposure is Exposure.PUBLIC
 
 
 def test_a_flipped_byte_is_no_fault_of_ours(tmp_path: Path):
     store = PolicyStore.open(tmp_path)
-    store.change(
-        ["CREATE PRIVACY BUDGET research LIMIT EPSILON 8 DELTA 0.0001 DEFAULT EPSILON 1"], Schema({}), "ann"
+    change_all(
+        store,
+        ["CREATE PRIVACY BUDGET research LIMIT EPSILON 8 DELTA 0.0001 DEFAULT EPSILON 1"],
+        Schema({}),
+        "ann",
     )
     store.close()
     path = tmp_path / FILE

@@ -11,7 +11,8 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from dpproxy.algebra.plan import Answer, Caller, Notice, Prepared, Settings
+from dpproxy.algebra.plan import Answer, Caller, Notice, Settings
+from dpproxy.algebra.request import Prepared, Request
 from dpproxy.server import client as module
 from dpproxy.server.listener import Options, Server
 from dpproxy.values.grid import began
@@ -253,7 +254,7 @@ def test_a_slow_reader_gets_it_all(port: int):
 
 
 def test_what_a_long_statement_has_to_say_comes_while_it_runs(port: int, engine: FakeEngine):
-    engine.news += [Notice("half"), Notice("nearly")]
+    engine.waiting += [Notice("half"), Notice("nearly")]
     heard: list[str] = []
     connection = connect(port)
     connection.add_notice_handler(lambda notice: heard.append(notice.message_primary or ""))
@@ -298,13 +299,20 @@ def test_many_who_come_and_go_leave_nothing(port: int):
 def known(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
     """Everything was asked before, and is at hand."""
 
-    def again(caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
-        engine.log.append(f"again {caller.session}")
-        time.sleep(0.001)
-        return FakeEngine().run(caller, prepared, values, settings)
+    def prepare(
+        caller: Caller, sql: str, types: Sequence[int], settings: Settings, *, only_at_hand: bool
+    ) -> Prepared | None:
+        assert only_at_hand
+        return FakeEngine().prepare(caller, sql, types, settings)
 
-    monkeypatch.setattr(engine, "known", FakeEngine().prepare)
-    monkeypatch.setattr(engine, "again", again)
+    def run(request: Request, *, only_at_hand: bool) -> Answer | None:
+        assert only_at_hand
+        engine.log.append(f"again {request.caller.session}")
+        time.sleep(0.001)
+        return FakeEngine().run(request)
+
+    monkeypatch.setattr(engine, "prepare", prepare)
+    monkeypatch.setattr(engine, "run", run)
     return engine
 
 

@@ -1,9 +1,9 @@
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from dpproxy.algebra.plan import Answer, Caller, Prepared, Settings
+from dpproxy.algebra.plan import Answer
+from dpproxy.algebra.request import Request
 from dpproxy.session import state as session_state
 from dpproxy.session.queries import SHORT
 from dpproxy.values.pgtypes import TEXT, Column
@@ -390,9 +390,9 @@ def test_nothing_is_charged_before_a_refusal():
 class Changed(FakeEngine):
     """Answers in other types than it told."""
 
-    def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
-        answer = super().run(caller, prepared, values, settings)
-        return replace(
+    def run(self, request: Request, *, only_at_hand: bool = False) -> Answer | None:
+        answer = super().run(request, only_at_hand=only_at_hand)
+        return answer and replace(
             answer, columns=tuple(replace(c, type=TEXT) for c in answer.columns or ()), rows=(("1",),)
         )
 

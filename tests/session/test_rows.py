@@ -6,7 +6,8 @@ from dataclasses import replace as replaced
 
 import pytest
 
-from dpproxy.algebra.plan import Answer, Caller, Prepared, Settings
+from dpproxy.algebra.plan import Answer
+from dpproxy.algebra.request import Request
 from dpproxy.session.rows import Bounded
 from dpproxy.session.session import Session
 from dpproxy.session.state import MOST_STREAMS
@@ -55,11 +56,11 @@ class Streaming(FakeEngine):
     opened: list[Counting] = field(default_factory=list)
     still: Callable[[], object] | None = None
 
-    def run(self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings) -> Answer:
-        if prepared.sql != "SELECT many":
-            return super().run(caller, prepared, values, settings)
+    def run(self, request: Request, *, only_at_hand: bool = False) -> Answer | None:
+        if only_at_hand or request.prepared.sql != "SELECT many":
+            return super().run(request, only_at_hand=only_at_hand)
         self.opened.append(Counting(self.most, self.breaks))
-        return Answer("SELECT", prepared.columns, stream=self.opened[-1], still=self.still)
+        return Answer("SELECT", request.prepared.columns, stream=self.opened[-1], still=self.still)
 
 
 @pytest.fixture
@@ -269,11 +270,9 @@ def test_each_portion_is_given_only_while_it_may_be(
 def test_an_answer_in_other_types_than_were_described():
     @dataclass
     class Changing(FakeEngine):
-        def run(
-            self, caller: Caller, prepared: Prepared, values: Sequence[object], settings: Settings
-        ) -> Answer:
-            answer = super().run(caller, prepared, values, settings)
-            return replaced(answer, columns=(Column("?column?", INT8),))
+        def run(self, request: Request, *, only_at_hand: bool = False) -> Answer | None:
+            answer = super().run(request, only_at_hand=only_at_hand)
+            return answer and replaced(answer, columns=(Column("?column?", INT8),))
 
     session = logged_in(Changing())
     drive(session, m.Parse("", "SELECT 1", ()))

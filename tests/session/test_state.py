@@ -1,4 +1,5 @@
-from dpproxy.algebra.plan import Answer, Prepared
+from dpproxy.algebra.plan import Answer
+from dpproxy.algebra.request import Prepared, Select
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.session.messages import split
 from dpproxy.session.state import Portal, State, Statement
@@ -36,7 +37,7 @@ def test_a_copy_is_on_its_own():
 
 def test_a_hint_wins_over_the_session_for_its_statement():
     source = split("/*+ dp(epsilon=0.2) */ SELECT 1")[0]
-    prepared = Prepared(source.text, (), None, charged=True, body=None)
+    prepared = Prepared(source.text, (), None, Select(), charged=True)
     statement = Statement(source, prepared)
     assert statement.settings(Transaction(DEFAULTS))["dp.epsilon"] == "0.2"
     transaction = Transaction(DEFAULTS)

@@ -13,6 +13,7 @@ import duckdb
 import pytest
 
 from dpproxy.algebra.plan import Caller
+from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
 from dpproxy.values.errors import Refusal
@@ -40,7 +41,7 @@ def bare() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def ask(engine: Engine, sql: str) -> list[Row]:
-    answer = engine.run(ANALYST, engine.prepare(ANALYST, sql, (), DEFAULTS), (), DEFAULTS)
+    answer = engine.run(Request(ANALYST, engine.prepare(ANALYST, sql, (), DEFAULTS), (), DEFAULTS))
     return list(answer.rows)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpproxy.algebra.plan import Answer, Caller
+from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
 from dpproxy.values.errors import Refusal
@@ -52,7 +53,7 @@ def run(engine: Engine, sql: str) -> Answer:
     """The answer. Raises the ``Refusal``."""
     engine.open(ANALYST)
     prepared = engine.prepare(ANALYST, sql, (), DEFAULTS)
-    return engine.run(ANALYST, prepared, (), DEFAULTS)
+    return engine.run(Request(ANALYST, prepared, (), DEFAULTS))
 
 
 def rewrite_of(refusal: Refusal) -> str | None:

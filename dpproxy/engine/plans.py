@@ -5,14 +5,14 @@ from functools import partial
 
 from sqlglot import exp
 
-from dpproxy.algebra.plan import Caller, Drawn, Plan, Prepared, PublicPlan, Settings
+from dpproxy.algebra.plan import Caller, Drawn, Plan, PublicPlan, Settings
+from dpproxy.algebra.request import EngineStatement, Prepared, Request, Select
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends.asker import asked_by
 from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.source import Source
 from dpproxy.config import settings as session_settings
 from dpproxy.config.configuration import Config
-from dpproxy.engine.body import Body
 from dpproxy.engine.shaped import Bound, Shaped
 from dpproxy.engine.view_statements import World
 from dpproxy.engine.visible import Views, fitting
@@ -35,11 +35,10 @@ _OUT_OF_ORDER = frozenset({"57", "58", "XX"})
 """Classes of refusals that say nothing about rights."""
 Losses = tuple[Drawn, ...] | None
 """What stored releases answer the parts of a plan with; None for draws of their own."""
-Values = Sequence[object]
 State = tuple[object, ...]
 
 
-class Planning:
+class Plans:
     """Plans for one data source; its methods may be called from any thread.
 
     ``counted`` tells how many rows a plan's smallest group was released to have, ``snapshot`` names the data.
@@ -120,15 +119,16 @@ class Planning:
 
     def learn(self, prepared: Prepared, caller: Caller, settings: Settings, state: State, plan: Plan) -> None:
         """Keep the shape of a question without parameters, so that the next one of it need not be planned."""
-        body = prepared.body
-        if not isinstance(body, Body) or body.tree is None or settings["dp.target_error"] or body.present:
+        statement = prepared.statement
+        if not isinstance(statement, Select) or statement.tree is None or statement.is_of_present:
+            return
+        if settings["dp.target_error"]:
             return  # a target is met by what was released before
 
         def planned(tree: exp.Expr, given: Parameters) -> Plan | PublicPlan:
-            context = self.context(self.policy, caller, settings, None)
-            return plan_routed(tree, context, given, recorder(self._log, caller, prepared.sql))
+            return self.routed(tree, caller, prepared.sql, given, settings)
 
-        self._shaped.learn(prepared, body.tree, plan, state, planned)
+        self._shaped.learn(prepared, statement.tree, plan, state, planned)
 
     def routed(
         self, tree: exp.Expr, caller: Caller, sql: str, parameters: Parameters, settings: Settings
@@ -137,35 +137,36 @@ class Planning:
         context = self.context(self.policy, caller, settings, None)
         return plan_routed(tree, context, parameters, recorder(self._log, caller, sql))
 
-    def kept(
-        self, caller: Caller, sql: str, body: Body, values: Values, settings: Settings, losses: Losses
-    ) -> Plan | PublicPlan | None:
-        """The plan with the parameters' values in place, if it is kept."""
-        return self._plans.get(_key(sql, body, values, losses, self.state(caller, settings)))
+    def find(self, request: Request, losses: Losses = None) -> Plan | PublicPlan | None:
+        """The plan with the parameters' values in place, if it is kept; never waits."""
+        return self._plans.get(_key(request, losses, self.state(request.caller, request.settings)))
 
-    def plan(
-        self, caller: Caller, sql: str, body: Body, values: Values, settings: Settings, losses: Losses
-    ) -> Plan | PublicPlan:
+    def plan(self, request: Request, losses: Losses = None) -> Plan | PublicPlan:
         """The plan with the parameters' values in place, kept for the next time. Raises a ``Refusal``."""
-        policy = self.policy
-        key = _key(sql, body, values, losses, self._state(policy, caller, settings))
+        policy, prepared, settings = self.policy, request.prepared, request.settings
+        key = _key(request, losses, self._state(policy, request.caller, settings))
         if (kept := self._plans.get(key)) is not None:
             return kept
-        context = self.context(policy, caller, settings, losses)
-        asked = Bound(sql, tuple(BY_OID[oid] for oid in body.types), tuple(values), key[-1])
-        is_shaped = losses is None and bool(values) and not settings["dp.target_error"] and not body.present
+        context = self.context(policy, request.caller, settings, losses)
+        asked = Bound(
+            prepared.sql, tuple(BY_OID[oid] for oid in prepared.types), tuple(request.values), key[-1]
+        )
+        is_free = not settings["dp.target_error"] and not prepared.is_of_present
+        is_shaped = losses is None and bool(request.values) and is_free
         plan: Plan | PublicPlan | None = self._shaped.bound(asked) if is_shaped else None
         if plan is None:
-            plan = self._bound(asked, body.tree, context, is_shaped=is_shaped)
-        if len(sql) + sum(len(str(v)) for v in values) <= LARGEST_KEPT:
+            plan = self._bound(asked, prepared.statement, context, is_shaped=is_shaped)
+        if len(prepared.sql) + sum(len(str(v)) for v in request.values) <= LARGEST_KEPT:
             self._plans.put(key, plan)
         return plan
 
     def _bound(
-        self, asked: Bound, tree: exp.Expr | None, context: Context, *, is_shaped: bool
+        self, asked: Bound, statement: EngineStatement, context: Context, *, is_shaped: bool
     ) -> Plan | PublicPlan:
         """A new plan with the parameters' values in place; its shape is kept where that may be."""
-        tree = parse(asked.sql, self._database) if tree is None else tree
+        if not isinstance(statement, Select):
+            raise TypeError("only queries have plans")
+        tree = parse(asked.sql, self._database) if statement.tree is None else statement.tree
 
         def planned(tree: exp.Expr, given: Parameters) -> Plan | PublicPlan:
             record = recorder(self._log, context.caller, asked.sql, asked.values)
@@ -176,22 +177,14 @@ class Planning:
             self._shaped.learn_bound(asked, tree, plan, planned)
         return plan
 
-    def check_still(
-        self,
-        plan: PublicPlan,
-        caller: Caller,
-        sql: str,
-        body: Body,
-        values: Values,
-        settings: Settings,
-    ) -> None:
+    def check_still(self, plan: PublicPlan, request: Request) -> None:
         """Whether rows that a plan gave the caller may still be shown, by the policy in force now.
 
         Raises ``NotGranted``, also where the policy has them be read in another way; else what is out of order.
         """
         try:
-            with asked_by(caller.session):
-                now = self.plan(caller, sql, body, values, settings, None)
+            with asked_by(request.caller.session):
+                now = self.plan(request)
         except Refusal as refusal:
             if refusal.sqlstate[:2] in _OUT_OF_ORDER:
                 raise
@@ -235,8 +228,9 @@ def _shown(plan: PublicPlan) -> tuple[object, ...]:
     return plan.exact, plan.view, tuple(output.column for output in plan.outputs)
 
 
-def _key(sql: str, body: Body, values: Values, losses: Losses, state: State) -> tuple[object, ...]:
-    return sql, body.types, tuple(map(_frozen, values)), losses, state
+def _key(request: Request, losses: Losses, state: State) -> tuple[object, ...]:
+    prepared = request.prepared
+    return prepared.sql, prepared.types, tuple(map(_frozen, request.values)), losses, state
 
 
 def _frozen(value: object) -> tuple[object, ...]:
