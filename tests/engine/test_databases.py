@@ -11,10 +11,13 @@ import duckdb
 import psycopg
 import pytest
 
+from dpproxy.algebra.plan import Answer
+from dpproxy.algebra.request import Request
 from dpproxy.cli.main import main
 from dpproxy.config.configuration import load_config
 from dpproxy.engine import databases
 from dpproxy.engine.databases import opened
+from dpproxy.engine.engine import Engine
 from dpproxy.values.errors import StartupError
 from tests.proxies import Proxy, end, serving, spawned, write_home
 
@@ -149,9 +152,10 @@ def test_a_cancel_reaches_the_session_of_its_own_source(proxy: Proxy, monkeypatc
     assert proxy.engine is not None
     run = type(proxy.engine).run
 
-    def slow(self: object, *given: object) -> object:
-        begun.set()
-        return run(self, *given)  # type: ignore[arg-type]
+    def slow(self: Engine, request: Request, *, only_at_hand: bool = False) -> Answer | None:
+        if not only_at_hand:
+            begun.set()
+        return run(self, request, only_at_hand=only_at_hand)
 
     monkeypatch.setattr(type(proxy.engine), "run", slow)
     with psycopg.connect(proxy.dsn(dbname="tax"), autocommit=True) as connection:
