@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 import udfs
+from dpproxy.algebra.plan import Caller
 from dpproxy.analysis.dates import FIELDS, UNITS
 from dpproxy.analysis.windows import WINDOWS
 from dpproxy.anonymize.methods import METHODS
@@ -35,6 +36,7 @@ EXAMPLES = [
     for piece in pieces(block.text)
 ]
 ENUMS = (model.Accountant, model.ColumnClass, model.Exposure, model.Outside, statements.Listing)
+ADMIN = Caller("root", frozenset({"admin"}), "session of root")
 
 
 def page(name: str) -> str:
@@ -95,8 +97,10 @@ def test_the_columns_of_what_can_be_looked_at_are_listed():
     found |= {"VERIFY PROTECTED VIEW": verify.COLUMNS, "SHOW PRIVACY VIEWS": listing.COLUMNS}
     found |= {"SHOW PRIVACY AUDIT": records.COLUMNS}
     for text in ("SHOW PRIVACY BUDGETS", "SHOW PRIVACY POLICY", "SHOW PRIVACY GRANTS"):
-        found[text] = administration.columns(parse(text), Policy()) or ()
-    found["SUGGEST PRIVACY FOR"] = administration.columns(parse("SUGGEST PRIVACY FOR t"), Policy()) or ()
+        found[text] = administration.prepare(text, ADMIN, Policy()).columns or ()
+    found["SUGGEST PRIVACY FOR"] = (
+        administration.prepare("SUGGEST PRIVACY FOR t", ADMIN, Policy()).columns or ()
+    )
     assert {
         name: ", ".join(f"`{column.name}`" for column in columns) for name, columns in found.items()
     } == listed
