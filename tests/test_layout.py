@@ -37,7 +37,7 @@ def is_values_only(path: Path) -> bool:
 
 
 def place_of_test(path: Path) -> Path:
-    """``tests/wire/test_codec.py`` for ``dpproxy/wire/codec.py``; ``tests/udfs/test_x.py`` for ``udfs/x``."""
+    """``tests/wire/test_bulk.py`` for ``dpproxy/wire/bulk.py``; ``tests/udfs/test_x.py`` for ``udfs/x``."""
     parts = path.relative_to(ROOT).parts
     folders = parts[1:-1] if parts[0] == "dpproxy" else parts[:-1]
     return ROOT.joinpath("tests", *folders, f"test_{path.name}")

@@ -23,7 +23,8 @@ from dpproxy.values.pgtypes import (
     Column,
     SqlType,
 )
-from dpproxy.wire.bulk import copied_binary, copied_lines, data_rows
+from dpproxy.wire.bulk import copied_binary, copied_lines, data_rows, numeric_cells
+from dpproxy.wire.numeric import write_binary
 from dpproxy.wire.rows import binary_row, encode_rows
 
 MOMENT = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)  # noqa: DTZ001
@@ -125,3 +126,29 @@ def test_a_text_that_postgres_cannot_hold_is_not_cut_by_clients(code: int):
     framed = encode_rows([column], (code,), [(text,) for text in shown])
     assert data_rows([column], (code,), [pa.array(["?", *texts])[1:]]) == framed
     assert encode_rows([column], (code,), [(text,) for text in texts]) == framed
+
+
+@pytest.mark.parametrize("scale", [0, 1, 2, 4, 5, 8, 18])
+def test_the_ends(scale: int):
+    steps = [
+        0,
+        1,
+        -1,
+        9999,
+        10_000,
+        10_001,
+        10**8,
+        10**15 - 1,
+        10**15,
+        -(10**15),
+        10**20,
+        123_456_789_012_345,
+    ]
+    values = [None, *(Decimal(f"{number}E-{scale}") for number in steps)]
+    cells = numeric_cells(pa.array(values, pa.decimal128(38, scale)))
+    assert cells.to_pylist() == [None if v is None else write_binary(v, scale) for v in values]
+
+
+def test_nothing():
+    assert numeric_cells(pa.array([], pa.decimal128(38, 2))).to_pylist() == []
+    assert numeric_cells(pa.array([None], pa.decimal128(38, 2))).to_pylist() == [None]
