@@ -78,8 +78,6 @@ class Answer:
     notices: tuple[Notice, ...] = ()
     is_exact: bool = False
     """Rows of people without noise, put on record before they were read."""
-    left: str | None = None
-    """dp.budget_remaining after a question about people, None for all else."""
     nano: int = 0
     """What it debited, in nano-epsilon."""
     stream: Stream | None = field(default=None, repr=False)

@@ -357,9 +357,7 @@ class Engine:
         return self._receipt(request, plan).answer(rows, Cost(), self._sessions.find(caller.session))
 
     def _receipt(self, request: Request, plan: Plan) -> Receipt:
-        wanted = session_settings.budget(request.settings)
-        limited = partial(relations.accounts, self.policy, request.caller, wanted)
-        return Receipt(plan, request, self._ledger, limited)
+        return Receipt(plan, request, self._ledger)
 
     def _explain(self, request: Request, statement: ExplainOne | ExplainSeveral) -> Answer:
         def prepared(text: str) -> Prepared:

@@ -1,8 +1,7 @@
 """What a plan debits: the accounts, the charge, the key its released answer is found by, what is told beside it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
-from itertools import chain, islice
 
 from dpproxy.accounting.accounts import as_epsilon, limited
 from dpproxy.accounting.canonical import digest
@@ -23,7 +22,6 @@ from dpproxy.accounting.windows import Standing
 from dpproxy.algebra.plan import Answer, Caller, Check, Notice, Part, Payer, Plan, Settings
 from dpproxy.algebra.request import Request
 from dpproxy.config import settings as session_settings
-from dpproxy.engine.relations import Accounts, remaining
 from dpproxy.engine.sessions import Remembered
 from dpproxy.planner.descriptor import KIN, family, key_words, kin
 from udfs.mechanisms import Gaussian
@@ -166,26 +164,19 @@ def _converted(standings: Sequence[Standing], plan: Plan) -> str:
 class Receipt:
     """The accounts of one statement as they are once it is charged, before its rows are read; told beside its answer.
 
-    Others who pay from the same budget meanwhile would show in them when the work ended, to the moment. ``limited`` are
-    the accounts that dp.budget_remaining tells of, by budget.
+    Others who pay from the same budget meanwhile would show in them when the work ended, to the moment.
     """
 
-    def __init__(self, plan: Plan, request: Request, ledger: Ledger, limited: Callable[[], Accounts]) -> None:
+    def __init__(self, plan: Plan, request: Request, ledger: Ledger) -> None:
         self._plan = plan
         self._request = request
         self._ledger = ledger
-        self._limited = limited
-        self._taken: tuple[Sequence[Standing], str] | None = None
+        self._taken: Sequence[Standing] | None = None
 
-    def take(self, reservation: Reservation | None = None) -> tuple[Sequence[Standing], str]:
-        """Look now, or at how accounts stood after what was just reserved: those that pay, and dp.budget_remaining."""
-        paying, limited = accounts(self._plan, self._request.caller), self._limited()
-        each = *paying, *chain.from_iterable(limited.values())
+    def take(self, reservation: Reservation | None = None) -> Sequence[Standing]:
+        """Look at the accounts that pay now, or at how they stood after what was just reserved."""
         stood = self._ledger.standings if reservation is None else partial(self._ledger.stood, reservation)
-        found = iter(stood(*each))
-        standings = list(islice(found, len(paying)))
-        left = {budget: list(islice(found, len(debits))) for budget, debits in limited.items()}
-        self._taken = standings, remaining(left)
+        self._taken = list(stood(*accounts(self._plan, self._request.caller)))
         return self._taken
 
     def answer(
@@ -197,12 +188,12 @@ class Receipt:
         """
         session.last_cost = cost.nano
         session.last_paid = cost if cost.nano else session.last_paid
-        standings, left = self._taken or self.take()
+        standings = self._taken or self.take()
         settings = self._request.settings
         notices = notice(cost, self._plan, standings), *self._plan.notices, *self._of_present(cost, settings)
         shown = (*notices, *more) if session_settings.notices(settings) else ()
         columns = tuple(o.column for o in self._plan.outputs)
-        return Answer(f"SELECT {len(rows)}", columns, rows, shown, left=left, nano=cost.nano)
+        return Answer(f"SELECT {len(rows)}", columns, rows, shown, nano=cost.nano)
 
     def _of_present(self, cost: Cost, settings: Settings) -> tuple[Notice, ...]:
         """Of a statement whose constants are others whenever it is asked: none of its answers is found again."""

@@ -1,20 +1,18 @@
 """The relations of schema dp: what a caller may know of budgets and of the ledger."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 
 from dpproxy.accounting import spending
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.limits import instant, tightest
-from dpproxy.accounting.model import Cost, Debit, format_epsilon
+from dpproxy.accounting.model import Cost, format_epsilon
 from dpproxy.accounting.spending import Asker, epsilon
-from dpproxy.accounting.windows import Standing
 from dpproxy.algebra.plan import Caller
 from dpproxy.policy.model import Budget, Policy
 from dpproxy.policy.show import number
 from dpproxy.values.errors import UndefinedObject
 from dpproxy.values.pgtypes import INT8, NUMERIC, TEXT, TIMESTAMP, Column
-from dpproxy.values.recent import Recent
 
 LEDGER = (
     Column("sequence", INT8),
@@ -36,10 +34,6 @@ OWN: Mapping[str, tuple[Column, ...]] = {"ledger": LEDGER, "budgets": spending.O
 
 Rows = list[tuple[object, ...]]
 NOTHING = Cost()
-Accounts = Mapping[str, Sequence[Debit]]
-"""Debits by budget."""
-_ACCOUNTS = Recent[tuple[Policy, Accounts]](512)
-"""What a policy, which never changes, says of a session: told after each of its statements."""
 
 
 def rows(
@@ -92,28 +86,14 @@ def granted_budgets(policy: Policy, caller: Caller) -> list[Budget]:
     return [policy.budgets[name] for name in sorted(n for n in names if n is not None)]
 
 
-def accounts(policy: Policy, caller: Caller, wanted: str | None) -> Accounts:
-    """The accounts that limit a caller in each of their budgets, or in the wanted one."""
-    key = id(policy), caller, wanted
-    known = _ACCOUNTS.get(key)
-    if known is None or known[0] is not policy:
-        known = policy, _accounts(policy, caller, wanted)
-        _ACCOUNTS.put(key, known)
-    return known[1]
-
-
-def _accounts(policy: Policy, caller: Caller, wanted: str | None) -> Accounts:
+def remaining(policy: Policy, ledger: Ledger, caller: Caller, wanted: str | None) -> str:
+    """dp.budget_remaining: what the tightest limit of each budget leaves, or of the wanted one, in epsilon."""
     asker = Asker(caller.user, caller.session)
-    return {
-        budget.name: spending.debits(policy, budget, asker)
+    left = {
+        budget.name: format_epsilon(tightest(ledger.standings(*spending.debits(policy, budget, asker))) or 0)
         for budget in granted_budgets(policy, caller)
         if wanted in (None, budget.name)
     }
-
-
-def remaining(standings: Mapping[str, Sequence[Standing]]) -> str:
-    """dp.budget_remaining: what the tightest limit of each budget leaves, in epsilon."""
-    left = {name: format_epsilon(tightest(found) or 0) for name, found in standings.items()}
     if len(left) == 1:
         return next(iter(left.values()))
     return ", ".join(f"{budget}={value}" for budget, value in left.items())
@@ -127,5 +107,4 @@ def shown(
         return "" if last_cost is None else format_epsilon(last_cost)
     if name != "dp.budget_remaining":
         raise UndefinedObject(f'unrecognized configuration parameter "{name}"')
-    limited = accounts(policy, caller, wanted)
-    return remaining({budget: ledger.standings(*debits) for budget, debits in limited.items()})
+    return remaining(policy, ledger, caller, wanted)

@@ -56,15 +56,13 @@ class Queries:
     ``offset`` is where the statement at hand starts in its message: positions of refusals are relative to it.
     """
 
-    __slots__ = ("_caller", "_engine", "left", "offset", "state")
+    __slots__ = ("_caller", "_engine", "offset", "state")
 
     def __init__(self, engine: Engine, caller: Caller, state: State) -> None:
         self._engine = engine
         self._caller = caller
         self.state = state
         self.offset = 0
-        self.left: str | None = None
-        """dp.budget_remaining after the last question about people."""
 
     def fail(self) -> None:
         """A statement was refused: its transaction fails, or is rolled back."""
@@ -154,7 +152,6 @@ class Queries:
                     told=self._news if prepared.is_slow else None,
                     at_hand=partial(self._engine.run, request, only_at_hand=True),
                 )
-                self.left = answer.left or self.left
                 self.state.hold_stream(answer.stream)
                 return replace(answer, columns=answer.columns and styled(answer.columns, settings))
             case Signal() | None as signal:

@@ -201,20 +201,16 @@ class Session:
             self._skipping = True
 
     def _report(self, state: State) -> Steps[None]:
+        """Settings that are not what was reported last; of dp settings those that can be SET."""
         for key in REPORTED:
-            yield from self._tell(key, state.transaction.now[key])
-
-    def _tell(self, key: str, value: str) -> Steps[None]:
-        """A setting, where it is not what the client was told last."""
-        if self._reported.get(key) != value:
-            self._reported[key] = value
-            yield m.ParameterStatus(SETTINGS[key].name, value)
+            value = state.transaction.now[key]
+            if self._reported.get(key) != value:
+                self._reported[key] = value
+                yield m.ParameterStatus(SETTINGS[key].name, value)
 
     def _ready(self, queries: Queries) -> Steps[None]:
         queries.finish()
         yield from self._report(queries.state)
-        if queries.left is not None:
-            yield from self._tell("dp.budget_remaining", queries.left)
         yield m.ReadyForQuery(queries.state.transaction.status.value)
 
 

@@ -158,6 +158,5 @@ def test_the_budget_of_all_is_told_as_it_was_when_the_statement_was_charged(
 
         monkeypatch.setattr(backend, "run", run)
         answer = pay(engine, sql)
-        assert answer.left == "46"
         assert "46 left" in answer.notices[0].message
-        assert pay(engine, sql).left == "41"
+        assert "41 left" in pay(engine, sql).notices[0].message

@@ -1,6 +1,5 @@
 """The relations of schema dp, as rows."""
 
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -24,17 +23,3 @@ def test_rows_have_the_columns_that_are_declared(tmp_path: Path):
         assert relations.rows(engine.policy, engine._ledger, ANN, ["budgets"])["ledger"] == []
         assert len(relations.rows(engine.policy, engine._ledger, ROOT, ["ledger"])["ledger"]) == 2
         assert [b.name for b in relations.granted_budgets(engine.policy, ROOT)] == ["b"]
-
-
-def test_the_accounts_of_a_session_are_those_of_its_own_policy(tmp_path: Path):
-    """They are kept: by the policy in force and by who asks."""
-    with started(write_home(tmp_path, DDL, POLICY)) as engine:
-        first = relations.accounts(engine.policy, ANN, None)
-        assert relations.accounts(engine.policy, ANN, None) is first
-        for policy, caller, wanted in (
-            (engine.policy, BOB, None),
-            (engine.policy, ANN, "another"),
-            (replace(engine.policy, budgets={}, grants=()), ANN, None),
-        ):
-            assert relations.accounts(policy, caller, wanted) == relations._accounts(policy, caller, wanted)
-            assert relations.accounts(policy, caller, wanted) != first
