@@ -1,1 +1,6 @@
-"""What a statement means for privacy: scopes, types, bounds, keys, totality."""
+"""What an expression means for privacy.
+
+In come nodes of the parser and the columns in scope; out go expressions that are total on every row, with types,
+bounds, lengths, work and the keys they can be. What is not listed is refused. Start with ``expressions``; ``totality``
+checks the finished text once more with a list of its own.
+"""
