@@ -1,4 +1,4 @@
-"""What is told beside a statement that changed the policy: the change in words, and which file still says otherwise."""
+"""Notices beside a statement that changed the policy: the change in words, and which file still says otherwise."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -33,7 +33,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What is told beside an answer."""
+    """A notice beside an answer."""
 
     message: str
     detail: str | None = None
@@ -320,7 +320,7 @@ class Plan:
     epoch: int = 0
     """The data source's, before any public fact was read that the plan rests on."""
     notices: tuple[Notice, ...] = ()
-    """What is told beside its answer: it follows from the statement and the policy."""
+    """Notices beside its answer: they follow from the statement and the policy."""
     checks: tuple["Check", ...] = ()
     """What else is told, by what was released."""
 

@@ -160,7 +160,7 @@ class Request:
 
 
 def complete(result: T | None) -> T:
-    """What was asked of the engine without ``only_at_hand``: then there is always a result."""
+    """The result of a call without ``only_at_hand``, which always has one."""
     if result is None:
         raise AssertionError("None stands for what is not at hand")
     return result

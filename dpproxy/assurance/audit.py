@@ -44,7 +44,7 @@ def command(arguments: Arguments) -> int:
 
 
 class AuditFailed(StartupError):
-    """What was asked cannot be audited; says why."""
+    """A statement that cannot be audited, and why."""
 
 
 @dataclass(frozen=True, slots=True)

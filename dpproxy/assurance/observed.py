@@ -103,5 +103,5 @@ def _fields(found: Sequence[Seen], kind: str) -> list[tuple[str, str]]:
 
 
 def greeting(connection: Wire) -> list[Message]:
-    """What is told at login: all but the key for cancelling, which is random."""
+    """The messages of a login: all but the key for cancelling, which is random."""
     return [m for m in connection.greeting if m.kind != "K"]

@@ -37,7 +37,7 @@ SHAPES = (
     "SELECT count(DISTINCT {key}) FROM {t}",
     "SELECT sum(c) FROM (SELECT {key}, count(*) AS c FROM {t} GROUP BY {key}) AS v",
 )
-"""What is asked at an epsilon without noise to speak of."""
+"""Questions at an epsilon without noise to speak of."""
 SAMPLED = (
     "SELECT count(*) FROM {t}",
     "SELECT sum({n}) FROM {t}",

@@ -138,7 +138,7 @@ def _free(plan: Plan) -> str | None:
 
 
 def contradicted(check: Check, count: int) -> Notice:
-    """What is said where draws are too far out for a prior."""
+    """The notice where draws are too far out for a prior."""
     of = "the draw contradicts" if check.groups == 1 else f"{count} of {check.groups} draws contradict"
     return Notice(
         f"{of} the prior {check.prior}",

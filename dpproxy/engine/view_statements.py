@@ -37,7 +37,7 @@ from dpproxy.values.errors import Refusal, UndefinedTable
 from dpproxy.values.pgtypes import Schema
 from dpproxy.views import listing, verify
 from dpproxy.views.manifest import newest
-from dpproxy.views.notices import masked_notices, told
+from dpproxy.views.notices import built_notice, masked_notices
 
 Record = Callable[[Outcome], None]
 """Puts an outcome on record; on the disk when it returns."""
@@ -132,7 +132,7 @@ def _create(statement: CreateView, sql: str, order: Order, world: World) -> Answ
 def _build(tag: str, planned: Planned, order: Order, world: World, declare: Callable[[], object]) -> Answer:
     built = world.views.build(planned, world.store.current, order, declare)
     world.fit()
-    return Answer(tag, notices=(told(built, planned.query.left_out),), nano=built.nano)
+    return Answer(tag, notices=(built_notice(built, planned.query.left_out),), nano=built.nano)
 
 
 def _verified(statement: VerifyViews, caller: Caller, record: Callable[[], None], world: World) -> Answer:
@@ -206,7 +206,7 @@ def begin(
 
 
 def besides(statement: Statement | RoleChange, world: World) -> tuple[Notice, ...]:
-    """What is told of views beside GRANT and SHOW PRIVACY BUDGETS: that the loss of some has no bound."""
+    """Notices beside GRANT and SHOW PRIVACY BUDGETS: views whose loss has no bound."""
     notices = masked_notices(world.store.current, world.views.found)
     if isinstance(statement, Show) and statement.listing is Listing.BUDGETS:
         return notices

@@ -62,7 +62,7 @@ def recorder(
 
 
 def exact_notice(plan: PublicPlan) -> Notice:
-    """What is told beside an exact answer."""
+    """The notice beside an exact answer."""
     return Notice(
         f"exact answer of {', '.join(plan.exact)}: no noise, no privacy guarantee; it is in the audit log",
         detail="Your roles have EXACT SELECT on every protected table of the statement, so nothing was debited.",

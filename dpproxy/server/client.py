@@ -312,7 +312,7 @@ class Client:
         return attempt(work.at_hand)
 
     def _told(self, error: Exception | None, work: Work) -> Exception | None:
-        """What is told of how some work went, where its statement may have been cancelled."""
+        """The reply to how some work ended, where its statement may have been cancelled."""
         if not isinstance(error, Cancelled) and not (work.goes_on and self._is_cancelled):
             return error
         if self._hurried or self._ended:

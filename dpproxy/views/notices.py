@@ -1,4 +1,4 @@
-"""What is told of views: of a build that is finished, and of what has no bound."""
+"""Notices about protected views: of a finished build, and of losses without a bound."""
 
 from collections.abc import Mapping
 
@@ -10,8 +10,8 @@ from dpproxy.views.manifest import Built
 from dpproxy.views.materialized import Materialized
 
 
-def told(build: Built, left_out: tuple[str, ...]) -> Notice:
-    """What is said of a finished build."""
+def built_notice(build: Built, left_out: tuple[str, ...]) -> Notice:
+    """The notice of a finished build: its price, its guarantee, what was left out."""
     price = f"cost {format_epsilon(build.nano)} epsilon" if build.private else listing.UNBOUNDED
     left = f" Left out, since they tell people apart: {', '.join(left_out)}." if left_out else ""
     return Notice(

@@ -6,7 +6,7 @@ from fractions import Fraction
 from dpproxy.policy.model import Grant, Policy
 from dpproxy.views.manifest import Built
 from dpproxy.views.materialized import Materialized
-from dpproxy.views.notices import masked_notices, told
+from dpproxy.views.notices import masked_notices
 
 BUILD = Built(
     "v",
@@ -34,11 +34,11 @@ VIEW = Materialized("v", "v", "w", (), 3, True, False, 0, "Words", "t", "t", "SE
 
 
 def test_a_build_tells_its_price_its_guarantee_and_what_was_left_out():
-    notice = told(BUILD, ("id",))
+    notice = built_notice(BUILD, ("id",))
     assert notice.message == 'protected view "v" is built: cost 0.25 epsilon'
     assert notice.detail == "Words. Left out, since they tell people apart: id."
-    assert "no finite bound" in told(replace(BUILD, private=False), ()).message
-    assert told(replace(BUILD, inside=True), ()).hint is None
+    assert "no finite bound" in built_notice(replace(BUILD, private=False), ()).message
+    assert built_notice(replace(BUILD, inside=True), ()).hint is None
 
 
 def test_who_may_read_what_has_no_bound_is_told():
