@@ -6,7 +6,7 @@ from fractions import Fraction
 from dpproxy.policy.model import Grant, Policy
 from dpproxy.views.manifest import Built
 from dpproxy.views.materialized import Materialized
-from dpproxy.views.notices import masked_notices
+from dpproxy.views.notices import built_notice, masked_notices
 
 BUILD = Built(
     "v",
