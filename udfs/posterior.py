@@ -12,7 +12,6 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from udfs.priors import MOST_VALUES, Prior
 
@@ -58,6 +57,8 @@ class Draws:
 
     def surprise(self, prior: Prior) -> Floats:
         """How likely a draw as far out as each one is, on either side, where the prior is right."""
+        from scipy import special  # noqa: PLC0415 - as long to load as everything else here
+
         values, weights, own = _table(prior, _COARSE)
         result = np.empty(len(self.value))
         for rows in self._chunks(len(values)):
@@ -110,6 +111,8 @@ def expected_distances(prior: Prior, sd: float, *, bell: bool = False) -> tuple[
 
     Both are predicted from values of equal mass and draws of equal chance, which is enough to choose by.
     """
+    from scipy import special  # noqa: PLC0415 - as above
+
     values, weights, _ = _table(prior, MOST_VALUES)
     shares = (np.arange(_THIN) + 0.5) / _THIN
     truths = values[np.searchsorted(np.cumsum(weights), shares).clip(0, len(values) - 1)]

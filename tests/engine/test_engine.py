@@ -1,5 +1,7 @@
 """The engine by itself: what is free, what is paid by whom, what a policy change and a failure do."""
 
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -468,3 +470,9 @@ def test_whether_there_are_rows_is_not_looked_at(engine: Engine):
     with pytest.raises(NotGranted) as refused:
         ask(engine, "SELECT 1 FROM t WHERE x > 3 LIMIT 1")
     assert refused.value.hint == "SELECT COUNT(*) FROM t WHERE x > 3;"
+
+
+def test_a_start_loads_only_what_each_statement_needs():
+    program = "import sys, dpproxy.engine.engine; print([n for n in ('scipy', 'psycopg', 'numba') if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
