@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.pgcatalog.pg_proc import FUNCTIONS
+from dpproxy.pgcatalog.pg_proc import functions
 from tests.clients.conftest import SLOW
 from tests.proxies import Proxy
 
@@ -30,7 +30,7 @@ EXPECTED = {
     "types": "true",
     "table types": "true",
     "procedures": "0",
-    "functions": str(sum(of.flags.startswith("f") for of in FUNCTIONS)),
+    "functions": str(sum(of.prokind == "f" for of in functions())),
     "user types": "6",
     "privileges": "SELECT;SELECT",
     "column privileges": "63",
