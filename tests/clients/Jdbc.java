@@ -100,8 +100,8 @@ public class Jdbc {
             say("set intervals", asked.executeQuery("SELECT avg(age) FROM people").getMetaData().getColumnCount());
             asked.execute("RESET dp.intervals");
         }
-        String left = connection.unwrap(org.postgresql.PGConnection.class).getParameterStatus("dp.budget_remaining");
-        say("left", left != null && Double.parseDouble(left) > 0);
+        org.postgresql.PGConnection own = connection.unwrap(org.postgresql.PGConnection.class);
+        say("reported", own.getParameterStatus("dp.epsilon") != null && own.getParameterStatus("dp.budget_remaining") == null);
     }
 
     static void pages(Connection connection) throws Exception {

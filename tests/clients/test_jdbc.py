@@ -45,7 +45,7 @@ EXPECTED = {
     "intervals": "n_ci_low,n_ci_high",
     "hinted": "true",
     "set intervals": "3",
-    "left": "true",
+    "reported": "true",
     "pages": (
         "Bern,1.5,1191-01-01,2020-01-01 10:00:00,51.60,t;Oslo,2.5,1048-01-01,2020-01-02 10:00:00.25,480.75,t;"
         "Rome,null,null,null,null,null"
