@@ -1,4 +1,9 @@
-"""Differentially private mechanisms for DuckDB."""
+"""Differentially private mechanisms as functions of DuckDB; a package that knows nothing of the proxy.
+
+In come exact whole numbers with their sensitivities and a loss, as columns of SQL; out come columns with
+noise, drawn from the operating system's randomness alone. ``register(connection)`` makes the functions known.
+Start with ``functions.table`` for what there is, then ``mechanisms`` for how it is drawn and proved.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,6 +1,6 @@
 """What tries to break the promise.
 
-Attacks as values, listed in ``suite`` and tried by ``run`` against made-up people or a configuration; an
-audit that bounds epsilon from below by asking two proxies that differ by one person; the self-test that an
-operator runs. Start with ``suite``.
+In comes a proxy over made-up people, or an operator's configuration; out come findings. Attacks are values,
+listed in ``suite`` and tried by ``run``; ``audit`` bounds epsilon from below by asking two proxies that
+differ by one person; ``selftest`` is for operators. Start with ``suite``.
 """

@@ -1,5 +1,6 @@
 """Sockets and clocks: the only folder that knows asyncio.
 
-In come connections; each is given to a session, its work to threads, its answers to the padding grid and the
-pace of its reader. Start with ``listener``, then ``client``.
+In come connections and bytes; out go bytes, no sooner than the deadline and the padding grid allow, and no
+faster than the client reads. Each connection has a session; its work runs in threads. Start with
+``listener``, then ``client``.
 """

@@ -1,4 +1,9 @@
-"""One file per mechanism, its proof beside it."""
+"""The mechanisms, one file for each, its proof beside it.
+
+In come sensitivities in lattice steps and a loss in nano; out come draws of integer noise, or a choice among
+candidates, with predictions of their error. ``powers`` and ``levels`` are the laws that noise is made of.
+Start with ``laplace``.
+"""
 
 from typing import Final
 
