@@ -259,8 +259,8 @@ def automatic(t: Fraction, buckets: int, expected: int = 0) -> int:
     """Choose k from public facts: the group size at which the share of a group's emphasis (see ``quotas``) is largest.
 
     The least size is the number of buckets, or ``LEAST_AUTO`` (which limits linkage) if that is more. The largest is
-    twice that; or ``buckets`` * t rows, with which the quotas of a group just reach t, if that is more and every
-    bucket still is the emphasis of two groups.
+    twice that or, if that is more, ``buckets`` * t rows, with which the quotas of a group just reach t; but at most so
+    many that every bucket is the emphasis of two groups.
     """
     least = max(options.LEAST_AUTO, buckets)
     most = max(2 * least, min(floor(buckets * t), expected // (2 * buckets)))

@@ -1,6 +1,6 @@
-"""What tries to break the promise.
+"""Attempts to break the privacy guarantee.
 
-Attacks as values, listed in ``suite`` and tried by ``run`` against made-up people or a configuration; an
-audit that bounds epsilon from below by asking two proxies that differ by one person; the self-test that an
-operator runs. Start with ``suite``.
+Attacks as values, listed in ``suite`` and run by ``run`` against twins: two proxies over synthetic data that differ by
+one person. An audit that bounds epsilon from below by sampling the answers of both; the self-test that an operator
+runs under the configured policy. Start with ``suite``.
 """
