@@ -1,8 +1,8 @@
 """Lists of numbers between Arrow and numpy, without a Python step per row.
 
-DuckDB hands HUGEINT[] over as list<decimal128(38, 0)>, whose buffer holds each value as two 64-bit words, low
-word first, in two's complement. All of HUGEINT arrives so, also beyond 38 digits. A DOUBLE is put in the low word,
-bit for bit, with a high word of 0.
+DuckDB passes HUGEINT[] as list<decimal128(38, 0)>, whose buffer has each value as two 64-bit words, low word first, in
+two's complement. This is so for every HUGEINT, also beyond 38 digits. The bits of a DOUBLE are put in the low word,
+with a high word of 0.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ class Lists:
     lengths: Offsets
     valid: NDArray[np.bool_]
     length: int
-    """What all lists have, -1 if they differ or some are NULL."""
+    """The common length of all lists; -1 if they differ or some are NULL."""
     holes: bool
     """Whether some element is NULL."""
 
@@ -130,14 +130,14 @@ def from_integers(values: list[int]) -> Pairs:
 
 
 def add(values: Pairs, noise: Integers) -> Pairs:
-    """Return values + noise saturated at 38 digits; which way it is computed depends on the noise alone."""
+    """Return values + noise saturated at 38 digits; the path of the computation depends on the noise alone."""
     if noise.dtype == object:
         sums = zip(integers(values), noise.ravel().tolist(), strict=True)
         wide = [max(-LARGEST, min(value + extra, LARGEST)) for value, extra in sums]
         return from_integers(wide).reshape(values.shape)
     low = values[..., 0] + noise.view(np.uint64)
     carry = (low < values[..., 0]).view(np.int8)
-    # What is so far out that the sum could leave 128 bits is brought nearer, yet saturates all the same.
+    # Values so large that the sum could leave 128 bits are clamped first: their sum still saturates.
     high = np.minimum(np.maximum(values[..., 1].view(np.int64), -_FAR), _FAR) + (noise >> 63) + carry
     over = (high > _TOP[1]) | ((high == _TOP[1]) & (low > np.uint64(_TOP[0])))
     under = (high < _BOTTOM[1]) | ((high == _BOTTOM[1]) & (low < np.uint64(_BOTTOM[0])))

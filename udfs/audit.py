@@ -3,9 +3,9 @@
 Half of the samples choose the event that tells the sides apart best, the other half test it. With p and p' the
 probabilities of that event on the two sides, a mechanism that is (epsilon, delta)-private has
 p <= e**epsilon * p' + delta; so the Clopper-Pearson bounds of p from below and of p' from above bound epsilon from
-below. A bound above the promise refutes it; a promise that is kept gives one with probability at most 1 - confidence,
-over all features together. A bound below it proves nothing: the events looked at are tails, sets of bins, and sets of
-low bits. Low bits give floats away best where the true answers are 0 on one side and not on the other.
+below. A bound above the promised epsilon refutes the promise; if the promise is true, that happens with probability at
+most 1 - confidence, over all features together. A bound below it proves nothing: only tails, sets of bins and sets of
+low bits are tried as events. Low bits reveal floating-point noise best if the true answers are 0 on one side only.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ from scipy.special import betaincinv
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
-"""The same feature on both sides."""
+"""Samples of the same feature on both sides, left and right."""
 
 SURE: Final = 0.999
 _TAILS: Final = np.concatenate([[0.001, 0.002, 0.005, 0.01], np.linspace(0.02, 0.98, 97), [0.99, 0.995]])
@@ -28,12 +28,12 @@ _BITS: Final = 53
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one feature of the answers gave away.
+    """The lower bound on epsilon from one feature of the answers.
 
     Attributes:
         feature: value, noise size, low bits, together, or seconds.
-        column: which component of the answer; None for all at once, and for the time.
-        bound: the mechanism's epsilon is at least this, in nats; 0 where nothing was found.
+        column: the component of the answer; None for all at once, and for the time.
+        bound: the mechanism's epsilon is at least this, in nats; 0 if the feature does not tell the sides apart.
     """
 
     feature: str
@@ -49,11 +49,11 @@ def audit(
     confidence: float = SURE,
     delta: float = 0.0,
 ) -> tuple[Finding, ...]:
-    """Return what each feature of the answers gave away; with the stated confidence all bounds hold at once.
+    """Return a bound for each feature of the answers; with the stated confidence all bounds hold at once.
 
     Shapes: ``(n,)``, ``(n, columns)``, or ``(n, rows, columns)`` where an answer has several rows, each of which
         differs by one unit between the sides; a NULL is NaN. ``seconds``: ``(n,)`` for each side.
-    Errors: ValueError where the shapes do not match or there are fewer than two answers.
+    Errors: ValueError if the shapes do not match or there are fewer than two answers.
 
     >>> [(found.feature, round(found.bound, 2)) for found in audit([0.0] * 400, [1.0] * 400) if found.bound > 3]
     [('value', 3.11), ('low bits', 3.11)]
@@ -72,7 +72,7 @@ def audit(
 # --- features ---------------------------------------------------------------------------------------
 
 Halves = tuple[list[Pair], list[Pair]]
-"""Scores of the samples that choose, and of those that test: several of each, an event is a tail of one."""
+"""Scores of the samples that choose the event, and of those that test it. An event is a tail of one of the scores."""
 
 
 def _shaped(values: ArrayLike) -> Floats:
@@ -87,7 +87,10 @@ def _shaped(values: ArrayLike) -> Floats:
 
 
 def _features(sides: Pair) -> Iterator[tuple[str, int | None, Halves]]:
-    """Noise is told from the value by the centre of each row's answers, over the samples that choose."""
+    """The features with their names and columns.
+
+    The size of the noise is the distance from the centre of the row's answers among the samples that choose.
+    """
     first = np.concatenate([side[: len(side) // 2] for side in sides])
     centre = np.median(np.nan_to_num(first), axis=0)
     columns = range(centre.shape[1])
@@ -102,7 +105,7 @@ def _features(sides: Pair) -> Iterator[tuple[str, int | None, Halves]]:
 
 
 Scores = Callable[[Pair, Pair], list[tuple[Pair, Pair]]]
-"""From the samples that choose and those that test to their scores; only the former may be learnt from."""
+"""Computes scores from the samples that choose and those that test; only the former may be learnt from."""
 
 
 def _halves(sides: Pair, scores: Scores) -> Halves:
@@ -114,7 +117,7 @@ def _halves(sides: Pair, scores: Scores) -> Halves:
 
 
 def _numbers(chosen: Pair, tested: Pair) -> list[tuple[Pair, Pair]]:
-    """The number itself, and how much likelier its bin was on the left; NULL comes before all numbers."""
+    """Two scores: the number, and how much likelier its bin was on the left; NULL comes before all numbers."""
     first, second = _flat(chosen), _flat(tested)
     edges = np.unique(
         np.quantile(np.concatenate(first), np.linspace(0, 1, _BINS + 1)[1:-1], method="nearest")
@@ -126,13 +129,13 @@ def _numbers(chosen: Pair, tested: Pair) -> list[tuple[Pair, Pair]]:
 
 
 def _low_bits(chosen: Pair, tested: Pair) -> list[tuple[Pair, Pair]]:
-    """The place of the lowest bit set, and how much likelier the three lowest bits were on the left."""
+    """Two scores: the place of the lowest set bit, and how much likelier the three lowest bits were on the left."""
     place = _each(_flat(chosen), _lowest), _each(_flat(tested), _lowest)
     return [place, _learnt(_each(_flat(chosen), _lowest_three), _each(_flat(tested), _lowest_three))]
 
 
 def _together(chosen: Pair, tested: Pair) -> list[tuple[Pair, Pair]]:
-    """Components in units of their spread, each turned so that it grows from left to right."""
+    """Scores over all components, each in units of its spread and with the sign that makes it larger on the right."""
     rows = [side.reshape(-1, side.shape[-1]) for side in (*chosen, *tested)]
     pooled = np.concatenate(rows[:2])
     low, high = np.quantile(pooled, [0.25, 0.75], axis=0)
@@ -150,7 +153,7 @@ def _sum(rows: Floats) -> Floats:
 
 
 def _extremes(rows: Floats) -> Floats:
-    """Positive where the component farthest out lies upwards: what tells apart draws that are uniform on boxes."""
+    """Positive if the most extreme component is positive: this tells apart draws that are uniform on boxes."""
     result: Floats = rows.max(axis=1) + rows.min(axis=1)
     return result
 
@@ -164,14 +167,14 @@ def _each(sides: Pair, change: Callable[[Floats], NDArray[np.generic]]) -> Pair:
 
 
 def _lowest(values: Floats) -> Floats:
-    """The exponent of the lowest bit set, 2000 for 0, infinity and NULL."""
+    """The exponent of the lowest set bit; 2000 for 0, infinity and NULL."""
     digits, exponents = _digits(values)
     place = np.frexp((digits & -digits).astype(np.float64))[1] - 1
     return np.where(digits == 0, 2000.0, (exponents - _BITS + place).astype(np.float64))
 
 
 def _lowest_three(values: Floats) -> Floats:
-    """A number for each place of the lowest bit together with the two bits above it."""
+    """A label for the place of the lowest set bit and the two bits above it."""
     digits, _ = _digits(values)
     above = digits // np.maximum(digits & -digits, 1) // 2 % 4
     result: Floats = 4 * _lowest(values) + above
@@ -185,7 +188,7 @@ def _digits(values: Floats) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
 
 
 def _learnt(chosen: Pair, tested: Pair) -> tuple[Pair, Pair]:
-    """Replace labels by the logarithm of how much likelier they were on the left, 0 where not seen."""
+    """Replace labels by the logarithm of how much likelier they were on the left; 0 for labels not in ``chosen``."""
     labels, places = np.unique(np.concatenate(chosen), return_inverse=True)
     sizes = len(chosen[0]), len(chosen[1])
     counts = [np.bincount(part, minlength=len(labels)) for part in (places[: sizes[0]], places[sizes[0] :])]
@@ -203,7 +206,7 @@ def _learnt(chosen: Pair, tested: Pair) -> tuple[Pair, Pair]:
 
 
 def _bound(chosen: Sequence[Pair], tested: Sequence[Pair], error: float, delta: float) -> float:
-    """Choose among all tails of all scores, in both directions, and test that one."""
+    """Choose the best of all tails of all scores, in both directions, and return the bound from testing it."""
     best, found = -np.inf, 0.0
     for (a, b), (c, d) in zip(chosen, tested, strict=True):
         for turned in (1, -1):
@@ -231,7 +234,10 @@ def _at_least(scores: Floats, cuts: Floats) -> NDArray[np.int64]:
 def _least_epsilon(
     hits: NDArray[np.int64], misses: NDArray[np.int64], left: int, right: int, error: float, delta: float
 ) -> Floats:
-    """The least epsilon that explains so many hits on the left and on the right; each end errs with half the error."""
+    """The least epsilon that explains ``hits`` of ``left`` samples and ``misses`` of ``right``.
+
+    The confidence bounds of both probabilities fail with half of ``error`` each.
+    """
     low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), left - hits + 1, error / 2), 0.0)
     high = np.where(misses < right, betaincinv(misses + 1, np.maximum(right - misses, 1), 1 - error / 2), 1.0)
     result: Floats = np.log(np.maximum(low - delta, 1e-300) / high)

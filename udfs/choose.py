@@ -1,4 +1,4 @@
-"""The mechanism of least expected error, from public facts alone: sensitivities and what may be spent."""
+"""The mechanism of least expected error, from public facts alone: the sensitivities and the limit of the loss."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,7 +23,7 @@ class Choice:
 def choose(widths: tuple[int, ...], limit: Loss | Concentrated, delta: Fraction = Fraction(0)) -> Choice:
     """Return the best mechanism for one joint release; the first of equals in the order of ``candidates``.
 
-    Errors: InvalidMechanism where none fits.
+    Errors: InvalidMechanism if none fits.
 
     >>> choose((1,), Loss(10**9)).mechanism
     Staircase(widths=(1,), nano=1000000000, radii=(0,))
@@ -35,15 +35,15 @@ def choose(widths: tuple[int, ...], limit: Loss | Concentrated, delta: Fraction 
 def candidates(
     widths: tuple[int, ...], limit: Loss | Concentrated, delta: Fraction = Fraction(0)
 ) -> tuple[Choice, ...]:
-    """Return what fits the limit, the least error first: staircase, Laplace and Gaussian where they are equal.
+    """Return the mechanisms that fit the limit, the least error first; of equals staircase, Laplace, Gaussian.
 
     Args:
-        widths: the most that one unit moves each component, all at once.
-        limit: pure epsilon, where a positive ``delta`` also allows what is (epsilon, delta) by itself; or rho, where a
-            pure mechanism counts as epsilon**2 / 2.
-        delta: allowed beside a pure limit; without meaning beside rho, whose delta belongs to the whole account.
+        widths: sensitivities: the most that one unit moves each component, all of them at once.
+        limit: pure epsilon, where a positive ``delta`` also allows mechanisms that are (epsilon, delta)-private; or
+            rho, where a pure mechanism counts as epsilon**2 / 2.
+        delta: the most delta beside a pure limit; meaningless beside rho, whose delta belongs to the whole account.
 
-    Errors: InvalidMechanism where none fits.
+    Errors: InvalidMechanism if none fits.
     """
     match limit:
         case Loss(pure):

@@ -1,7 +1,7 @@
 """Concentrated losses as (epsilon, delta) and back, always rounded to the safe side.
 
 A loss of rho is (epsilon, delta) for every a > 1 with ln delta = (a - 1) (a rho - epsilon + ln(1 - 1/a)) - ln a.
-The a of the least bound is sought in floats, since any a is sound; the bound at it is computed to 60 digits.
+The a with the least bound is searched for in floats, since any a is sound; the bound itself is computed to 60 digits.
 Source: Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020, Corollary 13.
 """
 
@@ -16,7 +16,7 @@ from udfs.privacy import Concentrated, InvalidMechanism, Loss
 
 _DIGITS: Final = Context(prec=60)
 _SLACK: Final = Decimal("1e-25")
-"""More, in proportion, than 60 digits can be wrong by: no term is above 10**30."""
+"""More than the relative error of a computation to 60 digits: no term is above 10**30."""
 _LEAST_LOG: Final = Decimal(-1000)
 
 
@@ -64,7 +64,7 @@ def delta(loss: Concentrated, limit: Loss) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def within(limit: Loss, delta: Fraction) -> Concentrated:
-    """Return the greatest loss whose ``epsilon`` is within ``limit``, of zero where none is."""
+    """Return the greatest loss whose ``epsilon`` is within ``limit``; a loss of zero if there is none."""
     low, high = 0, 1
     while epsilon(Concentrated(high), delta) <= limit:
         low, high = high, 2 * high
@@ -80,7 +80,7 @@ def _check(delta: Fraction) -> None:
 
 
 def _least(bound: Callable[[float], float]) -> float:
-    """A number a > 1 near the least value of a function with one valley."""
+    """A number a > 1 near the minimum of a unimodal function."""
     low, high = -20.0, 40.0  # of ln(a - 1)
     for _ in range(80):
         left, right = (2 * low + high) / 3, (low + 2 * high) / 3

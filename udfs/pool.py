@@ -1,6 +1,6 @@
-"""Noise drawn ahead of its use, so that the time of an answer does not depend on the noise in it.
+"""A pool of noise drawn before it is used, so that the time of an answer does not depend on the noise in it.
 
-Per process and in memory only: a forked child starts with an empty pool, so that no draw is used twice.
+It exists per process and in memory only: a forked child starts with an empty pool, so that no draw is used twice.
 """
 
 import os
@@ -17,11 +17,11 @@ from udfs.randomness import Integers, Words
 BLOCK: Final = 1024
 """Noise vectors are drawn in whole blocks of this many."""
 MOST_KEPT: Final = 64 * BLOCK
-"""The most vectors kept ready for one mechanism."""
+"""The most vectors in the pool for one mechanism."""
 
 
 class _Shelf:
-    """The draws ready for one mechanism; its lock is held while it is drawn for."""
+    """The unused draws of one mechanism; ``fill`` and ``take`` need its lock."""
 
     __slots__ = ("blocks", "lock", "mechanism", "ready", "target")
 
@@ -69,7 +69,7 @@ class Pool:
         _POOLS.add(self)
 
     def _empty(self) -> None:
-        """Begin anew, holding nothing; a forked child does so too, since its copies of locks may be held."""
+        """Reset to an empty pool with new locks; a forked child does so too: its copies of locks may be locked."""
         self._lock = threading.Lock()
         self._shelves: OrderedDict[Mechanism, _Shelf] = OrderedDict()
         self._low: set[Mechanism] = set()
@@ -138,7 +138,7 @@ class Pool:
                 self._top_up(shelf)
 
     def _top_up(self, shelf: _Shelf) -> None:
-        """Draw block by block outside the shelf's lock, so that nobody waits for more than a hand-over."""
+        """Draw block by block outside the shelf's lock, so that nobody waits longer than it takes to add a block."""
         while not self._closed:
             with shelf.lock:
                 if shelf.ready >= shelf.target:

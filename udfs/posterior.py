@@ -1,10 +1,11 @@
-"""What is believed of an answer after it was released with noise: the prior, weighed by the draw.
+"""Posterior distributions of answers that were released with noise.
 
-Everything here is computed from what was released and from what is public: it costs nothing, and may be done again with
-another prior.
+Everything here is computed from released and public values (post-processing): it costs nothing, and may be repeated
+with another prior.
 
-A prior of many values stands for a law on the line: each value is taken as a bell around it with the variance of its
-cell, so that noise finer than the cells is not rounded to them. One of few values is taken at its word.
+A prior of many values stands for a continuous law: each value is replaced by a normal law around it with the variance
+of its cell, so that results are not rounded to values if the noise is finer than the cells. A prior of few values is
+taken as discrete.
 """
 
 from functools import lru_cache
@@ -17,21 +18,21 @@ from udfs.priors import MOST_VALUES, Prior
 
 Floats = NDArray[np.float64]
 _FEW: Final = 100
-"""Values of a prior that is no law on the line."""
+"""The most values of a prior that is taken as discrete."""
 _COARSE: Final = 64
-"""Values of a prior when only its ends matter."""
+"""The number of values a prior is reduced to where only its tails matter."""
 _MOST_CELLS: Final = 1 << 20
-"""Numbers held at a time."""
+"""The most array elements in memory at a time."""
 _THIN: Final = 150
-"""Values of a prior when its error is predicted, and draws of noise beside each."""
+"""The number of truths, and of draws of noise for each, with which expected distances are approximated."""
 
 
 class Draws:
-    """Released numbers with noise of a known law.
+    """Released numbers with noise of a known law; arrays of shape (rows,).
 
-    The noise around a true answer v has the standard deviation ``sqrt(fixed**2 + (slope * (v - centre))**2)``: a sum
-    over a count that has noise itself is the farther off the farther it is from ``centre``. ``bell`` for the normal
-    law, else the noise is two-sided exponential, which the staircase is about.
+    The noise around a true answer v has the standard deviation ``sqrt(fixed**2 + (slope * (v - centre))**2)``: for a
+    sum divided by a noisy count, it grows with the distance from ``centre``. With ``bell`` the noise is normal,
+    otherwise two-sided exponential, which approximates the staircase.
     """
 
     def __init__(self, value: Floats, fixed: Floats, slope: Floats, centre: Floats, *, bell: bool) -> None:
@@ -39,9 +40,9 @@ class Draws:
         self.bell = bell
 
     def mean(self, prior: Prior, most: int = MOST_VALUES) -> Floats:
-        """The mean of what is believed after each draw: of all functions of the draw the one of least squared error.
+        """The posterior mean of each draw, which among all functions of the draw has the least expected squared error.
 
-        ``most`` is with how many values the prior is taken: the work grows with them.
+        ``most`` is the number of values that the prior is reduced to; the work grows with it.
         """
         values, weights, own = _table(prior, most)
         result = np.empty(len(self.value))
@@ -56,7 +57,7 @@ class Draws:
         return result.clip((values - reach).min(), (values + reach).max())
 
     def surprise(self, prior: Prior) -> Floats:
-        """How likely a draw as far out as each one is, on either side, where the prior is right."""
+        """For each draw the probability of one at least as extreme, on either side, if the prior is right."""
         from scipy import special  # noqa: PLC0415 - as long to load as everything else here
 
         values, weights, own = _table(prior, _COARSE)
@@ -77,7 +78,7 @@ class Draws:
         return [slice(start, start + step) for start in range(0, len(self.value), step)]
 
     def _against(self, values: Floats, own: Floats, rows: slice) -> tuple[Floats, Floats]:
-        """Distances between draws and values in standard deviations, and these: shape (rows, values)."""
+        """Differences of draws and values in standard deviations, and the standard deviations: shape (rows, values)."""
         moved = self.slope[rows, None] * (values - self.centre[rows, None])
         sd = np.maximum(np.sqrt(self.fixed[rows, None] ** 2 + moved**2 + own), 1e-100)
         return ((self.value[rows, None] - values) / sd).clip(-1e150, 1e150), sd
@@ -85,7 +86,7 @@ class Draws:
 
 @lru_cache(maxsize=64)
 def _table(prior: Prior, most: int) -> tuple[Floats, Floats, Floats]:
-    """The values that have mass, their masses, and the variances of their cells; ``most`` of them."""
+    """The values with mass, reduced to ``most`` of them, their masses, and the variances of their cells."""
     weights = np.array(prior.weights, dtype=np.float64)
     values = np.array(prior.values, dtype=np.float64)[weights > 0]
     masses = weights[weights > 0] / weights.sum()
@@ -97,7 +98,10 @@ def _table(prior: Prior, most: int) -> tuple[Floats, Floats, Floats]:
 
 
 def _halves(values: Floats) -> Floats:
-    """Half the way to the nearer neighbour; of a value that stands far from where values are dense, not so far."""
+    """Half the distance of each value to its nearer neighbour, at most four times that of a value beside it.
+
+    The limit keeps a value that is isolated from a dense region from being spread too far.
+    """
     gaps = np.diff(values)
     nearer = np.minimum(np.append(gaps, np.inf), np.append(np.inf, gaps)) / 2
     beside = np.maximum(np.append(nearer[1:], 0.0), np.append(0.0, nearer[:-1]))
@@ -107,9 +111,9 @@ def _halves(values: Floats) -> Floats:
 
 @lru_cache(maxsize=256)
 def expected_distances(prior: Prior, sd: float, *, bell: bool = False) -> tuple[float, float]:
-    """The expected distance from the truth of the posterior mean, and of the draw itself, where the prior is right.
+    """The expected distances from the truth of the posterior mean and of the draw itself, if the prior is right.
 
-    Both are predicted from values of equal mass and draws of equal chance, which is enough to choose by.
+    Both are approximated with values of equal mass and draws of equal probability: enough to choose between them.
     """
     from scipy import special  # noqa: PLC0415 - as above
 

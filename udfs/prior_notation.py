@@ -1,6 +1,6 @@
 """Priors as text: ``normal(44, 6)``, ``nominal(["F", "M"], [0.3, 0.7])``, ``0.3 * point(0) + 0.7 * lognormal(6, 1)``.
 
-A sum of families, each with a share in front where there are several; arguments as in JSON.
+A sum of families, each multiplied by its share if there are several; arguments are JSON.
 """
 
 import json
@@ -27,7 +27,7 @@ FAMILIES: Final[dict[str, tuple[str, Callable[..., Prior]]]] = {
     "ordinal": ("[values], [masses]", priors.ordinal),
     "custom": ("[values], [masses], [[distances], ...]", priors.custom),
 }
-"""Every family by its name, with its arguments as shown."""
+"""Every family by its name, with its arguments as text for messages."""
 
 _HEAD: Final = re.compile(r"\s*(?:([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*\*\s*)?([a-z_]+)\s*\(")
 _NEXT: Final = re.compile(r"\s*([,)])")
@@ -61,7 +61,7 @@ def parse(text: str) -> Prior:
 
 
 def _term(text: str, position: int) -> tuple[float, Prior, int]:
-    """Read a family with its share, 0 where there is none."""
+    """Read a family from ``position``; return its share (0 if there is none), its prior, and the position after it."""
     head = _HEAD.match(text, position)
     if head is None:
         raise _misread(text)

@@ -1,7 +1,7 @@
-"""What an analyst believes before asking: a public table of values with masses, and how far apart they are.
+"""Priors: what an analyst believes before asking, as a public table of values with masses and distances.
 
-A prior is rounded to a finite table once, when it is written down: masses in units of 2**-40, numbers on a
-lattice of round steps. It is public, so the rounding costs no privacy; from then on it is exact.
+A prior is rounded to a finite table once, when it is created: masses in units of 2**-40, numbers on a lattice of round
+steps. It is public, so that rounding costs no privacy; from then on it is exact.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,11 +22,11 @@ WHOLE: Final = 2**40
 """The sum of a prior's weights."""
 MOST_VALUES: Final = 10_000
 MOST_DISTANCES: Final = 1_000
-"""The most values of a prior with distances of its own, which has as many squared."""
+"""The most values of a prior with a distance matrix of its own, whose size is their square."""
 _FARTHEST: Final = 2**51
 _STEPS: Final = 2_000
 _TAIL: Final = 7.1
-"""Standard deviations of a normal law that leave out less than half a unit of weight on either side."""
+"""Beyond so many standard deviations, each tail of a normal law has less than half a unit of weight."""
 _MOST_SIGMA: Final = 4
 _DECADE: Final = (*range(100, 200, 2), *range(200, 500, 5), *range(500, 1000, 10))
 """The lattice of a decade: steps between 1 and 2.5 percent."""
@@ -34,7 +34,7 @@ _DECADE: Final = (*range(100, 200, 2), *range(200, 500, 5), *range(500, 1000, 10
 Number = int | float | Fraction | Decimal
 Matrix = tuple[tuple[float, ...], ...]
 Distance = Literal["absolute", "rank", "discrete"] | Matrix
-"""abs(x - y) of numbers, the difference of ranks, 0 or 1, or one row per truth with one entry per answer."""
+"""abs(x - y) of numbers, the difference of ranks, 0 or 1, or a matrix: a row per truth with an entry per answer."""
 
 _Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class Prior:
     """A distribution over finitely many values, and the distance between a truth and an answer.
 
     Shapes: one weight per value; numbers in increasing order where the distance is ``absolute``.
-    Units: weights in 1 / ``WHOLE``. A value without weight may be the truth; it is no answer by itself.
+    Units: weights in 1 / ``WHOLE``. A value of weight 0 may be the truth, but is never an answer.
     Errors: InvalidMechanism.
     """
 
@@ -84,7 +84,7 @@ class Prior:
 
     @cached_property
     def unit(self) -> Fraction:
-        """The greatest number of which every value is a multiple, as a decimal; 1 where values are not placed."""
+        """The greatest number of which every value, read as a decimal, is a multiple; 1 unless values are numbers."""
         if self.distance != "absolute":
             return Fraction(1)
         values = [_fraction(value) for value in self.values]
@@ -110,13 +110,13 @@ def _check_distances(distances: Matrix, count: int) -> None:
 
 
 def uniform(low: Number, high: Number) -> Prior:
-    """Every number between ``low`` and ``high`` alike."""
+    """The uniform law between ``low`` and ``high``."""
     start, end = _range(low, high)
     return _on_lattice(low, high, lambda x: np.clip((x - start) / (end - start), 0.0, 1.0))
 
 
 def normal(mean: Number, sd: Number) -> Prior:
-    """The normal law."""
+    """The normal law with mean ``mean`` and standard deviation ``sd``."""
     center, scale = _location(mean, sd)
     reach = Decimal(repr(_TAIL * scale))
     middle = Decimal(repr(center))
@@ -124,7 +124,7 @@ def normal(mean: Number, sd: Number) -> Prior:
 
 
 def truncated_normal(mean: Number, sd: Number, low: Number, high: Number) -> Prior:
-    """The normal law given that the value is between ``low`` and ``high``."""
+    """The normal law, conditional on a value between ``low`` and ``high``."""
     center, scale = _location(mean, sd)
     start, end = _range(low, high)
     sign = -1.0 if start > center else 1.0  # where both ends are in the upper tail, its mirror image is exact
@@ -164,7 +164,7 @@ def lognormal(mu: Number, sigma: Number) -> Prior:
 
 
 def triangular(low: Number, mode: Number, high: Number) -> Prior:
-    """A density that rises straight from ``low`` to ``mode`` and falls straight to ``high``."""
+    """The triangular law: its density rises linearly from ``low`` to ``mode`` and falls linearly to ``high``."""
     start, end = _range(low, high)
     peak = _finite(mode)
     if not start <= peak <= end:
@@ -244,7 +244,7 @@ def mixture(parts: Iterable[tuple[Number, Prior]]) -> Prior:
 
 
 def _on_lattice(low: Number, high: Number, below: Callable[[_Floats], _Floats]) -> Prior:
-    """Round a continuous law to multiples of a round step within [low, high], ``_STEPS`` at most."""
+    """Discretise a continuous law with distribution function ``below`` to a round step; at most ``_STEPS`` steps."""
     start, end = _fraction(low), _fraction(high)
     step = _round_step((end - start) / _STEPS)
     first, last = -(-start // step), end // step
@@ -252,7 +252,7 @@ def _on_lattice(low: Number, high: Number, below: Callable[[_Floats], _Floats]) 
 
 
 def _of(values: list[float], below: Callable[[_Floats], _Floats]) -> Prior:
-    """Give each value the mass nearest to it, as counted by the distribution function ``below``."""
+    """Give each value the mass of the points nearest to it, by the distribution function ``below``."""
     between = (np.array(values[:-1]) + np.array(values[1:])) / 2
     cuts = np.rint(below(between) * WHOLE).astype(np.int64).tolist()
     weights = tuple(y - x for x, y in pairwise([0, *accumulate(cuts, max), WHOLE]))
@@ -322,7 +322,7 @@ def _fraction(value: Number | str) -> Fraction:
 
 
 def _normal(z: _Floats | float) -> _Floats:
-    """The mass of a standard normal law below ``z``."""
+    """The distribution function of the standard normal law."""
     from scipy import special  # noqa: PLC0415 - as long to load as everything else here
 
     share: _Floats = special.ndtr(z)
@@ -330,7 +330,7 @@ def _normal(z: _Floats | float) -> _Floats:
 
 
 def _beta(first: float, second: float, x: _Floats) -> _Floats:
-    """The mass of a beta law below ``x``."""
+    """The distribution function of a beta law."""
     from scipy import special  # noqa: PLC0415
 
     share: _Floats = special.betainc(first, second, x)

@@ -1,4 +1,4 @@
-"""The vocabulary of privacy as values: losses, and data before and after a mechanism."""
+"""The types of differential privacy: losses, mechanisms, and values before and after a release."""
 
 import os
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class InvalidMechanism(ValueError):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Loss:
-    """What a release costs: pure epsilon in whole nano-epsilon (rounded up by whoever makes it).
+    """The loss of a release under pure differential privacy: epsilon, in whole nano-epsilon, rounded up (see ``of``).
 
     >>> Loss.of(Fraction(1, 3))
     Loss(nano=333333334)
@@ -45,9 +45,9 @@ class Loss:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Concentrated:
-    """What a release costs under zero-concentrated privacy: rho in whole nano-rho, rounded up.
+    """The loss of a release under zero-concentrated differential privacy: rho, in whole nano-rho, rounded up.
 
-    Several releases cost the sum of their rho; ``udfs.conversion`` says what that is in epsilon and delta.
+    Several releases cost the sum of their rho; ``udfs.conversion`` converts it to epsilon and delta.
 
     >>> Concentrated.of_pure(Loss.of(Fraction(1, 10)))
     Concentrated(nano=5000000)
@@ -62,7 +62,7 @@ class Concentrated:
 
     @staticmethod
     def of_pure(loss: Loss) -> "Concentrated":
-        """What a release of a pure loss costs at most: epsilon**2 / 2."""
+        """The greatest rho of a release with a pure loss: epsilon**2 / 2."""
         return Concentrated.of(loss.epsilon**2 / 2)
 
     @property
@@ -73,9 +73,9 @@ class Concentrated:
 
 @dataclass(frozen=True, slots=True)
 class Exact(Generic[T_co]):
-    """A value computed from private data; it may reach a mechanism and nothing else.
+    """A value computed from private data, to be passed to mechanisms only.
 
-    The representation hides the value, so that neither a log line nor a traceback releases it.
+    The representation hides the value, so that neither a log line nor a traceback reveals it.
     """
 
     value: T_co
@@ -86,14 +86,14 @@ class Exact(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Released(Generic[T_co]):
-    """A value a mechanism has paid for; post-processing keeps it released."""
+    """The output of a mechanism whose loss has been charged, or anything computed from such outputs."""
 
     value: T_co
     loss: Loss
 
 
 def check_norm(widths: tuple[int, ...], norm: int) -> None:
-    """Refuse sensitivities that are none or out of range, and a norm below 1."""
+    """Refuse an empty list of sensitivities, sensitivities out of range, and a norm below 1."""
     if not widths:
         raise InvalidMechanism("a mechanism needs one sensitivity per component")
     if any(not 0 <= width <= WIDEST for width in widths):
@@ -103,11 +103,11 @@ def check_norm(widths: tuple[int, ...], norm: int) -> None:
 
 
 class Mechanism(Protocol):
-    """A source of additive integer noise; frozen and hashable, so that its draws can be prepared."""
+    """A source of additive integer noise; frozen and hashable, so that draws can be made in advance (``udfs.pool``)."""
 
     @property
     def loss(self) -> Loss | Concentrated:
-        """What one release of the whole vector costs."""
+        """The loss of one release of the whole vector."""
         ...
 
     def noise_sd(self) -> tuple[float, ...]:

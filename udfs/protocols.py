@@ -1,10 +1,10 @@
-"""The two interactive protocols over any accountant: an analyst asks, and is answered while the limit holds.
+"""The two interactive protocols over any accountant: an analyst's queries are answered up to a limit of the loss.
 
-A query's loss is charged before its data is touched; what would exceed the limit is refused, and the refusal
-depends on the losses asked for, never on data. Losses may be chosen one after another in the light of earlier
-answers: sums are a filter for pure losses and for rho (Rogers, Roth, Ullman, Vadhan, "Privacy odometers and
-filters", 2016; Feldman, Zrnic, "Individual privacy accounting via a Renyi filter", 2021). Source: Soria-Comas,
-"Improving data utility in differential privacy and k-anonymity", 2013, ch. 5, protocols 1 and 2.
+The loss of a query is charged before its data is read. A query that would exceed the limit is refused; that depends on
+the losses of the queries, never on data. An analyst may choose each loss in the light of earlier answers: sums are a
+privacy filter for pure losses and for rho (Rogers, Roth, Ullman, Vadhan, "Privacy odometers and filters", 2016;
+Feldman, Zrnic, "Individual privacy accounting via a Renyi filter", 2021). Source: Soria-Comas, "Improving data utility
+in differential privacy and k-anonymity", 2013, ch. 5, protocols 1 and 2.
 """
 
 import threading
@@ -24,36 +24,36 @@ A = TypeVar("A")
 
 
 class Refused(Exception):
-    """A query that would exceed the limit; nothing was charged and no data was touched."""
+    """A query would exceed the limit; nothing was charged and no data was read."""
 
 
 class Accountant(Protocol):
-    """Keeps the losses of one protected data set; ``spend`` is atomic, for several may ask at once."""
+    """Adds up the losses of one protected data set; ``spend`` is atomic, because threads may call it concurrently."""
 
     def spend(self, loss: Loss | Concentrated, delta: Fraction) -> bool:
-        """Charge a loss for good and return true, or charge nothing where it would exceed the limit."""
+        """Charge a loss irrevocably and return true; if it would exceed the limit, charge nothing, return false."""
         ...
 
     def remaining(self) -> Loss | Concentrated:
-        """What can still be spent."""
+        """The loss that can still be spent."""
         ...
 
 
 class Refining(Protocol[T_contra, T_co]):
-    """A refined prior: one draw from it, moved towards the truth, is the answer."""
+    """A mechanism that answers with one draw from a prior whose masses are moved towards the truth."""
 
     @property
     def loss(self) -> Loss:
-        """What one answer costs."""
+        """The loss of one answer."""
         ...
 
     @property
     def delta(self) -> Fraction:
-        """What it costs besides."""
+        """The delta of one answer."""
         ...
 
     def release(self, truth: T_contra) -> T_co:
-        """Answer once."""
+        """Draw one answer."""
         ...
 
 
@@ -125,7 +125,7 @@ class Interactive:
         return refinement.release(query())
 
     def remaining(self) -> Loss | Concentrated:
-        """What can still be asked for."""
+        """The loss that can still be spent."""
         return self._accountant.remaining()
 
     def _charge(self, loss: Loss | Concentrated, delta: Fraction) -> None:

@@ -1,7 +1,7 @@
 """The mechanisms as SQL functions of a DuckDB connection.
 
-Every function that draws has side effects for DuckDB, so that it runs once per row; a released value should
-still be kept in a table before it is used twice.
+Every function that draws is registered as having side effects, so that DuckDB runs it once per row. Even so, store a
+released value in a table before it is used twice.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _DEFAULT: Final = Pool()
 def register(connection: duckdb.DuckDBPyConnection, pool: Pool | None = None) -> None:
     """Add the ``dp_*`` functions to a connection.
 
-    The macros belong to the connection, the rest to its database: one that has them keeps its own.
+    Macros belong to the connection, all other functions to its database; functions that exist already are left alone.
 
     >>> import duckdb
     >>> with duckdb.connect() as connection:
@@ -44,7 +44,7 @@ def _macro(overloads: list[Function]) -> str:
 
 
 def _call(function: Function) -> str:
-    """The Arrow function of the macro's own name."""
+    """A call of the Arrow function that has the macro's own name."""
     names = ", ".join(argument.split()[0] for argument in function.arguments.split(", "))
     return f"{SYSTEM}{function.name}({names})"
 
@@ -61,6 +61,6 @@ def _create(connection: duckdb.DuckDBPyConnection, function: Function, run: Call
             side_effects=True,
         )
     except (duckdb.CatalogException, duckdb.NotImplementedException) as error:
-        # The one is raised where another connection of the database has it, the other where this one has.
+        # One error is raised if another connection of the database has registered it, the other if this one has.
         if "already" not in str(error):
             raise

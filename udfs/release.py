@@ -18,8 +18,8 @@ def release(numbers: Sequence[int | None], mechanism: Joint, pool: Pool | None =
 
     Args:
         numbers: as many as the mechanism has sensitivities.
-        mechanism: what draws the noise.
-        pool: draws to take from; the process's own unless given.
+        mechanism: the source of the noise.
+        pool: the pool to take draws from; by default the process's own.
 
     Errors: InvalidMechanism.
 
@@ -27,8 +27,8 @@ def release(numbers: Sequence[int | None], mechanism: Joint, pool: Pool | None =
     >>> len(release([120, 4500], Staircase.best((1, 100), 10**9)))
     2
     """
-    # Noise is taken before a number is looked at, and added in words of fixed size: Python's own integers take
-    # longer the larger they are.
+    # Noise is taken before a number is read, and added in words of fixed size, because the time of an addition of
+    # Python integers depends on how large they are.
     noise = (pool or _POOL).take(mechanism, 1)[0]
     if len(numbers) != len(noise):
         raise InvalidMechanism("a release needs as many numbers as sensitivities")

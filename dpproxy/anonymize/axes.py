@@ -1,4 +1,4 @@
-"""Ordered attributes as whole coordinates from 0, few enough bits that sums of them fit 64."""
+"""Integer coordinates for ordered attributes, from 0, with few enough bits that sums over all rows fit 64 bits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from dpproxy.anonymize.space import ends, is_ordered
 Integers = npt.NDArray[np.int64]
 
 BITS: Final = 36
-"""Wider domains are read in coarser steps; sums over 2**26 rows stay below 2**62."""
+"""Coordinates have at most so many bits: wider domains use coarser steps. Sums over 2**26 rows stay below 2**62."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Coordinates 0 to ``steps`` of the values from ``low`` on, each step 2**shift wide."""
+    """Maps the values ``low`` to ``high`` to the coordinates 0 to ``steps``; one step is 2**shift values wide."""
 
     low: int
     high: int
@@ -30,12 +30,12 @@ class Axis:
         return (self.high - self.low) >> self.shift
 
     def coordinates(self, values: Integers) -> Integers:
-        """From values, those outside the domain as the nearer end."""
+        """Convert values to coordinates; a value outside the domain is clamped to its nearer end."""
         result: Integers = (np.clip(values, self.low, self.high) - self.low) >> self.shift
         return result
 
     def values(self, coordinates: Integers) -> Integers:
-        """From coordinates, those outside as the nearer end."""
+        """Convert coordinates to values (the least of each step); a coordinate outside 0 to ``steps`` is clamped."""
         result: Integers = self.low + (np.clip(coordinates, 0, self.steps).astype(np.int64) << self.shift)
         return result
 

@@ -1,8 +1,8 @@
-"""Attributes as lines of positions that boxes are cut from: where to cut, how long a side is, what is in the middle.
+"""Attributes as lines of positions: a box is an interval of positions on each line.
 
-Numbers and ordered values stand in their order. Concepts of a taxonomy stand in a walk from the root, each before what
-is below it, so that every subtree is an interval (by its first parent, where a concept has several). Only declared
-facts are used.
+A line says where an interval is cut, how long it is and which position is its middle. Ordered values have their order.
+Concepts of a taxonomy are in depth-first preorder, so that every subtree is an interval (a concept with several
+parents is placed under the first). Lines are made from the declared domain alone, never from rows.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Line(Protocol):
-    """One attribute; intervals are given by their first and last position, each an array."""
+    """The positions of one attribute. Intervals are two arrays: their first and their last positions, both included."""
 
     @property
     def last(self) -> int:
@@ -32,29 +32,29 @@ class Line(Protocol):
 
     @property
     def depth(self) -> int:
-        """So many cuts in a row, or a few more, and single positions are left."""
+        """About how many successive cuts reduce the whole line to single positions."""
         ...
 
     def positions(self, values: Integers) -> Integers:
-        """From values of the attribute."""
+        """Convert values of the attribute to positions."""
         ...
 
     def values(self, positions: Integers) -> Integers:
-        """Back to values."""
+        """Convert positions to values of the attribute."""
         ...
 
     def sides(self, first: Integers, last: Integers) -> Floats:
-        """How long intervals are; 0 for a single position."""
+        """The length of each interval; 0 for a single position."""
         ...
 
     def cuts(self, first: Integers, last: Integers) -> Integers:
-        """The last position of the left part of each interval that has two or more."""
+        """Where to cut each interval: the last position of its left part. Intervals have two positions or more."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Ruler:
-    """Values with an order; ``unit`` is the length of one step."""
+    """The line of an ordered attribute; ``unit`` is the length of one step of its axis."""
 
     axis: Axis
     unit: float
@@ -84,14 +84,16 @@ class Ruler:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Walk:
-    """Values without an order.
+    """The line of an attribute without an order: nominal values, or a depth-first walk through a taxonomy.
 
     Attributes:
-        places: the value at each position.
-        at: the position of each value.
-        joints: how deep position p + 1 stands; one level above it hangs together with p. Shape (positions - 1,).
-        table: distances between positions, shape (positions, positions), 1 for the largest.
-        spread: whether rows of an interval take any of its values; otherwise they take the least marginal.
+        places: shape (positions,): the value at each position.
+        at: shape (values,): the position of each value.
+        joints: shape (positions - 1,): element p is the depth in the taxonomy of the concept at position p + 1. Its
+            parent is the nearest common ancestor of positions p and p + 1: a small depth is a good place to cut.
+        table: shape (positions, positions): distances, scaled so that the largest is 1.
+        spread: whether synthetic rows of an interval take its values uniformly; otherwise all take the interval's
+            least marginal value (see ``centre``).
     """
 
     places: Integers
@@ -118,7 +120,10 @@ class Walk:
         return np.array([self.table[a : b + 1, a : b + 1].max() for a, b in zip(first, last, strict=True)])
 
     def cuts(self, first: Integers, last: Integers) -> Integers:
-        """Where, in the middle half, subtrees meet nearest to the root; of several places the most central."""
+        """Cut in the middle half of each interval, where the common ancestor of both sides is nearest to the root.
+
+        Among equals the most central position is taken. An interval of one position is returned uncut.
+        """
         result = (first + last) // 2
         for place, (a, b) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
             if a < b:
@@ -129,12 +134,12 @@ class Walk:
         return result
 
     def centre(self, first: int, last: int) -> int:
-        """The least marginal position of an interval."""
+        """The least marginal position of an interval: the one with the least sum of distances to all others."""
         return first + int(np.argmin(self.table[first : last + 1, first : last + 1].sum(axis=0)))
 
 
 def lines(attributes: Sequence[Attribute], *, scaled: bool) -> tuple[Line, ...]:
-    """One line for each attribute; ``scaled`` measures sides by the declared width, otherwise in steps."""
+    """One line for each attribute; ``scaled`` divides the lengths of ordered attributes by their declared widths."""
     return tuple(_line(a, scaled=scaled) for a in attributes)
 
 

@@ -1,4 +1,4 @@
-"""Loops over the cells of a tree in machine code: cutting them, adding up what is in them, dividing counts."""
+"""Compiled loops over the cells of a tree: partition the rows of cells, sum their offsets, divide their counts."""
 
 import numpy as np
 import numpy.typing as npt
@@ -13,18 +13,18 @@ Floats = npt.NDArray[np.float64]
 def cut(
     order: Integers, positions: Integers, begins: Integers, ends: Integers, along: Integers, cuts: Integers
 ) -> Integers:
-    """Sort the rows of each cell into those up to its cut and those beyond; return where the latter begin.
+    """Partition the rows of each cell in place: first those up to its cut, then those beyond.
 
     Args:
-        order: shape (rows,): the rows cell by cell; changed in place.
+        order: shape (rows,): row numbers, cell by cell; changed in place.
         positions: shape (attributes, rows).
         begins: shape (cells,): where each cell's rows begin in ``order``.
-        ends: shape (cells,): where they end.
-        along: shape (cells,): the attribute that each is cut along.
+        ends: shape (cells,): where they end (exclusive).
+        along: shape (cells,): the attribute that each cell is cut along.
         cuts: shape (cells,): the last position of the left part.
 
     Returns:
-        Shape (cells,).
+        Shape (cells,): where the rows of the right part begin in ``order``.
     """
     middles = np.empty(begins.size, dtype=np.int64)
     for cell in range(begins.size):
@@ -52,16 +52,16 @@ def sums(
     lasts: Integers,
     reach: int,
 ) -> Integers:
-    """Add up offsets from the middle of each cell, in whole parts: a row at an end counts as +-``reach``.
+    """Sum the offsets of each cell's rows from its middle, in integers: an offset of half a side is +-``reach``.
 
     Args:
-        order: shape (rows,).
+        order: shape (rows,): row numbers, cell by cell.
         positions: shape (attributes, rows).
-        begins: shape (cells,).
-        ends: shape (cells,).
-        firsts: shape (cells, attributes): the ends of the cells' sides; sides below 2**40 steps.
-        lasts: shape (cells, attributes).
-        reach: at most 2**20.
+        begins: shape (cells,): where each cell's rows begin in ``order``.
+        ends: shape (cells,): where they end (exclusive).
+        firsts: shape (cells, attributes): the first position of each side; sides are below 2**40 steps.
+        lasts: shape (cells, attributes): the last position of each side.
+        reach: the integer that stands for half a side; at most 2**20.
 
     Returns:
         Shape (cells, attributes).
@@ -83,19 +83,20 @@ def sums(
 
 @compiled
 def share(totals: Floats, begins: Integers, found: Floats, variances: Floats, sure: float) -> Floats:
-    """Divide the count of each cell among its parts, in proportion to what was found for them.
+    """Divide the count of each cell among its parts, in proportion to the parts' noisy counts.
 
-    Parts found smaller than ``sure`` standard deviations get nothing; where all are, the surest gets everything.
+    A part whose noisy count is below ``sure`` standard deviations of its noise gets nothing; where that is true of all
+    parts, the one with the most standard deviations gets everything.
 
     Args:
-        totals: shape (cells,).
-        begins: shape (cells + 1,): the parts of a cell are a range of ``found``, not empty.
-        found: shape (parts,).
-        variances: shape (parts,).
+        totals: shape (cells,): the counts to divide; the parts of a cell with a count of 0 or less get 0.
+        begins: shape (cells + 1,): where the parts of each cell begin in ``found``; every cell has a part.
+        found: shape (parts,): noisy counts.
+        variances: shape (parts,): of the noise of ``found``.
         sure: in standard deviations.
 
     Returns:
-        Shape (parts,).
+        Shape (parts,): counts, none negative, that sum to ``totals`` cell by cell.
     """
     result = np.zeros(found.size)
     for cell in range(totals.size):

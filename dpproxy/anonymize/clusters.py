@@ -1,9 +1,10 @@
-"""Clusters of similar records: MDAV, its form with a quota for each bucket, and runs of consecutive ranks.
+"""Clusters of similar records: MDAV, MDAV with a quota for each bucket, and runs of consecutive ranks.
 
-MDAV: the record farthest from the centroid of all records left and its k - 1 nearest are one cluster, the record
-farthest from that one and its k - 1 nearest another, and so on while 3k are left; then one more cluster where 2k
-are left; the rest is the last. Every cluster has k to 2k - 1 records. Source: Domingo-Ferrer and Torra, "Ordinal,
-continuous and heterogeneous k-anonymity through microaggregation", 2005; thesis ch.2.
+MDAV: the record farthest from the centroid of the unassigned records and its k - 1 nearest neighbours form a cluster;
+the record farthest from that first record and its k - 1 nearest form another; and so on while at least 3k records are
+unassigned. If at least 2k remain, one more cluster is formed; the remainder is the last. Every cluster has k to
+2k - 1 records. Source: Domingo-Ferrer and Torra, "Ordinal, continuous and heterogeneous k-anonymity through
+microaggregation", 2005; thesis ch.2.
 """
 
 import numpy as np
@@ -15,16 +16,16 @@ from dpproxy.anonymize.space import Space
 Integers = npt.NDArray[np.int64]
 
 STRETCH = 1 << 26
-"""About how many distances are taken between two reports of progress."""
+"""About how many distances are computed between two reports of progress."""
 
 
 def canonical(rows: Table) -> Integers:
-    """The order of ``rows`` by their content, shape (rows,): what follows it does not depend on how rows came."""
+    """Sort ``rows`` by their content, so that results do not depend on the order of the input; shape (rows,)."""
     return np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
 
 
 def mdav(space: Space, k: int, progress: Progress = silent) -> Integers:
-    """Return the cluster of each row, shape (rows,): 0 up to rows // k; there are at least k rows."""
+    """Return the cluster of each row, shape (rows,), from 0 to rows // k - 1; there must be at least k rows."""
     clusters = space.rows // k
     quotas = np.full((clusters, 1), k, dtype=np.int64)
     quotas[-1, 0] += space.rows - clusters * k
@@ -35,17 +36,18 @@ def mdav(space: Space, k: int, progress: Progress = silent) -> Integers:
 def with_quotas(
     space: Space, buckets: Integers, quotas: Integers, emphasis: Integers, progress: Progress = silent
 ) -> Integers:
-    """Grow clusters around the same seeds, each with its quota of every bucket.
+    """Form clusters as MDAV does, where each cluster takes a fixed number of records of every bucket.
 
     Args:
         space: the rows.
-        buckets: shape (rows,): the bucket of each.
-        quotas: shape (clusters, buckets): how many of each; columns sum to the buckets' sizes.
-        emphasis: shape (clusters,): the bucket whose records are this cluster's seed as long as that is possible.
-        progress: told the share that is done.
+        buckets: shape (rows,): the bucket of each row.
+        quotas: shape (clusters, buckets): how many rows of each bucket a cluster takes; the column sums are the sizes
+            of the buckets.
+        emphasis: shape (clusters,): the bucket that the cluster's seed should be of, as long as that is possible.
+        progress: called with the share of the work that is done.
 
     Returns:
-        Shape (rows,): the cluster of each.
+        Shape (rows,): the cluster of each row.
     """
     from dpproxy.anonymize import grow  # noqa: PLC0415 - the compiler is imported when a view is built
 
@@ -73,9 +75,10 @@ def with_quotas(
 
 
 def ranks(values: Integers, k: int) -> Integers:
-    """Return the cluster of each row: k consecutive ranks, from both ends in turn, the rest in the middle.
+    """Return the cluster of each row, shape (rows,): k consecutive ranks each, and the remainder in the middle.
 
-    This is MDAV on one attribute without its distances. Ties go by row.
+    Clusters are formed from both ends in turn: this is MDAV on one attribute, without computing distances. Equal
+    values are ranked by row number.
     """
     count = len(values) // k
     order = np.argsort(values, kind="stable")

@@ -1,4 +1,7 @@
-"""Loops in machine code. Importing this takes most of a second: modules that do are imported when a view is built."""
+"""Loops compiled to machine code.
+
+Importing numba takes most of a second: modules that use this one are imported only when a view is built.
+"""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -9,11 +12,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def compiled(function: F) -> F:
-    """Compile at the first call for the types it is called with; kept on disk for the next process.
+    """Compile ``function`` at its first call, for the types of its arguments; the code is cached on disk.
 
-    Floats are added in the order that is written, so results equal those of plain numpy to the last bit.
+    Floats are added in the order that is written (no fastmath), so results are the same to the last bit as uncompiled.
     """
     try:
         return cast("F", numba.njit(cache=True, nogil=True)(function))
-    except RuntimeError:  # No folder can be written: then every process compiles anew.
+    except RuntimeError:  # No cache folder is writable: every process compiles again.
         return cast("F", numba.njit(nogil=True)(function))

@@ -1,4 +1,4 @@
-"""Domains of few cells: a noisy count for each cell, weighed against what the columns' own counts let expect.
+"""Synthetic rows for domains of few cells: a noisy count for each cell, smoothed towards independent attributes.
 
 Proof: ``dp_kdtree.md``.
 """
@@ -19,28 +19,28 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 MOST_CELLS: Final = 1 << 14
-"""Of a domain that is released cell by cell."""
+"""The most cells of a domain that is released cell by cell."""
 _ROUNDS: Final = 2
-"""What is expected of a cell is made of the columns' counts, and these of the cells, so often."""
+"""How often expected counts are computed from the attributes' marginals, and the marginals from the counts."""
 _SURE: Final = 2.0
 _REACH: Final = 12.0
-"""Counts farther than so many standard deviations from the noisy one are left out of account."""
+"""True counts farther than so many standard deviations from the noisy count are not considered."""
 _AT_ONCE: Final = 1 << 20
 
 
 def cells(lines: Sequence[Line]) -> int:
-    """How many cells the domain has."""
+    """The number of cells of the domain: all combinations of positions."""
     return prod(line.last + 1 for line in lines)
 
 
 def suits(lines: Sequence[Line], nano: int, rows: int) -> bool:
-    """Whether cells hold more rows than noise, on average, and are few."""
+    """Whether there are few cells, and on average each holds more rows than a standard deviation of its noise."""
     number = cells(lines)
     return number <= MOST_CELLS and rows >= number * Staircase.best((1,), nano).noise_sd()[0]
 
 
 def synthetic(lines: Sequence[Line], nano: int, rows: Table, words: Words) -> Table:
-    """Release rows like ``rows``, cell by cell; costs ``nano``."""
+    """Release synthetic rows from a noisy count for each cell; costs ``nano`` nano-epsilon. Shape as ``rows``."""
     shape = tuple(line.last + 1 for line in lines)
     positions = tuple(line.positions(rows[:, j]) for j, line in enumerate(lines))
     exact = np.bincount(np.ravel_multi_index(positions, shape), minlength=prod(shape))
@@ -51,9 +51,10 @@ def synthetic(lines: Sequence[Line], nano: int, rows: Table, words: Words) -> Ta
 
 
 def weighed(noisy: Integers, nano: int) -> Integers:
-    """Take each count for the middle of what is likely: the noise, and a geometric law around what is expected.
+    """Estimate each true count by its posterior median; shape as ``noisy``.
 
-    Expected is what there would be if attributes were independent. Made of released numbers, it costs nothing.
+    The prior of a cell is a geometric law whose mean is the count expected if the attributes were independent. It is
+    computed from released numbers alone (post-processing), so that it costs nothing.
     """
     from dpproxy.anonymize import cells as loops  # noqa: PLC0415 - the compiler is imported when a view is built
 
@@ -83,7 +84,10 @@ def _independent(counts: Floats) -> Floats:
 
 
 def _medians(noisy: Floats, expected: Floats, q: float, reach: int) -> Integers:
-    """The median of each count given its noisy one: P(c) proportional to (e / (1 + e))**c * q**abs(noisy - c)."""
+    """The posterior median of each count c >= 0, where P(c | noisy) ~ (e / (1 + e))**c * q**abs(noisy - c).
+
+    e is the expected count and q the ratio of the noise's staircase; shapes (cells,).
+    """
     offsets = np.arange(-reach, reach + 1)
     result = np.empty(noisy.size, dtype=np.int64)
     step = max(_AT_ONCE // offsets.size, 1)

@@ -1,7 +1,7 @@
-"""The loop of microaggregation in machine code: seeds far from the middle and from each other, nearest records around.
+"""The compiled loop of microaggregation: seeds far from the centroid and from each other, each with its nearest rows.
 
-The rows that are in no cluster yet stand packed at the front of every array of ``Rows``. All choices depend on
-distances and, where those are equal, on the least row: the outcome is the same on every machine and run.
+The rows without a cluster are packed at the front of every array of ``Rows``. Choices depend on distances and, where
+those are equal, on the least row number: the outcome is the same on every machine and run.
 """
 
 from typing import NamedTuple
@@ -16,11 +16,11 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 BLOCK = 2048
-"""Distances at a time: they stay in the nearest cache while attribute after attribute is added."""
+"""Distances computed at a time: they stay in the L1 cache while attribute after attribute is added."""
 
 
 class Metric(NamedTuple):
-    """What does not change while clusters grow; see ``Space``."""
+    """The scales and distance tables of a ``Space`` (see there): constant while clusters are formed."""
 
     weights: Floats
     sizes: Integers
@@ -30,15 +30,15 @@ class Metric(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The rows left.
+    """The rows without a cluster.
 
     Attributes:
-        points: shape (ordered attributes, rows): weighted coordinates.
-        steps: shape (ordered attributes, rows): whole coordinates.
-        codes: shape (other attributes, rows): places.
+        points: shape (ordered attributes, rows): coordinates in units of distance.
+        steps: shape (ordered attributes, rows): integer coordinates.
+        codes: shape (other attributes, rows): indices of values in their domains.
         kinds: shape (rows,): the bucket of each row, of which a cluster takes a quota.
-        names: shape (rows,): which row it is.
-        distances: shape (rows,): squared, from the last reference.
+        names: shape (rows,): the row's number in the input.
+        distances: shape (rows,): squared distance to the current reference (see ``Middle``).
     """
 
     points: Floats
@@ -50,14 +50,15 @@ class Rows(NamedTuple):
 
 
 class Middle(NamedTuple):
-    """Exact sums over the rows left, and the reference distances are taken from.
+    """Exact sums over the rows without a cluster, and the reference that distances are measured from.
 
     Attributes:
-        sums: shape (ordered attributes,).
-        margins: for each place of each other attribute, one after the other: the sum of its distances.
-        begins: shape (other attributes,): where each one's part of ``margins`` begins.
-        point: shape (ordered attributes,).
-        code: shape (other attributes,).
+        sums: shape (ordered attributes,): sums of the integer coordinates.
+        margins: for each value of each other attribute, attribute after attribute: the sum of its distances to those
+            rows (for nominal values, minus their number), so that the least is the centroid's value.
+        begins: shape (other attributes,): where each attribute's part of ``margins`` begins.
+        point: shape (ordered attributes,): the reference, in units of distance.
+        code: shape (other attributes,): the reference, as indices of values.
     """
 
     sums: Integers
@@ -68,16 +69,16 @@ class Middle(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Which clusters to make.
+    """The clusters to form, and working memory for the rows of the current one.
 
     Attributes:
-        quotas: shape (clusters, buckets): rows of each bucket; they sum to what there is.
-        offsets: shape (buckets,): where the chosen rows of each bucket stand in ``chosen``, whatever the cluster.
-        by_kind: the clusters, those meant for seeds of bucket 0 first.
-        cursors: shape (buckets,): the next of ``by_kind`` for a seed of this bucket.
-        limits: shape (buckets,): where each one's clusters end in ``by_kind``.
-        found: shape (buckets,): how many rows are chosen.
-        chosen: shape (most rows of a cluster,): positions.
+        quotas: shape (clusters, buckets): rows that a cluster takes of each bucket; column sums are bucket sizes.
+        offsets: shape (buckets,): where each bucket's part of ``chosen`` begins, the same for every cluster.
+        by_kind: shape (clusters,): the clusters sorted by the bucket that their seed should be of.
+        cursors: shape (buckets,): where the next cluster for a seed of this bucket is in ``by_kind``.
+        limits: shape (buckets,): where each bucket's clusters end in ``by_kind`` (exclusive).
+        found: shape (buckets,): how many rows of each bucket are chosen for the current cluster.
+        chosen: shape (sum of the largest quota of each bucket,): positions of the chosen rows in ``Rows``.
     """
 
     quotas: Integers
@@ -91,7 +92,7 @@ class Plan(NamedTuple):
 
 @compiled
 def add_categories(rows: Rows, metric: Metric, middle: Middle, begin: int, end: int) -> None:
-    """Add the squared distances of categories and concepts for some of the rows."""
+    """Add the squared distances in nominal attributes and taxonomies, for the rows from ``begin`` to ``end``."""
     for column in range(len(metric.sizes)):
         codes, reference, start = rows.codes[column], middle.code[column], metric.starts[column]
         if start < 0:
@@ -106,7 +107,7 @@ def add_categories(rows: Rows, metric: Metric, middle: Middle, begin: int, end: 
 
 @compiled
 def measure(rows: Rows, metric: Metric, middle: Middle, count: int) -> None:
-    """Squared distances of the rows left from the reference."""
+    """Fill ``rows.distances`` with the squared distances of the first ``count`` rows to the reference."""
     distances = rows.distances
     for begin in range(0, count, BLOCK):
         end = min(begin + BLOCK, count)
@@ -121,7 +122,7 @@ def measure(rows: Rows, metric: Metric, middle: Middle, count: int) -> None:
 
 @compiled
 def to_the_middle(metric: Metric, middle: Middle, count: int) -> None:
-    """Make the reference the centroid of the rows left."""
+    """Make the centroid of the ``count`` rows without a cluster the reference."""
     for column in range(len(metric.weights)):
         middle.point[column] = middle.sums[column] / count * metric.weights[column]
     for column in range(len(metric.sizes)):
@@ -131,7 +132,7 @@ def to_the_middle(metric: Metric, middle: Middle, count: int) -> None:
 
 @compiled
 def to_row(rows: Rows, middle: Middle, position: int) -> None:
-    """Make the reference one of the rows left."""
+    """Make the row at ``position`` the reference."""
     for column in range(len(middle.point)):
         middle.point[column] = rows.points[column, position]
     for column in range(len(middle.code)):
@@ -140,7 +141,7 @@ def to_row(rows: Rows, middle: Middle, position: int) -> None:
 
 @compiled
 def farthest(rows: Rows, count: int) -> int:
-    """The position farthest from the reference, of equals the least row."""
+    """The position of the row farthest from the reference; of equals, that with the least row number."""
     best = 0
     for i in range(1, count):
         if rows.distances[i] > rows.distances[best] or (
@@ -152,14 +153,14 @@ def farthest(rows: Rows, count: int) -> int:
 
 @compiled
 def is_farther(rows: Rows, a: int, b: int) -> bool:
-    """Whether position ``a`` comes after ``b`` by distance and row."""
+    """Whether the row at ``a`` comes after that at ``b`` in the order by distance, then row number."""
     apart = rows.distances[a] - rows.distances[b]
     return bool(apart > 0 or (apart == 0 and rows.names[a] > rows.names[b]))
 
 
 @compiled
 def sink(rows: Rows, heap: Integers, at: int, length: int) -> None:
-    """Restore a heap with the farthest on top, from ``at`` downwards."""
+    """Sift the element at ``at`` down, in a heap of positions with the farthest row on top."""
     position = heap[at]
     while True:
         child = 2 * at + 1
@@ -176,7 +177,10 @@ def sink(rows: Rows, heap: Integers, at: int, length: int) -> None:
 
 @compiled
 def choose(rows: Rows, plan: Plan, cluster: int, count: int) -> None:
-    """The nearest rows of each bucket, as many as the cluster's quotas say, into ``chosen``."""
+    """Write the positions of the rows nearest to the reference into ``chosen``: the cluster's quota of each bucket.
+
+    One pass with a heap for each bucket, whose top is the farthest row chosen so far.
+    """
     quotas = plan.quotas[cluster]
     plan.found[:] = 0
     for i in range(count):
@@ -198,7 +202,7 @@ def choose(rows: Rows, plan: Plan, cluster: int, count: int) -> None:
 
 @compiled
 def leave_middle(rows: Rows, metric: Metric, middle: Middle, position: int) -> None:
-    """Take a row out of the exact sums."""
+    """Subtract the row at ``position`` from the exact sums."""
     for column in range(len(middle.sums)):
         middle.sums[column] -= rows.steps[column, position]
     for column in range(len(middle.code)):
@@ -213,7 +217,7 @@ def leave_middle(rows: Rows, metric: Metric, middle: Middle, position: int) -> N
 
 @compiled
 def move(rows: Rows, source: int, target: int) -> None:
-    """Let the last row left fill a gap."""
+    """Copy the row at position ``source`` to position ``target``, to fill the gap of a row that left."""
     for column in range(rows.points.shape[0]):
         rows.points[column, target] = rows.points[column, source]
         rows.steps[column, target] = rows.steps[column, source]
@@ -226,7 +230,7 @@ def move(rows: Rows, source: int, target: int) -> None:
 
 @compiled
 def next_cluster(plan: Plan, kind: int) -> int:
-    """The next cluster meant for a seed of this bucket; where none is left, the next of any."""
+    """The next cluster for a seed of bucket ``kind``; if there is none, of the first later bucket that has one."""
     while plan.cursors[kind] == plan.limits[kind]:
         kind = (kind + 1) % len(plan.cursors)
     plan.cursors[kind] += 1
@@ -237,9 +241,10 @@ def next_cluster(plan: Plan, kind: int) -> int:
 def one_cluster(
     rows: Rows, metric: Metric, middle: Middle, plan: Plan, labels: Integers, number: int, count: int
 ) -> int:
-    """Make cluster number ``number`` around a seed; return how many rows are left.
+    """Form the cluster that is ``number``-th in time around a seed; return how many rows remain without a cluster.
 
-    The seed is the row farthest from the middle of the rows left and, every second time, from the seed before.
+    For even numbers the seed is the row farthest from the centroid of the ``count`` remaining rows; for odd ones, the
+    row farthest from the seed before.
     """
     if number % 2 == 0:
         to_the_middle(metric, middle, count)
@@ -268,7 +273,7 @@ def one_cluster(
 def some_clusters(
     rows: Rows, metric: Metric, middle: Middle, plan: Plan, labels: Integers, begin: int, end: int
 ) -> None:
-    """Make clusters number ``begin`` to ``end``, every second one paired with the one before."""
+    """Form clusters number ``begin`` (even: its seed needs no earlier one) to ``end`` (exclusive), into ``labels``."""
     count = 0
     for i in range(len(labels)):
         count += labels[i] < 0
@@ -277,12 +282,12 @@ def some_clusters(
 
 
 def metric_of(space: Space) -> Metric:
-    """The part that does not change."""
+    """The scales and distance tables of ``space``."""
     return Metric(space.weights, space.sizes, space.starts, space.tables, space.units)
 
 
 def rows_of(space: Space, buckets: Integers | None = None) -> Rows:
-    """All rows, in one bucket unless given."""
+    """All rows of ``space``; one bucket holds them all unless ``buckets``, shape (rows,), says otherwise."""
     return Rows(
         points=space.steps * space.weights[:, None],
         steps=space.steps.copy(),
@@ -294,7 +299,7 @@ def rows_of(space: Space, buckets: Integers | None = None) -> Rows:
 
 
 def middle_of(space: Space) -> Middle:
-    """Sums over all rows."""
+    """The sums over all rows of ``space``; the reference is yet to be set."""
     parts = [np.empty(0, dtype=np.int64)]
     for codes, places, start in zip(space.codes, space.sizes, space.starts, strict=True):
         counts = np.bincount(codes, minlength=places)

@@ -16,7 +16,7 @@ from udfs.randomness import Words
 
 @dataclass(frozen=True, slots=True)
 class IrSwap:
-    """Probabilistic k-anonymity with a k for each attribute; every column keeps exactly its values."""
+    """Probabilistic k-anonymity with a k for each attribute; every column has the same values, in other rows."""
 
     name: ClassVar[str] = "ir_swap"
     private: ClassVar[bool] = False

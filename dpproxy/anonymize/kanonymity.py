@@ -1,4 +1,4 @@
-"""What the methods of the k-anonymity family share: who is protected from whom, and how their tables end."""
+"""Steps that the methods of the k-anonymity family share: selecting columns by role, size checks, the final shuffle."""
 
 from collections.abc import Sequence
 
@@ -16,12 +16,12 @@ CAVEAT = "Limits linkage; not differentially private; does not compose with othe
 
 
 def quasi_identifiers(request: Request) -> list[int]:
-    """The columns that intruders may know. Errors: InvalidOption."""
+    """The columns that intruders may know, by index. Errors: InvalidOption where there is none."""
     return _with_roles(request, (Role.QUASI, Role.BOTH), "quasi-identifier", "quasi")
 
 
 def confidential(request: Request) -> list[int]:
-    """The columns that intruders are after. Errors: InvalidOption."""
+    """The columns that intruders want to learn, by index. Errors: InvalidOption where there is none."""
     return _with_roles(request, (Role.SENSITIVE, Role.BOTH), "sensitive column", "sensitive")
 
 
@@ -33,22 +33,22 @@ def _with_roles(request: Request, roles: tuple[Role, ...], what: str, option: st
 
 
 def named(attributes: Sequence[Attribute], places: Sequence[int]) -> str:
-    """Their names, for people."""
+    """The names of the attributes at ``places``, separated by commas, for messages."""
     return ", ".join(attributes[place].name for place in places)
 
 
 def enough(rows: Table, k: int) -> None:
-    """Refuse tables that are too small for one cluster. Errors: Unachievable."""
+    """Refuse tables with fewer rows than one cluster needs. Errors: Unachievable."""
     if len(rows) < k:
         raise Unachievable(f"clusters of {k} need at least {k} rows, and the view's query has fewer")
 
 
 def smallest_class(rows: Table, places: Sequence[int]) -> int:
-    """How many rows share the rarest combination of some columns."""
+    """The size of the smallest equivalence class: rows that share their values in the columns ``places``."""
     return int(np.unique(rows[:, places], axis=0, return_counts=True)[1].min())
 
 
 def in_random_order(rows: Table, source: Integers, achieved: dict[str, float], words: Words) -> Anonymized:
-    """Finish a table: where a row stands tells nothing."""
+    """Shuffle the rows (and ``source`` with them), so that a row's place in the table carries no information."""
     order = shuffle.order(len(rows), words)
     return Anonymized(rows[order], source=source[order], achieved=achieved)

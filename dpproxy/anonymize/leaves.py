@@ -1,4 +1,4 @@
-"""What the leaves of a private tree release. Proof: ``dp_kdtree.md``."""
+"""The noisy counts and sums that the leaves of a private tree release. Proof: ``dp_kdtree.md``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 REACH: Final = 1 << 10
-"""Half a leaf's side in the units its sums are added up in."""
+"""Half of a leaf's side, in the unit of the exact sums."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaves:
-    """The boxes of one level that are not cut, and what was released of them.
+    """The leaves of one level (its boxes that are not cut), with their noisy counts and sums.
 
     Attributes:
-        boxes: shape (leaves,): their places in the level.
-        counts: shape (leaves,): noisy.
+        boxes: shape (leaves,): their indices in the level.
+        counts: shape (leaves,): noisy numbers of rows.
         variances: shape (leaves,): of the noise of each count.
-        sums: shape (leaves, ordered attributes): noisy sums of offsets from the middle, in half sides.
-        spreads: shape (leaves,): the variance of the noise of each sum.
+        sums: shape (leaves, ordered attributes): noisy sums of the rows' offsets from the middle, in half sides.
+        spreads: shape (leaves,): the variance of the noise of each sum, in squared half sides.
     """
 
     boxes: Integers
@@ -39,20 +39,22 @@ class Leaves:
 
 
 def ordered(lines: Sequence[Line]) -> list[int]:
-    """The attributes that have sums."""
+    """The indices of the ordered attributes: those whose offsets are summed."""
     return [place for place, line in enumerate(lines) if isinstance(line, Ruler)]
 
 
 def released(
     level: Level, positions: Integers, lines: Sequence[Line], order: Integers, words: Words
 ) -> Leaves:
-    """Draw once for every leaf: its count, and its sums along all sides that are not single positions.
+    """Release the leaves of ``level``.
+
+    One draw for every leaf, of a count and of a sum for each ordered attribute whose side has more than one position.
 
     Args:
         level: the boxes.
         positions: shape (attributes, rows).
         lines: one for each attribute.
-        order: shape (rows,): the rows in the order of the boxes.
+        order: shape (rows,): row numbers, box by box.
         words: the source of randomness.
     """
     from dpproxy.anonymize import cells  # noqa: PLC0415 - the compiler is imported when a view is built

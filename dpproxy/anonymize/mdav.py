@@ -1,4 +1,4 @@
-"""MDAV-ID: the quasi-identifiers of similar rows are replaced by the middle of their cluster. Source: thesis ch.2."""
+"""MDAV-ID: quasi-identifiers are replaced by the centroid of the row's cluster. Source: thesis ch.2."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from udfs.randomness import Words
 
 @dataclass(frozen=True, slots=True)
 class Mdav:
-    """k-anonymity by microaggregation; sensitive columns are released as they are."""
+    """k-anonymity by microaggregation of the quasi-identifiers; sensitive columns are released unchanged."""
 
     name: ClassVar[str] = "mdav"
     private: ClassVar[bool] = False

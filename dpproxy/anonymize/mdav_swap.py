@@ -1,4 +1,4 @@
-"""MDAV-SWAP: each confidential attribute is shuffled among rows that are alike in all others. Source: thesis ch.3."""
+"""MDAV-SWAP: each confidential attribute is shuffled in clusters of rows similar in all others. Source: thesis ch.3."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from udfs.randomness import Words
 
 @dataclass(frozen=True, slots=True)
 class MdavSwap:
-    """Probabilistic k-anonymity; every column keeps exactly its values."""
+    """Probabilistic k-anonymity; every column has the same values as before, in other rows."""
 
     name: ClassVar[str] = "mdav_swap"
     private: ClassVar[bool] = False
@@ -64,5 +64,5 @@ def _make(
 
 
 def _part(progress: Progress, done: int, parts: int) -> Progress:
-    """Progress of one of several equal parts."""
+    """The progress of part number ``done`` of ``parts`` equal ones, reported as a share of them all."""
     return lambda share: progress((done + share) / parts)

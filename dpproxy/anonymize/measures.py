@@ -1,6 +1,7 @@
-"""What a release loses and what it risks, judged against the original rows: exact figures, never for analysts.
+"""Information loss and disclosure risk of a release, measured against the original rows.
 
-Source: thesis ch.2 and ch.6; its Score prints a quotient where its tables hold the product that stands here.
+The figures are exact, computed without noise: they are never for analysts. Source: thesis ch.2 and ch.6, whose Score
+is printed as a quotient although its tables contain the product, which is what is meant here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,15 +31,15 @@ FIGURES: Final[Mapping[str, str]] = {
     "correlation_change": "mean of |correlation' - correlation| over pairs of ordered columns",
     "correlation_change_sd": "standard deviation of the same",
 }
-"""Figures by name; one that cannot be had of a release is left out."""
+"""What each figure is, by name; a figure that cannot be computed for a release is left out."""
 
 LOSSES: Final = {"sse": "information_loss", "matched_sse": "matched_information_loss"}
 MOST_MATCHED: Final = 2000
-"""Rows matched: the assignment takes time with their cube and memory with their square. Half a second for 1000."""
+"""The most rows to match: the assignment takes time cubic and memory quadratic in them. Half a second for 1000."""
 MOST_DISTANCES: Final = 2 * 10**8
-"""Distances taken when linking."""
+"""The most distances computed for linkage."""
 EQUAL: Final = 1 + 1e-9
-"""Distances this close are equal."""
+"""Squared distances within this factor of the least count as equal to it."""
 
 
 def measured(
@@ -54,9 +55,9 @@ def measured(
         original: shape (rows, attributes), at least one row.
         made: the release.
         attributes: of the original.
-        columns: the names of the released columns; those that are no attribute are not compared. Where an attribute
-            is not among them (Anatomy tells it by group), nothing is said of what is lost.
-        words: chooses rows where there are too many to match or link all.
+        columns: the names of the released columns; those that are not attributes are not compared. Where an attribute
+            is missing (Anatomy releases it by group, in another relation), no information loss is computed.
+        words: the source of randomness, for samples where there are too many rows to match or link all.
     """
     names = [attribute.name for attribute in attributes]
     places = [names.index(name) for name in columns if name in names]
@@ -71,7 +72,7 @@ def measured(
     if made.source is not None:
         figures["sse"] = squared_error(before[made.source], released, kept)
         if len(released) == len(original):
-            # The rows' own correspondence is a matching too, and may beat the one found on a sample.
+            # The method's own correspondence of rows is a matching too, and may be better than one on a sample.
             matched = min(matched, figures["sse"])
         figures |= _linkages(before, released, made.source, kept, words)
     figures["matched_sse"] = matched
@@ -85,7 +86,7 @@ def measured(
 def _linkages(
     before: Table, released: Table, source: Integers, attributes: Sequence[Attribute], words: Words
 ) -> dict[str, float]:
-    """Correct links by all columns and by the quasi-identifiers, where there are some."""
+    """Percentages of correct links: by all columns, and by the quasi-identifiers where there are any."""
     informed = linkage(before, released, source, attributes, words=words)
     if all(attribute.role is not Role.SENSITIVE for attribute in attributes):
         return {"linkage": informed, "linkage_informed": informed}
@@ -95,7 +96,7 @@ def _linkages(
 def _by_known(
     before: Table, released: Table, source: Integers | None, attributes: Sequence[Attribute], words: Words
 ) -> dict[str, float]:
-    """Correct links by the quasi-identifiers, where there are some and rows keep where they came from."""
+    """Percentage of correct links by the quasi-identifiers; empty without any, or if ``source`` is unknown."""
     known = [place for place, attribute in enumerate(attributes) if attribute.role is not Role.SENSITIVE]
     if not known or source is None:
         return {}
@@ -113,13 +114,13 @@ def squared_error(
 
 
 def spread(rows: Table, attributes: Sequence[Attribute], scale: str = "range") -> float:
-    """Return the sum of squared distances to the middle of all rows."""
+    """Return the sum of squared distances of ``rows`` to their centroid."""
     middle = centroids(rows, attributes, np.zeros(len(rows), dtype=np.int64), 1)
     return squared_error(rows, np.repeat(middle, len(rows), axis=0), attributes, scale)
 
 
 def _squared(points: Space, first: Integers, second: Integers) -> Floats:
-    """Squared distances between rows; the places broadcast."""
+    """Squared distances between the rows numbered ``first`` and ``second``, whose shapes broadcast."""
     total: Floats = np.zeros(np.broadcast_shapes(first.shape, second.shape))
     for steps, weight in zip(points.steps, points.weights, strict=True):
         total += ((steps[first] - steps[second]) * weight) ** 2
@@ -157,7 +158,7 @@ def matched_error(
 
 
 def resized(rows: Table, count: int, words: Words) -> Table:
-    """Return ``count`` rows in random order: some left out at random, or further copies of some chosen at random."""
+    """Return ``count`` rows in random order: a random subset, or all rows and copies of randomly chosen ones."""
     whole, rest = divmod(count, len(rows))
     some = shuffle.order(len(rows), words)[:rest]
     chosen = np.concatenate([np.tile(np.arange(len(rows)), whole), some])
@@ -175,16 +176,16 @@ def linkage(
 ) -> float:
     """Return the mean probability, in percent, of linking a released row to its original.
 
-    The intruder takes one of the nearest original rows, each with equal probability. Where that is too much work, a
-    random sample of the released rows stands for all.
+    The intruder picks one of the nearest original rows, each with equal probability. Above ``MOST_DISTANCES``
+    distances, a random sample of the released rows is linked.
 
     Args:
         original: shape (rows, attributes).
         released: shape (rows released, attributes).
-        source: shape (rows released,): the original of each.
-        attributes: those compared.
-        scale: how distances are scaled.
-        words: chooses the sample.
+        source: shape (rows released,): the original row of each.
+        attributes: the attributes that are compared, one for each column.
+        scale: one of ``SCALES``.
+        words: the source of randomness for the sample.
     """
     from dpproxy.anonymize import grow  # noqa: PLC0415 - the compiler is imported when a view is built
 
@@ -207,7 +208,7 @@ def linkage(
 
 
 def changes(original: Table, released: Table) -> dict[str, float]:
-    """Return how means, variances and correlations of ordered columns change; what has no figure is left out."""
+    """Return the changes of means, variances and correlations of ordered columns; undefined ones are left out."""
     if not original.shape[1]:
         return {}
     means, variances = (
@@ -234,7 +235,7 @@ def _relative(before: Floats, after: Floats) -> Floats:
 
 
 def correlations(rows: Table) -> Floats:
-    """Return all correlations, shape (columns, columns); a column that does not vary has none, and counts as 0."""
+    """Return all correlations, shape (columns, columns); those of a constant column are undefined and set to 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         found: Floats = np.atleast_2d(np.corrcoef(rows.T))
     return np.nan_to_num(found)

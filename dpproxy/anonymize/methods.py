@@ -22,4 +22,4 @@ _ALL: tuple[Method, ...] = (
 )
 
 METHODS: Final[dict[str, Method]] = {method.name: method for method in _ALL}
-"""By the name that ``WITH (method = ...)`` takes."""
+"""The methods by name, as in ``WITH (method = ...)``."""

@@ -1,4 +1,4 @@
-"""The values of anonymisation: what a column may hold, what is asked, and what a method builds."""
+"""The types of anonymisation: domains, attributes, requests, and the releases that methods build."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from udfs.privacy import Loss
 from udfs.randomness import Words
 
 Table = npt.NDArray[np.int64]
-"""Shape (rows, attributes): lattice steps of an ``Interval``, places in ``Categories`` or in a ``Taxonomy``."""
+"""Shape (rows, attributes): lattice steps of an ``Interval``, indices into ``Categories`` or a ``Taxonomy``."""
 
 LEAST_CLUSTER: Final = 2
 """The least k."""
@@ -24,8 +24,8 @@ class InvalidOption(ValueError):
     """An option of a view that is missing, unknown or outside its range: raised before a row is read.
 
     Attributes:
-        option: its name, "" where it is about the view's columns.
-        hint: what to write instead, None where nothing is known.
+        option: the option's name; "" if the error is about the view's columns.
+        hint: what to write instead, or None.
     """
 
     def __init__(self, option: str, message: str, hint: str | None = None) -> None:
@@ -35,12 +35,12 @@ class InvalidOption(ValueError):
 
 
 class Unachievable(ValueError):
-    """A syntactic method cannot give what was asked on these rows; the message names no value of a row."""
+    """A syntactic method cannot meet its request on these rows; the message contains no value of a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Numbers, dates and times: ``low`` to ``high`` in whole lattice steps, declared."""
+    """The declared domain of a number, date or time: ``low`` to ``high`` in whole lattice steps, both included."""
 
     low: int
     high: int
@@ -53,7 +53,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Categories:
-    """``size`` declared values, by place; ``ordered`` where the declared order means something."""
+    """``size`` declared values, by index; ``ordered`` where their order is meaningful."""
 
     size: int
     ordered: bool = False
@@ -61,7 +61,7 @@ class Categories:
 
 @dataclass(frozen=True, slots=True)
 class Taxonomy:
-    """Concepts by place; ``parents`` holds the place of each one's parents, none for the root.
+    """Concepts by index; ``parents`` has for each concept the indices of its parents, none for a root.
 
     Any concept may be the value of a row and may be released.
     """
@@ -73,7 +73,7 @@ Domain = Interval | Categories | Taxonomy
 
 
 class Role(Enum):
-    """What an intruder knows of a column."""
+    """Whether intruders may know a column (QUASI: a quasi-identifier), want to learn it (SENSITIVE), or both."""
 
     QUASI = "quasi"
     SENSITIVE = "sensitive"
@@ -91,16 +91,16 @@ class Attribute:
 
 
 OptionValue = int | Fraction | str | tuple[str, ...] | tuple[Fraction, ...]
-"""``k = 25`` is an int, ``epsilon = 1.5`` a Fraction, words and 'texts' are str, lists in parentheses tuples."""
+"""``k = 25`` is an int, ``epsilon = 1.5`` a Fraction, a word or 'text' a str, a list in parentheses a tuple."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What an administrator asked for: everything in it is public.
+    """The options of ``WITH (...)`` and the columns of a view, as an administrator wrote them: all of it is public.
 
     Attributes:
         options: by lower-case name, without ``method``, ``quasi``, ``sensitive``, ``charge``.
-        expected_rows: the declared hint; never in a sensitivity.
+        expected_rows: about how many rows there are, as declared; no sensitivity depends on it.
     """
 
     attributes: tuple[Attribute, ...]
@@ -109,23 +109,23 @@ class Request:
 
 
 Progress = Callable[[float], None]
-"""Told the share of the work that is done, 0 to 1; may raise to stop the build."""
+"""Called with the share of the work that is done, 0 to 1; may raise an exception to stop the build."""
 
 
 def silent(_: float) -> None:
-    """Tell nobody."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Anonymized:
-    """What a method made.
+    """The result of a method.
 
     Attributes:
-        rows: shape (rows released, attributes), values by the attributes' domains.
-        linked: further relations by suffix (Anatomy's buckets), each each with its column names.
-        inside: True where the rows must stay inside (``release = query``) and only charged questions may read them.
-        source: the original row of each released row, where the method keeps that; None otherwise. For measures only.
-        achieved: what the data decided (t, smallest class): for those with exact grants only.
+        rows: shape (rows released, columns): values in the attributes' domains; columns as in ``Build.columns``.
+        linked: further relations by suffix of their name (Anatomy's buckets), each with its column names.
+        inside: True where the rows must not be released (``release = query``): only charged queries may read them.
+        source: the original row of each released row, or None if the method does not record it. For measures only.
+        achieved: figures that depend on the rows (t, the smallest class): for users with exact grants only.
     """
 
     rows: Table = field(repr=False)
@@ -137,10 +137,10 @@ class Anonymized:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """A relation beside the rows: ``columns`` name those of ``values``, shape (rows, columns).
+    """A relation that is released with the rows; ``columns`` are the names of the columns of ``values``.
 
-    A column named like an attribute holds values of that attribute's domain, and so does a column that ``like``
-    gives an attribute's name (the ends of a bucket); any other holds plain integers.
+    ``values`` has shape (rows, columns). A column with the name of an attribute has values of that attribute's domain,
+    and so has a column that ``like`` maps to an attribute's name (the ends of a bucket); any other has plain integers.
     """
 
     columns: tuple[str, ...]
@@ -150,15 +150,15 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """A request that was checked: what it promises and costs, known before a row is read.
+    """A valid request, with its guarantee and price, both known before a row is read.
 
     Attributes:
-        guarantee: in words, for people.
-        loss: of all that is drawn, the noisy number of rows included; None for syntactic methods.
-        delta: what it costs besides.
-        columns: names of the released columns of ``rows``, in order: the attributes' that ``rows`` keeps, and any
-            the method adds (a group number) after them.
-        make: builds it; raises ``Unachievable``.
+        guarantee: the guarantee in words.
+        loss: the epsilon of everything drawn, the noisy number of rows included; None for syntactic methods.
+        delta: the delta that the release costs besides.
+        columns: names of the columns of ``Anonymized.rows``, in order: first the attributes that are released there,
+            then those the method adds (a group number).
+        make: builds the release; raises ``Unachievable``.
     """
 
     guarantee: str
@@ -167,17 +167,17 @@ class Build:
     delta: Fraction = Fraction(0)
     columns: tuple[str, ...] = ()
     k: int = 0
-    """The least rows of a cluster, where the rows stay inside: they bound what one unit moves an order statistic by."""
+    """The least rows of a cluster if the rows stay inside: bounds how far one privacy unit moves an order statistic."""
 
 
 class Method(Protocol):
-    """One method; ``METHODS`` is the table of them."""
+    """A method of anonymisation; ``methods.METHODS`` lists them."""
 
     name: ClassVar[str]
     options: ClassVar[Mapping[str, str]]
-    """The options it takes, each with a line of help."""
+    """The options of the method, each with a line of help."""
     private: ClassVar[bool]
-    """True for differential privacy; False for the k-anonymity family."""
+    """Whether releases are differentially private; False for the k-anonymity family."""
 
     def check(self, request: Request) -> Build:
         """Validate and price; raises ``InvalidOption``. Reads no row."""
@@ -185,4 +185,4 @@ class Method(Protocol):
 
 
 WORDS: Words = os.urandom
-"""The source of randomness where none is given."""
+"""The default source of randomness."""

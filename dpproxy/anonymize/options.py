@@ -1,4 +1,4 @@
-"""Options of methods: each is taken with its bounds, and what is not known is refused."""
+"""Parsers for the options of methods: each checks type and bounds, and unknown options are refused."""
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
@@ -21,7 +21,7 @@ def only(request: Request, known: Mapping[str, str]) -> None:
 
 
 def word(request: Request, name: str, choices: Iterable[str]) -> str:
-    """Take one of some words; the first unless given. Errors: InvalidOption."""
+    """The option ``name``, one of ``choices``; the first is the default. Errors: InvalidOption."""
     allowed = tuple(choices)
     value = request.options.get(name, allowed[0])
     if value not in allowed:
@@ -30,7 +30,7 @@ def word(request: Request, name: str, choices: Iterable[str]) -> str:
 
 
 def whole(name: str, value: OptionValue, least: int) -> int:
-    """Take a whole number. Errors: InvalidOption."""
+    """``value`` as a whole number of at least ``least``. Errors: InvalidOption."""
     number = value if isinstance(value, Fraction) else Fraction(value) if isinstance(value, int) else None
     if number is None or number.denominator != 1 or number < least:
         raise InvalidOption(name, f"{name} is a whole number, at least {least}")
@@ -38,14 +38,14 @@ def whole(name: str, value: OptionValue, least: int) -> int:
 
 
 def number(name: str, value: OptionValue) -> Fraction:
-    """Take a number. Errors: InvalidOption."""
+    """``value`` as an exact number. Errors: InvalidOption."""
     if isinstance(value, int | Fraction) and not isinstance(value, bool):
         return Fraction(value)
     raise InvalidOption(name, f"{name} is a number")
 
 
 def cluster_size(request: Request, attributes: int) -> int:
-    """Take ``k``, a whole number or ``auto``. Errors: InvalidOption."""
+    """The option ``k``: a whole number, or ``auto`` (see ``automatic``). Errors: InvalidOption."""
     if "k" not in request.options:
         raise InvalidOption("k", "k is missing", "Say how many rows are to be alike: k = 10, or k = auto.")
     value = request.options["k"]
@@ -53,10 +53,10 @@ def cluster_size(request: Request, attributes: int) -> int:
 
 
 def automatic(request: Request, attributes: int) -> int:
-    """Choose k from public facts: the largest that is nearly free, and never less than ``LEAST_AUTO``.
+    """Choose k from public facts: the largest that loses little information, and never less than ``LEAST_AUTO``.
 
-    Of N rows spread evenly over m attributes, k neighbours fill a cube of side (k / N) ** (1 / m); up to a tenth of
-    the domain, clusters lose at most 1 % of each attribute's variance. k is also at most the root of N.
+    Of N rows spread evenly over m attributes, k neighbours fill a cube of side (k / N) ** (1 / m); while that is at
+    most a tenth of the domain, clusters lose at most 1 % of each attribute's variance. k is also at most sqrt(N).
     """
     expected = request.expected_rows or 0
     return int(max(LEAST_AUTO, min(isqrt(expected), expected // 10**attributes)))

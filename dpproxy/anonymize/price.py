@@ -1,4 +1,4 @@
-"""What differentially private methods have in common: epsilon, delta, and how losses are divided."""
+"""Options that the differentially private methods share (epsilon, delta, k), and how they divide epsilon."""
 
 from fractions import Fraction
 from typing import Final
@@ -8,17 +8,17 @@ from dpproxy.anonymize.model import LEAST_CLUSTER, InvalidOption, Request
 from udfs.privacy import LEAST_NANO, Loss
 
 LEAST_EPSILON: Final = Fraction(1, 100)
-"""The least epsilon of a view: a hundredth part of it and more goes to single steps, of 1/1000 at least each."""
+"""The least epsilon of a view: methods divide it among steps, each of which needs ``LEAST_NANO``."""
 MOST_EPSILON: Final = 10**6
 COUNTING: Final = 20
-"""One part in so many of epsilon releases the number of rows, where that is only a step."""
+"""One part in so many of epsilon releases the number of rows, in methods where that is a step of its own."""
 
 EPSILON_HELP: Final = "the loss of the whole release"
 K_HELP: Final = "rows to a cluster, or auto: by the predicted error"
 
 
 def epsilon(request: Request) -> Loss:
-    """Take ``epsilon``. Errors: InvalidOption."""
+    """The option ``epsilon``, which is required. Errors: InvalidOption."""
     if "epsilon" not in request.options:
         raise InvalidOption("epsilon", "epsilon is missing", "Say what the view may cost: epsilon = 1.0.")
     value = options.number("epsilon", request.options["epsilon"])
@@ -28,7 +28,7 @@ def epsilon(request: Request) -> Loss:
 
 
 def delta(request: Request) -> Fraction:
-    """Take ``delta``, 0 unless given. Errors: InvalidOption."""
+    """The option ``delta``, 0 by default. Errors: InvalidOption."""
     value = options.number("delta", request.options.get("delta", 0))
     if not 0 <= value <= Fraction(1, 1000):
         raise InvalidOption("delta", "delta is between 0 and 0.001")
@@ -36,13 +36,13 @@ def delta(request: Request) -> Fraction:
 
 
 def cluster_size(request: Request) -> int | None:
-    """Take ``k``; None where it is ``auto`` or not given. Errors: InvalidOption."""
+    """The option ``k``; None if it is ``auto``, the default. Errors: InvalidOption."""
     value = request.options.get("k", "auto")
     return None if value == "auto" else options.whole("k", value, LEAST_CLUSTER)
 
 
 def attributes(request: Request) -> int:
-    """How many attributes there are, at least one. Errors: InvalidOption."""
+    """The number of attributes. Errors: InvalidOption where there is none."""
     if not request.attributes:
         raise InvalidOption("", "the view has no columns")
     return len(request.attributes)
@@ -54,12 +54,12 @@ def counting(total: Loss) -> Loss:
 
 
 def shown(value: Loss | Fraction) -> str:
-    """An epsilon or delta as people write it."""
+    """An epsilon or delta as a decimal, for messages."""
     return f"{float(value.epsilon if isinstance(value, Loss) else value):g}"
 
 
 def enough(part: Loss) -> None:
-    """Refuse an epsilon of which a part is below the least one. Errors: InvalidOption."""
+    """Refuse an epsilon so small that a step's part of it is below ``LEAST_NANO``. Errors: InvalidOption."""
     if part.nano < LEAST_NANO:
         raise InvalidOption(
             "epsilon", "epsilon is too small for so many columns", "Raise it, or release fewer."

@@ -1,9 +1,10 @@
-"""How many records of each bucket a group takes, so that no bucket's share is off by more than a factor t.
+"""Quotas: how many records of each bucket a group takes, so that no bucket's share is off by more than a factor t.
 
-With p_j the share of bucket j, a group of K records holds at least ceil(K p_j / t), at least 1, and at most
-floor(K p_j t) of it. Each group leans towards one bucket as far as that allows. The quotas of all groups have to add
-up to the buckets' sizes: a transport problem, whose corners are whole numbers. Source: thesis ch.7, whose literal
-quotas k_i - t * sum(ceil(k_i p_j / t)) do not always add up; the own share here is what the others leave.
+With p_j the share of bucket j in all records, a group of K records has at least max(1, ceil(K p_j / t)) and at most
+floor(K p_j t) records of bucket j. Within these bounds, each group takes as many as possible of one bucket, its
+emphasis. The quotas of all groups add up to the sizes of the buckets: a transportation problem, whose vertices are
+integral. Source: thesis ch.7. Its quotas k_i - t * sum(ceil(k_i p_j / t)) do not always add up, taken literally; here
+the quota of the emphasis is the rest of the group.
 """
 
 from collections.abc import Sequence
@@ -19,11 +20,11 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """What each group takes.
+    """The quotas of all groups.
 
     Attributes:
-        counts: shape (groups, buckets).
-        emphasis: shape (groups,): the bucket each leans towards.
+        counts: shape (groups, buckets): records of each bucket in each group.
+        emphasis: shape (groups,): the bucket that each group takes as many as possible of.
     """
 
     counts: Integers
@@ -31,7 +32,7 @@ class Quotas:
 
     @property
     def t(self) -> float:
-        """The largest factor, either way, between a bucket's share of a group and of all."""
+        """The largest factor, in either direction, between a bucket's share of a group and its share of all."""
         return float(max(_factor(self.counts, row) for row in np.unique(self.counts, axis=0)))
 
 
@@ -42,7 +43,7 @@ def _factor(counts: Integers, group: Integers) -> Fraction:
 
 
 def quotas(sizes: Sequence[int], t: Fraction, k: int) -> Quotas | None:
-    """Return quotas for as many groups of at least ``k`` records as possible; None where there are none.
+    """Return quotas for as many groups of at least ``k`` records as possible; None where no quotas fulfil the bounds.
 
     Args:
         sizes: records of each bucket, none empty.
@@ -50,7 +51,7 @@ def quotas(sizes: Sequence[int], t: Fraction, k: int) -> Quotas | None:
         k: the least size of a group; sizes from there to twice as much are tried.
     """
     total, rarest = sum(sizes), min(sizes)
-    # Every group holds a record of the rarest bucket.
+    # Every group has a record of the rarest bucket, so there are at most ``rarest`` groups.
     least = max(k, total // rarest)
     tried = set()
     for members in range(least, 2 * least + 1):
@@ -65,7 +66,7 @@ def quotas(sizes: Sequence[int], t: Fraction, k: int) -> Quotas | None:
 
 
 def apportioned(total: int, weights: Sequence[int]) -> list[int]:
-    """Split ``total`` in proportion to ``weights``, largest remainders first."""
+    """Split ``total`` in proportion to ``weights`` by the largest remainder method; ties go to the first."""
     over = sum(weights)
     parts = [total * weight // over for weight in weights]
     rest = sorted(range(len(weights)), key=lambda place: (-(total * weights[place] % over), place))
@@ -75,7 +76,10 @@ def apportioned(total: int, weights: Sequence[int]) -> list[int]:
 
 
 def _transport(sizes: Sequence[int], t: Fraction, groups: int) -> Quotas | None:
-    """Quotas for so many groups whose sizes differ by one at most; groups of a kind are solved together."""
+    """Quotas for ``groups`` groups whose sizes differ by at most one; None where the problem has no solution.
+
+    Groups of the same size and emphasis are one row of the problem: their total is solved for and then split.
+    """
     from scipy.optimize import linprog  # noqa: PLC0415 - a fifth of a second
     from scipy.sparse import eye, kron, vstack  # noqa: PLC0415
 
@@ -118,7 +122,7 @@ def spread(totals: Integers, groups: int) -> Integers:
         Shape (groups, buckets).
     """
     counts: Integers = np.tile(totals // groups, (groups, 1))
-    # What is left over is dealt round by round, bucket after bucket: every group gets as many as any other.
+    # Remainders are dealt round-robin, bucket after bucket: every group gets the same number of records.
     left = totals % groups
     dealt = np.arange(left.sum()) % groups
     counts[dealt, np.repeat(np.arange(len(totals)), left)] += 1

@@ -1,4 +1,4 @@
-"""Uniformly random orders, exactly: no order is more likely than another."""
+"""Exactly uniform random permutations: no order is more likely than another."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,13 +9,13 @@ Places = npt.NDArray[np.int64]
 
 
 def within(groups: Places, words: Words) -> Places:
-    """Shuffle inside each group: ``values[within(groups, words)]`` keeps every group's values in the group's places.
+    """Return a permutation that shuffles rows inside each group: use it as ``values[within(groups, words)]``.
 
-    Sorted by 64 random bits each, all orders of a group are equally likely as long as no two of its words are
-    equal; where two are, all are drawn anew.
+    Rows are sorted by 64 random bits each. If no two rows of a group draw the same bits, all orders of the group are
+    equally likely; if two do, all rows draw again.
 
     Args:
-        groups: shape (rows,); rows with one number are one group.
+        groups: shape (rows,): the group of each row.
         words: the source of randomness.
 
     Returns:
@@ -34,5 +34,5 @@ def within(groups: Places, words: Words) -> Places:
 
 
 def order(count: int, words: Words) -> Places:
-    """All places below ``count`` in random order."""
+    """The numbers 0 to ``count`` - 1 in random order."""
     return within(np.zeros(count, dtype=np.int64), words)

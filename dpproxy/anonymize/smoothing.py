@@ -1,8 +1,9 @@
-"""Counts and middles that agree along a private tree: made of released numbers alone, and so for nothing.
+"""Consistent counts and means along a private tree: post-processing of released numbers, which costs nothing.
 
-Upwards every box weighs its own numbers and those of its parts by the variances of their noise; downwards a box's
-number is divided among its parts. Source: Hay, Rastogi, Miklau, Suciu, "Boosting the accuracy of differentially
-private histograms through consistency", VLDB 2010; here with different variances, in proportion, and for middles.
+On the way up, a box's estimate is the mean of its own noisy count and the sum of its parts', weighted by the inverse
+variances of their noise; on the way down, the count of a box is divided among its parts. Source: Hay, Rastogi, Miklau,
+Suciu, "Boosting the accuracy of differentially private histograms through consistency", VLDB 2010; here variances
+differ, counts are divided in proportion, and means are treated likewise.
 """
 
 from collections.abc import Sequence
@@ -17,19 +18,20 @@ from dpproxy.anonymize.tree import Level
 Floats = npt.NDArray[np.float64]
 
 SURE: Final = (4.0, 3.0, 2.0)
-"""A box with a count below so many standard deviations is taken for empty beside its neighbours: by depth, the last
-for all that are deeper. Rows that are none do more harm in the large boxes above."""
+"""A box whose noisy count is below so many standard deviations is taken for empty, unless all its siblings are too. One
+element for each depth, the last for all deeper ones: spurious rows do more harm in the large boxes further up."""
 
 
 def agreeing(levels: Sequence[Level], leaves: Sequence[Leaves], counting: float) -> list[Floats]:
-    """Return for each level what its boxes' counts are taken for: parts add up to the whole, none is negative.
+    """Return for each level the estimated counts of its boxes, shape (boxes,): consistent, and none is negative.
 
-    The total is what the parts of the root add up to, at least 0; ``share`` divides.
+    Consistent: the parts of a box add up to its count. The total is the sum of the estimates of the root's parts, at
+    least 0; ``cells.share`` divides counts among parts.
 
     Args:
         levels: from the root's parts down.
         leaves: of each level.
-        counting: the variance of the levels' counts.
+        counting: the variance of the noise of the levels' counts.
     """
     from dpproxy.anonymize import cells  # noqa: PLC0415 - the compiler is imported when a view is built
 
@@ -65,16 +67,16 @@ def agreeing(levels: Sequence[Level], leaves: Sequence[Leaves], counting: float)
 def middles(
     levels: Sequence[Level], leaves: Sequence[Leaves], counts: Sequence[Floats], columns: Sequence[int]
 ) -> list[Floats]:
-    """Return for each level where the rows of its boxes have their middle, in positions; shape (boxes, columns).
+    """Return for each level the estimated mean position of the rows of its boxes; shape (boxes, columns).
 
-    A box's middle is weighed against that of the box above, as far as that is inside: by the variance of its noise, and
-    by that of positions spread evenly over its side.
+    An estimate is the weighted mean of the box's own noisy mean and a prior: the estimate of the box above, clamped to
+    this box. Weights come from the variance of the noise and that of positions spread evenly over the box's side.
 
     Args:
         levels: from the root's parts down.
         leaves: of each level.
-        counts: what ``agreeing`` found.
-        columns: the attributes with sums.
+        counts: the result of ``agreeing``.
+        columns: the ordered attributes, whose offsets are summed.
     """
     moments, noise = _moments(levels, leaves, counts, columns)
     firsts, lasts = levels[0].firsts[:, columns].min(axis=0), levels[0].lasts[:, columns].max(axis=0)
@@ -96,7 +98,7 @@ def middles(
 def _moments(
     levels: Sequence[Level], leaves: Sequence[Leaves], counts: Sequence[Floats], columns: Sequence[int]
 ) -> tuple[list[Floats], list[Floats]]:
-    """For each level the noisy sums of positions, and the variances of their noise."""
+    """For each level the noisy sums of positions and the variances of their noise, both of shape (boxes, columns)."""
     moments: list[Floats] = []
     noise: list[Floats] = []
     for depth in reversed(range(len(levels))):
@@ -115,7 +117,10 @@ def _moments(
 
 
 def _weighed(counts: Floats, moments: Floats, noise: Floats, prior: Floats, half: Floats) -> Floats:
-    """The mean of what was found and of ``prior``, by their variances; ``prior`` where nothing was found."""
+    """The mean of ``moments / counts`` and ``prior``, weighted by their variances; ``prior`` where the count is 0.
+
+    ``noise`` is the variance of the noise of ``moments``; ``half`` is half of the box's side.
+    """
     size = np.maximum(counts, 1.0)
     certain = half * half / 3 / np.maximum(half * half / 3 + noise / (size * size), 1e-300)
     return np.where(counts > 0, prior + certain * (moments / size - prior * (counts / size)), prior)

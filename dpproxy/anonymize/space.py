@@ -1,8 +1,8 @@
 """Records as points: coordinates for numbers and ordered values, tables of distances for all others.
 
-The distance of two records is the root of the sum of squared distances of their values, each divided by the scale of
-its attribute (thesis ch.6). A nominal value is at distance 1 from any other; values on a taxonomy are at their
-semantic distance over the largest there is.
+The distance of two records is the square root of the sum of squared distances of their values, each divided by the
+scale of its attribute (thesis ch.6). Two different nominal values have distance 1; two concepts of a taxonomy have
+their semantic distance divided by the largest in the taxonomy.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 SCALES: Final = ("range", "zscore", "none")
-"""By the declared width, by the standard deviation of the rows, or as whole steps."""
+"""Scales of ordered attributes: the declared width, the standard deviation of the rows, or 1 (whole steps)."""
 SUM_BITS: Final = 62
 """Sums of coordinates stay below 2 to this power."""
 
@@ -29,14 +29,14 @@ class Space:
     """The rows of some attributes, ready for distances.
 
     Attributes:
-        steps: shape (ordered attributes, rows): whole coordinates, from 0; their sums fit 64 bits.
-        weights: shape (ordered attributes,): one step in units of distance.
-        codes: shape (other attributes, rows): places.
-        sizes: shape (other attributes,): how many places there are.
-        starts: shape (other attributes,): where each one's table begins in ``tables``; -1 where there is none
-            because all distances are 1.
-        tables: distances between places in whole units, row by row, one table after the other.
-        units: shape (other attributes,): one unit in units of distance.
+        steps: shape (ordered attributes, rows): integer coordinates from 0, whose sums fit 64 bits.
+        weights: shape (ordered attributes,): the length of one step as a distance.
+        codes: shape (other attributes, rows): indices of values in their domains.
+        sizes: shape (other attributes,): the number of values of each domain.
+        starts: shape (other attributes,): where each attribute's table begins in ``tables``; -1 for a nominal one,
+            whose distances are all 1.
+        tables: the integer distances between values: one flattened (values, values) table after the other.
+        units: shape (other attributes,): the length of one unit of ``tables`` as a distance.
     """
 
     steps: Integers
@@ -49,7 +49,7 @@ class Space:
 
     @property
     def rows(self) -> int:
-        """How many records."""
+        """The number of records."""
         return int(self.steps.shape[1])
 
 
@@ -72,7 +72,7 @@ def ends(domain: Domain) -> tuple[int, int]:
 
 
 def size(domain: Domain) -> int:
-    """How many values a domain has."""
+    """The number of values of a domain."""
     match domain:
         case Interval(low=low, high=high):
             return high - low + 1
@@ -85,9 +85,9 @@ def size(domain: Domain) -> int:
 
 
 def space(rows: Table, attributes: Sequence[Attribute], scale: str = "range") -> Space:
-    """Place ``rows``, one column for each of ``attributes``.
+    """Make points of ``rows``, which have one column for each of ``attributes``; ``scale`` is one of ``SCALES``.
 
-    Errors: InvalidOption for a taxonomy that has no distances.
+    Errors: InvalidOption for a taxonomy on which distances are not defined.
     """
     ordered = [place for place, a in enumerate(attributes) if is_ordered(a.domain)]
     others = [place for place, a in enumerate(attributes) if not is_ordered(a.domain)]
@@ -108,7 +108,7 @@ def space(rows: Table, attributes: Sequence[Attribute], scale: str = "range") ->
 
 
 def _coordinates(values: Integers, domain: Domain, scale: str) -> tuple[Integers, float]:
-    """Whole coordinates and what a step of them weighs; a step is coarser where sums would not fit."""
+    """Integer coordinates from 0, and the length of a step as a distance; steps are coarser if sums would not fit."""
     low, high = ends(domain)
     coarser = max(0, (high - low).bit_length() + len(values).bit_length() - SUM_BITS)
     steps: Integers = (values >> coarser) - (low >> coarser)
@@ -136,9 +136,10 @@ def _tables(domains: Sequence[Domain]) -> tuple[Integers, Integers, Floats]:
 
 
 def centroids(rows: Table, attributes: Sequence[Attribute], labels: Integers, count: int) -> Table:
-    """The middle of each cluster: the mean to the nearest whole step, the most frequent or least marginal value.
+    """The centroid of each cluster, attribute by attribute.
 
-    Ties go up for means, to the first place otherwise.
+    For ordered attributes it is the mean rounded to the nearest whole step (halves up), for nominal ones the most
+    frequent value, on a taxonomy the least marginal one (the least sum of distances). Ties go to the first value.
 
     Args:
         rows: shape (rows, attributes).
@@ -164,7 +165,7 @@ def centroids(rows: Table, attributes: Sequence[Attribute], labels: Integers, co
 
 
 def _means(values: Integers, members: Integers, begins: Integers) -> Integers:
-    # Quotients and remainders by the members' number are summed apart: no sum overflows.
+    # Quotients and remainders of the division by the cluster's size are summed separately, so that no sum overflows.
     each = np.repeat(members, members)
     whole = np.add.reduceat(values // each, begins)
     rest = np.add.reduceat(values % each, begins)

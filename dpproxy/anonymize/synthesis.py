@@ -1,4 +1,4 @@
-"""Rows made of the leaves of a private tree."""
+"""Synthetic rows from the leaves of a private tree."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -21,17 +21,19 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 def rows(
     levels: Sequence[Level], leaves: Sequence[Leaves], lines: Sequence[Line], counting: float, words: Words
 ) -> Table:
-    """Make rows: every leaf's middle as often as its count says, neighbours sharing what is left of fractions.
+    """Make rows: each leaf's estimated mean, repeated as often as its estimated count says.
+
+    Counts are rounded cumulatively from left to right, so that neighbouring leaves share the rest of a fraction.
 
     Args:
         levels: from the root's parts down.
         leaves: of each level.
         lines: one for each attribute.
-        counting: the variance of the levels' counts.
-        words: for categories of boxes that hold several.
+        counting: the variance of the noise of the levels' counts.
+        words: the source of randomness for the nominal values of boxes that have several.
 
     Returns:
-        Shape (rows, attributes), from left to right.
+        Shape (rows, attributes), leaf by leaf from left to right.
     """
     columns = ordered(lines)
     counts = agreeing(levels, leaves, counting)
@@ -56,12 +58,12 @@ def rows(
 
 
 def _all(of_boxes: Sequence[npt.NDArray[Scalar]], places: Sequence[Integers]) -> npt.NDArray[Scalar]:
-    """What belongs to the leaves, level after level."""
+    """Select the leaves' elements from the arrays of all boxes, level after level."""
     return np.concatenate([values[mine] for values, mine in zip(of_boxes, places, strict=True)])
 
 
 def _left_to_right(levels: Sequence[Level]) -> list[Integers]:
-    """Number the leaves from left to right; for each level and box the number of the first leaf in it."""
+    """Number the leaves from left to right; return for each level, shape (boxes,), each box's leftmost leaf."""
     inside = [np.ones(0, dtype=np.int64)] * len(levels)
     for depth in reversed(range(len(levels))):
         inside[depth] = np.ones(levels[depth].cut.size, dtype=np.int64)
@@ -82,7 +84,10 @@ def _left_to_right(levels: Sequence[Level]) -> list[Integers]:
 
 
 def _categories(line: Walk, first: Integers, last: Integers, times: Integers, words: Words) -> Integers:
-    """Positions for rows of boxes: evenly drawn, or the least marginal concept of a subtree."""
+    """Positions of the synthetic rows on ``line``: box i has ``times[i]`` rows, between ``first[i]`` and ``last[i]``.
+
+    They are drawn uniformly, or are the least marginal concept of the interval (see ``Walk.spread``).
+    """
     if line.spread:
         first, last = np.repeat(first, times), np.repeat(last, times)
         return first + below((last - first + 1).view(np.uint64), words)

@@ -1,13 +1,14 @@
 """t-closeness: groups in which no bucket of confidential values is much rarer or more frequent than in all rows.
 
-The distance of two distributions is the largest quotient of two probabilities, either way. Whoever knows no more of
-the confidential attributes than how they are distributed learns by a factor t at most from seeing somebody's group:
-that is epsilon-differential privacy with t = exp(epsilon), towards them alone. Source: thesis ch.7.
+The distance of two distributions is the largest quotient of two probabilities, in either direction. To an intruder
+who knows only the marginal distribution of the confidential attributes, seeing somebody's group changes the probability
+of a bucket by a factor t at most: epsilon-differential privacy with t = exp(epsilon), but only towards such intruders.
+Source: thesis ch.7.
 
-Buckets hold confidential values of about equal mass, and are all that is released of them. Ordered values go into runs
-of consecutive values, concepts into runs along their tree, nominal values wherever there is most room; equal values
-share a bucket. Several attributes are microaggregated together: a bucket is a cluster. Nominal and compound attributes
-are the thesis' future work.
+Confidential values are released only as buckets, which have about equally many records. A bucket is a run of
+consecutive values for an ordered attribute, a run of concepts in depth-first order for a taxonomy; a nominal value goes
+to the bucket with the fewest records so far. Equal values share a bucket. Several attributes are microaggregated
+together: a bucket is a cluster. Nominal and compound attributes are the thesis' future work.
 """
 
 import math
@@ -45,13 +46,13 @@ Integers = npt.NDArray[np.int64]
 
 
 def bucketed(rows: Table, attributes: Sequence[Attribute], count: int, scale: str = "range") -> Integers:
-    """Return the bucket of each row, shape (rows,): 0, 1, ... without a gap, at most ``count`` of them.
+    """Return the bucket of each row, shape (rows,): numbers from 0 without a gap, at most ``count`` of them.
 
     Args:
         rows: shape (rows, attributes), at least one row.
         attributes: the confidential ones.
-        count: how many buckets are wanted; fewer come out where there are fewer values.
-        scale: how distances of several attributes are scaled.
+        count: the number of buckets; where there are fewer distinct values, there are fewer buckets.
+        scale: one of ``SCALES``, for distances of several attributes.
     """
     if len(attributes) > 1:
         return mdav(space(rows, attributes, scale), -(-len(rows) // count))
@@ -66,7 +67,7 @@ def bucketed(rows: Table, attributes: Sequence[Attribute], count: int, scale: st
 
 
 def _consecutive(values: Integers, count: int) -> Integers:
-    """Cut between distinct values, each time nearest to equal mass."""
+    """Buckets of consecutive values, cut between distinct values where the sizes come nearest to equal."""
     _, places, often = np.unique(values, return_inverse=True, return_counts=True)
     distinct = len(often)
     count = min(count, distinct)
@@ -81,7 +82,7 @@ def _consecutive(values: Integers, count: int) -> Integers:
 
 
 def _balanced(values: Integers, count: int) -> Integers:
-    """The most frequent value first, each into the bucket that holds least."""
+    """Buckets of nominal values: the most frequent value first, each to the bucket with the fewest records."""
     _, places, often = np.unique(values, return_inverse=True, return_counts=True)
     held = np.zeros(min(count, len(often)), dtype=np.int64)
     bucket_of = np.empty(len(often), dtype=np.int64)
@@ -92,7 +93,7 @@ def _balanced(values: Integers, count: int) -> Integers:
 
 
 def _down_the_tree(taxonomy: Taxonomy) -> list[int]:
-    """All concepts so that those below one concept stand together, as far as each has one parent."""
+    """All concepts in depth-first preorder, so that a subtree is a run; of several parents the first counts."""
     children: list[list[int]] = [[] for _ in taxonomy.parents]
     waiting: list[int] = []
     for place, parents in enumerate(taxonomy.parents):
@@ -109,16 +110,17 @@ def _down_the_tree(taxonomy: Taxonomy) -> list[int]:
 def described(
     rows: Table, attributes: Sequence[Attribute], labels: Integers, middles: Table
 ) -> dict[str, Linked]:
-    """What each bucket stands for: its middle, the ends of ordered attributes, the values of others, how many rows.
+    """Relations that describe the buckets.
 
     Args:
         rows: shape (rows, attributes).
         attributes: the confidential ones.
-        labels: shape (rows,): buckets.
-        middles: shape (buckets, attributes).
+        labels: shape (rows,): the bucket of each row.
+        middles: shape (buckets, attributes): centroids.
 
     Returns:
-        ``buckets``, and ``NAME_values`` for each attribute NAME without an order.
+        ``buckets``, with the centroid and the number of rows of each bucket and the ends of its ordered attributes;
+        and for each attribute NAME without an order ``NAME_values``, with the values of each bucket and their counts.
     """
     numbers = np.arange(len(middles))
     records = np.bincount(labels)
@@ -148,7 +150,7 @@ RELEASES: Final = ("anatomy", "permuted")
 
 @dataclass(frozen=True, slots=True)
 class TCloseness:
-    """Confidential values in buckets, in one relation per group (anatomy) or shuffled inside groups (permuted)."""
+    """Releases the buckets of confidential values: counts by group (anatomy), or shuffled inside groups (permuted)."""
 
     name: ClassVar[str] = "t_closeness"
     private: ClassVar[bool] = False
@@ -224,7 +226,7 @@ def _asked(request: Request) -> _Asked:
 
 
 def _names(attributes: tuple[Attribute, ...]) -> None:
-    """Refuse columns that are named like those the method adds. Errors: InvalidOption."""
+    """Refuse attributes that have the name of a column that the method adds. Errors: InvalidOption."""
     own = {attribute.name for attribute in attributes}
     added = {"group_id", "bucket_id", "records", *(f"{name}_{end}" for name in own for end in ("from", "to"))}
     for name in sorted(own & added):
@@ -234,14 +236,14 @@ def _names(attributes: tuple[Attribute, ...]) -> None:
 
 
 def _t(request: Request) -> Fraction:
-    """The factor. Errors: InvalidOption."""
+    """The factor t, from the option ``t`` or from ``epsilon``. Errors: InvalidOption."""
     if ("t" in request.options) == ("epsilon" in request.options):
         raise InvalidOption("t", "t_closeness takes either t or epsilon", "t = 1.5, or epsilon = 0.4.")
     if "t" in request.options:
         t = options.number("t", request.options["t"])
     else:
         epsilon = options.number("epsilon", request.options["epsilon"])
-        # Rounded towards less: the promise is never more than was asked.
+        # Rounded down: the factor is never larger than exp(epsilon).
         t = (
             Fraction(math.nextafter(math.exp(float(min(epsilon, Fraction(MOST_T)))), 0))
             if epsilon > 0
@@ -254,10 +256,11 @@ def _t(request: Request) -> Fraction:
 
 
 def automatic(t: Fraction, buckets: int, expected: int = 0) -> int:
-    """Choose k from public facts: a group leans most towards its bucket, among sizes that also limit linkage.
+    """Choose k from public facts: the group size at which the share of a group's emphasis (see ``quotas``) is largest.
 
-    Twice the least size, or as many rows as let the quotas of a group just reach t if every bucket then has two
-    groups, is the most.
+    The least size is the number of buckets, or ``LEAST_AUTO`` (which limits linkage) if that is more. The largest is
+    twice that or, if that is more, ``buckets`` * t rows, with which the quotas of a group just reach t; but at most so
+    many that every bucket is the emphasis of two groups.
     """
     least = max(options.LEAST_AUTO, buckets)
     most = max(2 * least, min(floor(buckets * t), expected // (2 * buckets)))
@@ -303,7 +306,7 @@ def _make(request: Request, asked: _Asked, rows: Table, words: Words, progress: 
 
 
 def _groups(shared: Quotas, secret: list[Attribute], middles: Table) -> Linked:
-    """How many records of each group are in each bucket."""
+    """The relation of groups and buckets: how many records of each group are in each bucket."""
     groups, buckets = shared.counts.shape
     bucket: Integers = np.tile(np.arange(buckets), groups)
     return Linked(

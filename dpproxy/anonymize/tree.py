@@ -1,7 +1,8 @@
-"""A tree of boxes grown from noisy counts: where rows are dense it is deep.
+"""A tree of boxes grown from noisy counts: it is deep where rows are dense.
 
-A box is cut in the middle, along its longest side, ``FOLD`` times in a row; each part's noisy count says whether it is
-cut on. A leaf has the whole rest of epsilon that its path has not spent. Proof: ``dp_kdtree.md``.
+A box is cut in the middle along its longest side, and its parts again, ``FOLD`` times in all; each resulting part gets
+a noisy count, which decides whether it is cut further. A leaf spends all epsilon that its path has not spent. Proof:
+``dp_kdtree.md``.
 """
 
 from collections.abc import Sequence
@@ -22,31 +23,32 @@ Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 
 LEVELS: Final = 12
-"""Counts on a path, at most."""
+"""The most noisy counts on a path."""
 FOLD: Final = 2
 """Cuts between two counts."""
 COUNTED: Final = (2, 5)
-"""The part of epsilon for the counts on a path of all levels, as a fraction."""
+"""The part of epsilon that all counts on a path of full depth spend: numerator and denominator."""
 SEEN: Final = 1.5
-"""A box is cut where its noisy count is above so many standard deviations of that count, and ..."""
+"""A box is cut only if its noisy count exceeds so many standard deviations of its noise."""
 USEFUL: Final = 2.0
-"""... above so many of the count that a leaf of it would release: then its parts gain more than their noise costs."""
+"""Without ``k``, its noisy count must also exceed so many standard deviations of the noise of the count that a leaf
+below it would release: then smaller boxes gain more accuracy than their noise costs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Boxes at one depth, left to right.
+    """The boxes at one depth, grouped by the box above.
 
     Attributes:
         firsts: shape (boxes, attributes): the first position of each side.
-        lasts: the same for the last.
-        begins: shape (boxes,): where a box's rows begin among the rows in order.
-        ends: where they end.
-        parent: shape (boxes,): the box above, in the level above.
-        counts: shape (boxes,): noisy; NaN where none was drawn.
-        cut: whether a box has parts in the next level.
-        left: nano-epsilon that paths through here have left after the counts of this level, for boxes with a count.
-        before: the same without the count of this level.
+        lasts: shape (boxes, attributes): the last position of each side.
+        begins: shape (boxes,): where a box's rows begin in the order of the rows that ``grown`` returns.
+        ends: shape (boxes,): where they end (exclusive).
+        parent: shape (boxes,): the index of the box above in its level.
+        counts: shape (boxes,): noisy numbers of rows; NaN where none was drawn.
+        cut: shape (boxes,): whether a box has parts in the next level.
+        left: nano-epsilon that a path has not spent after a count of this level.
+        before: nano-epsilon that a path has not spent before it: what a leaf without a count may spend.
     """
 
     firsts: Integers
@@ -62,7 +64,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How epsilon is spent along a path: ``nano`` in all, ``each`` for every count of ``levels``."""
+    """How a path spends epsilon: ``nano`` nano-epsilon in all, of which ``each`` for a count on each of ``levels``."""
 
     nano: int
     each: int
@@ -70,7 +72,7 @@ class Budget:
 
     @staticmethod
     def of(nano: int, cuts: int) -> "Budget":
-        """Equal parts for the counts: as many as ``cuts`` in a row need, and none below the least epsilon."""
+        """Equal parts for the counts: as many as ``cuts`` successive cuts need, and none below ``LEAST_NANO``."""
         numerator, denominator = COUNTED
         counted = nano * numerator // denominator
         levels = min(LEVELS, -(-cuts // FOLD), counted // LEAST_NANO)
@@ -85,15 +87,15 @@ def grown(
     words: Words,
     progress: Progress,
 ) -> tuple[list[Level], Integers]:
-    """Grow the tree; return its levels from the root's parts down, and the rows in the order of the boxes.
+    """Grow the tree; return its levels from the root's parts down, and the row numbers in the order of the boxes.
 
     Args:
         positions: shape (attributes, rows).
         lines: one for each attribute.
         budget: what a path may spend, its leaf included.
-        k: rows that a part should have; None to weigh what is gained against the noise.
+        k: rows that a part should have; None to cut while that is expected to be more accurate (see ``USEFUL``).
         words: the source of randomness.
-        progress: told the share that is done.
+        progress: called with the share of the work that is done.
     """
     rows = positions.shape[1]
     order = np.arange(rows)
@@ -125,13 +127,16 @@ def grown(
 
 
 Boxes = tuple[Integers, Integers, Integers, Integers]
-"""First and last positions, and where their rows begin and end."""
+"""First and last positions, shape (boxes, attributes); where their rows begin and end, shape (boxes,)."""
 
 
 def _decided(
     boxes: Boxes, divisible: Integers, budget: Budget, left: int, k: int | None, words: Words
 ) -> tuple[Floats, Booleans]:
-    """Draw a count for every box that has parts, and say which are cut."""
+    """Draw a noisy count for every divisible box; return the counts (NaN for the others) and which boxes to cut.
+
+    ``left`` is the nano-epsilon that a path has not spent after these counts.
+    """
     law = Staircase.best((1,), budget.each)
     counts = np.full(boxes[2].size, np.nan)
     exact = (boxes[3] - boxes[2])[divisible]
@@ -145,7 +150,10 @@ def _decided(
 def _parts(
     boxes: Boxes, positions: Integers, lines: Sequence[Line], order: Integers, times: int
 ) -> tuple[Boxes, Integers]:
-    """Cut every box ``times`` times; return the parts and the box that each is of. Sorts ``order``."""
+    """Cut every box and its parts, ``times`` times in all; return the parts, and of each the index of its box.
+
+    Reorders the row numbers in ``order``, so that the rows of each part are consecutive.
+    """
     from dpproxy.anonymize import cells  # noqa: PLC0415 - the compiler is imported when a view is built
 
     owner = np.arange(boxes[2].size)

@@ -1,4 +1,4 @@
-"""The loop that takes records from several orders in turn, in machine code."""
+"""The compiled loop that takes records from several orders in turn."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,14 +10,14 @@ Integers = npt.NDArray[np.int64]
 
 @compiled
 def in_turn(orders: Integers, k: int) -> Integers:
-    """Take the first k that are left of each order in turn, all that are left last.
+    """Take from each order in turn its first k rows that are not yet taken; the last turn takes all that remain.
 
     Args:
-        orders: shape (orders, rows): the rows in each order.
-        k: how many at a time; at most as many as rows.
+        orders: shape (orders, rows): row numbers, each row once in every order.
+        k: rows in a turn, at most as many as there are.
 
     Returns:
-        Shape (rows,).
+        Shape (rows,): row numbers, turn after turn.
     """
     count, rows = orders.shape
     used = np.zeros(rows, dtype=np.bool_)

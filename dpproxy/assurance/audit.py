@@ -1,7 +1,7 @@
-"""``dpproxy audit``: ask two proxies whose data differ by one person the same, many times; bound epsilon from below.
+"""``dpproxy audit``: run statements often on two proxies whose data differ by one person; bound epsilon from below.
 
-The columns that vary are the features of ``udfs.audit``, and so is the time that an answer takes. Every run of a
-statement asks for a little more accuracy than the run before, so that none is answered from what was released before.
+The columns that vary, and the time that an answer takes, are the samples of ``udfs.audit``. Every run of a statement
+has a slightly larger epsilon than the run before, so that none is answered from a stored release.
 """
 
 import time
@@ -24,7 +24,7 @@ from udfs.audit import SURE, audit
 
 FEATURES: Final = ("value", "noise size", "low bits", "together", "seconds")
 STEP: Final = Fraction(1, 10**9)
-"""What a run's epsilon is above that of the run before; the last run's is the whole promise."""
+"""By how much the epsilon of a run exceeds that of the run before; the last run has the audited epsilon."""
 LEAST_RUNS: Final = 10
 PAUSE: Final = 5.0
 """Seconds between lines of progress."""
@@ -35,7 +35,7 @@ Tell = Callable[[str], None]
 
 
 def command(arguments: Arguments) -> int:
-    """Status 1 where a promise is not kept."""
+    """Run the command; exit status 1 if a bound exceeds the promised epsilon."""
     shown, kept = run(arguments.url, arguments.sql or (), arguments.epsilon, arguments.runs, tell)
     put(shown)
     if not kept:
@@ -49,7 +49,7 @@ class AuditFailed(StartupError):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A statement, the mechanism to answer it, None for the session's own, and what it may give away besides."""
+    """A statement, the value of dp.mechanism (None: leave it unchanged), and the delta of one answer."""
 
     sql: str
     mechanism: str | None = None
@@ -58,7 +58,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What an audit of one question found: for each feature the least epsilon that explains the answers."""
+    """The result for one question: for each feature a lower bound on epsilon, beside the promised ``epsilon``."""
 
     question: Question
     bounds: dict[str, float]
@@ -72,7 +72,7 @@ class Line:
 
 @dataclass(slots=True)
 class _Side:
-    """One proxy's answers so far: numbers of each run's rows, and the seconds each run took."""
+    """One proxy and its answers so far: ``runs[run][row][column]`` as numbers, and the seconds of each run."""
 
     connection: Connection
     runs: list[list[list[float]]]
@@ -98,9 +98,9 @@ class _Side:
 def run(
     urls: Sequence[str], statements: Sequence[str], epsilon: Fraction, runs: int, tell: Tell
 ) -> tuple[str, bool]:
-    """Audit made-up twins, or two given proxies; the table, and whether every promise was kept.
+    """Audit the proxies at ``urls``, or synthetic twins if there are none; return the table, and whether it passed.
 
-    A kept promise fails the whole audit with probability 1/1000 at most.
+    If every promise is kept, the whole audit fails with probability 1/1000 at most.
 
     Errors: AuditFailed, StartupError.
     """
@@ -125,7 +125,7 @@ def run(
 
 
 def _every(statements: Sequence[str]) -> Iterator[Question]:
-    """Statements by every mechanism; where none are given, every aggregate and what no mechanism changes."""
+    """Each statement with every mechanism; without statements, a built-in list (see ``twins``) takes their place."""
     for one in MECHANISMS:
         yield from (Question(sql, one, DELTA if one == "gaussian" else 0.0) for sql in statements or ADDITIVE)
     if not statements:
@@ -136,7 +136,7 @@ def _every(statements: Sequence[str]) -> Iterator[Question]:
 def audited(
     urls: Sequence[str], questions: Sequence[Question], epsilon: Fraction, runs: int, tell: Tell
 ) -> Iterator[Line]:
-    """Ask each question of both sides by turns, every time at more epsilon: what was released follows from no other."""
+    """Ask both sides each question alternately, with more epsilon each time: no answer derives from an earlier one."""
     last = len(questions) * runs - 1
     confidence = 1 - (1 - SURE) / len(questions)
     for number, question in enumerate(questions, 1):
@@ -169,7 +169,7 @@ def _settle(connection: Connection, question: Question) -> None:
 
 
 def _bounds(sides: Sequence[_Side], confidence: float, delta: float) -> dict[str, float]:
-    """The largest bound of each feature."""
+    """The largest lower bound on epsilon of each feature, over all columns."""
     shapes = {(len(rows), len(row)) for side in sides for rows in side.runs for row in rows or [[]]}
     if len(shapes) != 1 or (0, 0) in shapes:
         raise AuditFailed(
@@ -189,14 +189,14 @@ def _bounds(sides: Sequence[_Side], confidence: float, delta: float) -> dict[str
 
 
 def _varies(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which columns are no keys: those where some row's number is not always the same."""
+    """Which columns have noise (the others are keys): those where some row's number varies between runs or sides."""
     both = np.concatenate([left, right])
     result: NDArray[np.bool_] = ~((both == both[:1]) | np.isnan(both)).all(axis=(0, 1))
     return result
 
 
 def _number(value: object) -> float:
-    """NaN for NULL and for what is no number; 0 and 1 for false and true."""
+    """A value as a float: NaN for NULL and for whatever is not a number; 0 and 1 for false and true."""
     try:
         return float(value if isinstance(value, bool) else str(value))
     except ValueError:
@@ -204,7 +204,7 @@ def _number(value: object) -> float:
 
 
 def table(lines: Sequence[Line]) -> str:
-    """One line for each question, the bounds beside the promise."""
+    """The report: one line for each question, with its bounds and the promised epsilon."""
     rows = [
         [
             line.question.sql,

@@ -1,4 +1,4 @@
-"""The data's size, columns or values read out of the catalogue, a plan, an account, or what costs nothing."""
+"""Attacks that read the size, columns or values of the data from the catalogue, plans, accounts or free statements."""
 
 from dpproxy.assurance.model import Attack, Outcome
 

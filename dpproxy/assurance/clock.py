@@ -1,4 +1,4 @@
-"""Read one person's presence off a clock: the seconds to an answer, over twins whose answers leave at deadlines."""
+"""Timing attacks: does the time to an answer reveal one person's presence, on twins that pad their answers?"""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -10,19 +10,19 @@ from dpproxy.assurance.suite import Trial, trials
 from dpproxy.assurance.wire import Wire
 
 PADDING = "10ms"
-"""As a proxy has it unless it is configured otherwise."""
+"""The default of ``server.padding``: an answer is sent so long after its start, or 2, 4, 8 ... times that if late."""
 RUNS = 5
 LEAST = 0.005
-"""Seconds by which every answer of one side has to be later than all of the other's.
+"""Seconds by which every answer of one side must be later than all answers of the other to tell the sides apart.
 
-Two sides that are alike come out so once in 126 times, and three times in a row once in two million.
+Two equal sides are told apart with probability 1/126, and three times in a row with 1 in two million.
 """
 LOOKS = 3
 _LEAST_PAID, _STEP = 0.5, 1e-6
 
 
 def timed(twins: Twins, tell: Tell) -> Iterator[Found]:
-    """Every statement of the attacks that are timed. Errors: psycopg.Error, OSError where a proxy stops answering."""
+    """Time every statement of the timed attacks. Errors: psycopg.Error, OSError if a proxy stops answering."""
     with twins.connected(AUDITOR) as sides:
         clock = Clock(sides)
         for trial in trials(twins.targets):
@@ -32,14 +32,14 @@ def timed(twins: Twins, tell: Tell) -> Iterator[Found]:
 
 
 class Clock:
-    """Asks two sides by turns, each time for a draw of its own."""
+    """Times statements on two sides alternately; each run pays for a new draw."""
 
     def __init__(self, sides: tuple[Wire, Wire]) -> None:
         self._sides = sides
         self._asked = 0
 
     def found(self, trial: Trial) -> Found:
-        """Whether the times of one side can be told from those of the other."""
+        """The report line of a statement: a fault if ``LOOKS`` measurements in a row all tell the sides apart."""
         for side in self._sides:
             side.query(f"SET dp.epsilon = {_LEAST_PAID}")
         first, *_ = told = [refusals(observe(side, Ask(trial.sql))) for side in self._sides]
@@ -54,7 +54,7 @@ class Clock:
         raise AssertionError("there is a last look")
 
     def seconds(self, sql: str, runs: int = RUNS) -> tuple[list[float], list[float]]:
-        """How long both sides took, run by run."""
+        """The seconds of each run on each side."""
         found: tuple[list[float], list[float]] = [], []
         for run in range(runs):
             for place in (0, 1) if run % 2 else (1, 0):
@@ -62,7 +62,7 @@ class Clock:
         return found
 
     def _once(self, side: Wire, sql: str) -> float:
-        """More is paid each time: a stored answer of less is not given again."""
+        """The seconds of one run, whose epsilon is larger than any before, so that no stored release answers it."""
         self._asked += 1
         side.query(f"SET dp.epsilon = {_LEAST_PAID + self._asked * _STEP:.6f}")
         begun = time.perf_counter()
@@ -71,7 +71,7 @@ class Clock:
 
 
 def told_apart(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Whether every time of one side is above all of the other's."""
+    """Whether every time of one side is more than ``LEAST`` above all times of the other."""
     return max(one) + LEAST < min(other) or max(other) + LEAST < min(one)
 
 

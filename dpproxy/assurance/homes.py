@@ -1,7 +1,7 @@
-"""The files of two proxies over made-up people that differ in one of them, under a policy as its owner declared it.
+"""The state directories of twins: two proxies over synthetic people, under a given policy; one person is in one only.
 
-Tables, keys, domains and references are the policy's; ceilings, budgets and grants are the test's, or it would soon
-have spent them.
+Tables, keys, domains and references are those of the policy; ceilings, budgets and grants are replaced by the test's
+own, because it would soon exhaust the declared ones.
 """
 
 import secrets
@@ -24,7 +24,7 @@ from dpproxy.system.process import serving
 from dpproxy.values.pgtypes import Schema
 
 ANALYST, LOUD, POOR, AUDITOR, ONLOOKER = "analyst", "loud", "poor", "auditor", "onlooker"
-"""Users, each of the role and with the budget of the same name. The onlooker never pays: plans tell of payments."""
+"""Users, each with the role and the budget of the same name. The onlooker never spends: plans depend on spending."""
 BUDGETS = {
     ANALYST: "LIMIT EPSILON 900000 DELTA 0.1 MAX EPSILON 1 DEFAULT EPSILON 0.1",
     LOUD: "LIMIT EPSILON 900000000 DELTA 0.1 MAX EPSILON 1000000 DEFAULT EPSILON 1000000",
@@ -52,7 +52,7 @@ threads = 1
 
 @dataclass(frozen=True, slots=True)
 class Twins:
-    """Two proxies that run: without her, and with her."""
+    """Two running proxies: the first without the person that attacks are after, the second with her."""
 
     addresses: tuple[tuple[str, int], tuple[str, int]]
     password: str
@@ -60,18 +60,18 @@ class Twins:
 
     @contextmanager
     def connected(self, user: str) -> Iterator[tuple[Wire, Wire]]:
-        """A connection to each."""
+        """A connection to each proxy, closed at the end."""
         left, right = self.addresses
         with Wire(left, user, self.password) as one, Wire(right, user, self.password) as other:
             yield one, other
 
     def urls(self, user: str) -> list[str]:
-        """How libpq reaches them."""
+        """The connection URLs for libpq."""
         return [f"postgresql://{user}:{self.password}@{host}:{port}/main" for host, port in self.addresses]
 
 
 def policy_of_test(policy: Policy) -> list[str]:
-    """The declarations of a policy, with limits that a test does not exhaust."""
+    """The statements of a policy, with ceilings and budgets that a test does not exhaust."""
     bare = {name: replace(table, ceiling=None) for name, table in policy.tables.items()}
     statements = dump(Policy(tables=bare, taxonomies=policy.taxonomies))
     owners = [
@@ -92,9 +92,9 @@ def policy_of_test(policy: Policy) -> list[str]:
 def twins(
     folder: Path, policy: Policy, schema: Schema, public: Path | None, *, padding: str = "0ms"
 ) -> Iterator[Twins]:
-    """Write the files of both into a folder and start them. ``public`` is the file that has the public tables.
+    """Write the files of both proxies into ``folder`` and start them; ``public`` is the file with the public tables.
 
-    Errors: StartupError where one does not start.
+    Errors: StartupError if one does not start.
     """
     password = secrets.token_urlsafe(12)
     everybody = [*people.tables(policy, schema), *people.everybody(policy, schema)]
@@ -135,7 +135,7 @@ def _write_rest(home: Path, policy: Sequence[str], password: str, padding: str) 
 
 
 def _constants(expressions: dict[str, str]) -> dict[str, str]:
-    """The values of expressions, as constants."""
+    """Evaluate expressions of the engine for row 0 and write their values as constants, by name."""
     found: dict[str, Any] = {}
     with duckdb.connect(":memory:") as connection:
         for name, text in expressions.items():

@@ -1,4 +1,4 @@
-"""A group that exists because of one person: keys, filters and orders that would be read off the data."""
+"""Attacks on groups that exist because of one person: keys, filters and orders that would depend on the data."""
 
 from dpproxy.assurance.model import Attack, Outcome
 

@@ -1,4 +1,4 @@
-"""Rows that are there because nobody is: outer joins, NOT IN, empty groups."""
+"""Attacks on rows that appear because nobody matches: outer joins, NOT IN, empty groups."""
 
 from dpproxy.assurance.model import Attack, Outcome
 

@@ -1,11 +1,11 @@
-"""An attack: what it tries, the statements it sends, and what may come of it."""
+"""An attack: its aim, the statements it sends, and the outcome that is promised."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 
 class Outcome(Enum):
-    """What is promised; both twins are told the same in any case, but for the noise."""
+    """The promised outcome of an attack; whichever it is, the twins' answers must be equal except for noise."""
 
     REFUSED = "refused"
     PROMISED = "answered within the promise, or refused"
@@ -14,10 +14,10 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Statements are templates over the names of a ``Target``; one that names what a policy does not have is left out.
+    """Statements are templates over the names of a ``Target``; one with a name that a policy lacks is left out.
 
-    ``filtered``: which rows there are follows from released values. ``drawn``: every value is a draw. ``timed``: the
-    seconds to the answer are compared too, over twins whose answers leave at deadlines.
+    ``tries`` is the aim, for the report. ``filtered``: which rows an answer has depends on released values. ``drawn``:
+    every value is a draw. ``timed``: the times to the answers are compared too, over twins that pad them.
     """
 
     name: str

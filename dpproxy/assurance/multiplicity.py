@@ -1,4 +1,4 @@
-"""One person counted many times: by copies of their rows, by public rows they meet, by other people's rows."""
+"""Attacks that count one person many times: copies of their rows, joins with public rows or with others' rows."""
 
 from dpproxy.assurance.model import Attack, Outcome
 

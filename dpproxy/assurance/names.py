@@ -1,4 +1,4 @@
-"""Names that mean something else: shadowed, in another case or schema, hidden, undeclared, missing."""
+"""Attacks with names that mean something else: shadowed, in another case or schema, hidden, undeclared, missing."""
 
 from dpproxy.assurance.model import Attack, Outcome
 

@@ -1,7 +1,7 @@
-"""What a client is told, with the noise left out: everything else has to be the same for two twins.
+"""Everything that a client observes except noise: it must be equal for two twins.
 
-Row descriptions, row counts, keys, NULLs, command tags, every field of errors and notices, parameter status,
-transaction status, costs and what is left of budgets.
+That is row descriptions, row counts, keys, NULLs, command tags, every field of errors and notices, parameter status,
+transaction status, costs and remaining budgets.
 """
 
 from collections.abc import Sequence
@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from dpproxy.assurance.wire import Message, Wire
 
 NOISY_TYPES = {20, 701, 1700}
-"""int8, float8 and numeric: what most aggregates answer."""
+"""OIDs of int8, float8 and numeric, the types of most aggregates: their values are masked."""
 
 OF_A_DRAW = " the prior "
-"""Of the words of a notice that a draw contradicts a prior: it follows from the noise, and is there at random."""
+"""Part of the notice that a draw contradicts a prior: whether it is sent depends on noise, so it is not compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One statement of a script, and what of its answer may differ.
+    """One statement of a script, and which parts of its answer may differ between twins.
 
-    ``exact``: nothing may. ``drawn``: every value may, of whatever type, but not whether it is NULL. ``filtered``:
-    which rows there are follows from noisy values (HAVING, LIMIT over them), so rows are not compared. ``by``: the
-    values of a parametrised statement, sent by the extended protocol.
+    ``exact``: none. ``drawn``: every value, of whatever type, but not whether it is NULL. ``filtered``: which rows
+    there are, because it depends on noisy values (HAVING, LIMIT over them); rows are not compared then. ``by``: the
+    parameters of the statement, which is then sent by the extended protocol.
     """
 
     sql: str
@@ -36,7 +36,7 @@ Seen = tuple[object, ...]
 
 
 def seen(message: Message, ask: Ask, noisy: set[int]) -> Seen | None:
-    """What is compared of a message; None for what is not."""
+    """The part of a message that is compared, None if there is none; ``noisy`` are the columns to mask."""
     match message.kind:
         case "D" if ask.filtered:
             return None
@@ -46,7 +46,7 @@ def seen(message: Message, ask: Ask, noisy: set[int]) -> Seen | None:
                 "noise" if n in noisy and v is not None and not ask.exact else v for n, v in enumerate(values)
             ]
             return ("row", *kept)
-        case "d" if not ask.exact:  # of COPY: what is NULL shows, nothing else
+        case "d" if not ask.exact:  # COPY data: only NULLs are compared, all other values are masked
             return (
                 "copied",
                 *(None if value == rb"\N" else "noise" for value in message.body.rstrip(b"\n").split(b"\t")),
@@ -69,7 +69,7 @@ def _is_of_a_draw(message: Message) -> bool:
 
 
 def observe(connection: Wire, ask: Ask) -> list[Seen]:
-    """Send one statement; all that is seen of it, with its cost and what is left afterwards."""
+    """Send one statement; return the comparable part of every message that it is answered with."""
     answer = connection.query(ask.sql) if ask.by is None else connection.extended(ask.sql, ask.by)
     found: list[Seen] = [("asked", ask.sql)]
     noisy: set[int] = set()
@@ -84,17 +84,17 @@ def observe(connection: Wire, ask: Ask) -> list[Seen]:
 
 
 def refusals(found: Sequence[Seen]) -> list[str]:
-    """SQLSTATEs of the errors, in order."""
+    """The SQLSTATEs of the errors, in order."""
     return [field for letter, field in _fields(found, "E") if letter == "C"]
 
 
 def texts(found: Sequence[Seen]) -> str:
-    """All words of errors and notices."""
+    """The messages, details and hints of all errors and notices, one a line."""
     return "\n".join(field for kind in "EN" for letter, field in _fields(found, kind) if letter in "MDH")
 
 
 def rows(found: Sequence[Seen]) -> list[Seen]:
-    """The rows, noise masked."""
+    """The rows, with their noisy values masked."""
     return [one[1:] for one in found if one[0] == "row"]
 
 
@@ -103,5 +103,5 @@ def _fields(found: Sequence[Seen], kind: str) -> list[tuple[str, str]]:
 
 
 def greeting(connection: Wire) -> list[Message]:
-    """The messages of a login: all but the key for cancelling, which is random."""
+    """The messages of a login without BackendKeyData, which is random."""
     return [m for m in connection.greeting if m.kind != "K"]

@@ -1,6 +1,6 @@
-"""Made-up people for the tables of a policy: rows from declared domains alone, and one person who fits none of them.
+"""Synthetic people for the tables of a policy: values from declared domains, and one person with extreme values.
 
-No row of the user's data is read. Public tables are about nobody, and are taken as they are.
+No row of the user's data is read, except in public tables, which are about nobody and are copied unchanged.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,9 +37,9 @@ from dpproxy.values.pgtypes import (
 
 PEOPLE = 300
 MOST_EACH = 3
-"""Rows of a made-up person in one table, where MAX ROWS allows that many."""
+"""Rows of a synthetic person in one table, if MAX ROWS allows that many."""
 HERS = 40
-"""Rows of her beyond MAX ROWS."""
+"""By how many rows the extreme person exceeds MAX ROWS."""
 _TYPES = {
     BOOL.oid: "BOOLEAN", BYTEA.oid: "BLOB", INT2.oid: "SMALLINT", INT4.oid: "INTEGER", INT8.oid: "BIGINT",
     FLOAT4.oid: "REAL", FLOAT8.oid: "DOUBLE", DATE.oid: "DATE", TIMESTAMP.oid: "TIMESTAMP",
@@ -56,20 +56,20 @@ _FAR = {
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of one table: how many, and the engine's SQL for a column's value in row ``i``."""
+    """The rows of one table: their number, and for each column an SQL expression of its value in row ``i``."""
 
     table: str
     count: int
     values: Mapping[str, str]
 
     def insert(self, columns: tuple[Column, ...]) -> str:
-        """One statement that adds them."""
+        """The INSERT statement that adds the rows."""
         shown = ", ".join(self.values[column.name] for column in columns)
         return f"INSERT INTO {identifier(self.table)} SELECT {shown} FROM range({self.count}) AS r(i)"  # noqa: S608 - names quoted
 
 
 def tables(policy: Policy, schema: Schema) -> Iterator[str]:
-    """CREATE TABLE for every table that is not public; keys and constraints are not needed."""
+    """CREATE TABLE statements for every table that is not public; keys and constraints are not needed."""
     for name, columns in sorted(schema.tables.items()):
         if not _is_public(policy, name):
             listed = ", ".join(
@@ -79,19 +79,22 @@ def tables(policy: Policy, schema: Schema) -> Iterator[str]:
 
 
 def everybody(policy: Policy, schema: Schema) -> Iterator[str]:
-    """INSERT for the people that both twins have."""
+    """INSERT statements for the people that both twins have."""
     for name in _ordered(policy, schema):
         yield _rows(name, policy, schema).insert(schema.tables[name])
 
 
 def her(policy: Policy, schema: Schema) -> Iterator[str]:
-    """INSERT for the person that only one twin has: more rows than are kept, and the ends of every type and domain."""
+    """INSERT statements for the person that only one twin has.
+
+    She has more rows than MAX ROWS, and values at and beyond the ends of every type and domain.
+    """
     for name in _ordered(policy, schema):
         yield _her_rows(name, policy, schema).insert(schema.tables[name])
 
 
 def her_keys(policy: Policy, schema: Schema) -> dict[str, str]:
-    """The engine's SQL for her key, by table."""
+    """Expressions of the engine for her key, by table."""
     units = {name: policy.tables[name].unit for name in _ordered(policy, schema)}
     return {
         name: _her_rows(name, policy, schema).values[unit.key]
@@ -142,7 +145,7 @@ def _her_rows(name: str, policy: Policy, schema: Schema) -> Rows:
 
 
 def _links(name: str, policy: Policy, schema: Schema, person: str, row: str) -> dict[str, str]:
-    """Keys, and columns that other tables refer to: the person's number, or the row's where that is no key."""
+    """Expressions for keys and referenced columns: the person's number, or the row's where the column is no key."""
     table = policy.tables[name]
     unit = table.unit
     found: dict[str, str] = {}
@@ -161,7 +164,7 @@ def _links(name: str, policy: Policy, schema: Schema, person: str, row: str) -> 
 
 
 def _linked(name: str, policy: Policy, person: str, row: str) -> str:
-    """The number in a key: of the person, or of the row it refers to where that table is not keyed by it."""
+    """The number in a key: the person's, or the row's if the table it refers to is not keyed by the person."""
     unit = policy.tables[name].unit
     if unit is None or unit.references is None:
         return person
@@ -173,7 +176,7 @@ def _linked(name: str, policy: Policy, person: str, row: str) -> str:
 
 
 def _numbered(column: Column, domain: Domain | None, number: str) -> str:
-    """A value of the column's type that is another one for each number."""
+    """An expression for a value of the column's type that differs for different numbers."""
     if isinstance(domain, Between) and isinstance(domain.low, int) and not isinstance(domain.low, bool):
         return f"{constant(domain.low)} + {number}"
     match _type(column):
@@ -188,7 +191,7 @@ def _numbered(column: Column, domain: Domain | None, number: str) -> str:
 
 
 def _value(column: Column, domain: Domain | None) -> str:
-    """A value of the domain for row ``i``; where there is none, one of the type."""
+    """An expression for a value of the domain in row ``i``; without a domain, for one of the type."""
     kind = _type(column)
     match domain:
         case Members(values):
@@ -212,11 +215,11 @@ _ANY = {
     "TIMESTAMP": "'2000-01-01'",
     "TIMESTAMPTZ": "'2000-01-01 00:00:00+00'",
 }
-"""Some value by type, 0 of others."""
+"""A value for each type; other types take 0."""
 
 
 def _between(low: str, high: str, kind: str, is_number: bool) -> str:  # noqa: FBT001 - of one caller
-    """A hundred places between two ends."""
+    """An expression for a value between two ends, one of a hundred by row."""
     if is_number:
         return f"CAST({low} + ({high} - ({low})) * (((i * 37) % 100) / 100.0) AS {kind})"
     if kind == "DATE":
@@ -225,7 +228,7 @@ def _between(low: str, high: str, kind: str, is_number: bool) -> str:  # noqa: F
 
 
 def _extreme(column: Column, domain: Domain | None) -> str:
-    """In turn the ends of the domain, what is far outside, and nothing at all; mostly what weighs most."""
+    """An expression that takes in turn the ends of the domain, a value far outside and NULL; mostly the largest."""
     kind = _type(column)
     far = _FAR.get(column.type.oid, "'hers alone'")
     if kind.startswith("DECIMAL"):
@@ -248,7 +251,7 @@ def _extreme(column: Column, domain: Domain | None) -> str:
 
 
 def _together(table: TablePolicy) -> dict[str, str]:
-    """Columns that have the values of one row of a public table."""
+    """Expressions for columns that refer together to one row of a public table."""
     found: dict[str, str] = {}
     for key_set in table.composites:
         for name, referenced in zip(key_set.columns, key_set.referenced, strict=True):

@@ -1,4 +1,4 @@
-"""One person's value, drawn from a prior: the same row, type and price whether she is there or not."""
+"""Attacks on one person's value, which is drawn from a prior: same row, type and price if she is absent."""
 
 from dpproxy.assurance.model import Attack, Outcome
 

@@ -1,4 +1,4 @@
-"""An expression that fails, or takes long, on one person's row: an error, a NULL or a second would tell of her."""
+"""Attacks with expressions that fail or are slow on one person's row: an error, a NULL or a delay would reveal her."""
 
 from dpproxy.assurance.model import Attack, Outcome
 

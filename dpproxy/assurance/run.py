@@ -1,4 +1,4 @@
-"""Ask two twins everything, and hold what was found against what is promised."""
+"""Run every check against twins, and compare the results with the promises."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -18,9 +18,9 @@ from dpproxy.assurance.wire import Wire
 COST = Ask("SHOW dp.last_cost", exact=True)
 LEFT = Ask("SHOW dp.budget_remaining", exact=True)
 OWN_FAULTS = frozenset({"XX000", "57014", "58030"})
-"""No refusal: a fault of ours, a timeout, a ledger that fails."""
+"""SQLSTATEs that are not refusals: an internal error, a timeout, a ledger that fails."""
 SLACK = Decimal("1.001")
-"""At epsilon 1,000,000 noise other than 0 is within 5e-5 of the width, but for a chance below 1e-13 a draw."""
+"""At epsilon 1,000,000 noise is within 5e-5 of the sensitivity, except with a probability below 1e-13 a draw."""
 SHAPES = (
     "SELECT count(*) FROM {t}",
     "SELECT count(*) FROM {t} WHERE {n} = {hi}",
@@ -37,13 +37,13 @@ SHAPES = (
     "SELECT count(DISTINCT {key}) FROM {t}",
     "SELECT sum(c) FROM (SELECT {key}, count(*) AS c FROM {t} GROUP BY {key}) AS v",
 )
-"""Questions at an epsilon without noise to speak of."""
+"""Statements that are run with an epsilon so large that there is hardly any noise."""
 SAMPLED = (
     "SELECT count(*) FROM {t}",
     "SELECT sum({n}) FROM {t}",
     "SELECT count(*), sum({n}) FROM {t} WHERE {n} = {hi}",
 )
-"""What is sampled."""
+"""Statements whose answers are sampled by the audit."""
 
 Tell = Callable[[str], None]
 
@@ -61,7 +61,7 @@ class Found:
 
 
 def run(twins: Twins, runs: int, tell: Tell) -> Iterator[Found]:
-    """Every check, as it is done. Errors: psycopg.Error, OSError where a proxy stops answering."""
+    """Yield the line of every check as it ends. Errors: psycopg.Error, OSError if a proxy stops answering."""
     yield from attacked(twins, tell)
     yield budget(twins, twins.targets[0])
     for target in twins.targets:
@@ -112,7 +112,7 @@ def _attack(attack: Attack, asked: Sequence[Trial], sides: tuple[Wire, Wire]) ->
 
 
 def _judged(attack: Attack, sql: str, told: Sequence[str], seen: Sequence[Seen]) -> Iterator[str]:
-    """What one side was told that it should not have been."""
+    """The faults in one side's answer to ``sql``: ``told`` are its SQLSTATEs, ``seen`` its observations."""
     if OWN_FAULTS & set(told):
         yield f"no refusal, but a fault: {sql}"
     if attack.outcome is Outcome.REFUSED and not told:
@@ -130,7 +130,7 @@ def _count(target: Target) -> str:
 
 
 def budget(twins: Twins, target: Target) -> Found:
-    """A budget of 1 pays for two statements of 0.4, on both sides."""
+    """A budget of epsilon 1 pays for exactly two statements of 0.4, on both sides."""
     counted = []
     with twins.connected(POOR) as sides:
         for side in sides:
@@ -150,7 +150,7 @@ def budget(twins: Twins, target: Target) -> Found:
 
 
 def repeated(twins: Twins, target: Target) -> Found:
-    """The same question is the same draw at no price; describing costs nothing."""
+    """A repeated statement gets the same draw at no price; describing a statement costs nothing."""
     sql = _count(target)
     with twins.connected(ANALYST) as sides:
         told = []
@@ -172,7 +172,7 @@ def repeated(twins: Twins, target: Target) -> Found:
 
 
 def loud(twins: Twins, target: Target) -> Iterator[Found]:
-    """BIG-EPS: without noise to speak of, one person moves an answer by its sensitivity at most."""
+    """BIG-EPS: with hardly any noise, one person changes an answer by its declared sensitivity at most."""
     with twins.connected(LOUD) as (left, right):
         for sql in target.statements(_SHAPES):
             described = left.query(f"EXPLAIN (PRIVACY, FORMAT JSON) {sql}")
@@ -207,7 +207,7 @@ def _moved(sql: str, columns: Sequence[dict[str, str]], one: Sequence[Row], othe
 
 
 def sampled(twins: Twins, runs: int, tell: Tell) -> Iterator[Found]:
-    """AUDIT: the epsilon that the answers show, at least, is none above the promise; the time they take included."""
+    """AUDIT: no lower bound on epsilon, from sampled answers and their times, exceeds the promised epsilon."""
     questions = [Question(sql) for target in twins.targets for sql in target.statements(_SAMPLED)]
     try:
         for line in audited(twins.urls(AUDITOR), questions, Fraction(1), runs, tell):

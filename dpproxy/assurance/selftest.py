@@ -28,7 +28,7 @@ from dpproxy.values.pgtypes import Schema
 
 
 def selftest(arguments: Arguments) -> int:
-    """0 where every promise was kept, 1 where one was not. Raises ``StartupError``."""
+    """Run the command; exit status 0 if every promise was kept, else 1. Raises ``StartupError``."""
     begun = time.monotonic()
     config = load_config(arguments.config).of(arguments.database)
     check_files(config)
@@ -51,7 +51,7 @@ def selftest(arguments: Arguments) -> int:
 
 
 def _checked(folder: Path, policy: Policy, schema: Schema, path: Path, runs: int) -> Iterator[Found]:
-    """What is compared without padding, which would hide no difference but of time; then the time, with it."""
+    """First compare answers, on twins without padding (which hides only times); then time twins that have it."""
     for name, padding in (("plain", "0ms"), ("timed", PADDING)):
         (folder / name).mkdir()
         tell("starting two proxies over made-up people")
@@ -60,7 +60,7 @@ def _checked(folder: Path, policy: Policy, schema: Schema, path: Path, runs: int
 
 
 def _data(config: Config) -> tuple[Path, Schema]:
-    """The file with the public tables, and what the DDL says; no row of anybody is read."""
+    """The file with the public tables, and the schema; no row of a protected table is read."""
     if config.data.path is None:
         raise StartupError(f"data.{config.database}.url: the self-test needs a source of files")
     prepare(config, tell)
@@ -74,7 +74,7 @@ def _data(config: Config) -> tuple[Path, Schema]:
 
 
 def _policy(config: Config, schema: Schema) -> Policy:
-    """What the policy files say; without any, the policy in force."""
+    """The policy of the configured files; without any, the policy in force."""
     if not config.policy_files:
         store = PolicyStore.open(config.state)
         try:

@@ -1,4 +1,4 @@
-"""Make one person's presence the whole answer: a condition only she meets, or a value that no noise covers."""
+"""Attacks that make an answer depend on one person alone: a condition only she meets, a value larger than any noise."""
 
 from dpproxy.assurance.model import Attack, Outcome
 

@@ -1,4 +1,4 @@
-"""Doors beside the tables: files, other databases, the engine's own functions, its settings, writes."""
+"""Attacks that avoid the tables: files, other databases, the engine's own functions and settings, writes."""
 
 from dpproxy.assurance.model import Attack, Outcome
 

@@ -43,13 +43,13 @@ class Trial:
 
     @property
     def ask(self) -> Ask:
-        """What is compared of its answer."""
+        """The statement for ``observed``, with the parts of its answer that may differ."""
         is_free = self.attack.outcome is Outcome.FREE
         return Ask(self.sql, exact=is_free, drawn=self.attack.drawn, filtered=self.attack.filtered)
 
 
 def trials(targets: Sequence[Target]) -> Iterator[Trial]:
-    """Every statement of every attack over every table, each text once."""
+    """Every statement of every attack over every target; statements with the same text only once."""
     seen: set[str] = set()
     for attack in ATTACKS:
         for target in targets:

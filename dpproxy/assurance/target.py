@@ -1,4 +1,4 @@
-"""The names of a policy that attacks are written with: what stands for ``{t}``, ``{key}`` and so on, for each table."""
+"""Values for the placeholders of attacks (``{t}``, ``{key}`` and so on), from a policy, for each protected table."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,31 +24,31 @@ from dpproxy.sql.quoting import identifier
 from dpproxy.values.pgtypes import DATE, FLOATS, INTEGERS, TEXTS, Column, Schema
 
 FEW = 1_000
-"""Values of a whole number that is asked for as a key."""
+"""The most values of a whole-number column that attacks group by."""
 Names = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One protected table: its name, and what the placeholders of templates stand for."""
+    """One protected table: its name, and the values of the placeholders by name."""
 
     table: str
     names: Names
 
     def statements(self, attack: Attack) -> Iterator[str]:
-        """The attack's statements over this table; those that name what it does not have are left out."""
+        """The attack's statements over this table, without those that have a placeholder it has no value for."""
         for template in attack.statements:
             wanted = {name for _, name, _, _ in Formatter().parse(template) if name is not None}
             if wanted <= self.names.keys():
                 yield template.format(**self.names)
 
     def suits(self, attack: Attack) -> bool:
-        """Whether a statement is about this table: others are asked once, of the first."""
+        """Whether a statement of the attack mentions this table; attacks that mention none run once, on the first."""
         return any("{" in template for template in attack.statements)
 
 
 def targets(policy: Policy, schema: Schema, keys: Mapping[str, str]) -> list[Target]:
-    """A target for each protected table, by name. ``keys`` are the constants of her key, by table."""
+    """A target for each protected table, sorted by name; ``keys`` are constants: the targeted person's key by table."""
     return [
         Target(name, _names(table, policy, schema, keys))
         for name, table in sorted(policy.tables.items())
@@ -77,7 +77,7 @@ def _names(table: TablePolicy, policy: Policy, schema: Schema, keys: Mapping[str
 
 
 def _columns(table: TablePolicy, columns: tuple[Column, ...]) -> Names:
-    """The first number with its bounds, key, text, float and day."""
+    """Placeholders for the first numeric column with its bounds, and the first key, text, float and date column."""
     found: dict[str, str] = {}
     for column in columns:
         domain = table.columns.get(column.name, ColumnPolicy()).domain
@@ -89,7 +89,7 @@ def _columns(table: TablePolicy, columns: tuple[Column, ...]) -> Names:
 
 
 def _column(column: Column, domain: Domain | None) -> Names:
-    """The places that one column can take; bounds come with the number they are of."""
+    """The placeholders that one column can fill; a numeric column fills those for its bounds, too."""
     name = identifier(column.name)
     match domain:
         case Between(int() | Fraction() as low, int() | Fraction() as high) if not isinstance(low, bool):
@@ -112,7 +112,7 @@ LOOKALIKES = {
 
 
 def _lookalike(name: str) -> Names:
-    """The name in capitals, and with letters of another script."""
+    """The name in capitals, and with similar letters of another script."""
     swapped = name.translate(LOOKALIKES)
     return {"T": name.upper()} | ({"lookalike": identifier(swapped)} if swapped != name else {})
 
@@ -126,7 +126,7 @@ def _hidden(policy: Policy, schema: Schema) -> Names:
 
 
 def _public(table: TablePolicy, policy: Policy) -> Names:
-    """A public table with a column of the values of ``{k}``."""
+    """A public table that has a column with the values of ``{k}``."""
     for name in sorted(table.columns):
         domain = table.columns[name].domain
         if isinstance(domain, References) and domain.table in policy.tables:
@@ -139,7 +139,7 @@ def _public(table: TablePolicy, policy: Policy) -> Names:
 
 
 def _linked(table: TablePolicy, policy: Policy) -> Names:
-    """A table of the same people with the condition that joins them, and one of other people."""
+    """A second table of the same privacy unit with the condition that joins both, and a table of another unit."""
     found: dict[str, str] = {}
     owner = unit_table(policy, table.name).name
     for name, other in sorted(policy.tables.items()):
@@ -160,7 +160,7 @@ def _linked(table: TablePolicy, policy: Policy) -> Names:
 
 
 def _link(table: TablePolicy, other: TablePolicy) -> str | None:
-    """The condition of a declared reference between ``a`` and ``b``."""
+    """The join condition of a declared reference between the tables, which have the aliases ``a`` and ``b``."""
     for left, right, one, two in ((table, other, "a", "b"), (other, table, "b", "a")):
         unit = left.unit
         if unit is not None and unit.key is not None and unit.references is not None:

@@ -1,7 +1,7 @@
-"""Two proxies over made-up data that differ by one person in every group, and the questions an audit asks them.
+"""Two proxies over synthetic data that differ by one person in every group, and the statements of an audit.
 
-Half of the groups are empty on the left, which is where floats give themselves away; the others hold ``ROWS`` people
-in the middle of every domain. On the right each holds one more, at the upper end of every domain.
+Half of the groups are empty on the left, where a floating-point leak shows best; the others have ``ROWS`` people in
+the middle of every domain. On the right each group has one more person, at the upper end of every domain.
 """
 
 import secrets
@@ -19,7 +19,7 @@ from dpproxy.system.process import serving
 GROUPS: Final = 200
 ROWS: Final = 40
 SHOWN: Final = 26
-"""Rows of a key that nobody declared: at epsilon 1 and ``DELTA`` two thirds of such keys are shown."""
+"""Rows of each undeclared key: at epsilon 1 and ``DELTA``, partition selection shows two thirds of such keys."""
 _OF_ROWS: Final = (
     "count(*)",
     "sum(x)",
@@ -47,26 +47,26 @@ def _asked(table: str, aggregates: str) -> str:
 
 
 ADDITIVE: Final = (*(_asked("t", a) for a in _OF_ROWS), *(_asked("visits", a) for a in _OF_PEOPLE))
-"""What is answered by adding noise: every aggregate, alone and with others; and some of people who have more rows than
-are kept of each."""
+"""Statements answered by adding noise: every aggregate, alone and with others; and aggregates over people who have
+more rows than contribution bounding leaves them."""
 ORDERED: Final = (*(_asked("t", a) for a in _ORDERED), _asked("visits", "max(x)"))
-"""What is chosen, whatever dp.mechanism says."""
+"""Statements answered by mechanisms that choose a value: dp.mechanism does not apply."""
 KNOWN: Final = (
     "SELECT dp.with_prior(avg(x), family => 'uniform', low => 0, high => 100) FROM t GROUP BY k ORDER BY k",
     "SELECT dp.with_prior(sum(y), family => 'normal', mean => 20, sd => 10) FROM t GROUP BY k ORDER BY k",
     "SELECT dp.with_prior(x, family => 'uniform', low => 0, high => 100) FROM people WHERE id = 0",
 )
-"""What is drawn from a prior: each group's value, and one person's, who is only on the right."""
+"""Statements answered by draws from a prior: of each group's value, and of a person's who is only on the right."""
 FOUND: Final = (
     (
         "SELECT d.n IS NOT NULL FROM keys LEFT JOIN (SELECT place, count(*) AS n FROM trips GROUP BY place) AS d "
         "ON d.place = keys.k ORDER BY keys.k"
     ),
 )
-"""Which keys that nobody declared are shown: their groups are as large as what is shown two times of three."""
+"""Statements over undeclared keys, each of which partition selection shows with probability about 2/3."""
 STATEMENTS: Final = ADDITIVE + ORDERED + KNOWN
 MECHANISMS: Final = ("staircase", "laplace", "gaussian")
-"""Every value of dp.mechanism but auto."""
+"""Every value of dp.mechanism except auto."""
 DELTA: Final = 1e-6
 """The delta of one statement with Gaussian noise."""
 
@@ -127,7 +127,7 @@ file = "users.toml"
 
 @contextmanager
 def twins() -> Iterator[tuple[str, str]]:
-    """Start both; the URL of an analyst of each. They and their files are gone in the end."""
+    """Start both proxies; yields the URLs of an analyst. At the end they are stopped and their files removed."""
     with (
         tempfile.TemporaryDirectory(prefix="dpproxy-audit-") as folder,
         _one(Path(folder) / "left", _EVERYBODY) as left,

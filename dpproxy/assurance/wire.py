@@ -1,4 +1,4 @@
-"""A client of the protocol that shows every byte it is told: no library hides a field from it."""
+"""A minimal client of PostgreSQL's protocol that exposes every byte of the answers, where libraries hide fields."""
 
 import socket
 import struct
@@ -15,17 +15,17 @@ Field = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of the server: its type and its body."""
+    """One message of the server: its type byte and its body, without the length."""
 
     kind: str
     body: bytes
 
     def fields(self) -> Field:
-        """Fields of an error or notice by their letter."""
+        """The fields of an ErrorResponse or NoticeResponse, by their letter."""
         return {part[:1].decode(): part[1:].decode() for part in self.body.split(b"\0") if part}
 
     def columns(self) -> list[tuple[str, int, bytes]]:
-        """Of a RowDescription: name, type, and everything else as it came."""
+        """The columns of a RowDescription: name, type OID, and all other bytes unparsed."""
         count, at, found = int.from_bytes(self.body[:2], "big"), 2, []
         for _ in range(count):
             end = self.body.index(b"\0", at)
@@ -35,7 +35,7 @@ class Message:
         return found
 
     def values(self) -> list[bytes | None]:
-        """Of a DataRow."""
+        """The values of a DataRow, None for NULL."""
         count, at = int.from_bytes(self.body[:2], "big"), 2
         found: list[bytes | None] = []
         for _ in range(count):
@@ -49,7 +49,7 @@ class Message:
 class Wire:
     """A connection without TLS, logged in.
 
-    Errors: OSError; ConnectionError where the server hangs up.
+    Errors: OSError; ConnectionError if the server closes the connection.
     """
 
     def __init__(self, address: tuple[str, int], user: str, password: str, **settings: str) -> None:
@@ -73,18 +73,18 @@ class Wire:
         return self.until_ready()
 
     def send(self, kind: str, body: bytes = b"") -> None:
-        """One message."""
+        """Send one message."""
         self._socket.sendall(kind.encode() + struct.pack("!I", len(body) + 4) + body)
 
     def until_ready(self) -> list[Message]:
-        """Everything up to ReadyForQuery, and that."""
+        """Receive all messages up to and including ReadyForQuery."""
         found = [self._message()]
         while found[-1].kind != "Z":
             found.append(self._message())
         return found
 
     def query(self, sql: str) -> list[Message]:
-        """The simple protocol."""
+        """Run a statement by the simple query protocol."""
         self.send("Q", sql.encode() + b"\0")
         return self.until_ready()
 
@@ -122,7 +122,7 @@ class Wire:
         return found
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._socket.close()
 
     def __enter__(self) -> Self:

@@ -1,13 +1,13 @@
-"""Work that is done where one person's row is met, through what is allowed: long texts, patterns, public rows."""
+"""Attacks with allowed expressions that do much work on one person's row only: long texts, patterns, public rows."""
 
 from dpproxy.assurance.model import Attack, Outcome
 
 LETTERS = "é" * 997
-"""Two bytes each, which take longer than one."""
+"""Two bytes a letter, which take longer to process than one."""
 
 
 def _mapped(number: int) -> str:
-    """A text of 998 characters where she is, put into upper and lower case sixty times; nothing where she is not."""
+    """A condition: in her row, it puts a text of 998 characters into upper and lower case sixty times; else ""."""
     text = f"CASE WHEN t.{{n}} = {{hi}} THEN '{LETTERS}{number}' ELSE '' END"
     for _ in range(30):
         text = f"upper(lower({text}))"

@@ -1,6 +1,7 @@
-"""The columns of a protected view: from a row's value to a place in its declared domain, and back.
+"""The columns of a protected view: encode values as places (indices) in the column's declared domain, and decode them.
 
-A method knows whole numbers only. What a place stands for is declared, so that all here is public but the places.
+Methods of ``anonymize`` work on whole numbers only. Domains are declared, so that everything here is public except the
+places of rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ from dpproxy.sql.quoting import quoted
 from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, TEXT, TIMESTAMP, SqlType
 
 MOST_STEPS = 2**30
-"""Steps of a lattice: a finer one is made coarser."""
+"""The most steps of a lattice: a finer one is made coarser."""
 
 Places = npt.NDArray[np.int64]
 
@@ -54,7 +55,7 @@ class Moments(Steps):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Declared values by place; ``parents`` where they are concepts, ``ordered`` where their order means something."""
+    """Declared values by place; ``parents`` for concepts of a taxonomy, ``ordered`` if their order is meaningful."""
 
     values: tuple[Scalar | None, ...]
     ordered: bool = False
@@ -66,9 +67,9 @@ PlacesOf = Steps | Listed
 
 @dataclass(frozen=True, slots=True)
 class ViewColumn:
-    """A column of a view; ``sql`` gives a row's number, or its value where values are listed.
+    """A column of a view; ``sql`` is an expression for a row's number, or for its value if the domain is ``Listed``.
 
-    ``type`` is what clients see. NULL is a place only where it is listed: rows with another NULL drop out.
+    ``type`` is the type that clients see. NULL has a place only if it is listed; otherwise rows with NULL drop out.
     """
 
     name: str
@@ -79,7 +80,7 @@ class ViewColumn:
 
     @property
     def domain(self) -> Domain:
-        """The domain as methods know it."""
+        """The domain in the form that methods take."""
         match self.places:
             case Steps():
                 return Interval(0, self.places.last)
@@ -90,7 +91,7 @@ class ViewColumn:
 
 
 def encode(column: ViewColumn, values: pa.ChunkedArray) -> tuple[Places, npt.NDArray[np.bool_]]:
-    """The places of a column's values, and which rows have one."""
+    """The places of a column's values, and which rows have one; both of shape (rows,)."""
     import pyarrow.compute as pc  # noqa: PLC0415 - as long to load as numpy
 
     places = column.places
@@ -109,14 +110,14 @@ def encode(column: ViewColumn, values: pa.ChunkedArray) -> tuple[Places, npt.NDA
 
 
 def _as_held(values: Sequence[Scalar | None], kind: pa.DataType) -> pa.Array:
-    """Listed values in the engine's type."""
+    """Listed values as an array of the engine's type."""
     if pa.types.is_decimal(kind):
         return pa.array([None if v is None else Decimal(int(str(v))) for v in values], kind)
     return pa.array(values, kind)
 
 
 def decode(column: ViewColumn, places: Places) -> pa.Array:
-    """What places stand for: numbers of exact types in whole steps of their last digit, all else as it is shown."""
+    """The values at ``places``: decimals as integers in units of their last digit, all other values as clients see."""
     match column.places:
         case Moments():
             return _moments(column, places)
@@ -173,7 +174,7 @@ _WHOLE = {2: "SMALLINT", 4: "INTEGER", 8: "BIGINT"}
 
 
 def stored_type(kind: SqlType) -> str:
-    """The type of a column in a view's file."""
+    """The type of a column in the DuckDB file of a view."""
     if kind.oid in INTEGERS:
         return _WHOLE[kind.size]
     if kind.oid == NUMERIC.oid:
@@ -182,7 +183,7 @@ def stored_type(kind: SqlType) -> str:
 
 
 def stored(name: str, kind: SqlType) -> str:
-    """The column of a view's file, of what ``decode`` gives."""
+    """The expression that turns the result of ``decode`` into the column of a view's file."""
     column = quoted(name)
     if kind.oid == NUMERIC.oid and kind.scale:
         digit = f"CAST('{Decimal((0, (1,), -kind.scale)):f}' AS DECIMAL({kind.scale + 1}, {kind.scale}))"
@@ -192,9 +193,9 @@ def stored(name: str, kind: SqlType) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ShownColumn:
-    """A column of a relation that was released, with the bounds of its domain: all public.
+    """A column of a released relation, with the bounds of its domain: all public.
 
-    ``steps`` where the relation stays inside and is held in places.
+    ``steps`` is set if the relation stays inside: then its file contains places, not values.
     """
 
     name: str
@@ -208,7 +209,7 @@ class ShownColumn:
 
 
 def shown_column(column: ViewColumn, *, inside: bool) -> ShownColumn:
-    """What is known of a view's column without its rows."""
+    """The public facts of a view's column, from its domain alone."""
     places = column.places
     if isinstance(places, Moments):
         ends = [_end(places, column.type, n) for n in (places.low, places.high)]

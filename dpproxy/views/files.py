@@ -1,4 +1,4 @@
-"""The files of views: one DuckDB file for each build, written beside its place and moved there whole."""
+"""The files of views: one DuckDB file for each build, written under a temporary name and renamed when complete."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -21,12 +21,12 @@ _WRITING: dict[str, str | bool | int | float | list[str]] = {
 
 
 def file_of(state: Path, view: str, epoch: int) -> Path:
-    """Where a build is kept; a name that is no file name is written in another way."""
+    """The path of a build's file; view names are escaped to be valid file names."""
     return state / FOLDER / f"{quote(view, safe='')}-{epoch}.duckdb"
 
 
 def write(path: Path, relations: Mapping[str, Relation], *, inside: bool) -> None:
-    """Write a build, and move it to its place once it is on the disk. Raises ``CatalogueUnavailable``."""
+    """Write a build's file, and rename it once it is synced to disk. Raises ``CatalogueUnavailable``."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     half = path.with_suffix(".tmp")
     half.unlink(missing_ok=True)
@@ -50,7 +50,7 @@ def write(path: Path, relations: Mapping[str, Relation], *, inside: bool) -> Non
 
 
 def table_of(suffix: str) -> str:
-    """The table of a relation in its file."""
+    """The name of a relation's table in its file."""
     return "rows" if not suffix else f"rows_{quote(suffix, safe='')}"
 
 
@@ -59,7 +59,7 @@ def _stored(column: ShownColumn, *, inside: bool) -> str:
 
 
 def held(suffix: str, columns: Iterable[ShownColumn], *, inside: bool) -> str:
-    """The statement over a file that gives its rows as plans read them: decimals in whole steps of their last digit."""
+    """The query that reads a relation from its file as plans expect it: decimals in units of their last digit."""
     listed = ", ".join(quoted(c.name) if inside else _held(c) for c in columns)
     return f"SELECT {listed} FROM {quoted(table_of(suffix))}"  # noqa: S608 - quoted names
 
@@ -72,7 +72,7 @@ def _held(column: ShownColumn) -> str:
 
 
 def remove(state: Path, view: str, kept: Iterable[int]) -> None:
-    """Remove the files of a view's other builds."""
+    """Remove the files of a view's builds, except those of the epochs ``kept``."""
     stay = {file_of(state, view, epoch) for epoch in kept}
     for path in (state / FOLDER).glob(f"{quote(view, safe='')}-*.duckdb"):
         number = path.stem.rpartition("-")[2]
@@ -81,6 +81,6 @@ def remove(state: Path, view: str, kept: Iterable[int]) -> None:
 
 
 def sweep(state: Path) -> None:
-    """Remove what a crash left half written."""
+    """Remove files that a crash left incomplete."""
     for path in (state / FOLDER).glob("*.tmp*"):
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What SHOW PRIVACY VIEWS lists."""
+"""The rows of SHOW PRIVACY VIEWS."""
 
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -11,7 +11,7 @@ from dpproxy.views.manifest import Built, newest
 
 NANO = 10**9
 UNBOUNDED = "its loss has no finite bound"
-"""Of what is not private differentially."""
+"""The note on views that are not differentially private."""
 COLUMNS = (
     Column("name", TEXT),
     Column("method", TEXT),
@@ -38,9 +38,9 @@ def listed(
     data_version: int,
     unfinished: Sequence[Built] = (),
 ) -> Rows:
-    """One row for each view by name, and for each build that is charged and has no rows, of a view declared or not.
+    """One row for each declared view, by name; then one for each build of any view that was charged but has no rows.
 
-    ``digest_of`` is of what a view would be made of now, None where it cannot be.
+    ``digest_of`` returns the digest of the query and domains that a view would be built from now, None if it cannot be.
     """
     rows = [_row(views[name], builds, digest_of(views[name]), data_version) for name in sorted(views)]
     return sorted([*rows, *map(_cut_short, unfinished)], key=lambda row: str(row[0]))
@@ -86,7 +86,7 @@ def _row(
 
 
 def _state(build: Built, text: str, digest: str | None, data_version: int) -> str:
-    """Whether a view is what would be built now."""
+    """In words: whether a build has been released, and whether building again now would use the same inputs."""
     where = "inside" if build.inside else "released"
     if build.definition != text:
         return f"{where}, of an older declaration"

@@ -1,4 +1,4 @@
-"""From a view's definition to its relations: the request a method checks, the rows it is given, what it releases."""
+"""Build a view: from its definition to the request for its method, to the method's input, to the released relations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,12 +31,12 @@ OWN = frozenset({"method", "quasi", "sensitive", "charge", "reason"})
 
 
 ACHIEVED = "achieved "
-"""Before the name of a figure that the data decided."""
+"""Prefix of the names of figures that depend on the data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation to be kept: its columns, and its rows as ``columns.stored`` takes them."""
+    """A relation to be stored: its columns, and its rows in the form that ``columns.stored`` takes."""
 
     columns: tuple[ShownColumn, ...]
     rows: pa.Table
@@ -48,7 +48,7 @@ def checked(
     expected_rows: int | None,
     methods: Mapping[str, Method],
 ) -> tuple[Method, Build]:
-    """The method of a view and what it promises. Raises ``InvalidOption``; reads no row."""
+    """The method of a view, with its guarantee and price. Raises ``InvalidOption``; reads no row."""
     method = methods.get(str(view.option("method")))
     if method is None:
         raise InvalidOption("method", "no such method", f"Methods: {', '.join(sorted(methods))}.")
@@ -61,13 +61,13 @@ def checked(
 
 
 def _attributes(view: ProtectedView, columns: Sequence[ViewColumn]) -> tuple[Attribute, ...]:
-    """The columns as methods and measures know them."""
+    """The columns in the form that methods and measures take."""
     roles = _roles(view, columns)
     return tuple(Attribute(c.name, c.domain, roles[c.name]) for c in columns)
 
 
 def _roles(view: ProtectedView, columns: Sequence[ViewColumn]) -> dict[str, Role]:
-    """What intruders may know: the view's own lists win over classes; what neither names is both."""
+    """The role of each column: the view's own lists win over classes; a column in neither has the role BOTH."""
     lists = {name: _names(name, view.option(name), columns) for name in ("quasi", "sensitive")}
     roles = {}
     for column in columns:
@@ -90,10 +90,10 @@ def _names(option: str, value: OptionValue | None, columns: Sequence[ViewColumn]
 
 
 def places(columns: Sequence[ViewColumn], exact: Exact[pa.Table]) -> Table:
-    """The rows a method is given, ``Exact`` still in all but type: places in domains, in an order of their own.
+    """The input of a method, as places in domains, sorted; private like ``exact``, although the type does not say so.
 
-    Rows with a NULL, or with a value that is none of the listed ones, drop out. The order is that of the values, so
-    that it tells nothing about where rows stood.
+    Rows with a NULL or a value that is not listed drop out. They are sorted by their values, so that their order does
+    not depend on the order of the query's result.
     """
     found, known = [], np.ones(exact.value.num_rows, np.bool_)
     for index, column in enumerate(columns):
@@ -109,7 +109,7 @@ def places(columns: Sequence[ViewColumn], exact: Exact[pa.Table]) -> Table:
 
 
 def _size(column: ViewColumn) -> int:
-    """How many places a column has."""
+    """The number of places of a column."""
     match column.places:
         case Steps():
             return column.places.last + 1
@@ -120,7 +120,7 @@ def _size(column: ViewColumn) -> int:
 
 
 def made(build: Build, rows: Table, words: Words, progress: Progress) -> Anonymized:
-    """What the method makes of the rows, its own in random order: theirs would tell the order they were given in."""
+    """Run the method; released rows are shuffled, since their order could depend on the order of the input."""
     found = build.make(rows, words, progress)
     order = np.argsort(np.frombuffer(words(8 * len(found.rows)), np.uint64), kind="stable")
     source = None if found.source is None else found.source[order]
@@ -130,14 +130,14 @@ def made(build: Build, rows: Table, words: Words, progress: Progress) -> Anonymi
 def figures(
     view: ProtectedView, build: Build, columns: Sequence[ViewColumn], rows: Table, found: Anonymized
 ) -> dict[str, float]:
-    """What a release loses and risks, and what the data decided, as exact figures; none where they cannot be had."""
+    """Exact figures of a release: its information loss, its risk, and ``achieved``; only those that are defined."""
     if not len(rows) or not len(found.rows):
         return _named(found.achieved)
     attributes = _attributes(view, columns)
     names = build.columns or tuple(c.name for c in columns)
     try:
         return {**measures.measured(rows, found, attributes, names), **_named(found.achieved)}
-    except ValueError:  # of rows too few to compare
+    except ValueError:  # too few rows to compare
         return _named(found.achieved)
 
 
@@ -146,7 +146,7 @@ def _named(achieved: Mapping[str, float]) -> dict[str, float]:
 
 
 def relations(build: Build, columns: Sequence[ViewColumn], found: Anonymized) -> dict[str, Relation]:
-    """The relations to keep, by suffix; the view's own has none."""
+    """The relations to store, by suffix; that of the view itself is ``""``."""
     names = build.columns or tuple(column.name for column in columns)
     known = {column.name: column for column in columns}
     kept = {"": _relation(names, found.rows, known, inside=found.inside)}

@@ -1,7 +1,8 @@
-"""Which views were built, when, of what and at what price; those that were dropped too.
+"""The record of builds: which views were built, when, from which query and at what price; dropped views included.
 
-A build is written down before a row is read, and again once its file is in its place: what was begun and never
-finished stays as what it may have cost. Views that are not private differentially are frozen by this record.
+A build is recorded before a row is read, and again once its file is complete: a build that was begun but not finished
+remains in the record, because it may have cost its price. A view that is not differentially private is frozen by the
+record: it is not built again from the same data.
 """
 
 import json
@@ -61,15 +62,15 @@ class Built:
     """One build of a view.
 
     Attributes:
-        definition: the statement that declares what was built.
-        private: differentially.
-        k: the least records of a cluster, where the rows stay inside.
-        owner: the table that owns the unit; ``tables``: the protected ones that are read.
-        digest: of the statement that gave its rows, and of their domains.
-        charged: the budget that pays beside the ceiling, "" for none.
-        rows: how many were released; None for a build that was not finished.
-        figures: exact ones of what it loses and risks, and what the data decided: never for analysts.
-        relations: of each relation by suffix, how many rows it has and its columns.
+        definition: the statement that declared the view when it was built.
+        private: whether it is differentially private.
+        k: the least records of a cluster, if the rows stay inside.
+        owner: the table that owns the privacy unit; ``tables``: the protected tables that the query reads.
+        digest: of the query that the rows came from, their domains and their privacy unit.
+        charged: the budget that is charged besides the ceiling, "" for none.
+        rows: the number of released rows; None for a build that was not finished.
+        figures: exact figures of information loss and risk (see ``make.figures``): never for analysts.
+        relations: the number of rows and the columns of each relation, by suffix.
     """
 
     view: str
@@ -96,7 +97,7 @@ class Built:
 
     @property
     def key(self) -> bytes:
-        """What the ledger knows its charge by."""
+        """The key of the build's charge in the ledger."""
         return digest("view", 1, self.view, self.epoch, self.definition, self.data_version)
 
 
@@ -109,7 +110,7 @@ class Manifest:
 
     @classmethod
     def open(cls, state: Path) -> "Manifest":
-        """The record in a state directory, made where there is none. Raises ``StartupError``."""
+        """Open the record in a state directory; create it if there is none. Raises ``StartupError``."""
         path = state / FOLDER / FILE
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -123,7 +124,7 @@ class Manifest:
         return cls(connection)
 
     def all(self) -> list[Built]:
-        """Every build, by view and epoch. Raises ``CatalogueUnavailable``."""
+        """Every build, sorted by view and epoch. Raises ``CatalogueUnavailable``."""
         with self._lock:
             try:
                 return [_built(row) for row in self._connection.execute(_ALL)]
@@ -131,25 +132,25 @@ class Manifest:
                 raise CatalogueUnavailable("the record of views cannot be read") from error
 
     def begin(self, build: Built) -> Built:
-        """Write a build down, durably, under the next epoch of its view."""
+        """Record the start of a build durably, under the next epoch of its view; return it with epoch and time."""
         last = max((b.epoch for b in self.all() if b.view == build.view), default=0)
         begun = replace(build, epoch=last + 1, at=datetime.now(UTC).isoformat(timespec="seconds"))
         self._write(_ADD, _row(begun))
         return begun
 
     def finish(self, build: Built) -> None:
-        """Its file is in its place: from now on this is the view."""
+        """Record that the build's file is complete: from now on statements read this build."""
         self._write(_DONE, (build.rows, _relations(build), build.view, build.epoch))
 
     def measured(self, build: Built, figures: Mapping[str, float]) -> None:
-        """Keep what a build loses and risks."""
+        """Record the exact figures of a build."""
         self._write(
             "UPDATE build SET figures = ? WHERE view = ? AND epoch = ?",
             (json.dumps(dict(figures)), build.view, build.epoch),
         )
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file of the record."""
         with self._lock:
             self._connection.close()
 
@@ -162,13 +163,13 @@ class Manifest:
 
 
 def current(builds: Sequence[Built], view: str, definition: str) -> Built | None:
-    """The newest finished build of what a view is declared to be."""
+    """The newest finished build of a view with its present definition."""
     found = [b for b in builds if b.view == view and b.definition == definition and b.rows is not None]
     return max(found, key=lambda b: b.epoch, default=None)
 
 
 def newest(builds: Sequence[Built], view: str, definition: str) -> Built | None:
-    """The build of a view that is read: of another definition where what it is declared to be was never finished."""
+    """The build that statements read: the newest of the present definition, or else of an earlier one."""
     finished = [b for b in builds if b.view == view and b.rows is not None]
     return current(builds, view, definition) or max(finished, key=lambda b: b.epoch, default=None)
 

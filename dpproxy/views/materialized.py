@@ -1,4 +1,4 @@
-"""A view as statements find it."""
+"""A built view in the form that the planner reads."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,13 @@ class Materialized:
     """A relation of a built view; all of it is public.
 
     Attributes:
-        view: the view, on which grants are; a relation beside its own has another ``name``.
-        table: the table of the backend that holds the rows.
-        private: differentially; rows of another kind are nothing that protected rows may be joined with.
-        inside: the rows are not shown, only charged questions read them; then ``k`` is the least records of a cluster.
-        owner: the table that owns the privacy unit; ``source`` is a protected table it was made of.
-        query: what it was made of.
-        digest: of what its rows were when they were read, and whose; "" where nobody knows.
+        view: the view that grants are on; its further relations have other names (``name``).
+        table: the table of the backend that has the rows.
+        private: whether it is differentially private; if not, protected rows must not be joined with it.
+        inside: whether only charged queries may read the rows; if so, ``k`` is the least records of a cluster.
+        owner: the table that owns the privacy unit; ``source`` is a protected table that the view was built from.
+        query: the query that the view was built from.
+        digest: of the rows' query, domains and privacy unit at the time of the build; "" if unknown.
     """
 
     name: str

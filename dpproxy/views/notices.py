@@ -11,7 +11,7 @@ from dpproxy.views.materialized import Materialized
 
 
 def built_notice(build: Built, left_out: tuple[str, ...]) -> Notice:
-    """The notice of a finished build: its price, its guarantee, what was left out."""
+    """The notice of a finished build: its price, its guarantee, and the columns that were left out."""
     price = f"cost {format_epsilon(build.nano)} epsilon" if build.private else listing.UNBOUNDED
     left = f" Left out, since they tell people apart: {', '.join(left_out)}." if left_out else ""
     return Notice(
@@ -22,7 +22,7 @@ def built_notice(build: Built, left_out: tuple[str, ...]) -> Notice:
 
 
 def masked_notices(policy: Policy, found: Mapping[str, Materialized]) -> tuple[Notice, ...]:
-    """For each role that may read what is not private differentially, that its loss has no finite bound."""
+    """A notice for each role that may read views that are not differentially private: its loss has no finite bound."""
     return tuple(
         Notice(f'role "{grant.role}" reads protected view "{grant.table}": {listing.UNBOUNDED}')
         for grant in policy.grants

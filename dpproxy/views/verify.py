@@ -1,4 +1,4 @@
-"""What VERIFY PROTECTED VIEW tells: the guarantee to everybody who may ask, exact figures by EXACT SELECT alone."""
+"""The answer of VERIFY PROTECTED VIEW: the guarantee for all who may ask, exact figures only with EXACT SELECT."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +19,7 @@ FIGURES: Mapping[str, tuple[str, ...]] = {
     "sse": ("sse",),
     "matched_sse": ("matched_sse",),
 }
-"""Columns, and the measures that they show: the first one there is."""
+"""Columns, and for each the measures that it may show: the first that the build has."""
 COLUMNS = (
     Column("view", TEXT),
     Column("guarantee", TEXT),
@@ -31,7 +31,7 @@ COLUMNS = (
 
 
 def verified(view: ProtectedView, build: Built, *, exact: bool) -> tuple[object, ...]:
-    """The row of a view; without ``exact``, NULL stands where the original rows decide."""
+    """The row of a view; without ``exact``, figures that depend on the original rows are NULL."""
     figures = build.figures if exact else {}
     achieved = ", ".join(
         f"{name.removeprefix(ACHIEVED)} = {value:g}"
@@ -49,7 +49,7 @@ def verified(view: ProtectedView, build: Built, *, exact: bool) -> tuple[object,
 
 
 def asked(view: ProtectedView) -> str:
-    """The method and its options, as they were written."""
+    """The method and its options, in the syntax of the declaration."""
     own = ProtectedView("v", tuple(o for o in view.options if o[0] not in OWN), "q")
     options = protected_view(own).removeprefix("CREATE PROTECTED VIEW v WITH (").removesuffix(") AS q")
     return f"{view.option('method')}: {options}" if options else str(view.option("method"))

@@ -15,7 +15,7 @@ _MOST: Final = 2**63 - 1
 
 
 def whole(pairs: arrow.Pairs) -> Int64:
-    """Return 128-bit integers as int64, those beyond it as its ends; shape (n,)."""
+    """Return 128-bit integers as int64, clamped to its range; shape (n,)."""
     low, high = pairs[..., 0].view(np.int64), pairs[..., 1].view(np.int64)
     fits = high == low >> 63
     if fits.all():
@@ -24,7 +24,7 @@ def whole(pairs: arrow.Pairs) -> Int64:
 
 
 def places(starts: NDArray[Any], lengths: NDArray[Any]) -> Int64:
-    """Return the places of the elements of lists, laid end to end."""
+    """Return the indices of the elements of lists, list after list."""
     ends = np.cumsum(lengths, dtype=np.int64)
     offsets: Int64 = np.repeat(starts - (ends - lengths), lengths)
     return offsets + np.arange(offsets.size)
@@ -39,7 +39,10 @@ def parameters(column: Any, message: str) -> arrow.Pairs:  # noqa: ANN401 - pyar
 
 
 def alike(*columns: NDArray[np.uint64]) -> Iterator[tuple[NDArray[np.uint64], Int64]]:
-    """Group rows by equal parameters, each of shape (rows,) or (rows, words): their words, and the rows."""
+    """Group rows by equal parameters; yield the words of each group's parameters, and its row numbers.
+
+    Each column has shape (rows,) or (rows, words).
+    """
     keys = np.column_stack(columns)
     if not len(keys):
         return

@@ -14,7 +14,7 @@ from udfs.privacy import InvalidMechanism
 
 
 def choose(scores: Any, candidates: Any, sensitivity: Any, epsilon: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
-    """Return the place of each row's choice, from 1; parameters are checked before scores are read."""
+    """Return the index of each row's choice, from 1; parameters are checked before scores are read."""
     widths = columns.parameters(sensitivity, "a choice needs the sensitivity of its scores on every row")
     groups = [
         (Exponential.of(arrow.integers(key[None, :2])[0], int(key[2])), rows)
@@ -35,8 +35,8 @@ def choose(scores: Any, candidates: Any, sensitivity: Any, epsilon: Any) -> Any:
 
 
 def _scores(lists: arrow.Lists, lengths: columns.Int64, rows: columns.Int64) -> columns.Int64:
-    """Return the scores of some rows end to end, zeros where a list is NULL."""
-    if rows.size == lengths.size and lists.valid.all():  # as they lie
+    """Return the scores of ``rows``, list after list; zeros where a list is NULL."""
+    if rows.size == lengths.size and lists.valid.all():  # all rows: the buffer has them in order already
         first = int(lists.starts[0])
         return columns.whole(lists.pairs[first : first + int(lengths.sum())])
     valid = lists.valid[rows]

@@ -1,10 +1,10 @@
-"""Lists of numbers released with one joint draw of noise a row, whatever the mechanism.
+"""Lists of numbers released with one joint draw of noise for each row, whatever the mechanism.
 
-No number is ever cast by SQL to a type that may not hold it: such a cast quotes the number where it fails, and
-rounds it where it does not. DuckDB does not know the type of ``sum(x)`` where it chooses among the overloads of a
-macro, and puts casts to the types of the chosen one: so no argument that holds a number has a type there. The type
-is found later and by DuckDB itself, from ``number // 1::HUGEINT``: HUGEINT for whole numbers, DOUBLE for others, an
-error without a value for text. The quotient is never computed: ``cast_to_type`` reads its type alone.
+SQL never casts a number to a type whose range might be too small: such a cast quotes the number in its error, or
+rounds it. When DuckDB chooses among the overloads of a macro, it does not know the type of ``sum(x)`` yet, and adds
+casts to the argument types of the overload: therefore no argument with a number has a declared type there. DuckDB
+derives the type later, from ``number // 1::HUGEINT``: HUGEINT for whole numbers, DOUBLE for others, and for text an
+error that contains no value. The quotient is never computed: ``cast_to_type`` reads its type alone.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +26,7 @@ from udfs.randomness import Integers
 
 
 class Joint(Mechanism, Protocol):
-    """A mechanism that knows by how much one unit can move each component, in lattice steps."""
+    """A mechanism with a sensitivity for each component: by how much one unit can move it, in lattice steps."""
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -35,19 +35,19 @@ class Joint(Mechanism, Protocol):
 
 
 Best = Callable[[tuple[int, ...], int], Joint]
-"""From sensitivities in lattice steps and a loss in nano to a mechanism."""
+"""Returns the mechanism for sensitivities in lattice steps and a loss in nano-epsilon or nano-rho."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How a family finds its mechanism, and what it says of a loss that is none."""
+    """How a family of functions chooses its mechanism, and its error message for an invalid loss."""
 
     best: Best
     least: str = "epsilon must be at least 0.001"
 
 
 Group = tuple[Joint, arrow.Pairs, NDArray[np.int64]]
-"""A mechanism, the sensitivities as given, and the rows of a chunk that it answers."""
+"""A mechanism, the sensitivities as they were passed, and the numbers of the chunk's rows that it answers."""
 
 
 def release(
@@ -63,7 +63,7 @@ def release(
 
 
 def release_any(pool: Pool, kind: Kind, values: Any, widths: Any, loss: Any) -> Any:  # noqa: ANN401
-    """The same for lists of either type, with whole sensitivities; what is released is returned as text."""
+    """The same for lists of either type, with whole sensitivities; released numbers are returned as text."""
     column, sensitivities = arrow.single(values), arrow.read(widths)
     if pa.types.is_floating(column.type.value_type):
         doubles = column.cast(pa.list_(pa.float64()))  # of FLOAT, which never fails
@@ -75,7 +75,7 @@ def release_any(pool: Pool, kind: Kind, values: Any, widths: Any, loss: Any) -> 
 
 
 def release_rows(pool: Pool, mechanism: Joint, rows: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Rows of whole numbers of at most 128 bits, released as the SQL functions do it: for a caller without SQL."""
+    """Release rows of whole numbers of at most 128 bits as the SQL functions do: for callers without SQL."""
     noise, width = pool.take(mechanism, len(rows)), len(mechanism.widths)
     values = arrow.from_integers([number for row in rows for number in row]).reshape(len(rows), width, 2)
     drawn = arrow.integers(_noisy(values, mechanism, values, noise, INTEGERS))
@@ -119,7 +119,7 @@ def _noisy(
 ) -> arrow.Pairs:
     result = arrow.add(lattice.steps(values, key), noise)
     if 0 in mechanism.widths:
-        # What nobody can move is the sum of no rows, whatever was passed: no way around the noise.
+        # A component of sensitivity 0 is a sum over no rows: it is 0 whatever was passed, or it would bypass the noise.
         result[:, [width == 0 for width in mechanism.widths]] = 0
     return lattice.numbers(result, key)
 
@@ -166,7 +166,7 @@ def lists(pool: Pool, kind: Kind, name: str, loss: str, does: str) -> tuple[Func
 
 
 def singles(name: str, lists: str, loss: str, does: str) -> tuple[Function, ...]:
-    """Return ``name`` over one whole number and over one DOUBLE, by way of the functions over ``lists``."""
+    """Return ``name`` over one whole number and over one DOUBLE: macros that call the functions over ``lists``."""
     rest = f"{loss} {parameters.EPSILON}"
     body = f"_{lists}_any([{{}}], [sensitivity], {loss})[1]"
     return (
@@ -188,7 +188,7 @@ def singles(name: str, lists: str, loss: str, does: str) -> tuple[Function, ...]
 
 
 def _typed(call: str, argument: str, kind: str) -> str:
-    """A call that takes and returns the type of ``kind``, an expression that is not computed."""
+    """A call with its argument and result cast to the type of ``kind``, an expression that is not computed."""
     return f"cast_to_type({call.format(f'cast_to_type({argument}, {kind})')}, {kind})"
 
 

@@ -1,8 +1,8 @@
-"""How the numbers of a SQL type are whole numbers for a mechanism: integers as they are, DOUBLE by rounding.
+"""Converts the numbers of an SQL type to whole numbers for a mechanism: integers unchanged, DOUBLE by rounding.
 
 A DOUBLE of sensitivity w is rounded to a multiple of 2**k, the k with 2**30 <= w / 2**k < 2**31, halves upwards.
-Two numbers at most w apart are then at most ceil(w / 2**k) steps apart, which is the sensitivity the noise is for.
-What is returned is a multiple of 2**k, so its low digits are no function of the exact number. NaN counts as 0.
+Two numbers at most w apart are then at most ceil(w / 2**k) steps apart: the sensitivity of the rounded number. The
+released number is a multiple of 2**k, so that its low digits do not depend on the exact number. NaN counts as 0.
 """
 
 from collections.abc import Callable
@@ -27,10 +27,10 @@ Doubles = NDArray[np.float64]
 class Lattice:
     """The numbers of one SQL type; all arrays are pairs of words as ``arrow.read`` gives them.
 
-    widths: from the sensitivities of a row to lattice steps. Raises InvalidMechanism.
-    steps: from values, shape (rows, d, 2), and the sensitivities, shape (d, 2), to whole numbers of 128 bits.
-    numbers: back.
-    column: from pairs to an Arrow column.
+    widths: converts the sensitivities of a row to lattice steps. Raises InvalidMechanism.
+    steps: converts values, shape (rows, d, 2), with the sensitivities, shape (d, 2), to whole numbers of 128 bits.
+    numbers: the inverse of ``steps``.
+    column: converts pairs to an Arrow column.
     """
 
     type: str
@@ -49,7 +49,7 @@ def _doubles(pairs: arrow.Pairs) -> Doubles:
 
 
 def upwards(pairs: arrow.Pairs) -> arrow.Pairs:
-    """Return sensitivities in whole numbers as DOUBLE, never below them; what is negative as -1."""
+    """Return whole sensitivities as DOUBLE, rounded upwards; negative ones as -1."""
     high = pairs[..., 1].view(np.int64)
     near = high.astype(np.float64) * _WORD + pairs[..., 0].astype(np.float64)
     above = np.where(near < _EXACT, near, np.nextafter(near, np.inf))
@@ -84,7 +84,7 @@ def _rounded(values: arrow.Pairs, widths: arrow.Pairs) -> arrow.Pairs:
 
 def _multiples(steps: arrow.Pairs, widths: arrow.Pairs) -> arrow.Pairs:
     negative = steps[..., 1] >> np.uint64(63) > 0
-    size = _negated(steps, negative)  # a float holds the high digits of a size, not those of a complement
+    size = _negated(steps, negative)  # as a float, a size has its high digits; a complement has not
     whole = size[..., 1] * _WORD + size[..., 0]
     result = np.zeros_like(steps)
     with np.errstate(over="ignore"):
@@ -93,7 +93,7 @@ def _multiples(steps: arrow.Pairs, widths: arrow.Pairs) -> arrow.Pairs:
 
 
 def _negated(pairs: arrow.Pairs, where: NDArray[np.bool_]) -> arrow.Pairs:
-    """Return the two's complement of the numbers ``where``, the others as they are."""
+    """Return the numbers with those selected by ``where`` negated (two's complement)."""
     low, result = ~pairs[..., 0] + np.uint64(1), np.empty_like(pairs)
     result[..., 0] = np.where(where, low, pairs[..., 0])
     result[..., 1] = np.where(where, ~pairs[..., 1] + (low == 0), pairs[..., 1])

@@ -1,4 +1,4 @@
-"""The public parameters of a function as values; what is wrong is refused before any data is read."""
+"""The public parameters of a function as values; invalid ones are refused before any data is read."""
 
 from fractions import Fraction
 from typing import Any, Final
@@ -10,11 +10,11 @@ from udfs import arrow
 from udfs.privacy import InvalidMechanism
 
 EPSILON: Final = "DECIMAL(18,9)"
-"""The type of a loss: it holds whole nano-epsilon."""
+"""The SQL type of a loss: exact to whole nano-epsilon."""
 
 
 def nano(loss: Any, least: str = "epsilon must be at least 0.001") -> NDArray[np.uint64]:  # noqa: ANN401 - pyarrow has no types
-    """Return a loss in nano-epsilon or nano-rho, which is how DECIMAL(18,9) holds it; shape (rows,)."""
+    """Return losses in nano-epsilon or nano-rho, the integers that represent a DECIMAL(18,9); shape (rows,)."""
     array = arrow.single(loss)
     pairs = arrow.pairs(array)
     if array.null_count or pairs[:, 1].any():

@@ -1,4 +1,4 @@
-"""What a prior makes of a number that was released with noise: post-processing, which costs nothing."""
+"""Posterior means and surprise of numbers released with noise, under a prior: post-processing, which costs nothing."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -19,13 +19,13 @@ _Asked = Callable[[Draws, Prior], Floats]
 
 
 def mean(prior: Any, value: Any, fixed: Any, slope: Any, centre: Any, bell: Any, most: Any) -> Any:  # noqa: ANN401 - of pyarrow
-    """The posterior mean of each row; the first row says with how many values of the prior."""
+    """The posterior mean of each row; ``most`` of the first row is the number of values the prior is rounded to."""
     count = next(iter(arrow.single(most).to_pylist()), 1)
     return _each(lambda draws, found: draws.mean(found, count), prior, (value, fixed, slope, centre), bell)
 
 
 def surprise(prior: Any, value: Any, fixed: Any, slope: Any, centre: Any, bell: Any) -> Any:  # noqa: ANN401
-    """How likely a draw as far out is, of each row."""
+    """For each row the probability, under the prior, of a draw at least as extreme."""
     return _each(Draws.surprise, prior, (value, fixed, slope, centre), bell)
 
 
@@ -47,7 +47,7 @@ def _each(asked: _Asked, prior: Any, numbers: tuple[Any, ...], bell: Any) -> Any
 
 
 def functions(_: Pool) -> tuple[Function, ...]:
-    """Return the functions of this family: for statements of the proxy, which know the law of the noise."""
+    """Return the functions of this family: for the proxy's statements, which pass the distribution of the noise."""
     return (
         Function("_dp_posterior", "", "DOUBLE", "the posterior mean", (*_LAW, "INTEGER"), mean),
         Function("_dp_surprise", "", "DOUBLE", "how likely a draw as far out is", _LAW, surprise),

@@ -13,7 +13,7 @@ from udfs.pool import Pool
 from udfs.privacy import InvalidMechanism
 
 Make = Callable[..., Quantile]
-"""From the parameters as SQL has them, without epsilon, and nano-epsilon by name."""
+"""Makes a mechanism from the SQL function's parameters in their order, with nano-epsilon as a keyword argument."""
 
 _PUBLIC: Final = ("low", "high", "numerator", "denominator", "rows")
 _EXTREME: Final = ("low", "high", "numerator", "rows")
@@ -90,7 +90,7 @@ def rank_error(
     epsilon: Any,  # noqa: ANN401
     confidence: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
-    """Return how many rows the rank of a released quantile is off at most, with the given confidence."""
+    """Return a bound, in rows, on the rank error of a released quantile that holds with probability ``confidence``."""
     levels = parameters.confidences(confidence)
     found = [0] * len(levels)
     for mechanism, places in _mechanisms(Quantile, (low, high, numerator, denominator, rows, epsilon)):

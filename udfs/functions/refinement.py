@@ -1,4 +1,4 @@
-"""Knowledge refinement: one draw from a prior written as text, moved towards the truth."""
+"""Knowledge refinement: one draw from a prior, which is passed as text, with its masses moved towards the truth."""
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -18,7 +18,7 @@ from udfs.prior_notation import parse
 from udfs.privacy import InvalidMechanism
 
 Group = tuple[Refinement, NDArray[np.int64]]
-"""A refinement, and the rows of a chunk that it answers."""
+"""A refinement, and the numbers of the chunk's rows that it answers."""
 
 KINDS: Final[dict[str, Callable[..., Refinement]]] = {
     "statistical": Refinement.statistical,

@@ -1,4 +1,4 @@
-"""Which groups may be shown where their keys are not public."""
+"""Partition selection: which groups may be released if their keys are not public."""
 
 from fractions import Fraction
 from typing import Any
@@ -15,7 +15,7 @@ from udfs.privacy import InvalidMechanism
 
 
 def select(counts: Any, groups: Any, epsilon: Any, delta: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
-    """Decide for each row; parameters are checked before counts are read."""
+    """Return for each row whether its group is released; parameters are checked before counts are read."""
     made = _mechanisms(groups, epsilon, delta)
     numbers = columns.whole(arrow.pairs(arrow.single(counts)))
     result = np.empty(numbers.size, dtype=np.bool_)
@@ -25,7 +25,7 @@ def select(counts: Any, groups: Any, epsilon: Any, delta: Any) -> Any:  # noqa: 
 
 
 def threshold(groups: Any, epsilon: Any, delta: Any) -> Any:  # noqa: ANN401
-    """Return the least count that is kept at least half of the time."""
+    """Return the least count with which a group is released with probability 1/2 or more."""
     made = _mechanisms(groups, epsilon, delta)
     result = np.empty(sum(rows.size for _, rows in made), dtype=np.int64)
     for mechanism, rows in made:
@@ -47,7 +47,7 @@ def _mechanisms(groups: Any, epsilon: Any, delta: Any) -> list[tuple[Selection, 
 
 
 def _selection(key: arrow.Pairs) -> Selection:
-    """A float counts as the decimal it prints as."""
+    """The mechanism for a group's parameters; a float counts as the decimal it prints as."""
     [groups] = arrow.integers(key[None, :2])
     return Selection(groups, int(key[2]), Fraction(str(key[3:].view(np.float64)[0])))
 

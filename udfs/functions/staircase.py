@@ -1,4 +1,4 @@
-"""The staircase: released sums and counts, one or several in one joint draw."""
+"""The staircase mechanism: sums and counts, one or several in one joint draw."""
 
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from udfs.mechanisms import Staircase
 from udfs.pool import Pool
 
 KIND: Final = Kind(Staircase.best)
-# Within 128 bits whatever they are given, since an overflow quotes both.
+# The released number is clamped so that interval ends stay within 128 bits: an overflow error would quote numbers.
 _INSIDE: Final = (
     "least(greatest(cast_to_type(released, released // 1::HUGEINT), "
     f"{-arrow.LARGEST}::HUGEINT), {arrow.LARGEST}::HUGEINT)"

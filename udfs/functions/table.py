@@ -1,4 +1,4 @@
-"""Every function of SQL: a family is added here, in the order of ``dp_functions()``."""
+"""The table of all SQL functions, in the order of ``dp_functions()``; a new family is added here."""
 
 from collections.abc import Callable
 from typing import Final
@@ -29,7 +29,7 @@ FAMILIES: Final[tuple[Callable[[Pool], tuple[Function, ...]], ...]] = (
 
 
 def functions(pool: Pool) -> tuple[Function, ...]:
-    """Return every function, the list of them last."""
+    """Return every function; the last is ``dp_functions``, which lists them."""
     listed = tuple(function for family in FAMILIES for function in family(pool))
     return (*listed, _catalogue(listed))
 

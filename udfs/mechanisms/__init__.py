@@ -15,10 +15,10 @@ from udfs.mechanisms.selection import Selection
 from udfs.mechanisms.staircase import Staircase
 
 MECHANISMS: Final = {"staircase": Staircase, "laplace": Laplace, "gaussian": Gaussian}
-"""Every mechanism that adds noise, by the name it is shown and recorded under."""
+"""Every mechanism that adds noise, by its name in messages and records."""
 
 CHOICES: Final = {"exponential": Exponential, "quantile": Quantile, "selection": Selection}
-"""Every mechanism that chooses instead, by the name it is shown and recorded under."""
+"""Every mechanism that chooses a value instead of adding noise, by its name in messages and records."""
 
 __all__ = [
     "CHOICES",

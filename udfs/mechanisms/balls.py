@@ -1,9 +1,10 @@
-"""The values of a prior that are nearest to a truth, up to a given mass: a ball, and the ring that fills it up.
+"""The values of a prior that are nearest to a truth, up to a given mass: a ball, and a ring for the rest of the mass.
 
-In a suitable order of the values a ball [a, b) and the ball with its ring [c, d) are intervals around each
-other. On a line they change only where two values are equally far, which is halfway between them: one sweep
-finds them for every truth there is. Source: Soria-Comas, "Improving data utility in differential privacy and
-k-anonymity", 2013, ch. 5, the refinement with atoms.
+The ball consists of the nearest values, with weights that sum to at most the mass; the ring of the next ones, all
+equally far. In a suitable order of the values, the ball [a, b) and the ball with its ring [c, d) are intervals, one
+inside the other. On a line they change only halfway between two values: one sweep finds them for every truth.
+Source: Soria-Comas, "Improving data utility in differential privacy and k-anonymity", 2013, ch. 5, the refinement with
+atoms.
 """
 
 from bisect import bisect_right
@@ -22,27 +23,27 @@ Floats = NDArray[np.float64]
 Bounds = tuple[int, int, int, int]
 """a, b, c, d with c <= a <= b <= d."""
 Truth = Number | str | None
-"""A number, a label, or None: nobody and nothing to ask about."""
+"""The exact value: a number or a label; None if there is none (no such person, or NULL)."""
 
 ABSENT: Final = float("nan")
-"""The place of a truth that is NULL or that the prior cannot place: all values are one ring around it."""
+"""The place of a truth that is NULL or has no place in the prior: all values are one ring around it."""
 _ROW: Final = 2 * WHOLE
 _SNAP: Final = 1e-6
 
 
 @dataclass(frozen=True)
 class Space:
-    """The values of a prior in the orders that balls are intervals of.
+    """The values of a prior, in orders in which balls are intervals.
 
-    Places: twice the value in units of ``Prior.unit``; twice the rank; the index where there is no order.
+    A truth has a place: twice its value in units of ``Prior.unit``, twice its rank, or its index if there is no order.
     """
 
     prior: Prior
 
     @property
     def on_line(self) -> bool:
-        """Whether one order serves every truth and balls move along it."""
-        return self.prior.distance in ("absolute", "rank")  # no set: hashing a matrix takes long
+        """Whether balls are intervals of the same order for every truth."""
+        return self.prior.distance in ("absolute", "rank")  # not a set: hashing a matrix is slow
 
     @cached_property
     def orders(self) -> Cells:
@@ -53,19 +54,19 @@ class Space:
 
     @cached_property
     def _rings(self) -> Floats:
-        """The prior's own distances in the orders they give, shape (n, n)."""
+        """The prior's own distances, shape (n, n): row by row in ``orders``, from the nearest value on."""
         distances = np.array(self.prior.distance, dtype=np.float64)
         return np.take_along_axis(distances, self.orders, axis=1)
 
     @cached_property
     def _moments(self) -> Floats:
-        """Sums of weight * distance in the same orders, shape (n, n + 1)."""
+        """Cumulative sums of weight * distance in the same orders, shape (n, n + 1)."""
         moments = np.cumsum(self._rings * np.array(self.prior.weights)[self.orders], axis=1)
         return np.concatenate([np.zeros((len(moments), 1)), moments], axis=1)
 
     @cached_property
     def sums(self) -> Cells:
-        """Weights summed up in each order, each row above all of those before; shape (rows, n + 1)."""
+        """Cumulative weights in each order, shape (rows, n + 1); the numbers of a row exceed those of rows before."""
         weights = np.array(self.prior.weights)[self.orders]
         result = np.zeros((len(weights), weights.shape[1] + 1), dtype=np.int64)
         np.cumsum(weights, axis=1, out=result[:, 1:])
@@ -83,7 +84,7 @@ class Space:
         return middles
 
     def place(self, truths: Sequence[Truth]) -> Floats:
-        """Return the place of each truth; whatever it is, there is one."""
+        """Return the place of each truth, ``ABSENT`` for those without one."""
         if self.prior.distance == "absolute":
             return self.place_numbers(np.array([_number(truth) for truth in truths], dtype=np.float64))
         labels = (truth if isinstance(truth, str) else _number(truth) for truth in truths)
@@ -92,14 +93,14 @@ class Space:
 
     def place_numbers(self, truths: Floats) -> Floats:
         """Return the places of numbers (NaN for none) where the distance is ``absolute``."""
-        # Beyond the values nothing changes any more; the clip keeps every place exact and finite.
+        # Beyond the values balls do not change any more; clipping makes every place exact and finite.
         scale = float(2 / self.prior.unit)
         places = np.clip(truths, -(2.0**53) / scale, 2.0**53 / scale) * scale
         whole = np.rint(places)
         return np.where(np.abs(places - whole) <= _SNAP, whole, places)
 
     def nearest(self, places: Floats) -> Cells:
-        """Return the index of the value nearest to each place; any index where the truth is absent."""
+        """Return the index of the value nearest to each place; an arbitrary index for absent truths."""
         known = np.nan_to_num(places)
         if not self.on_line:
             return known.astype(np.int64)
@@ -126,7 +127,7 @@ class Space:
             return (index, index + 1, 0, count) if small else (index, index, index, index + 1)
         distances = self._rings[index]
         sums = self.sums[index] - index * _ROW
-        # Where rings end: 0, and after each last value of one distance.
+        # Where rings end: at 0, and after the last value of each distance.
         ends = np.flatnonzero(np.diff(distances, prepend=-1.0, append=np.inf))
         last = int(np.searchsorted(sums[ends], mass, side="right")) - 1
         return 0, int(ends[last]), 0, int(ends[min(last + 1, len(ends) - 1)])
@@ -157,9 +158,9 @@ class Space:
 
 @dataclass(frozen=True)
 class Balls:
-    """The balls of one mass: ``bounds`` (a, b, c, d, order) for every kind of truth, the absent one last.
+    """The balls of one mass: rows ``bounds`` of (a, b, c, d, order), the last for absent truths.
 
-    With ``breaks`` the rows are those before, at, between and after them; without, one for each value.
+    With ``breaks``, the rows are for truths before, at, between and after them; without, there is one for each value.
     """
 
     mass: int
@@ -178,9 +179,9 @@ class Balls:
 
 
 def _sweep(points: tuple[int, ...], sums: list[int], mass: int) -> tuple[list[int], list[Bounds]]:
-    """Return twice the truths where balls change, and the balls before, at, between and after them.
+    """Return twice the truths where balls change, and the balls before, at, between and after these truths.
 
-    The ring is the value next to the ball that comes next by distance: on its left, or on its right.
+    The ring between two such truths is one value: the nearer one of those next to the ball on its left and right.
     """
     if mass >= sums[-1]:
         return [], [(0, len(points), 0, len(points))]
@@ -206,7 +207,7 @@ def _sweep(points: tuple[int, ...], sums: list[int], mass: int) -> tuple[list[in
 
 
 def _number(truth: Truth) -> float:
-    """Return a truth as a float; what is none is absent."""
+    """Return a truth as a float, or ``ABSENT`` if it is not a number."""
     if truth is None or isinstance(truth, str):
         return ABSENT
     try:

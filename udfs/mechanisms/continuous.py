@@ -1,4 +1,4 @@
-"""The staircase in the continuum: reference figures and error predictions, in floats, never used to release.
+"""The staircase distribution on the real line: reference figures and error predictions in floats, not for releases.
 
 Components are scaled to sensitivity 1; gamma is the half-width of the innermost box. Source: Soria-Comas,
 "Improving data utility in differential privacy and k-anonymity", 2013, ch. 4; Theorem 1 with the exponent

@@ -1,7 +1,7 @@
 """Powers of a rational number just above e**-x, bounded from both sides by integers.
 
-q = top / 2**bits has the 64 bits that matter whatever x is: it differs from e**-x by less than x / 2**62 in
-proportion. Proof: ``powers.md``.
+q = top / 2**bits has 64 significant bits whatever x is: its relative difference from e**-x is below x / 2**62. Proof:
+``powers.md``.
 """
 
 from bisect import bisect_left
@@ -43,7 +43,7 @@ class Ratio:
         return one // (one - self.top)
 
     def power(self, exponent: int, precision: int) -> tuple[int, int]:
-        """Bound 2**precision * q**exponent, to within 2; exact for the exponent 0."""
+        """Bound 2**precision * q**exponent from below and above, at most 2 apart; exact for the exponent 0."""
         guard = exponent.bit_length() + _GUARD
         start = self.top << (precision + guard)
         low, high = start >> self.bits, -(-start >> self.bits)
@@ -94,7 +94,7 @@ def exp_bounds(x: Fraction, precision: int) -> tuple[int, int]:
 
 
 def _power(low: int, high: int, exponent: int, precision: int) -> tuple[int, int]:
-    """Bound the power of a number of [0, 1] given by its bounds, all scaled by 2**precision."""
+    """Bound a power of a number in [0, 1] that lies between ``low`` and ``high``; all scaled by 2**precision."""
     result_low = result_high = 1 << precision
     while exponent:
         if exponent & 1:

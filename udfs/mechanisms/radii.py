@@ -1,6 +1,6 @@
-"""The radii of the staircase that give the least noise: planning in floats, never on the way of a release.
+"""The radii of the staircase that give the least noise, computed in floats.
 
-Any non-negative radii are private, so an error here can cost accuracy and nothing else.
+The noise is private with any non-negative radii, so that an error here can cost accuracy and nothing else.
 """
 
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ from typing import Final
 _GRID: Final = 48
 _SMALL: Final = 64
 _POLISHED: Final = 16
-"""Beyond so many components one radius more or less is not worth its search."""
+"""With more components than this, single radii are not improved by search: the gain is too small."""
 _MANY: Final = 32
-"""Beyond so many the choice changes the variance by less than 1 part in 10,000, for any epsilon up to 6."""
+"""With more components than this, radii change the variance by less than 1 part in 10,000, for any epsilon up to 6."""
 
 
 def moments(offsets: Sequence[float], q: float) -> tuple[float, float]:
@@ -44,7 +44,7 @@ def cost(widths: Sequence[int], radii: Sequence[int], q: float) -> float:
 
 
 def best_radii(widths: Sequence[int], q: float) -> tuple[int, ...]:
-    """Return radii floor(gamma * width), then moved one by one while that helps; 0 where the width is 0."""
+    """Return radii floor(gamma * width), improved one by one while the cost falls; 0 where the width is 0."""
     moving = [width for width in widths if width]
     if not moving or len(moving) > _MANY:
         return (0,) * len(widths)

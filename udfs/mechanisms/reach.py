@@ -1,9 +1,9 @@
-"""How far a component of the staircase noise reaches: exact quantiles of its size.
+"""Exact quantiles of the absolute value of a component of the staircase noise.
 
-With T the least level whose box covers h in component j, no level below T passes h, and
+With T the least level whose box B_T covers h in component j, no box of a lower level exceeds h, and
 P(abs(Z_j) > h) * mass = q**T * (sum over s of A(T+s) * q**s - (2h+1) * sum over s of A_j(T+s) * q**s),
-where A(t) is the number of points of B_t and A_j(t) that number without component j. The sums are rational,
-the power is bounded to as many bits as the comparison needs.
+where A(t) is the number of points of B_t, and A_j(t) that number without component j. The sums are rational; the power
+is bounded to as many bits as the comparison needs.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,19 +14,19 @@ from udfs.randomness import FIRST_PRECISION
 
 
 def least(factors: Sequence[Factor], q: int, allowed: Fraction) -> tuple[int, ...]:
-    """Return for each component the least h >= 0 whose tail times the mass is at most ``allowed``."""
+    """Return for each component the least h >= 0 with P(abs(Z_j) > h) * mass <= ``allowed``."""
     found: dict[Factor, int] = {}
     level = 1
     for index, factor in enumerate(factors):
         if factor not in found:
-            # Components reach about equally many levels, so the search starts where the last one ended.
+            # The levels of the components are about equal, so each search starts where the last one ended.
             level = _level(factors, index, q, allowed, level) if factor[1] else level
             found[factor] = _within(factors, index, q, allowed, level) if factor[1] else 0
     return tuple(found[factor] for factor in factors)
 
 
 def _within(factors: Sequence[Factor], index: int, q: int, allowed: Fraction, level: int) -> int:
-    """The least h, which is known to belong to ``level``."""
+    """The least h of component ``index``, whose level T is known to be ``level``."""
     constant, slope = factors[index]
     floor = (
         (constant - 1 + (level - 1) * slope) // 2 + 1 if level else 0
