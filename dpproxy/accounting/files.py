@@ -53,7 +53,7 @@ def alone(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[No
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)  # closing is not enough: a child forked meanwhile has the descriptor too
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child forked meanwhile has the descriptor too
         os.close(descriptor)
 
 
