@@ -1,4 +1,4 @@
-"""Declared limits as what accounts are checked against: sums of epsilon, or of rho under concentrated accounting."""
+"""Turn declared limits into account limits: sums of epsilon, or sums of rho under concentrated accounting."""
 
 from fractions import Fraction
 
@@ -16,7 +16,7 @@ def limited(
     *,
     concentrated: bool = False,
 ) -> Debit:
-    """The debit of an account whose limit is (epsilon, delta); without epsilon it has none.
+    """The debit of an account whose limit is (epsilon, delta); without epsilon the account has no limit.
 
     Concentrated: half of delta is for the conversion of the sum of rho, the other half for the deltas of the releases.
     A release that is (e, d)-DP is d-approximately e**2 / 2-zCDP; together they are (sum of d)-approximately
@@ -34,7 +34,10 @@ def limited(
 
 
 def as_epsilon(spent: Cost, debit: Debit) -> int:
-    """What an account has lost so far, nano-epsilon: the plain sum, or the rho with half of the limit's delta."""
+    """The privacy loss of an account so far, in nano-epsilon.
+
+    Without a rho limit this is the plain sum; with one, the sum of rho converted at half of the limit's delta.
+    """
     if debit.rho_limit is None or not debit.delta_limit:
         return spent.nano
     return conversion.epsilon(Concentrated.of(spent.rho), debit.delta_limit).nano

@@ -12,9 +12,9 @@ from dpproxy.values.errors import StartupError
 
 
 def write(store: SQLite, seals: Seals, target: Path) -> Head:
-    """Make ``target``, one file, the state of the ledger at one moment; it has its name once it is verified.
+    """Copy the ledger as it is at one moment into the single file ``target``, which appears once it is verified.
 
-    Errors: StartupError where there is such a file, or the copy does not verify; ``faults()``.
+    Errors: StartupError if ``target`` exists or the copy does not verify; ``faults()``.
     """
     if target.exists():
         raise StartupError(f"{target}: expected a file that does not exist yet")
@@ -27,7 +27,7 @@ def write(store: SQLite, seals: Seals, target: Path) -> Head:
             closing(sqlite3.connect(draft, isolation_level=None)) as copy,
         ):
             source.backup(copy)
-            copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # no second file beside it
+            copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # else a -wal file lies beside it
         head = verify(SQLite(draft), seals, None)
         disk.sync(draft)
         draft.rename(target)

@@ -25,15 +25,15 @@ _ORDER = {kind.column: place for place, kind in enumerate(Kind)}
 
 
 class Batch:
-    """What the writer has open: nothing in it counts until it is committed.
+    """The open transaction of the writer: nothing in it takes effect until it is committed.
 
-    Entries are put into the tables by ``write``, many at once.
+    Entries are collected and inserted by ``write``, many in one statement.
 
     Attributes:
-        head: where the chain stands, this batch included.
+        head: the end of the chain, this batch included.
         totals: what accounts have paid, this batch included.
-        now: microseconds, never before the head's.
-        kept: bytes of released answers stored.
+        now: time of this batch in microseconds since 1970, never before the head's.
+        kept: size in bytes of the released answers that this batch stores.
     """
 
     def __init__(
@@ -49,13 +49,13 @@ class Batch:
         self._releases: list[tuple[int, bytes, int, bytes, bytes]] = []
 
     def charge(self, charge: Charge) -> Reservation:
-        """Debit every account of the charge, or none: BudgetExceeded names the first limit it passes."""
+        """Debit every account of the charge, or none. Raises BudgetExceeded, which names the first limit exceeded."""
         return self._append(EntryKind.CHARGE, charge, charge.cost, self.head.sequence + 1, charge.debits)
 
     def adopt(self, origin: int, charge: Charge) -> Reservation | None:
-        """Debit what the release of ``origin`` costs in full to the accounts of ``charge`` it has not cost yet.
+        """Debit the full cost of the release of ``origin`` to those accounts of ``charge`` that have not paid for it.
 
-        None where the user's own account has paid, or nothing is left to debit.
+        None, and no entry, where the user's own account has paid before or no account remains to be debited.
         """
         self.write()
         source = book.read_entry(self.connection, origin)
@@ -65,7 +65,7 @@ class Batch:
         if len(users) != 1:
             raise ValueError("a release is adopted by one user")
         payers = book.read_payers(self.connection, origin)
-        # The ceiling, or blocks of it, paid when it was released: it is the release that costs it, whoever sees it.
+        # The ceiling, or its blocks, paid at the release: it bounds what is released, however many users see it.
         ceilings = {payer.name for payer in payers if payer.kind is Kind.CEILING}
         debits = [
             debit
@@ -79,7 +79,7 @@ class Batch:
         return self._append(EntryKind.ADOPT, charge, cost, origin, debits)
 
     def reset(self, reset: Reset) -> Entry:
-        """Let an account of a budget or of a user of it begin anew; what was spent stays in the ledger."""
+        """Start the account of a budget, or of one of its users, at 0 again; its earlier debits stay in the ledger."""
         self.write()
         self.totals.forget()
         sequence = self.head.sequence + 1
@@ -105,19 +105,19 @@ class Batch:
         return entry
 
     def keep(self, origin: int, key: bytes, nano: int, payload: bytes) -> None:
-        """Store what was released under the charge ``origin``; the first of two stays."""
+        """Store the answer released under the charge ``origin``; where one is stored already, that one stays."""
         mac = self.seals.release(origin, key, nano, payload)
         self._releases.append((origin, key, nano, payload, mac))
         self.kept += len(payload)
 
     def complete(self) -> None:
-        """Have the totals count entries of before rho was recorded."""
+        """Add to the totals the rho of entries written before rho was recorded; see ``older``."""
         self.write()
         self.totals.forget()
         older.complete(self.connection)
 
     def write(self) -> None:
-        """Put into the tables what is not there yet: before anybody reads them, and before the commit."""
+        """Insert the pending entries and totals. Must run before the tables are read, and before the commit."""
         entries, self._entries = self._entries, []
         releases, self._releases = self._releases, []
         book.write_entries(self.connection, entries)
@@ -156,7 +156,7 @@ class Batch:
         return Reservation(entry, tuple((d, found.spent) for d, found in zip(debits, before, strict=True)))
 
     def _add(self, entry: Entry, cost: Cost) -> None:
-        """Append an entry that costs every account it debits so much."""
+        """Append an entry and debit ``cost`` to each of its accounts."""
         mac = self.seals.entry(self.head.mac, entry)
         for posting in entry.postings:
             self.totals.add(posting.account, cost)

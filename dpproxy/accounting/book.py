@@ -1,7 +1,7 @@
-"""The ledger's rows, read and written through a connection that somebody else opened and will commit.
+"""Reads and writes the ledger's rows; the caller opens the connection and commits.
 
-Every statement here is read alike by SQLite and by PostgreSQL: ``?`` for a value, "only" and "window" in quotes, the
-columns of a conflict named.
+Every statement here is valid in both SQLite and PostgreSQL: ``?`` stands for a value, "only" and "window" are quoted,
+ON CONFLICT names its columns.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ _ENTRY = (
 _DEBIT = 'kind, name, member, block, "window", limit_nano, nano, delta, rho'
 _ACCOUNT = 'kind, name, member, block, "window"'
 _PORTION = 64
-"""Rows in one statement at most, a power of 2: SQLite takes no more than 999 values everywhere."""
+"""Most rows in one statement, a power of 2: some builds of SQLite take no more than 999 values."""
 
 Row = tuple[object, ...]
 
@@ -33,7 +33,7 @@ class Result(Iterable[tuple[Any, ...]], Protocol):
 
 
 class Connection(Protocol):
-    """What is used of a connection to either database."""
+    """The part of a database connection that the ledger uses, the same for SQLite and PostgreSQL."""
 
     def execute(self, sql: str, values: Sequence[object] = (), /) -> Result: ...
 
@@ -47,7 +47,7 @@ class Connection(Protocol):
 
 
 def read_head(connection: Connection, seals: Seals) -> Head:
-    """The head, its seal checked."""
+    """The head. Raises ``Mismatch`` if its seal is wrong."""
     row = connection.execute("SELECT format, ledger, sequence, at, mac, seal FROM head").fetchone()
     if row is None:
         raise Mismatch("its head is missing")
@@ -59,7 +59,7 @@ def read_head(connection: Connection, seals: Seals) -> Head:
 
 
 def write_head(connection: Connection, seals: Seals, head: Head) -> None:
-    """Move the head, sealed anew."""
+    """Replace the stored head and its seal."""
     connection.execute(
         'INSERT INTO head ("only", format, ledger, sequence, at, mac, seal) VALUES (1, ?, ?, ?, ?, ?, ?) '
         'ON CONFLICT ("only") DO UPDATE SET format = excluded.format, ledger = excluded.ledger, '
@@ -75,13 +75,13 @@ def read_mac(connection: Connection, sequence: int) -> bytes | None:
 
 
 def read_payers(connection: Connection, origin: int) -> frozenset[Account]:
-    """The accounts debited for the release of the charge ``origin``, whenever that was: who has paid once has paid."""
+    """The accounts debited for the release of the charge ``origin``, in any window (0 here): each pays only once."""
     rows = connection.execute(f"SELECT {_ACCOUNT} FROM debit WHERE origin = ?", (origin,))  # noqa: S608
     return frozenset(account_of((*row[:4], 0)) for row in rows)
 
 
 def write_entries(connection: Connection, entries: Sequence[tuple[Entry, bytes]]) -> None:
-    """Add entries, each with its mac, and their debits."""
+    """Insert entries, each with its mac, and their debits."""
     lines: list[Row] = []
     debits: list[Row] = []
     for e, mac in entries:
@@ -98,19 +98,23 @@ def write_entries(connection: Connection, entries: Sequence[tuple[Entry, bytes]]
 
 
 def write_totals(connection: Connection, totals: Mapping[Key, Cost]) -> None:
-    """Have accounts hold what they have paid so far."""
+    """Set the totals of accounts."""
     rows = [(*key, total.nano, str(total.delta), str(total.rho)) for key, total in totals.items()]
     ending = f"ON CONFLICT ({_ACCOUNT}) DO UPDATE SET nano = excluded.nano, delta = excluded.delta, rho = excluded.rho"
     _insert(connection, "account", f"{_ACCOUNT}, nano, delta, rho", rows, ending)
 
 
 def write_releases(connection: Connection, rows: Sequence[tuple[int, bytes, int, bytes, bytes]]) -> None:
-    """Store releases: origin, key, nano, payload and mac; the first of one origin stays."""
+    """Store releases as (origin, key, nano, payload, mac); the first release of an origin is never replaced."""
     _insert(connection, "release", "origin, key, nano, payload, mac", rows, "ON CONFLICT DO NOTHING")
 
 
 def _insert(connection: Connection, table: str, columns: str, rows: Sequence[Row], ending: str = "") -> None:
-    """Many rows by few statements: each lets another thread run. Of few texts, which a connection keeps prepared."""
+    """Insert rows in chunks whose sizes are powers of 2.
+
+    Few statements, because each one hands the interpreter to another thread; few different texts, so that a connection
+    keeps them prepared.
+    """
     at = 0
     while at < len(rows):
         portion = min(_PORTION, 1 << (len(rows) - at).bit_length() - 1)
@@ -126,14 +130,14 @@ def _inserting(table: str, columns: str, rows: int, ending: str) -> str:
 
 
 def read_entry(connection: Connection, sequence: int) -> Entry | None:
-    """One entry."""
+    """The entry of a sequence number, without its mac; None if there is none."""
     return next((entry for entry, _ in read_entries(connection, "WHERE e.sequence = ?", (sequence,))), None)
 
 
 def read_entries(
     connection: Connection, where: str = "", values: tuple[object, ...] = ()
 ) -> Iterator[tuple[Entry, bytes]]:
-    """Entries in order, each with its mac; ``where`` is a clause over the entry ``e``, of our own making."""
+    """Entries in order, each with its mac; ``where`` is a trusted SQL clause over the entry ``e``."""
     columns = ", ".join(f"e.{name}" for name in _ENTRY.split(", "))
     debits = ", ".join(f"d.{name}" for name in ("position", *_DEBIT.split(", ")))
     rows = connection.execute(

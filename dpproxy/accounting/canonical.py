@@ -1,11 +1,11 @@
-"""One way only to write values down as bytes before they are hashed: tagged, length-prefixed fields."""
+"""A canonical encoding of values as bytes, for hashing: tagged, length-prefixed fields."""
 
 import hashlib
 from collections.abc import Callable
 from fractions import Fraction
 
 Field = None | bool | int | str | bytes | Fraction | tuple["Field", ...]
-"""What may be hashed. No float: two that print alike need not be alike."""
+"""The types that can be hashed. No floats: two that print the same can differ."""
 
 
 def encode(*fields: Field) -> bytes:

@@ -1,4 +1,4 @@
-"""The HMAC chain: what makes an altered, dropped or reordered entry visible to whoever holds the key."""
+"""The HMAC chain over the ledger: with the key, an altered, dropped or reordered entry is detected."""
 
 import hashlib
 import hmac
@@ -10,7 +10,7 @@ from dpproxy.accounting.model import Entry
 
 
 class Mismatch(Exception):
-    """The ledger is not what this key wrote; ``sequence`` is the first wrong entry, if known."""
+    """The ledger differs from what was written with this key; ``sequence`` is the first wrong entry, if known."""
 
     def __init__(self, what: str, sequence: int | None = None) -> None:
         super().__init__(what)
@@ -19,12 +19,12 @@ class Mismatch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """How far the chain goes.
+    """The end of the chain.
 
     Attributes:
-        ledger: random name of this ledger, 16 bytes.
+        ledger: random identifier of this ledger, 16 bytes.
         at: the high-water mark of the clock, microseconds.
-        mac: of the last entry; of the ledger's name before the first.
+        mac: the last entry's; in an empty ledger, that of the ledger's identifier.
     """
 
     format: int
@@ -36,12 +36,15 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Seals:
-    """Authenticates entries, the head and stored releases with one key, each in a domain of its own."""
+    """Computes macs of entries, heads and stored releases with one key.
+
+    Each kind of message has a tag of its own, so that the mac of one kind is never valid for another.
+    """
 
     key: bytes = field(repr=False)
 
     def mac(self, message: bytes) -> bytes:
-        """The HMAC of a message that says what it is of."""
+        """The HMAC of a message, which must contain the tag of its kind."""
         return hmac.digest(self.key, message, hashlib.sha256)
 
     def genesis(self, ledger: bytes, version: int) -> Head:
@@ -53,7 +56,7 @@ class Seals:
         return self.mac(previous + entry.canonical())
 
     def head(self, head: Head) -> bytes:
-        """The seal on the head."""
+        """The mac that is stored beside the head, so that a shortened ledger does not verify."""
         return _sealed(self, head)
 
     def release(self, origin: int, key: bytes, nano: int, payload: bytes) -> bytes:
@@ -63,5 +66,5 @@ class Seals:
 
 @lru_cache(maxsize=16)
 def _sealed(seals: Seals, head: Head) -> bytes:
-    """The head that was written last is read before each statement."""
+    """Cached: the same head is read again before each statement."""
     return seals.mac(encode("head", head.format, head.ledger, head.sequence, head.at, head.mac))

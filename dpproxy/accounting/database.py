@@ -16,16 +16,18 @@ from dpproxy.values.errors import StartupError
 T = TypeVar("T")
 
 CHECKPOINT_BYTES = 4 * 2**20
-"""Estimated size at which a log is moved into the file."""
+"""Estimated bytes in the write-ahead log from which it is checkpointed."""
 COMMIT_BYTES = 32 * 2**10
-"""What a commit adds to the log, payloads aside: some eight pages."""
+"""Estimated bytes that a commit adds to the log, without payloads: about eight pages."""
 
 
 class Unwritten(Exception):
-    """The transaction failed, or what shall follow it did; it may still turn up: charged, never answered.
+    """The transaction failed, or moving the high-water mark after it did.
+
+    Its entries may be in the ledger all the same; then they stay charged although nothing was answered.
 
     Attributes:
-        again: whether it may be tried once more without the danger of charging twice.
+        again: whether a second attempt cannot charge twice.
     """
 
     def __init__(self, *, again: bool = True) -> None:
@@ -36,15 +38,15 @@ class Unwritten(Exception):
 class Database:
     """Owns the writing connection; for one thread at a time.
 
-    Other processes may write the same ledger: the head is read anew inside each transaction, and what is known of
-    accounts is used where it is the head that it was known for. Nothing of it outlives a transaction that failed.
+    Other processes may write to the same ledger, so each transaction reads the head again and uses remembered totals
+    only if they belong to that head. A failed transaction discards all remembered totals.
 
     Args:
-        head: where the chain stood when it was verified.
-        mark: the high-water mark, where there is one; it follows each commit before anybody is told.
-        clock: nanoseconds since 1970.
+        head: the end of the chain when it was verified.
+        mark: the high-water mark, if any; it is moved after each commit, before ``commit`` returns.
+        clock: returns nanoseconds since 1970.
 
-    Errors: ``faults()`` where the ledger cannot be written, before anybody is served.
+    Errors: ``faults()`` if the ledger cannot be written; tested here, before anybody is served.
     """
 
     def __init__(
@@ -63,15 +65,15 @@ class Database:
 
     @property
     def largest(self) -> int:
-        """Charges in one transaction at most."""
+        """The most charges in one transaction."""
         return self._store.largest
 
     def commit(self, fill: Callable[[Batch], T]) -> T:
-        """One transaction around ``fill``; its result once that is on the disk, and the mark behind it.
+        """Run ``fill`` in one transaction; returns its result once the commit and the moved mark are on the disk.
 
-        Errors: Unwritten; what ``fill`` raised, nothing of it written.
+        Errors: Unwritten; and whatever ``fill`` raises, in which case nothing is written.
         """
-        if not self._is_marked:  # charging what then cannot be answered helps nobody
+        if not self._is_marked:  # else this would charge for statements that then cannot be answered
             self._follow(self._head, again=True)
         ending = False
         try:
@@ -88,7 +90,7 @@ class Database:
         except faults(Mismatch) as error:
             self.known.forget()
             self.close()
-            # A file that could not be written holds nothing; a server may have committed before it was lost.
+            # A SQLite commit that failed wrote nothing; a server may have committed before the connection was lost.
             raise Unwritten(again=not ending or isinstance(error, sqlite3.Error)) from error
         self._head = batch.head
         batch.totals.publish(self.known, batch.head)
@@ -98,13 +100,13 @@ class Database:
         return result
 
     def checkpoint(self) -> None:
-        """Tidy up now and then; to be called when nobody waits for an answer."""
+        """Checkpoint the log if it has grown; call it when nobody waits for an answer."""
         if self._connection is not None and self._logged >= CHECKPOINT_BYTES:
             self._logged = 0
             self._store.checkpoint(self._connection)
 
     def close(self) -> None:
-        """Drop the connection and whatever it had not committed; the next transaction opens another."""
+        """Roll back and close the connection; the next transaction opens another."""
         if self._connection is not None:
             with suppress(*faults()):
                 self._connection.rollback()
@@ -113,7 +115,7 @@ class Database:
             self._connection = None
 
     def _follow(self, head: Head, *, again: bool) -> None:
-        """Move the mark up to the head. Errors: Unwritten; until it can be moved nothing more is charged."""
+        """Move the mark up to the head. Raises Unwritten; until a later move succeeds nothing more is charged."""
         if self._mark is None:
             return
         self._is_marked = False
@@ -124,7 +126,7 @@ class Database:
         self._is_marked = True
 
     def _read_head(self, connection: book.Connection) -> Head:
-        """The head in the database: the one last committed here, or one that extends it."""
+        """The head in the database. Raises Mismatch unless its chain contains the head last committed here."""
         head = book.read_head(connection, self._seals)
         if head != self._head:
             known = self._head
@@ -134,26 +136,26 @@ class Database:
         return head
 
     def _check_mark(self, connection: book.Connection, head: Head) -> None:
-        """See that the mark is an entry of this ledger: a copy of it that is used elsewhere has moved it on."""
+        """Raise Mismatch if the mark is no entry of this ledger, as when a copy used elsewhere moved it."""
         if self._mark is None:
             return
         try:
             marked = self._mark.read()
         except (StartupError, Missing):
-            return  # said when it is moved
+            return  # reported when the mark is moved
         if marked != head:
             reached = book.read_mac(connection, marked.sequence) if marked.sequence else marked.mac
             if marked.sequence > head.sequence or reached != marked.mac:
                 raise Mismatch("its high-water mark is that of a copy")
 
     def _connect(self) -> book.Connection:
-        """The connection, opened anew after a failure."""
+        """The open connection, or a new one after a failure."""
         if self._connection is None:
             self._connection = self._store.connect(writing=True)
         return self._connection
 
     def _begin(self) -> book.Connection:
-        """A writing transaction; over another connection where this one was lost meanwhile."""
+        """Begin a writing transaction, over a new connection if this one was lost in the meantime."""
         connection = self._connect()
         try:
             self._store.begin(connection)

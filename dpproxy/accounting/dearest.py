@@ -1,4 +1,4 @@
-"""Who spent a limit that is hit: the asker's own dearest statements, what others spent as one total."""
+"""Which statements used up a limit: the user's own most expensive ones, and other users' as one total."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from dpproxy.accounting.windows import Standing
 
 SHOWN = 3
 LOOKED_AT = 10_000
-"""Entries, the last ones: a refusal takes no longer in a long ledger."""
+"""The most entries searched, counted from the last: a refusal takes no longer in a long ledger."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Statements of one user that are described alike: how many, and what they cost together, as epsilon and as rho."""
+    """Statements of one user with the same label: their number and total cost, in nano-epsilon and as rho."""
 
     who: str
     label: str
@@ -24,14 +24,14 @@ class Spent:
     squares: Fraction
 
     def cost(self, *, concentrated: bool) -> str:
-        """For people."""
+        """The total cost as text for a message."""
         if concentrated:
             return f"rho {float(self.squares / (2 * NANO * NANO)):.4g}"
         return f"{format_epsilon(self.nano)} epsilon"
 
 
 def spent_by(connection: book.Connection, standing: Standing, sequence: int) -> list[Spent]:
-    """What counts against an account, the dearest first; of the last entries up to ``sequence``."""
+    """The statements that count against an account, most expensive first, of the last entries up to ``sequence``."""
     account = standing.debit.account
     rows = connection.execute(
         "SELECT e.who, e.label, count(*), sum(d.nano), sum(d.nano * 1.0 * d.nano) FROM entry e "
@@ -48,7 +48,7 @@ def spent_by(connection: book.Connection, standing: Standing, sequence: int) -> 
 
 
 def told(standing: Standing, spent: Sequence[Spent], who: str, *, is_admin: bool) -> str:
-    """The sentence that a refusal adds; an administrator is told of everybody by name."""
+    """The sentence for a refusal's detail; only an administrator sees other users by name."""
     concentrated = standing.debit.rho_limit is not None
     own = [one for one in spent if is_admin or one.who == who]
     others = [one for one in spent if not is_admin and one.who != who]

@@ -1,4 +1,4 @@
-"""Notices beside a statement that changed the policy: the change in words, and which file still says otherwise."""
+"""Notices after a statement that changed the policy: what changed, and which policy file contradicts it."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -40,20 +40,20 @@ def _hint(path: Path, found: Difference) -> str:
 
 
 def _otherwise(policy: Policy, files: Sequence[Path], schema: Schema) -> Iterator[tuple[Path, Difference]]:
-    """What each file would change of a policy; the last file that says something of a declaration decides."""
+    """The declarations that each file would change in a policy; the last file with a declaration decides on it."""
     made = policy
     for path in files:
         try:
             after = apply_file(made, read_file(path), schema)
         except StartupError:
-            return  # the next start tells of it, and applies none
+            return  # the next start reports the fault and applies no file
         now = {d.declared: d for d in differences(policy, after)}
         yield from ((path, now[d.declared]) for d in differences(made, after) if d.declared in now)
         made = after
 
 
 def overspent(before: Policy, after: Policy, ledger: Ledger) -> Iterator[Notice]:
-    """Ceilings and budgets that are declared below what is spent of them already."""
+    """Notices for ceilings and budgets whose new limit is below what is spent already."""
     for name, table in after.tables.items():
         was = before.tables.get(name)
         if table.ceiling is not None and (was is None or was.ceiling != table.ceiling):

@@ -1,6 +1,6 @@
-"""The ledger's files in the state directory beside the ledger itself: its key, and the lock of who makes them.
+"""Files beside the ledger in the state directory: its key, and the lock held while ledger and key are created.
 
-``ledger.key`` is the witness that a ledger was begun: a missing ledger beside it is never replaced silently.
+``ledger.key`` proves that a ledger existed: if the ledger is missing beside it, no new one is created silently.
 """
 
 import fcntl
@@ -28,18 +28,18 @@ _GIVEN = "fingerprint "
 
 @contextmanager
 def starting(directory: Path, progress: Callable[[str], None]) -> Iterator[None]:
-    """Start alone: of several processes on a state directory, the first makes what the others find."""
+    """Hold the start-up lock of a state directory: the first of several processes creates the files for all."""
     with alone(directory / START, lambda: progress("waiting for another process that starts here")):
         yield
 
 
 @contextmanager
 def alone(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Wait until no other process is inside a block with this lock; the file is made where missing.
+    """Hold an exclusive lock on a file, created if missing; waits for other processes that hold it.
 
-    ``waiting`` is called where there is one.
+    ``waiting`` is called once if another process holds the lock.
 
-    Errors: StartupError where it cannot be made.
+    Errors: StartupError if the file cannot be created.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -53,16 +53,16 @@ def alone(path: Path, waiting: Callable[[], None] = lambda: None) -> Iterator[No
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child that was forked inside has the descriptor too
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child forked meanwhile has the descriptor too
         os.close(descriptor)
 
 
 def prepare(directory: Path, secret: bytes | None, store: Store) -> Seals:
-    """The key of the ledger in ``store``, kept in ``directory``; at the first start both are made.
+    """The key of the ledger in ``store``, from a file in ``directory``; the first start creates ledger and key.
 
-    ``secret``, where given, is the key, and only its fingerprint is kept on the disk.
+    If ``secret`` is passed it is the key, and the file has only its fingerprint.
 
-    Errors: StartupError where one of the two is missing, or the key is not the ledger's.
+    Errors: StartupError if only one of ledger and key exists, or the key is not the ledger's.
     """
     key = directory / KEY
     if key.exists():
@@ -78,7 +78,7 @@ def prepare(directory: Path, secret: bytes | None, store: Store) -> Seals:
         store.create(Seals(own if secret is None else secret))
     elif not draft.exists() or not _seals(store, read_key(draft, secret)):
         raise StartupError(f"ledger {store.name} has lost its key {key}: refusing to serve; {_ANEW}")
-    # The ledger is whole before the key gets its name: had the machine stopped here, the next start finishes it.
+    # The ledger is complete before the key is renamed: after a crash in between, the next start finishes the job.
     draft.rename(key)
     disk.sync(directory)
     return read_key(key, secret)
@@ -98,7 +98,7 @@ def _seals(store: Store, seals: Seals) -> bool:
 
 
 def read_key(path: Path, secret: bytes | None) -> Seals:
-    """The key in a file, or the one given where the file has its fingerprint. Errors: StartupError."""
+    """The key in a file, or ``secret`` if the file has its fingerprint. Raises StartupError."""
     line = path.read_bytes().decode("ascii", "replace").strip()
     if secret is not None and line == f"{_GIVEN}{_fingerprint(secret)}":
         return Seals(secret)

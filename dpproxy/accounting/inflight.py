@@ -1,9 +1,9 @@
-"""Identical questions asked at the same time are released once: one asks, the others wait for its answer.
+"""Identical questions asked at the same time are released once: one caller asks, the others wait for its answer.
 
-When the one had its answer must not show in when the others get theirs: those who ask at shifted times would see the
-same moment on as many grids, and read it off as on a vernier. So the owner says from when on it may be seen, an instant
-of its own grid, and for everybody else the question is in flight until then: what they see follows from that instant,
-which the owner's own client sees as well.
+The time at which the others get the answer must not reveal when the first caller, the owner, had it: callers who start
+at shifted times would see that moment on several padding grids and could compute it more precisely than any one grid
+shows. So the owner names an instant of its own grid, and until then the question stays in flight for everybody else.
+What they see depends on that instant alone, which the owner's client sees too.
 """
 
 import threading
@@ -19,16 +19,16 @@ from dpproxy.values.recent import Recent
 T = TypeVar("T")
 
 POLL = 0.02
-"""Seconds between two looks at whether a waiting caller was cancelled."""
+"""Seconds between two checks whether a waiting caller was cancelled."""
 LANDED = 4096
-"""Questions that were answered last: far more than are between anybody's look into the store and their claim."""
+"""Recently answered keys remembered: far more than are answered between a caller's store lookup and its claim."""
 
 
 @dataclass(slots=True)
 class Claim(Generic[T]):
-    """What ``InFlight.claim`` gives: the owner provides the result, the others find it there.
+    """A caller's part in a question: the owner provides ``result``, for the others it is there already.
 
-    ``is_first`` where the owner waited for nobody, and nobody of the last ``LANDED`` had an answer to the question.
+    ``is_first``: the owner did not wait, and the question is not among the last ``LANDED`` that were answered.
     """
 
     owner: bool
@@ -36,7 +36,7 @@ class Claim(Generic[T]):
     is_first: bool = False
 
     def resolve(self, result: T) -> None:
-        """The owner's answer, for everybody who waits; they get it when the owner leaves its block."""
+        """Set the answer for every waiting caller; they get it after the owner has left its block."""
         self.result = result
 
 
@@ -51,7 +51,7 @@ class _Flight(Generic[T]):
 
 
 class InFlight(Generic[T]):
-    """Who is asking what right now.
+    """The questions in flight, by key. Any thread may call ``claim``.
 
     Example:
         >>> flights = InFlight[bytes]()
@@ -75,13 +75,13 @@ class InFlight(Generic[T]):
         cancelled: Callable[[], bool] = lambda: False,
         seen_from: Callable[[], float] = lambda: 0.0,
     ) -> Iterator[Claim[T]]:
-        """Own the question ``key``, or wait for whoever does.
+        """Own the question ``key``, or wait for its owner.
 
-        An owner that leaves without resolving, by an error or not, hands over to one of those who wait. That it left is
-        seen ``seen_from`` then on, on the clock of ``time.monotonic``; it is asked as the owner leaves. Afterwards the
-        key is free again: later callers look in the store first.
+        An owner that leaves without resolving, by an error or not, hands over to one of the waiting callers. They
+        notice that it left from the instant ``seen_from()`` on, on the clock of ``time.monotonic``; the function is
+        called as the owner leaves. Afterwards the key is free again: later callers search the store first.
 
-        Errors: Cancelled after ``timeout`` seconds of waiting, or when ``cancelled`` says so.
+        Errors: Cancelled after ``timeout`` seconds of waiting, or once ``cancelled()`` is true.
         """
         flight, claim = self._board(key, None if timeout is None else time.monotonic() + timeout, cancelled)
         try:
@@ -119,7 +119,7 @@ class InFlight(Generic[T]):
             flight.waiting -= 1
 
     def _forget(self) -> None:
-        """Drop the flights whose instant has come."""
+        """Drop the flights that have ended and whose instant has passed."""
         now = time.monotonic()
         for key, flight in list(self._flights.items()):
             if not flight.owned and flight.seen_from <= now and (flight.done or not flight.waiting):

@@ -28,7 +28,7 @@ from dpproxy.values.errors import LedgerUnavailable, StartupError
 T = TypeVar("T")
 
 READERS = 4
-"""Connections that read at the same time at most."""
+"""The most connections that read at the same time."""
 
 
 class Ledger:
@@ -69,16 +69,16 @@ class Ledger:
         url: str | None = None,
         high_water: Path | None = None,
     ) -> Self:
-        """Open the ledger of a state directory and verify all of it; at the first start it is made.
+        """Open the ledger of a state directory and verify all of it; the first start creates it.
 
         Args:
-            directory: the state directory, made where missing.
-            secret: the key of the chain; without it the key is kept in ``ledger.key``.
-            clock: nanoseconds since 1970.
+            directory: the state directory, created if missing.
+            secret: the key of the chain; without it the key is in ``ledger.key``.
+            clock: returns nanoseconds since 1970.
             url: of a PostgreSQL database; without it the ledger is a SQLite file in the directory.
-            high_water: the file of the high-water mark; made for a ledger without an entry.
+            high_water: the file of the high-water mark, created if the ledger has no entry yet.
 
-        Errors: StartupError where it does not verify, is behind its mark, or cannot be read or written.
+        Errors: StartupError if the ledger does not verify, is behind its mark, or cannot be read or written.
         """
         directory = Path(directory)
         store = store_of(directory, url)
@@ -105,7 +105,7 @@ class Ledger:
         return ledger
 
     def _complete(self) -> None:
-        """Have the totals count entries of before rho was recorded. Errors: StartupError."""
+        """Add to the totals the rho of entries written before rho was recorded. Raises StartupError."""
         with closing(self.store.connect(writing=False)) as connection:
             if not older.lacking(connection):
                 return
@@ -118,35 +118,35 @@ class Ledger:
             ) from error
 
     def reserve(self, charge: Charge) -> Reservation:
-        """Debit every account of the charge, or none; returns once that is on the disk.
+        """Debit every account of the charge, or none; returns once the entry is on the disk.
 
-        Errors: BudgetExceeded with the first limit it passes; LedgerUnavailable where it cannot be written.
+        Errors: BudgetExceeded for the first limit exceeded; LedgerUnavailable if the ledger cannot be written.
         """
         reservation = self.writer.submit(lambda batch: batch.charge(charge))
         tally.told(reservation)
         return reservation
 
     def reset(self, reset: Reset) -> Entry:
-        """Let a budget, or one user of it, begin anew; ceilings never do. Errors: LedgerUnavailable."""
+        """Reset what a budget, or one user of it, has spent; a ceiling has no reset. Raises LedgerUnavailable."""
         return self.writer.submit(lambda batch: batch.reset(reset))
 
     def spent(self, account: Account) -> int:
-        """What an account has paid since it was last let begin anew, nano-epsilon."""
+        """What an account has paid since its last reset, in nano-epsilon."""
         return self.paid(account).nano
 
     def paid(self, account: Account) -> Cost:
-        """What an account has paid since it was last let begin anew, delta and rho too."""
+        """What an account has paid since its last reset, as nano-epsilon, delta and rho."""
         return self.standings(Debit(account))[0].spent
 
     def standings(self, *debits: Debit) -> list[Standing]:
-        """How accounts stand now, by the ledger's clock: that of the last entry where this host's is behind it."""
+        """The balances of accounts now: by this host's clock, or by the last entry's time if the clock is behind it."""
         now = self._clock() // 1000
 
         def query(connection: book.Connection) -> list[Standing]:
             head = book.read_head(connection, self.seals)
             totals = Totals(connection, self._known, head)
             found = standings(totals, debits, max(now, head.at))
-            # An entry written between the two looks is in it, and is not remembered for the head before.
+            # Totals read after another process appended an entry include it: they must not be remembered for this head.
             if totals.has_read and book.read_head(connection, self.seals) == head:
                 totals.publish(self._known, head)
             return found
@@ -154,7 +154,7 @@ class Ledger:
         return self.read(query)
 
     def stood(self, reservation: Reservation, *debits: Debit) -> list[Standing]:
-        """How accounts stood once this process had written a reservation; as they stand now where that is not known."""
+        """The balances right after a reservation of this process; the current ones if those are not remembered."""
         at, found = self._known.after(reservation.sequence, owns(debits))
         totals = Totals(None)
         totals.found = found
@@ -164,22 +164,22 @@ class Ledger:
             return self.standings(*debits)
 
     def moment(self) -> tuple[bytes, int]:
-        """Another one after each entry and on each day: in one of them, accounts stand as they do."""
+        """A value that changes with each entry and each day: while it is equal, no balance has changed."""
         now = self._clock() // 1000
         head = self.read(lambda connection: book.read_head(connection, self.seals))
         return head.mac, max(now, head.at) // DAY
 
     def remaining(self, *debits: Debit) -> int | None:
-        """What the tightest of the limited accounts lets one more release lose; None where none is limited."""
+        """The loss that all accounts allow one more release, in nano-epsilon; None if no account has a limit."""
         return tightest(self.standings(*debits))
 
     def check(self, debits: Sequence[Debit], cost: Cost) -> None:
-        """Raise ``BudgetExceeded`` where these accounts could not pay now; nothing is debited."""
+        """Raise ``BudgetExceeded`` if an account could not pay ``cost`` now; nothing is debited."""
         for found in self.standings(*debits):
             check(found, cost)
 
     def explained(self, refusal: LimitReached, who: str, *, is_admin: bool) -> str:
-        """The detail of a refusal with the statements that spent the limit, others' as one total."""
+        """The detail of a refusal, with the statements that used up the limit; other users' as one total."""
         found = self.read(
             lambda connection: dearest.spent_by(
                 connection, refusal.standing, book.read_head(connection, self.seals).sequence
@@ -188,16 +188,16 @@ class Ledger:
         return f"{refusal.detail}{dearest.told(refusal.standing, found, who, is_admin=is_admin)}"
 
     def entries(self, who: str | None = None) -> list[Entry]:
-        """The ledger in order, of one user or of all."""
+        """The entries of one user, or of all, in order. Raises LedgerUnavailable."""
         where, values = ("", ()) if who is None else ("WHERE e.who = ?", (who,))
         return self.read(
             lambda connection: [entry for entry, _ in book.read_entries(connection, where, values)]
         )
 
     def charged(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Those keys of releases that somebody was charged for."""
+        """Those of the release keys for which the ledger has an entry."""
         marks = ", ".join("?" * len(keys))
-        sql = f"SELECT DISTINCT release FROM entry WHERE release IN ({marks})"  # noqa: S608 - marks alone
+        sql = f"SELECT DISTINCT release FROM entry WHERE release IN ({marks})"  # noqa: S608 - placeholders alone
         if not keys:
             return set()
         return self.read(
@@ -205,9 +205,9 @@ class Ledger:
         )
 
     def verify(self) -> int:
-        """Check every row against the key, as at opening; returns the number of entries.
+        """Verify every row with the key, as ``open`` does; returns the number of entries.
 
-        Errors: StartupError with what is wrong.
+        Errors: StartupError, which names the first fault.
         """
         try:
             return verified(self.store, self.seals, self.mark).sequence
@@ -216,11 +216,11 @@ class Ledger:
 
     @property
     def is_near(self) -> bool:
-        """Whether reading it takes no waiting."""
+        """Whether the ledger is on this machine, so that reading it does not wait for a network."""
         return self.store.is_near
 
     def read(self, query: Callable[[book.Connection], T]) -> T:
-        """Run a query over what is committed. Errors: LedgerUnavailable where the ledger cannot be read."""
+        """Run a query over the committed state. Raises LedgerUnavailable if the ledger cannot be read."""
         with self._reading:
             reader: book.Connection | None = None
             try:
@@ -248,7 +248,7 @@ class Ledger:
         return self.store.connect(writing=False)
 
     def close(self) -> None:
-        """Write what waits and let go of the database. Closing twice is harmless."""
+        """Write pending answers and close all connections. Closing twice is harmless."""
         self.writer.close()
         with suppress(IndexError):
             while True:
@@ -270,7 +270,7 @@ def _drop(reader: book.Connection | None) -> None:
 
 
 def store_of(directory: Path, url: str | None) -> Store:
-    """Where the ledger of a state directory is kept."""
+    """The store of a state directory's ledger: PostgreSQL at ``url``, or a SQLite file without one."""
     if url is None:
         return SQLite(directory / files.DATABASE)
     from dpproxy.accounting.postgres import Postgres  # noqa: PLC0415 - its driver takes long to load
@@ -279,7 +279,7 @@ def store_of(directory: Path, url: str | None) -> Store:
 
 
 def verified(store: Store, seals: Seals, mark: Mark | None) -> Head:
-    """The head, every row checked. Errors: StartupError with what is wrong; ``faults()``."""
+    """Verify every row; returns the head. Raises StartupError, which names the first fault; ``faults()``."""
     try:
         return verify(store, seals, mark)
     except Mismatch as error:

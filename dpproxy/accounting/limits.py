@@ -1,4 +1,4 @@
-"""Whether accounts can pay, and the refusal that says which one cannot."""
+"""Checks whether accounts can pay, and builds the refusal that names the one that cannot."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ _LEAST = NANO // 1000
 
 
 class LimitReached(BudgetExceeded):
-    """Names the first account that cannot pay; ``standing`` is how it stands."""
+    """Names the first account that cannot pay; ``standing`` is its balance."""
 
     def __init__(self, standing: Standing, message: str, detail: str, hint: str | None) -> None:
         super().__init__(message, detail=f"{detail}{_refill(standing)}", hint=hint)
@@ -31,7 +31,7 @@ class LimitReached(BudgetExceeded):
 
 
 def check(standing: Standing, asked: Cost) -> None:
-    """Raise ``BudgetExceeded`` where an account cannot pay ``asked``, which may be the sum over several releases."""
+    """Raise ``BudgetExceeded`` if the account cannot pay the cost ``asked``, possibly the sum of several releases."""
     debit, spent = standing.debit, standing.spent
     if standing.concentrated and debit.rho_limit is None:
         raise LimitReached(
@@ -50,12 +50,12 @@ def check(standing: Standing, asked: Cost) -> None:
 
 
 def tightest(standings: Sequence[Standing]) -> int | None:
-    """What the tightest of the accounts lets one more release lose, nano-epsilon; None where none is limited."""
+    """The loss that all accounts allow one more release, in nano-epsilon; None if no account has a limit."""
     return min((left for s in standings if (left := s.debit.left(s.spent)) is not None), default=None)
 
 
 def count(standings: Sequence[Standing], price: Cost) -> int | None:
-    """How many more times all accounts can pay a price; None where none of it is limited."""
+    """How many more times all accounts can pay ``price``; None if no limit applies to it."""
     found: list[Fraction | int] = []
     for one in standings:
         debit, spent = one.debit, one.spent
@@ -69,12 +69,12 @@ def count(standings: Sequence[Standing], price: Cost) -> int | None:
 
 
 def instant(microseconds: int) -> datetime:
-    """A moment of the ledger's clock, in UTC and without a zone."""
+    """A time of the ledger, microseconds since 1970, as a datetime in UTC without a zone."""
     return datetime.fromtimestamp(microseconds // 1_000_000, UTC).replace(tzinfo=None)
 
 
 def _exceeded(standing: Standing, asked: Cost) -> LimitReached:
-    """The refusal that names a limit, what is left of it and what was asked."""
+    """The refusal with the limit, what is left of it and the cost asked for."""
     debit = standing.debit
     left = debit.left(standing.spent)
     left = max(0, MAX_NANO - standing.spent.nano) if left is None else left

@@ -1,7 +1,7 @@
-"""The high-water mark: how far the ledger went, on a path that is not rolled back together with it.
+"""The high-water mark: the last head of the ledger, in a file that is not rolled back together with the ledger.
 
-One file of two slots. A write goes to the slot that is not the latest, so that one cut short leaves the mark before it;
-several processes of one host take turns by a lock on the file. A slot is a sealed head of the ledger, as text.
+The file has two slots. A write replaces the older slot, so that an interrupted write leaves the previous mark intact;
+processes of one host take turns by a lock on the file. A slot is a head of the ledger and its mac, as text.
 """
 
 import fcntl
@@ -18,21 +18,21 @@ from dpproxy.system import disk
 from dpproxy.values.errors import StartupError
 
 SLOT = 4096
-"""Bytes of one: no sector of a disk holds parts of both."""
+"""Bytes of one slot: no sector of a disk holds parts of both."""
 WAIT = 5
 """Seconds to wait for another process that writes the mark; none is so slow, but one may be stopped."""
 POLL = 0.0005
-"""Seconds between two looks: a part of what an fsync takes."""
+"""Seconds between two attempts to get the lock: less than an fsync takes."""
 MAKE = "dpproxy ledger mark --config FILE"
-"""The command that makes a mark anew."""
+"""The command that writes a new mark; for messages."""
 
 
 class Missing(Mismatch):
-    """There is no mark."""
+    """The file of the mark does not exist."""
 
 
 def _lock(descriptor: int) -> None:
-    """Take turns with other processes. Errors: OSError after ``WAIT`` seconds."""
+    """Lock the file against other processes. Raises OSError after ``WAIT`` seconds."""
     until = time.monotonic() + WAIT
     while True:
         try:
@@ -45,9 +45,9 @@ def _lock(descriptor: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The file, and the key its records are sealed with.
+    """The file of a high-water mark, and the key for its macs.
 
-    Errors: Mismatch where it is missing, damaged or of another ledger; StartupError where it cannot be read or written.
+    Errors: Mismatch if it is missing, damaged or of another ledger; StartupError if it cannot be read or written.
     """
 
     path: Path
@@ -59,7 +59,7 @@ class Mark:
             return self._latest(descriptor)[1]
 
     def advance(self, head: Head) -> None:
-        """Have the mark at ``head`` or beyond; on the disk when this returns."""
+        """Move the mark to ``head`` unless it is there or beyond; on the disk when this returns."""
         with self._locked(os.O_RDWR) as descriptor:
             slot, latest = self._latest(descriptor)
             if latest.ledger != head.ledger:
@@ -71,7 +71,7 @@ class Mark:
                 os.fdatasync(descriptor)
 
     def make(self, head: Head) -> None:
-        """Begin a mark at ``head``, whatever stands there."""
+        """Write a new mark at ``head``, whatever the file has in it."""
         with self._telling():
             disk.replace(self.path, self._record(head) * 2)
 
@@ -99,7 +99,7 @@ class Mark:
             ) from error
 
     def _latest(self, descriptor: int) -> tuple[int, Head]:
-        """The slot that holds the highest head, and that head."""
+        """The number of the slot with the highest head, and that head."""
         found = [self._parse(os.pread(descriptor, SLOT, slot * SLOT)) for slot in (0, 1)]
         whole = [(slot, head) for slot, head in enumerate(found) if head is not None]
         if not whole:
@@ -118,7 +118,7 @@ class Mark:
         return (json.dumps(fields) + "\n").encode("ascii").ljust(SLOT - 1, b" ") + b"\n"
 
     def _parse(self, record: bytes) -> Head | None:
-        """The head in a slot; None where it was not written whole, or not with this key."""
+        """The head in a slot; None if the slot is incomplete or its mac is not of this key."""
         try:
             version, ledger, sequence, at, mac, seal = json.loads(record)
             head = Head(version, bytes.fromhex(ledger), sequence, at, bytes.fromhex(mac))

@@ -1,4 +1,4 @@
-"""The values of accounting: who is debited, what a statement costs, what the ledger holds (nano-epsilon)."""
+"""The values of accounting: accounts and their limits, costs, ledger entries. Losses are in nano-epsilon."""
 
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
@@ -14,14 +14,14 @@ NANO = 1_000_000_000
 """Nano-epsilon in one epsilon."""
 
 MAX_NANO = 2**63 - 1
-"""The most an account can hold, also where no limit is declared."""
+"""The most that an account can be debited in total, even without a declared limit."""
 
 NO_DELTA = Fraction(0)
 NO_RHO = Fraction(0)
 
 
 Own = tuple[str, str, str]
-"""Kind, name and member of an account, in all its blocks and windows."""
+"""Kind, name and member: an account irrespective of block and window."""
 
 
 class Kind(Enum):
@@ -33,19 +33,19 @@ class Kind(Enum):
     CEILING = "ceiling"
 
     def __init__(self, column: str) -> None:
-        self.column = column  # what ``value`` is, which takes long to say
+        self.column = column  # the same as ``value``, which is slow to look up
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One account: its key is all five fields, compared separately, so that no names can run into each other.
+    """An account. All five fields are its key; they are never joined into one text, so no two names can collide.
 
     Attributes:
         name: the unit's table for a ceiling, the budget for BUDGET and USER, the session's random name.
         member: the user for USER, the budget for SESSION.
-        block: the block of disjoint people of a ceiling, "" for everybody.
-        window: when it was debited, as ``windows`` numbers it; 0 where nobody asks for a time. Of a ceiling 1 for what
-            only concentrated accounting bounds, else 0.
+        block: of a ceiling, the block of disjoint privacy units; "" for all units.
+        window: the period of the debit, as ``windows`` numbers it; 0 where the period does not matter. For a ceiling
+            1 for debits that only concentrated accounting bounds, else 0.
     """
 
     kind: Kind
@@ -56,38 +56,38 @@ class Account:
 
     @property
     def own(self) -> Own:
-        """The account in all its blocks and windows."""
+        """The account without its block and window."""
         return self.kind.column, self.name, self.member
 
     @classmethod
     def ceiling(cls, table: str, block: str = "") -> "Account":
-        """The most that all statements together may learn about one unit of ``table``, or of a block of its units."""
+        """The account of all statements together, for one privacy unit of ``table``, or for one of a block."""
         return cls(Kind.CEILING, table, block=block)
 
     @classmethod
     def budget(cls, name: str) -> "Account":
-        """All users of a budget together."""
+        """The account of all users of a budget together."""
         return cls(Kind.BUDGET, name)
 
     @classmethod
     def user(cls, budget: str, user: str) -> "Account":
-        """One user of a budget."""
+        """The account of one user of a budget."""
         return cls(Kind.USER, budget, user)
 
     @classmethod
     def session(cls, name: str, budget: str = "") -> "Account":
-        """What one connection pays from a budget."""
+        """The account of one connection, for what it pays from a budget."""
         return cls(Kind.SESSION, name, budget)
 
 
 @dataclass(frozen=True, slots=True)
 class Debit:
-    """An account that pays, and its limits in force now; None: recorded without one.
+    """An account that pays, and its limits in force now; a limit of None means no limit.
 
     Attributes:
-        account: its window is the ledger's to say.
-        limit: in nano-epsilon, for people where ``rho_limit`` is the one that holds.
-        rho_limit: of concentrated losses; where there is one, losses add up as rho.
+        account: the ledger sets its window.
+        limit: in nano-epsilon; for display only if there is a ``rho_limit``.
+        rho_limit: of concentrated losses; if set, losses are added up as rho.
         refresh: how often the account refills, None for never.
     """
 
@@ -98,7 +98,7 @@ class Debit:
     refresh: Interval | None = None
 
     def left(self, spent: "Cost") -> int | None:
-        """What one more release may lose after ``spent``, in nano-epsilon; None without a limit."""
+        """The loss one more release may have after ``spent``, in nano-epsilon; None without a limit."""
         if self.rho_limit is not None:
             rho = max(NO_RHO, self.rho_limit - spent.rho)
             return isqrt(2 * NANO * NANO * rho.numerator // rho.denominator)
@@ -111,17 +111,17 @@ class Debit:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What one statement is about to cost.
+    """The cost of one statement, before it is reserved.
 
     Attributes:
-        statement: canonical hash, 32 bytes.
-        nano: the loss, the same for every account debited.
-        delta: what it costs besides, in every account too.
+        statement: hash of the canonical statement, 32 bytes.
+        nano: the privacy loss in nano-epsilon, the same for every account.
+        delta: the delta, likewise the same for every account.
         debits: at most one per account.
         release: key of the exact stage and the data version, 32 bytes.
         label: a short public description such as ``count, avg(age) by sex on adult``;
             never the analyst's own text.
-        concentrated: what ``nano`` says holds as rho = nano**2 / 2 alone: no pure epsilon bounds the release.
+        concentrated: the release is bounded only by rho = epsilon**2 / 2 of ``nano``, by no pure epsilon.
 
     Errors: ValueError for anything the ledger could not hold.
     """
@@ -165,7 +165,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """A budget, or one user of it, is to begin anew.
+    """A request to reset what a budget, or one user of it, has spent.
 
     Errors: ValueError for another kind of account, and for anything the ledger could not hold.
     """
@@ -185,7 +185,7 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """One debit as the ledger holds it: ``delta`` and ``rho`` are rationals as text."""
+    """One debit of an entry, as stored: ``delta`` and ``rho`` are rationals as text."""
 
     account: Account
     limit: int | None
@@ -200,19 +200,19 @@ class EntryKind(Enum):
     CHARGE = "charge"
     """A new release from data: debits every account of the charge."""
     ADOPT = "adopt"
-    """A stored release shown to somebody new: debits only the accounts it had not cost yet."""
+    """A stored release shown to another user: debits only the accounts that had not paid for it."""
     RESET = "reset"
-    """An administrator lets a budget, or one user of it, begin anew: debits nothing, names the window that begins."""
+    """An administrator resets a budget, or one user of it: debits nothing; its posting names the new window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the ledger.
+    """One ledger entry.
 
     Attributes:
         sequence: from 1, without gaps.
         at: microseconds since 1970 in UTC, never less than the entry before.
-        origin: sequence of the charge whose release this pays for: its own for a charge.
+        origin: sequence of the charge whose release this entry pays for; a charge's own sequence.
         note: a reason given by an administrator.
     """
 
@@ -245,7 +245,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What is paid, or was so far: nano-epsilon, delta, and rho of the same losses; each of them adds up."""
+    """The cost of a release, or a sum of costs: nano-epsilon, delta, and rho of the same losses, each additive."""
 
     nano: int = 0
     delta: Fraction = NO_DELTA
@@ -253,14 +253,14 @@ class Cost:
 
     @classmethod
     def of(cls, nano: int, delta: Fraction = NO_DELTA) -> "Cost":
-        """The cost of one release: (epsilon, delta) is at most epsilon**2 / 2 of rho besides the same delta."""
+        """The cost of an (epsilon, delta)-DP release, whose rho is at most epsilon**2 / 2 with the same delta."""
         return cls(nano, delta, _rho(nano))
 
     def __add__(self, other: "Cost") -> "Cost":
         return Cost(self.nano + other.nano, _plus(self.delta, other.delta), _plus(self.rho, other.rho))
 
     def __or__(self, other: "Cost") -> "Cost":
-        """The larger of each: what people pay at most of whom everybody pays one of the two."""
+        """The larger of each component: an upper bound for people who each pay one of the two costs."""
         return Cost(max(self.nano, other.nano), max(self.delta, other.delta), max(self.rho, other.rho))
 
 
@@ -270,16 +270,16 @@ def _rho(nano: int) -> Fraction:
 
 
 def _plus(one: Fraction, other: Fraction) -> Fraction:
-    """Their sum; most deltas are 0, and a Fraction takes long to add it."""
+    """The sum; most deltas are 0, and adding Fractions is slow."""
     return one + other if one and other else one or other
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A charge that is durable: the data may now be touched.
+    """A charge that is durable in the ledger: the data may now be read.
 
     Attributes:
-        before: the debits as they were asked for, each with what counted against its limits before this charge.
+        before: the debits as in the charge, each with what counted against its limits before it.
     """
 
     entry: Entry
@@ -287,22 +287,22 @@ class Reservation:
 
     @property
     def sequence(self) -> int:
-        """The entry's number in the ledger."""
+        """The sequence number of the ledger entry."""
         return self.entry.sequence
 
     @property
     def cost(self) -> Cost:
-        """What it debits."""
+        """The cost debited to each account."""
         return Cost.of(self.entry.nano, Fraction(self.entry.delta))
 
     @property
     def spent(self) -> tuple[tuple[Debit, Cost], ...]:
-        """The debits as they were asked for, each with what counts against its limits after this charge."""
+        """The debits as in the charge, each with what counts against its limits after it."""
         return tuple((debit, spent + self.cost) for debit, spent in self.before)
 
     @property
     def remaining(self) -> int | None:
-        """What one more statement may lose, in nano-epsilon; None where nothing is limited."""
+        """The loss one more statement may have, in nano-epsilon; None if no account has a limit."""
         return min(
             (left for debit, total in self.spent if (left := debit.left(total)) is not None), default=None
         )
@@ -310,11 +310,11 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A released answer that was kept.
+    """A released answer in the store.
 
     Attributes:
-        id: sequence of the charge that paid for it first.
-        payers: every account debited for it so far.
+        id: sequence of the first charge that paid for it.
+        payers: every account debited for it so far; see ``book.read_payers``.
     """
 
     id: int
@@ -324,7 +324,7 @@ class Stored:
 
 
 Key = tuple[str, str, str, str, int]
-"""An account's key as the tables hold it."""
+"""The key of an account as stored in the tables: kind, name, member, block, window."""
 
 
 def key_of(account: Account) -> Key:
@@ -333,7 +333,7 @@ def key_of(account: Account) -> Key:
 
 
 def account_of(key: Key) -> Account:
-    """The columns as an account; ValueError for a kind this version does not know."""
+    """The account of stored columns. Raises ValueError for a kind this version does not know."""
     kind, name, member, block, window = key
     return Account(Kind(kind), name, member, block, window)
 
@@ -350,7 +350,7 @@ def format_epsilon(nano: int) -> str:
 
 
 def format_delta(delta: Fraction, rounding: str = ROUND_CEILING) -> str:
-    """A delta for people, to 6 digits, rounded up unless told otherwise.
+    """A delta as text, with 6 digits, rounded up unless ``rounding`` says otherwise.
 
     Example:
         >>> format_delta(Fraction(1, 10**8)), format_delta(Fraction(0)), format_delta(Fraction(1, 3))
@@ -363,5 +363,5 @@ def format_delta(delta: Fraction, rounding: str = ROUND_CEILING) -> str:
 
 
 def nano_limit(epsilon: Fraction) -> int:
-    """A limit in nano-epsilon, rounded down and held to what an account can hold."""
+    """A limit in nano-epsilon, rounded down, at most the maximum of an account."""
     return min(MAX_NANO, epsilon.numerator * NANO // epsilon.denominator)

@@ -36,7 +36,7 @@ class Session:
             cursor.executemany(_statement(sql), values)
 
     def commit(self) -> None:
-        """Raises where the server made a ROLLBACK of it, which it does not call an error."""
+        """Commit; raises if the server rolled back instead, which it does not report as an error."""
         status = self.server.execute("COMMIT").statusmessage
         if status != "COMMIT":
             raise psycopg.OperationalError("the server did not commit")
@@ -46,7 +46,7 @@ class Session:
         self.server.rollback()
 
     def close(self) -> None:
-        """Let go of the server."""
+        """Close the connection to the server."""
         self.server.close()
 
 
@@ -123,7 +123,7 @@ class Postgres:
             raise Mismatch("its head is missing")
 
     def look(self, connection: book.Connection) -> None:
-        """The state at the first read that follows."""
+        """The transaction sees the state at its first read."""
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
 
     def check(self, connection: book.Connection) -> None:
@@ -132,7 +132,7 @@ class Postgres:
             raise Mismatch("its tables are not those of a ledger")
 
     def checkpoint(self, connection: book.Connection) -> None:
-        """The server's own business."""
+        """Nothing to do: the server checkpoints by itself."""
 
     def _open(self) -> psycopg.Connection:
         server = psycopg.connect(self._conninfo, autocommit=True)

@@ -10,7 +10,7 @@ from dpproxy.accounting.model import Account, Charge, EntryKind, Reservation, St
 from dpproxy.accounting.writer import Answered
 
 MOST_PAID: Final = 200
-"""Stored releases of the same rows that a question is looked for in: the time that takes has a bound."""
+"""The most stored releases of the same rows that are searched for an answer, which bounds the time."""
 
 
 class ReleaseStore:
@@ -35,14 +35,14 @@ class ReleaseStore:
         self._ledger.writer.keep(Answered(entry.sequence, entry.release, entry.nano, payload, seen_from))
 
     def find(self, release: bytes, at_least_nano: int, payer: Account | None = None) -> Stored | None:
-        """A stored release of this key that is at least as accurate as asked.
+        """A stored release of this key that is at least as accurate as ``at_least_nano``, or None.
 
         Without ``payer`` the most accurate one. With it the most accurate one this account has paid for,
         else the cheapest, since adopting costs its full loss.
 
         Errors: LedgerUnavailable where the database cannot be read.
         """
-        # Those that wait first: one that is written between the two looks is found by the second.
+        # Pending answers first: one that is written in between is then read from the database.
         waiting = {
             a.origin: a for a in self._ledger.writer.waiting() if a.key == release and a.nano >= at_least_nano
         }
@@ -78,7 +78,7 @@ class ReleaseStore:
         return sorted(found.items())
 
     def load(self, origin: int) -> bytes | None:
-        """What was released under a charge; None where it is not there any more."""
+        """The answer released under a charge; None if it is no longer stored."""
         waiting = {a.origin: a.payload for a in self._ledger.writer.waiting()}
         return waiting.get(origin) or self._payload(origin)
 

@@ -35,7 +35,7 @@ class SQLite:
         return self.path.exists()
 
     def create(self, seals: Seals) -> None:
-        """Written beside its name, then renamed."""
+        """Written under another name, then renamed."""
         draft = self.path.with_name(f"{self.path.name}.new")
         draft.unlink(missing_ok=True)
         disk.write(draft, b"")
@@ -85,7 +85,7 @@ class SQLite:
         connection.execute("BEGIN IMMEDIATE")
 
     def look(self, connection: book.Connection) -> None:
-        """The state at the first read that follows."""
+        """The transaction sees the state at its first read."""
         connection.execute("BEGIN")
 
     def check(self, connection: book.Connection) -> None:

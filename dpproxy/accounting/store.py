@@ -27,7 +27,7 @@ class Store(Protocol):
 
     @property
     def name(self) -> str:
-        """How messages call it; never with a password."""
+        """The name of the store in messages; never with a password."""
 
     @property
     def largest(self) -> int:
@@ -42,7 +42,7 @@ class Store(Protocol):
         """Whether a ledger was begun here."""
 
     def create(self, seals: Seals) -> None:
-        """Make an empty one: the whole of it, or nothing."""
+        """Create an empty ledger, atomically."""
 
     def connect(self, *, writing: bool) -> Connection:
         """A connection outside a transaction; for writing, with the settings durability needs."""
@@ -60,9 +60,9 @@ class Store(Protocol):
         """Raise ``Mismatch`` where the database is damaged, or its tables are not those of a ledger."""
 
     def checkpoint(self, connection: Connection) -> None:
-        """Tidy up after many commits, when nobody waits for an answer."""
+        """Checkpoint after many commits; called when nobody waits for an answer."""
 
 
 def told(error: BaseException) -> str:
-    """A fault in one line, for the operator."""
+    """The text of a fault on one line, for the operator."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -1,4 +1,4 @@
-"""What one statement has charged so far, however it ends: the ledger counts, and whoever records it reads that."""
+"""The sum of what one statement has charged, however it ends: the ledger adds, the audit record reads."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from dpproxy.accounting.model import Reservation
 
 @dataclass(slots=True)
 class Tally:
-    """Nano-epsilon that were charged while it was open."""
+    """The nano-epsilon charged inside one ``tallied`` block."""
 
     nano: int = 0
 
@@ -20,7 +20,7 @@ _OPEN: ContextVar[Tally | None] = ContextVar("tally", default=None)
 
 @contextmanager
 def tallied() -> Iterator[Tally]:
-    """Count what this thread reserves from here on; of two that are open, the inner one counts.
+    """Add up what this thread reserves inside the block; of nested blocks only the inner one counts.
 
     >>> with tallied() as found:
     ...     found.nano
@@ -35,14 +35,14 @@ def tallied() -> Iterator[Tally]:
 
 
 def told(reservation: Reservation) -> None:
-    """The ledger has made a reservation durable."""
+    """Add a durable reservation to the open tally, if there is one; called by the ledger."""
     tally = _OPEN.get()
     if tally is not None:
         tally.nano += reservation.entry.nano
 
 
 def taken() -> int:
-    """What was counted so far, which is somebody else's to record: it counts no more."""
+    """The nano-epsilon charged so far; sets the tally to 0, as the caller records this amount itself."""
     tally = _OPEN.get()
     if tally is None:
         return 0

@@ -1,7 +1,7 @@
-"""What accounts have paid: read from the ledger once, and moved along with what is written after it.
+"""What accounts have paid: read from the ledger once, then updated with each entry that this process writes.
 
-Totals are right for one head of the ledger. Whoever uses remembered ones has read that head from the database, and who
-writes has read it inside the transaction; where it is another one somebody else wrote, and nothing of them is used.
+Totals are valid for one head of the ledger. Remembered totals are used only after that head was read from the database,
+for a writer inside its transaction; if the head differs, another process wrote and the remembered totals are ignored.
 """
 
 import threading
@@ -16,9 +16,9 @@ from dpproxy.accounting.chain import Head
 from dpproxy.accounting.model import Account, Cost, Key, Kind, Own, key_of
 
 MOST = 100
-"""Accounts in one statement: a database takes no more than some hundred parts of one."""
+"""The most accounts in one statement: databases limit a UNION to some hundred parts."""
 REMEMBERED = 4096
-"""Accounts whose totals are kept for the next charge, in all their blocks and windows."""
+"""The most accounts whose totals are remembered, each with all its blocks and windows."""
 _NEVER = 2**63
 """After every window."""
 _NOTHING = Cost()
@@ -37,8 +37,8 @@ class Total:
     """What an account has paid.
 
     Attributes:
-        latest: the last of its windows, 0 where it has none; nobody asks for a ceiling's.
-        since: the window from which on ``rows`` holds all there is.
+        latest: its last window, 0 if it has none; not used for a ceiling.
+        since: ``rows`` is complete from this window on.
     """
 
     latest: int
@@ -59,12 +59,12 @@ class Known:
         self._totals: dict[Own, Total] = {}
 
     def at(self, head: Head, owns: Iterable[Own]) -> dict[Own, Total]:
-        """Those of these accounts that are remembered for a head."""
+        """The remembered totals of these accounts; none unless ``head`` is the one they are valid for."""
         with self._lock:
             return self._of(owns) if self._head == head else {}
 
     def after(self, sequence: int, owns: Iterable[Own]) -> tuple[int, dict[Own, Total]]:
-        """Those that are remembered with an entry of this process in them, and the time of their head."""
+        """The remembered totals if they include the entry ``sequence``, and the time of their head; else 0 and none."""
         with self._lock:
             if self._head is None or self._head.sequence < sequence:
                 return 0, {}
@@ -85,7 +85,7 @@ class Known:
                 del self._totals[next(iter(self._totals))]
 
     def forget(self) -> None:
-        """Know nothing."""
+        """Discard all totals."""
         with self._lock:
             self._head = None
             self._totals.clear()
@@ -115,7 +115,7 @@ class Totals:
         self.has_read = False
 
     def need(self, owns: Iterable[Own]) -> None:
-        """Have these accounts with their last windows in ``found``."""
+        """Load these accounts, with their last windows, into ``found``."""
         lacking = {own for own in owns if own not in self.found}
         if lacking and self._known is not None and self._head is not None:
             self.found |= self._known.at(self._head, lacking)
@@ -126,7 +126,7 @@ class Totals:
             self.found |= {own: Total(latest.get(own, 0), _NEVER, {}) for own in lacking}
 
     def have(self, since: Mapping[Own, int]) -> None:
-        """Have what each account has paid from a window on in ``found``."""
+        """Load into ``found`` what each account has paid from a window on."""
         self.need(since)
         lacking: dict[Own, int] = {}
         for own, first in since.items():
@@ -174,7 +174,7 @@ class Totals:
         self._known = self._head = None
 
     def publish(self, known: Known, head: Head) -> None:
-        """Once it is committed: what is remembered from now on."""
+        """Remember these totals for ``head``; to be called once it is committed."""
         self._copied = set()
         if self._known is None:
             known.forget()

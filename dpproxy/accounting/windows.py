@@ -29,16 +29,16 @@ _EPOCH = 2**32
 _NOTHING = Cost()
 _BUDGET = Kind.BUDGET.column
 _Place = tuple[Own, Debit, int, int | None]
-"""A debit whose account has the window of now, the least window that counts, and when it refills."""
+"""Account, debit with the current window, first window that counts, and refill time (microseconds, None: never)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A debit whose account has the window of now, what counts against its limits, and when it refills.
+    """The balance of an account: its debit in the current window, and what counts against its limits.
 
     Attributes:
-        since: the least window that counts.
-        refills: microseconds since 1970, None for never.
+        since: the first window that counts.
+        refills: when it refills, in microseconds since 1970; None for never.
     """
 
     debit: Debit
@@ -46,15 +46,15 @@ class Standing:
     since: int = 0
     refills: int | None = None
     concentrated: bool = False
-    """Part of it adds up as rho alone."""
+    """Whether some of the debits are bounded as rho alone."""
 
 
 def standings(
     totals: Totals, debits: Sequence[Debit], now: int, *, concentrated: bool = False
 ) -> list[Standing]:
-    """How accounts stand at ``now``, microseconds of the ledger's clock: two questions to the database at most.
+    """The balances of accounts at ``now``, microseconds of the ledger's clock; at most two database queries.
 
-    ``concentrated`` where what they are debited for adds up as rho alone.
+    ``concentrated``: the release to be debited is bounded as rho alone.
     """
     totals.need(owns(debits))
     places = [_placed(debit, totals.found, now, concentrated) for debit in debits]
@@ -66,7 +66,7 @@ def standings(
 
 
 def owns(debits: Sequence[Debit]) -> list[Own]:
-    """The accounts that say how these stand: their own, and the budgets they belong to."""
+    """The accounts whose totals these balances depend on: their own, and the budgets they belong to."""
     found: list[Own] = []
     for debit in debits:
         account = debit.account
@@ -77,7 +77,7 @@ def owns(debits: Sequence[Debit]) -> list[Own]:
 
 
 def _placed(debit: Debit, totals: Mapping[Own, Total], now: int, concentrated: bool) -> _Place:  # noqa: FBT001
-    """In the window of now."""
+    """The debit with its account in the window at ``now``."""
     account = debit.account
     own = account.own
     match account.kind:
@@ -162,7 +162,7 @@ def _ceiling(rows: Rows, account: Account) -> tuple[Cost, bool]:
 
 
 def generation(block: str) -> str:
-    """What a block was told apart by; "" for everybody."""
+    """The generation in the name of a block; "" for all units."""
     return block.partition(":")[0]
 
 

@@ -1,4 +1,4 @@
-"""The one thread that writes the ledger: whatever waits while a commit is on its way shares the next one."""
+"""The one thread that writes the ledger: all tasks that arrive during a commit share the next one."""
 
 import logging
 import threading
@@ -18,7 +18,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 LINGER = 0.05
-"""Seconds a released answer may wait for somebody else's commit."""
+"""Seconds a released answer may wait to share the commit of a charge."""
 RETRY = 1.0
 """Seconds until released answers that could not be written are tried again."""
 LARGEST_BACKLOG = 64 * 2**20
@@ -45,7 +45,7 @@ Outcome = tuple[Any, Exception | None]
 class _Task:
     apply: Callable[[Batch], Any]
     done: "SimpleQueue[Outcome]" = field(default_factory=SimpleQueue)
-    """Its outcome is put there; of two, its caller is told the first."""
+    """Receives the outcome; if two are set, the caller gets the first."""
 
 
 class Writer:
@@ -58,13 +58,13 @@ class Writer:
         self._closed = False
         self._waiting: dict[int, Answered] = {}
         self._size = 0
-        """Of the payloads that wait."""
+        """Total size of the pending payloads."""
         self._deadline: float | None = None
         self._resume = 0.0
         self._failing = False
         self.commits = 0
         self.seconds = 0.0
-        """Of all commits; with their number, for the operator's figures."""
+        """Total duration of all commits; for the operator's metrics, with their number."""
         self._thread = threading.Thread(target=self._run, name="ledger", daemon=True)
         self._thread.start()
 
@@ -125,7 +125,7 @@ class Writer:
                 task.done.put((None, ShuttingDown("the ledger is closed")))
 
     def _collect(self) -> list[_Task]:
-        """Wait for work: at once where somebody waits, at the deadline where only answers do."""
+        """Wait for tasks: return at once if a caller waits, at the deadline if only answers are pending."""
         while not self._closed:
             wait = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
             try:

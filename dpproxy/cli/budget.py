@@ -38,7 +38,7 @@ def explain(arguments: Arguments) -> int:
 
 
 def _asked(arguments: Arguments, sql: str) -> Answer:
-    """Asked in the roles that are named, or in all that something is granted to."""
+    """Run a statement in the roles named, or in all roles that have a grant."""
     with started(arguments) as engine:
         roles = frozenset(arguments.role or {grant.role for grant in engine.policy.grants})
         return _run(engine, roles, sql)

@@ -8,7 +8,7 @@ from dpproxy.terminal.console import tell
 
 
 def started(arguments: Arguments) -> Engine:
-    """Of the data source that is named. Errors: StartupError, also where no proxy has run yet."""
+    """The engine of the named data source. Raises StartupError, also if no proxy has run there yet."""
     config = load_config(arguments.config).of(arguments.database)
     check_files(config)
     require(config)

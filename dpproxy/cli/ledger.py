@@ -29,7 +29,7 @@ from dpproxy.values.errors import StartupError
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A ledger that was begun, its key and its mark."""
+    """An existing ledger, its key and its mark."""
 
     store: Store
     seals: Seals
@@ -113,7 +113,7 @@ def export(arguments: Arguments) -> int:
                 sys.stdout.flush()
                 return 0
             with _other(arguments.output):
-                # Who asked what is for its owner alone.
+                # Readable by its owner alone: it says who asked what.
                 made = os.open(arguments.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
                 file = os.fdopen(made, "w", encoding="utf-8", newline="")
             with file:

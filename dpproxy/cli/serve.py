@@ -9,7 +9,7 @@ from dpproxy.terminal.console import say, tell
 
 
 def serve(arguments: Arguments) -> int:
-    """Until it is told to stop."""
+    """Serve until a signal stops it."""
     config = load_config(arguments.config)
     check_files(config)
     read_users(config.users)
@@ -34,7 +34,7 @@ def serve(arguments: Arguments) -> int:
 
 
 def options(config: Config) -> Options:
-    """What the server itself is told of a configuration."""
+    """The part of a configuration that the server itself needs."""
     return Options(
         host=config.host,
         port=config.port,

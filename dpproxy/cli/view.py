@@ -11,7 +11,7 @@ from dpproxy.terminal.console import put, say, tell, width
 from dpproxy.terminal.display import answer, as_json
 
 NEWS = 0.5
-"""Seconds between two looks at how far a build is."""
+"""Seconds between two checks of a build's progress."""
 
 
 def build(arguments: Arguments) -> int:

@@ -88,7 +88,7 @@ class Config:
         return replace(self, sources={name: self.sources[name]})
 
     def at_rest(self) -> "Config":
-        """For whoever looks at the only source: to open it changes nothing that is in force."""
+        """For commands that only read: opening the source applies no policy file and builds no view."""
         data = replace(self.data, policy_files=())
         return replace(self, sources={self.database: data}, begins=False)
 
@@ -105,16 +105,16 @@ class Config:
 
     @property
     def state(self) -> Path:
-        """Where its state is kept."""
+        """The state directory of this data source."""
         return self.root / self.database
 
     @property
     def policy_files(self) -> tuple[Path, ...]:
-        """Applied at its start."""
+        """The policy files, applied in order at the start of this data source."""
         return self.data.policy_files
 
     def weakening(self) -> "Config":
-        """For whoever means to have the policy as its files say, also where they weaken it."""
+        """This configuration with permission for the policy files to weaken the policy in force."""
         return replace(self, weakens=True)
 
     @property
@@ -127,7 +127,7 @@ class Config:
 
     @property
     def limits(self) -> dict[str, Any]:
-        """What bounds its engine."""
+        """The resource limits of the engine."""
         return {"threads": self.threads, "memory": self.memory, "limit": self.statement_timeout}
 
 

@@ -1,4 +1,4 @@
-"""What settings accept: text as it is given, to text as it is kept and shown."""
+"""The checks of settings: each maps the text a client sends to the text that is stored and shown."""
 
 import re
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from udfs.prior_notation import parse as parse_prior
 from udfs.privacy import InvalidMechanism
 
 Check = Callable[[str], str]
-"""Text as given to text as kept; raises ValueError with what would be accepted."""
+"""From the client's text to the stored text; raises ValueError, which says what would be accepted."""
 
 LEAST_EPSILON: Final = Fraction(1, 1000)
 MOST_EPSILON: Final = Fraction(10**6)

@@ -33,11 +33,11 @@ class Setting:
     reported: bool = False
     """Its changes are sent as ParameterStatus."""
     from_engine: bool = False
-    """Its value is asked from the engine, not kept."""
+    """The engine computes its value at each SHOW; no value is stored."""
     lowers_only: bool = False
     """A new value must not exceed the old one, and a rollback does not bring the old one back."""
     one_way: str = ""
-    """A value that a session does not leave."""
+    """A value that, once set, cannot be changed in the session."""
 
 
 _PRIVACY = (
@@ -209,7 +209,7 @@ REPORTED: tuple[str, ...] = tuple(key for key, s in SETTINGS.items() if s.report
 _OF_OTHERS = re.compile(r"(?!dp\.)[a-z_][a-z0-9_]{0,62}\.[a-z_][a-z0-9_]{0,62}").fullmatch
 """Names of settings that a client makes up for itself, with a namespace of its own."""
 MOST_OF_OTHERS = 100
-"""How many of them a session may hold."""
+"""The most such settings in one session."""
 
 
 def find(name: str, position: int | None = None) -> Setting:

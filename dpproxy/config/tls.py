@@ -1,4 +1,4 @@
-"""What a server says TLS with."""
+"""The TLS context of a server."""
 
 import ssl
 from pathlib import Path
@@ -18,7 +18,7 @@ def server_context(certificate: Path, key: Path | None) -> ssl.SSLContext:
 
 
 def _passphrase() -> str:
-    """Nobody is there to be asked."""
+    """Called for an encrypted key: there is nobody to ask for its passphrase."""
     raise StartupError("server.tls_key: expected a key without a passphrase")
 
 

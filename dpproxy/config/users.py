@@ -91,7 +91,7 @@ class UsersFile:
 
 
 def check_private(path: Path, tell: Callable[[str], None]) -> None:
-    """Warn of a file or directory that others may read; what everybody may change is nobody's word.
+    """Warn of a file or directory that others may read; one that everybody may write is refused.
 
     Raises:
         StartupError: everybody may write it.

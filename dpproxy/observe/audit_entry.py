@@ -1,4 +1,4 @@
-"""One entry of the audit log. It holds what was asked, never what was answered: no value of a row is in it."""
+"""One entry of the audit log: the statement and its outcome, never the answer or any value of a row."""
 
 import hashlib
 import hmac
@@ -15,26 +15,26 @@ LONGEST = 2_000
 
 
 class Outcome(Enum):
-    """The kind of thing that was told."""
+    """What became of a statement."""
 
     ANSWERED = "answered"
-    """With noise, at a price."""
+    """Answered with noise and charged."""
     REPLAYED = "replayed"
-    """From what was released before, at no price."""
+    """Answered from an earlier release, at no charge."""
     FREE = "free"
-    """From public tables or the policy alone."""
+    """Answered from public tables or the policy alone."""
     EXPLAINED = "explained"
     ADMINISTERED = "administered"
-    """A privacy statement was done."""
+    """A privacy statement was executed."""
     BUILDING = "building"
     """A protected view was charged; written before its rows are read, so that it is there if the build is cut short."""
     EXACT = "exact"
-    """Without noise; written before the rows are read, so that it says what may have been told."""
+    """Answered without noise; written before the rows are read, so no exact answer is missing from the log."""
     EXACT_PLAN = "exact plan"
     """The sizes and bounds that planning an exact answer reads; written before they are read."""
     REFUSED = "refused"
     NO_LOGIN = "login failed"
-    """Whoever it was could not prove to be the user that is named."""
+    """Authentication failed for the user named."""
     LOST = "not recorded"
     """The log could not be written for a while; the reason says how many entries are missing."""
 
@@ -83,7 +83,7 @@ def _shown(value: object) -> str:
 
 
 def reason(refusal: Refusal) -> str:
-    """Why, in the words that the caller was told."""
+    """The reason of a refusal, in the words the caller received."""
     return cut(refusal.message)
 
 

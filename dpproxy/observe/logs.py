@@ -51,7 +51,7 @@ class Lines:
         """A session ends."""
 
     def told(self, entry: Entry, seconds: float) -> None:
-        """A statement has its outcome."""
+        """A statement ended; ``seconds`` is how long it took."""
         self._log.info(
             "statement",
             user=entry.user,

@@ -61,7 +61,7 @@ class Metrics:
         )
 
     def start(self, port: int) -> int:
-        """Serve; the port. Raises ``StartupError``."""
+        """Serve on a loopback port; returns its number. Raises ``StartupError``."""
         import prometheus_client as p  # noqa: PLC0415 - an extra
 
         try:
@@ -71,7 +71,7 @@ class Metrics:
         return int(self._server.server_port)
 
     def close(self) -> None:
-        """Serve no more."""
+        """Stop serving."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
@@ -95,13 +95,13 @@ class Figures:
         self._open.dec()
 
     def told(self, entry: Entry, seconds: float) -> None:
-        """A statement has its outcome."""
+        """A statement ended; ``seconds`` is how long it took."""
         self._statements.labels(self._database, entry.outcome.value, entry.sqlstate).inc()
         self._seconds.observe(seconds)
 
 
 class _Ledgers:
-    """What the ledgers know, read when somebody asks."""
+    """Figures of the ledgers, read at each scrape."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Callable[[], Mapping[str, float]], Callable[[], tuple[int, float]]]] = {}

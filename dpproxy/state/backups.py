@@ -34,7 +34,7 @@ from dpproxy.views import manifest
 KEYS = (files.KEY, "truncation.key")
 LOGIN, USERS = "login.key", "users.toml"
 ATTEMPTS = 5
-"""To copy views between two builds."""
+"""Attempts to copy the views while no build replaces them."""
 
 
 def back_up(config: Config, target: Path) -> list[str]:

@@ -42,7 +42,7 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Two writers, one after the other."""
+    """Hold an exclusive lock on a folder, so that its writers take turns."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 TICK: Final = 1.0
-"""Seconds between two looks."""
+"""Seconds between two checks of the load."""
 CROWDED: Final = 0.2
 """The share of a tick that the event loop waits for its processor, from which it is crowded..."""
 OWN: Final = 0.8

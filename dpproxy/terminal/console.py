@@ -5,7 +5,7 @@ import sys
 
 
 def width() -> int | None:
-    """Of the terminal, in characters; None where results go elsewhere."""
+    """The width of the terminal in characters; None if stdout is not a terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 

@@ -13,7 +13,7 @@ _BEGAN: ContextVar[float | None] = ContextVar("began", default=None)
 
 
 def instant(elapsed: float, deadline: float) -> float:
-    """Seconds after its start at which an outcome is seen, that was there after ``elapsed`` seconds.
+    """Seconds after the start at which an outcome that was ready after ``elapsed`` seconds is released.
 
     A deadline of 0 hides nothing.
 
@@ -29,7 +29,7 @@ def instant(elapsed: float, deadline: float) -> float:
 
 @contextmanager
 def beginning(moment: float | None) -> Iterator[None]:
-    """What is done inside, in this thread, began at ``moment`` on the clock of ``time.monotonic``."""
+    """Inside the block, ``began()`` is ``moment`` for this thread, on the clock of ``time.monotonic``."""
     token = _BEGAN.set(moment)
     try:
         yield

@@ -93,7 +93,7 @@ TYPES: tuple[SqlType, ...] = (
     BOOL, BYTEA, CHAR, NAME, INT8, INT2, INT4, TEXT, OID, XID, JSON, FLOAT4, FLOAT8, UNKNOWN, BPCHAR, VARCHAR, DATE,
     TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL, TIMETZ, NUMERIC, UUID, JSONB,
 )  # fmt: skip
-"""Those of one value."""
+"""The scalar types."""
 OBJECTS = frozenset({REGPROC, REGPROCEDURE, REGCLASS, REGTYPE, REGNAMESPACE, REGROLE})
 """Numbers of the catalogue's objects that are shown by name; their values are ``Named``."""
 ARRAYS: dict[int, SqlType] = {
