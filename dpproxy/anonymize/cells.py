@@ -106,5 +106,5 @@ def share(totals: Floats, begins: Integers, found: Floats, variances: Floats, su
             kept = np.where(scores >= sure, np.maximum(found[parts], 0.0), 0.0)
             if np.sum(kept) <= 0:
                 kept[np.argmax(scores)] = 1.0
-            result[parts] = kept * (totals[cell] / np.sum(kept))
+            result[parts] = kept / np.sum(kept) * totals[cell]
     return result

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpproxy.anonymize import cells
@@ -49,6 +49,7 @@ def test_sums_of_rounded_offsets(values: list[int], first: int, length: int) -> 
 
 
 @given(COUNTS, st.floats(0, 200), st.floats(0, 4))
+@example([0.0, 1e-308], 2.0, 0.0)
 def test_shares_add_up_and_none_is_negative(found: list[float], total: float, sure: float) -> None:
     variances = np.linspace(1, 4, len(found))
     shares = cells.share(np.array([total]), np.array([0, len(found)]), np.array(found), variances, sure)
