@@ -41,8 +41,8 @@ def with_quotas(
     Args:
         space: the rows.
         buckets: shape (rows,): the bucket of each row.
-        quotas: shape (clusters, buckets): how many rows of each bucket a cluster takes; the column sums are the sizes
-            of the buckets.
+        quotas: shape (clusters, buckets): how many rows of each bucket a cluster takes, one at least in all; the
+            column sums are the sizes of the buckets.
         emphasis: shape (clusters,): the bucket that the cluster's seed should be of, as long as that is possible.
         progress: called with the share of the work that is done.
 
