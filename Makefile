@@ -4,7 +4,7 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 TOGETHER := --numprocesses auto --dist loadgroup --durations 12
-.PHONY: env demo test test-all check clients bench soak fuzz serve audit kills docs image clean
+.PHONY: env demo test test-all generated check clients bench soak fuzz serve audit kills docs image clean
 
 env: .venv/ready   ## everything that tests, checks and documentation need
 .venv/ready: .venv/product
@@ -28,6 +28,9 @@ test: env          ## the tests that guard privacy and say what works, in minute
 test-all: test     ## and all others: what takes long, what samples, more generated examples; last and by itself what measures time
 	$(BIN)/pytest -q $(TOGETHER) --hypothesis-profile whole -m '(whole or statistical or hypothesis) and not clients and not alone'
 	$(BIN)/pytest -q -m 'alone and not clients'
+
+generated: env     ## what is tested with generated examples, 300 of each
+	$(BIN)/pytest -q $(TOGETHER) --hypothesis-profile long -m 'hypothesis and not clients and not alone'
 
 check: env         ## format, lint, types, import contracts, docs
 	$(BIN)/ruff format --check .

@@ -14,7 +14,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     print_blob=True,
 )
-settings.register_profile("whole", settings.get_profile("short"), max_examples=300)
+settings.register_profile("whole", settings.get_profile("short"), max_examples=100)
+settings.register_profile("long", settings.get_profile("short"), max_examples=300)
 settings.load_profile("short")
 
 ROOT = Path(__file__).parent
