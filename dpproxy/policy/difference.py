@@ -11,7 +11,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-from dpproxy.policy.dump import Subject, decimal, named
+from dpproxy.policy.dump import Subject, decimal, named, option_text
 from dpproxy.policy.interval import Interval
 from dpproxy.policy.model import (
     Between,
@@ -21,6 +21,7 @@ from dpproxy.policy.model import (
     Discovered,
     Exposure,
     Members,
+    OptionValue,
     Policy,
     ProtectedView,
     TablePolicy,
@@ -298,23 +299,32 @@ def _view(subject: Subject, before: Policy, after: Policy) -> Iterator[Meaning]:
 
 
 def _redefined(was: ProtectedView, now: ProtectedView) -> Iterator[Meaning]:
-    """Options that only say how well a view is made, or who pays for it, change no guarantee."""
+    """Who pays changes no guarantee, nor does how well a differentially private method does its work.
+
+    Of other methods, what another option lets people learn is not known unless it is listed.
+    """
     yield _SAME, "REFRESH PROTECTED VIEW builds it anew, and charges it"
     if was.query != now.query:
         yield _WEAKER, "it is made of another query"
-    is_alike = _is_private(was) is _is_private(now)
-    if was.option("method") != now.option("method"):
-        effect = _SAME if is_alike else _STRONGER if _is_private(now) else _WEAKER
-        yield effect, f"it is made by {now.option('method')}, it was {was.option('method')}"
     if was.is_inside is not now.is_inside:
         effect, text = (_STRONGER, "only answers") if now.is_inside else (_WEAKER, "its rows")
         yield effect, f"{text} are released"
-    for name, is_more_known in _OF_VIEWS[_is_private(now)].items() if is_alike else ():
+    if was.option("method") != now.option("method"):
+        effect = (_SAME if _is_private(was) else _STRONGER) if _is_private(now) else _WEAKER
+        yield effect, f"it is made by {now.option('method')}, it was {was.option('method')}"
+    if _is_private(was) is _is_private(now):
+        yield from _options(was, now)
+
+
+def _options(was: ProtectedView, now: ProtectedView) -> Iterator[Meaning]:
+    tells_more = _OF_PRIVATE_VIEWS if _is_private(now) else _OF_OTHER_VIEWS
+    names = tells_more if _is_private(now) else sorted({n for n, _ in (*was.options, *now.options)} - _APART)
+    for name in names:
         old, new = was.option(name), now.option(name)
         if old != new:
-            both = isinstance(old, int | Fraction) and isinstance(new, int | Fraction)
-            effect = _WEAKER if not both or is_more_known(old, new) else _STRONGER
-            yield effect, f"{name} is {_said(new)}, it was {_said(old)}"
+            are_numbers = isinstance(old, int | Fraction) and isinstance(new, int | Fraction)
+            is_stronger = are_numbers and name in tells_more and not tells_more[name](old, new)
+            yield _STRONGER if is_stronger else _WEAKER, f"{name} is {_said(new)}, it was {_said(old)}"
 
 
 def _is_private(view: ProtectedView) -> bool:
@@ -322,21 +332,19 @@ def _is_private(view: ProtectedView) -> bool:
     return str(view.option("method")).startswith("dp_")
 
 
-def _said(value: object) -> str:
-    return (
-        "left to the method"
-        if value is None
-        else decimal(value)
-        if isinstance(value, Fraction)
-        else str(value)
-    )
+def _said(value: OptionValue | None) -> str:
+    return "left to the method" if value is None else option_text(value)
 
 
-_OF_VIEWS: dict[bool, dict[str, Callable[[Any, Any], bool]]] = {
-    True: {"epsilon": operator.lt, "delta": operator.lt},
-    False: {"k": operator.gt, "t": operator.lt, "epsilon": operator.lt},
+_OF_PRIVATE_VIEWS: dict[str, Callable[[Any, Any], bool]] = {"epsilon": operator.lt, "delta": operator.lt}
+_OF_OTHER_VIEWS: dict[str, Callable[[Any, Any], bool]] = {
+    "k": operator.gt,
+    "t": operator.lt,
+    "epsilon": operator.lt,
 }
-"""Of methods that are private differentially and of others: options, and whether the second value tells more."""
+"""Options by what tells whether the second of two values lets people learn more."""
+_APART = {"charge", "method"}
+"""Who pays, and what is compared by itself."""
 
 
 _MEANINGS: dict[str, Callable[[Subject, Policy, Policy], Iterator[Meaning]]] = {

@@ -233,11 +233,12 @@ def _taxonomy(taxonomy: Taxonomy) -> str:
 
 def protected_view(view: ProtectedView) -> str:
     """The statement that declares a view: equal for equal definitions."""
-    options = ", ".join(f"{name} = {_option(value)}" for name, value in view.options)
+    options = ", ".join(f"{name} = {option_text(value)}" for name, value in view.options)
     return f"CREATE PROTECTED VIEW {identifier(view.name)} WITH ({options}) AS {view.query}"
 
 
-def _option(value: OptionValue) -> str:
+def option_text(value: OptionValue) -> str:
+    """An option of a protected view as a statement has it."""
     match value:
         case tuple():
             return f"({', '.join(identifier(v) if isinstance(v, str) else decimal(v) for v in value)})"
