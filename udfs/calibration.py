@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Final
 
-from udfs.conversion import within
+from udfs.conversion import as_decimal, within
 from udfs.privacy import NANO, Loss
 
 _DIGITS: Final = Context(prec=60)
@@ -37,7 +37,7 @@ def calibrate(widths: tuple[int, ...], limit: Loss, delta: Fraction, boxes: int 
 
     Errors: InvalidMechanism unless 0 < delta < 1.
 
-    >>> from udfs.conversion import within
+    >>> from udfs.conversion import as_decimal, within
     >>> calibrate((1,), Loss(10**8), Fraction(1, 10**6)) / within(Loss(10**8), Fraction(1, 10**6)).nano > 1.1
     True
     """
@@ -54,7 +54,7 @@ def _greatest(limit: Loss, delta: Fraction, narrow: int, boxes: int, moved: int,
 
     def fits(nano: int, rounding: int, factor: Decimal) -> bool:
         variance = Fraction(narrow * NANO, 2 * nano)
-        if variance <= rounding or factor * moved >= _decimal(limit.epsilon):
+        if variance <= rounding or factor * moved >= as_decimal(limit.epsilon):
             return False
         square = Fraction(2 * nano * boxes, NANO) * variance / (variance - rounding)
         return _delta(square, limit.epsilon, factor * moved) <= delta
@@ -80,8 +80,8 @@ def _last(fits: Callable[[int], bool], low: int) -> int:
 def _delta(square: Fraction, epsilon: Fraction, factor: Decimal) -> Decimal:
     """At least the delta at ``epsilon`` of noise within e**``factor`` of a Gaussian's, where ``square`` is eta**2."""
     with localcontext(_DIGITS):
-        most = _decimal(epsilon) - factor
-        eta = _decimal(square).sqrt() * (1 + _SLACK)
+        most = as_decimal(epsilon) - factor
+        eta = as_decimal(square).sqrt() * (1 + _SLACK)
         upper, lower = eta / 2 - most / eta, eta / 2 + most / eta
         if upper > _FRACTION_FROM:
             return Decimal(1)
@@ -106,7 +106,3 @@ def _mills(x: Decimal) -> Decimal:
         term = term * square / n
         total += term
     return _HALF_PI.sqrt() * (square / 2).exp() - total
-
-
-def _decimal(value: Fraction) -> Decimal:
-    return Decimal(value.numerator) / Decimal(value.denominator)

@@ -39,7 +39,7 @@ def epsilon(loss: Concentrated, delta: Fraction) -> Loss:
 
     a = Fraction(_least(bound))
     with localcontext(_DIGITS):
-        found = _decimal(a * loss.rho) + _ln(1 - 1 / a) - (_ln(delta) + _ln(a)) / _decimal(a - 1)
+        found = as_decimal(a * loss.rho) + _ln(1 - 1 / a) - (_ln(delta) + _ln(a)) / as_decimal(a - 1)
         return Loss.of(max(Fraction(_above(found)), Fraction(0)))
 
 
@@ -57,7 +57,9 @@ def delta(loss: Concentrated, limit: Loss) -> Fraction:
 
     a = Fraction(_least(bound))
     with localcontext(_DIGITS):
-        log = _decimal((a - 1) * (a * loss.rho - limit.epsilon)) + _decimal(a - 1) * _ln(1 - 1 / a) - _ln(a)
+        log = (
+            as_decimal((a - 1) * (a * loss.rho - limit.epsilon)) + as_decimal(a - 1) * _ln(1 - 1 / a) - _ln(a)
+        )
         found = max(_above(log), _LEAST_LOG).exp() * (1 + _SLACK)
     return min(Fraction(Context(prec=20, rounding=ROUND_CEILING).plus(found)), Fraction(1))
 
@@ -88,12 +90,13 @@ def _least(bound: Callable[[float], float]) -> float:
     return 1 + math.exp(low)
 
 
-def _decimal(value: Fraction) -> Decimal:
+def as_decimal(value: Fraction) -> Decimal:
+    """The quotient, to the digits of the context."""
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
 def _ln(value: Fraction) -> Decimal:
-    return _decimal(value).ln()
+    return as_decimal(value).ln()
 
 
 def _above(value: Decimal) -> Decimal:
