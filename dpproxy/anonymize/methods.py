@@ -5,10 +5,9 @@ from typing import Final
 from dpproxy.anonymize.dp_individual_ranking import DpIndividualRanking
 from dpproxy.anonymize.dp_kdtree import DpKdtree
 from dpproxy.anonymize.dp_microaggregation import DpMicroaggregation
-from dpproxy.anonymize.ir_swap import IrSwap
 from dpproxy.anonymize.mdav import Mdav
-from dpproxy.anonymize.mdav_swap import MdavSwap
 from dpproxy.anonymize.model import Method
+from dpproxy.anonymize.swap import IrSwap, MdavSwap
 from dpproxy.anonymize.t_closeness import TCloseness
 
 _ALL: tuple[Method, ...] = (
