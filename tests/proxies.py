@@ -15,7 +15,7 @@ import duckdb
 from dpproxy.cli.serve import options
 from dpproxy.config.configuration import load_config
 from dpproxy.config.users import UsersFile, add_user
-from dpproxy.engine.databases import opened
+from dpproxy.engine.databases import open_databases
 from dpproxy.engine.engine import Engine
 from dpproxy.server.listener import Server
 
@@ -112,7 +112,7 @@ def serving(file: Path) -> Iterator[Proxy]:
     """A proxy in threads of this process."""
     config = load_config(file)
     with (
-        opened(config, lambda _line: None) as databases,
+        open_databases(config, lambda _line: None) as databases,
         Server(options(config), databases, UsersFile(config.users)).running() as port,
     ):
         yield Proxy(port, file.parent, engine=databases.engine(config.databases[0]))

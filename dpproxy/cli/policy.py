@@ -12,7 +12,7 @@ from dpproxy.config.configuration import Config, check_files, load_config
 from dpproxy.config.text import ConfigError
 from dpproxy.config.tls import server_context
 from dpproxy.config.users import read_users
-from dpproxy.engine.recorded import watching
+from dpproxy.engine.recording import watching
 from dpproxy.planner.views import read_views
 from dpproxy.policy.difference import differences, explained
 from dpproxy.policy.dump import dump as statements_of

@@ -20,10 +20,10 @@ def serve(arguments: Arguments) -> int:
         server_context(config.tls_certificate, config.tls_key)
     elif config.host not in ("127.0.0.1", "::1", "localhost"):
         tell(f"warning: {config.host} without TLS: answers cross the network in the clear")
-    from dpproxy.engine.databases import opened  # noqa: PLC0415 - slow to import
+    from dpproxy.engine.databases import open_databases  # noqa: PLC0415 - slow to import
     from dpproxy.server.listener import Server  # noqa: PLC0415 - too
 
-    with opened(config, tell) as databases:
+    with open_databases(config, tell) as databases:
         server = Server(options(config), databases, UsersFile(config.users))
         host = f"[{config.host}]" if ":" in config.host else config.host
         versions = databases.versions()

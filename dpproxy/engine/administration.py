@@ -25,7 +25,7 @@ from dpproxy.analysis.scopes import Parameters
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine import payment
 from dpproxy.engine.answers import Answers
-from dpproxy.engine.replays import Asking
+from dpproxy.engine.replays import Execution
 from dpproxy.engine.view_statements import World
 from dpproxy.observe import records
 from dpproxy.observe.audit_log import AuditLog
@@ -72,14 +72,14 @@ Rows = list[tuple[object, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ChargedStatement:
     """A charged statement that is planned and would be run: who pays, and what gives its rows and nano-epsilon."""
 
     debits: Sequence[Debit]
     run: Callable[[], tuple[Rows, int]]
 
 
-Ask = Callable[[Policy, str, Settings], Asked]
+ChargedPlanner = Callable[[Policy, str, Settings], ChargedStatement]
 """Plans a charged statement under a policy and settings. Raises a ``Refusal``, for nothing."""
 ContextOf = Callable[[Policy, Settings, tuple[Drawn, ...] | None], Context]
 """What a statement is planned in: under a policy and settings, for losses of stored releases."""
@@ -206,10 +206,12 @@ def _check_views(grant: GrantSelect, policy: Policy, schema: Schema, facts: Fact
                 raise
 
 
-def asker(answers: Answers, caller: Caller, cancelled: Callable[[], bool], context_of: ContextOf) -> Ask:
+def charged_planner(
+    answers: Answers, caller: Caller, cancelled: Callable[[], bool], context_of: ContextOf
+) -> ChargedPlanner:
     """Plans as the caller, for a source that can run it; then asks, and pays as planned."""
 
-    def ask(policy: Policy, sql: str, given: Settings) -> Asked:
+    def ask(policy: Policy, sql: str, given: Settings) -> ChargedStatement:
         def planned(losses: tuple[Drawn, ...] | None) -> Plan:
             context = context_of(policy, given, losses)
 
@@ -222,16 +224,18 @@ def asker(answers: Answers, caller: Caller, cancelled: Callable[[], bool], conte
             return settled(made, context)
 
         def run() -> tuple[Rows, int]:
-            rows, cost = answers.rows(Asking(caller, plan, cancelled), planned)
+            rows, cost = answers.rows(Execution(caller, plan, cancelled), planned)
             return rows, cost.nano
 
         plan = planned(None)
-        return Asked(payment.accounts(plan, caller), run)
+        return ChargedStatement(payment.accounts(plan, caller), run)
 
     return ask
 
 
-def run_probe(statement: Suggest, policy: Policy, schema: Schema, ledger: Ledger, ask: Ask) -> Answer:
+def run_probe(
+    statement: Suggest, policy: Policy, schema: Schema, ledger: Ledger, ask: ChargedPlanner
+) -> Answer:
     """Propose bounds, too, from counts that are released at the statement's epsilon.
 
     The columns share the epsilon; all are planned, and the ceiling has to have all of it, before the first is asked.

@@ -19,8 +19,16 @@ from dpproxy.backends.release import Relations, Release
 from dpproxy.backends.source import Source
 from dpproxy.engine import output, payloads, payment, stream
 from dpproxy.engine.deadlines import Deadlines
-from dpproxy.engine.following import Question, Replan, as_planned, as_released, follows, independent, worse
-from dpproxy.engine.replays import Asking, Found, Replays
+from dpproxy.engine.questions import (
+    Question,
+    Replan,
+    as_planned,
+    as_released,
+    derived_sum,
+    independent,
+    noise_ratio,
+)
+from dpproxy.engine.replays import Execution, PartAnswer, Replays
 from dpproxy.planner.descriptor import described
 from udfs.privacy import Released
 
@@ -47,36 +55,36 @@ class Answers:
         self.replays = Replays(self._releases, self._deadlines)
         self._release = Release()
 
-    def rows(self, asking: Asking, replan: Replan) -> tuple[list[tuple[object, ...]], Cost]:
+    def rows(self, execution: Execution, replan: Replan) -> tuple[list[tuple[object, ...]], Cost]:
         """The rows of the answer, and what they cost this caller. Raises a ``Refusal``."""
-        plan = asking.plan
+        plan = execution.plan
         cost = Cost()
         if plan.empty:
             return [], cost
         # First what costs nothing: a public table that is too large is refused before anything is paid.
-        publics = [self._backend.run_open(sql, asking.caller.session) for sql in plan.publics]
+        publics = [self._backend.run_open(sql, execution.caller.session) for sql in plan.publics]
         relations: Relations = []
         drawn: list[Drawn] = []
         while len(relations) < len(plan.parts):
-            for part, found in self._together(asking, relations, publics):
+            for part, found in self._together(execution, relations, publics):
                 relations.append((part, found.released))
                 drawn.append(found.drawn)
                 cost += found.cost
         shown = as_released(plan, drawn, replan)
-        rows = self._release.answer(shown, relations, publics, asking.caller.session)
+        rows = self._release.answer(shown, relations, publics, execution.caller.session)
         for check in shown.checks:
             count = int(str(self._release.value(check.sql, relations, publics)))
-            asking.told.extend([payment.contradicted(check, count)] if count else [])
+            execution.notices.extend([payment.contradiction_notice(check, count)] if count else [])
         return output.convert(plan.outputs, rows), cost
 
     def at_hand(
-        self, asking: Asking, replan: Callable[[tuple[Drawn, ...]], Plan | None]
+        self, execution: Execution, replan: Callable[[tuple[Drawn, ...]], Plan | None]
     ) -> list[tuple[object, ...]] | None:
         """What ``rows`` gives where the caller has paid for all of it and it is at hand; else None. Never waits.
 
         ``replan`` gives plans that are kept.
         """
-        plan = asking.plan
+        plan = execution.plan
         is_large = plan.groups > FEW or plan.discovered  # to unpack it would keep others waiting
         if (
             plan.empty
@@ -89,8 +97,8 @@ class Answers:
         relations: Relations = []
         drawn: list[Drawn] = []
         for part in plan.parts:
-            question = self.replays.asked(asking, part)
-            found = None if question is None else self.replays.own(asking, question)
+            question = self.replays.cached_question(execution, part)
+            found = None if question is None else self.replays.same_release(execution, question)
             if found is None:
                 return None
             relations.append((part, found.released))
@@ -104,7 +112,7 @@ class Answers:
     def public(self, plan: PublicPlan, session: str) -> Answer:
         """The answer to a statement that nothing is charged for."""
         if plan.portion:
-            return stream.begun(plan.outputs, self._backend.run_portions(plan, session))
+            return stream.streamed_answer(plan.outputs, self._backend.run_portions(plan, session))
         rows = output.convert(plan.outputs, self._backend.run_public(plan, session))
         return Answer(f"SELECT {len(rows)}", rows=rows)
 
@@ -118,80 +126,80 @@ class Answers:
         self._release.close()
 
     def _together(
-        self, asking: Asking, earlier: Relations, publics: Sequence[pa.Table]
-    ) -> list[tuple[Part, Found]]:
+        self, execution: Execution, earlier: Relations, publics: Sequence[pa.Table]
+    ) -> list[tuple[Part, PartAnswer]]:
         """The next parts, as many as take no values of each other; all of them are paid for before the first is run.
 
         When an account is debited can be seen: between two parts it would tell how long the first one took. Where one
         takes values of parts before, it is debited at an instant of the statement's grid.
         """
-        parts = independent(asking.plan.parts[len(earlier) :], len(earlier))
-        if asking.fresh:
-            self._wait(asking)
-        questions = [self._question(asking, p, earlier, publics) for p in parts if not p.vacuous]
-        if not earlier and len(asking.plan.charged) > 1:
-            self._check_affordable(asking)
-        known = self._reserve(asking, questions) if len(questions) > 1 else {}
-        given, found = iter(questions), list[tuple[Part, Found]]()
+        parts = independent(execution.plan.parts[len(earlier) :], len(earlier))
+        if execution.fresh:
+            self._wait(execution)
+        questions = [self._question(execution, p, earlier, publics) for p in parts if not p.vacuous]
+        if not earlier and len(execution.plan.charged) > 1:
+            self._check_affordable(execution)
+        known = self._reserve(execution, questions) if len(questions) > 1 else {}
+        given, found = iter(questions), list[tuple[Part, PartAnswer]]()
         for part in parts:
             if part.vacuous:
-                found.append((part, Found(self._release.zeros(part))))
+                found.append((part, PartAnswer(self._release.zeros(part))))
                 continue
             question = next(given)
             replayed = known.pop(question.key, None)
-            found.append((part, self._released(asking, question) if replayed is None else replayed))
+            found.append((part, self._released(execution, question) if replayed is None else replayed))
         return found
 
     def _question(
-        self, asking: Asking, part: Part, earlier: Relations, publics: Sequence[pa.Table]
+        self, execution: Execution, part: Part, earlier: Relations, publics: Sequence[pa.Table]
     ) -> Question:
         values = tuple(self._release.value(sql, earlier, publics) for _, sql in part.inputs)
-        return self.replays.question(asking, part, values)
+        return self.replays.question(execution, part, values)
 
-    def _wait(self, asking: Asking) -> None:
+    def _wait(self, execution: Execution) -> None:
         """Until it may be seen that what the statement has drawn so far is there."""
-        until = self._deadlines.seen_from(asking.plan, asking.began)
+        until = self._deadlines.seen_from(execution.plan, execution.start)
         while (left := until - time.monotonic()) > 0:
-            asking.check()
+            execution.check()
             time.sleep(min(left, POLL))
 
-    def _reserve(self, asking: Asking, questions: Sequence[Question]) -> dict[bytes, Found]:
+    def _reserve(self, execution: Execution, questions: Sequence[Question]) -> dict[bytes, PartAnswer]:
         """Charge what is to be drawn; what is answered from the store already, by its key."""
-        known: dict[bytes, Found] = {}
+        known: dict[bytes, PartAnswer] = {}
         fresh: list[Question] = []
         for question in questions:
             self._deadlines.check(question.key)
         for question in questions:
-            if question.key in asking.reserved or question.key in known:
+            if question.key in execution.reservations or question.key in known:
                 continue
-            replayed = self._replay(asking, question)
+            replayed = self._replay(execution, question)
             if replayed is not None:
                 known[question.key] = replayed
-            elif not any(self._will_follow(asking, question, other) for other in fresh):
-                asking.reserved[question.key] = self._pay(asking, question)
+            elif not any(self._will_follow(execution, question, other) for other in fresh):
+                execution.reservations[question.key] = self._pay(execution, question)
                 fresh.append(question)
-        asking.charged(asking.reserved[fresh[-1].key] if fresh else None)
+        execution.on_charge(execution.reservations[fresh[-1].key] if fresh else None)
         return known
 
-    def _will_follow(self, asking: Asking, question: Question, other: Question) -> bool:
+    def _will_follow(self, execution: Execution, question: Question, other: Question) -> bool:
         """Whether a part will follow from another one of the statement once that is drawn."""
-        asked, of = (described(q.part, q.values, asking.plan.data_version) for q in (question, other))
+        asked, of = (described(q.part, q.values, execution.plan.data_version) for q in (question, other))
         own = question.part.mechanism
         if asked is None or of is None or own is None or other.part.loss.nano < question.part.loss.nano:
             return False
-        summed = follows(of, other.part, asked, question.part)
-        return summed is not None and worse(summed, own, alike=asking.alike) <= 1.0
+        summed = derived_sum(of, other.part, asked, question.part)
+        return summed is not None and noise_ratio(summed, own, alike=execution.alike) <= 1.0
 
-    def _pay(self, asking: Asking, question: Question) -> Reservation:
+    def _pay(self, execution: Execution, question: Question) -> Reservation:
         """Charge one part, once the data source takes them all. Raises ``BudgetExceeded``, ``Unsupported``."""
-        for part in asking.plan.charged:
-            if part.exact not in asking.taken:
+        for part in execution.plan.charged:
+            if part.exact not in execution.accepted:
                 self._backend.check(part.exact, part.prepares)
-                asking.taken.add(part.exact)
-        charge = payment.charge(asking.caller, asking.plan, question.part, question.key)
+                execution.accepted.add(part.exact)
+        charge = payment.charge(execution.caller, execution.plan, question.part, question.key)
         if question.part.groups <= FEW or self._can_pay(charge):
             self._release.prepare(question.part)
-        asking.check()
+        execution.check()
         return self._ledger.reserve(charge)
 
     def _can_pay(self, charge: Charge) -> bool:
@@ -199,85 +207,91 @@ class Answers:
         left = self._ledger.remaining(*charge.debits)
         return left is None or left >= charge.nano
 
-    def _check_affordable(self, asking: Asking) -> None:
+    def _check_affordable(self, execution: Execution) -> None:
         """Refuse a statement of several parts before its first is paid for, where they do not all fit.
 
         Parts that were paid for before cost nothing; those that take values of earlier ones are not looked up.
         """
-        missing = [p for p in asking.plan.charged if p.inputs or self.replays.known(asking, p) is None]
-        payment.check_together(missing, asking.plan.payer, asking.caller, self._ledger)
+        missing = [
+            p for p in execution.plan.charged if p.inputs or self.replays.free_draw(execution, p) is None
+        ]
+        payment.check_together(missing, execution.plan.payer, execution.caller, self._ledger)
 
-    def _released(self, asking: Asking, question: Question) -> Found:
+    def _released(self, execution: Execution, question: Question) -> PartAnswer:
         """The released relation, from the store or anew, and what it cost this caller."""
-        asking.check()
-        paid = asking.reserved.pop(question.key, None)
+        execution.check()
+        paid = execution.reservations.pop(question.key, None)
         while True:
-            replayed = None if paid else self._replay(asking, question)
+            replayed = None if paid else self._replay(execution, question)
             if replayed is not None:
                 return replayed
-            due = partial(self._deadlines.seen_from, asking.plan, asking.began)
-            with self._flights.claim(question.key, WAIT, asking.cancelled, due) as claim:
+            due = partial(self._deadlines.seen_from, execution.plan, execution.start)
+            with self._flights.claim(question.key, WAIT, execution.cancelled, due) as claim:
                 if not claim.owner:
                     continue
-                replayed = None if paid or claim.is_first else self._replay(asking, question, is_second=True)
+                replayed = (
+                    None if paid or claim.is_first else self._replay(execution, question, is_second=True)
+                )
                 if replayed is not None:
                     return replayed
-                released = self._release_anew(asking, question, paid)
+                released = self._release_anew(execution, question, paid)
                 claim.resolve(b"stored")
-                return Found(released, Cost.of(question.part.loss.nano, question.part.delta))
+                return PartAnswer(released, Cost.of(question.part.loss.nano, question.part.delta))
 
-    def _replay(self, asking: Asking, question: Question, *, is_second: bool = False) -> Found | None:
+    def _replay(
+        self, execution: Execution, question: Question, *, is_second: bool = False
+    ) -> PartAnswer | None:
         """A stored release that answers; None where there is none, or only one that somebody else paid more for.
 
         A second look is for the same question alone: somebody may just have asked it.
         """
-        plan, part = asking.plan, question.part
-        stored = self.replays.stored(asking, question)
-        paid = self.replays.theirs(asking, question, stored)
+        plan, part = execution.plan, question.part
+        stored = self.replays.stored_release(execution, question)
+        paid = self.replays.if_paid(execution, question, stored)
         if paid is None and not is_second:
-            paid = self.replays.derived(asking, question)
+            paid = self.replays.derived_answer(execution, question)
         if paid is not None:
             return paid
         # A dearer one costs its full loss: more than was asked for, than EXPLAIN told and MAX EPSILON allows.
         if stored is None or stored.nano != part.loss.nano:
             return None
-        reservation = self._releases.adopt(stored, payment.charge(asking.caller, plan, part, question.key))
+        reservation = self._releases.adopt(stored, payment.charge(execution.caller, plan, part, question.key))
         return replace(
-            self.replays.same(asking, question, stored),
+            self.replays.as_asked(execution, question, stored),
             cost=Cost() if reservation is None else reservation.cost,
         )
 
     @contextmanager
-    def _timed(self, asking: Asking, question: Question) -> Iterator[None]:
+    def _timed(self, execution: Execution, question: Question) -> Iterator[None]:
         """An exact stage runs, and how long it took is looked at, however it ends."""
         began = time.monotonic()
         try:
             yield
         finally:
-            self._deadlines.note(question.key, asking.plan, time.monotonic() - began)
+            self._deadlines.note(question.key, execution.plan, time.monotonic() - began)
 
     def _release_anew(
-        self, asking: Asking, question: Question, paid: Reservation | None
+        self, execution: Execution, question: Question, paid: Reservation | None
     ) -> Released[pa.Table]:
-        part, plan = question.part, asking.plan
+        part, plan = question.part, execution.plan
         self._deadlines.check(question.key)
-        reservation = paid or self._pay(asking, question)
+        reservation = paid or self._pay(execution, question)
         if paid is None:
-            asking.charged(reservation)
+            execution.on_charge(reservation)
         parameters = {str(n): v for (n, _), v in zip(part.inputs, question.values, strict=True)}
         if part.truncated:
             parameters["1"] = self._secret.hex()
-        asked = part.exact, parameters, asking.caller.session
-        run = partial(self._backend.run, *asked, cancelled=asking.cancelled, epoch=plan.epoch)
-        with self._prepared.ready(part.prepares, asking.cancelled), self._timed(asking, question):
+        asked = part.exact, parameters, execution.caller.session
+        run = partial(self._backend.run, *asked, cancelled=execution.cancelled, epoch=plan.epoch)
+        with self._prepared.ready(part.prepares, execution.cancelled), self._timed(execution, question):
             if part.discovered:
                 released = self._release.draw(part, run(select=self._release.selector(part)))
             else:
                 few = part.key_types if part.mechanism is not None and part.groups <= FEW else None
                 released = self._release.draw(part, run(few=few))
         of = described(part, question.values, plan.data_version)
-        until = self._deadlines.seen_from(plan, asking.began)
+        until = self._deadlines.seen_from(plan, execution.start)
         self._deadlines.hide(reservation.sequence, until)
         self._releases.store(reservation, payloads.packed(released.value, of), until)
-        asking.fresh.add(reservation.sequence)
+        execution.fresh.add(reservation.sequence)
         return released

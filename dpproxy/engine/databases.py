@@ -12,7 +12,7 @@ from dpproxy.algebra.plan import Answer, Caller, Notice, Settings
 from dpproxy.algebra.request import CatalogueQuery, Prepared, Request
 from dpproxy.config.configuration import Config
 from dpproxy.engine.engine import Engine
-from dpproxy.engine.recorded import Record, Recorded, recording
+from dpproxy.engine.recording import Record, RecordingEngine, recording
 from dpproxy.pgcatalog import Catalogue, CatalogueView
 from dpproxy.planner.accept import parse
 from dpproxy.planner.explain import split_explain
@@ -111,7 +111,7 @@ class Databases:
         self._record = record
         self._tell = tell
         self._engines: dict[str, Engine] = {}
-        self._recorded: dict[str, Recorded] = {}
+        self._recorded: dict[str, RecordingEngine] = {}
         self._failed: dict[str, str] = {}
         self._neutral = Neutral(config.databases)
         self._closed = threading.Event()
@@ -159,9 +159,9 @@ class Databases:
         if recorded is not None:
             recorded.login_failed(user, address)
 
-    def connect(self, caller: Caller) -> Recorded | Neutral:
+    def connect(self, caller: Caller) -> RecordingEngine | Neutral:
         """A session begins: what answers its statements. Raises ``CannotConnectNow``."""
-        engine: Recorded | Neutral | None = self._recorded.get(caller.database)
+        engine: RecordingEngine | Neutral | None = self._recorded.get(caller.database)
         if engine is None and caller.database not in self._config.databases:
             engine = self._neutral
         if engine is None:
@@ -212,7 +212,7 @@ class Databases:
 
 
 @contextmanager
-def opened(config: Config, tell: Callable[[str], None]) -> Iterator[Databases]:
+def open_databases(config: Config, tell: Callable[[str], None]) -> Iterator[Databases]:
     """All data sources of a configuration, watched as is configured. Raises ``StartupError``."""
     with recording(config, tell) as record:
         databases = Databases(config, record, tell)

@@ -44,7 +44,7 @@ from dpproxy.engine.payment import Receipt
 from dpproxy.engine.plans import Plans
 from dpproxy.engine.pricing import EXPLAINED, Desk, explained, tolerance
 from dpproxy.engine.protected import ProtectedViews
-from dpproxy.engine.replays import Asking
+from dpproxy.engine.replays import Execution
 from dpproxy.engine.sessions import Sessions
 from dpproxy.engine.view_statements import World, begin
 from dpproxy.engine.visible import fitting, visible
@@ -100,7 +100,7 @@ class Engine:
         self._known_answers = Recent[Answer](ANSWERS)
         self._answered = Recent[bool](ANSWERS)
         begin(world, progress, partial(recorder, log), build=config.begins)
-        counted = self._answers.replays.counted
+        counted = self._answers.replays.smallest_group
         self._plans = Plans(world, backend, self._prepared, counted, log, config)
 
     @classmethod
@@ -174,7 +174,7 @@ class Engine:
     def show(self, caller: Caller, name: str, settings: Settings) -> str:
         """A read-only setting: dp.budget_remaining or dp.last_cost."""
         last, wanted = self._sessions.find(caller.session).last_cost, session_settings.budget(settings)
-        return relations.shown(name, self.policy, self._ledger, caller, wanted, last)
+        return relations.setting_value(name, self.policy, self._ledger, caller, wanted, last)
 
     # --- statements -------------------------------------------------------------------------------
 
@@ -190,7 +190,11 @@ class Engine:
         """Parse and type a statement; nothing is spent. Raises a ``Refusal``."""
         if only_at_hand:
             is_current = self._plans.is_current
-            return self._plans.known(sql, types, self._plans.state(caller, settings)) if is_current else None
+            return (
+                self._plans.find_statement(sql, types, self._plans.state(caller, settings))
+                if is_current
+                else None
+            )
         with self._cancellable(caller):
             prepared = self._prepare(caller, sql, types, settings)
             if self._sessions.find(caller.session).cancelled.is_set():
@@ -213,7 +217,7 @@ class Engine:
         if is_privacy_statement(sql):
             return administration.prepare(sql, caller, self.policy)
         state = self._plans.state(caller, settings)
-        known = self._plans.known(sql, types, state)
+        known = self._plans.find_statement(sql, types, state)
         if known is not None:
             return known
         explain = split_explain(sql)
@@ -229,7 +233,7 @@ class Engine:
         if is_qualified(asked):
             tree = parse(asked, self._database)
         parameters = Parameters({n: BY_OID[oid] for n, oid in enumerate(types, 1) if oid in BY_OID})
-        plan = self._plans.routed(tree, caller, sql, parameters, settings)
+        plan = self._plans.route(tree, caller, sql, parameters, settings)
         kinds, select = parameters.all_types(), Select(tree, mentions(tree))
         columns = tuple(o.column for o in plan.outputs)
         prepared = Prepared(sql, kinds, columns, select, not plan.free, plan.deadline)
@@ -294,7 +298,7 @@ class Engine:
             return self._plans.context(policy, caller, {**own, **given}, losses)
 
         is_cancelled = self._sessions.find(caller.session).cancelled.is_set
-        ask = administration.asker(self._answers, caller, is_cancelled, context)
+        ask = administration.charged_planner(self._answers, caller, is_cancelled, context)
         return administration.run_probe(statement, self._store.current, self._schema, self._ledger, ask)
 
     def _query(self, request: Request) -> Answer:
@@ -313,10 +317,10 @@ class Engine:
 
         session, receipt = self._sessions.find(caller.session), self._receipt(request, plan)
         tolerated = tolerance(request.settings)
-        asking = Asking(caller, plan, session.cancelled.is_set, *tolerated, charged=receipt.take)
-        rows, cost = self._answers.rows(asking, replan)
+        execution = Execution(caller, plan, session.cancelled.is_set, *tolerated, on_charge=receipt.take)
+        rows, cost = self._answers.rows(execution, replan)
         self._answered.put(request.text, value=True)
-        return receipt.answer(rows, cost, session, asking.told)
+        return receipt.answer(rows, cost, session, execution.notices)
 
     def _public(self, request: Request, plan: PublicPlan) -> Answer:
         caller, prepared = request.caller, request.prepared
@@ -324,7 +328,7 @@ class Engine:
             recorder(self.log, caller, prepared.sql, request.values)(Outcome.EXACT)
         answer, is_exact = self._answers.public(plan, caller.session), bool(plan.exact)
         notices = (exact_notice(plan),) if is_exact else (routed_notice(plan.view),) if plan.view else ()
-        still = partial(self._plans.check_still, plan, request)
+        still = partial(self._plans.check_readable, plan, request)
         return replace(answer, columns=prepared.columns, notices=notices, is_exact=is_exact, still=still)
 
     def _at_hand(self, request: Request) -> Answer | None:
@@ -344,14 +348,14 @@ class Engine:
 
     def _replayed(self, request: Request) -> Answer | None:
         def find(losses: tuple[Drawn, ...] | None) -> Plan | None:
-            found = self._plans.find(request, losses)
+            found = self._plans.find_plan(request, losses)
             return found if isinstance(found, Plan) else None
 
         caller, plan = request.caller, find(None)
         if plan is None or tuple(o.column for o in plan.outputs) != request.prepared.columns:
             return None
-        asking = Asking(caller, plan, lambda: False, *tolerance(request.settings))
-        rows = self._answers.at_hand(asking, find)
+        execution = Execution(caller, plan, lambda: False, *tolerance(request.settings))
+        rows = self._answers.at_hand(execution, find)
         if rows is None:
             return None
         return self._receipt(request, plan).answer(rows, Cost(), self._sessions.find(caller.session))
@@ -374,7 +378,7 @@ class Engine:
 
     def _view(self, caller: Caller, settings: Settings) -> CatalogueView:
         policy = self.policy
-        views = self._plans.views, self._world.views.found
+        views = self._plans.views, self._world.views.relations
         found = visible(policy, self._schema, caller, settings, self._database, *views)
         return replace(found, databases=self._databases, configured=self._world.configured(caller))
 

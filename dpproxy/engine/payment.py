@@ -22,7 +22,7 @@ from dpproxy.accounting.windows import Standing
 from dpproxy.algebra.plan import Answer, Caller, Check, Notice, Part, Payer, Plan, Settings
 from dpproxy.algebra.request import Request
 from dpproxy.config import settings as session_settings
-from dpproxy.engine.sessions import Remembered
+from dpproxy.engine.sessions import EngineSession
 from dpproxy.planner.descriptor import KIN, family, key_words, kin
 from udfs.mechanisms import Gaussian
 
@@ -137,7 +137,7 @@ def _free(plan: Plan) -> str | None:
     return "The answer follows from what was released before, or from the policy."
 
 
-def contradicted(check: Check, count: int) -> Notice:
+def contradiction_notice(check: Check, count: int) -> Notice:
     """The notice where draws are too far out for a prior."""
     of = "the draw contradicts" if check.groups == 1 else f"{count} of {check.groups} draws contradict"
     return Notice(
@@ -180,7 +180,11 @@ class Receipt:
         return self._taken
 
     def answer(
-        self, rows: Sequence[tuple[object, ...]], cost: Cost, session: Remembered, more: Sequence[Notice] = ()
+        self,
+        rows: Sequence[tuple[object, ...]],
+        cost: Cost,
+        session: EngineSession,
+        more: Sequence[Notice] = (),
     ) -> Answer:
         """The answer of these rows, which cost so much; the session remembers it.
 

@@ -1,6 +1,7 @@
 """The policy in force, and plans under it, kept for statements seen before."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from sqlglot import exp
@@ -13,7 +14,6 @@ from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.source import Source
 from dpproxy.config import settings as session_settings
 from dpproxy.config.configuration import Config
-from dpproxy.engine.shaped import Bound, Shaped
 from dpproxy.engine.view_statements import World
 from dpproxy.engine.visible import Views, fitting
 from dpproxy.observe.audit_log import AuditLog
@@ -22,13 +22,26 @@ from dpproxy.planner.accept import parse
 from dpproxy.planner.access import LONGEST_WORK, Context
 from dpproxy.planner.routing import plan_routed
 from dpproxy.planner.scans import prepared_names
+from dpproxy.planner.shapes import (
+    Cut,
+    Template,
+    bound_template,
+    class_of,
+    cut,
+    exact_values,
+    open_parameters,
+    open_places,
+    template,
+)
 from dpproxy.policy.model import Policy
 from dpproxy.values.errors import NotGranted, Refusal
-from dpproxy.values.pgtypes import BY_OID
+from dpproxy.values.pgtypes import BY_OID, SqlType
 from dpproxy.values.recent import Recent
 
 PLANS = 512
 """Plans kept for statements seen before."""
+SHAPES = 512
+"""Shapes of statements whose plans are kept."""
 LARGEST_KEPT = 16_000
 """Characters of a statement and its parameters at most, for its plan to be kept."""
 _OUT_OF_ORDER = frozenset({"57", "58", "XX"})
@@ -36,6 +49,117 @@ _OUT_OF_ORDER = frozenset({"57", "58", "XX"})
 Losses = tuple[Drawn, ...] | None
 """What stored releases answer the parts of a plan with; None for draws of their own."""
 State = tuple[object, ...]
+
+
+_Planner = Callable[[exp.Expr, Parameters], Plan | PublicPlan]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What is known of one: nothing until it is seen again, no template where its plan depends on the numbers."""
+
+    is_tried: bool = False
+    template: Template | None = None
+    prepared: Prepared | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundStatement:
+    """A statement with the values of its parameters, and everything else that a plan depends on."""
+
+    sql: str
+    kinds: tuple[SqlType, ...]
+    values: tuple[object, ...]
+    state: object
+
+
+class ShapeCache:
+    """The shapes seen lately; its methods may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._places = Recent[tuple[int, ...]](SHAPES)
+        self._parameters = Recent[frozenset[int]](SHAPES)
+        self._shapes = Recent[_Shape](SHAPES)
+
+    def find(self, sql: str, state: object) -> tuple[Prepared, Plan] | None:
+        """A statement as it would be prepared and planned, if one of its shape was; never waits."""
+        found = cut(sql)
+        places = None if found is None else self._places.get(found.shape)
+        if found is None or not places:
+            return None
+        shape = self._shapes.get(_shape_key(found, places, state))
+        if shape is None or shape.template is None or shape.prepared is None:
+            return None
+        return replace(shape.prepared, sql=sql), shape.template.with_(found.values(places))
+
+    def learn(self, prepared: Prepared, tree: exp.Expr, plan: Plan, state: object, planned: _Planner) -> None:
+        """Keep the shape of a statement without parameters that was planned so; a template is made the second time."""
+        found = cut(prepared.sql)
+        if found is None:
+            return
+        places = self._places.get(found.shape)
+        if places is None:
+            places = open_places(tree, found)
+            self._places.put(found.shape, places)
+        if places:
+            known = replace(prepared, statement=Select())
+            self._try(
+                _shape_key(found, places, state), lambda: template(tree, found, places, plan, planned), known
+            )
+
+    def plan_of(self, asked: BoundStatement) -> Plan | None:
+        """The plan of a statement with parameters, if one of its shape was planned; never waits."""
+        numbers = self._parameters.get(asked.sql)
+        if not numbers:
+            return None
+        places, key = _bound_key(asked, numbers)
+        shape = self._shapes.get(key)
+        if shape is None or shape.template is None:
+            return None
+        return shape.template.with_(exact_values([asked.values[place] for place in places]))
+
+    def learn_bound(self, asked: BoundStatement, tree: exp.Expr, plan: Plan, planned: _Planner) -> None:
+        """Keep the shape of a statement with parameters, as ``learn`` does of one without."""
+        numbers = self._parameters.get(asked.sql)
+        if numbers is None:
+            numbers = open_parameters(tree)
+            self._parameters.put(asked.sql, numbers)
+        places, key = _bound_key(asked, numbers)
+        if places:
+            given = Parameters(dict(enumerate(asked.kinds, 1)), asked.values)
+            self._try(key, lambda: bound_template(places, given, plan, lambda opened: planned(tree, opened)))
+
+    def _try(
+        self, key: object, make: Callable[[], Template | None], prepared: Prepared | None = None
+    ) -> None:
+        known = self._shapes.get(key)
+        if known is None:
+            self._shapes.put(key, _Shape())
+        elif not known.is_tried:
+            self._shapes.put(key, _Shape(is_tried=True, template=_made(make), prepared=prepared))
+
+
+def _shape_key(found: Cut, places: Sequence[int], state: object) -> object:
+    return found.shape, found.fixed(places), state
+
+
+def _bound_key(asked: BoundStatement, numbers: frozenset[int]) -> tuple[list[int], object]:
+    """The places of the open values, and what the shape is known by."""
+    places: list[int] = []
+    told: list[object] = []
+    for place, (value, kind) in enumerate(zip(asked.values, asked.kinds, strict=True)):
+        found = class_of(value, kind) if place + 1 in numbers else None
+        told.append((type(value), value) if found is None else found)
+        if found is not None:
+            places.append(place)
+    return places, (asked.sql, asked.kinds, tuple(told), asked.state)
+
+
+def _made(make: Callable[[], Template | None]) -> Template | None:
+    try:
+        return make()
+    except Exception:  # noqa: BLE001 - ``Looked``, and whatever else a number that is none leads to
+        return None
 
 
 class Plans:
@@ -62,7 +186,7 @@ class Plans:
         self._log = log
         self.snapshot = ""
         self._plans, self._statements = Recent[Plan | PublicPlan](PLANS), Recent[Prepared](PLANS)
-        self._shaped = Shaped()
+        self._shaped = ShapeCache()
         self._fitting = self._fit(self._store.current)
 
     @property
@@ -98,7 +222,7 @@ class Plans:
         """Everything beside its text and parameters that a plan depends on, as it is before it is made."""
         return self._state(self.policy, caller, settings)
 
-    def known(self, sql: str, types: Sequence[int], state: State) -> Prepared | None:
+    def find_statement(self, sql: str, types: Sequence[int], state: State) -> Prepared | None:
         """What ``keep`` was given for the same statement, or for another one of its shape."""
         key = sql, tuple(types), state
         found = self._statements.get(key)
@@ -126,18 +250,18 @@ class Plans:
             return  # a target is met by what was released before
 
         def planned(tree: exp.Expr, given: Parameters) -> Plan | PublicPlan:
-            return self.routed(tree, caller, prepared.sql, given, settings)
+            return self.route(tree, caller, prepared.sql, given, settings)
 
         self._shaped.learn(prepared, statement.tree, plan, state, planned)
 
-    def routed(
+    def route(
         self, tree: exp.Expr, caller: Caller, sql: str, parameters: Parameters, settings: Settings
     ) -> Plan | PublicPlan:
         """A new plan, with what is known of its parameters so far. Raises a ``Refusal``."""
         context = self.context(self.policy, caller, settings, None)
         return plan_routed(tree, context, parameters, recorder(self._log, caller, sql))
 
-    def find(self, request: Request, losses: Losses = None) -> Plan | PublicPlan | None:
+    def find_plan(self, request: Request, losses: Losses = None) -> Plan | PublicPlan | None:
         """The plan with the parameters' values in place, if it is kept; never waits."""
         return self._plans.get(_key(request, losses, self.state(request.caller, request.settings)))
 
@@ -148,12 +272,12 @@ class Plans:
         if (kept := self._plans.get(key)) is not None:
             return kept
         context = self.context(policy, request.caller, settings, losses)
-        asked = Bound(
+        asked = BoundStatement(
             prepared.sql, tuple(BY_OID[oid] for oid in prepared.types), tuple(request.values), key[-1]
         )
         is_free = not settings["dp.target_error"] and not prepared.is_of_present
         is_shaped = losses is None and bool(request.values) and is_free
-        plan: Plan | PublicPlan | None = self._shaped.bound(asked) if is_shaped else None
+        plan: Plan | PublicPlan | None = self._shaped.plan_of(asked) if is_shaped else None
         if plan is None:
             plan = self._bound(asked, prepared.statement, context, is_shaped=is_shaped)
         if len(prepared.sql) + sum(len(str(v)) for v in request.values) <= LARGEST_KEPT:
@@ -161,7 +285,7 @@ class Plans:
         return plan
 
     def _bound(
-        self, asked: Bound, statement: EngineStatement, context: Context, *, is_shaped: bool
+        self, asked: BoundStatement, statement: EngineStatement, context: Context, *, is_shaped: bool
     ) -> Plan | PublicPlan:
         """A new plan with the parameters' values in place; its shape is kept where that may be."""
         if not isinstance(statement, Select):
@@ -177,7 +301,7 @@ class Plans:
             self._shaped.learn_bound(asked, tree, plan, planned)
         return plan
 
-    def check_still(self, plan: PublicPlan, request: Request) -> None:
+    def check_readable(self, plan: PublicPlan, request: Request) -> None:
         """Whether rows that a plan gave the caller may still be shown, by the policy in force now.
 
         Raises ``NotGranted``, also where the policy has them be read in another way; else what is out of order.
@@ -200,7 +324,7 @@ class Plans:
         _, fits, layouts, _ = self._fitting
         prepared = layouts if policy is fits and self._prepared.usable else None
         given = self._facts, prepared, partial(self._counted, caller), self.snapshot
-        more = self._world.views.found, self._backend.check
+        more = self._world.views.relations, self._backend.check
         return Context(
             policy,
             self._schema,

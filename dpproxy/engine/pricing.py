@@ -16,8 +16,8 @@ from dpproxy.algebra.request import ExplainOne, ExplainSeveral, Prepared, Reques
 from dpproxy.config import settings as session
 from dpproxy.engine import payment
 from dpproxy.engine.answers import Answers
-from dpproxy.engine.following import follows, worse
-from dpproxy.engine.replays import WORST, Asking
+from dpproxy.engine.questions import derived_sum, noise_ratio
+from dpproxy.engine.replays import WORST, Execution
 from dpproxy.planner.descriptor import described
 from dpproxy.planner.explain import explain_json, explain_text, unpaid
 from dpproxy.policy.model import Policy
@@ -46,7 +46,7 @@ class Desk:
     plan: Planner
     prepared: Callable[[str], Prepared]
     """One of several queries."""
-    shown: Callable[[str], str]
+    source_sql: Callable[[str], str]
     """A statement over the data as their own engine reads it."""
 
     @property
@@ -59,13 +59,13 @@ class Desk:
         """dp.confidence."""
         return session.confidence(self.settings)
 
-    def known(self, plan: Plan) -> dict[int, Drawn]:
+    def free_parts(self, plan: Plan) -> dict[int, Drawn]:
         """The parts that cost nothing, by their places, with what answers them."""
-        asking = Asking(self.request.caller, plan, lambda: False, *tolerance(self.settings))
+        execution = Execution(self.request.caller, plan, lambda: False, *tolerance(self.settings))
         charged = (
             () if plan.empty else [(i, p) for i, p in enumerate(plan.parts) if not (p.vacuous or p.inputs)]
         )
-        found = ((i, self.answers.replays.known(asking, part)) for i, part in charged)
+        found = ((i, self.answers.replays.free_draw(execution, part)) for i, part in charged)
         return {i: drawn for i, drawn in found if drawn is not None}
 
 
@@ -78,7 +78,7 @@ class Priced:
 
     request: Request
     plan: Plan | PublicPlan
-    shown: Plan | PublicPlan
+    answered_plan: Plan | PublicPlan
     epsilon: Fraction
     delta: Fraction
     because: str
@@ -114,13 +114,13 @@ def explained(statement: ExplainOne | ExplainSeveral, desk: Desk) -> list[str]:
     plan = desk.plan(request, None)
     known: dict[int, Drawn] = {}
     if isinstance(plan, Plan):
-        known = desk.known(plan)
+        known = desk.free_parts(plan)
         if known:
             drawn = tuple(known.get(i, Drawn(part.loss)) for i, part in enumerate(plan.parts))
             plan = desk.plan(request, drawn)
         if isinstance(plan, Plan):
             plan = _numbered(plan, desk)
-    plan = _pushed(plan, desk.shown)
+    plan = _pushed(plan, desk.source_sql)
     if statement.as_json:
         return [explain_json(plan, desk.confidence, known)]
     return explain_text(plan, desk.confidence, known)
@@ -140,7 +140,7 @@ def _part(part: Part, shown: Callable[[str], str]) -> Part:
 
 def _numbered(plan: Plan, desk: Desk) -> Plan:
     """With numbers for the half-widths that a count decides, where one was released."""
-    count = desk.answers.replays.counted(desk.request.caller, plan)
+    count = desk.answers.replays.smallest_group(desk.request.caller, plan)
     if count is None:
         return plan
     return replace(plan, outputs=tuple(_output(o, max(1.0, count)) for o in plan.outputs))
@@ -174,7 +174,7 @@ def _dashboard(explain: ExplainSeveral, desk: Desk) -> list[str]:
 def _priced(request: Request, plan: Plan | PublicPlan, before: Sequence[Priced], desk: Desk) -> Priced:
     if isinstance(plan, PublicPlan):
         return Priced(request, plan, plan, Fraction(0), Fraction(0), "public")
-    known = desk.known(plan)
+    known = desk.free_parts(plan)
     earlier: dict[int, tuple[int, Drawn]] = {}
     for i, part in enumerate(plan.parts):
         found = None if i in known else _earlier(part, plan, before, tolerance(desk.settings))
@@ -212,14 +212,14 @@ def _following(part: Part, plan: Plan, other: Part, earlier: Plan) -> Drawn | No
     if asked is None or of is None:
         keys = [payment.release_key(p, (), w.data_version) for p, w in ((part, plan), (other, earlier))]
         return Drawn(other.loss) if keys[0] == keys[1] else None
-    summed = follows(of, other, asked, part)
+    summed = derived_sum(of, other, asked, part)
     return None if summed is None else Drawn(part.loss, summed)
 
 
 def _is_near(drawn: Drawn, part: Part, worst: float, alike: bool) -> bool:  # noqa: FBT001
     if drawn.summed is None or part.mechanism is None:
         return True
-    return worse(drawn.summed, part.mechanism, alike=alike) <= worst
+    return noise_ratio(drawn.summed, part.mechanism, alike=alike) <= worst
 
 
 # --- a split
@@ -361,7 +361,7 @@ def _hinted(each: Priced, epsilon: Fraction | None) -> str:
 
 
 def _widths(each: Priced) -> str:
-    errors = [(o.column.name, o.error) for o in each.shown.outputs if o.error is not None]
+    errors = [(o.column.name, o.error) for o in each.answered_plan.outputs if o.error is not None]
     known = [f"{name} {e.half_width:.6g}" for name, e in errors if e.half_width is not None]
     return f", half-width {', '.join(known)}" if known else ""
 
@@ -369,7 +369,7 @@ def _widths(each: Priced) -> str:
 def _as_json(priced: Sequence[Priced], shares: Sequence[Share], explain: ExplainSeveral, desk: Desk) -> str:
     statements: list[dict[str, object]] = []
     for each, epsilon in zip(priced, _proposed(priced, shares), strict=True):
-        errors = [(o.column.name, o.error) for o in each.shown.outputs if o.error is not None]
+        errors = [(o.column.name, o.error) for o in each.answered_plan.outputs if o.error is not None]
         statements.append({
             "sql": each.sql,
             "epsilon": float(each.epsilon),

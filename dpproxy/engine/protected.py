@@ -96,7 +96,7 @@ class ProtectedViews:
     # --- reading ----------------------------------------------------------------------------------
 
     @property
-    def found(self) -> Mapping[str, Materialized]:
+    def relations(self) -> Mapping[str, Materialized]:
         """The relations of all built views, by name."""
         return self._found
 
@@ -158,7 +158,7 @@ class ProtectedViews:
         """Every build there was."""
         return self._manifest.all()
 
-    def built(self, view: ProtectedView) -> Built | None:
+    def build_of(self, view: ProtectedView) -> Built | None:
         """The build of a view as it is declared."""
         return current(self._manifest.all(), view.name, protected_view(view))
 
@@ -224,13 +224,13 @@ class ProtectedViews:
             known = figures(planned.view, planned.build, planned.query.columns, rows, found)
             self._manifest.measured(done, known)
 
-    def measured(self, view: str) -> None:
+    def await_figures(self, view: str) -> None:
         """Wait until the figures of a view's last build are there."""
         begun = self._measures.get(view)
         if begun is not None:
             wait((begun,), MEASURING)
 
-    def dropped(self, view: str) -> None:
+    def remove_files(self, view: str) -> None:
         """Remove the files of a view that is declared no more."""
         files.remove(self._state, view, [])
 
@@ -399,7 +399,7 @@ def _relations(build: Built, view: ProtectedView) -> list[tuple[Materialized, st
     return found
 
 
-def refused(refusal: Refusal, offset: int) -> Refusal:
+def at_offset(refusal: Refusal, offset: int) -> Refusal:
     """A refusal of the view's query, at its place in the statement around it."""
     if refusal.position is not None:
         refusal.position += offset

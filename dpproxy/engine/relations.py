@@ -99,7 +99,7 @@ def remaining(policy: Policy, ledger: Ledger, caller: Caller, wanted: str | None
     return ", ".join(f"{budget}={value}" for budget, value in left.items())
 
 
-def shown(
+def setting_value(
     name: str, policy: Policy, ledger: Ledger, caller: Caller, wanted: str | None, last_cost: int | None
 ) -> str:
     """A read-only setting: dp.budget_remaining or dp.last_cost."""

@@ -10,7 +10,7 @@ from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.algebra.plan import Caller, Drawn, Notice, Part, Plan, Summed
 from dpproxy.engine import payloads, payment
 from dpproxy.engine.deadlines import Deadlines
-from dpproxy.engine.following import Question, worse
+from dpproxy.engine.questions import Question, noise_ratio
 from dpproxy.planner.descriptor import Descriptor, counting, described, origins
 from dpproxy.planner.rollup import could_follow, derivation
 from dpproxy.values.errors import Cancelled, Internal
@@ -29,7 +29,7 @@ FREE = Cost()
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class Execution:
     """Who asks which plan; ``cancelled`` says whether they changed their mind.
 
     ``worst`` is how many times the noise of a draw of its own a part may have that follows from a stored release; of
@@ -43,14 +43,14 @@ class Asking:
     worst: float = WORST
     alike: bool = False
     fresh: set[int] = field(default_factory=set)
-    told: list[Notice] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
     """What is to be said of what was released."""
-    reserved: dict[bytes, Reservation] = field(default_factory=dict)
+    reservations: dict[bytes, Reservation] = field(default_factory=dict)
     """What is charged and not drawn yet, by the keys of the releases."""
-    taken: set[str] = field(default_factory=set)
+    accepted: set[str] = field(default_factory=set)
     """Exact stages that the data source was asked about: it takes them."""
-    began: float = field(default_factory=began)
-    charged: Callable[[Reservation | None], object] = lambda _: None
+    start: float = field(default_factory=began)
+    on_charge: Callable[[Reservation | None], object] = lambda _: None
     """Called once what comes next is charged, before it is run, with the last reservation if there was one."""
 
     @property
@@ -65,7 +65,7 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PartAnswer:
     """The released relation of a part: what it cost this caller, and what its figures are made of."""
 
     released: Released[pa.Table]
@@ -87,98 +87,98 @@ class Replays:
         self._described = Recent[tuple[Descriptor | None]](DESCRIBED)
         self._questions = Recent[Question](QUESTIONS)
 
-    def question(self, asking: Asking, part: Part, values: tuple[object, ...] = ()) -> Question:
+    def question(self, execution: Execution, part: Part, values: tuple[object, ...] = ()) -> Question:
         """A part with the values it takes, as the store knows it."""
-        found = None if values else self.asked(asking, part)
+        found = None if values else self.cached_question(execution, part)
         if found is None:
-            version = asking.plan.data_version
+            version = execution.plan.data_version
             found = Question(part, values, payment.release_key(part, values, version))
             if not values:
                 self._questions.put((id(part), version), found)
         return found
 
-    def asked(self, asking: Asking, part: Part) -> Question | None:
+    def cached_question(self, execution: Execution, part: Part) -> Question | None:
         """A part without values, if it came to ``question`` before: nothing is at hand for what never did."""
-        found = self._questions.get((id(part), asking.plan.data_version))
+        found = self._questions.get((id(part), execution.plan.data_version))
         return found if found is not None and found.part is part else None
 
-    def own(self, asking: Asking, question: Question) -> Found | None:
+    def same_release(self, execution: Execution, question: Question) -> PartAnswer | None:
         """What the caller has paid for of the same question: nothing is looked for beyond it."""
-        return self.theirs(asking, question, self.stored(asking, question))
+        return self.if_paid(execution, question, self.stored_release(execution, question))
 
-    def theirs(self, asking: Asking, question: Question, stored: Stored | None) -> Found | None:
+    def if_paid(self, execution: Execution, question: Question, stored: Stored | None) -> PartAnswer | None:
         """A release of the same question, if the caller has paid for it."""
-        if stored is None or asking.account not in stored.payers:
+        if stored is None or execution.account not in stored.payers:
             return None
-        return self.same(asking, question, stored)
+        return self.as_asked(execution, question, stored)
 
-    def known(self, asking: Asking, part: Part) -> Drawn | None:
+    def free_draw(self, execution: Execution, part: Part) -> Drawn | None:
         """What a part without inputs would be answered from for nothing; None where it would cost something."""
-        found = self.paid(asking, self.question(asking, part))
+        found = self.free_answer(execution, self.question(execution, part))
         return None if found is None else found.drawn
 
-    def counted(self, caller: Caller, plan: Plan) -> float | None:
+    def smallest_group(self, caller: Caller, plan: Plan) -> float | None:
         """The rows of the smallest of a plan's groups, as released to the caller; None where they were not."""
-        asking = Asking(caller, plan, lambda: False)
+        execution = Execution(caller, plan, lambda: False)
         part = next((p for p in plan.charged if not p.inputs), None)
         asked = None if part is None else described(part, (), plan.data_version)
         numbers = None if asked is None else counting(asked)
         if part is None or numbers is None:
             return None
-        for origin, _ in self._releases.paid(origins(numbers), asking.account):
+        for origin, _ in self._releases.paid(origins(numbers), execution.account):
             found = self._follows(origin, numbers, part) if self._deadlines.is_seen(origin) else None
             if found is not None:
                 return min(float(values[0]) for values in found.released.value["v"].to_pylist())
         return None
 
-    def stored(self, asking: Asking, question: Question) -> Stored | None:
+    def stored_release(self, execution: Execution, question: Question) -> Stored | None:
         """A stored release of the same question; one that may not be seen yet is there for its own statement only."""
-        stored = self._releases.find(question.key, question.part.loss.nano, asking.account)
-        if stored is None or stored.id in asking.fresh or self._deadlines.is_seen(stored.id):
+        stored = self._releases.find(question.key, question.part.loss.nano, execution.account)
+        if stored is None or stored.id in execution.fresh or self._deadlines.is_seen(stored.id):
             return stored
         return None
 
-    def paid(self, asking: Asking, question: Question) -> Found | None:
+    def free_answer(self, execution: Execution, question: Question) -> PartAnswer | None:
         """What follows from a release that the caller has paid for: of the same question first."""
-        return self.own(asking, question) or self.derived(asking, question)
+        return self.same_release(execution, question) or self.derived_answer(execution, question)
 
-    def same(self, asking: Asking, question: Question, stored: Stored) -> Found:
+    def as_asked(self, execution: Execution, question: Question, stored: Stored) -> PartAnswer:
         """A release of the same question, its groups and sums in the order in which they are asked for."""
         part, loss = question.part, Loss(stored.nano)
-        asked = described(part, question.values, asking.plan.data_version)
+        asked = described(part, question.values, execution.plan.data_version)
         of = self._descriptor(stored.id, stored.payload)
         table = payloads.unpacked(stored.payload)
         if asked is None or of is None:
-            return Found(Released(table, loss))
+            return PartAnswer(Released(table, loss))
         wanted, groups = payloads.wanted_of(part), payloads.groups_of(table)
         found = derivation(of, groups, asked, wanted)
         if found is None:
             raise Internal("a stored release is not what its key says")
         if groups != wanted or found.columns != tuple(range(part.measures)):
             table = payloads.derived(table, found, part)
-        return Found(Released(table, loss), summed=Summed(of.mechanism, found.columns, 1))
+        return PartAnswer(Released(table, loss), summed=Summed(of.mechanism, found.columns, 1))
 
-    def derived(self, asking: Asking, question: Question) -> Found | None:
+    def derived_answer(self, execution: Execution, question: Question) -> PartAnswer | None:
         """The part as it follows from a stored release of other groups or more sums, the most accurate one."""
         part = question.part
-        asked = described(part, question.values, asking.plan.data_version)
+        asked = described(part, question.values, execution.plan.data_version)
         if asked is None or part.mechanism is None:
             return None
-        best: tuple[float, Found] | None = None
-        for origin, nano in self._releases.paid(origins(asked), asking.account):
+        best: tuple[float, PartAnswer] | None = None
+        for origin, nano in self._releases.paid(origins(asked), execution.account):
             # Before anything is done with it: what takes time tells that it is there.
-            if nano < part.loss.nano or not (origin in asking.fresh or self._deadlines.is_seen(origin)):
+            if nano < part.loss.nano or not (origin in execution.fresh or self._deadlines.is_seen(origin)):
                 continue
-            worst = 1.0 if origin in asking.fresh else asking.worst
+            worst = 1.0 if origin in execution.fresh else execution.worst
             found = self._follows(origin, asked, part)
             if found is None or found.summed is None:
                 continue
-            ratio = worse(found.summed, part.mechanism, alike=asking.alike)
+            ratio = noise_ratio(found.summed, part.mechanism, alike=execution.alike)
             if ratio <= worst and (best is None or ratio < best[0]):
                 best = ratio, found
         return None if best is None else best[1]
 
-    def _follows(self, origin: int, asked: Descriptor, part: Part) -> Found | None:
+    def _follows(self, origin: int, asked: Descriptor, part: Part) -> PartAnswer | None:
         known, payload = self._described.get(origin), None
         if known is None:
             payload = self._releases.load(origin)
@@ -194,7 +194,7 @@ class Replays:
         if found is None:
             return None
         summed = Summed(of.mechanism, found.columns, found.most)
-        return Found(Released(payloads.derived(table, found, part), part.loss), summed=summed)
+        return PartAnswer(Released(payloads.derived(table, found, part), part.loss), summed=summed)
 
     def _descriptor(self, origin: int, payload: bytes | None) -> Descriptor | None:
         """What a stored release is of; it is read once."""

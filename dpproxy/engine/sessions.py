@@ -11,14 +11,14 @@ from dpproxy.algebra.plan import Notice
 
 
 @dataclass(slots=True)
-class Remembered:
+class EngineSession:
     """One connection; ``told`` waits to be sent while its statement runs."""
 
     cancelled: threading.Event = field(default_factory=threading.Event)
     last_cost: int | None = None
     last_paid: Cost = field(default_factory=Cost)
     """Of the last statement that cost anything."""
-    told: deque[Notice] = field(default_factory=deque)
+    notices: deque[Notice] = field(default_factory=deque)
     _is_inside: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -44,7 +44,7 @@ class Remembered:
 
     def news(self) -> list[Notice]:
         """What waits, once."""
-        return [self.told.popleft() for _ in range(len(self.told))]
+        return [self.notices.popleft() for _ in range(len(self.notices))]
 
 
 class Sessions:
@@ -52,19 +52,19 @@ class Sessions:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._open: dict[str, Remembered] = {}
+        self._open: dict[str, EngineSession] = {}
 
     def open(self, name: str) -> None:
         """Remember a session."""
         with self._lock:
-            self._open[name] = Remembered()
+            self._open[name] = EngineSession()
 
     def close(self, name: str) -> None:
         """Forget it."""
         with self._lock:
             self._open.pop(name, None)
 
-    def find(self, name: str) -> Remembered:
+    def find(self, name: str) -> EngineSession:
         """The session; one that was never opened is remembered by nobody."""
         with self._lock:
-            return self._open.get(name) or Remembered()
+            return self._open.get(name) or EngineSession()

@@ -13,7 +13,7 @@ LARGEST_WHOLE: Final = 64_000_000
 """Bytes of the rows that are kept for a cursor that scrolls."""
 
 
-class Streamed:
+class RowStream:
     """A ``plan.Scrollable`` over batches; ``held`` was read from them already. It closes them when nobody holds it."""
 
     def __init__(
@@ -81,10 +81,10 @@ class Streamed:
 _NOTHING: Final = pa.table({})
 
 
-def begun(outputs: Sequence[Output], batches: Generator[pa.Table]) -> Answer:
+def streamed_answer(outputs: Sequence[Output], batches: Generator[pa.Table]) -> Answer:
     """An answer, all of it where it is one batch; else a stream, which its holder closes."""
     held = [batch for _ in range(2) if (batch := next(batches, None)) is not None]
     if len(held) > 1:
-        return Answer("SELECT", stream=Streamed(outputs, batches, held))
+        return Answer("SELECT", stream=RowStream(outputs, batches, held))
     rows: Sequence[tuple[object, ...]] = Portions(outputs, held[0]) if held else ()
     return Answer(f"SELECT {len(rows)}", rows=rows)

@@ -11,8 +11,8 @@ from dpproxy.algebra.plan import Answer, Caller, Notice
 from dpproxy.algebra.request import Request
 from dpproxy.backends.facts import Facts
 from dpproxy.config.settings import DEFAULTS
-from dpproxy.engine.protected import Order, Planned, ProtectedViews, digest_of, refused
-from dpproxy.engine.sessions import Remembered
+from dpproxy.engine.protected import Order, Planned, ProtectedViews, at_offset, digest_of
+from dpproxy.engine.sessions import EngineSession
 from dpproxy.observe.audit_entry import Outcome
 from dpproxy.planner.access import Context
 from dpproxy.policy.apply import apply
@@ -68,7 +68,7 @@ class World:
         """Whoever declares a view plans its query: names mean what they mean to the owner of the data."""
         nobody = Caller("", frozenset(), "")
         fits, _ = usable(policy, self.schema)
-        return Context(fits, self.schema, nobody, DEFAULTS, None, self.facts, views=self.views.found)
+        return Context(fits, self.schema, nobody, DEFAULTS, None, self.facts, views=self.views.relations)
 
     def fit(self) -> list[str]:
         """Have the policy's views there; a line for each that is not."""
@@ -77,14 +77,14 @@ class World:
 
 
 def run(
-    statement: ViewStatement, request: Request, session: Remembered, world: World, record: Record
+    statement: ViewStatement, request: Request, session: EngineSession, world: World, record: Record
 ) -> Answer:
     """Build, list, verify or drop. Raises a ``Refusal``; before a build is charged nothing has changed.
 
     ``record`` puts on record that exact figures are about to be shown, or rows to be read for a charge.
     """
     caller, sql = request.caller, request.prepared.sql
-    tell, stop = session.told.append, session.cancelled.is_set
+    tell, stop = session.notices.append, session.cancelled.is_set
     charged = partial(record, Outcome.BUILDING)
     order = Order(caller.user, caller.session, tell, stop, positions_of(statement), charged)
     match statement:
@@ -98,7 +98,7 @@ def run(
             before = world.store.current
             after = world.store.change(statement, sql, world.schema, order.by)
             world.fit()
-            world.views.dropped(statement.name.text)
+            world.views.remove_files(statement.name.text)
             return Answer(
                 "DROP PROTECTED VIEW", notices=changed(before, after, world.store.files, world.schema)
             )
@@ -115,14 +115,14 @@ def _create(statement: CreateView, sql: str, order: Order, world: World) -> Answ
     before = world.store.current
     after = apply(before, statement, world.schema)
     view = after.views[name]
-    if before.views.get(name) == view and world.views.built(view) is not None:
+    if before.views.get(name) == view and world.views.build_of(view) is not None:
         same = Notice(f'protected view "{name}" is built as declared already', hint="REFRESH builds it anew.")
         return Answer(tag, notices=(same,))
     try:
         planned = world.views.plan(view, world.context(after), order.positions)
     except Refusal as refusal:
         at_option = refusal.position is not None and refusal.position in order.positions.values()
-        raise refusal if at_option else refused(refusal, statement.offset) from None
+        raise refusal if at_option else at_offset(refusal, statement.offset) from None
     declare = partial(world.store.change, statement, sql, world.schema, order.by)
     answer = _build(tag, planned, order, world, declare)
     different = changed(before, world.store.current, world.store.files, world.schema)
@@ -137,7 +137,7 @@ def _build(tag: str, planned: Planned, order: Order, world: World, declare: Call
 
 def _verified(statement: VerifyViews, caller: Caller, record: Callable[[], None], world: World) -> Answer:
     for name in statement.names:
-        world.views.measured(name.text)
+        world.views.await_figures(name.text)
     policy, builds, rows, hidden = world.store.current, world.views.builds(), [], []
     for name in statement.names:
         view = known_view(policy, name)
@@ -207,7 +207,7 @@ def begin(
 
 def besides(statement: Statement | RoleChange, world: World) -> tuple[Notice, ...]:
     """Notices beside GRANT and SHOW PRIVACY BUDGETS: views whose loss has no bound."""
-    notices = masked_notices(world.store.current, world.views.found)
+    notices = masked_notices(world.store.current, world.views.relations)
     if isinstance(statement, Show) and statement.listing is Listing.BUDGETS:
         return notices
     if isinstance(statement, GrantSelect):

@@ -44,13 +44,13 @@ class Lines:
     def __init__(self, log: Any) -> None:  # noqa: ANN401 - a bound logger
         self._log = log
 
-    def opened(self) -> None:
+    def session_opened(self) -> None:
         """A session begins."""
 
-    def closed(self) -> None:
+    def session_closed(self) -> None:
         """A session ends."""
 
-    def told(self, entry: Entry, seconds: float) -> None:
+    def statement_ended(self, entry: Entry, seconds: float) -> None:
         """A statement ended; ``seconds`` is how long it took."""
         self._log.info(
             "statement",

@@ -86,15 +86,15 @@ class Figures:
         self._statements = statements
         self._seconds = seconds
 
-    def opened(self) -> None:
+    def session_opened(self) -> None:
         """A session begins."""
         self._open.inc()
 
-    def closed(self) -> None:
+    def session_closed(self) -> None:
         """A session ends."""
         self._open.dec()
 
-    def told(self, entry: Entry, seconds: float) -> None:
+    def statement_ended(self, entry: Entry, seconds: float) -> None:
         """A statement ended; ``seconds`` is how long it took."""
         self._statements.labels(self._database, entry.outcome.value, entry.sqlstate).inc()
         self._seconds.observe(seconds)

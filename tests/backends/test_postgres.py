@@ -22,8 +22,8 @@ from dpproxy.backends.failures import FactsChanged, WorkerLost
 from dpproxy.backends.postgres import Postgres
 from dpproxy.backends.pushed import Order, Pushed
 from dpproxy.config.settings import DEFAULTS
-from dpproxy.engine.answers import Asking
-from dpproxy.engine.following import Replan
+from dpproxy.engine.questions import Replan
+from dpproxy.engine.replays import Execution
 from dpproxy.values.errors import Cancelled, Internal, Refusal, StartupError, Unsupported
 from tests.postgres import Server, running
 from tests.proxies import Proxy, serving, started, write_home
@@ -327,7 +327,7 @@ def test_a_plan_runs_with_the_rows_of_public_tables_it_was_made_for_or_not_at_al
         ask(bob, JOINED.format(7))
         rows = engine._answers.rows
 
-        def after_a_change(asking: Asking, replan: Replan) -> object:
+        def after_a_change(asking: Execution, replan: Replan) -> object:
             """Between plan and run one ward has become ten, and somebody else has found out and planned anew."""
             monkeypatch.setattr(engine._answers, "rows", rows)
             with owner(url) as connection:

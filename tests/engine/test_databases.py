@@ -16,7 +16,7 @@ from dpproxy.algebra.request import Request
 from dpproxy.cli.main import main
 from dpproxy.config.configuration import load_config
 from dpproxy.engine import databases
-from dpproxy.engine.databases import opened
+from dpproxy.engine.databases import open_databases
 from dpproxy.engine.engine import Engine
 from dpproxy.values.errors import StartupError
 from tests.proxies import Proxy, end, serving, spawned, write_home
@@ -190,7 +190,7 @@ def test_a_source_that_cannot_be_opened_takes_no_other_down(file: Path, monkeypa
         if line == "tax: served from now on":
             done.set()
 
-    with opened(load_config(file), tell) as found:
+    with open_databases(load_config(file), tell) as found:
         assert list(found.versions()) == ["main"]
         assert found.database_exists("tax")
         assert [line for line in told if line.startswith("tax: not served, and tried again")] == told[-1:]
@@ -218,7 +218,7 @@ def test_a_state_that_was_moved_away_is_not_begun_anew_behind_ones_back(
             else threading.Event()
         ).set()
 
-    with opened(load_config(file), tell) as found:
+    with open_databases(load_config(file), tell) as found:
         state.rename(file.parent / "elsewhere")
         tax.write_bytes(whole)
         assert gone.wait(30)
@@ -244,7 +244,7 @@ def test_a_fault_while_it_is_tried_again_is_told_without_its_text(
         if told.count("tax: not served: ValueError") == 2:
             twice.set()
 
-    with opened(load_config(file), tell):
+    with open_databases(load_config(file), tell):
         monkeypatch.setattr(databases.Engine, "start", fails)
         assert twice.wait(30)
     assert "value" not in "".join(told).replace("ValueError", "")
@@ -269,7 +269,7 @@ def test_without_any_source_nothing_is_served(file: Path):
         (file.parent / f"{name}.duckdb").write_bytes(b"")
     with (
         pytest.raises(StartupError, match="no data source could be opened"),
-        opened(load_config(file), print),
+        open_databases(load_config(file), print),
     ):
         pass
 

@@ -43,23 +43,23 @@ def request(engine: Engine, sql: str, *values: object, caller: Caller = ANN) -> 
 def test_a_statement_is_known_by_its_text_its_types_and_its_state(engine: Engine, plans: Plans):
     prepared = engine.prepare(ANN, COUNT, (), DEFAULTS)
     state = plans.state(ANN, DEFAULTS)
-    assert plans.known(COUNT, (), state) is prepared
-    assert plans.known(COUNT + " ", (), state) is None
-    assert plans.known(COUNT, (23,), state) is None
+    assert plans.find_statement(COUNT, (), state) is prepared
+    assert plans.find_statement(COUNT + " ", (), state) is None
+    assert plans.find_statement(COUNT, (23,), state) is None
     other = plans.state(ANN, {**DEFAULTS, "dp.epsilon": "0.2"})
-    assert plans.known(COUNT, (), other) is None
-    assert plans.known(COUNT, (), plans.state(ROOT, DEFAULTS)) is None
+    assert plans.find_statement(COUNT, (), other) is None
+    assert plans.find_statement(COUNT, (), plans.state(ROOT, DEFAULTS)) is None
 
 
 def test_a_plan_is_kept_by_the_values_of_its_parameters_and_their_types(engine: Engine, plans: Plans):
     made = plans.plan(request(engine, TYPED, 1))
     assert plans.plan(request(engine, TYPED, 1)) is made
     for values in ((2,), (True,), (None,)):
-        assert plans.find(request(engine, TYPED, *values)) is None
+        assert plans.find_plan(request(engine, TYPED, *values)) is None
 
 
 def test_a_statement_without_parameters_is_planned_once(engine: Engine, plans: Plans):
-    kept = plans.find(request(engine, COUNT))
+    kept = plans.find_plan(request(engine, COUNT))
     assert kept is not None
     assert plans.plan(request(engine, COUNT)) is kept
 
@@ -95,9 +95,9 @@ def test_a_kept_plan_is_that_of_the_settings_it_is_asked_under(engine: Engine, p
     tree = asked.prepared.statement.tree
     for value in (*VALUES[name], *VALUES[name]):
         settings = {**DEFAULTS, name: value}
-        fresh = plans.routed(tree.copy(), ANN, COUNT, Parameters({}, ()), settings)
+        fresh = plans.route(tree.copy(), ANN, COUNT, Parameters({}, ()), settings)
         assert repr(plans.plan(replace(asked, settings=settings))) == repr(fresh)
-        made.append(plans.find(replace(asked, settings=settings)))
+        made.append(plans.find_plan(replace(asked, settings=settings)))
     assert made[:2] == made[2:]
     assert (name in PLANNED_BY) or made[0] == made[1]
 
@@ -114,7 +114,7 @@ def test_clamping_switched_off_and_on_again_is_on(engine: Engine, plans: Plans):
 def test_a_long_text_is_not_kept(engine: Engine, plans: Plans):
     sql = COUNT + " /*" + "x" * LARGEST_KEPT + "*/"
     engine.prepare(ANN, sql, (), DEFAULTS)
-    assert plans.known(sql, (), plans.state(ANN, DEFAULTS)) is None
+    assert plans.find_statement(sql, (), plans.state(ANN, DEFAULTS)) is None
 
 
 def test_another_policy_is_seen_and_nothing_of_the_last_one_is_kept(engine: Engine, plans: Plans):
@@ -127,7 +127,7 @@ def test_another_policy_is_seen_and_nothing_of_the_last_one_is_kept(engine: Engi
     after = plans.state(ANN, DEFAULTS)
     assert plans.is_current
     assert after != before
-    assert plans.known(COUNT, (), after) is None
+    assert plans.find_statement(COUNT, (), after) is None
 
 
 def test_rows_may_be_shown_as_long_as_they_would_be_planned_so(engine: Engine, plans: Plans):
@@ -143,7 +143,7 @@ def test_rows_may_be_shown_as_long_as_they_would_be_planned_so(engine: Engine, p
     asked = request(engine, sql, caller=dpo)
     plan = plans.plan(asked)
     assert isinstance(plan, PublicPlan)
-    check = partial(plans.check_still, plan, asked)
+    check = partial(plans.check_readable, plan, asked)
     check()
     say("GRANT SELECT ON t TO auditor WITH PRIVACY BUDGET b")
     check()
@@ -163,4 +163,6 @@ def test_what_is_out_of_order_takes_nobodys_rights(plans: Plans, monkeypatch: py
 
     monkeypatch.setattr(plans, "plan", broken)
     with pytest.raises(CatalogueUnavailable):
-        plans.check_still(PublicPlan("", ()), Request(ANN, Prepared(COUNT, (), None, Select()), (), DEFAULTS))
+        plans.check_readable(
+            PublicPlan("", ()), Request(ANN, Prepared(COUNT, (), None, Select()), (), DEFAULTS)
+        )

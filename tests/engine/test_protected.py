@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dpproxy.engine.protected import ProtectedViews, refused
+from dpproxy.engine.protected import ProtectedViews, at_offset
 from dpproxy.values.errors import UnitLost
 from tests.hospital import ANN, ask, home
 from tests.proxies import started
@@ -16,8 +16,8 @@ GRANT SELECT ON v TO analyst;
 
 
 def test_a_refusal_of_the_query_stands_where_the_query_does():
-    assert refused(UnitLost("x", position=3), 40).position == 43
-    assert refused(UnitLost("x"), 40).position is None
+    assert at_offset(UnitLost("x", position=3), 40).position == 43
+    assert at_offset(UnitLost("x"), 40).position is None
 
 
 def test_what_is_planned_while_a_build_takes_the_place_of_another_reads_the_new_one(

@@ -12,7 +12,7 @@ from dpproxy.algebra.plan import Answer, Caller
 from dpproxy.algebra.request import Request
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
-from dpproxy.engine.replays import Asking, Found, Replays
+from dpproxy.engine.replays import Execution, PartAnswer, Replays
 from dpproxy.planner.descriptor import described
 from tests.engine.test_answers import ANN, BOB, DDL, POLICY
 from tests.engine.test_answers import ask as asked
@@ -66,7 +66,7 @@ def test_what_is_large_is_never_at_hand_and_not_even_looked_for(
     def unpacked(*_: object) -> NoReturn:
         raise AssertionError("unpacked")
 
-    monkeypatch.setattr(Replays, "own", unpacked)
+    monkeypatch.setattr(Replays, "same_release", unpacked)
     assert at_hand(engine, sql) is None
 
 
@@ -144,16 +144,16 @@ def test_the_store_is_read_as_one_who_paid(engine: Engine):
     """What follows from a release is found for its payer, the same question first."""
     ask(engine, GROUPS)
     settings = {**DEFAULTS, "dp.epsilon": "1"}
-    plan = engine._plans.find(Request(ANN, engine.prepare(ANN, GROUPS, (), settings), (), settings))
+    plan = engine._plans.find_plan(Request(ANN, engine.prepare(ANN, GROUPS, (), settings), (), settings))
     replays = engine._answers.replays
     [part] = plan.parts  # type: ignore[union-attr]
     for caller, found in ((ANN, True), (BOB, False)):
-        asking = Asking(caller, plan, lambda: False)  # type: ignore[arg-type]
+        asking = Execution(caller, plan, lambda: False)  # type: ignore[arg-type]
         question = replays.question(asking, part)
-        assert isinstance(replays.own(asking, question), Found) is found
-        assert isinstance(replays.paid(asking, question), Found) is found
-        assert (replays.known(asking, part) is not None) is found
-        assert replays.stored(asking, question) is not None
+        assert isinstance(replays.same_release(asking, question), PartAnswer) is found
+        assert isinstance(replays.free_answer(asking, question), PartAnswer) is found
+        assert (replays.free_draw(asking, part) is not None) is found
+        assert replays.stored_release(asking, question) is not None
     assert described(part, (), plan.data_version) is not None
 
 
@@ -161,20 +161,20 @@ def test_what_may_not_be_seen_yet_is_not_worked_on(engine: Engine, monkeypatch: 
     """EXPLAIN is free and not padded: the time to unpack a release would tell when its exact stage had ended."""
     ask(engine, GROUPS)
     sql, settings = "SELECT k, count(x) FROM t GROUP BY k", {**DEFAULTS, "dp.epsilon": "1"}
-    plan = engine._plans.find(Request(ANN, engine.prepare(ANN, sql, (), settings), (), settings))
+    plan = engine._plans.find_plan(Request(ANN, engine.prepare(ANN, sql, (), settings), (), settings))
     replays, worked = engine._answers.replays, list[int]()
     follows = replays._follows
 
-    def counted(origin: int, *rest: Any) -> Found | None:  # noqa: ANN401 - as it is called
+    def counted(origin: int, *rest: Any) -> PartAnswer | None:  # noqa: ANN401 - as it is called
         worked.append(origin)
         return follows(origin, *rest)
 
     monkeypatch.setattr(replays, "_follows", counted)
-    asking, [part] = Asking(ANN, plan, lambda: False), plan.parts  # type: ignore[arg-type, union-attr]
-    assert replays.known(asking, part) is not None
+    asking, [part] = Execution(ANN, plan, lambda: False), plan.parts  # type: ignore[arg-type, union-attr]
+    assert replays.free_draw(asking, part) is not None
     [origin] = worked
     engine._answers._deadlines.hide(origin, time.monotonic() + 60)
-    assert replays.known(asking, part) is None
+    assert replays.free_draw(asking, part) is None
     assert worked == [origin]
 
 

@@ -14,7 +14,7 @@ def test_a_session_is_remembered_until_it_is_closed():
 def test_what_is_told_is_told_once():
     sessions = Sessions()
     sessions.open("a")
-    sessions.find("a").told.append(Notice("half"))
+    sessions.find("a").notices.append(Notice("half"))
     assert [n.message for n in sessions.find("a").news()] == ["half"]
     assert sessions.find("a").news() == []
 

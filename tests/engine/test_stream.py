@@ -7,7 +7,7 @@ import pytest
 
 from dpproxy.algebra.plan import Output
 from dpproxy.engine import stream as module
-from dpproxy.engine.stream import Streamed, begun
+from dpproxy.engine.stream import RowStream, streamed_answer
 from dpproxy.values.errors import PortalState, TooComplex
 from dpproxy.values.pgtypes import INT8, Column
 
@@ -25,23 +25,23 @@ def batches(log: list[str], *sizes: int) -> Generator[pa.Table]:
         log.append("end")
 
 
-def taken(found: Streamed, *most: int) -> list[list[int]]:
+def taken(found: RowStream, *most: int) -> list[list[int]]:
     return [[n for (n,) in found.take(m) if isinstance(n, int)] for m in most]
 
 
 def test_one_batch_is_an_answer_as_any_other():
     log: list[str] = []
-    answer = begun(OUTPUTS, batches(log, 3))
+    answer = streamed_answer(OUTPUTS, batches(log, 3))
     assert (answer.tag, list(answer.rows), answer.stream) == ("SELECT 3", [(0,), (1,), (2,)], None)
     assert log == ["make 3", "end"]
-    none = begun(OUTPUTS, batches(log))
+    none = streamed_answer(OUTPUTS, batches(log))
     assert (none.tag, list(none.rows)) == ("SELECT 0", [])
 
 
 def test_rows_come_in_order_and_no_sooner_than_they_are_taken():
     log: list[str] = []
-    found = begun(OUTPUTS, batches(log, 2, 3, 1)).stream
-    assert isinstance(found, Streamed)
+    found = streamed_answer(OUTPUTS, batches(log, 2, 3, 1)).stream
+    assert isinstance(found, RowStream)
     assert log == ["make 2", "make 3"]
     assert taken(found, 1, 1, 2) == [[0], [1], [2, 3]]
     assert log == ["make 2", "make 3"]
@@ -53,14 +53,14 @@ def test_rows_come_in_order_and_no_sooner_than_they_are_taken():
 
 def test_what_is_closed_early_makes_no_more_and_says_so():
     log: list[str] = []
-    found = begun(OUTPUTS, batches(log, 2, 3, 1)).stream
-    assert isinstance(found, Streamed)
+    found = streamed_answer(OUTPUTS, batches(log, 2, 3, 1)).stream
+    assert isinstance(found, RowStream)
     found.close()
     assert log == ["make 2", "make 3", "end"]
     with pytest.raises(PortalState, match="not read for too long"):
         found.take(1)
-    over = begun(OUTPUTS, batches(log, 2, 3)).stream
-    assert isinstance(over, Streamed)
+    over = streamed_answer(OUTPUTS, batches(log, 2, 3)).stream
+    assert isinstance(over, RowStream)
     assert taken(over, 9, 9, 9) == [[0, 1], [2, 3, 4], []]
     over.close()
     assert taken(over, 1) == [[]]
@@ -71,8 +71,8 @@ def test_a_fault_ends_it():
         yield from batches([], 1, 1)
         raise TooComplex("the statement takes too much memory")
 
-    found = begun(OUTPUTS, broken()).stream
-    assert isinstance(found, Streamed)
+    found = streamed_answer(OUTPUTS, broken()).stream
+    assert isinstance(found, RowStream)
     assert taken(found, 5, 5) == [[0], [1]]
     with pytest.raises(TooComplex):
         found.take(5)
@@ -80,15 +80,15 @@ def test_a_fault_ends_it():
 
 
 def test_all_of_it_has_an_end(monkeypatch: pytest.MonkeyPatch):
-    found = begun(OUTPUTS, batches([], 2, 3, 1)).stream
-    assert isinstance(found, Streamed)
+    found = streamed_answer(OUTPUTS, batches([], 2, 3, 1)).stream
+    assert isinstance(found, RowStream)
     found.take(1)
     assert list(found.whole()) == [(n,) for n in range(1, 6)]
     assert list(found.whole()) == []
     monkeypatch.setattr(module, "LARGEST_WHOLE", 100)
     log: list[str] = []
-    large = begun(OUTPUTS, batches(log, *[10] * 10)).stream
-    assert isinstance(large, Streamed)
+    large = streamed_answer(OUTPUTS, batches(log, *[10] * 10)).stream
+    assert isinstance(large, RowStream)
     with pytest.raises(TooComplex, match="scrolls"):
         large.whole()
     assert log == ["make 10", "make 10", "make 10", "end"]

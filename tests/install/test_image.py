@@ -14,7 +14,7 @@ import pytest
 from dpproxy.cli.serve import options
 from dpproxy.config.configuration import load_config
 from dpproxy.config.users import UsersFile, add_user
-from dpproxy.engine.databases import opened
+from dpproxy.engine.databases import open_databases
 from dpproxy.policy.files import apply_file, read_file
 from dpproxy.policy.model import Policy
 from dpproxy.server.listener import Server
@@ -176,7 +176,7 @@ def test_the_compose_file_s_database_is_served_with_its_policy(postgres: Postgre
     }
     config = load_config(DOCKER / "dpproxy.toml", given)
     with (
-        opened(config, lambda _line: None) as databases,
+        open_databases(config, lambda _line: None) as databases,
         Server(options(config), databases, UsersFile(users)).running() as port,
         psycopg.connect(
             f"postgresql://dashboards:word@127.0.0.1:{port}/clinic", autocommit=True

@@ -13,7 +13,7 @@ from dpproxy.values.errors import StartupError
 
 def test_a_statement_is_one_line():
     stream = io.StringIO()
-    JsonLines(stream).of("main").told(
+    JsonLines(stream).of("main").statement_ended(
         Entry(5, "ann", "analyst", Outcome.ANSWERED, "SELECT 'é'", 10**8), 0.0123
     )
     [line] = stream.getvalue().splitlines()

@@ -19,14 +19,14 @@ def scraped(port: int) -> dict[str, float]:
 def test_what_was_counted_is_served_on_loopback():
     metrics = Metrics()
     main = metrics.of("main", lambda: {"research": 2.5}, lambda: (4, 0.25))
-    metrics.of("other", lambda: {"research": 1.0}, lambda: (1, 0.5)).opened()
+    metrics.of("other", lambda: {"research": 1.0}, lambda: (1, 0.5)).session_opened()
     port = metrics.start(0)
     try:
-        main.opened()
-        main.opened()
-        main.closed()
-        main.told(Entry(0, "ann", "", Outcome.ANSWERED, "SELECT 1"), 0.003)
-        main.told(Entry(0, "ann", "", Outcome.REFUSED, "SELECT 2", 0, "42703"), 0.0001)
+        main.session_opened()
+        main.session_opened()
+        main.session_closed()
+        main.statement_ended(Entry(0, "ann", "", Outcome.ANSWERED, "SELECT 1"), 0.003)
+        main.statement_ended(Entry(0, "ann", "", Outcome.REFUSED, "SELECT 2", 0, "42703"), 0.0001)
         found = scraped(port)
     finally:
         metrics.close()

@@ -24,17 +24,17 @@ OPERATOR = Caller("dpproxy", frozenset({"admin"}), "metrics")
 class Watcher(Protocol):
     """Is told of sessions and of outcomes as they come; never waits for long."""
 
-    def opened(self) -> None:
+    def session_opened(self) -> None:
         """A session begins."""
 
-    def closed(self) -> None:
+    def session_closed(self) -> None:
         """A session ends."""
 
-    def told(self, entry: Entry, seconds: float) -> None:
+    def statement_ended(self, entry: Entry, seconds: float) -> None:
         """A statement has its outcome."""
 
 
-class Recorded:
+class RecordingEngine:
     """An engine as sessions see it, with a record. Questions about the catalogue are answered without an entry."""
 
     def __init__(self, engine: Engine, watchers: Sequence[Watcher] = ()) -> None:
@@ -52,13 +52,13 @@ class Recorded:
         """A session begins."""
         self._engine.open(caller)
         for watcher in self._watchers:
-            watcher.opened()
+            watcher.session_opened()
 
     def close(self, caller: Caller) -> None:
         """A session ends."""
         self._engine.close(caller)
         for watcher in self._watchers:
-            watcher.closed()
+            watcher.session_closed()
 
     def prepare(
         self,
@@ -138,7 +138,7 @@ class Recorded:
         if entry.outcome is not Outcome.EXACT:  # which is on the disk by now
             self._engine.log.note(entry)
         for watcher in self._watchers:
-            watcher.told(entry, time.monotonic() - begun)
+            watcher.statement_ended(entry, time.monotonic() - begun)
 
     def spent(self) -> Mapping[str, float]:
         """Epsilon spent of each budget."""
@@ -148,7 +148,7 @@ class Recorded:
         return {str(row[name]): float(str(row[spent])) for row in answer.rows if row[kind] == "budget"}
 
 
-Record = Callable[[str, Engine], Recorded]
+Record = Callable[[str, Engine], RecordingEngine]
 """Has the engine of a data source, which is named, keep a record."""
 
 
@@ -167,11 +167,11 @@ def recording(config: Config, tell: Callable[[str], None]) -> Iterator[Record]:
     if metrics is not None:
         tell(f"metrics on http://{ADDRESS}:{metrics.start(config.metrics_port or 0)}/metrics")
 
-    def record(database: str, engine: Engine) -> Recorded:
+    def record(database: str, engine: Engine) -> RecordingEngine:
         watchers: list[Watcher] = [] if lines is None else [lines.of(database)]
         if metrics is not None:
-            watchers.append(metrics.of(database, Recorded(engine).spent, engine.commits))
-        return Recorded(engine, watchers)
+            watchers.append(metrics.of(database, RecordingEngine(engine).spent, engine.commits))
+        return RecordingEngine(engine, watchers)
 
     try:
         yield record

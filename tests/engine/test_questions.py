@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from dpproxy.algebra.plan import Part
-from dpproxy.engine.following import independent
+from dpproxy.engine.questions import independent
 from udfs.privacy import Loss
 
 PART = Part("", False, "", (), 1, "", "", Loss(1))  # noqa: FBT003

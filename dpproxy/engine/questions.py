@@ -36,13 +36,13 @@ def independent(parts: Sequence[Part], first: int) -> Sequence[Part]:
     return parts
 
 
-def follows(of: Descriptor, source: Part, asked: Descriptor, part: Part) -> Summed | None:
+def derived_sum(of: Descriptor, source: Part, asked: Descriptor, part: Part) -> Summed | None:
     """What the figures of a part are made of where they follow from another part; None where they do not."""
     found = derivation(of, payloads.wanted_of(source), asked, payloads.wanted_of(part))
     return None if found is None else Summed(of.mechanism, found.columns, found.most)
 
 
-def worse(summed: Summed, own: Additive, *, alike: bool = False) -> float:
+def noise_ratio(summed: Summed, own: Additive, *, alike: bool = False) -> float:
     """How many times the noise of a draw of its own, of the sum that this is worst for.
 
     Infinite for another mechanism where ``alike``, and for a Gaussian that was drawn at less rho.

@@ -12,7 +12,7 @@ from dpproxy.algebra.plan import Answer, Caller
 from dpproxy.algebra.request import Prepared, Request, Select
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
-from dpproxy.engine.shaped import Shaped
+from dpproxy.engine.plans import ShapeCache
 from dpproxy.planner import routing
 from dpproxy.values.errors import Refusal
 from tests.engine.test_answers import ANN, BOB, DDL, POLICY, ask, spent
@@ -56,7 +56,7 @@ def teach(engine: Engine, shape: str, caller: Caller = ANN, settings: dict[str, 
 
 def plan(engine: Engine, sql: str) -> object:
     """The plan that is kept of a statement."""
-    return engine._plans.find(Request(ANN, Prepared(sql, (), None, Select()), (), SETTINGS))
+    return engine._plans.find_plan(Request(ANN, Prepared(sql, (), None, Select()), (), SETTINGS))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -67,7 +67,7 @@ def test_the_third_of_a_shape_is_known_as_it_would_have_been_planned(engine: Eng
     found = engine.prepare(ANN, sql, (), SETTINGS, only_at_hand=True)
     made = plan(engine, sql)
     plans = engine._plans
-    plans._shaped = Shaped()
+    plans._shaped = ShapeCache()
     plans._plans.put((sql, (), (), None, plans.state(ANN, SETTINGS)), None)  # type: ignore[arg-type]
     plans._statements.put((sql, (), plans.state(ANN, SETTINGS)), None)  # type: ignore[arg-type]
     prepared = engine.prepare(ANN, sql, (), SETTINGS)
@@ -158,7 +158,7 @@ def test_a_shape_whose_plan_depends_on_its_numbers_is_planned_each_time(
         tried.append(1)
         raise ZeroDivisionError
 
-    monkeypatch.setattr("dpproxy.engine.shaped.template", template)
+    monkeypatch.setattr("dpproxy.engine.plans.template", template)
     for number in range(5):
         engine.prepare(ANN, COUNT.format(number), (), SETTINGS)
     assert tried == [1]
