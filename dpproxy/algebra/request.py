@@ -1,4 +1,4 @@
-"""What the engine is asked: a statement, prepared once, and a request to run it. Each kind of statement has a class."""
+"""The engine's input: a statement that is prepared once, and requests to run it. Each kind of statement has a class."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -29,24 +29,24 @@ class Select:
     """A query over tables and views."""
 
     tree: exp.Expr | None = None
-    """None where another statement of the same shape was parsed in its place."""
+    """None where the plan of an earlier statement of the same shape is used, so that this one was never parsed."""
     is_of_present: bool = False
-    """Its plan depends on when it is asked."""
+    """It mentions ``now()`` or the like, so that its plan depends on the time at which it runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueQuery:
-    """A query over the catalogue and the caller's own accounts; ``types`` are the parameter OIDs that were declared."""
+    """A query over the catalogue and the caller's own accounts; ``types`` are the OIDs of its declared parameters."""
 
     tree: exp.Expr
     types: tuple[int, ...] = ()
     is_of_present: bool = False
-    """It is asked of the present of its transaction."""
+    """It mentions ``now()`` or the like, which is the start of its transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainOne:
-    """EXPLAIN (PRIVACY) of a query, whose text is blank where EXPLAIN stood."""
+    """EXPLAIN (PRIVACY) of a query. EXPLAIN is replaced by blanks in its text, so that positions stay right."""
 
     query: "Prepared"
     as_json: bool
@@ -54,7 +54,10 @@ class ExplainOne:
 
 @dataclass(frozen=True, slots=True)
 class ExplainSeveral:
-    """EXPLAIN (PRIVACY) of several queries, each blank where the others stood; ``budget`` is to be split among them."""
+    """EXPLAIN (PRIVACY) of several queries, optionally with a ``budget`` (epsilon) to split among them.
+
+    In each text the others are replaced by blanks, so that positions stay right.
+    """
 
     texts: tuple[str, ...]
     as_json: bool
@@ -63,51 +66,51 @@ class ExplainSeveral:
 
 @dataclass(frozen=True, slots=True)
 class PolicyRead:
-    """Lists what is declared or spent, or proposes declarations without reading a row."""
+    """A statement that lists declarations or spending, or proposes declarations without reading a row."""
 
     statement: Show | Suggest
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyChange:
-    """Changes what is declared, what a role starts with, or lets a budget begin anew."""
+    """A statement that changes the policy or the settings of a role, or resets a budget."""
 
     statement: Change | ResetBudget | RoleChange
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeRun:
-    """Proposes bounds from counts that are charged."""
+    """A statement that proposes bounds for columns from noisy counts, which are charged."""
 
     statement: Suggest
 
 
 @dataclass(frozen=True, slots=True)
 class ViewRead:
-    """Lists or verifies protected views."""
+    """A statement that lists or verifies protected views."""
 
     statement: Show | VerifyViews
 
 
 @dataclass(frozen=True, slots=True)
 class ViewChange:
-    """Builds or drops a protected view."""
+    """A statement that builds or drops a protected view."""
 
     statement: CreateView | RefreshView | DropView
 
 
 Administration = PolicyRead | PolicyChange | ProbeRun | ViewRead | ViewChange
-"""Statements that are for administrators, but for a few."""
+"""Privacy statements. Most are for administrators only; ``engine.administration.check`` knows which."""
 EngineStatement = Select | CatalogueQuery | ExplainOne | ExplainSeveral | Administration
 """Every kind of statement that the engine answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A statement that parsed and typed; nothing was spent.
+    """A statement that was parsed and typed. Preparing spends nothing.
 
-    ``columns`` is None for statements without a result set. ``charged`` is True where running it may debit the
-    ledger: its answer leaves on the padding grid, ``deadline`` seconds after its start at the earliest.
+    ``columns`` is None for a statement without a result set. ``charged`` is True where running it may debit the
+    ledger; its answer then leaves on the padding grid, at the earliest ``deadline`` seconds after its start.
     """
 
     sql: str
@@ -124,17 +127,17 @@ class Prepared:
 
     @property
     def is_catalogue(self) -> bool:
-        """About the catalogue and the caller's own accounts: of no interest to whoever watches over people."""
+        """Whether it is about the catalogue and the caller's own accounts; such statements are not audited."""
         return isinstance(self.statement, CatalogueQuery)
 
     @property
     def is_slow(self) -> bool:
-        """It may take long, and tells how far it is."""
+        """Whether it may run for minutes, and reports its progress in notices."""
         return isinstance(self.statement, ViewRead | ViewChange)
 
     @property
     def is_of_present(self) -> bool:
-        """It is to be told, beside its settings, when its transaction began and when it arrived."""
+        """Whether its settings need the times at which its transaction began and the statement arrived."""
         match self.statement:
             case Select() | CatalogueQuery() as query:
                 return query.is_of_present
@@ -146,7 +149,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A prepared statement to be run: by whom, with which values of its parameters, under which settings."""
+    """One run of a prepared statement: for a caller, with parameter values and session settings."""
 
     caller: Caller
     prepared: Prepared
@@ -155,12 +158,12 @@ class Request:
 
     @property
     def text(self) -> tuple[object, ...]:
-        """Equal where the same is asked, by whomever: the text and the values with their types."""
+        """A key that is equal for the same statement with the same values: its text, and each value with its type."""
         return self.prepared.sql, tuple((type(value), value) for value in self.values)
 
 
 def complete(result: T | None) -> T:
-    """The result of a call without ``only_at_hand``, which always has one."""
+    """The result of a call without ``only_at_hand``, which is never None."""
     if result is None:
-        raise AssertionError("None stands for what is not at hand")
+        raise AssertionError("None is for calls with only_at_hand")
     return result

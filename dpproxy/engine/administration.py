@@ -1,4 +1,4 @@
-"""Privacy statements over the wire: who may send them, and what they answer."""
+"""Privacy statements: who may send which, and their answers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -73,20 +73,20 @@ Rows = list[tuple[object, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ChargedStatement:
-    """A charged statement that is planned and would be run: who pays, and what gives its rows and nano-epsilon."""
+    """A planned charged statement: the accounts it debits, and a call that returns its rows and nano-epsilon."""
 
     debits: Sequence[Debit]
     run: Callable[[], tuple[Rows, int]]
 
 
 ChargedPlanner = Callable[[Policy, str, Settings], ChargedStatement]
-"""Plans a charged statement under a policy and settings. Raises a ``Refusal``, for nothing."""
+"""Plans a charged statement under a policy and settings. Raises a ``Refusal``, which costs nothing."""
 ContextOf = Callable[[Policy, Settings, tuple[Drawn, ...] | None], Context]
-"""What a statement is planned in: under a policy and settings, for losses of stored releases."""
+"""Makes the context of planning, from a policy, settings, and what stored releases answer."""
 
 
 def prepare(sql: str, caller: Caller, policy: Policy) -> Prepared:
-    """Parse a privacy statement. Raises ``NotGranted`` before it is even read, where the caller may send none."""
+    """Parse a privacy statement. Raises ``NotGranted`` before parsing where the caller may not send any."""
     statement: Statement | RoleChange
     if is_role_statement(sql):
         statement = read_role_statement(sql)
@@ -113,10 +113,10 @@ def prepare(sql: str, caller: Caller, policy: Policy) -> Prepared:
 
 
 def check(statement: Statement | RoleChange, caller: Caller, policy: Policy) -> None:
-    """Whether the caller may send it. Raises ``NotGranted``.
+    """Raise ``NotGranted`` where the caller may not send the statement.
 
-    Whoever has EXACT SELECT may look at the audit log and at protected views; a role's settings are anybody's of
-    themselves: who may change others' is said when it is run.
+    Callers with EXACT SELECT on some table may list the audit log and protected views. Everybody may send statements
+    about roles' settings; whether they may change those of others is checked when the statement runs.
     """
     if caller.is_admin or isinstance(statement, RoleChange):
         return
@@ -138,7 +138,7 @@ def _not_granted() -> NotGranted:
 
 
 def read(statement: Show | Suggest, world: World, ledger: Ledger, log: AuditLog) -> Answer:
-    """List or propose."""
+    """Answer a statement that lists declarations or spending, or proposes declarations."""
     policy = world.store.current
     if isinstance(statement, Suggest):
         return _proposed(suggest(policy, world.schema, statement.table))
@@ -150,9 +150,10 @@ def read(statement: Show | Suggest, world: World, ledger: Ledger, log: AuditLog)
 def change(
     statement: Change | ResetBudget | RoleChange, request: Request, world: World, ledger: Ledger
 ) -> Answer:
-    """Change the policy, durably before it is answered, and tell so in words; or what it does not hold.
+    """Change the policy, or roles' settings and budgets, which are stored beside it; durable when this returns.
 
-    Bounds of moments that are written without a zone are read by the session's clock.
+    Notices say what the change means for limits and policy files. Timestamps in bounds that are written without a
+    zone are read in the session's time zone.
     """
     if isinstance(statement, RoleChange):
         world.roles.change(statement, request.caller)
@@ -170,7 +171,7 @@ def change(
 
 
 def _reset(statement: ResetBudget, caller: Caller, policy: Policy, ledger: Ledger) -> Answer:
-    """Let a budget, or one user of it, begin anew."""
+    """Reset what a budget, or one user of it, has spent."""
     budget, user = statement.budget.text, statement.user
     if budget not in policy.budgets:
         raise UndefinedObject(
@@ -194,7 +195,7 @@ def _reset(statement: ResetBudget, caller: Caller, policy: Policy, ledger: Ledge
 
 
 def _check_views(grant: GrantSelect, policy: Policy, schema: Schema, facts: Facts) -> None:
-    """Refuse to grant a view that could not be asked under the policy."""
+    """Refuse to grant a view that no query could use under the policy."""
     granted, _ = usable(apply(policy, grant, schema), schema)
     context = Context(granted, schema, Caller("", frozenset(), ""), DEFAULTS, None, facts)
     for name in grant.tables:
@@ -209,7 +210,7 @@ def _check_views(grant: GrantSelect, policy: Policy, schema: Schema, facts: Fact
 def charged_planner(
     answers: Answers, caller: Caller, cancelled: Callable[[], bool], context_of: ContextOf
 ) -> ChargedPlanner:
-    """Plans as the caller, for a source that can run it; then asks, and pays as planned."""
+    """A planner of charged statements for this caller; what it returns pays and runs as it was planned."""
 
     def ask(policy: Policy, sql: str, given: Settings) -> ChargedStatement:
         def planned(losses: tuple[Drawn, ...] | None) -> Plan:
@@ -236,9 +237,10 @@ def charged_planner(
 def run_probe(
     statement: Suggest, policy: Policy, schema: Schema, ledger: Ledger, ask: ChargedPlanner
 ) -> Answer:
-    """Propose bounds, too, from counts that are released at the statement's epsilon.
+    """Propose declarations, with bounds from counts that are released at the statement's epsilon.
 
-    The columns share the epsilon; all are planned, and the ceiling has to have all of it, before the first is asked.
+    The columns share the epsilon equally. All are planned, and the ceiling must have enough left for all of them,
+    before the first one runs.
 
     Raises:
         BoundsMissing: the table has no unit or no ceiling yet.

@@ -1,4 +1,4 @@
-"""From a plan to its rows, part by part: replay? reserve, run, release, keep; then the answer over all of them."""
+"""Runs a plan: each part is looked up or reserved, run, released and stored; then the answer is computed from them."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -33,10 +33,10 @@ from dpproxy.planner.descriptor import described
 from udfs.privacy import Released
 
 WAIT = 60.0
-"""Seconds to wait for the same question asked by somebody else."""
+"""Seconds to wait for another caller whose statement releases the same part."""
 
 POLL = 0.02
-"""Seconds between two looks at whether who waits has changed their mind."""
+"""Seconds between two checks of whether a waiting caller has cancelled."""
 
 
 class Answers:
@@ -56,12 +56,12 @@ class Answers:
         self._release = Release()
 
     def rows(self, execution: Execution, replan: Replan) -> tuple[list[tuple[object, ...]], Cost]:
-        """The rows of the answer, and what they cost this caller. Raises a ``Refusal``."""
+        """The rows of the answer, and their cost to this caller. Raises a ``Refusal``."""
         plan = execution.plan
         cost = Cost()
         if plan.empty:
             return [], cost
-        # First what costs nothing: a public table that is too large is refused before anything is paid.
+        # Public tables first: one that is too large is refused before anything is charged.
         publics = [self._backend.run_open(sql, execution.caller.session) for sql in plan.publics]
         relations: Relations = []
         drawn: list[Drawn] = []
@@ -80,12 +80,12 @@ class Answers:
     def at_hand(
         self, execution: Execution, replan: Callable[[tuple[Drawn, ...]], Plan | None]
     ) -> list[tuple[object, ...]] | None:
-        """What ``rows`` gives where the caller has paid for all of it and it is at hand; else None. Never waits.
+        """The rows that ``rows`` would return, where all parts are in memory and paid for by the caller; else None.
 
-        ``replan`` gives plans that are kept.
+        Never waits. ``replan`` only looks plans up in the cache.
         """
         plan = execution.plan
-        is_large = plan.groups > FEW or plan.discovered  # to unpack it would keep others waiting
+        is_large = plan.groups > FEW or plan.discovered  # unpacking it would hold up the event loop
         if (
             plan.empty
             or plan.publics
@@ -110,28 +110,28 @@ class Answers:
         return None if rows is None else output.convert(plan.outputs, rows)
 
     def public(self, plan: PublicPlan, session: str) -> Answer:
-        """The answer to a statement that nothing is charged for."""
+        """The answer to a statement over public data, or over protected data that the caller may read exactly."""
         if plan.portion:
             return stream.streamed_answer(plan.outputs, self._backend.run_portions(plan, session))
         rows = output.convert(plan.outputs, self._backend.run_public(plan, session))
         return Answer(f"SELECT {len(rows)}", rows=rows)
 
     def interrupt(self, session: str) -> None:
-        """Stop what a session runs; what it reserved stays charged."""
+        """Stop the queries of a session; reserved charges stay charged."""
         self._backend.interrupt(session)
         self._release.interrupt(session)
 
     def close(self) -> None:
-        """Drop the draws."""
+        """Discard noise that was prepared and not used."""
         self._release.close()
 
     def _together(
         self, execution: Execution, earlier: Relations, publics: Sequence[pa.Table]
     ) -> list[tuple[Part, PartAnswer]]:
-        """The next parts, as many as take no values of each other; all of them are paid for before the first is run.
+        """Release the next run of parts that do not depend on each other; all are charged before the first is run.
 
-        When an account is debited can be seen: between two parts it would tell how long the first one took. Where one
-        takes values of parts before, it is debited at an instant of the statement's grid.
+        Others can observe when an account is debited: a debit between two parts would show how long the first one took.
+        A part that takes values of earlier parts is therefore charged at a point of the statement's padding grid.
         """
         parts = independent(execution.plan.parts[len(earlier) :], len(earlier))
         if execution.fresh:
@@ -157,14 +157,14 @@ class Answers:
         return self.replays.question(execution, part, values)
 
     def _wait(self, execution: Execution) -> None:
-        """Until it may be seen that what the statement has drawn so far is there."""
+        """Wait until the releases that the statement has drawn so far may become visible to others."""
         until = self._deadlines.seen_from(execution.plan, execution.start)
         while (left := until - time.monotonic()) > 0:
             execution.check()
             time.sleep(min(left, POLL))
 
     def _reserve(self, execution: Execution, questions: Sequence[Question]) -> dict[bytes, PartAnswer]:
-        """Charge what is to be drawn; what is answered from the store already, by its key."""
+        """Charge the parts that need a new draw; returns those that the store answers, by their keys."""
         known: dict[bytes, PartAnswer] = {}
         fresh: list[Question] = []
         for question in questions:
@@ -182,7 +182,7 @@ class Answers:
         return known
 
     def _will_follow(self, execution: Execution, question: Question, other: Question) -> bool:
-        """Whether a part will follow from another one of the statement once that is drawn."""
+        """Whether a part can be derived from another part of the statement, once that one is drawn."""
         asked, of = (described(q.part, q.values, execution.plan.data_version) for q in (question, other))
         own = question.part.mechanism
         if asked is None or of is None or own is None or other.part.loss.nano < question.part.loss.nano:
@@ -191,7 +191,7 @@ class Answers:
         return summed is not None and noise_ratio(summed, own, alike=execution.alike) <= 1.0
 
     def _pay(self, execution: Execution, question: Question) -> Reservation:
-        """Charge one part, once the data source takes them all. Raises ``BudgetExceeded``, ``Unsupported``."""
+        """Charge one part, once the data source has accepted them all. Raises ``BudgetExceeded``, ``Unsupported``."""
         for part in execution.plan.charged:
             if part.exact not in execution.accepted:
                 self._backend.check(part.exact, part.prepares)
@@ -203,14 +203,14 @@ class Answers:
         return self._ledger.reserve(charge)
 
     def _can_pay(self, charge: Charge) -> bool:
-        """Where some account has too little left ``reserve`` refuses, and drawing much would be for nothing."""
+        """Whether every account has enough left; where not, ``reserve`` will refuse and preparing noise is wasted."""
         left = self._ledger.remaining(*charge.debits)
         return left is None or left >= charge.nano
 
     def _check_affordable(self, execution: Execution) -> None:
-        """Refuse a statement of several parts before its first is paid for, where they do not all fit.
+        """Refuse a statement before its first part is charged, where the limits do not allow all parts together.
 
-        Parts that were paid for before cost nothing; those that take values of earlier ones are not looked up.
+        Parts the caller has paid for before cost nothing; parts that take values of earlier ones are counted in full.
         """
         missing = [
             p for p in execution.plan.charged if p.inputs or self.replays.free_draw(execution, p) is None
@@ -218,7 +218,7 @@ class Answers:
         payment.check_together(missing, execution.plan.payer, execution.caller, self._ledger)
 
     def _released(self, execution: Execution, question: Question) -> PartAnswer:
-        """The released relation, from the store or anew, and what it cost this caller."""
+        """The released relation of one part, from the store or newly drawn, with its cost to this caller."""
         execution.check()
         paid = execution.reservations.pop(question.key, None)
         while True:
@@ -241,9 +241,9 @@ class Answers:
     def _replay(
         self, execution: Execution, question: Question, *, is_second: bool = False
     ) -> PartAnswer | None:
-        """A stored release that answers; None where there is none, or only one that somebody else paid more for.
+        """A stored release that answers; None where there is none, or only a dearer one that somebody else paid for.
 
-        A second look is for the same question alone: somebody may just have asked it.
+        ``is_second`` looks for a release of the same part only, which another caller may just have stored.
         """
         plan, part = execution.plan, question.part
         stored = self.replays.stored_release(execution, question)
@@ -252,7 +252,7 @@ class Answers:
             paid = self.replays.derived_answer(execution, question)
         if paid is not None:
             return paid
-        # A dearer one costs its full loss: more than was asked for, than EXPLAIN told and MAX EPSILON allows.
+        # A dearer one would cost its full loss: more than EXPLAIN showed, and maybe more than MAX EPSILON allows.
         if stored is None or stored.nano != part.loss.nano:
             return None
         reservation = self._releases.adopt(stored, payment.charge(execution.caller, plan, part, question.key))
@@ -263,7 +263,7 @@ class Answers:
 
     @contextmanager
     def _timed(self, execution: Execution, question: Question) -> Iterator[None]:
-        """An exact stage runs, and how long it took is looked at, however it ends."""
+        """Measure how long an exact stage runs, however it ends."""
         began = time.monotonic()
         try:
             yield

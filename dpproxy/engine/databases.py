@@ -25,11 +25,11 @@ AGAIN = 30.0
 
 
 NEUTRAL = "postgres"
-"""The database that every PostgreSQL has, and that clients connect to before they know of another."""
+"""The database that exists in every PostgreSQL, which clients connect to in order to list the others."""
 
 
 class Neutral:
-    """That database as sessions see it: the catalogue of one without tables, from which the others are listed."""
+    """The database ``postgres`` as sessions see it: a catalogue without tables, which lists the other databases."""
 
     def __init__(self, databases: Sequence[str]) -> None:
         self._databases = tuple(databases)
@@ -49,17 +49,17 @@ class Neutral:
         self._catalogue.close()
 
     def cancel(self, session: str, *, only_unpaid: bool = False) -> None:
-        """Interrupt what the session runs; nothing here is paid for."""
+        """Interrupt the session's statement; nothing here is ever charged."""
         del only_unpaid
         if (running := self._running.get(session)) is not None:
             running.set()
 
     def news(self, _session: str) -> Sequence[Notice]:
-        """Nothing: no statement here takes long."""
+        """Always empty: no statement here takes long."""
         return ()
 
     def show(self, _caller: Caller, _name: str, _settings: Settings) -> str:
-        """Of budgets nothing: they belong to the data sources."""
+        """Always empty: budgets belong to the data sources."""
         return ""
 
     def prepare(
@@ -71,7 +71,7 @@ class Neutral:
         *,
         only_at_hand: bool = False,
     ) -> Prepared | None:
-        """Parse and type a statement about the catalogue. Raises a ``Refusal`` for every other."""
+        """Parse and type a query over the catalogue. Raises a ``Refusal`` for any other statement."""
         if only_at_hand:
             return None
         self._running[caller.session].clear()
@@ -86,7 +86,7 @@ class Neutral:
         return Prepared(sql, kinds, columns, CatalogueQuery(tree, tuple(types)))
 
     def run(self, request: Request, *, only_at_hand: bool = False) -> Answer | None:
-        """Answer it. Raises a ``Refusal``."""
+        """Answer a query over the catalogue. Raises a ``Refusal``."""
         statement, caller = request.prepared.statement, request.caller
         if only_at_hand:
             return None
@@ -118,7 +118,7 @@ class Databases:
         self._thread = threading.Thread(target=self._work, name="sources", daemon=True)
 
     def start(self) -> None:
-        """Open them all. Raises ``StartupError`` where the only one, or every one, cannot be opened."""
+        """Open all data sources. Raises ``StartupError`` where none can be opened."""
         for name in self._config.databases:
             self._open(name)
         if not self._engines:
@@ -127,15 +127,15 @@ class Databases:
             self._thread.start()
 
     def versions(self) -> dict[str, int]:
-        """The version of each policy in force."""
+        """The version of the policy in force, by data source."""
         return {name: engine.policy.version for name, engine in self._engines.items()}
 
     def engine(self, name: str) -> Engine:
-        """One that was opened."""
+        """The engine of a data source that was opened."""
         return self._engines[name]
 
     def shut_down(self) -> None:
-        """Close everything; what waits to be written is written."""
+        """Close all engines, after pending writes."""
         self._closed.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -146,21 +146,21 @@ class Databases:
     # --- as sessions see it
 
     def database_exists(self, name: str) -> bool:
-        """True where a data source has that name, whether or not it could be opened, and of `NEUTRAL`."""
+        """Whether clients may connect to that name: a data source, whether or not it could be opened, or `NEUTRAL`."""
         return name in (*self._config.databases, NEUTRAL)
 
     def configured(self, caller: Caller) -> Settings:
-        """What the caller's sessions start with, where that is not the default."""
+        """The settings that the caller's sessions start with, where they differ from the defaults."""
         return RoleSettings(self._config.root).of(caller)
 
     def login_failed(self, user: str, database: str, address: str) -> None:
-        """A failed login is on record where it asked to go; elsewhere where there is no such data source."""
+        """Record a failed login with the data source it named, or with the first one where that does not exist."""
         recorded = self._recorded.get(database) or next(iter(self._recorded.values()), None)
         if recorded is not None:
             recorded.login_failed(user, address)
 
     def connect(self, caller: Caller) -> RecordingEngine | Neutral:
-        """A session begins: what answers its statements. Raises ``CannotConnectNow``."""
+        """Begin a session; returns the engine that answers its statements. Raises ``CannotConnectNow``."""
         engine: RecordingEngine | Neutral | None = self._recorded.get(caller.database)
         if engine is None and caller.database not in self._config.databases:
             engine = self._neutral
@@ -192,7 +192,7 @@ class Databases:
             tell("served from now on")
 
     def _start(self, config: Config, tell: Callable[[str], None]) -> Engine:
-        """Not over a state that was moved away since the first attempt: nobody asked for another."""
+        """Start an engine. After a failed first attempt, a missing state directory is not created anew."""
         if config.database in self._failed and not config.state.is_dir():
             raise StartupError(
                 f"{config.state} is gone; restore it, or start the proxy anew to begin another"
@@ -207,13 +207,13 @@ class Databases:
             for name in list(self._failed):
                 try:
                     self._open(name)
-                except Exception as error:  # noqa: BLE001 - a fault of ours; its text may hold a value
+                except Exception as error:  # noqa: BLE001 - an internal error, whose text may hold a value
                     self._tell_of(name, f"not served: {type(error).__name__}")
 
 
 @contextmanager
 def open_databases(config: Config, tell: Callable[[str], None]) -> Iterator[Databases]:
-    """All data sources of a configuration, watched as is configured. Raises ``StartupError``."""
+    """Open all data sources of a configuration, with the configured watchers. Raises ``StartupError``."""
     with recording(config, tell) as record:
         databases = Databases(config, record, tell)
         try:

@@ -1,8 +1,9 @@
-"""When what a statement did may be seen, and what is never run again because it took far too long.
+"""When the effects of a statement become visible to others, and which exact stages took too long to be run again.
 
-A statement whose work ends after its deadline is answered at the next power of two of it: that tells little of the time
-it took. One that takes longer than its declared sizes allow by ``LATE`` times is outside the promise. It is logged, and
-its exact stage is refused until the data version changes; that it is refused tells the same once more.
+A statement whose work ends after its deadline is answered at the deadline times the next power of two, which reveals
+little about the time that it took. One that takes more than ``LATE`` times its deadline, which follows from the
+declared sizes of its tables, is outside the timing guarantee. It is logged, and its exact stage is refused until the
+data version changes, so that it cannot be timed again.
 """
 
 import logging
@@ -16,16 +17,16 @@ from dpproxy.values.errors import TooComplex
 from dpproxy.values.grid import instant
 
 LATE: Final = 32
-"""Deadlines: more than a busy machine makes of one, since what is refused is refused to everybody."""
+"""Deadlines that an exact stage may take: generous, for a busy machine, since a refusal holds for every caller."""
 LEAST: Final = 5.0
-"""Seconds below which nothing is too long: a process may have had to start, a disk to wake."""
+"""Seconds that are never too long: a process may have had to start, a disk to wake."""
 KEPT: Final = 10_000
-"""Exact stages that are refused, the last ones; each was paid for."""
+"""The most exact stages that are remembered as refused; the oldest are forgotten first."""
 _LOG: Final = logging.getLogger(__name__)
 
 
 class Deadlines:
-    """One in a process; its methods may be called from any thread. Times are of ``time.monotonic``."""
+    """The deadlines of one data source; its methods may be called from any thread. Times are of ``time.monotonic``."""
 
     def __init__(self, padding: float) -> None:
         self._padding = padding
@@ -34,22 +35,22 @@ class Deadlines:
         self._refused: OrderedDict[bytes, None] = OrderedDict()
 
     def of(self, plan: Plan) -> float:
-        """Seconds after its start at which a statement is answered at the earliest; 0 hides nothing."""
+        """The earliest time of a statement's answer, in seconds after its start; 0 where padding is off."""
         return max(self._padding, plan.deadline) if self._padding else 0.0
 
     def seen_from(self, plan: Plan, began: float) -> float:
-        """From when on it may be seen that something of a statement has ended now."""
+        """The time from which others may see the effects of work of the statement that ends now."""
         return began + instant(time.monotonic() - began, self.of(plan))
 
     def hide(self, origin: int, until: float) -> None:
-        """A release that is there and may not be seen yet, but by the statement that drew it."""
+        """Hide a stored release until a time, from all but the statement that drew it."""
         now = time.monotonic()
         with self._lock:
             self._unseen = {o: u for o, u in self._unseen.items() if u > now}
             self._unseen[origin] = until
 
     def is_seen(self, origin: int) -> bool:
-        """Whether a stored release may be seen."""
+        """Whether a stored release is visible to all."""
         with self._lock:
             return self._unseen.get(origin, 0.0) <= time.monotonic()
 
@@ -64,7 +65,7 @@ class Deadlines:
             )
 
     def note(self, stage: bytes, plan: Plan, seconds: float) -> None:
-        """How long an exact stage took; where EXPECTED ROWS are not declared for all tables nothing follows."""
+        """Record the time of an exact stage; without EXPECTED ROWS of all its tables, no time is too long."""
         allowed = max(LEAST, LATE * self.of(plan))
         if not self._padding or not plan.sized or seconds <= allowed:
             return

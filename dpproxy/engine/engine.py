@@ -1,4 +1,4 @@
-"""The only path from a statement to its answer: replay? reserve, run, release, post-process, keep."""
+"""The engine of one data source: decides what kind a statement is, and hands it to the module that answers it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -72,7 +72,7 @@ from dpproxy.values.pgtypes import BY_OID
 from dpproxy.values.recent import Recent
 
 ANSWERS = 2048
-"""Answers kept for those who paid for them."""
+"""Answers held in memory, each for the caller who has paid for it."""
 
 
 class Engine:
@@ -150,17 +150,17 @@ class Engine:
     # --- sessions ---------------------------------------------------------------------------------
 
     def open(self, caller: Caller) -> None:
-        """Remember a session."""
+        """Begin a session."""
         self._sessions.open(caller.session)
 
     def close(self, caller: Caller) -> None:
-        """Forget a session; its account stays in the ledger."""
+        """End a session; its account stays in the ledger."""
         self._sessions.close(caller.session)
 
     def cancel(self, session: str, *, only_unpaid: bool = False) -> None:
-        """Interrupt what a session runs, if anything; what it reserved stays charged.
+        """Interrupt the statement that a session runs, if any; reserved charges stay charged.
 
-        Where ``only_unpaid``, a statement that is paid for runs on.
+        With ``only_unpaid``, a statement that was charged runs to its end.
         """
         if not only_unpaid:
             self._sessions.find(session).cancel()
@@ -168,11 +168,11 @@ class Engine:
         self._answers.interrupt(unpaid(session) if only_unpaid else session)
 
     def news(self, session: str) -> list[Notice]:
-        """What a running statement had to say since it was last asked; a build that takes long tells how far it is."""
+        """The notices of the session's running statement since the last call, such as the progress of a long build."""
         return self._sessions.find(session).news()
 
     def show(self, caller: Caller, name: str, settings: Settings) -> str:
-        """A read-only setting: dp.budget_remaining or dp.last_cost."""
+        """The value of a read-only setting: dp.budget_remaining or dp.last_cost."""
         last, wanted = self._sessions.find(caller.session).last_cost, session_settings.budget(settings)
         return relations.setting_value(name, self.policy, self._ledger, caller, wanted, last)
 
@@ -203,7 +203,7 @@ class Engine:
 
     @contextmanager
     def _cancellable(self, caller: Caller) -> Iterator[None]:
-        """A cancel that arrives inside is for this statement, any other is for none; refusals get a hint."""
+        """Let a cancel request that arrives inside the block stop this statement, and add hints to refusals."""
         try:
             with self._sessions.find(caller.session).inside(), asked_by(caller.session):
                 yield
@@ -287,7 +287,7 @@ class Engine:
         return replace(answer, notices=(*more, *answer.notices), still=check)
 
     def _check_may(self, administrative: Administration, caller: Caller) -> None:
-        """Whether a privacy statement is still one of the caller's. Raises ``NotGranted``."""
+        """Raise ``NotGranted`` where the policy in force does not let the caller send this privacy statement."""
         administration.check(administrative.statement, caller, self.policy)
 
     def _probe(self, request: Request, statement: Suggest) -> Answer:
@@ -304,7 +304,8 @@ class Engine:
     def _query(self, request: Request) -> Answer:
         caller, prepared = request.caller, request.prepared
         plan = self._plans.plan(request)
-        # dp.intervals or the policy may have moved since; what was not said to be charged is not padded either.
+        # dp.intervals or the policy may have changed since the statement was prepared; and a statement that was not
+        # prepared as charged is not padded, so it must not be charged now.
         is_dearer = not plan.free and not prepared.charged
         if is_dearer or tuple(o.column for o in plan.outputs) != prepared.columns:
             raise Unsupported("cached plan must not change result type", hint="Prepare the statement again.")
@@ -334,7 +335,7 @@ class Engine:
     def _at_hand(self, request: Request) -> Answer | None:
         prepared, caller = request.prepared, request.caller
         if not prepared.charged or self._answered.get(request.text) is None:
-            return None  # never answered before: there is nothing to look for
+            return None  # never answered before: no stored release can exist
         is_near = self._plans.is_current and self._ledger.is_near
         if not isinstance(prepared.statement, Select) or not is_near:
             return None
@@ -393,11 +394,11 @@ class Engine:
         return self._catalogue.run(view, tree, request.values, fresh, is_cancelled, query.types)
 
     def commits(self) -> tuple[int, float]:
-        """How many commits the ledger made since the start, and how many seconds they took."""
+        """The number of the ledger's commits since the start, and the seconds they took in all."""
         return self._ledger.writer.commits, self._ledger.writer.seconds
 
     def shut_down(self) -> None:
-        """Close everything; what waits to be written is written."""
+        """Close everything, after pending writes."""
         opened = (
             self._catalogue,
             self._prepared,
@@ -417,7 +418,7 @@ class Engine:
 
 
 def _timed(request: Request) -> Request:
-    """With the present where a plan depends on it, which is never kept without."""
+    """The request with the current time among its settings, where its plan depends on that."""
     if not request.prepared.is_of_present or session_settings.PRESENT in request.settings:
         return request
     now = datetime.now(UTC)

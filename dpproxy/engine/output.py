@@ -1,4 +1,4 @@
-"""From the engine's values to the client's: scaled integers to numbers, counts kept at zero or above."""
+"""From the engine's values to the client's: scaled integers become numbers, counts are clamped at zero."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime
@@ -28,7 +28,7 @@ from dpproxy.wire.plain import plain_values
 _RANGES = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
 _BITS = {INT2.oid: 16, INT4.oid: 32, INT8.oid: 64}
 _AT_ONCE: Final = 2_000
-"""Rows made at one time."""
+"""Rows converted at a time."""
 _DIGITS = 15
 """Significant digits of a numeric that was computed as a DOUBLE."""
 _WIDE = Context(prec=400)
@@ -38,7 +38,7 @@ _FIRST_LAST: Final = {
     DATE.oid: (date.min, date.max),
     TIMESTAMP.oid: (datetime.min, datetime.max),  # noqa: DTZ901 - of no time zone
 }
-"""What Python has of them."""
+"""The least and the greatest value that Python can represent."""
 
 
 def convert(outputs: Sequence[Output], rows: Sequence[tuple[object, ...]]) -> list[tuple[object, ...]]:
@@ -48,7 +48,7 @@ def convert(outputs: Sequence[Output], rows: Sequence[tuple[object, ...]]) -> li
 
 
 class Portions(Sequence[tuple[object, ...]]):
-    """Rows of a table in the types of the columns, made when they are asked for: most of them are never all there."""
+    """Rows of an Arrow table in the types of the columns, converted when they are read, to save memory."""
 
     __slots__ = ("_outputs", "_table")
 
@@ -61,7 +61,7 @@ class Portions(Sequence[tuple[object, ...]]):
 
     @property
     def nbytes(self) -> int:
-        """What they take of memory."""
+        """The bytes that the table takes in memory."""
         return int(self._table.nbytes)
 
     @overload
@@ -71,7 +71,7 @@ class Portions(Sequence[tuple[object, ...]]):
     def __getitem__(self, index: slice) -> "Portions": ...
 
     def __getitem__(self, index: int | slice) -> "tuple[object, ...] | Portions":
-        """One row, or rows of which each follows on the one before or comes right before it."""
+        """One row, or a slice with step 1 or -1. Raises ``ValueError`` for another step."""
         if isinstance(index, int):
             [row] = self[index : index + 1] if index >= 0 else self[len(self) + index : len(self) + index + 1]
             return row
@@ -139,7 +139,7 @@ def _array(output: Output, column: pa.ChunkedArray) -> Any:  # noqa: ANN401 - an
 
 
 def _held(output: Output, array: Any) -> Any:  # noqa: ANN401
-    """A released count, not below its floor nor above its ceiling."""
+    """A released count, clamped to its floor and its ceiling."""
     import pyarrow.compute as pc  # noqa: PLC0415 - as long to load as numpy
 
     kind = array.type
@@ -151,7 +151,7 @@ def _held(output: Output, array: Any) -> Any:  # noqa: ANN401
 
 
 def _seen(output: Output, array: Any) -> Any:  # noqa: ANN401
-    """Moments in the years 1 to 9999, infinity as the last of them: as they are where there are few rows."""
+    """Dates and timestamps, with infinity as the end of the year 9999. Raises ``NumberOutOfRange``."""
     if output.column.type.oid not in _FIRST_LAST:
         return array
     import pyarrow.compute as pc  # noqa: PLC0415
@@ -195,12 +195,12 @@ def _maker(output: Output) -> Callable[[object], object]:
 
 
 def _aware(value: object) -> object:
-    """A moment over released values is read as the time in UTC."""
+    """A timestamp without a zone, computed over released values, is in UTC."""
     return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
 
 
 def _integer(limit: int, output: Output) -> Callable[[object], int]:
-    """Noise may carry a released integer out of its type: it is kept at the end of the range."""
+    """Clamp integers to floor and ceiling, and to the range of their type, which noise may exceed."""
     low = -limit if output.floor is None else output.floor
     high = limit - 1 if output.ceiling is None else min(limit - 1, output.ceiling)
 

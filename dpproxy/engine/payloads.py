@@ -1,4 +1,4 @@
-"""A released relation as bytes, with what it is of; and other relations made of it without looking at data."""
+"""Released relations as bytes with a descriptor of what was released; and other relations derived from them."""
 
 import pyarrow as pa
 
@@ -9,13 +9,13 @@ from dpproxy.planner.descriptor import Descriptor, read, written
 from dpproxy.planner.rollup import Derivation, Row
 
 _OF = b"dpproxy"
-"""The name under which the descriptor is kept."""
+"""The key of the descriptor in the Arrow schema's metadata."""
 _MOST = 10**38 - 1
 """What released values saturate at."""
 
 
 def packed(table: pa.Table, descriptor: Descriptor | None) -> bytes:
-    """The relation as it is kept."""
+    """The relation and its descriptor as bytes, for the release store."""
     if descriptor is not None:
         table = table.replace_schema_metadata({_OF: written(descriptor)})
     sink = pa.BufferOutputStream()
@@ -26,12 +26,12 @@ def packed(table: pa.Table, descriptor: Descriptor | None) -> bytes:
 
 
 def unpacked(payload: bytes) -> pa.Table:
-    """The relation."""
+    """The relation that ``packed`` made bytes of."""
     return pa.ipc.open_stream(payload).read_all()
 
 
 def described_by(payload: bytes) -> Descriptor | None:
-    """What the relation is of; None where nothing else follows from it."""
+    """The relation's descriptor; None where it has none, and nothing else can be derived from it."""
     metadata = pa.ipc.open_stream(payload).schema.metadata or {}
     return read(metadata[_OF]) if _OF in metadata else None
 
@@ -48,7 +48,7 @@ def wanted_of(part: Part) -> list[Row]:
 
 
 def derived(table: pa.Table, derivation: Derivation, part: Part) -> pa.Table:
-    """The relation that a part asks for, made of another one."""
+    """The relation of a part, whose values are sums of another relation's."""
     drawn = [[int(v) for v in values] for values in table["v"].to_pylist()]
     lists = [
         [max(-_MOST, min(_MOST, sum(drawn[p][c] for p in places))) for c in derivation.columns]

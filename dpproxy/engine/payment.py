@@ -1,4 +1,4 @@
-"""What a plan debits: the accounts, the charge, the key its released answer is found by, what is told beside it."""
+"""What a plan costs: the accounts it debits, its entries in the ledger, the keys of its releases, and its notices."""
 
 from collections.abc import Sequence
 from functools import lru_cache, partial
@@ -32,8 +32,8 @@ _LEAST = NANO // 1000
 
 @lru_cache(maxsize=512)
 def debits(payer: Payer, caller: Caller, blocks: tuple[str, ...] = ()) -> tuple[Debit, ...]:
-    """Session, user, budget, and ceiling or blocks of it, with the limits in force."""
-    # Of a session or a user no delta is declared: concentrated losses are converted with the budget's.
+    """The accounts that pay: session, user, budget, and the ceiling or its blocks, with the limits in force."""
+    # No delta is declared for sessions and users: their concentrated losses are converted with the budget's.
     delta = payer.budget_delta if payer.concentrated else None
     own = (
         (Account.session(caller.session, payer.budget), payer.session_limit, delta),
@@ -56,7 +56,7 @@ def price(plan: Plan) -> Cost:
 
 
 def check_together(parts: Sequence[Part], payer: Payer, caller: Caller, ledger: Ledger) -> None:
-    """Raise ``BudgetExceeded`` where these parts do not all fit; of blocks, each pays for what is about it."""
+    """Raise ``BudgetExceeded`` where the limits do not allow all parts; a block pays only for parts that touch it."""
     ledger.check(debits(payer, caller)[:3], _together(parts))
     for blocks in dict.fromkeys(part.blocks for part in parts):
         theirs = [p for p in parts if not (p.blocks and blocks) or set(p.blocks) & set(blocks)]
@@ -68,11 +68,11 @@ def _together(parts: Sequence[Part]) -> Cost:
 
 
 def release_key(part: Part, values: Sequence[object], data_version: int) -> bytes:
-    """Equal for parts whose released values can stand for each other, whatever was written around them.
+    """The key of a part's release in the store: equal for parts whose released values can replace each other.
 
-    The exact stage in its normal form with the values it takes, its keys, the boxes the noise was drawn for and the
-    data version; not the epsilon: a more accurate release answers a less accurate request. A delta has to be the same.
-    Releases that the same questions follow from begin alike.
+    It digests the exact stage in normal form with its input values, its keys, the boxes the noise was drawn for, the
+    data version and the delta, but not the epsilon: a more accurate release answers a less accurate request. Keys of
+    releases that the same parts can be derived from share a prefix.
     """
     rows = family(part, values, data_version)
     words = digest("release", 4, rows, *key_words(part), part.factor, part.delta)
@@ -105,12 +105,12 @@ def _more(count: int, left: int | None) -> str:
 
 
 def accounts(plan: Plan, caller: Caller) -> tuple[Debit, ...]:
-    """All that pay for a plan."""
+    """All accounts that pay for a plan, with their limits."""
     return debits(plan.payer, caller, plan.blocks)
 
 
 def notice(cost: Cost, plan: Plan, standings: Sequence[Standing]) -> Notice:
-    """One line after an answer: its cost, and what the tightest limit leaves."""
+    """The notice after an answer: its cost, and what the tightest limit leaves."""
     left = tightest(standings)
     remaining = "no limit" if left is None else f"{format_epsilon(left)} left"
     if cost == Cost():
@@ -138,7 +138,7 @@ def _free(plan: Plan) -> str | None:
 
 
 def contradiction_notice(check: Check, count: int) -> Notice:
-    """The notice where draws are too far out for a prior."""
+    """The notice where ``count`` draws are too improbable under a prior."""
     of = "the draw contradicts" if check.groups == 1 else f"{count} of {check.groups} draws contradict"
     return Notice(
         f"{of} the prior {check.prior}",
@@ -153,7 +153,7 @@ def _answered(groups: int) -> str:
 
 
 def _converted(standings: Sequence[Standing], plan: Plan) -> str:
-    """What the budget's rho is so far."""
+    """The budget's spending so far as epsilon and delta, for a budget that is accounted in rho."""
     if not plan.payer.concentrated:
         return ""
     budget = next(one for one in standings if one.debit.account.kind is Kind.BUDGET)
@@ -162,9 +162,9 @@ def _converted(standings: Sequence[Standing], plan: Plan) -> str:
 
 
 class Receipt:
-    """The accounts of one statement as they are once it is charged, before its rows are read; told beside its answer.
+    """The balances in a statement's notices, as they were when it was charged.
 
-    Others who pay from the same budget meanwhile would show in them when the work ended, to the moment.
+    Balances at the end of its work would include what others paid meanwhile, and so reveal how long the work took.
     """
 
     def __init__(self, plan: Plan, request: Request, ledger: Ledger) -> None:
@@ -174,7 +174,7 @@ class Receipt:
         self._taken: Sequence[Standing] | None = None
 
     def take(self, reservation: Reservation | None = None) -> Sequence[Standing]:
-        """Look at the accounts that pay now, or at how they stood after what was just reserved."""
+        """Note the balances of the paying accounts, as of now or right after a reservation."""
         stood = self._ledger.standings if reservation is None else partial(self._ledger.stood, reservation)
         self._taken = list(stood(*accounts(self._plan, self._request.caller)))
         return self._taken
@@ -186,9 +186,9 @@ class Receipt:
         session: EngineSession,
         more: Sequence[Notice] = (),
     ) -> Answer:
-        """The answer of these rows, which cost so much; the session remembers it.
+        """The answer with its notices; the session's last cost is updated.
 
-        ``more`` is said of what was released. Where nothing was charged, accounts are told as they are now.
+        ``more`` are notices about the released values. Where nothing was charged, balances are those of now.
         """
         session.last_cost = cost.nano
         session.last_paid = cost if cost.nano else session.last_paid
@@ -200,7 +200,7 @@ class Receipt:
         return Answer(f"SELECT {len(rows)}", columns, rows, shown, nano=cost.nano)
 
     def _of_present(self, cost: Cost, settings: Settings) -> tuple[Notice, ...]:
-        """Of a statement whose constants are others whenever it is asked: none of its answers is found again."""
+        """The notice for a charged statement that has the current time among its constants."""
         texts = [part.exact for part in self._plan.parts]
         fleeting = session_settings.fleeting(settings)
         if not cost.nano or not any(piece in text for piece in fleeting for text in texts):

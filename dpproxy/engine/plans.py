@@ -1,4 +1,8 @@
-"""The policy in force, and plans under it, kept for statements seen before."""
+"""The policy in force, and a cache of plans under it.
+
+A plan is found again by its statement's text, or by its shape: statements that differ only in numbers, written in the
+text or given as parameters, share a plan in which the numbers are filled in.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -39,15 +43,15 @@ from dpproxy.values.pgtypes import BY_OID, SqlType
 from dpproxy.values.recent import Recent
 
 PLANS = 512
-"""Plans kept for statements seen before."""
+"""The most plans, and prepared statements, in the cache."""
 SHAPES = 512
-"""Shapes of statements whose plans are kept."""
+"""The most shapes in the cache."""
 LARGEST_KEPT = 16_000
-"""Characters of a statement and its parameters at most, for its plan to be kept."""
+"""The most characters of a statement and its parameters that are cached."""
 _OUT_OF_ORDER = frozenset({"57", "58", "XX"})
-"""Classes of refusals that say nothing about rights."""
+"""SQLSTATE classes of refusals that say nothing about the caller's rights."""
 Losses = tuple[Drawn, ...] | None
-"""What stored releases answer the parts of a plan with; None for draws of their own."""
+"""What the parts of a plan are answered from; None where each part is drawn as planned."""
 State = tuple[object, ...]
 
 
@@ -56,7 +60,7 @@ _Planner = Callable[[exp.Expr, Parameters], Plan | PublicPlan]
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What is known of one: nothing until it is seen again, no template where its plan depends on the numbers."""
+    """A shape seen before. A template is tried at the second statement; None where the plan depends on the numbers."""
 
     is_tried: bool = False
     template: Template | None = None
@@ -74,7 +78,7 @@ class BoundStatement:
 
 
 class ShapeCache:
-    """The shapes seen lately; its methods may be called from any thread."""
+    """Plans by shape, the most recent ones; its methods may be called from any thread."""
 
     def __init__(self) -> None:
         self._places = Recent[tuple[int, ...]](SHAPES)
@@ -82,7 +86,7 @@ class ShapeCache:
         self._shapes = Recent[_Shape](SHAPES)
 
     def find(self, sql: str, state: object) -> tuple[Prepared, Plan] | None:
-        """A statement as it would be prepared and planned, if one of its shape was; never waits."""
+        """The prepared statement and plan of a text, where the cache has its shape; never waits."""
         found = cut(sql)
         places = None if found is None else self._places.get(found.shape)
         if found is None or not places:
@@ -93,7 +97,7 @@ class ShapeCache:
         return replace(shape.prepared, sql=sql), shape.template.with_(found.values(places))
 
     def learn(self, prepared: Prepared, tree: exp.Expr, plan: Plan, state: object, planned: _Planner) -> None:
-        """Keep the shape of a statement without parameters that was planned so; a template is made the second time."""
+        """Remember the shape of a statement without parameters, with a template of its plan from the second time on."""
         found = cut(prepared.sql)
         if found is None:
             return
@@ -108,7 +112,7 @@ class ShapeCache:
             )
 
     def plan_of(self, asked: BoundStatement) -> Plan | None:
-        """The plan of a statement with parameters, if one of its shape was planned; never waits."""
+        """The plan of a statement with parameters, where the cache has its shape; never waits."""
         numbers = self._parameters.get(asked.sql)
         if not numbers:
             return None
@@ -119,7 +123,7 @@ class ShapeCache:
         return shape.template.with_(exact_values([asked.values[place] for place in places]))
 
     def learn_bound(self, asked: BoundStatement, tree: exp.Expr, plan: Plan, planned: _Planner) -> None:
-        """Keep the shape of a statement with parameters, as ``learn`` does of one without."""
+        """Remember the shape of a statement with parameters, as ``learn`` does for one without."""
         numbers = self._parameters.get(asked.sql)
         if numbers is None:
             numbers = open_parameters(tree)
@@ -144,7 +148,7 @@ def _shape_key(found: Cut, places: Sequence[int], state: object) -> object:
 
 
 def _bound_key(asked: BoundStatement, numbers: frozenset[int]) -> tuple[list[int], object]:
-    """The places of the open values, and what the shape is known by."""
+    """The places of the values that a template fills in, and the key of the shape."""
     places: list[int] = []
     told: list[object] = []
     for place, (value, kind) in enumerate(zip(asked.values, asked.kinds, strict=True)):
@@ -165,7 +169,8 @@ def _made(make: Callable[[], Template | None]) -> Template | None:
 class Plans:
     """Plans for one data source; its methods may be called from any thread.
 
-    ``counted`` tells how many rows a plan's smallest group was released to have, ``snapshot`` names the data.
+    ``counted`` returns the released number of rows of a plan's smallest group, where a count was released to the
+    caller; ``snapshot`` identifies the state of the data.
     """
 
     def __init__(
@@ -198,7 +203,7 @@ class Plans:
         return self._fitting[1]
 
     def _fit(self, stored: Policy) -> tuple[Policy, Policy, dict[str, object], Views]:
-        """A policy, what of it fits the data, its prepared tables, and its views; those of others are dropped."""
+        """A stored policy, the part of it that fits the data, its prepared tables and its views; drops other tables."""
         layouts: dict[str, object] = {}
         nobody, given = Caller("", frozenset(), ""), session_settings.DEFAULTS
         fits = fitting(stored, self._schema, given, self._facts)
@@ -208,7 +213,7 @@ class Plans:
 
     @property
     def is_current(self) -> bool:
-        """Whether ``state`` and ``kept`` take no work: nothing has changed since plans were made."""
+        """Whether policy and views are those that cached plans were made under, so that lookups need no work."""
         return self._fitting[0] is self._store.current and self._world.views.are_loaded
 
     @property
@@ -219,11 +224,11 @@ class Plans:
     # --- statements
 
     def state(self, caller: Caller, settings: Settings) -> State:
-        """Everything beside its text and parameters that a plan depends on, as it is before it is made."""
+        """Everything that a plan depends on beside the statement's text and parameters."""
         return self._state(self.policy, caller, settings)
 
     def find_statement(self, sql: str, types: Sequence[int], state: State) -> Prepared | None:
-        """What ``keep`` was given for the same statement, or for another one of its shape."""
+        """The prepared statement in the cache, of the same text or of the same shape; None where there is none."""
         key = sql, tuple(types), state
         found = self._statements.get(key)
         if found is None and not types and (shaped := self._shaped.find(sql, state)) is not None:
@@ -233,7 +238,7 @@ class Plans:
         return found
 
     def keep(self, prepared: Prepared, types: Sequence[int], state: State, plan: Plan | PublicPlan) -> None:
-        """Keep what became of a statement, and its plan where no parameter's value and no present is missing."""
+        """Cache a prepared statement, and its plan unless that depends on parameters or on the current time."""
         sql = prepared.sql
         if len(sql) > LARGEST_KEPT:
             return
@@ -242,12 +247,12 @@ class Plans:
         self._statements.put((sql, tuple(types), state), prepared)
 
     def learn(self, prepared: Prepared, caller: Caller, settings: Settings, state: State, plan: Plan) -> None:
-        """Keep the shape of a question without parameters, so that the next one of it need not be planned."""
+        """Remember the shape of a statement without parameters, so that the next of its shape need not be planned."""
         statement = prepared.statement
         if not isinstance(statement, Select) or statement.tree is None or statement.is_of_present:
             return
         if settings["dp.target_error"]:
-            return  # a target is met by what was released before
+            return  # epsilon is solved for the target, and depends on stored releases
 
         def planned(tree: exp.Expr, given: Parameters) -> Plan | PublicPlan:
             return self.route(tree, caller, prepared.sql, given, settings)
@@ -257,16 +262,16 @@ class Plans:
     def route(
         self, tree: exp.Expr, caller: Caller, sql: str, parameters: Parameters, settings: Settings
     ) -> Plan | PublicPlan:
-        """A new plan, with what is known of its parameters so far. Raises a ``Refusal``."""
+        """A new plan, with types and values of its parameters as far as they are known. Raises a ``Refusal``."""
         context = self.context(self.policy, caller, settings, None)
         return plan_routed(tree, context, parameters, recorder(self._log, caller, sql))
 
     def find_plan(self, request: Request, losses: Losses = None) -> Plan | PublicPlan | None:
-        """The plan with the parameters' values in place, if it is kept; never waits."""
+        """The plan with the parameters' values in place, where the cache has it; never waits."""
         return self._plans.get(_key(request, losses, self.state(request.caller, request.settings)))
 
     def plan(self, request: Request, losses: Losses = None) -> Plan | PublicPlan:
-        """The plan with the parameters' values in place, kept for the next time. Raises a ``Refusal``."""
+        """The plan with the parameters' values in place, from the cache or new. Raises a ``Refusal``."""
         policy, prepared, settings = self.policy, request.prepared, request.settings
         key = _key(request, losses, self._state(policy, request.caller, settings))
         if (kept := self._plans.get(key)) is not None:
@@ -287,7 +292,7 @@ class Plans:
     def _bound(
         self, asked: BoundStatement, statement: EngineStatement, context: Context, *, is_shaped: bool
     ) -> Plan | PublicPlan:
-        """A new plan with the parameters' values in place; its shape is kept where that may be."""
+        """A new plan with the parameters' values in place; remembers its shape where ``is_shaped``."""
         if not isinstance(statement, Select):
             raise TypeError("only queries have plans")
         tree = parse(asked.sql, self._database) if statement.tree is None else statement.tree
@@ -302,9 +307,9 @@ class Plans:
         return plan
 
     def check_readable(self, plan: PublicPlan, request: Request) -> None:
-        """Whether rows that a plan gave the caller may still be shown, by the policy in force now.
+        """Raise ``NotGranted`` where the policy in force no longer lets the caller read these rows, or not in this way.
 
-        Raises ``NotGranted``, also where the policy has them be read in another way; else what is out of order.
+        Raises other refusals that say nothing about rights, such as a data source that cannot be reached.
         """
         try:
             with asked_by(request.caller.session):
@@ -320,7 +325,7 @@ class Plans:
             )
 
     def context(self, policy: Policy, caller: Caller, settings: Settings, losses: Losses) -> Context:
-        """What a statement is planned in."""
+        """The context of planning, under a policy and for a caller."""
         _, fits, layouts, _ = self._fitting
         prepared = layouts if policy is fits and self._prepared.usable else None
         given = self._facts, prepared, partial(self._counted, caller), self.snapshot
@@ -348,7 +353,7 @@ class Plans:
 
 
 def _shown(plan: PublicPlan) -> tuple[object, ...]:
-    """By which right rows are read, and what of them."""
+    """The rights that a plan reads rows by, and the columns it shows."""
     return plan.exact, plan.view, tuple(output.column for output in plan.outputs)
 
 
@@ -358,5 +363,5 @@ def _key(request: Request, losses: Losses, state: State) -> tuple[object, ...]:
 
 
 def _frozen(value: object) -> tuple[object, ...]:
-    """A value with its type, and of a list those of its values."""
+    """A hashable key of a value and its type; of a list, of each element."""
     return (list, *map(_frozen, value)) if isinstance(value, list) else (type(value), value)

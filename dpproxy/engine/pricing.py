@@ -1,6 +1,7 @@
-"""EXPLAIN (PRIVACY): what statements would cost a caller now, stored releases counted, and how to split a budget.
+"""EXPLAIN (PRIVACY): what statements would cost a caller now, and how to split a budget among them.
 
-Several statements are priced in the order in which they would be asked: what follows from an earlier one is free.
+Stored releases are taken into account. Several statements are priced as if they ran in order: what can be derived from
+an earlier one is free.
 """
 
 import json
@@ -25,19 +26,20 @@ from dpproxy.values.errors import InvalidParameter
 from dpproxy.values.pgtypes import TEXT, Column
 
 EXPLAINED = (Column("QUERY PLAN", TEXT),)
-"""The shape of the answer."""
+"""The column of the answer."""
 LEAST = Fraction(1, 1000)
+"""The least epsilon of a statement."""
 ROUNDS = 4
-"""How often a split is corrected by the errors that it gives."""
+"""How often the shares of a split are corrected by the errors that they lead to."""
 DIGITS = 3
-"""Of the epsilons that are proposed, rounded down."""
+"""Significant digits of proposed epsilons, rounded down."""
 Planner = Callable[[Request, tuple[Drawn, ...] | None], Plan | PublicPlan]
-"""The plan of one query, for stored releases or for draws of its own."""
+"""Plans one query, for the stored releases that answer its parts; None for new draws."""
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Who asks, and what they could be answered from."""
+    """One EXPLAIN: the request, and everything that its price depends on."""
 
     answers: Answers
     ledger: Ledger
@@ -45,9 +47,9 @@ class Desk:
     request: Request
     plan: Planner
     prepared: Callable[[str], Prepared]
-    """One of several queries."""
+    """Prepares one query by its text."""
     source_sql: Callable[[str], str]
-    """A statement over the data as their own engine reads it."""
+    """Translates a statement over the data into the SQL of its data source."""
 
     @property
     def settings(self) -> Settings:
@@ -60,7 +62,7 @@ class Desk:
         return session.confidence(self.settings)
 
     def free_parts(self, plan: Plan) -> dict[int, Drawn]:
-        """The parts that cost nothing, by their places, with what answers them."""
+        """The parts that cost nothing, by index, with what answers them."""
         execution = Execution(self.request.caller, plan, lambda: False, *tolerance(self.settings))
         charged = (
             () if plan.empty else [(i, p) for i, p in enumerate(plan.parts) if not (p.vacuous or p.inputs)]
@@ -71,9 +73,9 @@ class Desk:
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """One of several statements: what it costs in its turn, and why no more.
+    """The price of one of several statements, and in words why it is not more.
 
-    ``plan`` is with draws of its own, ``shown`` as it would be answered.
+    ``plan`` is for new draws of all parts, ``answered_plan`` for what would answer them.
     """
 
     request: Request
@@ -83,31 +85,31 @@ class Priced:
     delta: Fraction
     because: str
     fresh: tuple[Part, ...] = ()
-    """The parts that it pays for."""
+    """The parts that are drawn and charged."""
     follows: tuple[int, ...] = ()
-    """The numbers of earlier statements that it follows from."""
+    """The numbers, from 1, of earlier statements that parts are derived from."""
 
     @property
     def sql(self) -> str:
-        """Its text."""
+        """The statement's text."""
         return self.request.prepared.sql.strip()
 
     @property
     def is_asked(self) -> bool:
-        """It takes a share of the budget."""
+        """Whether it takes a share of the budget."""
         return self.epsilon > 0
 
 
 def tolerance(settings: Settings) -> tuple[float, bool]:
-    """What stored releases may stand in: how many times the noise, and whether of the same mechanism only.
+    """Which stored releases may answer: the largest ratio of noise, and whether only those of the planned mechanism.
 
-    As much noise where an error is asked for; the same mechanism where one is.
+    The ratio is 1 where dp.target_error is set; the mechanism matters where dp.mechanism names one.
     """
     return WORST if session.target_error(settings) is None else 1.0, session.mechanism(settings) != "auto"
 
 
 def explained(statement: ExplainOne | ExplainSeveral, desk: Desk) -> list[str]:
-    """The lines of the answer; one JSON document is one line."""
+    """The rows of the answer, one line each; a JSON document is one row."""
     if isinstance(statement, ExplainSeveral):
         return _dashboard(statement, desk)
     request = replace(desk.request, prepared=statement.query)
@@ -127,7 +129,7 @@ def explained(statement: ExplainOne | ExplainSeveral, desk: Desk) -> list[str]:
 
 
 def _pushed(plan: Plan | PublicPlan, shown: Callable[[str], str]) -> Plan | PublicPlan:
-    """With what is read in the words of the engine that reads it."""
+    """The plan with its SQL over the data translated into that of the data source."""
     if isinstance(plan, PublicPlan):
         return replace(plan, sql=shown(plan.sql))
     return replace(plan, parts=tuple(_part(part, shown) for part in plan.parts))
@@ -139,7 +141,7 @@ def _part(part: Part, shown: Callable[[str], str]) -> Part:
 
 
 def _numbered(plan: Plan, desk: Desk) -> Plan:
-    """With numbers for the half-widths that a count decides, where one was released."""
+    """The plan with numbers for half-widths that depend on a count, where that count was released to the caller."""
     count = desk.answers.replays.smallest_group(desk.request.caller, plan)
     if count is None:
         return plan
@@ -194,7 +196,7 @@ def _priced(request: Request, plan: Plan | PublicPlan, before: Sequence[Priced],
 def _earlier(
     part: Part, plan: Plan, before: Sequence[Priced], tolerated: tuple[float, bool]
 ) -> tuple[int, Drawn] | None:
-    """The first statement before that releases what the part follows from, and how it follows."""
+    """The number of the first earlier statement that the part can be derived from, and the derivation."""
     for number, each in enumerate(before, 1):
         if isinstance(each.plan, PublicPlan) or each.plan.payer.budget != plan.payer.budget:
             continue
@@ -227,17 +229,17 @@ def _is_near(drawn: Drawn, part: Part, worst: float, alike: bool) -> bool:  # no
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A proposed epsilon, and the worst half-width that it gives, as a share of what a group's rows can add up to."""
+    """A proposed epsilon, and the largest half-width that it leads to, relative to the sensitivity of its measure."""
 
     epsilon: Fraction
     error: float
 
 
 def _split(priced: Sequence[Priced], budget: Fraction, desk: Desk) -> list[Share]:
-    """Epsilons that add up to the budget at most and make the worst half-widths alike, as far as the limits let them.
+    """Epsilons that sum to at most the budget and, as far as limits allow, equalise the largest relative half-widths.
 
-    A half-width falls about as 1 / epsilon, so each gets a share in proportion to what its error is at epsilon 1; the
-    errors at these shares correct the proportions.
+    A half-width falls about as 1 / epsilon, so shares are in proportion to the error at epsilon 1; the errors at these
+    shares then correct the proportions, ``ROUNDS`` times.
     """
     asked = [p for p in priced if p.is_asked]
     if not asked:
@@ -263,7 +265,7 @@ def _cap(priced: Priced, desk: Desk) -> Fraction | None:
 
 
 def _shared(weights: Sequence[float], caps: Sequence[Fraction | None], budget: Fraction) -> list[Fraction]:
-    """In proportion to the weights, none above its cap, what that leaves to the others; rounded down."""
+    """Shares in proportion to the weights, at most the caps, rounded down; what a cap cuts off goes to the others."""
     shares: dict[int, Fraction] = {}
     left, open_ = budget, set(range(len(weights)))
     while open_:
@@ -287,7 +289,7 @@ def _down(value: Fraction) -> Fraction:
 
 
 def _error(priced: Priced, epsilon: Fraction, desk: Desk) -> float:
-    """The worst half-width at an epsilon over what the rows of a group can add up to, for one row a group."""
+    """The largest half-width at an epsilon, relative to its measure's sensitivity, times the number of groups."""
     given = {**desk.settings, "dp.epsilon": f"{float(epsilon):.9g}", "dp.target_error": ""}
     plan = desk.plan(replace(priced.request, settings=given), None)
     if isinstance(plan, PublicPlan):
@@ -310,11 +312,11 @@ def _number(sensitivity: str) -> float | None:
         return None
 
 
-# --- what is shown
+# --- output
 
 
 def _left(priced: Sequence[Priced], desk: Desk) -> dict[str, str | None]:
-    """What every budget that pays has left; None where nothing limits it."""
+    """The epsilon left in every budget that pays, by name; None where nothing limits it."""
     found: dict[str, str | None] = {}
     for each in priced:
         if isinstance(each.plan, Plan):
@@ -347,7 +349,7 @@ def _as_text(
 
 
 def _proposed(priced: Sequence[Priced], shares: Sequence[Share]) -> list[Fraction | None]:
-    """The epsilon of each statement: its share, or what it follows from has, and free it stays; None as it is."""
+    """The proposed epsilon of each statement: its share, or that of its sources, so that it stays free; else None."""
     given, found = iter(shares), list[Fraction | None]()
     for each in priced:
         sources = [epsilon for n in each.follows if (epsilon := found[n - 1]) is not None]

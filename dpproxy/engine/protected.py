@@ -1,4 +1,4 @@
-"""Protected views built, kept and found: what is charged before a row is read, and what statements read afterwards."""
+"""Protected views: they are planned, charged, built and stored here, and loaded for the statements that read them."""
 
 import hashlib
 import threading
@@ -37,7 +37,7 @@ from dpproxy.views.materialized import Materialized
 from udfs.privacy import Exact
 
 Positions = Mapping[str, int | None]
-"""Where the value of an option stands in the statement."""
+"""The position of each option's value in the statement, by the option's name."""
 TOLD = 1.0
 """Seconds between two notices of one build."""
 MEASURING = 60.0
@@ -46,7 +46,7 @@ MEASURING = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Who wants a view built, and how they are told."""
+    """A build that somebody has requested: by whom, how progress is reported, and whether it was cancelled."""
 
     by: str
     session: str
@@ -59,7 +59,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A view that could be built: everything but its rows."""
+    """A view that is planned, validated and priced; no row was read."""
 
     view: ProtectedView
     query: ViewQuery
@@ -67,11 +67,11 @@ class Planned:
     build: Build
     debits: tuple[Debit, ...]
     epoch: int
-    """The data source's, before it was planned."""
+    """The data source's epoch before planning; the build is refused where it has changed since."""
 
     @property
     def digest(self) -> str:
-        """Of what its rows would be."""
+        """The digest of the view's query."""
         return digest_of(self.query)
 
 
@@ -102,20 +102,20 @@ class ProtectedViews:
 
     @property
     def tables(self) -> frozenset[str]:
-        """The tables of the backend that hold them, and are there."""
+        """The names of the backend's tables that hold the views' rows."""
         if self._backend.epoch != self._epoch:
             self._reload()
         return frozenset(self._loaded)
 
     @property
     def are_loaded(self) -> bool:
-        """Whether ``tables`` is known without another look at what the backend holds."""
+        """Whether the rows are loaded, so that ``tables`` returns at once."""
         return self._backend.epoch == self._epoch
 
     def fit(self, policy: Policy, taken: Callable[[str], bool]) -> list[str]:
-        """Find the builds of a policy's views and have their rows there; a line for each view without any.
+        """Load the latest builds of a policy's views; returns a line for each view that has none.
 
-        ``taken`` says whether the data source has a relation of that name by now.
+        ``taken`` says whether the data source has a relation of that name, which then hides the view.
         """
         with self._loading:
             builds, lines, kept = self._manifest.all(), [], {}
@@ -138,7 +138,7 @@ class ProtectedViews:
             return lines
 
     def _reload(self) -> None:
-        """Have the rows there again: the backend was opened anew, and what was prepared may be gone."""
+        """Load all rows again, after the backend was reopened."""
         with self._loading:
             self._epoch = self._backend.epoch
             wanted, self._loaded = self._loaded, {}
@@ -149,17 +149,17 @@ class ProtectedViews:
             if name not in self._loaded:
                 self._backend.load(name, path, sql)
         stale = self._loaded.keys() - wanted.keys()
-        self._found = found  # first: a plan that is kept for these tables reads no others
+        self._found = found  # before unloading: cached plans depend on ``tables``, and read no others
         self._loaded = dict(wanted)
         for name in stale:
             self._backend.unload(name)
 
     def builds(self) -> list[Built]:
-        """Every build there was."""
+        """All builds on record, also unfinished ones."""
         return self._manifest.all()
 
     def build_of(self, view: ProtectedView) -> Built | None:
-        """The build of a view as it is declared."""
+        """The current build of a view with its present declaration; None where there is none."""
         return current(self._manifest.all(), view.name, protected_view(view))
 
     # --- building ---------------------------------------------------------------------------------
@@ -187,9 +187,9 @@ class ProtectedViews:
         )
 
     def build(self, planned: Planned, policy: Policy, order: Order, declare: Callable[[], object]) -> Built:
-        """Charge, read, make and keep a view; ``declare`` makes it the policy's once its file is there.
+        """Charge a view, read its rows, build it and store it. ``declare`` is called once its file is on the disk.
 
-        Errors: PD001 before anything is read; whatever comes later, the charge stays and so does the view there was.
+        Errors: PD001 before anything is read. After any later error the charge stays, and so does the previous build.
         """
         with self._lock:
             self._check_frozen(planned, policy)
@@ -219,28 +219,28 @@ class ProtectedViews:
             return done
 
     def _measure(self, planned: Planned, done: Built, rows: Table, found: Anonymized) -> None:
-        """Keep what a build loses and risks: exact figures, which nobody waits for who builds."""
+        """Store figures of a build's information loss and risk, which are exact; the builder does not wait for them."""
         with away():
             known = figures(planned.view, planned.build, planned.query.columns, rows, found)
             self._manifest.measured(done, known)
 
     def await_figures(self, view: str) -> None:
-        """Wait until the figures of a view's last build are there."""
+        """Wait until the figures of a view's latest build are stored, at most ``MEASURING`` seconds."""
         begun = self._measures.get(view)
         if begun is not None:
             wait((begun,), MEASURING)
 
     def remove_files(self, view: str) -> None:
-        """Remove the files of a view that is declared no more."""
+        """Remove the files of a view that was dropped."""
         files.remove(self._state, view, [])
 
     def close(self) -> None:
-        """Let go of the files; figures that nobody has asked for yet are measured to their end."""
+        """Close the files; the measurement that runs is finished, those behind it are cancelled."""
         self._measurer.shutdown(wait=True, cancel_futures=True)
         self._manifest.close()
 
     def _check_frozen(self, planned: Planned, policy: Policy) -> None:
-        """What is not private differentially is built once for the data there are, and by one method."""
+        """Refuse a second build of the same data by methods without differential privacy, which could reveal rows."""
         if planned.method.private:
             return
         tables = set(planned.query.tables)
@@ -265,7 +265,7 @@ class ProtectedViews:
             )
 
     def unfinished(self) -> list[Built]:
-        """The builds that were charged and have no rows: cut short, refused over rows, or under way."""
+        """The builds that were charged and have no rows: interrupted, refused while reading rows, or still running."""
         begun = {b.key: b for b in self._manifest.all() if b.private and b.rows is None}
         paid = self._ledger.charged(list(begun))
         return [build for key, build in begun.items() if key in paid]
@@ -293,7 +293,7 @@ class ProtectedViews:
 
 
 def _made(planned: Planned, exact: Exact[pa.Table], order: Order) -> tuple[Table, Anonymized]:
-    """The rows and what the method makes of them; what goes wrong in it may quote a row, and is not passed on."""
+    """The rows and the method's result. Internal errors of the method are replaced: their text may quote a row."""
     name = planned.view.name
     try:
         rows = places(planned.query.columns, exact)
@@ -307,12 +307,12 @@ def _made(planned: Planned, exact: Exact[pa.Table], order: Order) -> tuple[Table
 
 
 def digest_of(query: ViewQuery) -> str:
-    """Of what the rows of a view are."""
+    """The digest of a view's query."""
     return query.digest
 
 
 def _debits(view: ProtectedView, owner: str, ceiling: Ceiling, policy: Policy) -> tuple[Debit, ...]:
-    """The budget that the view names, and the ceiling, by the ceiling's accountant."""
+    """The accounts that a view debits: the budget that it names, if any, and the ceiling."""
     is_concentrated = ceiling.concentrated
     whole = limited(Account.ceiling(owner), ceiling.epsilon, ceiling.delta, concentrated=is_concentrated)
     budget = policy.budgets.get(str(view.option("charge")))
@@ -348,7 +348,7 @@ def _begun(planned: Planned, policy: Policy, by: str) -> Built:
 
 
 def _promised(guarantee: str, planned: Planned) -> str:
-    """The guarantee, and whose presence it is about: the rows of a private view are one for each."""
+    """The method's guarantee, completed for differentially private rows by the privacy unit."""
     unit = planned.query.owner.unit
     if not planned.method.private or planned.view.is_inside or unit is None:
         return guarantee
@@ -357,10 +357,10 @@ def _promised(guarantee: str, planned: Planned) -> str:
 
 
 def _progress(view: str, order: Order) -> Callable[[float], None]:
-    """Tells how far a build is, now and then; stops it where nobody waits for it any more."""
+    """A callback that reports a build's progress at most every ``TOLD`` seconds, and raises ``Cancelled``."""
     last = time.monotonic()
 
-    def told(share: float) -> None:
+    def report(share: float) -> None:
         nonlocal last
         if order.cancelled():
             raise Cancelled("canceling statement due to user request")
@@ -369,11 +369,11 @@ def _progress(view: str, order: Order) -> Callable[[float], None]:
             last = now
             order.tell(Notice(f'protected view "{view}": {share:.0%} built'))
 
-    return told
+    return report
 
 
 def _relations(build: Built, view: ProtectedView) -> list[tuple[Materialized, str]]:
-    """The relations of a build, each with the statement over its file that gives its rows."""
+    """The relations of a build, each with the SQL that reads its rows from the build's file."""
     found = []
     for suffix, (rows, columns) in (build.relations or {}).items():
         name = view.name if not suffix else f"{view.name}_{suffix}"
@@ -400,7 +400,7 @@ def _relations(build: Built, view: ProtectedView) -> list[tuple[Materialized, st
 
 
 def at_offset(refusal: Refusal, offset: int) -> Refusal:
-    """A refusal of the view's query, at its place in the statement around it."""
+    """The refusal of a view's query, with its position moved to the statement around the query."""
     if refusal.position is not None:
         refusal.position += offset
     return refusal

@@ -1,4 +1,4 @@
-"""Parts of one statement: which of them can be asked together, and what follows from what was drawn."""
+"""Parts of a plan as questions to the release store: which are independent, and which can be derived from others."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -15,12 +15,12 @@ from udfs.mechanisms import Gaussian
 _RELATION: Final = re.compile(r"\br(\d+)\b")
 """The name of a released relation; a text that looks like one does no harm."""
 Replan = Callable[[tuple[Drawn, ...]], Plan]
-"""The plan again, for what its parts were answered from."""
+"""Plans the same statement again, with the error of what its parts were answered from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One part with the values it takes, and the key its release is found by."""
+    """One part with its input values, and the key under which its release is stored."""
 
     part: Part
     values: tuple[object, ...] = field(repr=False)
@@ -28,7 +28,7 @@ class Question:
 
 
 def independent(parts: Sequence[Part], first: int) -> Sequence[Part]:
-    """The longest run of parts, one at least, that take values of those before the ``first`` one alone."""
+    """The longest run of parts, at least one, that take values only of parts with a number below ``first``."""
     for place, part in enumerate(parts):
         read = (int(n) for _, sql in part.inputs for n in _RELATION.findall(sql))
         if place and any(n >= first for n in read):
@@ -37,13 +37,13 @@ def independent(parts: Sequence[Part], first: int) -> Sequence[Part]:
 
 
 def derived_sum(of: Descriptor, source: Part, asked: Descriptor, part: Part) -> Summed | None:
-    """What the figures of a part are made of where they follow from another part; None where they do not."""
+    """How the values of a part are sums of those of another part; None where they are not."""
     found = derivation(of, payloads.wanted_of(source), asked, payloads.wanted_of(part))
     return None if found is None else Summed(of.mechanism, found.columns, found.most)
 
 
 def noise_ratio(summed: Summed, own: Additive, *, alike: bool = False) -> float:
-    """How many times the noise of a draw of its own, of the sum that this is worst for.
+    """The largest ratio, over the part's columns, of the sum's standard deviation to that of the part's own mechanism.
 
     Infinite for another mechanism where ``alike``, and for a Gaussian that was drawn at less rho.
     """
@@ -58,12 +58,12 @@ def noise_ratio(summed: Summed, own: Additive, *, alike: bool = False) -> float:
 
 
 def as_planned(plan: Plan, drawn: Sequence[Drawn]) -> bool:
-    """Whether each part was answered from a draw of its own, as it was planned."""
+    """Whether each part was answered from its own draw, as planned, and none from a stored release."""
     return all(p.vacuous or d == Drawn(p.loss) for p, d in zip(plan.parts, drawn, strict=True))
 
 
 def as_released(plan: Plan, drawn: Sequence[Drawn], replan: Replan) -> Plan:
-    """Where a stored release answers, its own error applies."""
+    """The plan with the error of the releases that answered; unchanged where all parts were drawn as planned."""
     if as_planned(plan, drawn):
         return plan
     better = replan(tuple(drawn))

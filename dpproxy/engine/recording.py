@@ -1,4 +1,4 @@
-"""An engine that keeps a record: each statement, its outcome and its price go to the audit log and to watchers."""
+"""An engine with a record: each statement, its outcome and its cost go to the audit log and to watchers."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ OPERATOR = Caller("dpproxy", frozenset({"admin"}), "metrics")
 
 
 class Watcher(Protocol):
-    """Is told of sessions and of outcomes as they come; never waits for long."""
+    """Observes sessions and outcomes as they happen. Its methods must return quickly."""
 
     def session_opened(self) -> None:
         """A session begins."""
@@ -31,11 +31,11 @@ class Watcher(Protocol):
         """A session ends."""
 
     def statement_ended(self, entry: Entry, seconds: float) -> None:
-        """A statement has its outcome."""
+        """A statement has ended, ``seconds`` after it began."""
 
 
 class RecordingEngine:
-    """An engine as sessions see it, with a record. Questions about the catalogue are answered without an entry."""
+    """The engine as sessions see it, with a record. Catalogue queries are answered without an audit entry."""
 
     def __init__(self, engine: Engine, watchers: Sequence[Watcher] = ()) -> None:
         self._engine = engine
@@ -43,7 +43,7 @@ class RecordingEngine:
         self.cancel, self.news, self.show = engine.cancel, engine.news, engine.show
 
     def login_failed(self, user: str, address: str) -> None:
-        """Somebody could not prove to be a user."""
+        """Record a failed login."""
         refusal = InvalidPassword(f"password authentication failed, from {address}")
         who = Caller(user, frozenset(), "")
         self._note(time.monotonic(), entry_of(self._now(), who, Outcome.NO_LOGIN, "", refusal=refusal))
@@ -78,9 +78,9 @@ class RecordingEngine:
             raise
 
     def run(self, request: Request, *, only_at_hand: bool = False) -> Answer | None:
-        """Answer a statement; its outcome is recorded with all it has charged, and rows that are refused later.
+        """Answer a statement, and record its outcome and charge, also when it is refused while rows are being sent.
 
-        What is refused of what is at hand is for the second run, the whole one, to tell.
+        A refusal with ``only_at_hand`` returns None: the full run that follows is refused, too, and records it.
         """
         begun = time.monotonic()
         if only_at_hand:
@@ -107,13 +107,13 @@ class RecordingEngine:
 
     @contextmanager
     def _refusals(self, request: Request) -> Iterator[Tally]:
-        """What fails is recorded with what it has charged by then, and passed on."""
+        """Record a failure with what was charged by then, and re-raise it."""
         begun = time.monotonic()
         with tallied() as charged:
             try:
                 yield charged
             except Exception as error:
-                # Of a fault of ours nothing is told but that there was one: its words may be of a row.
+                # The text of an internal error is not recorded: it may quote a value of a row.
                 refusal = error if isinstance(error, Refusal) else Internal("internal error")
                 asked = request.caller, Outcome.REFUSED, request.prepared.sql, request.values
                 entry = entry_of(self._now(), *asked, nano=charged.nano, refusal=refusal)
@@ -121,7 +121,7 @@ class RecordingEngine:
                 raise
 
     def _outcome(self, prepared: Prepared, answer: Answer) -> Outcome:
-        """The kind of thing that was told."""
+        """What became of a statement that was answered."""
         kind = answer.tag.partition(" ")[0]
         if answer.is_exact:
             return Outcome.EXACT
@@ -135,13 +135,13 @@ class RecordingEngine:
         return self._engine.log.now()
 
     def _note(self, begun: float, entry: Entry) -> None:
-        if entry.outcome is not Outcome.EXACT:  # which is on the disk by now
+        if entry.outcome is not Outcome.EXACT:  # the engine wrote that one before it read rows
             self._engine.log.note(entry)
         for watcher in self._watchers:
             watcher.statement_ended(entry, time.monotonic() - begun)
 
     def spent(self) -> Mapping[str, float]:
-        """Epsilon spent of each budget."""
+        """The epsilon spent of each budget, by its name."""
         answer = self._engine.answer(OPERATOR, "SHOW PRIVACY BUDGETS")
         names = [column.name for column in answer.columns or ()]
         name, kind, spent = map(names.index, ("name", "kind", "spent"))
@@ -149,18 +149,18 @@ class RecordingEngine:
 
 
 Record = Callable[[str, Engine], RecordingEngine]
-"""Has the engine of a data source, which is named, keep a record."""
+"""Wraps the engine of a data source, given its name, in one that records."""
 
 
 def watching(config: Config) -> tuple[JsonLines | None, Metrics | None]:
-    """Who watches, as is configured. Raises ``StartupError`` where its package is missing."""
+    """The configured watchers: JSON log lines and metrics. Raises ``StartupError`` where a package is missing."""
     lines = JsonLines() if config.log_format == "json" else None
     return lines, Metrics() if config.metrics_port is not None else None
 
 
 @contextmanager
 def recording(config: Config, tell: Callable[[str], None]) -> Iterator[Record]:
-    """Engines are watched as is configured, all by the same watchers. Raises ``StartupError``."""
+    """Start the configured watchers, which all engines share, and stop them at the end. Raises ``StartupError``."""
     lines, metrics = watching(config)
     if lines is not None:
         lines.install()

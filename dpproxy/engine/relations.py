@@ -1,4 +1,4 @@
-"""The relations of schema dp: what a caller may know of budgets and of the ledger."""
+"""The relations of schema dp: the part of the budgets and of the ledger that a caller may see."""
 
 from collections.abc import Collection, Mapping
 from fractions import Fraction
@@ -39,9 +39,9 @@ NOTHING = Cost()
 def rows(
     policy: Policy, ledger: Ledger, caller: Caller, wanted: Collection[str], last: Cost = NOTHING
 ) -> dict[str, Rows]:
-    """Rows of the relations a statement reads; an administrator sees everybody's, others their own.
+    """The rows of the ``wanted`` relations, empty for others; administrators see all, other callers their own.
 
-    ``last`` is what the session's last charged statement cost.
+    ``last`` is the cost of the session's last charged statement.
     """
     makers = {
         "ledger": lambda: _ledger(ledger, caller),
@@ -55,7 +55,7 @@ def rows(
 def _ledger(ledger: Ledger, caller: Caller) -> Rows:
     found: Rows = []
     entries = ledger.entries(None if caller.is_admin else caller.user)
-    for place, entry in enumerate(entries, 1):  # a gap would tell that somebody else asked
+    for place, entry in enumerate(entries, 1):  # a gap in the numbers would reveal statements of others
         names = {posting.account.kind.value: posting.account.name for posting in entry.postings}
         found.append(
             (
@@ -79,7 +79,7 @@ def _ledger(ledger: Ledger, caller: Caller) -> Rows:
 
 
 def granted_budgets(policy: Policy, caller: Caller) -> list[Budget]:
-    """The budgets a caller may pay from; all of them for an administrator."""
+    """The budgets that a caller may pay from, by name; all of them for an administrator."""
     names = {g.budget for g in policy.grants if g.role in caller.roles or caller.is_admin}
     if caller.is_admin:
         names |= set(policy.budgets)
@@ -87,7 +87,7 @@ def granted_budgets(policy: Policy, caller: Caller) -> list[Budget]:
 
 
 def remaining(policy: Policy, ledger: Ledger, caller: Caller, wanted: str | None) -> str:
-    """dp.budget_remaining: what the tightest limit of each budget leaves, or of the wanted one, in epsilon."""
+    """dp.budget_remaining: the epsilon that the tightest limit leaves, in the ``wanted`` budget or in each one."""
     asker = Asker(caller.user, caller.session)
     left = {
         budget.name: format_epsilon(tightest(ledger.standings(*spending.debits(policy, budget, asker))) or 0)
@@ -102,7 +102,7 @@ def remaining(policy: Policy, ledger: Ledger, caller: Caller, wanted: str | None
 def setting_value(
     name: str, policy: Policy, ledger: Ledger, caller: Caller, wanted: str | None, last_cost: int | None
 ) -> str:
-    """A read-only setting: dp.budget_remaining or dp.last_cost."""
+    """The value of a read-only setting: dp.budget_remaining or dp.last_cost."""
     if name == "dp.last_cost":
         return "" if last_cost is None else format_epsilon(last_cost)
     if name != "dp.budget_remaining":

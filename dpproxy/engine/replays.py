@@ -1,4 +1,4 @@
-"""What follows from stored releases: from those that somebody has paid for, and that may be seen."""
+"""Answers of a plan's parts from stored releases that the caller has paid for and that are visible."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,22 +19,22 @@ from dpproxy.values.recent import Recent
 from udfs.privacy import Loss, Released
 
 WORST = 10.0
-"""How many times the noise of a draw of its own a question is answered with from the groups of a stored release."""
+"""A part may be derived from a stored release where that has at most this many times the noise of a new draw."""
 DESCRIBED = 4096
-"""Stored releases whose descriptors are kept at hand."""
+"""The most stored releases whose descriptors are held in memory."""
 QUESTIONS = 1024
-"""Parts of plans whose keys are kept at hand."""
+"""The most parts of plans whose keys are held in memory."""
 
 FREE = Cost()
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """Who asks which plan; ``cancelled`` says whether they changed their mind.
+    """One run of a plan for a caller; ``cancelled`` says whether they have cancelled it.
 
-    ``worst`` is how many times the noise of a draw of its own a part may have that follows from a stored release; of
-    the releases that the statement itself draws, ``fresh``, none may have more. ``alike`` where only releases by the
-    same mechanism count: one was asked for.
+    ``worst`` bounds the noise of a part that is derived from a stored release, as a multiple of that of a new draw. For
+    a part that is derived from a release that this run itself has drawn (``fresh``, by ledger sequence) the bound is 1.
+    ``alike`` where only releases of the planned mechanism may answer, since the caller has named one.
     """
 
     caller: Caller
@@ -44,29 +44,29 @@ class Execution:
     alike: bool = False
     fresh: set[int] = field(default_factory=set)
     notices: list[Notice] = field(default_factory=list)
-    """What is to be said of what was released."""
+    """Notices about the released values."""
     reservations: dict[bytes, Reservation] = field(default_factory=dict)
-    """What is charged and not drawn yet, by the keys of the releases."""
+    """Charges whose noise is not drawn yet, by the keys of the releases."""
     accepted: set[str] = field(default_factory=set)
-    """Exact stages that the data source was asked about: it takes them."""
+    """The SQL of exact stages that the data source has checked and accepted."""
     start: float = field(default_factory=began)
     on_charge: Callable[[Reservation | None], object] = lambda _: None
-    """Called once what comes next is charged, before it is run, with the last reservation if there was one."""
+    """Called after each group of parts is charged, before they run, with the last reservation if there is one."""
 
     @property
     def account(self) -> Account:
-        """What the caller's own payments are found by."""
+        """The caller's account, by which the store knows what they have paid for."""
         return Account.user(self.plan.payer.budget, self.caller.user)
 
     def check(self) -> None:
-        """Raise ``Cancelled``."""
+        """Raise ``Cancelled`` where the caller has cancelled."""
         if self.cancelled():
             raise Cancelled("canceling statement due to user request")
 
 
 @dataclass(frozen=True, slots=True)
 class PartAnswer:
-    """The released relation of a part: what it cost this caller, and what its figures are made of."""
+    """The released relation of a part, its cost to this caller, and how its values were derived, if they were."""
 
     released: Released[pa.Table]
     cost: Cost = FREE
@@ -74,12 +74,12 @@ class PartAnswer:
 
     @property
     def drawn(self) -> Drawn:
-        """For planning the answer's error."""
+        """What the part was answered from, for planning the answer's error."""
         return Drawn(self.released.loss, self.summed)
 
 
 class Replays:
-    """Reads the release store for questions; its methods may be called from any thread."""
+    """Looks up parts in the release store; its methods may be called from any thread."""
 
     def __init__(self, releases: ReleaseStore, deadlines: Deadlines) -> None:
         self._releases = releases
@@ -88,7 +88,7 @@ class Replays:
         self._questions = Recent[Question](QUESTIONS)
 
     def question(self, execution: Execution, part: Part, values: tuple[object, ...] = ()) -> Question:
-        """A part with the values it takes, as the store knows it."""
+        """The question of a part with its input values."""
         found = None if values else self.cached_question(execution, part)
         if found is None:
             version = execution.plan.data_version
@@ -98,27 +98,27 @@ class Replays:
         return found
 
     def cached_question(self, execution: Execution, part: Part) -> Question | None:
-        """A part without values, if it came to ``question`` before: nothing is at hand for what never did."""
+        """The question of a part without input values, where ``question`` has made it before; else None."""
         found = self._questions.get((id(part), execution.plan.data_version))
         return found if found is not None and found.part is part else None
 
     def same_release(self, execution: Execution, question: Question) -> PartAnswer | None:
-        """What the caller has paid for of the same question: nothing is looked for beyond it."""
+        """A stored release of the same part that the caller has paid for; no derivation is tried."""
         return self.if_paid(execution, question, self.stored_release(execution, question))
 
     def if_paid(self, execution: Execution, question: Question, stored: Stored | None) -> PartAnswer | None:
-        """A release of the same question, if the caller has paid for it."""
+        """The answer from a stored release of the same part, where the caller has paid for it; else None."""
         if stored is None or execution.account not in stored.payers:
             return None
         return self.as_asked(execution, question, stored)
 
     def free_draw(self, execution: Execution, part: Part) -> Drawn | None:
-        """What a part without inputs would be answered from for nothing; None where it would cost something."""
+        """What would answer a part without inputs at no cost; None where it would be charged."""
         found = self.free_answer(execution, self.question(execution, part))
         return None if found is None else found.drawn
 
     def smallest_group(self, caller: Caller, plan: Plan) -> float | None:
-        """The rows of the smallest of a plan's groups, as released to the caller; None where they were not."""
+        """The released number of rows of the plan's smallest group; None where no count was released to the caller."""
         execution = Execution(caller, plan, lambda: False)
         part = next((p for p in plan.charged if not p.inputs), None)
         asked = None if part is None else described(part, (), plan.data_version)
@@ -132,18 +132,18 @@ class Replays:
         return None
 
     def stored_release(self, execution: Execution, question: Question) -> Stored | None:
-        """A stored release of the same question; one that may not be seen yet is there for its own statement only."""
+        """A stored release of the same part that is visible, or that this run has drawn itself."""
         stored = self._releases.find(question.key, question.part.loss.nano, execution.account)
         if stored is None or stored.id in execution.fresh or self._deadlines.is_seen(stored.id):
             return stored
         return None
 
     def free_answer(self, execution: Execution, question: Question) -> PartAnswer | None:
-        """What follows from a release that the caller has paid for: of the same question first."""
+        """The part from a release that the caller has paid for: of the same part, or of one it can be derived from."""
         return self.same_release(execution, question) or self.derived_answer(execution, question)
 
     def as_asked(self, execution: Execution, question: Question, stored: Stored) -> PartAnswer:
-        """A release of the same question, its groups and sums in the order in which they are asked for."""
+        """The answer from a stored release of the same part, its groups and columns in the part's order."""
         part, loss = question.part, Loss(stored.nano)
         asked = described(part, question.values, execution.plan.data_version)
         of = self._descriptor(stored.id, stored.payload)
@@ -159,14 +159,14 @@ class Replays:
         return PartAnswer(Released(table, loss), summed=Summed(of.mechanism, found.columns, 1))
 
     def derived_answer(self, execution: Execution, question: Question) -> PartAnswer | None:
-        """The part as it follows from a stored release of other groups or more sums, the most accurate one."""
+        """The part as derived from a stored release of finer groups or more columns: from the most accurate one."""
         part = question.part
         asked = described(part, question.values, execution.plan.data_version)
         if asked is None or part.mechanism is None:
             return None
         best: tuple[float, PartAnswer] | None = None
         for origin, nano in self._releases.paid(origins(asked), execution.account):
-            # Before anything is done with it: what takes time tells that it is there.
+            # Checked first: the time of reading a release would reveal that it exists.
             if nano < part.loss.nano or not (origin in execution.fresh or self._deadlines.is_seen(origin)):
                 continue
             worst = 1.0 if origin in execution.fresh else execution.worst
@@ -197,7 +197,7 @@ class Replays:
         return PartAnswer(Released(payloads.derived(table, found, part), part.loss), summed=summed)
 
     def _descriptor(self, origin: int, payload: bytes | None) -> Descriptor | None:
-        """What a stored release is of; it is read once."""
+        """The descriptor of a stored release, read once."""
         known = self._described.get(origin)
         if known is None:
             known = (None if payload is None else payloads.described_by(payload),)

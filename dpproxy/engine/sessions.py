@@ -12,19 +12,19 @@ from dpproxy.algebra.plan import Notice
 
 @dataclass(slots=True)
 class EngineSession:
-    """One connection; ``told`` waits to be sent while its statement runs."""
+    """One connection; ``notices`` wait to be sent while its statement runs."""
 
     cancelled: threading.Event = field(default_factory=threading.Event)
     last_cost: int | None = None
     last_paid: Cost = field(default_factory=Cost)
-    """Of the last statement that cost anything."""
+    """The cost of the last statement that was not free."""
     notices: deque[Notice] = field(default_factory=deque)
     _is_inside: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """While a statement is: only then does a cancel count, and only for that one."""
+        """A statement runs inside the block; a cancel request has an effect only then, and only on that statement."""
         self._enter(inside=True)
         try:
             yield
@@ -37,34 +37,34 @@ class EngineSession:
             self.cancelled.clear()
 
     def cancel(self) -> None:
-        """Cancel the statement that is inside, if one is."""
+        """Cancel the statement that runs, if any."""
         with self._lock:
             if self._is_inside:
                 self.cancelled.set()
 
     def news(self) -> list[Notice]:
-        """What waits, once."""
+        """The waiting notices, each returned once."""
         return [self.notices.popleft() for _ in range(len(self.notices))]
 
 
 class Sessions:
-    """The connections there are, by the session's name. Any thread may call any method."""
+    """The open connections, by the session's name; its methods may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._open: dict[str, EngineSession] = {}
 
     def open(self, name: str) -> None:
-        """Remember a session."""
+        """Begin a session."""
         with self._lock:
             self._open[name] = EngineSession()
 
     def close(self, name: str) -> None:
-        """Forget it."""
+        """End a session."""
         with self._lock:
             self._open.pop(name, None)
 
     def find(self, name: str) -> EngineSession:
-        """The session; one that was never opened is remembered by nobody."""
+        """The session of that name; an empty one, which is not stored, where none is open."""
         with self._lock:
             return self._open.get(name) or EngineSession()

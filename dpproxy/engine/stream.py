@@ -1,4 +1,4 @@
-"""Rows of a public table or a view as the engine makes them: what was read is forgotten."""
+"""Rows of a public table or a view, streamed from the data source; rows that were read are not kept."""
 
 from collections.abc import Generator, Sequence
 from typing import Final
@@ -10,11 +10,11 @@ from dpproxy.engine.output import Portions
 from dpproxy.values.errors import PortalState, TooComplex
 
 LARGEST_WHOLE: Final = 64_000_000
-"""Bytes of the rows that are kept for a cursor that scrolls."""
+"""The most bytes of rows that are kept for a cursor that scrolls."""
 
 
 class RowStream:
-    """A ``plan.Scrollable`` over batches; ``held`` was read from them already. It closes them when nobody holds it."""
+    """A ``plan.Scrollable`` over batches, of which ``held`` have been read already."""
 
     def __init__(
         self, outputs: Sequence[Output], batches: Generator[pa.Table], held: Sequence[pa.Table]
@@ -26,7 +26,7 @@ class RowStream:
         self._left_early = False
 
     def take(self, most: int) -> Portions:
-        """The next rows, at most so many; none after the last, and only then."""
+        """The next rows, at most ``most``; empty only after the last one. Raises ``PortalState`` after ``close``."""
         if self._left_early:
             raise PortalState(
                 "the cursor is closed: its rows were not read for too long", hint="Open it anew."
@@ -43,7 +43,7 @@ class RowStream:
         return Portions(self._outputs, table.slice(0, most))
 
     def whole(self) -> Portions:
-        """All that is left. Raises ``TooComplex`` where that is more than ``LARGEST_WHOLE``."""
+        """All remaining rows. Raises ``TooComplex`` where they are more than ``LARGEST_WHOLE``."""
         found, size = self._held, sum(table.nbytes for table in self._held)
         self._held = []
         while self.is_open:
@@ -60,7 +60,7 @@ class RowStream:
         return Portions(self._outputs, pa.concat_tables(found) if found else _NOTHING)
 
     def close(self) -> None:
-        """Have the engine make no more."""
+        """Stop the query."""
         self._left_early = self.is_open
         self.is_open = False
         self._held = []
@@ -82,7 +82,7 @@ _NOTHING: Final = pa.table({})
 
 
 def streamed_answer(outputs: Sequence[Output], batches: Generator[pa.Table]) -> Answer:
-    """An answer, all of it where it is one batch; else a stream, which its holder closes."""
+    """An answer with all its rows where they are one batch; else with a stream, which the caller must close."""
     held = [batch for _ in range(2) if (batch := next(batches, None)) is not None]
     if len(held) > 1:
         return Answer("SELECT", stream=RowStream(outputs, batches, held))

@@ -40,15 +40,15 @@ from dpproxy.views.manifest import newest
 from dpproxy.views.notices import built_notice, masked_notices
 
 Record = Callable[[Outcome], None]
-"""Puts an outcome on record; on the disk when it returns."""
+"""Records an outcome in the audit log, durably."""
 ViewStatement = CreateView | RefreshView | DropView | VerifyViews | Show
 FILES = "policy files"
-"""Who wants a view that a policy file declares."""
+"""The name under which views of policy files are built."""
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What statements about views are run against."""
+    """What statements about views need of a data source: its views, policy, schema and facts."""
 
     views: ProtectedViews
     store: PolicyStore
@@ -57,21 +57,21 @@ class World:
 
     @property
     def roles(self) -> RoleSettings:
-        """Those of all data sources."""
+        """The settings of roles, which all data sources share."""
         return RoleSettings(self.store.directory.parent)
 
     def configured(self, caller: Caller) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
-        """What roles start with, as the caller may see it: role, database, settings."""
+        """The settings that roles start with, as far as the caller may see them: role, database, settings."""
         return tuple((one.role, one.database, tuple(one.shown)) for one in self.roles.listed(caller))
 
     def context(self, policy: Policy) -> Context:
-        """Whoever declares a view plans its query: names mean what they mean to the owner of the data."""
+        """The context for planning a view's query: not a caller's, so that names mean the same for everybody."""
         nobody = Caller("", frozenset(), "")
         fits, _ = usable(policy, self.schema)
         return Context(fits, self.schema, nobody, DEFAULTS, None, self.facts, views=self.views.relations)
 
     def fit(self) -> list[str]:
-        """Have the policy's views there; a line for each that is not."""
+        """Load the policy's views; returns a line for each that has no build."""
         taken = self.schema.tables.keys() | self.schema.views.keys()
         return self.views.fit(self.store.current, taken.__contains__)
 
@@ -79,9 +79,9 @@ class World:
 def run(
     statement: ViewStatement, request: Request, session: EngineSession, world: World, record: Record
 ) -> Answer:
-    """Build, list, verify or drop. Raises a ``Refusal``; before a build is charged nothing has changed.
+    """Build, list, verify or drop views. Raises a ``Refusal``; one before the charge of a build changes nothing.
 
-    ``record`` puts on record that exact figures are about to be shown, or rows to be read for a charge.
+    ``record`` is called before exact figures are shown, and before rows are read for a charged build.
     """
     caller, sql = request.caller, request.prepared.sql
     tell, stop = session.notices.append, session.cancelled.is_set
@@ -157,7 +157,7 @@ def _verified(statement: VerifyViews, caller: Caller, record: Callable[[], None]
 
 
 def may_see_exact(policy: Policy, caller: Caller, tables: Iterable[str]) -> bool:
-    """Whether one of the caller's roles has EXACT SELECT on each of these tables; none has it unnamed."""
+    """Whether the caller's roles together have EXACT SELECT on all these tables; administrators need the grant, too."""
     granted = {g.table for g in policy.exact if g.role in caller.roles}
     return set(tables) <= granted
 
@@ -183,7 +183,7 @@ def begin(
     *,
     build: bool = True,
 ) -> None:
-    """Have the policy's views there, and build those that never were; one whose build failed waits for REFRESH."""
+    """Load the policy's views and build those without any build on record; after a failed build, REFRESH is needed."""
     left_out = world.fit()
     policy = world.store.current
     begun = {(b.view, b.definition) for b in world.views.builds()}
@@ -206,7 +206,7 @@ def begin(
 
 
 def besides(statement: Statement | RoleChange, world: World) -> tuple[Notice, ...]:
-    """Notices beside GRANT and SHOW PRIVACY BUDGETS: views whose loss has no bound."""
+    """Notices for GRANT and SHOW PRIVACY BUDGETS about views whose privacy loss is unbounded."""
     notices = masked_notices(world.store.current, world.views.relations)
     if isinstance(statement, Show) and statement.listing is Listing.BUDGETS:
         return notices
@@ -221,5 +221,5 @@ def _of(notices: Iterable[Notice], names: Iterable[str]) -> tuple[Notice, ...]:
 
 
 def positions_of(statement: Statement) -> dict[str, int | None]:
-    """Where the values of a statement's options stand."""
+    """The position of each option's value in the statement, by the option's name."""
     return {o.name.text: o.position for o in statement.options} if isinstance(statement, CreateView) else {}

@@ -1,4 +1,4 @@
-"""What a caller may know of the data source: tables, declared columns, roles. All of it follows from the policy."""
+"""The part of the data source that a caller may see in the catalogue. It follows from the policy alone."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ Views = Mapping[str, tuple[Column, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """What of a stored policy fits the data, the views that can be used, and a line for each thing left out."""
+    """The part of a stored policy that fits the data, the usable views, and a line for each thing left out."""
 
     policy: Policy
     views: Views
@@ -30,7 +30,7 @@ class Fitting:
 
 
 def fitting(stored: Policy, schema: Schema, settings: Settings, facts: Facts) -> Fitting:
-    """Hold a stored policy against the data: each granted view is planned by itself, and hidden if that is refused."""
+    """Compare a stored policy with the schema. A granted view is hidden where planning it by itself is refused."""
     policy, lines = usable(stored, schema)
     context = Context(policy, schema, Caller("", frozenset(), ""), settings, None, facts)
     found: dict[str, tuple[Column, ...]] = {}
@@ -79,10 +79,10 @@ def visible(
 
 
 def _built(view: Materialized) -> Relation:
-    """A protected view, or a relation beside it, with what it promises.
+    """A protected view, or a relation beside it, with its guarantee.
 
-    To the catalogue it is a view like any other: information_schema, which most tools list from, knows no materialized
-    ones, and some tools look for these besides.
+    The catalogue shows it as an ordinary view: most tools list views from information_schema, which has no materialized
+    views.
     """
     columns = tuple(Column(c.name, c.type) for c in view.columns)
     return Relation(view.name, columns, "v", view.guarantee)
@@ -98,7 +98,7 @@ def _of_table(table: TablePolicy, schema: Schema, policy: Policy) -> Relation:
 
 
 def _with_keys(found: list[Relation], policy: Policy, schema: Schema) -> list[Relation]:
-    """By name, with the keys that stand on columns that are seen."""
+    """The relations in order of their names, with the keys whose columns are all visible."""
     seen = {relation.name: {column.name for column in relation.columns} for relation in found}
     keys: dict[str, dict[UniqueKey | ForeignKey, None]] = {name: {} for name in seen}
     for key in (*_declared(schema), *_of_units(policy)):
@@ -113,7 +113,7 @@ def _declared(schema: Schema) -> Iterator[UniqueKey | ForeignKey]:
 
 
 def _of_units(policy: Policy) -> Iterator[UniqueKey | ForeignKey]:
-    """What the policy says of keys: a unit has one row where no more are read; a table's may be another table's."""
+    """Keys that the policy implies: a unit with MAX ROWS 1 is unique, and REFERENCES is a foreign key."""
     for table in policy.tables.values():
         unit = table.unit
         if unit is None or unit.key is None:
@@ -126,12 +126,12 @@ def _of_units(policy: Policy) -> Iterator[UniqueKey | ForeignKey]:
 
 
 def _refers(key: UniqueKey | ForeignKey, seen: Mapping[str, set[str]]) -> bool:
-    """Whether what it refers to is seen, too."""
+    """Whether the columns that a foreign key refers to are visible; True for other keys."""
     return isinstance(key, UniqueKey) or seen.get(key.target, set()).issuperset(key.referenced)
 
 
 def _distinct(keys: Iterable[UniqueKey | ForeignKey]) -> tuple[UniqueKey | ForeignKey, ...]:
-    """One key for each set of columns, the primary one where there is one: the policy repeats what the data declare."""
+    """One key for each set of columns, preferably the primary one: policy and schema may declare the same key."""
     found: dict[tuple[object, ...], UniqueKey | ForeignKey] = {}
     for key in keys:
         same = (frozenset(key.columns), key.target if isinstance(key, ForeignKey) else None)
@@ -141,7 +141,7 @@ def _distinct(keys: Iterable[UniqueKey | ForeignKey]) -> tuple[UniqueKey | Forei
 
 
 def _comment(unit: Unit) -> str:
-    """The guarantee: whose presence hardly shows."""
+    """The table's comment in the catalogue: its privacy unit."""
     rows = f", at most {unit.max_rows} row{'s' if unit.max_rows > 1 else ''} of this table"
     owner = f" of {unit.references[0]}" if unit.references else ""
     one = "one row" if unit.key is None else f"one {unit.key}{owner}{rows}"
