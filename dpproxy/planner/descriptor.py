@@ -12,10 +12,10 @@ from typing import Any
 from dpproxy.accounting.canonical import digest
 from dpproxy.algebra.plan import Additive, Part
 from dpproxy.planner.canonical import Stage, stage
-from dpproxy.planner.terms import Term
+from dpproxy.planner.terms import Term, encoded
 from udfs.mechanisms import Gaussian, Laplace, Staircase
 
-FORM = 1
+FORM = 2
 """Of the terms: releases that were described in another form are found by nobody."""
 FAMILY = 12
 """Bytes of a release's key that all releases of the same rows share."""
@@ -47,7 +47,7 @@ def family(part: Part, values: Sequence[object], data_version: int) -> bytes:
 
 @lru_cache(maxsize=256)
 def _family(exact: str, values: str, data_version: int) -> bytes:
-    return digest("rows", FORM, repr(stage(exact).rows), values, data_version)
+    return digest("rows", FORM, encoded(stage(exact).rows), values, data_version)
 
 
 def kin(part: Part, values: Sequence[object], data_version: int) -> bytes:
@@ -66,7 +66,7 @@ def origins(asked: Descriptor) -> tuple[bytes, ...]:
 
 
 def _conditions(of: Descriptor) -> bytes:
-    found = digest("conditions", FORM, repr(sorted({repr(c) for c in of.conditions})))[: KIN - FAMILY]
+    found = digest("conditions", FORM, *sorted({encoded(c) for c in of.conditions}))[: KIN - FAMILY]
     return found if found not in (_KEYED, _NONE) else b"\x01" * (KIN - FAMILY)
 
 
@@ -94,8 +94,8 @@ def counting(descriptor: Descriptor) -> Descriptor | None:
 
 def _is_number(measure: Term) -> bool:
     match measure:
-        case ("Cast", ("this", ("Count", *arguments)), *_):
-            return bool(dict(arguments)["this"][0] != "Distinct")
+        case ("cast", _, _, ("call", "count", False, *_)):
+            return True
         case _:
             return False
 
@@ -105,11 +105,11 @@ def key_words(part: Part) -> tuple[str, ...]:
     found = stage(part.exact)
     if part.mechanism is None or part.discovered:
         keys = [(tuple(t.name for t in k.types), k.rows) for k in part.keys]
-        return "as it is", repr(_listed(found)), repr(keys), part.box
-    widths = sorted(repr(pair) for pair in zip(found.measures, part.mechanism.widths, strict=True))
+        return "as it is", encoded(_listed(found)), repr(keys), part.box
+    widths = sorted(encoded(pair) for pair in zip(found.measures, part.mechanism.widths, strict=True))
     return (
         "sums",
-        repr(found.conditions),
+        encoded(found.conditions),
         repr(_sets(part, found.keys)),
         repr(widths),
         type(part.mechanism).__name__,
@@ -124,7 +124,7 @@ def _sets(part: Part, keys: Sequence[Term]) -> list[str]:
     """The sets of keys, each with its columns and rows in an order of our own."""
     left, found = list(keys), []
     for each in part.keys:
-        names, left = [repr(k) for k in left[: len(each.types)]], left[len(each.types) :]
+        names, left = [encoded(k) for k in left[: len(each.types)]], left[len(each.types) :]
         order = sorted(range(len(names)), key=lambda i: names[i])
         columns = [(names[i], each.types[i].name) for i in order]
         rows = sorted(repr(tuple(row[i] for i in order)) for row in each.rows)

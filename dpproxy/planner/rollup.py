@@ -82,16 +82,16 @@ def derivation(
 def _adds_up(measure: Term) -> bool:
     """Whether the measure of disjoint rows together is the sum of theirs."""
     match measure:
-        case ("Cast", *_):
-            return _adds_up(dict(measure[1:])["this"])
+        case ("cast", _, _, of):
+            return _adds_up(of)
         case ("add", left, right):
             return _adds_up(left) and _adds_up(right)
-        case ("Sub", ("expression", right), ("this", left)):
+        case ("-", left, right):
             return _adds_up(left) and _adds_up(right)
         case ("mul", left, right):
             return (_is_number(left) and _adds_up(right)) or (_adds_up(left) and _is_number(right))
-        case ("Sum", ("this", of)) | ("Count", ("this", of)) | ("Count", ("big_int", _), ("this", of)):
-            return bool(of[0] != "Distinct")
+        case ("call", "sum" | "count", False, *_):
+            return True
         case _:
             return False
 
@@ -204,18 +204,15 @@ def _constant(found: Term) -> object:
             return text
         case ("literal", False, str(text)) if text.isdigit():
             return int(text)
-        case ("Neg", ("this", inner)):
+        case ("neg", inner):
             number = _constant(inner)
             if isinstance(number, int):
                 return -number
-        case ("Cast", ("this", ("literal", True, str(text))), ("to", to)) if to == _DATE:
+        case ("cast", "DATE", _, ("literal", True, str(text))):
             return date.fromisoformat(text)
         case _:
             pass
     raise _Unknown
-
-
-_DATE: Term = ("DataType", ("this", ("DType", "DType.DATE")))
 
 
 def _equal(left: object, right: object) -> bool | None:
@@ -285,23 +282,11 @@ def _among(found: Term, known: Known) -> bool | None:
 
 
 def _case(found: Term, known: Known) -> object:
-    parts = dict(found[1:])
-    if set(parts) - {"ifs", "default"}:
-        raise _Unknown
-    for branch in parts["ifs"]:
-        arm = dict(branch[1:])
-        if set(arm) != {"this", "true"}:
-            raise _Unknown
-        if _value(arm["this"], known) is True:
-            return _value(arm["true"], known)
-    return _value(parts["default"], known) if "default" in parts else None
-
-
-def _is_null(found: Term, known: Known) -> bool:
-    parts = dict(found[1:])
-    if set(parts) != {"this", "expression"} or parts["expression"] != NULL:
-        raise _Unknown
-    return _value(parts["this"], known) is None
+    _, branches, default = found
+    for when, then in branches:
+        if _value(when, known) is True:
+            return _value(then, known)
+    return _value(default, known)
 
 
 _RULES: dict[str, Callable[[Term, Known], object]] = {
@@ -314,6 +299,6 @@ _RULES: dict[str, Callable[[Term, Known], object]] = {
     "not in": lambda t, known: _not(_among(t, known)),
     "lt": _less,
     "le": _less,
-    "Case": _case,
-    "Is": _is_null,
+    "case": _case,
+    "is null": lambda t, known: _value(t[1], known) is None,
 }

@@ -1,15 +1,16 @@
 """Expressions of the exact stage in a normal form: equal terms have the same value on every row of every database.
 
-A term is a tuple of a tag and its parts, told apart and ordered by ``repr``. The rules are those of three-valued logic,
-and of an engine that orders NaN like a number: AND and OR in any order and once each, NOT moved inwards, comparisons
-turned to ``<`` and ``<=``, BETWEEN and IN as what they stand for, sums and products of two in any order. Whatever no
-rule knows keeps its node, its arguments and their order.
+A term is a tuple of a tag and its parts, told apart and ordered by what ``encoded`` writes of them. The rules are those
+of three-valued logic, and of an engine that orders NaN like a number: AND and OR in any order and once each, NOT moved
+inwards, comparisons turned to ``<`` and ``<=``, IN as what it stands for, sums and products of two in any order. All
+else keeps its arguments and their order.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from sqlglot import exp
+from dpproxy.algebra import nodes
 
 Term = tuple[Any, ...]
 """A tag, and terms or names."""
@@ -18,81 +19,106 @@ TRUE: Term = ("true",)
 FALSE: Term = ("false",)
 NULL: Term = ("null",)
 
-Leaf = Callable[[exp.Expr], Term | None]
+Leaf = Callable[[nodes.Node], Term | None]
 """A column or a subquery as a term; None for every other node."""
 
-_TURNED: dict[type[exp.Expr], tuple[str, bool]] = {
-    exp.LT: ("lt", False), exp.LTE: ("le", False), exp.GT: ("lt", True), exp.GTE: ("le", True),
+_TURNED: dict[str, tuple[str, bool]] = {
+    "<": ("lt", False), "<=": ("le", False), ">": ("lt", True), ">=": ("le", True),
 }  # fmt: skip
-_EITHER_WAY: dict[type[exp.Expr], str] = {
-    exp.EQ: "eq", exp.NEQ: "ne", exp.NullSafeEQ: "same", exp.NullSafeNEQ: "differs", exp.Add: "add", exp.Mul: "mul",
+_EITHER_WAY: dict[str, str] = {
+    "=": "eq", "<>": "ne", "IS NOT DISTINCT FROM": "same", "IS DISTINCT FROM": "differs", "+": "add", "*": "mul",
 }  # fmt: skip
 
 
-def term(node: exp.Expr, leaf: Leaf) -> Term:
-    """The normal form of an expression."""
+class Unknown(Exception):
+    """No rule covers a part of the statement."""
+
+
+def term(node: nodes.Node, leaf: Leaf) -> Term:
+    """The normal form of an expression. Raises ``Unknown``."""
     found = leaf(node)
     if found is not None:
         return found
-    match node:
-        case exp.Paren():
-            return term(node.this, leaf)
-        case exp.And() | exp.Or():
-            parts = [term(part, leaf) for part in node.flatten()]
-            return all_of(parts) if isinstance(node, exp.And) else any_of(parts)
-        case exp.Not():
-            return negated(term(node.this, leaf))
-        case exp.Literal():
-            return ("literal", bool(node.is_string), str(node.this))
-        case exp.Boolean():
-            return TRUE if node.this else FALSE
-        case exp.Null():
-            return NULL
-        case _:
-            return _compared(node, leaf) or _generic(node, leaf)
+    rule = _RULES.get(type(node))
+    if rule is None:
+        raise Unknown
+    return rule(node, leaf)
 
 
-def _compared(node: exp.Expr, leaf: Leaf) -> Term | None:
-    kind = type(node)
-    if kind in _TURNED:
-        tag, is_turned = _TURNED[kind]
-        left, right = term(node.this, leaf), term(node.expression, leaf)
+def _each(several: Iterable[nodes.Node], leaf: Leaf) -> Term:
+    return tuple(term(node, leaf) for node in several)
+
+
+def _binary(node: nodes.Binary, leaf: Leaf) -> Term:
+    left, right = term(node.left, leaf), term(node.right, leaf)
+    if node.operator in _TURNED:
+        tag, is_turned = _TURNED[node.operator]
         return (tag, right, left) if is_turned else (tag, left, right)
-    if kind in _EITHER_WAY:
-        return (_EITHER_WAY[kind], *arranged([term(node.this, leaf), term(node.expression, leaf)]))
-    if kind is exp.Between and not node.args.get("symmetric"):
-        value = term(node.this, leaf)
-        low, high = term(node.args["low"], leaf), term(node.args["high"], leaf)
-        return all_of([("le", low, value), ("le", value, high)])
-    if kind is exp.In and set(_given(node)) == {"this", "expressions"}:
-        value, listed = term(node.this, leaf), [term(e, leaf) for e in node.expressions]
-        # The engine compares with a list in one type, which is that of each only where they are of one.
-        if len({constant_kind(e) for e in listed} - {None}) == 1 and not any(
-            constant_kind(e) is None for e in listed
-        ):
-            return any_of([("eq", *arranged([value, e])) for e in listed])
-    return None
+    if node.operator in _EITHER_WAY:
+        return (_EITHER_WAY[node.operator], *arranged([left, right]))
+    if node.operator.startswith("NOT "):
+        return negated((node.operator[4:], left, right))
+    return (node.operator, left, right)
 
 
-def _generic(node: exp.Expr, leaf: Leaf) -> Term:
-    return (type(node).__name__, *((name, _argument(value, leaf)) for name, value in _given(node).items()))
+def _among(node: nodes.InList, leaf: Leaf) -> Term:
+    value, listed = term(node.value, leaf), _each(node.among, leaf)
+    kinds = {constant_kind(e) for e in listed}
+    # The engine compares with a list in one type, which is that of each only where they are of one.
+    if len(kinds) == 1 and None not in kinds:
+        return any_of([("eq", *arranged([value, e])) for e in listed])
+    return ("among", value, *listed)
 
 
-def _given(node: exp.Expr) -> dict[str, Any]:
-    return {name: value for name, value in sorted(node.args.items()) if value not in (None, False, [])}
+def _call(node: nodes.Call, leaf: Leaf) -> Term:
+    more = () if node.where is None else (term(node.where, leaf),)
+    return ("call", node.name, node.distinct, _each(node.arguments, leaf), _each(node.order, leaf), *more)
 
 
-def _argument(value: object, leaf: Leaf) -> Any:  # noqa: ANN401 - a term, a list of them, or a plain value
-    if isinstance(value, exp.Expr):
-        return term(value, leaf)
-    if isinstance(value, list):
-        return tuple(_argument(v, leaf) for v in value)
-    return (type(value).__name__, str(value))
+def _case(node: nodes.Case, leaf: Leaf) -> Term:
+    branches = tuple((term(when, leaf), term(then, leaf)) for when, then in node.branches)
+    return ("case", branches, NULL if node.default is None else term(node.default, leaf))
+
+
+def _window(node: nodes.Window, leaf: Leaf) -> Term:
+    partition, order = _each(node.partition, leaf), _each(node.order, leaf)
+    return ("window", term(node.call, leaf), partition, order, node.frame)
+
+
+_RULES: dict[type[nodes.Node], Callable[[Any, Leaf], Term]] = {
+    nodes.Paren: lambda node, leaf: term(node.value, leaf),
+    nodes.Named: lambda node, leaf: term(node.value, leaf),
+    nodes.And: lambda node, leaf: all_of(_each(node.conditions, leaf)),
+    nodes.Or: lambda node, leaf: any_of(_each(node.conditions, leaf)),
+    nodes.Not: lambda node, leaf: negated(term(node.value, leaf)),
+    nodes.Number: lambda node, _: ("literal", False, node.text),
+    nodes.Text: lambda node, _: ("literal", True, node.value),
+    nodes.Truth: lambda node, _: TRUE if node.value else FALSE,
+    nodes.Null: lambda _, __: NULL,
+    nodes.Star: lambda _, __: ("star",),
+    nodes.Parameter: lambda node, _: ("parameter", node.number),
+    nodes.Negative: lambda node, leaf: ("neg", term(node.value, leaf)),
+    nodes.IsNull: lambda node, leaf: ("is null", term(node.value, leaf)),
+    nodes.Binary: _binary,
+    nodes.InList: _among,
+    nodes.Case: _case,
+    nodes.Cast: lambda node, leaf: ("cast", node.type, node.tries, term(node.value, leaf)),
+    nodes.Call: _call,
+    nodes.Window: _window,
+    nodes.Ordered: lambda node, leaf: ("ordered", term(node.value, leaf), node.descending, node.nulls_first),
+    nodes.Tuple: lambda node, leaf: ("tuple", *_each(node.values, leaf)),
+}
+"""One line for each class; what has none has no normal form. The meaning of a tag never changes: stored releases are
+found by them."""
+
+
+encoded = json.JSONEncoder(separators=(",", ":")).encode
+"""A term in writing, by which terms are told apart, ordered and hashed: tags, names, numbers and lists of them."""
 
 
 def arranged(terms: Iterable[Term]) -> list[Term]:
     """In an order of our own."""
-    return sorted(terms, key=repr)
+    return sorted(terms, key=encoded)
 
 
 def constant_kind(value: Term) -> Term | None:
@@ -104,11 +130,10 @@ def constant_kind(value: Term) -> Term | None:
             return ("double",) if "e" in text.lower() else ("number", len(text.partition(".")[2]))
         case ("true",) | ("false",):
             return ("bool",)
-        case ("Neg", ("this", inner)):
+        case ("neg", inner):
             return constant_kind(inner)
-        case ("Cast", *_):
-            parts = dict(value[1:])
-            return None if constant_kind(parts["this"]) is None else ("cast", parts["to"])
+        case ("cast", to, False, inner):
+            return None if constant_kind(inner) is None else ("cast", to)
         case _:
             return None
 

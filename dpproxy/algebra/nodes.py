@@ -1,0 +1,425 @@
+"""What an engine is asked, as values: expressions and queries in the terms that all engines share.
+
+The planner makes them, printers write them (``printing`` in DuckDB's SQL), and whoever needs to know something of a
+statement looks at them: our own text is never read again. A node is frozen and may stand in several places.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any, Final, TypeVar
+
+N = TypeVar("N", bound="Node")
+
+
+class Bare(str):
+    """A name of our own that is written without quotes."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One construct. Its parts are the nodes among its fields, and in tuples there."""
+
+    def parts(self) -> Iterator["Node"]:
+        """The nodes directly below, in the order they are written."""
+        for name in _names(type(self)):
+            value = getattr(self, name)
+            if isinstance(value, Node):
+                yield value
+            elif type(value) is tuple:
+                yield from _in(value)
+
+    def walk(self, enter: Callable[["Node"], bool] = lambda _: True) -> Iterator["Node"]:
+        """The node and all below it, from the top; nothing below one that ``enter`` refuses."""
+        pending: list[Node] = [self]
+        while pending:
+            node = pending.pop()
+            yield node
+            if enter(node):
+                pending.extend(reversed(list(node.parts())))
+
+    def find_all(self, kind: type[N]) -> Iterator[N]:
+        """All nodes of one class."""
+        return (node for node in self.walk() if isinstance(node, kind))
+
+    def transform(self, rule: Callable[["Node"], "Node | None"]) -> "Node":
+        """With other nodes in the place of those that the rule answers; it is not asked about what is below these."""
+        other = rule(self)
+        if other is not None:
+            return other
+        changed: dict[str, Any] = {}
+        for name in _names(type(self)):
+            value = getattr(self, name)
+            if isinstance(value, Node):
+                new: Any = value.transform(rule)
+            elif type(value) is tuple:
+                new = _each(value, rule)
+            else:
+                continue
+            if new is not value:
+                changed[name] = new
+        if not changed:
+            return self
+        return type(self)(**{name: changed.get(name, getattr(self, name)) for name in _names(type(self))})
+
+
+_FIELDS: Final[dict[type, tuple[str, ...]]] = {}
+
+
+def _names(kind: type) -> tuple[str, ...]:
+    names = _FIELDS.get(kind)
+    if names is None:
+        names = _FIELDS[kind] = tuple(f.name for f in fields(kind))
+    return names
+
+
+def _in(values: tuple[Any, ...]) -> Iterator[Node]:
+    for value in values:
+        if isinstance(value, Node):
+            yield value
+        elif type(value) is tuple:
+            yield from _in(value)
+
+
+def _each(values: tuple[Any, ...], rule: Callable[[Node], Node | None]) -> tuple[Any, ...]:
+    new = tuple(
+        value.transform(rule)
+        if isinstance(value, Node)
+        else _each(value, rule)
+        if type(value) is tuple
+        else value
+        for value in values
+    )
+    return values if all(a is b for a, b in zip(values, new, strict=True)) else new
+
+
+# --- expressions ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Expr(Node):
+    """A value for each row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Expr):
+    """A column of an item of FROM, by the item's alias where that is said."""
+
+    name: str
+    table: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Star(Expr):
+    """All columns; in a call, the row itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Null(Expr):
+    """NULL of no type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truth(Expr):
+    """TRUE or FALSE."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Expr):
+    """A number that is not negative, as it is written: a whole one, a decimal, or with an exponent a DOUBLE."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Expr):
+    """A text."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Expr):
+    """A value that is given when the statement runs, by its number from 1 on."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Paren(Expr):
+    """Parentheses: an operation as an operand of another one."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Negative(Expr):
+    """The number below zero."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Expr):
+    """Two values and an operator between them, one of ``OPERATORS``."""
+
+    operator: str
+    left: Expr
+    right: Expr
+
+
+OPERATORS: Final = frozenset(
+    (
+        "+", "-", "*", "/", "//", "%", "||",
+        "=", "<>", "<", "<=", ">", ">=", "IS NOT DISTINCT FROM", "IS DISTINCT FROM",
+        "LIKE", "ILIKE", "NOT LIKE", "NOT ILIKE",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class And(Expr):
+    """All of at least two conditions."""
+
+    conditions: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or(Expr):
+    """One of at least two conditions."""
+
+    conditions: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Expr):
+    """The opposite."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull(Expr):
+    """Whether there is no value."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Expr):
+    """The value of the first branch whose condition holds."""
+
+    branches: tuple[tuple[Expr, Expr], ...]
+    default: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Expr):
+    """A value as another type, by DuckDB's name of it: ``BIGINT``, ``INT128``, ``DECIMAL(18, 2)``, ``TEXT``."""
+
+    value: Expr
+    type: str
+    tries: bool = False
+    """NULL where it cannot be."""
+
+
+@dataclass(frozen=True, slots=True)
+class InList(Expr):
+    """Whether a value is among others."""
+
+    value: Expr
+    among: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InQuery(Expr):
+    """Whether a value is among those of a query of one column."""
+
+    value: Expr
+    query: "Query"
+
+
+@dataclass(frozen=True, slots=True)
+class Exists(Expr):
+    """Whether a query has rows."""
+
+    query: "Query"
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar(Expr):
+    """The one value of a query."""
+
+    query: "Query"
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered(Node):
+    """One entry of an order. NULLs are last unless they are first."""
+
+    value: Expr
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Expr):
+    """A function or an aggregate by DuckDB's name, in small letters."""
+
+    name: str
+    arguments: tuple[Expr, ...] = ()
+    distinct: bool = False
+    order: tuple[Ordered, ...] = ()
+    where: Expr | None = None
+    """The rows of its group that an aggregate is of."""
+
+
+AGGREGATES: Final = frozenset(
+    (
+        "any_value", "array_agg", "avg", "bit_and", "bit_or", "bit_xor", "bool_and", "bool_or", "corr", "count",
+        "count_star", "covar_pop", "covar_samp", "first", "grouping", "histogram", "list", "max", "median", "min",
+        "mode", "quantile_cont", "quantile_disc", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2",
+        "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "stddev", "stddev_pop", "stddev_samp", "string_agg", "sum",
+        "var_pop", "var_samp", "variance",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Expr):
+    """A call over the rows around each row; ``frame`` is as it is written: ``ROWS BETWEEN ...``."""
+
+    call: Call
+    partition: tuple[Expr, ...] = ()
+    order: tuple[Ordered, ...] = ()
+    frame: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Array(Expr):
+    """A list of values."""
+
+    values: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple(Expr):
+    """Several values as one."""
+
+    values: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Formula(Expr):
+    """A text of ours with values at its places, for what is only computed of released values and constants.
+
+    There is one value fewer than pieces. No other printer than DuckDB's has a line for it.
+    """
+
+    pieces: tuple[str, ...]
+    values: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Named(Expr):
+    """A column of a SELECT list under a name."""
+
+    value: Expr
+    name: str
+
+
+# --- relations --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Node):
+    """A stored relation; ``path`` is what stands before its name."""
+
+    name: str
+    alias: str | None = None
+    path: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Subquery(Node):
+    """A query in FROM."""
+
+    query: "Query"
+    alias: str | None = None
+    columns: tuple[str, ...] = ()
+    lateral: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Values(Node):
+    """Listed rows in FROM."""
+
+    rows: tuple[tuple[Expr, ...], ...]
+    alias: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Function(Node):
+    """A table function in FROM."""
+
+    call: Call
+    alias: str
+    columns: tuple[str, ...] = ()
+    lateral: bool = False
+
+
+Item = Table | Subquery | Values | Function
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Node):
+    """An item beside those before it; ``kind`` is ``""`` (inner), ``CROSS``, ``LEFT``, ``RIGHT`` or ``FULL``."""
+
+    item: Item
+    on: Expr | None = None
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sets(Node):
+    """What several groupings are made of; ``kind`` is ``ROLLUP``, ``CUBE`` or ``GROUPING SETS``."""
+
+    kind: str
+    entries: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Node):
+    """One SELECT, clause by clause. ``group`` has expressions, places in the list, or sets."""
+
+    items: tuple[Expr, ...] = ()
+    source: Item | None = None
+    joins: tuple[Join, ...] = ()
+    where: Expr | None = None
+    group: tuple[Expr | Sets, ...] = ()
+    having: Expr | None = None
+    qualify: Expr | None = None
+    order: tuple[Ordered, ...] = ()
+    limit: Expr | None = None
+    offset: Expr | None = None
+    distinct: bool = False
+    distinct_on: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Combined(Node):
+    """Two queries as one; ``operator`` is ``UNION``, ``INTERSECT`` or ``EXCEPT``, with ``ALL`` or without."""
+
+    operator: str
+    left: "Query"
+    right: "Query"
+    order: tuple[Ordered, ...] = ()
+    limit: Expr | None = None
+    offset: Expr | None = None
+
+
+Query = Select | Combined

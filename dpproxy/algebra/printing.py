@@ -1,0 +1,167 @@
+"""Nodes as DuckDB's SQL: one function for each class, in one table."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from dpproxy.algebra import nodes
+from dpproxy.algebra.nodes import Bare, Node, Ordered
+
+
+def text(node: Node) -> str:
+    """The node as DuckDB's SQL."""
+    return _PRINTERS[type(node)](node)
+
+
+def quoted(name: str) -> str:
+    """A name as the engine reads it whatever it is."""
+    return str(name) if type(name) is Bare else '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: str) -> str:
+    """A text as a literal."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _joined(parts: Iterable[Node], between: str = ", ") -> str:
+    return between.join([text(part) for part in parts])
+
+
+def _column(node: nodes.Column) -> str:
+    return quoted(node.name) if node.table is None else f"{quoted(node.table)}.{quoted(node.name)}"
+
+
+def _negative(node: nodes.Negative) -> str:
+    value = text(node.value)
+    return f"- {value}" if value.startswith("-") else f"-{value}"
+
+
+def _case(node: nodes.Case) -> str:
+    branches = "".join([f" WHEN {text(when)} THEN {text(then)}" for when, then in node.branches])
+    default = "" if node.default is None else f" ELSE {text(node.default)}"
+    return f"CASE{branches}{default} END"
+
+
+def _cast(node: nodes.Cast) -> str:
+    return f"{'TRY_CAST' if node.tries else 'CAST'}({text(node.value)} AS {node.type})"
+
+
+def _order(order: Iterable[Ordered]) -> str:
+    return ", ".join([_ordered(entry) for entry in order])
+
+
+def _ordered(node: Ordered) -> str:
+    nulls = " NULLS FIRST" if node.nulls_first else ""
+    return f"{text(node.value)} {'DESC' if node.descending else 'ASC'}{nulls}"
+
+
+def _call(node: nodes.Call) -> str:
+    distinct = "DISTINCT " if node.distinct else ""
+    order = f" ORDER BY {_order(node.order)}" if node.order else ""
+    where = "" if node.where is None else f" FILTER(WHERE {text(node.where)})"
+    return f"{node.name.upper()}({distinct}{_joined(node.arguments)}{order}){where}"
+
+
+def _window(node: nodes.Window) -> str:
+    clauses = [f"PARTITION BY {_joined(node.partition)}"] if node.partition else []
+    clauses += [f"ORDER BY {_order(node.order)}"] if node.order else []
+    clauses += [node.frame] if node.frame else []
+    return f"{text(node.call)} OVER ({' '.join(clauses)})"
+
+
+def _formula(node: nodes.Formula) -> str:
+    values = [*map(text, node.values), ""]
+    return "".join([part for pair in zip(node.pieces, values, strict=True) for part in pair])
+
+
+def _alias(alias: str | None, columns: tuple[str, ...] = ()) -> str:
+    names = f"({', '.join(map(quoted, columns))})" if columns else ""
+    return "" if alias is None else f" AS {quoted(alias)}{names}"
+
+
+def _table(node: nodes.Table) -> str:
+    return ".".join(map(quoted, (*node.path, node.name))) + _alias(node.alias)
+
+
+def _subquery(node: nodes.Subquery) -> str:
+    lateral = "LATERAL " if node.lateral else ""
+    return f"{lateral}({text(node.query)}){_alias(node.alias, node.columns)}"
+
+
+def _values(node: nodes.Values) -> str:
+    rows = ", ".join([f"({_joined(row)})" for row in node.rows])
+    return f"(VALUES {rows}){_alias(node.alias, node.columns)}"
+
+
+def _function(node: nodes.Function) -> str:
+    lateral = "LATERAL " if node.lateral else ""
+    return f"{lateral}{text(node.call)}{_alias(node.alias, node.columns)}"
+
+
+def _join(node: nodes.Join) -> str:
+    kind = f"{node.kind} " if node.kind else ""
+    on = "" if node.on is None else f" ON {text(node.on)}"
+    return f" {kind}JOIN {text(node.item)}{on}"
+
+
+def _select(node: nodes.Select) -> str:
+    distinct = " DISTINCT" if node.distinct or node.distinct_on else ""
+    on = f" ON ({_joined(node.distinct_on)})" if node.distinct_on else ""
+    parts = [f"SELECT{distinct}{on}"]
+    parts += [f" {_joined(node.items)}"] if node.items else []
+    parts += [f" FROM {text(node.source)}"] if node.source is not None else []
+    parts += map(text, node.joins)
+    parts += [f" WHERE {text(node.where)}"] if node.where is not None else []
+    parts += [f" GROUP BY {_joined(node.group)}"] if node.group else []
+    parts += [f" HAVING {text(node.having)}"] if node.having is not None else []
+    parts += [f" QUALIFY {text(node.qualify)}"] if node.qualify is not None else []
+    return "".join(parts) + _ending(node)
+
+
+def _ending(node: nodes.Select | nodes.Combined) -> str:
+    order = f" ORDER BY {_order(node.order)}" if node.order else ""
+    limit = f" LIMIT {text(node.limit)}" if node.limit is not None else ""
+    offset = f" OFFSET {text(node.offset)}" if node.offset is not None else ""
+    return f"{order}{limit}{offset}"
+
+
+def _combined(node: nodes.Combined) -> str:
+    return f"{text(node.left)} {node.operator} {text(node.right)}{_ending(node)}"
+
+
+_PRINTERS: Final[dict[type[Node], Callable[[Any], str]]] = {
+    nodes.Column: _column,
+    nodes.Star: lambda _: "*",
+    nodes.Null: lambda _: "NULL",
+    nodes.Truth: lambda node: "TRUE" if node.value else "FALSE",
+    nodes.Number: lambda node: str(node.text),
+    nodes.Text: lambda node: literal(node.value),
+    nodes.Parameter: lambda node: f"${node.number}",
+    nodes.Paren: lambda node: f"({text(node.value)})",
+    nodes.Negative: _negative,
+    nodes.Binary: lambda node: f"{text(node.left)} {node.operator} {text(node.right)}",
+    nodes.And: lambda node: _joined(node.conditions, " AND "),
+    nodes.Or: lambda node: _joined(node.conditions, " OR "),
+    nodes.Not: lambda node: f"NOT {text(node.value)}",
+    nodes.IsNull: lambda node: f"{text(node.value)} IS NULL",
+    nodes.Case: _case,
+    nodes.Cast: _cast,
+    nodes.InList: lambda node: f"{text(node.value)} IN ({_joined(node.among)})",
+    nodes.InQuery: lambda node: f"{text(node.value)} IN ({text(node.query)})",
+    nodes.Exists: lambda node: f"EXISTS({text(node.query)})",
+    nodes.Scalar: lambda node: f"({text(node.query)})",
+    nodes.Ordered: _ordered,
+    nodes.Call: _call,
+    nodes.Window: _window,
+    nodes.Array: lambda node: f"[{_joined(node.values)}]",
+    nodes.Tuple: lambda node: f"({_joined(node.values)})",
+    nodes.Formula: _formula,
+    nodes.Named: lambda node: f"{text(node.value)} AS {quoted(node.name)}",
+    nodes.Table: _table,
+    nodes.Subquery: _subquery,
+    nodes.Values: _values,
+    nodes.Function: _function,
+    nodes.Join: _join,
+    nodes.Sets: lambda node: f"{node.kind} ({_joined(node.entries)})",
+    nodes.Select: _select,
+    nodes.Combined: _combined,
+}
