@@ -1,5 +1,7 @@
 """Our own DuckDB text as nodes again: the bridge for what still passes text on."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -112,118 +114,129 @@ def _item(node: exp.Expr) -> nodes.Item:
         case exp.Values():
             rows = tuple(tuple(map(expression, row.expressions)) for row in node.expressions)
             return nodes.Values(rows, alias or "", columns)
+        case _:
+            pass
     raise Internal("a text of ours has an unknown item")
 
 
-def _call(node: exp.Expr) -> nodes.Expr:
-    """A function by its printed name."""
+_NAMES = {
+    "str_position": "strpos",
+    "timestamp_trunc": "date_trunc",
+    "logical_and": "bool_and",
+    "logical_or": "bool_or",
+}
+"""Where the parser calls a function otherwise than the engine."""
+_FLAGS = ("safe", "coalesce", "ignore_nulls", "big_int", "position")
+
+
+def _call(node: exp.Func) -> nodes.Expr:
+    """A function by the engine's name."""
     if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc):
-        arguments, name = node.expressions, node.name.lower()
+        name, arguments = node.name.lower(), node.expressions
     else:
-        name = {"str_position": "strpos", "timestamp_trunc": "date_trunc", "logical_and": "bool_and"}.get(
-            node.sql_name().lower(),
-            node.sql_name().lower(),  # type: ignore[attr-defined]
-        )
-        name = {"logical_or": "bool_or", "power": "power", "pow": "power"}.get(name, name)
-        if type(node) is exp.UnixToTime:
-            name = "make_timestamp"
+        name, arguments = _NAMES.get(node.sql_name().lower(), node.sql_name().lower()), _arguments(node)
         if isinstance(node, exp.Trim) and node.args.get("position"):
             name = "ltrim" if str(node.args["position"]).upper() == "LEADING" else "rtrim"
-        keys = list(type(node).arg_types)
-        found = [
-            node.args.get(k)
-            for k in keys
-            if k not in ("safe", "coalesce", "ignore_nulls", "big_int", "position")
-        ]
-        if isinstance(node, exp.TimestampTrunc):
-            found = [exp.Literal.string(str(node.args["unit"].name).lower()), node.this]
-        if type(node) is exp.UnixToTime:
-            found = [node.this]
-        if isinstance(node, exp.Log) and node.args.get("expression") is None:
-            found = [node.this]
-        arguments = [e for v in found for e in (v if isinstance(v, list) else [v]) if isinstance(e, exp.Expr)]
     distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
     if distinct:
         arguments = arguments[0].expressions
     return nodes.Call(name, tuple(map(expression, arguments)), distinct)
 
 
+def _arguments(node: exp.Func) -> list[exp.Expr]:
+    if isinstance(node, exp.TimestampTrunc):
+        return [exp.Literal.string(str(node.args["unit"].name).lower()), node.this]
+    given = [node.args.get(key) for key in type(node).arg_types if key not in _FLAGS]
+    return [e for v in given for e in (v if isinstance(v, list) else [v]) if isinstance(e, exp.Expr)]
+
+
+def _window(node: exp.Window) -> nodes.Expr:
+    call, order, spec = expression(node.this), node.args.get("order"), node.args.get("spec")
+    if not isinstance(call, nodes.Call):
+        raise Internal("a text of ours has an unknown window")
+    entries = () if order is None else tuple(map(_ordered, order.expressions))
+    partition = tuple(map(expression, node.args.get("partition_by") or ()))
+    return nodes.Window(call, partition, entries, "" if spec is None else spec.sql("duckdb"))
+
+
+def _filter(node: exp.Filter) -> nodes.Expr:
+    call = expression(node.this)
+    if not isinstance(call, nodes.Call):
+        raise Internal("a text of ours has an unknown filter")
+    return replace(call, where=expression(node.expression.this))
+
+
+def _column(node: exp.Column) -> nodes.Expr:
+    table = node.args.get("table")
+    if isinstance(node.this, exp.Star):
+        return nodes.Star()
+    return nodes.Column(_name(node.this), None if table is None else _name(table))
+
+
+def _case(node: exp.Case) -> nodes.Expr:
+    branches = tuple((expression(e.this), expression(e.args["true"])) for e in node.args["ifs"])
+    default = node.args.get("default")
+    return nodes.Case(branches, None if default is None else expression(default))
+
+
+def _in(node: exp.In) -> nodes.Expr:
+    if node.args.get("query") is not None:
+        return nodes.InQuery(expression(node.this), _query(node.args["query"]))
+    return nodes.InList(expression(node.this), tuple(map(expression, node.expressions)))
+
+
+def _is(node: exp.Is) -> nodes.Expr:
+    if not isinstance(node.expression, exp.Null):
+        raise Internal("a text of ours has an unknown test")
+    found = nodes.IsNull(expression(node.this))
+    return nodes.Not(found) if node.args.get("negate") else found
+
+
+def _binary(node: exp.Expr) -> nodes.Expr:
+    word = ("NOT " if node.args.get("negate") else "") + _BINARY[type(node)]
+    return nodes.Binary(word, expression(node.this), expression(node.expression))
+
+
+_EXPRESSIONS: dict[type[exp.Expr], Callable[[Any], nodes.Expr]] = {
+    **dict.fromkeys(_BINARY, _binary),
+    exp.Column: _column,
+    exp.Identifier: lambda node: nodes.Column(_name(node)),
+    exp.Star: lambda _: nodes.Star(),
+    exp.Null: lambda _: nodes.Null(),
+    exp.Boolean: lambda node: nodes.Truth(bool(node.this)),
+    exp.Literal: lambda node: nodes.Text(str(node.this)) if node.is_string else nodes.Number(str(node.this)),
+    exp.Parameter: lambda node: nodes.Parameter(int(node.this.name)),
+    exp.Placeholder: lambda node: nodes.Parameter(int(node.name)),
+    exp.Paren: lambda node: nodes.Paren(expression(node.this)),
+    exp.Neg: lambda node: nodes.Negative(expression(node.this)),
+    exp.And: lambda node: nodes.And(tuple(map(expression, node.flatten(unnest=False)))),
+    exp.Or: lambda node: nodes.Or(tuple(map(expression, node.flatten(unnest=False)))),
+    exp.Not: lambda node: nodes.Not(expression(node.this)),
+    exp.Is: _is,
+    exp.Case: _case,
+    exp.Cast: lambda node: nodes.Cast(expression(node.this), node.to.sql("duckdb")),
+    exp.TryCast: lambda node: nodes.Cast(expression(node.this), node.to.sql("duckdb"), tries=True),
+    exp.In: _in,
+    exp.Exists: lambda node: nodes.Exists(_query(node.this)),
+    exp.Subquery: lambda node: nodes.Scalar(_query(node)),
+    exp.Select: lambda node: nodes.Scalar(_query(node)),
+    exp.Alias: lambda node: nodes.Named(expression(node.this), _name(node.args["alias"])),
+    exp.Tuple: lambda node: nodes.Tuple(tuple(map(expression, node.expressions))),
+    exp.Array: lambda node: nodes.Array(tuple(map(expression, node.expressions))),
+    exp.Window: _window,
+    exp.Filter: _filter,
+    exp.UnixToTime: lambda node: nodes.Call("make_timestamp", (expression(node.this),)),
+    exp.Log: lambda node: nodes.Call(
+        "log", tuple(map(expression, filter(None, (node.this, node.expression))))
+    ),
+}
+
+
 def expression(node: exp.Expr) -> nodes.Expr:
     """One expression."""
-    kind = type(node)
-    if kind in _BINARY:
-        word = ("NOT " if node.args.get("negate") else "") + _BINARY[kind]
-        return nodes.Binary(word, expression(node.this), expression(node.expression))
-    match node:
-        case exp.Column() if isinstance(node.this, exp.Star):
-            return nodes.Star()
-        case exp.Column():
-            table = node.args.get("table")
-            return nodes.Column(_name(node.this), None if table is None else _name(table))
-        case exp.Identifier():
-            return nodes.Column(_name(node))
-        case exp.Star():
-            return nodes.Star()
-        case exp.Null():
-            return nodes.Null()
-        case exp.Boolean():
-            return nodes.Truth(bool(node.this))
-        case exp.Literal():
-            return nodes.Text(str(node.this)) if node.is_string else nodes.Number(str(node.this))
-        case exp.Parameter():
-            return nodes.Parameter(int(node.this.name))
-        case exp.Placeholder():
-            return nodes.Parameter(int(node.name))
-        case exp.Paren():
-            return nodes.Paren(expression(node.this))
-        case exp.Neg():
-            return nodes.Negative(expression(node.this))
-        case exp.And():
-            return nodes.And(tuple(map(expression, node.flatten(unnest=False))))
-        case exp.Or():
-            return nodes.Or(tuple(map(expression, node.flatten(unnest=False))))
-        case exp.Not():
-            return nodes.Not(expression(node.this))
-        case exp.Is() if isinstance(node.expression, exp.Null):
-            found: nodes.Expr = nodes.IsNull(expression(node.this))
-            return nodes.Not(found) if node.args.get("negate") else found
-        case exp.Case():
-            ifs = tuple((expression(e.this), expression(e.args["true"])) for e in node.args["ifs"])
-            default = node.args.get("default")
-            return nodes.Case(ifs, None if default is None else expression(default))
-        case exp.Cast():
-            return nodes.Cast(expression(node.this), node.to.sql("duckdb"), isinstance(node, exp.TryCast))
-        case exp.In() if node.args.get("query") is not None:
-            return nodes.InQuery(expression(node.this), _query(node.args["query"]))
-        case exp.In():
-            return nodes.InList(expression(node.this), tuple(map(expression, node.expressions)))
-        case exp.Exists():
-            return nodes.Exists(_query(node.this))
-        case exp.Query() | exp.Subquery():
-            return nodes.Scalar(_query(node))
-        case exp.Alias():
-            return nodes.Named(expression(node.this), _name(node.args["alias"]))
-        case exp.Tuple():
-            return nodes.Tuple(tuple(map(expression, node.expressions)))
-        case exp.Array():
-            return nodes.Array(tuple(map(expression, node.expressions)))
-        case exp.Window():
-            call = expression(node.this)
-            order = node.args.get("order")
-            spec = node.args.get("spec")
-            if isinstance(call, nodes.Call):
-                return nodes.Window(
-                    call,
-                    tuple(map(expression, node.args.get("partition_by") or ())),
-                    () if order is None else tuple(map(_ordered, order.expressions)),
-                    "" if spec is None else spec.sql("duckdb"),
-                )
-        case exp.Filter():
-            call = expression(node.this)
-            if isinstance(call, nodes.Call):
-                return nodes.Call(
-                    call.name, call.arguments, call.distinct, call.order, expression(node.expression.this)
-                )
-        case exp.Func():
-            return _call(node)
-    raise Internal(f"a text of ours has an unknown construct {kind.__name__}")
+    rule = _EXPRESSIONS.get(type(node))
+    if rule is not None:
+        return rule(node)
+    if isinstance(node, exp.Func):
+        return _call(node)
+    raise Internal(f"a text of ours has an unknown construct {type(node).__name__}")

@@ -1,12 +1,11 @@
-"""The last check of the exact stage: the finished SQL, read again, holds nothing that is not on the list.
+"""The last check of the exact stage: the finished statement holds nothing that is not on the list.
 
-The compiler builds only total expressions; this check does not trust it. Every node class, function and cast of the
-final text must be listed here, with the reason why no row can make it raise.
+The compiler builds only total expressions; this check does not trust it. Every node class, operator, function and cast
+must be listed here, with the reason why no row can make it raise. Nothing is shared with what prints the statement.
 """
 
-from sqlglot import exp
-
-from dpproxy.analysis import duck
+from dpproxy.algebra import nodes
+from dpproxy.algebra.nodes import Node
 from dpproxy.values.errors import Internal
 
 FUNCTIONS: dict[str, str] = {
@@ -47,8 +46,6 @@ FUNCTIONS: dict[str, str] = {
     "to_months": "a constant number",
     "to_days": "a number inside its bounds, which keep the date in the years 1 to 9999",
     "to_microseconds": "a constant number",
-    "bool_and": "total on truth values",
-    "bool_or": "total on truth values",
     "row_number": "window rank",
     "dense_rank": "window rank",
 }
@@ -59,115 +56,98 @@ CASTS: dict[str, str] = {
     "DOUBLE": "every number has a DOUBLE",
     "DECIMAL": "of a DECIMAL inside its declared bounds, widened",
     "TEXT": "of a whole number or a truth value",
-    "TIMESTAMPNTZ": "of a DATE inside its declared bounds, or a literal of ours",
+    "TIMESTAMP": "of a DATE inside its declared bounds, or a literal of ours",
     "TIMESTAMPTZ": "a literal of ours, with its offset",
     "DATE": "of a TIMESTAMP inside its declared bounds, or a literal of ours",
 }
 
-NODES: dict[type[exp.Expr], str] = {
+NODES: dict[type[Node], str] = {
     **dict.fromkeys(
         (
-            exp.Select,
-            exp.From,
-            exp.Table,
-            exp.TableAlias,
-            exp.Where,
-            exp.Group,
-            exp.Qualify,
-            exp.Subquery,
-            exp.Star,
-            exp.Join,
-            exp.Values,
-            exp.Tuple,
-            exp.Distinct,
-            exp.Union,
-            exp.Exists,
+            nodes.Select,
+            nodes.Combined,
+            nodes.Table,
+            nodes.Subquery,
+            nodes.Values,
+            nodes.Join,
+            nodes.Exists,
+            nodes.InQuery,
+            nodes.Scalar,
+            nodes.Star,
         ),
         "a shape of a query",
     ),
     **dict.fromkeys(
         (
-            exp.Identifier,
-            exp.Column,
-            exp.Alias,
-            exp.Literal,
-            exp.Boolean,
-            exp.Null,
-            exp.Placeholder,
-            exp.Paren,
-            exp.DataType,
-            exp.DataTypeParam,
+            nodes.Column,
+            nodes.Named,
+            nodes.Number,
+            nodes.Text,
+            nodes.Truth,
+            nodes.Null,
+            nodes.Parameter,
+            nodes.Paren,
         ),
         "a name or a literal",
     ),
-    **dict.fromkeys((exp.Window, exp.WindowSpec, exp.Order, exp.Ordered), "a rank in a window"),
-    **dict.fromkeys((exp.Not, exp.And, exp.Or, exp.Is, exp.Case, exp.If), "three-valued logic"),
-    **dict.fromkeys(
-        (
-            exp.EQ,
-            exp.NEQ,
-            exp.LT,
-            exp.LTE,
-            exp.GT,
-            exp.GTE,
-            exp.NullSafeEQ,
-            exp.NullSafeNEQ,
-            exp.In,
-            exp.Min,
-            exp.Max,
-        ),
-        "values of one type always compare",
-    ),
-    **dict.fromkeys((exp.Like, exp.ILike), "total on text; the pattern is a short constant"),
-    **dict.fromkeys(
-        (exp.Neg, exp.Add, exp.Sub, exp.Mul),
-        "whole numbers inside their bounds, or DOUBLE; dates inside theirs",
-    ),
-    **dict.fromkeys(
-        (exp.Div, exp.IntDiv, exp.Mod), "of DOUBLE, or by a divisor that is NULL where it would be 0"
-    ),
-    exp.DPipe: "total on text; its length is bounded by the declared values",
-    **dict.fromkeys((exp.LogicalAnd, exp.LogicalOr), "of truth values"),
-    **dict.fromkeys((exp.Count, exp.Sum), "sums of 128 bits have room for every row, by the declared bounds"),
+    **dict.fromkeys((nodes.Window, nodes.Ordered), "a rank in a window"),
+    **dict.fromkeys((nodes.Not, nodes.And, nodes.Or, nodes.IsNull, nodes.Case), "three-valued logic"),
+    nodes.InList: "values of one type always compare",
+    nodes.Negative: "whole numbers inside their bounds, or DOUBLE; dates inside theirs",
+    nodes.Binary: "by its operator, below",
+    nodes.Call: "by its name, above and below",
+    nodes.Cast: "by its type, above",
 }
 
 OPERATORS: dict[str, str] = {
+    **dict.fromkeys(
+        ("=", "<>", "<", "<=", ">", ">=", "IS NOT DISTINCT FROM", "IS DISTINCT FROM"),
+        "values of one type always compare",
+    ),
     **dict.fromkeys(("+", "-", "*"), "whole numbers inside their bounds, or DOUBLE; dates inside theirs"),
     **dict.fromkeys(("/", "//", "%"), "of DOUBLE, or by a divisor that is NULL where it would be 0"),
-    **dict.fromkeys(("~~", "!~~", "~~*", "!~~*"), "total on text; the pattern is a short constant"),
+    **dict.fromkeys(
+        ("LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE"), "total on text; the pattern is a short constant"
+    ),
     "||": "total on text; its length is bounded by the declared values",
+}
+
+AGGREGATES: dict[str, str] = {
     **dict.fromkeys(("sum", "count"), "sums of 128 bits have room for every row, by the declared bounds"),
     **dict.fromkeys(("min", "max"), "values of one type always compare"),
     **dict.fromkeys(("bool_and", "bool_or"), "of truth values"),
 }
-"""What the engine calls for the nodes above, by its own names."""
 
 
-_ENGINE_NAMES = {"str_position": "strpos", "timestamp_trunc": "date_trunc"}
-"""Where the parser calls a function otherwise than the engine."""
-
-
-def _name(node: exp.Func) -> str:
-    if type(node) is exp.UnixToTime and node.args.get("scale") == exp.UnixToTime.MICROS:
-        return "make_timestamp"
-    name = str(node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
-    return _ENGINE_NAMES.get(name, name)
-
-
-def check_total(sql: str) -> frozenset[int]:
-    """Read the exact stage again and refuse it unless everything in it is listed; the numbers of its parameters.
+def check_total(query: nodes.Query) -> frozenset[int]:
+    """Refuse an exact stage unless everything in it is listed; the numbers of its parameters.
 
     Errors: ``Internal``: the compiler broke its promise; the statement is not run.
     """
-    tree = duck.parsed(sql)
-    for node in tree.walk():
-        if type(node) in NODES:
-            continue
-        if type(node) is exp.Cast and (node.to.this.value in CASTS or type(node.this) is exp.Null):
-            continue
-        if type(node) is exp.Var and type(node.parent) is exp.TimestampTrunc:
-            continue  # its unit
-        if isinstance(node, exp.Func) and _name(node) in FUNCTIONS and not isinstance(node, exp.Cast):
-            continue
-        raise Internal("a statement was planned with an unlisted construct and is not run")
-    return frozenset(int(str(p.this)) for p in tree.find_all(exp.Placeholder))
+    parameters: set[int] = set()
+    for node in query.walk():
+        if not _is_listed(node):
+            raise Internal("a statement was planned with an unlisted construct and is not run")
+        if isinstance(node, nodes.Parameter):
+            parameters.add(node.number)
+    return frozenset(parameters)
+
+
+def _is_listed(node: Node) -> bool:
+    match node:
+        case nodes.Binary():
+            return node.operator in OPERATORS
+        case nodes.Call():
+            is_plain = node.where is None and not node.order
+            return is_plain and (node.name in FUNCTIONS or node.name in AGGREGATES)
+        case nodes.Cast():
+            kind = node.type.partition("(")[0]
+            return not node.tries and (kind in CASTS or type(node.value) is nodes.Null)
+        case nodes.Window():
+            return not node.frame
+        case nodes.Combined():
+            return node.operator in ("UNION", "UNION ALL") and not (node.order or node.limit or node.offset)
+        case nodes.Select():
+            return not (node.order or node.limit or node.offset or node.having or node.distinct_on)
+        case _:
+            return type(node) in NODES

@@ -4,13 +4,11 @@ The times are bounds, not means: at least three times what DuckDB 2.0 took of a 
 longest (texts of two bytes a character, numbers of 128 bits).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sqlglot import exp
-
-from dpproxy.analysis import duck
+from dpproxy.algebra import nodes
+from dpproxy.algebra.nodes import Node
 from dpproxy.analysis.unseen import is_place
 
 OPERATION = 50
@@ -31,19 +29,21 @@ _FURTHER = 3
 _PATTERN = 100
 """Characters of a pattern that is no constant here."""
 
-_FREE: tuple[type[exp.Expr], ...] = (
-    exp.Identifier, exp.Table, exp.TableAlias, exp.From, exp.Where, exp.Group, exp.Qualify, exp.Select, exp.Subquery,
-    exp.Join, exp.Tuple, exp.Star, exp.Order, exp.Ordered, exp.WindowSpec, exp.DataType, exp.DataTypeParam, exp.Var,
-    exp.Alias, exp.Paren, exp.Null, exp.Boolean, exp.Placeholder, exp.If, exp.Values, exp.Union, exp.Exists,
+_FREE: tuple[type[Node], ...] = (
+    nodes.Table, nodes.Select, nodes.Combined, nodes.Subquery, nodes.Scalar, nodes.Join, nodes.Star, nodes.Ordered,
+    nodes.Named, nodes.Paren, nodes.Null, nodes.Truth, nodes.Parameter, nodes.Values, nodes.Exists,
 )  # fmt: skip
 """Shapes and names: what is done with them is counted elsewhere."""
-_PARTS: dict[type[exp.Expr], int] = {exp.Literal: 5, exp.Column: 5}
+_READ: tuple[type[Node], ...] = (nodes.Number, nodes.Text, nodes.Column)
+_READING = 5
 """Nanoseconds of what is only read; a list of values is searched."""
-_SLOW: dict[type[exp.Expr], int] = {
-    exp.Div: 16, exp.IntDiv: 16, exp.Mod: 16, exp.Cast: 8, exp.Window: 40, exp.Distinct: 10, exp.In: 2, exp.Pow: 4,
-    exp.TimestampTrunc: 4, exp.Concat: 4, exp.DPipe: 4, exp.Replace: 4, exp.Trim: 4, exp.Lower: 4, exp.Upper: 4,
-}  # fmt: skip
+_SLOW: dict[type[Node], int] = {nodes.Cast: 8, nodes.Window: 40, nodes.InList: 2, nodes.InQuery: 2}
 """Operations that one of these is worth: divisions of 128 bits took 300 ns, casts of DECIMAL 155."""
+_SLOW_OPERATORS = {"/": 16, "//": 16, "%": 16, "||": 4}
+_SLOW_CALLS = {
+    "power": 4, "date_trunc": 4, "concat": 4, "replace": 4, "trim": 4, "ltrim": 4, "rtrim": 4, "lower": 4, "upper": 4,
+}  # fmt: skip
+_DISTINCT = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +58,16 @@ class Work:
     before: int = 0
 
 
-def row_work(sql: str, longest: Mapping[str, int]) -> Work:
+def row_work(query: nodes.Query, longest: Mapping[str, int]) -> Work:
     """The work of a row that everything in a statement is computed on.
 
     ``longest`` are the most characters of its columns of text. Lists of declared keys are no rows of anybody.
     """
-    tree = duck.parsed(sql)
-    nodes = list(tree.walk(prune=lambda n: isinstance(n, exp.Values)))
-    early = {id(n) for part in _before_joins(nodes) for n in part.walk()}
+    every = list(query.walk(lambda node: not isinstance(node, nodes.Values)))
+    early = {id(n) for part in _before_joins(every) for n in part.walk()}
     sizes: dict[int, int] = {}
     spent, before, operations = 0, 0, 0
-    for node in reversed(nodes):  # operands before what is made of them
+    for node in reversed(every):  # operands before what is made of them
         sizes[id(node)] = _size(node, sizes, longest)
         cost = _cost(node, sizes)
         operations += cost >= OPERATION
@@ -79,139 +78,177 @@ def row_work(sql: str, longest: Mapping[str, int]) -> Work:
     return Work(spent, operations, before)
 
 
-def _cost(node: exp.Expr, sizes: Mapping[int, int]) -> int:
+def _cost(node: Node, sizes: Mapping[int, int]) -> int:
     if isinstance(node, _FREE):
         return 0
-    if type(node) in _PARTS:
-        return _PARTS[type(node)]
-    return _SLOW.get(type(node), 1) * OPERATION + _characters(node, sizes)
+    if isinstance(node, _READ):
+        return _READING
+    return _worth(node) * OPERATION + _characters(node, sizes)
 
 
-def _before_joins(nodes: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
+def _worth(node: Node) -> int:
+    match node:
+        case nodes.Binary():
+            return _SLOW_OPERATORS.get(node.operator, 1)
+        case nodes.Call():
+            return _SLOW_CALLS.get(node.name, 1) + (_DISTINCT if node.distinct else 0)
+        case nodes.And() | nodes.Or():
+            return len(node.conditions) - 1
+        case nodes.Case():
+            return 1
+        case _:
+            return _SLOW.get(type(node), 1)
+
+
+def _before_joins(every: Sequence[Node]) -> Iterator[Node]:
     """Of inner joins, the conditions over one item alone, and the sides of equalities of two.
 
     Every engine tests the former where it reads the item, and hashes the latter once for each of its rows.
     """
-    for select in nodes:
-        where = select.args.get("where") if isinstance(select, exp.Select) else None
-        joins = select.args.get("joins") or []
-        if where is None or not joins or any(j.kind != "CROSS" for j in joins):
+    for select in every:
+        if not isinstance(select, nodes.Select) or select.where is None or select.source is None:
             continue
-        items = [_names(item.this) for item in (select.args["from_"], *joins)]
-        for condition in where.this.flatten() if isinstance(where.this, exp.And) else [where.this]:
-            alone = condition.unnest()
-            sides = [alone] if type(alone) is not exp.EQ else [alone, alone.this, alone.expression]
+        if not select.joins or any(j.kind != "CROSS" for j in select.joins):
+            continue
+        items = [_names(item) for item in (select.source, *(j.item for j in select.joins))]
+        where = select.where
+        for condition in where.conditions if isinstance(where, nodes.And) else (where,):
+            alone = condition
+            while isinstance(alone, nodes.Paren):
+                alone = alone.value
+            is_equality = isinstance(alone, nodes.Binary) and alone.operator == "="
+            sides = (alone, alone.left, alone.right) if is_equality else (alone,)  # type: ignore[attr-defined]
             yield from (s for s in sides if _is_of_one(s, items))
 
 
-def _names(item: exp.Expr) -> frozenset[str]:
+def _names(item: nodes.Item) -> frozenset[str]:
     """The columns that an item of FROM shows, as far as they are written."""
-    select = item.this if isinstance(item, exp.Subquery) else None
-    if not isinstance(select, exp.Select):
+    select = item.query if isinstance(item, nodes.Subquery) else None
+    if not isinstance(select, nodes.Select):
         return frozenset()
-    named = {e.alias_or_name for e in select.expressions if not isinstance(e, exp.Star)}
-    return frozenset(named) or _names(select.args["from_"].this)
+    named = {e.name for e in select.items if isinstance(e, nodes.Named | nodes.Column)}
+    return frozenset(named) or (frozenset() if select.source is None else _names(select.source))
 
 
-def _is_of_one(condition: exp.Expr, items: Sequence[frozenset[str]]) -> bool:
-    names = {c.name for c in condition.find_all(exp.Column) if not is_place(c.name)}
-    return bool(names) and condition.find(exp.Query) is None and any(names <= item for item in items)
+def _is_of_one(condition: Node, items: Sequence[frozenset[str]]) -> bool:
+    names = {c.name for c in condition.find_all(nodes.Column) if not is_place(c.name)}
+    is_alone = not any(isinstance(n, nodes.Query) for n in condition.walk())
+    return bool(names) and is_alone and any(names <= item for item in items)
 
 
-def _operands(node: exp.Expr) -> Iterator[exp.Expr]:
-    yield from node.iter_expressions()
+def _sizes(several: Iterable[Node], sizes: Mapping[int, int]) -> list[int]:
+    return [sizes.get(id(node), 0) for node in several]
 
 
-def _sizes(node: exp.Expr, sizes: Mapping[int, int]) -> list[int]:
-    return [sizes.get(id(child), 0) for child in _operands(node)]
+def _largest(several: Iterable[Node], sizes: Mapping[int, int]) -> int:
+    return max(_sizes(several, sizes), default=0)
 
 
-def _largest(node: exp.Expr, sizes: Mapping[int, int]) -> int:
-    return max(_sizes(node, sizes), default=0)
-
-
-def _of(node: exp.Expr, place: str, sizes: Mapping[int, int]) -> int:
-    return sizes.get(id(node.args.get(place)), 0)
-
-
-def _replaced(node: exp.Expr, sizes: Mapping[int, int]) -> int:
+def _replaced(node: nodes.Call, sizes: Mapping[int, int]) -> int:
     """As many parts as there can be, each in its new form."""
-    text, new, part = _of(node, "this", sizes), _of(node, "replacement", sizes), node.expression
-    shortest = max(1, len(part.name)) if isinstance(part, exp.Literal) else 1
-    parts, rest = divmod(text, shortest)
-    return max(text, parts * new + rest)
+    text, part, new = node.arguments
+    shortest = max(1, len(part.value)) if isinstance(part, nodes.Text) else 1
+    parts, rest = divmod(sizes[id(text)], shortest)
+    return max(sizes[id(text)], parts * sizes[id(new)] + rest)
 
 
-def _first(node: exp.Expr, sizes: Mapping[int, int]) -> int:
+def _first(node: nodes.Call, sizes: Mapping[int, int]) -> int:
     """So many characters of a text; of a number that is no constant, all."""
-    text, count = _of(node, "this", sizes), node.args.get("length") or node.args.get("expression")
-    is_constant = isinstance(count, exp.Literal) and not count.is_string and count.name.isdigit()
-    return min(text, int(count.name)) if is_constant and count is not None else text
+    text, count = sizes[id(node.arguments[0])], node.arguments[-1]
+    is_constant = isinstance(count, nodes.Number) and count.text.isdigit()
+    return min(text, int(count.text)) if isinstance(count, nodes.Number) and is_constant else text
 
 
-def _shown(node: exp.Expr, sizes: Mapping[int, int]) -> int:
-    return max((sizes.get(id(e), 0) for e in node.expressions), default=0)
+def _substring(node: nodes.Call, sizes: Mapping[int, int]) -> int:
+    return _first(node, sizes) if len(node.arguments) == 3 else sizes[id(node.arguments[0])]
 
 
-def _branch(node: exp.Expr, sizes: Mapping[int, int]) -> int:
-    return _of(node, "true", sizes)
+Size = Callable[[nodes.Call, Mapping[int, int]], int]
 
-
-Size = Callable[[Any, Mapping[int, int]], int]
-
-_SIZES: dict[type[exp.Expr], Size] = {
+_SIZES: dict[str, Size] = {
     **dict.fromkeys(
         (
-            exp.Paren, exp.Alias, exp.Subquery, exp.Lower, exp.Upper, exp.Trim, exp.Min, exp.Max, exp.Case,
-            exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least, exp.Distinct, exp.Right,
+            "lower",
+            "upper",
+            "trim",
+            "ltrim",
+            "rtrim",
+            "min",
+            "max",
+            "coalesce",
+            "nullif",
+            "greatest",
+            "least",
+            "right",
         ),
-        _largest,
+        lambda node, sizes: _largest(node.arguments, sizes),
     ),
-    exp.Select: _shown,
-    exp.If: _branch,
-    exp.Left: _first,
-    exp.Substring: _first,
-    exp.Replace: _replaced,
-    exp.Concat: lambda node, sizes: sum(_sizes(node, sizes)),
-    exp.DPipe: lambda node, sizes: sum(_sizes(node, sizes)),
-}  # fmt: skip
-"""The most characters of what a node is, from those of its operands; 0 for what is no text."""
+    "left": _first,
+    "substring": _substring,
+    "replace": _replaced,
+    "concat": lambda node, sizes: sum(_sizes(node.arguments, sizes)),
+}
+"""The most characters of what a call is, from those of its arguments; 0 for what is no text."""
 
 
-def _size(node: exp.Expr, sizes: Mapping[int, int], longest: Mapping[str, int]) -> int:
-    if isinstance(node, exp.Column):
-        return longest.get(node.name, 0)
-    if isinstance(node, exp.Literal):
-        return len(node.name) if node.is_string else 0
-    found = _SIZES.get(type(node))
-    return 0 if found is None else found(node, sizes)
+def _size(node: Node, sizes: Mapping[int, int], longest: Mapping[str, int]) -> int:
+    match node:
+        case nodes.Column():
+            return longest.get(node.name, 0)
+        case nodes.Text():
+            return len(node.value)
+        case nodes.Call():
+            found = _SIZES.get(node.name)
+            return 0 if found is None else found(node, sizes)
+        case nodes.Case():
+            values = [then for _, then in node.branches]
+            return _largest([*values, *([] if node.default is None else [node.default])], sizes)
+        case nodes.Binary(operator="||"):
+            return sizes[id(node.left)] + sizes[id(node.right)]
+        case nodes.Paren() | nodes.Named() | nodes.Scalar() | nodes.Subquery():
+            return _largest(node.parts(), sizes)
+        case nodes.Select():
+            return _largest(node.items, sizes)
+        case _:
+            return 0
 
 
-def _run(node: exp.Expr) -> int:
+def _run(pattern: Node) -> int:
     """Characters beyond the second between two wildcards, at most: so many are compared at each place in vain."""
-    pattern = node.expression
-    written = pattern.name if isinstance(pattern, exp.Literal) else "x" * _PATTERN
+    written = pattern.value if isinstance(pattern, nodes.Text) else "x" * _PATTERN
     return max(0, max(len(run) for run in written.split("%")) - 2)
 
 
-def _characters(node: exp.Expr, sizes: Mapping[int, int]) -> int:
+_COMPARED = frozenset(("=", "<>", "<", "<=", ">", ">=", "IS NOT DISTINCT FROM", "IS DISTINCT FROM"))
+
+
+def _characters(node: Node, sizes: Mapping[int, int]) -> int:
     """Nanoseconds that the characters of the operands take."""
-    text = _of(node, "this", sizes)
     match node:
-        case exp.Lower() | exp.Upper():
-            return _MAPPED * text
-        case exp.Trim():
-            return (_TRIMMED + _FURTHER * max(1, _of(node, "expression", sizes))) * text
-        case exp.Like():
-            return (_SEARCHED + _FURTHER * _run(node)) * text
-        case exp.ILike():
-            return (2 * _MAPPED + _FURTHER * _run(node)) * text
-        case exp.StrPosition():
-            return (_SEARCHED + _FURTHER * _of(node, "substr", sizes)) * text
-        case exp.Replace():
-            part = _of(node, "expression", sizes)
-            return (_REPLACED + _FURTHER * part) * text + CHARACTER * _replaced(node, sizes)
-        case exp.Predicate():  # of texts as they are, a word of the machine at a time
-            return max(_sizes(node, sizes), default=0)
+        case nodes.Call():
+            return _called(node, sizes)
+        case nodes.Binary(operator="LIKE" | "NOT LIKE"):
+            return (_SEARCHED + _FURTHER * _run(node.right)) * sizes[id(node.left)]
+        case nodes.Binary(operator="ILIKE" | "NOT ILIKE"):
+            return (2 * _MAPPED + _FURTHER * _run(node.right)) * sizes[id(node.left)]
+        case nodes.InList() | nodes.InQuery():  # of texts as they are, a word of the machine at a time
+            return _largest(node.parts(), sizes)
+        case nodes.Binary() if node.operator in _COMPARED:
+            return _largest(node.parts(), sizes)
         case _:
-            return CHARACTER * sum(_sizes(node, sizes))
+            return CHARACTER * sum(_sizes(node.parts(), sizes))
+
+
+def _called(node: nodes.Call, sizes: Mapping[int, int]) -> int:
+    given = _sizes(node.arguments, sizes)
+    match node.name, given:
+        case "lower" | "upper", [text]:
+            return _MAPPED * text
+        case "trim" | "ltrim" | "rtrim", [text, *rest]:
+            return (_TRIMMED + _FURTHER * max(1, *rest, 1)) * text
+        case "strpos" | "starts_with", [text, part]:
+            return (_SEARCHED + _FURTHER * part) * text
+        case "replace", [text, part, _]:
+            return (_REPLACED + _FURTHER * part) * text + CHARACTER * _replaced(node, sizes)
+        case _:
+            return CHARACTER * sum(given)

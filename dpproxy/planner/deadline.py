@@ -11,6 +11,7 @@ from math import ceil
 
 from sqlglot import exp
 
+from dpproxy.algebra import bridge
 from dpproxy.algebra.plan import Part
 from dpproxy.analysis.work import CALL, row_work
 from dpproxy.planner.fanout import FanOut, fan_out
@@ -105,7 +106,7 @@ def _seconds(nanoseconds: int) -> str:
 
 def _worst(planning: Planning, exact: str) -> int:
     """Nanoseconds of one unit's rows, which may stand alone in as many batches as there are."""
-    work = row_work(exact, planning.parameters.longest)
+    work = row_work(bridge.read(exact), planning.parameters.longest)
     rows, own = planning.worst * planning.inner, planning.own * planning.inner
     alone = min(rows, own + (planning.met + rows) // BATCH + 1)
     return rows * (JOINED + work.nanoseconds) + own * work.before + alone * work.operations * CALL

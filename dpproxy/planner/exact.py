@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from dpproxy.algebra import bridge
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Key, declared, inside
 from dpproxy.analysis.totality import check_total
@@ -69,7 +70,7 @@ def exact_sql(
     if not filtered and any(k.is_raw for k in keys):
         select = _declared_only(select, keys, len(columns))
     sql = duck.text(select)
-    return Exact(sql, check_total(sql))
+    return Exact(sql, check_total(bridge.read(sql)))
 
 
 def rows_sql(rows: Rows, columns: Sequence[tuple[exp.Expr, str]]) -> Exact:
@@ -78,7 +79,7 @@ def rows_sql(rows: Rows, columns: Sequence[tuple[exp.Expr, str]]) -> Exact:
     for expression, name in columns:
         select.append("expressions", duck.named(expression, name))
     sql = duck.text(select)
-    return Exact(sql, check_total(sql))
+    return Exact(sql, check_total(bridge.read(sql)))
 
 
 def measured(measures: Sequence[str]) -> list[str]:

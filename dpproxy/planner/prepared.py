@@ -14,6 +14,7 @@ from typing import TypeGuard
 from sqlglot import exp
 
 from dpproxy.aggregates.argument import argument
+from dpproxy.algebra import bridge
 from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
@@ -154,7 +155,7 @@ def layout_of(table: TablePolicy, fields: Sequence[Field], context: Context) -> 
         held.setdefault(resolved, duck.column(resolved))
     select = exp.Select(expressions=[duck.named(e, n) for n, e in held.items()], from_=exp.From(this=source))
     sql = duck.text(select)
-    parameters = check_total(sql)
+    parameters = check_total(bridge.read(sql))
     digest = hashlib.sha256(f"{LAYOUT}/{policy.data_version}/{sql}".encode()).hexdigest()
     kept = PreparedTable(f"t{digest[:24]}", table.name, sql, truncated=1 in parameters)
     return Layout(kept, found, resolved, tuple(held), bool(referred))

@@ -8,8 +8,12 @@ from pathlib import Path
 
 import duckdb
 
-from dpproxy.analysis.totality import FUNCTIONS, OPERATORS
+from dpproxy.analysis.totality import AGGREGATES, FUNCTIONS, OPERATORS
 
+ENGINE = {"LIKE": "~~", "NOT LIKE": "!~~", "ILIKE": "~~*", "NOT ILIKE": "!~~*"}
+"""What the engine calls some operators."""
+COMPARISONS = {"=", "<>", "<", "<=", ">", ">=", "IS NOT DISTINCT FROM", "IS DISTINCT FROM"}
+"""Of any two values of one type; the engine knows no other kind."""
 PINNED = Path(__file__).with_suffix(".txt")
 _QUERY = """
     SELECT DISTINCT format('{}({}{}) -> {} {}', function_name, array_to_string(parameter_types, ', '),
@@ -23,7 +27,10 @@ _QUERY = """
 def overloads() -> str:
     """One line for each overload: name, parameters, result, stability."""
     with duckdb.connect() as connection:
-        rows = connection.execute(_QUERY, [[*FUNCTIONS, *OPERATORS]]).fetchall()
+        rows = connection.execute(
+            _QUERY,
+            [[*FUNCTIONS, *AGGREGATES, *(ENGINE.get(o, o) for o in OPERATORS if o not in COMPARISONS)]],
+        ).fetchall()
     return "".join(f"{line}\n" for (line,) in rows)
 
 

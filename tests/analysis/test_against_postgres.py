@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from sqlglot import exp
 
+from dpproxy.algebra import bridge
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
 from dpproxy.analysis.expressions import compile_expression
@@ -95,9 +96,9 @@ def test_values_and_types(both: tuple[psycopg.Connection, duckdb.DuckDBPyConnect
     query = f"SELECT {text}, pg_typeof({text})::text FROM t ORDER BY i"
     wanted = server.execute(query.encode()).fetchall()
     typed = compiled(text)
-    sql = f"SELECT {duck.text(typed.sql)} FROM t ORDER BY i"
-    check_total(sql)
-    found = [plain(value_of(v, typed)) for (v,) in engine.execute(sql).fetchall()]
+    sql = f"SELECT {duck.text(typed.sql)} FROM t"
+    check_total(bridge.read(sql))
+    found = [plain(value_of(v, typed)) for (v,) in engine.execute(f"{sql} ORDER BY i").fetchall()]
     assert found == [plain(v) for v, _ in wanted]
     assert {typed.type.shown} == {kind for _, kind in wanted}
     if typed.longest is not None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from dpproxy.algebra import bridge
 from dpproxy.analysis.functions import FUNCTIONS
 from dpproxy.analysis.work import _FREE, _MAPPED, CALL, OPERATION, row_work
 
@@ -9,11 +10,11 @@ LONG = {"x": 1000, "y": 10}
 
 
 def spent(expression: str) -> int:
-    return row_work(f"SELECT {expression} AS c FROM t", LONG).nanoseconds
+    return row_work(bridge.read(f"SELECT {expression} AS c FROM t"), LONG).nanoseconds
 
 
 def test_names_and_shapes_cost_nothing():
-    assert row_work('SELECT 1 AS c FROM (SELECT "x" AS "z" FROM t) AS s', LONG).operations == 0
+    assert row_work(bridge.read('SELECT 1 AS c FROM (SELECT "x" AS "z" FROM t) AS s'), LONG).operations == 0
 
 
 @pytest.mark.parametrize("name", ["upper", "lower"])
@@ -64,7 +65,7 @@ def test_every_operation_costs_something():
     """What is on no list is an operation all the same."""
     assert not {*FUNCTIONS} & {*_FREE}
     assert spent("sqrt(n)") >= OPERATION
-    assert row_work("SELECT n + n * n AS c FROM t", {}).operations == 2
+    assert row_work(bridge.read("SELECT n + n * n AS c FROM t"), {}).operations == 2
     assert CALL > OPERATION
 
 
@@ -73,7 +74,7 @@ def test_lists_of_declared_keys_are_nobodys_rows():
     listed = (
         f"SELECT g.k FROM (SELECT n AS k FROM t GROUP BY 1) AS g JOIN (VALUES {keys}) AS d(k) ON d.k = g.k"
     )
-    assert row_work(listed, {}).nanoseconds < 1000
+    assert row_work(bridge.read(listed), {}).nanoseconds < 1000
 
 
 JOIN = (
@@ -94,11 +95,11 @@ JOIN = (
 )
 def test_what_is_computed_before_a_join_is_told_apart(condition: str, *, is_before: bool):
     crossed = JOIN.format(join="CROSS JOIN", rest=f" WHERE \"x\" <> 'b' AND {condition}")
-    found = row_work(crossed, {"x": 1000, "y": 1000})
-    without = row_work(JOIN.format(join="CROSS JOIN", rest=""), {"x": 1000, "y": 1000})
+    found = row_work(bridge.read(crossed), {"x": 1000, "y": 1000})
+    without = row_work(bridge.read(JOIN.format(join="CROSS JOIN", rest="")), {"x": 1000, "y": 1000})
     assert (found.nanoseconds - without.nanoseconds < 2500) == is_before
 
 
 def test_after_an_outer_join_nothing_is_known_to_be_before_it():
     outer = JOIN.format(join="LEFT JOIN", rest=' ON "x" = "y" WHERE lower("y") <> \'a\'')
-    assert row_work(outer, {"x": 1000, "y": 1000}).before == 0
+    assert row_work(bridge.read(outer), {"x": 1000, "y": 1000}).before == 0

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dpproxy.algebra import bridge
 from dpproxy.analysis import duck
 from dpproxy.analysis.totality import check_total
 from dpproxy.backends.source import Source
@@ -46,7 +47,7 @@ def statement(text: str) -> str | None:
     except Refusal:
         return None
     sql = f"SELECT {sql} AS v, i AS o FROM t"
-    check_total(sql)
+    check_total(bridge.read(sql))
     return sql
 
 
