@@ -187,7 +187,7 @@ class FakeUsers:
     def roles(self, name: str) -> frozenset[str]:
         return frozenset({"analysts"})
 
-    def revoked(self, name: str, roles: frozenset[str]) -> bool:
+    def is_revoked(self, name: str, roles: frozenset[str]) -> bool:
         return name not in self.secrets or not roles <= self.roles(name)
 
 

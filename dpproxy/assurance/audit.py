@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpproxy.assurance.twins import ADDITIVE, DELTA, FOUND, KNOWN, MECHANISMS, ORDERED, twins
 from dpproxy.terminal.arguments import Arguments
-from dpproxy.terminal.console import put, tell
+from dpproxy.terminal.console import print_result, tell
 from dpproxy.terminal.display import render
 from dpproxy.values.errors import StartupError
 from udfs.audit import SURE, audit
@@ -37,7 +37,7 @@ Tell = Callable[[str], None]
 def command(arguments: Arguments) -> int:
     """Run the command; exit status 1 if a bound exceeds the promised epsilon."""
     shown, kept = run(arguments.url, arguments.sql or (), arguments.epsilon, arguments.runs, tell)
-    put(shown)
+    print_result(shown)
     if not kept:
         tell("a bound exceeds the promise: what is marked BROKEN loses more than it says")
     return 0 if kept else 1

@@ -5,13 +5,13 @@ import sys
 from pathlib import Path
 
 from dpproxy.algebra.plan import Answer, Caller
-from dpproxy.cli.in_force import started
+from dpproxy.cli.in_force import start_engine
 from dpproxy.engine.engine import Engine
 from dpproxy.policy.dump import constant
 from dpproxy.policy.files import read_file
 from dpproxy.sql.quoting import identifier
 from dpproxy.terminal.arguments import Arguments
-from dpproxy.terminal.console import put, say, width
+from dpproxy.terminal.console import print_result, say, width
 from dpproxy.terminal.display import answer, as_json, caret, spoken
 from dpproxy.values.errors import Refusal
 
@@ -33,13 +33,13 @@ def explain(arguments: Arguments) -> int:
         first = f"ERROR:  {refusal.sqlstate}: {refusal.message}"
         sys.stderr.write(spoken(first, *place, detail=refusal.detail, hint=refusal.hint) + "\n")
         return 1
-    put("\n".join(str(row[0]) for row in told.rows))
+    print_result("\n".join(str(row[0]) for row in told.rows))
     return 0
 
 
 def _asked(arguments: Arguments, sql: str) -> Answer:
     """Run a statement in the roles named, or in all roles that have a grant."""
-    with started(arguments) as engine:
+    with start_engine(arguments) as engine:
         roles = frozenset(arguments.role or {grant.role for grant in engine.policy.grants})
         return _run(engine, roles, sql)
 
@@ -48,7 +48,7 @@ def show(arguments: Arguments) -> int:
     """``dpproxy budget show``."""
     found = _administer(arguments, "SHOW PRIVACY BUDGETS")
     names = [column.name for column in found.columns or ()]
-    put(answer(names, found.rows, in_json=arguments.json, width=width()))
+    print_result(answer(names, found.rows, in_json=arguments.json, width=width()))
     return 0
 
 
@@ -58,7 +58,7 @@ def reset(arguments: Arguments) -> int:
     sql = f"RESET PRIVACY BUDGET {identifier(arguments.name)}{user} REASON {constant(arguments.reason)}"
     notices = _administer(arguments, sql).notices
     if arguments.json:
-        put(as_json(["message"], [(notice.message,) for notice in notices]))
+        print_result(as_json(["message"], [(notice.message,) for notice in notices]))
     else:
         for notice in notices:
             say(notice.message)
@@ -67,7 +67,7 @@ def reset(arguments: Arguments) -> int:
 
 def _administer(arguments: Arguments, sql: str) -> Answer:
     """One statement in the name of the command line, which the audit of the ledger shows as dpproxy."""
-    with started(arguments) as engine:
+    with start_engine(arguments) as engine:
         return _run(engine, frozenset({"admin"}), sql)
 
 

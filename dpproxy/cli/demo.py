@@ -111,7 +111,7 @@ class Voice:
         self._tell()
         return rows
 
-    def refused(self, sql: str, sqlstate: str) -> str:
+    def expect_refusal(self, sql: str, sqlstate: str) -> str:
         """Run a statement that must be refused; its hint."""
         self._prompt(sql)
         try:
@@ -240,7 +240,7 @@ def _intervals(analyst: Voice, _: Voice) -> None:
 
 
 def _refusal(analyst: Voice, _: Voice) -> None:
-    hint = analyst.refused("SELECT relationship, age FROM adult", "42501")
+    hint = analyst.expect_refusal("SELECT relationship, age FROM adult", "42501")
     analyst.ask(rewrite_in(hint))
 
 
@@ -254,12 +254,12 @@ def _replay(analyst: Voice, _: Voice) -> None:
 def _spent(analyst: Voice, _: Voice) -> None:
     analyst.ask("SELECT count(*), avg(agi) FROM census")
     analyst.ask("SELECT avg(fedtax) FROM census WHERE agi > 50000")
-    analyst.refused("SELECT avg(statetax) FROM census WHERE agi > 50000", "PD001")
+    analyst.expect_refusal("SELECT avg(statetax) FROM census WHERE agi > 50000", "PD001")
 
 
 def _administrator(analyst: Voice, administrator: Voice) -> None:
     administrator.ask("SHOW PRIVACY BUDGETS")
-    analyst.refused("SELECT avg(intval) FROM census", "42703")
+    analyst.expect_refusal("SELECT avg(intval) FROM census", "42703")
     administrator.ask("ALTER TABLE census ALTER COLUMN intval SET PRIVACY DOMAIN BETWEEN 0 AND 50000")
     administrator.ask("CREATE PRIVACY BUDGET interest LIMIT EPSILON 2 MAX EPSILON 1 DEFAULT EPSILON 0.5")
     administrator.ask("GRANT SELECT ON census TO analyst WITH PRIVACY BUDGET interest")

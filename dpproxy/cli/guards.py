@@ -3,11 +3,11 @@
 from dpproxy.backends.secret import load_secret
 from dpproxy.config.configuration import load_config
 from dpproxy.observe.audit_entry import seal
-from dpproxy.observe.audit_file import FILE, Altered, AuditFile
+from dpproxy.observe.audit_file import FILE, AlteredLog, AuditFile
 from dpproxy.state.directory import require
 from dpproxy.terminal.arguments import Arguments
 from dpproxy.terminal.console import say, tell
-from dpproxy.terminal.display import counted
+from dpproxy.terminal.display import quantity
 from dpproxy.values.errors import StartupError
 
 
@@ -22,10 +22,10 @@ def log_verify(arguments: Arguments) -> int:
     file.open()
     try:
         count = file.verify()
-    except Altered as error:
+    except AlteredLog as error:
         tell(f"{state / FILE}: {error}")
         return 1
     finally:
         file.close()
-    say(f"{state / FILE}: {counted(count, 'entry', 'entries')}, all verified")
+    say(f"{state / FILE}: {quantity(count, 'entry', 'entries')}, all verified")
     return 0

@@ -7,7 +7,7 @@ from dpproxy.terminal.arguments import Arguments
 from dpproxy.terminal.console import tell
 
 
-def started(arguments: Arguments) -> Engine:
+def start_engine(arguments: Arguments) -> Engine:
     """The engine of the named data source. Raises StartupError, also if no proxy has run there yet."""
     config = load_config(arguments.config).of(arguments.database)
     check_files(config)

@@ -22,8 +22,8 @@ from dpproxy.accounting.verify import entries
 from dpproxy.config.configuration import Config, load_config
 from dpproxy.state.directory import require
 from dpproxy.terminal.arguments import Arguments
-from dpproxy.terminal.console import put, say
-from dpproxy.terminal.display import as_json, counted
+from dpproxy.terminal.console import print_result, say
+from dpproxy.terminal.display import as_json, quantity
 from dpproxy.values.errors import StartupError
 
 
@@ -74,14 +74,14 @@ def verify(arguments: Arguments) -> int:
             with _other(arguments.file):
                 head = verified(SQLite(arguments.file), place.seals, None)
             reach = _behind(place, head)
-    _report(arguments, f"{counted(head.sequence, 'entry', 'entries')}, all verified; {reach}", name, head)
+    _report(arguments, f"{quantity(head.sequence, 'entry', 'entries')}, all verified; {reach}", name, head)
     return 0
 
 
 def _report(arguments: Arguments, told: str, name: str, head: Head) -> None:
     """One line, or one JSON document."""
     if arguments.json:
-        put(as_json(["ledger", "entries", "told"], [(name, head.sequence, told)]))
+        print_result(as_json(["ledger", "entries", "told"], [(name, head.sequence, told)]))
     else:
         say(f"{name}: {told}")
 
@@ -118,7 +118,7 @@ def export(arguments: Arguments) -> int:
                 file = os.fdopen(made, "w", encoding="utf-8", newline="")
             with file:
                 write(found, file)
-    say(f"{arguments.output}: {counted(head.sequence, 'entry', 'entries')}, all verified")
+    say(f"{arguments.output}: {quantity(head.sequence, 'entry', 'entries')}, all verified")
     return 0
 
 
@@ -198,7 +198,7 @@ def back_up(arguments: Arguments) -> int:
     read_with = f"it is read with {config.state / files.KEY}"
     _report(
         arguments,
-        f"{counted(head.sequence, 'entry', 'entries')}, all verified; {read_with}",
+        f"{quantity(head.sequence, 'entry', 'entries')}, all verified; {read_with}",
         str(arguments.file),
         head,
     )

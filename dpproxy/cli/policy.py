@@ -14,7 +14,7 @@ from dpproxy.config.tls import server_context
 from dpproxy.config.users import read_users
 from dpproxy.engine.recording import watching
 from dpproxy.planner.views import read_views
-from dpproxy.policy.difference import differences, explained
+from dpproxy.policy.difference import differences, explanation
 from dpproxy.policy.dump import dump as statements_of
 from dpproxy.policy.files import PolicyFileError, apply_file, read_file
 from dpproxy.policy.model import Policy
@@ -22,8 +22,8 @@ from dpproxy.policy.store import PolicyStore
 from dpproxy.policy.units import unanswerable
 from dpproxy.state.directory import require
 from dpproxy.terminal.arguments import Arguments
-from dpproxy.terminal.console import put, say, tell
-from dpproxy.terminal.display import as_json, counted
+from dpproxy.terminal.console import print_result, say, tell
+from dpproxy.terminal.display import as_json, quantity
 from dpproxy.values.errors import StartupError
 from dpproxy.values.pgtypes import Schema
 
@@ -51,7 +51,7 @@ def check(arguments: Arguments) -> int:
     except StartupError as error:
         mistake = {"file": str(file), "line": None, "column": None, "message": str(error)}
         return _mistaken(arguments, str(error), "", mistake)
-    put("[]" if arguments.json else f"dpproxy: {file}: no mistakes found")
+    print_result("[]" if arguments.json else f"dpproxy: {file}: no mistakes found")
     return 0
 
 
@@ -85,7 +85,7 @@ def _schema(config: Config) -> Schema:
 
 def _mistaken(arguments: Arguments, told: str, excerpt: str, mistake: Mapping[str, object]) -> int:
     if arguments.json:
-        put(json.dumps([mistake]))
+        print_result(json.dumps([mistake]))
     else:
         tell(f"{told}\n{excerpt}" if excerpt else told)
     return 2
@@ -107,9 +107,9 @@ def dump(arguments: Arguments) -> int:
     """``dpproxy policy dump``."""
     statements = statements_of(_in_force(load_config(arguments.config).of(arguments.database)))
     if arguments.json:
-        put(as_json(["statement"], [(statement,) for statement in statements]))
+        print_result(as_json(["statement"], [(statement,) for statement in statements]))
     else:
-        put("".join(f"{statement};\n" for statement in statements).rstrip("\n"))
+        print_result("".join(f"{statement};\n" for statement in statements).rstrip("\n"))
     return 0
 
 
@@ -121,9 +121,9 @@ def diff(arguments: Arguments) -> int:
     found = differences(before, after)
     if arguments.json:
         rows = [(d.subject, d.was, d.now, d.effect.value, d.meaning) for d in found]
-        put(as_json(["subject", "was", "now", "effect", "meaning"], rows))
+        print_result(as_json(["subject", "was", "now", "effect", "meaning"], rows))
     else:
-        put("\n".join(explained(found)) if found else "dpproxy: nothing would change")
+        print_result("\n".join(explanation(found)) if found else "dpproxy: nothing would change")
     return 0
 
 
@@ -136,7 +136,7 @@ def apply(arguments: Arguments) -> int:
     with Engine.start(config.weakening(), tell) as engine:
         version, files = engine.policy.version, len(config.policy_files)
     if arguments.json:
-        put(as_json(["policy_version", "files"], [(version, files)]))
+        print_result(as_json(["policy_version", "files"], [(version, files)]))
     else:
-        say(f"policy version {version}, {counted(files, 'file', 'files')} applied")
+        say(f"policy version {version}, {quantity(files, 'file', 'files')} applied")
     return 0

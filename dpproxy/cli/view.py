@@ -4,10 +4,10 @@ import secrets
 from concurrent.futures import ThreadPoolExecutor, wait
 
 from dpproxy.algebra.plan import Answer, Caller
-from dpproxy.cli.in_force import started
+from dpproxy.cli.in_force import start_engine
 from dpproxy.sql.quoting import identifier
 from dpproxy.terminal.arguments import Arguments
-from dpproxy.terminal.console import put, say, tell, width
+from dpproxy.terminal.console import print_result, say, tell, width
 from dpproxy.terminal.display import answer, as_json
 
 NEWS = 0.5
@@ -18,7 +18,7 @@ def build(arguments: Arguments) -> int:
     """``dpproxy view build``."""
     notices = _administer(arguments, f"REFRESH PROTECTED VIEW {identifier(arguments.name)}").notices
     if arguments.json:
-        put(as_json(["message", "detail"], [(notice.message, notice.detail) for notice in notices]))
+        print_result(as_json(["message", "detail"], [(notice.message, notice.detail) for notice in notices]))
         return 0
     for notice in notices:
         say(notice.message)
@@ -41,7 +41,7 @@ def verify(arguments: Arguments) -> int:
 
 def _show(found: Answer, arguments: Arguments) -> int:
     names = [column.name for column in found.columns or ()]
-    put(answer(names, found.rows, in_json=arguments.json, width=width()))
+    print_result(answer(names, found.rows, in_json=arguments.json, width=width()))
     return 0
 
 
@@ -49,7 +49,7 @@ def _administer(arguments: Arguments, sql: str) -> Answer:
     """One statement in the name of the command line; what it has to say meanwhile goes to the operator."""
     roles = frozenset({"admin", *(getattr(arguments, "role", None) or ())})
     caller = Caller("dpproxy", roles, secrets.token_hex(16))
-    with started(arguments) as engine, ThreadPoolExecutor(1) as executor:
+    with start_engine(arguments) as engine, ThreadPoolExecutor(1) as executor:
         engine.open(caller)
         future = executor.submit(engine.answer, caller, sql)
         while wait((future,), NEWS).not_done:

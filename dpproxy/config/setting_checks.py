@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
-from dpproxy.wire.zones import shown
+from dpproxy.wire.zones import zone_name
 from udfs.prior_notation import parse as parse_prior
 from udfs.privacy import InvalidMechanism
 
@@ -210,7 +210,7 @@ def time_zone(text: str) -> str:
     """The name of a time zone, or hours east of Greenwich: a number or an interval."""
     if not text.strip():
         raise ValueError("the name of a time zone")
-    return shown(text)
+    return zone_name(text)
 
 
 ANY = matching(r"[^\0]{0,1000}", "at most 1000 characters")

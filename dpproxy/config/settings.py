@@ -232,7 +232,7 @@ def find(name: str, position: int | None = None) -> Setting:
         raise UndefinedObject(message, hint=hint, position=position) from None
 
 
-def checked(name: str, text: str, current: Settings) -> str:
+def normalise(name: str, text: str, current: Settings) -> str:
     """The value as it is kept, of a setting that ``text`` is to be given to.
 
     Errors: ``UndefinedObject``, ``FixedSetting``, ``InvalidParameter``.
@@ -269,7 +269,7 @@ def _refuse_rise(setting: Setting, value: str, current: Settings) -> None:
         )
 
 
-def kept_low(new: Mapping[str, str], current: Settings) -> dict[str, str]:
+def keep_one_way(new: Mapping[str, str], current: Settings) -> dict[str, str]:
     """``new``, with the settings that only go down, and those that go one way, as they are in ``current``."""
     kept = (key for key, s in SETTINGS.items() if s.lowers_only or (s.one_way and current[key] == s.one_way))
     return {**new, **{key: current[key] for key in kept}}

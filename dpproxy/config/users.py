@@ -53,7 +53,7 @@ class UsersFile:
         self._seen: tuple[int, int, int] | None = None
         self._roles: Mapping[str, frozenset[str]] | None = None
 
-    def revoked(self, name: str, roles: frozenset[str]) -> bool:
+    def is_revoked(self, name: str, roles: frozenset[str]) -> bool:
         """Whether a user is gone from the file, or has lost one of these roles; not while it cannot be read.
 
         The file is read where it has changed. Called by one thread only.
@@ -132,7 +132,7 @@ def add_user(path: Path, name: str, roles: Iterable[str], password: str) -> bool
     entry = _entry(name, roles, password)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with disk.locked(path.parent):
+        with disk.lock(path.parent):
             users = read_users(path) if path.exists() else {}
             replaced = name in users
             _write(path, users | {name: entry})
@@ -149,7 +149,7 @@ def mock_key(path: Path) -> bytes:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with disk.locked(path.parent):
+        with disk.lock(path.parent):
             if not path.exists():
                 disk.replace(path, f"{secrets.token_hex(32)}\n".encode())
             key = bytes.fromhex(path.read_text(encoding="ascii").strip())

@@ -143,7 +143,9 @@ def read(statement: Show | Suggest, world: World, ledger: Ledger, log: AuditLog)
     if isinstance(statement, Suggest):
         return _proposed(suggest(policy, world.schema, statement.table))
     if statement.listing is Listing.AUDIT:
-        return Answer("SHOW", records.COLUMNS, records.listed(log.last(statement.limit or records.LISTED)))
+        return Answer(
+            "SHOW", records.COLUMNS, records.audit_rows(log.last(statement.limit or records.DEFAULT_LIMIT))
+        )
     return Answer("SHOW", *_list(statement, policy, ledger))
 
 

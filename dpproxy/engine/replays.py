@@ -14,7 +14,7 @@ from dpproxy.engine.questions import Question, noise_ratio
 from dpproxy.planner.descriptor import Descriptor, counting, described, origins
 from dpproxy.planner.rollup import could_follow, derivation
 from dpproxy.values.errors import Cancelled, Internal
-from dpproxy.values.grid import began
+from dpproxy.values.grid import start_time
 from dpproxy.values.recent import Recent
 from udfs.privacy import Loss, Released
 
@@ -49,7 +49,7 @@ class Execution:
     """Charges whose noise is not drawn yet, by the keys of the releases."""
     accepted: set[str] = field(default_factory=set)
     """The SQL of exact stages that the data source has checked and accepted."""
-    start: float = field(default_factory=began)
+    start: float = field(default_factory=start_time)
     on_charge: Callable[[Reservation | None], object] = lambda _: None
     """Called after each group of parts is charged, before they run, with the last reservation if there is one."""
 

@@ -62,7 +62,9 @@ class World:
 
     def configured(self, caller: Caller) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
         """The settings that roles start with, as far as the caller may see them: role, database, settings."""
-        return tuple((one.role, one.database, tuple(one.shown)) for one in self.roles.listed(caller))
+        return tuple(
+            (one.role, one.database, tuple(one.assignments)) for one in self.roles.visible_to(caller)
+        )
 
     def context(self, policy: Policy) -> Context:
         """The context for planning a view's query: not a caller's, so that names mean the same for everybody."""

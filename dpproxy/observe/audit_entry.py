@@ -66,16 +66,16 @@ class Entry:
         )
 
 
-def cut(text: str) -> str:
+def shorten(text: str) -> str:
     """The beginning of a text that is too long; what no file can hold is replaced."""
     sound = text.encode("utf-8", "replace").decode("utf-8")
     return sound if len(sound) <= LONGEST else f"{sound[: LONGEST - 1]}…"
 
 
-def asked(sql: str, values: Sequence[object] = ()) -> str:
+def statement_text(sql: str, values: Sequence[object] = ()) -> str:
     """A statement and its parameters, as the caller sent them."""
     given = "".join(f" -- ${n} = {_shown(value)}" for n, value in enumerate(values, 1))
-    return cut(re.sub(r"\s+", " ", sql).strip()[:LONGEST] + given)
+    return shorten(re.sub(r"\s+", " ", sql).strip()[:LONGEST] + given)
 
 
 def _shown(value: object) -> str:
@@ -84,7 +84,7 @@ def _shown(value: object) -> str:
 
 def reason(refusal: Refusal) -> str:
     """The reason of a refusal, in the words the caller received."""
-    return cut(refusal.message)
+    return shorten(refusal.message)
 
 
 @dataclass(frozen=True, slots=True)

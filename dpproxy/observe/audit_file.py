@@ -40,7 +40,7 @@ _COLUMNS = "sequence, at, user, roles, outcome, statement, nano, sqlstate, reaso
 Row = tuple[int, Entry]
 
 
-class Altered(Exception):
+class AlteredLog(Exception):
     """The log is not what this key wrote; ``sequence`` is the first wrong entry, if known."""
 
     def __init__(self, what: str, sequence: int | None = None) -> None:
@@ -65,7 +65,7 @@ class AuditFile:
             with self._transaction() as connection:
                 self._mark(connection, "first")
                 self._mark(connection, "last")
-        except Altered as error:
+        except AlteredLog as error:
             raise StartupError(
                 f"audit log {self._path}: {error}; move it away to begin another, and keep it"
             ) from error
@@ -118,12 +118,12 @@ class AuditFile:
             for row in connection.execute(f"SELECT {_COLUMNS} FROM entry ORDER BY sequence"):  # noqa: S608 - constants
                 count, sequence = count + 1, sequence + 1
                 if row[0] != sequence:
-                    raise Altered(f"entry {sequence} is missing", sequence)
+                    raise AlteredLog(f"entry {sequence} is missing", sequence)
                 mac = self._seal.entry(mac, sequence, _entry(row))
                 if mac != row[-1]:
-                    raise Altered(f"entry {sequence} was altered", sequence)
+                    raise AlteredLog(f"entry {sequence} was altered", sequence)
             if (sequence, mac) != last:
-                raise Altered(f"entries after {sequence} are missing", sequence + 1)
+                raise AlteredLog(f"entries after {sequence} are missing", sequence + 1)
         return count
 
     def close(self) -> None:
@@ -151,12 +151,12 @@ class AuditFile:
         row = connection.execute("SELECT sequence, mac, seal FROM mark WHERE name = ?", (name,)).fetchone()
         if row is None:
             if connection.execute("SELECT 1 FROM entry").fetchone() is not None:
-                raise Altered("it has lost the marks of its ends")
+                raise AlteredLog("it has lost the marks of its ends")
             self._set(connection, name, 0, b"")
             return 0, b""
         sequence, mac, seal = row
         if seal != self._seal.mark(name, sequence, mac):
-            raise Altered("it was written with another key, or altered")
+            raise AlteredLog("it was written with another key, or altered")
         return int(sequence), bytes(mac)
 
     def _set(self, connection: sqlite3.Connection, name: str, sequence: int, mac: bytes) -> None:
@@ -184,7 +184,7 @@ def _make(connection: sqlite3.Connection) -> None:
     """The tables, where there are none yet."""
     [found] = connection.execute("PRAGMA user_version").fetchone()
     if found not in (0, FORMAT):
-        raise Altered(f"it is of format {found}, this program reads {FORMAT}")
+        raise AlteredLog(f"it is of format {found}, this program reads {FORMAT}")
     if not found:
         connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {FORMAT}; COMMIT;")
 

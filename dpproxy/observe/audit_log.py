@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Self, TypeVar
 
 from dpproxy.observe.audit_entry import Entry, Outcome, seal
-from dpproxy.observe.audit_file import Altered, AuditFile, Row
+from dpproxy.observe.audit_file import AlteredLog, AuditFile, Row
 from dpproxy.values.errors import LedgerUnavailable
 
 BATCH: Final = 0.05
@@ -77,7 +77,7 @@ class AuditLog:
         self._put(entry, done)
         try:
             done.result()
-        except (sqlite3.Error, OSError, Altered) as error:
+        except (sqlite3.Error, OSError, AlteredLog) as error:
             raise LedgerUnavailable("the audit log cannot be written: nothing is answered exactly") from error
 
     def note(self, entry: Entry) -> None:
@@ -152,7 +152,7 @@ class AuditLog:
             with self._busy:
                 if entries:
                     self._file.add(entries)
-        except (sqlite3.Error, OSError, Altered) as failure:
+        except (sqlite3.Error, OSError, AlteredLog) as failure:
             error = failure
             with self._wake:
                 self._lost += lost + sum(done is None for _, done in batch)
@@ -168,7 +168,7 @@ class AuditLog:
         """Drop what is too old, now and then."""
         if self._keep_days is not None and time.monotonic() >= self._next_drop:
             self._next_drop = time.monotonic() + DROP_EVERY
-            with self._busy, suppress(sqlite3.Error, OSError, Altered):
+            with self._busy, suppress(sqlite3.Error, OSError, AlteredLog):
                 self._file.drop_before(self.now() - self._keep_days * DAY)
 
 

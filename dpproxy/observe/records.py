@@ -7,13 +7,13 @@ from decimal import Decimal
 from dpproxy.accounting import tally
 from dpproxy.accounting.model import format_epsilon
 from dpproxy.algebra.plan import Caller, Notice, PublicPlan
-from dpproxy.observe.audit_entry import Entry, Outcome, asked, reason
+from dpproxy.observe.audit_entry import Entry, Outcome, reason, statement_text
 from dpproxy.observe.audit_file import Row
 from dpproxy.observe.audit_log import AuditLog
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import INT8, NUMERIC, TEXT, Column
 
-LISTED = 100
+DEFAULT_LIMIT = 100
 """Entries of SHOW PRIVACY AUDIT without LIMIT."""
 
 COLUMNS = (
@@ -43,7 +43,14 @@ def entry_of(
     """What is recorded of a statement at a time, in microseconds: the caller's own words, and no value of a row."""
     state, why = ("", "") if refusal is None else (refusal.sqlstate, reason(refusal))
     return Entry(
-        at, caller.user, " ".join(sorted(caller.roles)), outcome, asked(sql, values), nano, state, why
+        at,
+        caller.user,
+        " ".join(sorted(caller.roles)),
+        outcome,
+        statement_text(sql, values),
+        nano,
+        state,
+        why,
     )
 
 
@@ -70,7 +77,7 @@ def exact_notice(plan: PublicPlan) -> Notice:
     )
 
 
-def listed(rows: Sequence[Row]) -> list[tuple[object, ...]]:
+def audit_rows(rows: Sequence[Row]) -> list[tuple[object, ...]]:
     """Entries as rows of ``COLUMNS``."""
     return [
         (

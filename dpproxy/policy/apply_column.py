@@ -5,7 +5,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import assert_never
 
-from dpproxy.policy.apply_reference import column_reference, discovered, taxonomic
+from dpproxy.policy.apply_reference import column_reference, discovered_domain, taxonomic
 from dpproxy.policy.constants import read_date, read_timestamp
 from dpproxy.policy.fitting import Clock, fit, of_utc
 from dpproxy.policy.lookup import table_column, table_policy
@@ -45,7 +45,7 @@ def change_column(
         case SetTaxonomy():
             after = replace(before, domain=taxonomic(policy, change, column, schema))
         case SetDiscovered():
-            after = replace(before, domain=discovered(change, column))
+            after = replace(before, domain=discovered_domain(change, column))
         case SetColumnHidden():
             after = ColumnPolicy()
         case SetColumnClass():

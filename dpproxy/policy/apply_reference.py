@@ -111,7 +111,7 @@ def _unused(policy: Policy, name: Name) -> None:
                 )
 
 
-def discovered(change: SetDiscovered, column: Column | None) -> Discovered:
+def discovered_domain(change: SetDiscovered, column: Column | None) -> Discovered:
     """The domain of a column whose values nobody can list. Raises ``TypeMismatch``."""
     if column is not None and column.type.oid not in _DISCOVERABLE:
         raise TypeMismatch(

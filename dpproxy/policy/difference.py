@@ -11,7 +11,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-from dpproxy.policy.dump import Subject, decimal, named, option_text
+from dpproxy.policy.dump import Subject, decimal, named_statements, option_text
 from dpproxy.policy.interval import Interval
 from dpproxy.policy.model import (
     Between,
@@ -58,7 +58,7 @@ class Difference:
 
 def differences(before: Policy, after: Policy) -> list[Difference]:
     """The declarations that differ, in the order of ``dump``; what is gone stands first."""
-    old, new = dict(named(before)), dict(named(after))
+    old, new = dict(named_statements(before)), dict(named_statements(after))
     subjects = [s for s in old if s not in new] + [s for s in new if old.get(s) != new[s]]
     return [
         Difference(s, _title(s), old.get(s), new.get(s), *_together(_MEANINGS[s[0]](s, before, after)))
@@ -357,7 +357,7 @@ _MEANINGS: dict[str, Callable[[Subject, Policy, Policy], Iterator[Meaning]]] = {
 }
 
 
-def explained(found: Sequence[Difference]) -> Iterator[str]:
+def explanation(found: Sequence[Difference]) -> Iterator[str]:
     """Lines for people: for each difference its subject, its statements, and what it means for privacy."""
     for each in found:
         mark = "" if each.effect is _SAME else f" [{each.effect.value}]"

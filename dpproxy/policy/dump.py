@@ -38,10 +38,10 @@ def dump(policy: Policy) -> list[str]:
 
     What refers to a public table stands after the tables, which are public by then.
     """
-    return [text for _, text in named(policy)]
+    return [text for _, text in named_statements(policy)]
 
 
-def named(policy: Policy) -> Iterator[tuple[Subject, str]]:
+def named_statements(policy: Policy) -> Iterator[tuple[Subject, str]]:
     """The statements of ``dump``, each with what it declares; no two declare the same."""
     tables = [policy.tables[name] for name in sorted(policy.tables)]
     yield from ((("budget", name), _budget(policy.budgets[name])) for name in sorted(policy.budgets))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dpproxy.policy.apply import apply
 from dpproxy.policy.apply_reference import check_public
-from dpproxy.policy.difference import Difference, Effect, differences, explained
+from dpproxy.policy.difference import Difference, Effect, differences, explanation
 from dpproxy.policy.dump import dump
 from dpproxy.policy.model import Policy, TablePolicy
 from dpproxy.policy.statements import AdvanceDataVersion
@@ -134,19 +134,19 @@ def apply_files(
             made = apply_file(made, file, schema)
         if weakened is None or not policy.version:
             return made
-        made, left[:] = unweakened(policy, made)
+        made, left[:] = without_weakening(policy, made)
         return made
 
     before = store.current
     after = store.update(apply_all, "\n".join(file.text for file in files), by)
     if left:
         tell("the policy files would weaken the policy in force, which stays as it is in this:")
-        for line in explained(left):
+        for line in explanation(left):
             tell(line)
         tell(f"to have it as the files say: {weakened}")
     if before.version and after.version != before.version:
         tell("the policy files change the policy in force:")
-        for line in explained(differences(before, after)):
+        for line in explanation(differences(before, after)):
             tell(line)
     return after
 
@@ -154,7 +154,7 @@ def apply_files(
 # --- what a change of the files may do by itself
 
 
-def unweakened(before: Policy, after: Policy) -> tuple[Policy, list[Difference]]:
+def without_weakening(before: Policy, after: Policy) -> tuple[Policy, list[Difference]]:
     """``after`` without the declarations that protect less than those of ``before``, and the differences left out.
 
     Where the rest does not stand by itself, nothing of ``after`` is taken.

@@ -56,7 +56,7 @@ class Interval:
                 return first, first + length
 
 
-def read(text: str, position: int | None) -> Interval:
+def parse(text: str, position: int | None) -> Interval:
     """The interval that a text says.
 
     Raises:

@@ -73,7 +73,7 @@ def parse(sql: str) -> Statement:
     """
     cursor = Cursor(sql)
     statement = cursor.choose(_STATEMENTS, None)(cursor)
-    cursor.end(cursor.before.shown)
+    cursor.end(cursor.before.description)
     return statement
 
 
@@ -136,7 +136,7 @@ def _refresh(cursor: Cursor) -> Interval | None:
     if not cursor.accept("refresh") or cursor.accept("never"):
         return None
     cursor.expect("every", after="REFRESH")
-    return interval.read(_text(cursor, "EVERY"), cursor.before.position)
+    return interval.parse(_text(cursor, "EVERY"), cursor.before.position)
 
 
 def _text(cursor: Cursor, after: str) -> str:
@@ -206,10 +206,10 @@ def _privilege(cursor: Cursor, after: str, link: str) -> tuple[tuple[Name, ...],
         )
     cursor.expect("on", after="SELECT")
     before = "TABLE" if cursor.accept("table") else "ON"
-    tables = cursor.listed(cursor.table, before)
+    tables = cursor.comma_list(cursor.table, before)
     if not cursor.accept(link):
         cursor.refuse([], "the table's name")
-    roles = cursor.listed(lambda word: cursor.name("role", word), link.upper())
+    roles = cursor.comma_list(lambda word: cursor.name("role", word), link.upper())
     return tables, roles
 
 
@@ -316,7 +316,7 @@ def _single(cursor: Cursor, columns: tuple[Name, ...], several: str = "a key of 
 
 def _closed_columns(cursor: Cursor) -> tuple[Name, ...]:
     """Columns and the closing parenthesis."""
-    columns = cursor.listed(lambda after: cursor.name("column", after), '"("')
+    columns = cursor.comma_list(lambda after: cursor.name("column", after), '"("')
     cursor.expect(")", after="the column's name")
     return columns
 
@@ -370,7 +370,7 @@ def _members(cursor: Cursor, table: Name, column: Name) -> SetMembers:
     cursor.expect("(", after="IN")
     if cursor.accept(")"):
         return SetMembers(table, column, (), position)
-    values = cursor.listed(lambda after: literal(cursor, after), '"("')
+    values = cursor.comma_list(lambda after: literal(cursor, after), '"("')
     if not cursor.accept(")"):
         cursor.refuse([], "a constant")
     return SetMembers(table, column, values, position)
@@ -469,7 +469,7 @@ def _create_view(cursor: Cursor) -> CreateView:
     name = _view(cursor, "PROTECTED")
     cursor.expect("with", after="the view's name")
     cursor.expect("(", after="WITH")
-    options = cursor.listed(lambda after: _option(cursor, after), '"("')
+    options = cursor.comma_list(lambda after: _option(cursor, after), '"("')
     seen: set[str] = set()
     for option in options:
         if option.name.text in seen:
@@ -497,7 +497,7 @@ def _refresh_view(cursor: Cursor) -> RefreshView:
 def _verify_views(cursor: Cursor) -> VerifyViews:
     """What follows VERIFY."""
     cursor.expect("protected", "view", after="VERIFY")
-    return VerifyViews(cursor.listed(cursor.table, "VIEW"))
+    return VerifyViews(cursor.comma_list(cursor.table, "VIEW"))
 
 
 def _view(cursor: Cursor, after: str) -> Name:
@@ -520,7 +520,7 @@ def _value(cursor: Cursor) -> OptionValue:
     """A number, a word, a text, or a list of one of them."""
     if not cursor.accept("("):
         return _item(cursor, '"="')
-    items = cursor.listed(lambda after: _item(cursor, after), '"("')
+    items = cursor.comma_list(lambda after: _item(cursor, after), '"("')
     cursor.expect(")", after="a value")
     texts = tuple(item for item in items if isinstance(item, str))
     if len(texts) == len(items):

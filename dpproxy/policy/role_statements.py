@@ -82,7 +82,7 @@ def _value(cursor: Cursor) -> str | None:
         cursor.accept("=")
     if cursor.accept("default"):
         return None
-    return ", ".join(cursor.listed(lambda _: _item(cursor)))
+    return ", ".join(cursor.comma_list(lambda _: _item(cursor)))
 
 
 def _item(cursor: Cursor) -> str:

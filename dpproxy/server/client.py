@@ -9,15 +9,13 @@ uncharged work is interrupted at once.
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from functools import partial
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from dpproxy.algebra.plan import Caller
-from dpproxy.server.outgoing import Outgoing
 from dpproxy.server.service import Service, address_of, farewell
-from dpproxy.server.waiting import first_of, watching
 from dpproxy.session.session import Session, Work
 from dpproxy.session.timeouts import PATIENCE, of_silence, of_statement
 from dpproxy.session.work import Outcome, attempt, outcome
@@ -25,6 +23,10 @@ from dpproxy.values.errors import Cancelled, Refusal
 from dpproxy.values.grid import instant
 from dpproxy.wire import messages as m
 from dpproxy.wire.connection import Connection
+
+T = TypeVar("T")
+Watch = Callable[[], Coroutine[Any, Any, None]]
+"""Looks at the client's socket until there is nothing more to see."""
 
 READ_SIZE: Final = 1 << 16
 MOST_AHEAD: Final = 1 << 20
@@ -35,7 +37,63 @@ NEWS: Final = 0.5
 """Seconds between two looks at what a statement has to say."""
 FAREWELL: Final = 1.0
 """Seconds a client gets to take the last bytes."""
+FLUSH_SIZE: Final = 1 << 18
+"""Bytes collected before they are written and the client's pace is awaited."""
+WRITE_BUFFER: Final = 1 << 21
+"""Bytes that may wait for the client while more is made."""
+WATCH_DELAY: Final = 0.05
+"""Seconds a statement runs before its client's socket is watched."""
 _LOG: Final = logging.getLogger(__name__)
+
+
+class Output:
+    """Bytes on their way to one client; so many are held, whatever it does."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+        self._held = bytearray()
+        self.limit()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to ``flush``."""
+        return len(self._held) > FLUSH_SIZE
+
+    def limit(self) -> None:
+        """Wait for the client where more than ``AHEAD`` is under way: for a new transport, once it is there."""
+        self._writer.transport.set_write_buffer_limits(WRITE_BUFFER)
+
+    def add(self, data: bytes) -> None:
+        """Say this with what comes next."""
+        self._held += data
+
+    async def flush(self, *, is_awaited: bool = False) -> None:
+        """Send, and wait until the client has taken most of it.
+
+        Where the engine waits as well, a client that takes nothing at all is left: raises ``TimeoutError``.
+        """
+        if not self._held:
+            return
+        self._writer.write(self._held)
+        self._held = bytearray()
+        if not is_awaited:
+            await self._writer.drain()
+            return
+        left, before = self._writer.transport.get_write_buffer_size(), -1
+        while left != before:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE):
+                    await self._writer.drain()
+                return
+            left, before = self._writer.transport.get_write_buffer_size(), left
+        raise TimeoutError
+
+    async def finish(self) -> None:
+        """Send, and wait until the client has taken all of it. Raises ``TimeoutError`` after ``PATIENCE``."""
+        async with asyncio.timeout(PATIENCE):
+            await self.flush()
+            self._writer.transport.set_write_buffer_limits(0)
+            await self._writer.drain()
 
 
 class Client:
@@ -59,7 +117,7 @@ class Client:
         self.has_spoken = False
         self._crowded = service.is_crowded(self.address) and not service.make_room(self.silent_since)
         self._deadline = asyncio.timeout(FAREWELL if self._crowded else service.options.login_timeout)
-        self._out = Outgoing(writer)
+        self._out = Output(writer)
         self._ahead = bytearray()
         self._future: asyncio.Future[Outcome] | None = None
         """What the session's thread does."""
@@ -265,11 +323,11 @@ class Client:
     async def _tell(self, message: m.Backend) -> None:
         self._say(message)
         if isinstance(message, m.AuthenticationOk):
-            self._connection.authenticated()
+            self._connection.login_done()
             self._deadline.reschedule(None)
         if isinstance(message, m.ErrorResponse):
-            self._connection.failed()
-            self._service.refused(self.session, message.sqlstate, self.address)
+            self._connection.error_sent()
+            self._service.record_error(self.session, message.sqlstate, self.address)
         if isinstance(message, m.ReadyForQuery) or self._out.is_full:
             await self._flush()
 
@@ -279,19 +337,19 @@ class Client:
         if self._ended and self.session.caller is not None:
             raise farewell(is_admitted=self._admitted, is_ended=self._ended)
         loop = asyncio.get_running_loop()
-        if self._until is None or not work.goes_on:
+        if self._until is None or not work.continues:
             self._until = loop.time() + of_statement(self.session.transaction)
             self._timed_out = self._is_cancelled = False
         elif loop.time() >= self._until:
             self._time_out()
         if self._is_cancelled:  # while the client was awaited
-            return None, self._told(None, work)
+            return None, self._reply_error(None, work)
         timer = loop.call_at(self._until, self._time_out)
         try:
             found, error = await self._in_turn(work)
         finally:
             timer.cancel()
-        return found, self._told(error, work)
+        return found, self._reply_error(error, work)
 
     async def _in_turn(self, work: Work) -> Outcome:
         """Once what is charged and was left alone has ended."""
@@ -303,7 +361,7 @@ class Client:
         if found is not None or error is not None:
             await asyncio.sleep(0)  # whoever sends many at once lets others in between
             return found, error
-        return await (self._charged(work) if work.charged else self._outside(work.call, work.told))
+        return await (self._charged(work) if work.charged else self._outside(work.call, work.notices))
 
     def _at_hand(self, work: Work) -> Outcome:
         """What takes no waiting is done here and now: a thread costs more. What leaves on a grid has the time."""
@@ -311,9 +369,9 @@ class Client:
             return None, None
         return attempt(work.at_hand)
 
-    def _told(self, error: Exception | None, work: Work) -> Exception | None:
+    def _reply_error(self, error: Exception | None, work: Work) -> Exception | None:
         """The reply to how some work ended, where its statement may have been cancelled."""
-        if not isinstance(error, Cancelled) and not (work.goes_on and self._is_cancelled):
+        if not isinstance(error, Cancelled) and not (work.continues and self._is_cancelled):
             return error
         if self._hurried or self._ended:
             raise farewell(is_admitted=self._admitted, is_ended=self._ended)
@@ -365,16 +423,16 @@ class Client:
             self._cancelled = None
 
     async def _outside(
-        self, call: Callable[[], object], told: Callable[[], Iterable[m.Backend]] | None = None
+        self, call: Callable[[], object], notices: Callable[[], Iterable[m.Backend]] | None = None
     ) -> Outcome:
         """Make the call in a thread; a client that leaves meanwhile interrupts it."""
         future = self._begin(call)
-        while told is not None and not future.done():
-            await watching((future,), self._watch, NEWS)
-            for message in told():
+        while notices is not None and not future.done():
+            await wait_watching((future,), self._watch, NEWS)
+            for message in notices():
                 self._say(message)
             await self._flush()
-        await watching((future,), self._watch)
+        await wait_watching((future,), self._watch)
         self._future = None
         return future.result()
 
@@ -399,3 +457,37 @@ class Client:
 
 def _cancelled() -> Cancelled:
     return Cancelled("canceling statement due to user request")
+
+
+async def first_of(work: asyncio.Future[Any], other: asyncio.Future[T | None], watch: Watch) -> T | None:
+    """Wait for the work; the result of the other one, if that is there first."""
+    loop = asyncio.get_running_loop()
+    watches: list[asyncio.Task[None]] = []
+
+    def ended(_: asyncio.Future[Any]) -> None:
+        if not other.done():
+            other.set_result(None)
+
+    work.add_done_callback(ended)
+    timer = loop.call_later(WATCH_DELAY, lambda: watches.append(loop.create_task(watch())))
+    try:
+        return await other
+    finally:
+        timer.cancel()
+        work.remove_done_callback(ended)
+        for one in watches:
+            one.cancel()
+            await asyncio.wait({one})
+
+
+async def wait_watching(
+    awaited: Iterable[asyncio.Future[Any]], watch: Watch, most: float | None = None
+) -> None:
+    """Wait for one of them, ``most`` seconds at most, and see the client leave meanwhile."""
+    first = asyncio.FIRST_COMPLETED
+    done, _ = await asyncio.wait(awaited, timeout=WATCH_DELAY, return_when=first)
+    if not done:
+        async with asyncio.TaskGroup() as tasks:
+            seen = tasks.create_task(watch())
+            await asyncio.wait(awaited, timeout=most, return_when=first)
+            seen.cancel()

@@ -30,7 +30,7 @@ RESERVED: Final = 3
 
 MOST_ADDRESSES: Final = 10_000
 """That are remembered for their failed logins."""
-HALVED: Final = 30.0
+HALF_LIFE: Final = 30.0
 """Seconds after which a failed login counts for half."""
 FIRST: Final = 0.25
 LONGEST: Final = 5.0
@@ -50,7 +50,7 @@ class Attempts:
     _failed: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
     """How many, halved with time, and when that was."""
 
-    def failed(self, address: str, now: float) -> None:
+    def add_failure(self, address: str, now: float) -> None:
         """One more."""
         key = _network(address)
         self._failed[key] = (self._count(key, now) + 1, now)
@@ -65,7 +65,7 @@ class Attempts:
 
     def _count(self, key: str, now: float) -> float:
         count, at = self._failed.get(key, (0.0, now))
-        return float(count * 0.5 ** ((now - at) / HALVED))
+        return float(count * 0.5 ** ((now - at) / HALF_LIFE))
 
 
 def _network(address: str) -> str:
@@ -164,25 +164,25 @@ class Service:
             self.clients.pop(min(silent)[-1]).abandon()
         return bool(silent)
 
-    def refused(self, session: Session, sqlstate: str, address: str) -> None:
+    def record_error(self, session: Session, sqlstate: str, address: str) -> None:
         """An error is told; a login that failed is put on record, and slows the next one from there."""
         if session.caller is not None or sqlstate != InvalidPassword.sqlstate:
             return
-        self.attempts.failed(address, time.monotonic())
-        user, database = session.asked
+        self.attempts.add_failure(address, time.monotonic())
+        user, database = session.login_names
         _LOG.warning("login failed: user %r, database %r, from %s", user[:_SHOWN], database[:_SHOWN], address)
         self.engines.login_failed(user[:_SHOWN], database, address)
 
     def check_user(self, session: Session) -> None:
         """Raises ``ShuttingDown`` where the user has gone since the login, or lost a role."""
-        if (caller := session.caller) is not None and self.users.revoked(caller.user, caller.roles):
+        if (caller := session.caller) is not None and self.users.is_revoked(caller.user, caller.roles):
             raise farewell(is_admitted=True, is_ended=True)
 
     def end_revoked(self) -> None:
         """End the sessions of users that are gone, or have lost a role."""
         for client in list(self.clients.values()):
             caller = client.session.caller
-            if caller is not None and self.users.revoked(caller.user, caller.roles):
+            if caller is not None and self.users.is_revoked(caller.user, caller.roles):
                 client.end()
 
     def cancel(self, request: CancelRequest) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from dpproxy.algebra.plan import Settings
-from dpproxy.config.settings import DEFAULTS, checked, find
+from dpproxy.config.settings import DEFAULTS, find, normalise
 from dpproxy.values.errors import InvalidParameter, ProtocolViolation, Unsupported
 from dpproxy.wire.messages import NegotiateProtocolVersion, Startup
 
@@ -68,7 +68,7 @@ def settings_of(startup: Startup, configured: Settings = NOTHING) -> Settings:
     asked = dict(read_options(startup.parameters.get("options", "")))
     asked |= {name: value for name, value in startup.parameters.items() if _is_setting(name)}
     given = {**DEFAULTS, **configured}
-    values = {find(name).name.lower(): checked(name, value, given) for name, value in asked.items()}
+    values = {find(name).name.lower(): normalise(name, value, given) for name, value in asked.items()}
     own = {"session_authorization": startup.parameters["user"]}
     return _with_transaction({**given, **values, **own})
 

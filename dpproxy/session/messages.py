@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from dpproxy.config.settings import DEFAULTS, checked, find
+from dpproxy.config.settings import DEFAULTS, find, normalise
 from dpproxy.sql.cursor import Cursor
 from dpproxy.sql.lexer import Kind, Piece, Token, pieces, tokens
 from dpproxy.values.errors import InvalidParameter, Refusal, SyntaxRefused, TooComplex
@@ -129,7 +129,7 @@ def _assignments(hint: Token) -> dict[str, str]:
 def _checked_value(name: str, value: str) -> str:
     if find(name).lowers_only:
         raise InvalidParameter(f'parameter "{name}" cannot be given for one statement', hint="use SET")
-    return checked(name, value, DEFAULTS)
+    return normalise(name, value, DEFAULTS)
 
 
 class Words(Cursor):

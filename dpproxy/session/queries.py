@@ -12,17 +12,17 @@ from dpproxy.session.arrays import Lists, lists
 from dpproxy.session.commands.signals import Signal
 from dpproxy.session.commands.table import recognise
 from dpproxy.session.messages import Source, split
-from dpproxy.session.rows import check_described, given, streamed, told
+from dpproxy.session.rows import check_described, send_answer, send_rows, send_stream
 from dpproxy.session.state import (
-    Around,
     Command,
     CopyOut,
+    DeferredStatement,
     EngineShow,
-    Late,
+    OuterStatement,
     Portal,
     State,
     Statement,
-    Wrapped,
+    WrapperStatement,
 )
 from dpproxy.session.transaction import Status, Transaction
 from dpproxy.session.work import Engine, Steps, work
@@ -43,7 +43,7 @@ from dpproxy.values.errors import (
 from dpproxy.values.pgtypes import SqlType
 from dpproxy.wire import messages as m
 from dpproxy.wire.rows import expand_formats, row_description
-from dpproxy.wire.styles import styled, styled_types
+from dpproxy.wire.styles import styled_columns, styled_types
 from dpproxy.wire.values import decode
 
 SHORT: Final = 4000
@@ -79,9 +79,9 @@ class Queries:
         self.offset = source.offset
         action = recognise(source)
         match action:
-            case Around(inner, wrap, declared):
+            case OuterStatement(inner, wrap, declared):
                 return self._wrap(source, wrap, self._prepare(inner, declared or types, state))
-            case Late(read):
+            case DeferredStatement(read):
                 return Statement(source, read(state))
             case Signal():
                 signal = action.typed(types)
@@ -92,7 +92,7 @@ class Queries:
                 return Statement(source, action)
         if state.transaction.status is Status.FAILED:
             _refuse_failed()
-        settings = {**state.transaction.now, **source.hint}
+        settings = {**state.transaction.settings, **source.hint}
         found = lists(source.text)
         asked = (source.text, types) if found is None else (found.single(), found.element_types(types))
         prepared = complete(self._engine.prepare(self._caller, *asked, settings))
@@ -110,17 +110,17 @@ class Queries:
             if len(sources) != 1 or recognise(sources[0]) is not None or lists(sources[0].text) is not None:
                 return None
             source = sources[0]
-        settings = {**self.state.transaction.now, **source.hint}
+        settings = {**self.state.transaction.settings, **source.hint}
         prepared = self._engine.prepare(self._caller, source.text, types, settings, only_at_hand=True)
         return None if prepared is None else Statement(source, prepared, prepared.parameters)
 
     def _wrap(
-        self, source: Source, wrap: Callable[[Statement], Command | Wrapped], inner: Statement
+        self, source: Source, wrap: Callable[[Statement], Command | WrapperStatement], inner: Statement
     ) -> Statement:
         if not isinstance(inner.action, Prepared) or inner.columns is None:
             raise SyntaxRefused("expected a query that returns rows", hint="write SELECT ...", position=0)
         action = wrap(inner)
-        return Statement(source, action, inner.parameters if isinstance(action, Wrapped) else ())
+        return Statement(source, action, inner.parameters if isinstance(action, WrapperStatement) else ())
 
     def _perform(self, statement: Statement, values: Sequence[object] = ()) -> Steps[Answer]:
         _check_usable(statement, self.state.transaction)
@@ -132,12 +132,12 @@ class Queries:
             case EngineShow(name, columns):
                 text = yield from work(partial(self._engine.show, self._caller, name, settings))
                 return Answer("SHOW", columns, ((text,),))
-            case Wrapped(inner, finish, check):
+            case WrapperStatement(inner, finish, check):
                 check(self.state)
                 own = statement.action.values
                 answer = yield from self._perform(inner, values if own is None else own)
                 if statement.action.scrolls and isinstance(answer.stream, Scrollable):
-                    rows = yield from work(answer.stream.whole, goes_on=True)
+                    rows = yield from work(answer.stream.whole, continues=True)
                     answer = replace(answer, rows=rows, stream=None)
                 return finish(self.state, answer)
             case Prepared() as prepared:
@@ -149,11 +149,11 @@ class Queries:
                     partial(self._engine.run, request),
                     charged=prepared.charged,
                     deadline=prepared.deadline,
-                    told=self._news if prepared.is_slow else None,
+                    notices=self._news if prepared.is_slow else None,
                     at_hand=partial(self._engine.run, request, only_at_hand=True),
                 )
                 self.state.hold_stream(answer.stream)
-                return replace(answer, columns=answer.columns and styled(answer.columns, settings))
+                return replace(answer, columns=answer.columns and styled_columns(answer.columns, settings))
             case Signal() | None as signal:
                 return Answer("") if signal is None else signal.run(self.state.send, values)
         assert_never(statement.action)
@@ -184,7 +184,7 @@ class Queries:
             answer = yield from self._perform(statement)
             if answer.columns is not None:
                 yield row_description(answer.columns, ())
-            tag = yield from told(answer, ())
+            tag = yield from send_answer(answer, ())
             yield from _notices(answer.notices)
             yield m.CommandComplete(tag)
 
@@ -209,7 +209,7 @@ class Queries:
             except Refusal as refusal:
                 if not planned or isinstance(refusal, SyntaxRefused | Cancelled):
                     raise
-                late = Statement(source, Command(partial(_refuse, refusal), leaves_failed=True))
+                late = Statement(source, Command(partial(_refuse, refusal), runs_in_failed=True))
                 return [*takewhile(Statement.is_undone, planned), late]
             if sum(statement.charged for statement in planned) > 1:
                 raise Unsupported(
@@ -263,7 +263,7 @@ class Queries:
         size = sum(4 + len(data or b"") for data in message.values)
         self.state.check_room(message.portal, size)
         formats = expand_formats(message.formats, sent)
-        kinds = styled_types(statement.parameters, self.state.transaction.now)
+        kinds = styled_types(statement.parameters, self.state.transaction.settings)
         read = partial(_read, kinds, message.values, formats)
         values = read() if size <= SHORT else (yield from work(read))
         shown = expand_formats(message.result_formats, len(statement.columns or ()))
@@ -305,13 +305,13 @@ class Queries:
     def _part(self, portal: Portal, answer: Answer, limit: int) -> Steps[str | None]:
         """The next rows of a portal; its tag, None where there may be more."""
         if isinstance(answer, CopyOut):
-            return (yield from told(answer, portal.formats))
+            return (yield from send_answer(answer, portal.formats))
         if answer.stream is not None:
-            count = yield from streamed(answer, answer.stream, portal.formats, limit)
-            portal.given += count
+            count = yield from send_stream(answer, answer.stream, portal.formats, limit)
+            portal.position += count
             return None if limit and count == limit else f"{answer.tag} {count}"
         part = portal.part(limit)
-        yield from given(answer.columns or (), portal.formats, part)
+        yield from send_rows(answer.columns or (), portal.formats, part)
         if limit and len(part) == limit:
             return None
         return f"SELECT {len(part)}" if answer.tag.startswith("SELECT ") else answer.tag
@@ -345,7 +345,7 @@ def _read(
 
 
 def _check_usable(statement: Statement, transaction: Transaction) -> None:
-    if transaction.status is Status.FAILED and not statement.leaves_failed:
+    if transaction.status is Status.FAILED and not statement.runs_in_failed:
         _refuse_failed()
 
 
@@ -365,7 +365,7 @@ def _passes(statement: Statement, trial: State) -> bool:
         match statement.action:
             case Command(run):
                 run(trial)
-            case Wrapped(inner, finish, check):
+            case WrapperStatement(inner, finish, check):
                 check(trial)
                 finish(trial, Answer("", inner.columns))
             case _:

@@ -12,7 +12,7 @@ from dpproxy.values.errors import Unsupported
 from dpproxy.values.pgtypes import Column
 from dpproxy.wire import messages as m
 from dpproxy.wire.bulk import Columnar, data_rows
-from dpproxy.wire.copying import copied
+from dpproxy.wire.copying import copy_messages
 from dpproxy.wire.rows import encode_rows
 
 ROWS_AT_ONCE: Final = 2000
@@ -23,21 +23,21 @@ Row = tuple[object, ...]
 
 
 @dataclass(slots=True)
-class Bounded:
+class LimitedStream:
     """So many rows of a stream that is somebody else's: a ``plan.Stream``."""
 
     stream: Stream
-    left: int
+    limit: int
 
     @property
     def is_open(self) -> bool:
         """Whether there may be more of these."""
-        return self.left > 0 and self.stream.is_open
+        return self.limit > 0 and self.stream.is_open
 
     def take(self, most: int) -> Sequence[Row]:
         """The next rows."""
-        found = self.stream.take(min(most, self.left)) if self.left else ()
-        self.left -= len(found)
+        found = self.stream.take(min(most, self.limit)) if self.limit else ()
+        self.limit -= len(found)
         return found
 
     def close(self) -> None:
@@ -56,33 +56,33 @@ def check_described(described: Sequence[Column] | None, answered: Sequence[Colum
         raise Unsupported("cached plan must not change result type", hint="Prepare the statement again.")
 
 
-def told(answer: Answer, formats: Sequence[int]) -> Steps[str]:
+def send_answer(answer: Answer, formats: Sequence[int]) -> Steps[str]:
     """All rows of an answer, or what COPY sends in their place; its tag."""
     if isinstance(answer, CopyOut):
         return (yield from _copied(answer))
     if answer.stream is None:
-        yield from given(answer.columns or (), formats, answer.rows)
+        yield from send_rows(answer.columns or (), formats, answer.rows)
         return answer.tag
-    count = yield from streamed(answer, answer.stream, formats, 0)
+    count = yield from send_stream(answer, answer.stream, formats, 0)
     return f"{answer.tag} {count}"
 
 
-def given(columns: Sequence[Column], formats: Sequence[int], rows: Sequence[Row]) -> Steps[None]:
+def send_rows(columns: Sequence[Column], formats: Sequence[int], rows: Sequence[Row]) -> Steps[None]:
     """Rows that are there; many of them are made into messages while others are served."""
     by_column = bool(columns) and _is_columnar(rows)
     most = MANY_AT_ONCE if by_column else ROWS_AT_ONCE
     for start in range(0, len(rows), most):
         portion = partial(_framed, columns, formats, rows[start : start + most])
-        framed = (yield from work(portion, goes_on=True)) if by_column or len(rows) > most else portion()
+        framed = (yield from work(portion, continues=True)) if by_column or len(rows) > most else portion()
         yield m.Rows(framed)
 
 
-def streamed(answer: Answer, stream: Stream, formats: Sequence[int], limit: int) -> Steps[int]:
+def send_stream(answer: Answer, stream: Stream, formats: Sequence[int], limit: int) -> Steps[int]:
     """The next rows of a stream, ``limit`` at most, all of them for 0; how many. MOVE shows none of them."""
     count = 0
     while not limit or count < limit:
         most = min(MANY_AT_ONCE, limit - count) if limit else MANY_AT_ONCE
-        rows, framed = yield from work(partial(_next, answer, stream, most, formats), goes_on=True)
+        rows, framed = yield from work(partial(_next, answer, stream, most, formats), continues=True)
         if not rows:
             break
         count += rows
@@ -126,11 +126,11 @@ class _Counted:
 
 
 def _copied(answer: CopyOut) -> Steps[str]:
-    columns, stream = answer.copied.columns or (), answer.copied.stream
-    parts = None if stream is None else _Counted(answer.copied, stream)
+    columns, stream = answer.answer.columns or (), answer.answer.stream
+    parts = None if stream is None else _Counted(answer.answer, stream)
     yield m.CopyOutResponse(answer.layout.code, len(columns))
-    pieces = cast("Generator[bytes]", copied(answer.layout, columns, parts or answer.copied.rows))
-    while framed := (yield from work(partial(next, pieces, b""), goes_on=True)):
+    pieces = cast("Generator[bytes]", copy_messages(answer.layout, columns, parts or answer.answer.rows))
+    while framed := (yield from work(partial(next, pieces, b""), continues=True)):
         yield m.Copied(framed)
     yield m.CopyOutDone()
     return answer.tag if parts is None else f"{answer.tag} {parts.count}"

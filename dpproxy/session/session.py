@@ -38,7 +38,7 @@ class Users(Protocol):
     def roles(self, name: str) -> frozenset[str]:
         """The roles of a user."""
 
-    def revoked(self, name: str, roles: frozenset[str]) -> bool:
+    def is_revoked(self, name: str, roles: frozenset[str]) -> bool:
         """Whether a user who came with these roles is gone, or has lost one. Never waits for long."""
 
 
@@ -94,7 +94,7 @@ class Session:
         return None if self._queries is None else self._queries.state.transaction
 
     @property
-    def asked(self) -> tuple[str, str]:
+    def login_names(self) -> tuple[str, str]:
         """The user and the database that a login names."""
         named = self._startup.parameters
         return named.get("user", ""), named.get("database") or named.get("user", "")
@@ -203,7 +203,7 @@ class Session:
     def _report(self, state: State) -> Steps[None]:
         """Settings that are not what was reported last; of dp settings those that can be SET."""
         for key in REPORTED:
-            value = state.transaction.now[key]
+            value = state.transaction.settings[key]
             if self._reported.get(key) != value:
                 self._reported[key] = value
                 yield m.ParameterStatus(SETTINGS[key].name, value)

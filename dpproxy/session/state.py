@@ -22,7 +22,7 @@ MOST_TEXT: Final = 512_000
 MOST_PORTALS: Final = 100
 MOST_STREAMS: Final = 8
 """Open portals of a session whose rows the engine still makes: each holds one of its statements, and a portion."""
-MOST_HELD: Final = 128_000_000
+MOST_ROW_BYTES: Final = 128_000_000
 """Bytes of rows that wait in the open portals of a session, from which on it opens no more."""
 _VALUE: Final = 100
 """Bytes of one value in memory, roughly."""
@@ -45,7 +45,7 @@ class Command:
 
     run: Callable[["State"], Answer]
     columns: tuple[Column, ...] | None = None
-    leaves_failed: bool = False
+    runs_in_failed: bool = False
     """True for those that a failed transaction block still takes."""
     waits: bool = False
     """True where ``run`` is not quick, or asks whether the policy still allows it: it is done off the event loop."""
@@ -60,7 +60,7 @@ class EngineShow:
 
 
 @dataclass(frozen=True, slots=True)
-class Wrapped:
+class WrapperStatement:
     """A statement that runs another one and does something with its answer: DECLARE, COPY, EXECUTE."""
 
     inner: "Statement"
@@ -75,19 +75,19 @@ class Wrapped:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class OuterStatement:
     """A statement read up to the one inside it; ``types`` are the parameter OIDs that it declares."""
 
     inner: Source
-    wrap: Callable[["Statement"], Command | Wrapped]
+    wrap: Callable[["Statement"], Command | WrapperStatement]
     types: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
+class DeferredStatement:
     """A statement that says what it is once it sees the session: FETCH, EXECUTE."""
 
-    read: Callable[["State"], Command | Wrapped]
+    read: Callable[["State"], Command | WrapperStatement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class CopyOut(Answer):
     """What COPY sends in place of rows."""
 
     layout: Layout = field(default_factory=Layout)
-    copied: Answer = field(default_factory=lambda: Answer(""))
+    answer: Answer = field(default_factory=lambda: Answer(""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Statement:
     """A statement that may run many times; ``source`` and ``action`` are None for the empty one."""
 
     source: Source | None
-    action: Command | EngineShow | Wrapped | Prepared | Signal | None
+    action: Command | EngineShow | WrapperStatement | Prepared | Signal | None
     parameters: tuple[SqlType, ...] = ()
     lists: Lists | None = None
     """Where some of them are lists of values."""
@@ -121,7 +121,7 @@ class Statement:
     @property
     def charged(self) -> bool:
         """True where running it may debit the ledger."""
-        if isinstance(self.action, Wrapped):
+        if isinstance(self.action, WrapperStatement):
             return self.action.inner.charged
         return isinstance(self.action, Prepared) and self.action.charged
 
@@ -131,16 +131,16 @@ class Statement:
         return not self.charged and (not is_engines or self.columns is not None)
 
     @property
-    def leaves_failed(self) -> bool:
+    def runs_in_failed(self) -> bool:
         """True where a failed transaction block still takes it."""
-        return self.action is None or (isinstance(self.action, Command) and self.action.leaves_failed)
+        return self.action is None or (isinstance(self.action, Command) and self.action.runs_in_failed)
 
     def settings(self, transaction: Transaction) -> Settings:
         """The session's settings with those of the statement's own hint, and the present for one that asks for it."""
         hint = self.source.hint if self.source else {}
         is_of_present = isinstance(self.action, Prepared) and self.action.is_of_present
         present = {PRESENT: transaction.present()} if is_of_present else {}
-        return {**transaction.now, **hint, **present} if hint or present else transaction.now
+        return {**transaction.settings, **hint, **present} if hint or present else transaction.settings
 
 
 @dataclass(slots=True)
@@ -151,7 +151,7 @@ class Portal:
     values: tuple[object, ...] = field(repr=False)
     formats: tuple[int, ...]
     answer: Answer | None = field(default=None, repr=False)
-    given: int = 0
+    position: int = 0
     """Rows handed out so far."""
     size: int = 0
     """Bytes of its parameters, as they were sent."""
@@ -163,7 +163,7 @@ class Portal:
     """True once that has happened: a later transaction does not undo it."""
 
     @property
-    def held(self) -> int:
+    def row_bytes(self) -> int:
         """Bytes of the rows that wait in it, roughly."""
         if self.answer is None:
             return 0
@@ -173,9 +173,9 @@ class Portal:
     def part(self, limit: int) -> Sequence[tuple[object, ...]]:
         """The next rows of a computed answer, at most ``limit``, all of them for 0."""
         rows = self.answer.rows if self.answer else ()
-        end = len(rows) if limit == 0 else min(len(rows), self.given + limit)
-        part = rows[self.given : end]
-        self.given = end
+        end = len(rows) if limit == 0 else min(len(rows), self.position + limit)
+        part = rows[self.position : end]
+        self.position = end
         return part
 
 
@@ -207,7 +207,7 @@ class State:
     def sweep(self) -> None:
         """Close what no portal has: what it ran for has ended."""
         wanted = {id(p.answer.stream) for p in self.portals.values() if p.answer is not None}
-        wanted |= {id(p.answer.copied.stream) for p in self.portals.values() if isinstance(p.answer, CopyOut)}
+        wanted |= {id(p.answer.answer.stream) for p in self.portals.values() if isinstance(p.answer, CopyOut)}
         self.let_go([stream for stream in self.streams if id(stream) not in wanted])
 
     def let_go(self, streams: Sequence[Stream]) -> None:
@@ -239,8 +239,8 @@ class State:
             _refuse_more(f"{MOST_PORTALS} open portals", "close")
         if sum(portal.size for portal in others) + size > MOST_VALUES:
             _refuse_more(f"{MOST_VALUES} bytes of parameters in open portals", "close")
-        if sum(portal.held for portal in others) >= MOST_HELD:
-            _refuse_more(f"{MOST_HELD} bytes of rows in open portals", "close")
+        if sum(portal.row_bytes for portal in others) >= MOST_ROW_BYTES:
+            _refuse_more(f"{MOST_ROW_BYTES} bytes of rows in open portals", "close")
 
     def copy(self) -> "State":
         """A copy to try statements on; whether rows may still be given is asked when they are."""

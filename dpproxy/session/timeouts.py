@@ -28,4 +28,4 @@ def of_silence(transaction: Transaction | None) -> tuple[float, Refusal]:
 
 
 def _limit(transaction: Transaction, name: str) -> float:
-    return min(seconds(transaction.now[name]) or NEVER, NEVER)
+    return min(seconds(transaction.settings[name]) or NEVER, NEVER)

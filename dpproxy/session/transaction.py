@@ -6,7 +6,15 @@ from enum import Enum
 from typing import Final
 
 from dpproxy.algebra.plan import Settings
-from dpproxy.config.settings import MOST_OF_OTHERS, SETTINGS, checked, find, is_shared, kept_low, moments
+from dpproxy.config.settings import (
+    MOST_OF_OTHERS,
+    SETTINGS,
+    find,
+    is_shared,
+    keep_one_way,
+    moments,
+    normalise,
+)
 from dpproxy.values.errors import FixedSetting, InvalidParameter, NoTransaction, TooComplex, UnknownSavepoint
 
 OF_TRANSACTION: Final = ("transaction_isolation", "transaction_read_only", "transaction_deferrable")
@@ -34,22 +42,22 @@ class Transaction:
     rollback returns to; ``start`` is what RESET returns to.
     """
 
-    start: Settings
-    now: Settings = field(default_factory=dict)
-    kept: Settings = field(default_factory=dict)
-    before: Settings = field(default_factory=dict)
+    initial: Settings
+    settings: Settings = field(default_factory=dict)
+    after_commit: Settings = field(default_factory=dict)
+    after_rollback: Settings = field(default_factory=dict)
     status: Status = Status.IDLE
-    began: datetime | None = field(default=None, compare=False)
+    start_time: datetime | None = field(default=None, compare=False)
     """When it did, for those of its statements that ask; None before the first of them."""
-    arrived: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
+    arrival: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
     """When the message at hand did."""
     several: bool = False
     """True inside a message of several statements, which is a transaction of its own."""
     _savepoints: list[tuple[str, Settings, Settings]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if not self.now:
-            self.now = self.kept = self.before = self.start
+        if not self.settings:
+            self.settings = self.after_commit = self.after_rollback = self.initial
 
     def copy(self) -> "Transaction":
         """A copy whose changes do not show here."""
@@ -64,15 +72,15 @@ class Transaction:
         """
         key = find(name).name.lower()
         local = self._ends_with_transaction(key, local=local)
-        if key not in self.now and len(self.now) >= len(SETTINGS) + MOST_OF_OTHERS:
+        if key not in self.settings and len(self.settings) >= len(SETTINGS) + MOST_OF_OTHERS:
             raise TooComplex(
                 f"more than {MOST_OF_OTHERS} settings of other namespaces in one session",
                 hint="a new connection starts without them",
             )
-        self._put(key, checked(name, text, self.now), local=local)
+        self._put(key, normalise(name, text, self.settings), local=local)
         current = key.removeprefix("default_")
         if current in OF_TRANSACTION and current != key and self.status is Status.IDLE:
-            self._put(current, self.now[key], local=local)
+            self._put(current, self.settings[key], local=local)
 
     def reset(self, name: str, *, local: bool = False) -> None:
         """Give a setting the value it had at the session's start.
@@ -83,25 +91,25 @@ class Transaction:
         key = setting.name.lower()
         if setting.check is None:
             raise FixedSetting(f'parameter "{setting.name}" cannot be changed')
-        if setting.one_way and self.now[key] == setting.one_way:
+        if setting.one_way and self.settings[key] == setting.one_way:
             return
         local = self._ends_with_transaction(key, local=local)
-        if key not in self.start:
+        if key not in self.initial:
             self._put(key, "", local=local)
             return
-        if setting.lowers_only and self.now[key] != self.start[key]:
+        if setting.lowers_only and self.settings[key] != self.initial[key]:
             raise InvalidParameter(
                 f'parameter "{setting.name}" can only be lowered within a session',
                 hint="a new connection starts without it",
             )
-        self._put(key, self.start[key], local=local)
+        self._put(key, self.initial[key], local=local)
 
     def _ends_with_transaction(self, key: str, *, local: bool) -> bool:
         """Whether a change is of the transaction alone, as everything of ours is on a connection that is shared.
 
         Errors: ``NoTransaction`` where there is none for it to end with; ``InvalidParameter`` for what ends with none.
         """
-        if not key.startswith("dp.") or not is_shared(self.now):
+        if not key.startswith("dp.") or not is_shared(self.settings):
             return local
         setting = SETTINGS[key]
         if setting.lowers_only:
@@ -118,24 +126,24 @@ class Transaction:
 
     def reset_all(self) -> None:
         """Every setting as at the session's start, but for those that can only be lowered."""
-        self.now = self.kept = kept_low(self.start, self.now)
+        self.settings = self.after_commit = keep_one_way(self.initial, self.settings)
 
     def _put(self, key: str, value: str, *, local: bool) -> None:
-        self.now = {**self.now, key: value}
+        self.settings = {**self.settings, key: value}
         if not local:
-            self.kept = {**self.kept, key: value}
+            self.after_commit = {**self.after_commit, key: value}
 
     # --- the present
 
     def arrive(self) -> None:
         """A message with a statement is here: a transaction begins with its first one."""
-        self.arrived = datetime.now(UTC)
-        self.began = self.began or self.arrived
+        self.arrival = datetime.now(UTC)
+        self.start_time = self.start_time or self.arrival
 
     def present(self) -> str:
         """What a statement takes for now, as ``settings.moments`` writes it."""
-        self.began = self.began or self.arrived
-        return moments(self.began, self.arrived)
+        self.start_time = self.start_time or self.arrival
+        return moments(self.start_time, self.arrival)
 
     # --- blocks
 
@@ -143,15 +151,15 @@ class Transaction:
         """Open a block; what a message did before it belongs to it."""
         self.status = Status.BLOCK
         for key in OF_TRANSACTION:
-            self._put(key, self.now[f"default_{key}"], local=True)
+            self._put(key, self.settings[f"default_{key}"], local=True)
 
     def commit(self) -> None:
         """End the block, or the message's own transaction, keeping what SET did."""
-        self._end(kept_low(self.kept, self.now))
+        self._end(keep_one_way(self.after_commit, self.settings))
 
     def rollback(self) -> None:
         """End the block, or the message's own transaction, undoing what SET did."""
-        self._end(kept_low(self.before, self.now))
+        self._end(keep_one_way(self.after_rollback, self.settings))
 
     def fail(self) -> None:
         """A statement was refused: a block waits for its ROLLBACK, anything else is rolled back at once."""
@@ -161,9 +169,9 @@ class Transaction:
             self.status = Status.FAILED
 
     def _end(self, settings: Settings) -> None:
-        self.now = self.kept = self.before = settings
+        self.settings = self.after_commit = self.after_rollback = settings
         self.status = Status.IDLE
-        self.began = None
+        self.start_time = None
         self._savepoints.clear()
 
     # --- savepoints
@@ -175,7 +183,7 @@ class Transaction:
                 f"more than {MOST_SAVEPOINTS} savepoints in one transaction",
                 hint="release those no longer needed",
             )
-        self._savepoints.append((name[:_LONGEST_NAME], self.now, self.kept))
+        self._savepoints.append((name[:_LONGEST_NAME], self.settings, self.after_commit))
 
     def release(self, name: str) -> None:
         """RELEASE: forget the newest savepoint of that name, and those after it.
@@ -191,7 +199,7 @@ class Transaction:
         """
         at = self._find(name)
         _, now, kept = self._savepoints[at]
-        self.now, self.kept = kept_low(now, self.now), kept_low(kept, self.now)
+        self.settings, self.after_commit = keep_one_way(now, self.settings), keep_one_way(kept, self.settings)
         self.status = Status.BLOCK
         del self._savepoints[at + 1 :]
 

@@ -68,11 +68,11 @@ class Work:
     call: Callable[[], object]
     charged: bool = False
     deadline: float = 0.0
-    told: Callable[[], Sequence[Backend]] | None = None
+    notices: Callable[[], Sequence[Backend]] | None = None
     """What the call has to say while it goes on, each message once."""
     at_hand: Callable[[], object] = lambda: None
     """What the call would return, where that takes no waiting; else None."""
-    goes_on: bool = False
+    continues: bool = False
     """More of the statement that ran last: its limit of time, and a cancel since it began, are for this as well."""
 
 
@@ -103,9 +103,9 @@ def work(
     *,
     charged: bool = False,
     deadline: float = 0.0,
-    told: Callable[[], Sequence[Backend]] | None = None,
+    notices: Callable[[], Sequence[Backend]] | None = None,
     at_hand: Callable[[], T | None] = lambda: None,
-    goes_on: bool = False,
+    continues: bool = False,
 ) -> Steps[T]:
     """Have ``call`` done and return what it returned."""
-    return cast("T", (yield Work(call, charged, deadline, told, at_hand, goes_on)))
+    return cast("T", (yield Work(call, charged, deadline, notices, at_hand, continues)))

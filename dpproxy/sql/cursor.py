@@ -128,7 +128,7 @@ class Cursor:
             self.refuse()
         return self.take().text
 
-    def dotted(self) -> list[str]:
+    def dotted_labels(self) -> list[str]:
         """Labels with points between them."""
         parts = [self.label()]
         while self.accept("."):
@@ -150,7 +150,7 @@ class Cursor:
             )
         return self.name("table", "the schema's name")
 
-    def listed(self, read: Callable[[str], T], after: str = "") -> tuple[T, ...]:
+    def comma_list(self, read: Callable[[str], T], after: str = "") -> tuple[T, ...]:
         """One or more, separated by commas; each is told what it comes after."""
         items = [read(after)]
         while self.accept(","):
@@ -164,7 +164,7 @@ class Cursor:
             end = end if token.raw == ";" else token.end
         return self._sql[start:end], start
 
-    def bracketed(self) -> tuple[str, int]:
+    def parenthesis(self) -> tuple[str, int]:
         """The text inside the parentheses that come next, read with them; and where it starts."""
         self.expect("(")
         start, end, depth = self.position, self.position, 1
@@ -210,7 +210,7 @@ class Cursor:
         listed = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
         place = f" after {after}" if after else ""
         raise SyntaxRefused(
-            f"expected {listed}{place}, found {token.shown}", hint=hint, position=token.position
+            f"expected {listed}{place}, found {token.description}", hint=hint, position=token.position
         )
 
     def unsupported(self, construct: str, hint: str | None = None, position: int | None = None) -> NoReturn:

@@ -56,7 +56,7 @@ class Token(NamedTuple):
                 return self.raw
 
     @property
-    def shown(self) -> str:
+    def description(self) -> str:
         """How a message names it: never the content of a literal."""
         if self.kind in {Kind.WORD, Kind.SYMBOL}:
             return f'"{self.text}"'

@@ -26,7 +26,7 @@ from dpproxy.policy import store as policy
 from dpproxy.state.directory import VERSION, layout, require
 from dpproxy.state.role_settings import FILE as ROLES
 from dpproxy.system import disk
-from dpproxy.terminal.display import counted
+from dpproxy.terminal.display import quantity
 from dpproxy.values.errors import StartupError
 from dpproxy.views import files as views
 from dpproxy.views import manifest
@@ -104,7 +104,7 @@ def _copy_out(config: Config, target: Path) -> str:
     _copy_database(config.state / policy.FILE, target / policy.FILE)
     policy.PolicyStore.open(target).close()
     return (
-        f"{config.database}: {ledger}; {counted(entries, 'entry', 'entries')} of the audit log, all verified"
+        f"{config.database}: {ledger}; {quantity(entries, 'entry', 'entries')} of the audit log, all verified"
     )
 
 
@@ -113,7 +113,7 @@ def _copy_ledger(config: Config, target: Path) -> str:
     if not isinstance(store, SQLite):
         return f"its ledger is in {store.name}: now back that up by pg_dump --schema=dpproxy"
     head = ledger_backup.write(store, files.read_key(target / files.KEY, None), target / files.DATABASE)
-    return f"{counted(head.sequence, 'entry', 'entries')} of the ledger, all verified"
+    return f"{quantity(head.sequence, 'entry', 'entries')} of the ledger, all verified"
 
 
 def _copy_views(source: Path, target: Path) -> None:
@@ -155,7 +155,7 @@ def _entries(folder: Path) -> int:
     log.open()
     try:
         return log.verify()
-    except audit.Altered as error:
+    except audit.AlteredLog as error:
         raise StartupError(f"{folder / audit.FILE}: {error}") from error
     finally:
         log.close()
@@ -207,7 +207,7 @@ def _standing(config: Config) -> tuple[str, bool]:
         "" if path is not None else "; what was spent since is forgotten, for there is no high-water mark"
     )
     return (
-        f"{config.database}: put back, {counted(head.sequence, 'entry', 'entries')} of the ledger{unknown}",
+        f"{config.database}: put back, {quantity(head.sequence, 'entry', 'entries')} of the ledger{unknown}",
         True,
     )
 

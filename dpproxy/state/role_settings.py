@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from dpproxy.algebra.plan import Caller, Settings
-from dpproxy.config.settings import DEFAULTS, SETTINGS, checked, find
+from dpproxy.config.settings import DEFAULTS, SETTINGS, find, normalise
 from dpproxy.policy.role_statements import RoleChange
 from dpproxy.system import disk
 from dpproxy.values.errors import CatalogueUnavailable, InvalidParameter, NotGranted, Refusal, UnknownDatabase
@@ -20,7 +20,7 @@ EVERYBODY: Final = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Configured:
+class RoleDefaults:
     """The settings of one role, in one database or, for an empty name, in all; in the order they were made.
 
     ``is_user`` where it is a user that has the name; who has a role of the same name is somebody else.
@@ -32,7 +32,7 @@ class Configured:
     is_user: bool = False
 
     @property
-    def shown(self) -> list[str]:
+    def assignments(self) -> list[str]:
         """As pg_db_role_setting lists them."""
         return [f"{find(name).name}={value}" for name, value in self.settings]
 
@@ -48,7 +48,7 @@ class RoleSettings:
         self._folder = folder
         self._path = folder / FILE
 
-    def listed(self, caller: Caller) -> tuple[Configured, ...]:
+    def visible_to(self, caller: Caller) -> tuple[RoleDefaults, ...]:
         """What the caller may see: their own, and those of their roles; an administrator sees all."""
         found = [one for one in self._read() if caller.is_admin or _rank(one, caller) is not None]
         return tuple({(one.role, one.database, one.settings): one for one in found}.values())
@@ -86,18 +86,18 @@ class RoleSettings:
                 hint="Connect to it, and say it there.",
                 position=change.database.position if change.database else None,
             )
-        with disk.locked(self._folder):
+        with disk.lock(self._folder):
             entries = self._read()
             own = None if caller.is_admin else self.of(caller)
             for is_user in _meant(change, caller):
-                entries = _with(entries, Configured(role, database, (), is_user), change, own)
+                entries = _with(entries, RoleDefaults(role, database, (), is_user), change, own)
             if len(entries) > MOST:
                 raise InvalidParameter(
                     f"more than {MOST} roles have settings", hint="RESET ALL those that have gone."
                 )
             self._write(sorted(entries, key=lambda one: (one.role, one.database, one.is_user)))
 
-    def _read(self) -> list[Configured]:
+    def _read(self) -> list[RoleDefaults]:
         try:
             held = json.loads(self._path.read_text(encoding="utf-8"))
             return [entry for one in held for entry in _entries(one)]
@@ -106,7 +106,7 @@ class RoleSettings:
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise CatalogueUnavailable("the settings of roles cannot be read") from error
 
-    def _write(self, entries: list[Configured]) -> None:
+    def _write(self, entries: list[RoleDefaults]) -> None:
         held = [
             {"role": one.role, "database": one.database, "settings": one.settings, "user": one.is_user}
             for one in entries
@@ -114,11 +114,11 @@ class RoleSettings:
         disk.replace(self._path, json.dumps(held, indent=1).encode())
 
 
-def _entries(held: Mapping[str, Any]) -> list[Configured]:
+def _entries(held: Mapping[str, Any]) -> list[RoleDefaults]:
     """What one entry of the file says; one that does not say whom it names is of both."""
     settings = tuple((str(n), str(v)) for n, v in held["settings"])
     kinds = (bool(held["user"]),) if "user" in held else (False, True) if held["role"] else (False,)
-    return [Configured(held["role"], held["database"], settings, is_user) for is_user in kinds]
+    return [RoleDefaults(held["role"], held["database"], settings, is_user) for is_user in kinds]
 
 
 def _meant(change: RoleChange, caller: Caller) -> Collection[bool]:
@@ -129,8 +129,8 @@ def _meant(change: RoleChange, caller: Caller) -> Collection[bool]:
 
 
 def _with(
-    entries: list[Configured], asked: Configured, change: RoleChange, own: Settings | None
-) -> list[Configured]:
+    entries: list[RoleDefaults], asked: RoleDefaults, change: RoleChange, own: Settings | None
+) -> list[RoleDefaults]:
     """The entries after a change of one of them."""
     is_it = [
         (one.role, one.database, one.is_user) == (asked.role, asked.database, asked.is_user)
@@ -142,14 +142,14 @@ def _with(
     return [*kept, replace(asked, settings=tuple(after.items()))] if after else kept
 
 
-def _rank(one: Configured, caller: Caller) -> int | None:
+def _rank(one: RoleDefaults, caller: Caller) -> int | None:
     """The later wins: everybody's, those of the caller's roles, their own; None where it is not the caller's."""
     if one.is_user:
         return 2 if one.role == caller.user else None
     return 0 if one.role == EVERYBODY else 1 if one.role in caller.roles else None
 
 
-def _ordered(entries: list[Configured], caller: Caller) -> list[Configured]:
+def _ordered(entries: list[RoleDefaults], caller: Caller) -> list[RoleDefaults]:
     """Those of the caller, the later wins; in all databases, then in this one."""
     ranked = [(rank, one) for one in entries if (rank := _rank(one, caller)) is not None]
     here = [(rank, one) for rank, one in ranked if one.database in ("", caller.database)]
@@ -160,7 +160,7 @@ def _taken(name: str, value: str, current: Settings) -> dict[str, str]:
     try:
         setting = find(name)
         key = setting.name.lower()
-        return {key: checked(name, value, {**DEFAULTS, **current})}
+        return {key: normalise(name, value, {**DEFAULTS, **current})}
     except Refusal:
         return {}  # a limit that another role has lower, or what another version knew
 
@@ -176,7 +176,7 @@ def _changed(before: Mapping[str, str], change: RoleChange, own: Settings | None
             _refuse_rise(setting.name)
         return {name: value for name, value in before.items() if name != key}
     current = {**DEFAULTS, **(own or {})}
-    return {**before, key: checked(setting.name, change.value, current)}
+    return {**before, key: normalise(setting.name, change.value, current)}
 
 
 def _only_goes_down(name: str) -> bool:

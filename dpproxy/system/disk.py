@@ -41,7 +41,7 @@ def sync(path: Path) -> None:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def lock(folder: Path) -> Iterator[None]:
     """Hold an exclusive lock on a folder, so that its writers take turns."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:

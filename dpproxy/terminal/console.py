@@ -9,7 +9,7 @@ def width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def put(text: str) -> None:
+def print_result(text: str) -> None:
     """A result as it is, for people or for programs."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
@@ -17,7 +17,7 @@ def put(text: str) -> None:
 
 def say(line: str) -> None:
     """A result in words."""
-    put(f"dpproxy: {line}")
+    print_result(f"dpproxy: {line}")
 
 
 def tell(line: str) -> None:

@@ -85,7 +85,7 @@ def answer(
     return records(names, rows) if rows and is_wide else table
 
 
-def counted(number: int, one: str, many: str) -> str:
+def quantity(number: int, one: str, many: str) -> str:
     """As in a sentence.
 
     >>> counted(1, "entry", "entries"), counted(0, "entry", "entries")

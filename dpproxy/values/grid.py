@@ -37,7 +37,7 @@ def beginning(moment: float | None) -> Iterator[None]:
         _BEGAN.reset(token)
 
 
-def began() -> float:
+def start_time() -> float:
     """When the statement at hand began: where its client's grid does, and now where there is none."""
     moment = _BEGAN.get()
     return time.monotonic() if moment is None else moment

@@ -239,11 +239,11 @@ class Connection:
         """The answer was ``N``, to SSLRequest or GSSENCRequest; the client goes on in the clear."""
         self._answer(State.ENCRYPTION_ASKED, State.STARTUP)
 
-    def authenticated(self) -> None:
+    def login_done(self) -> None:
         """The client's proof was right."""
         self._answer(State.VERIFYING, State.READY)
 
-    def failed(self) -> None:
+    def error_sent(self) -> None:
         """An error was told to the client: an extended sequence is skipped to its Sync."""
         self._enter(FAILED.get(self._state, State.CLOSED))
 

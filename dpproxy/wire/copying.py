@@ -32,7 +32,7 @@ Row = Sequence[object]
 class Layout:
     """How rows are written; the defaults are those of text.
 
-    ``forced`` says which columns CSV quotes whatever they hold, None for all of them.
+    ``force_quote`` says which columns CSV quotes whatever they hold, None for all of them.
     """
 
     format: Literal["text", "csv", "binary"] = "text"
@@ -41,7 +41,7 @@ class Layout:
     header: bool = False
     quote: str = '"'
     escape: str = '"'
-    forced: frozenset[str] | None = frozenset()
+    force_quote: frozenset[str] | None = frozenset()
 
     @property
     def code(self) -> int:
@@ -49,7 +49,7 @@ class Layout:
         return int(self.format == "binary")
 
 
-def copied(
+def copy_messages(
     layout: Layout, columns: Sequence[Column], rows: Sequence[Row] | Iterable[Sequence[Row]]
 ) -> Iterator[bytes]:
     """CopyData messages for the rows, framed, many in one piece; a header and an end where the layout has them.
@@ -64,7 +64,7 @@ def copied(
         return
     makers = [_maker(layout, column, alone=len(columns) == 1) for column in columns]
     if layout.header:
-        plain = replace(layout, forced=frozenset())
+        plain = replace(layout, force_quote=frozenset())
         headed = [
             (_maker(plain, column, alone=len(columns) == 1), column.name.encode()) for column in columns
         ]
@@ -138,7 +138,7 @@ def _maker(layout: Layout, column: Column, *, alone: bool) -> _Maker:
     if layout.format == "text":
         odd = re.compile(rf"[\x08\x0c\n\r\t\x0b\\{delimiter}]".encode())
         return _Maker(odd, partial(odd.sub, _escaped), (*_ESCAPED, b"\\", layout.delimiter.encode()))
-    if layout.forced is None or column.name in layout.forced:
+    if layout.force_quote is None or column.name in layout.force_quote:
         return _Maker(re.compile(b""), partial(_quoted, layout))
     whole = [
         re.escape(layout.null),

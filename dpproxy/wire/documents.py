@@ -30,7 +30,7 @@ class _Numbers:
         return _Number(found.decode())
 
 
-def normalised(text: str) -> str:
+def normalise(text: str) -> str:
     """The document in PostgreSQL's form.
 
     Example:

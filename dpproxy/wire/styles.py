@@ -21,7 +21,7 @@ def styled_types(types: Sequence[SqlType], settings: Mapping[str, str]) -> tuple
     )
 
 
-def styled(columns: Sequence[Column], settings: Mapping[str, str]) -> tuple[Column, ...]:
+def styled_columns(columns: Sequence[Column], settings: Mapping[str, str]) -> tuple[Column, ...]:
     """The columns as this session reads them."""
     if not _any(column.type for column in columns):
         return tuple(columns)

@@ -166,7 +166,7 @@ def _no_constant(name: str) -> object:
 
 
 def _read_jsonb(data: bytes) -> str:
-    return documents.normalised(_read_string(data))
+    return documents.normalise(_read_string(data))
 
 
 def _read_jsonb_binary(data: bytes) -> str:

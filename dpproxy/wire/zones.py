@@ -44,7 +44,7 @@ def zone(name: str) -> tzinfo:
     return _fixed(west if found[1] == "-" else -west)
 
 
-def shown(name: str) -> str:
+def zone_name(name: str) -> str:
     """A zone's name as PostgreSQL keeps it: what is written as hours east of Greenwich in POSIX's notation.
 
     Errors: as of `zone`.

@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 
 from dpproxy.config import settings
-from dpproxy.config.settings import DEFAULTS, REPORTED, SETTINGS, checked, find, kept_low
+from dpproxy.config.settings import DEFAULTS, REPORTED, SETTINGS, find, keep_one_way, normalise
 from dpproxy.values.errors import FixedSetting, InvalidParameter, UndefinedObject
 
 
@@ -11,7 +11,7 @@ from dpproxy.values.errors import FixedSetting, InvalidParameter, UndefinedObjec
     "text", ["0.2", "1", " 0.001 ", "1e-2", ".5", "1000000", "0.3333333333333333333333333333"]
 )
 def test_epsilon_is_the_exact_value_of_its_text(text: str):
-    kept = {**DEFAULTS, "dp.epsilon": checked("dp.epsilon", text, DEFAULTS)}
+    kept = {**DEFAULTS, "dp.epsilon": normalise("dp.epsilon", text, DEFAULTS)}
     assert settings.epsilon(kept) == Fraction(text.strip())
 
 
@@ -22,7 +22,7 @@ def test_epsilon_is_the_exact_value_of_its_text(text: str):
 )  # fmt: skip
 def test_epsilon_refuses_all_else(text: str):
     with pytest.raises(InvalidParameter) as caught:
-        checked("dp.epsilon", text, DEFAULTS)
+        normalise("dp.epsilon", text, DEFAULTS)
     assert "0.001" in (caught.value.hint or "")
 
 
@@ -50,7 +50,7 @@ def test_epsilon_refuses_all_else(text: str):
     ],
 )
 def test_a_value_is_kept_as_show_prints_it(name: str, text: str, kept: str):
-    assert checked(name, text, DEFAULTS) == kept
+    assert normalise(name, text, DEFAULTS) == kept
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_value_is_kept_as_show_prints_it(name: str, text: str, kept: str):
 )
 def test_a_refusal_names_what_is_allowed(name: str, text: str, hint: str):
     with pytest.raises(InvalidParameter) as caught:
-        checked(name, text, DEFAULTS)
+        normalise(name, text, DEFAULTS)
     assert caught.value.sqlstate == "22023"
     assert hint in (caught.value.hint or "")
 
@@ -93,16 +93,16 @@ def test_an_unknown_setting_is_refused_with_near_names():
 )
 def test_a_fixed_setting_cannot_be_changed(name: str):
     with pytest.raises(FixedSetting):
-        checked(name, "1", DEFAULTS)
+        normalise(name, "1", DEFAULTS)
 
 
 def test_session_epsilon_only_goes_down():
     current = {**DEFAULTS, "dp.session_epsilon": "0.5"}
-    assert checked("dp.session_epsilon", "0.4", current) == "0.4"
-    assert checked("dp.session_epsilon", "0.50", current) == "0.50"
+    assert normalise("dp.session_epsilon", "0.4", current) == "0.4"
+    assert normalise("dp.session_epsilon", "0.50", current) == "0.50"
     with pytest.raises(InvalidParameter):
-        checked("dp.session_epsilon", "0.6", current)
-    assert kept_low(DEFAULTS, current)["dp.session_epsilon"] == "0.5"
+        normalise("dp.session_epsilon", "0.6", current)
+    assert keep_one_way(DEFAULTS, current)["dp.session_epsilon"] == "0.5"
 
 
 def test_every_default_passes_its_own_check():
@@ -148,7 +148,7 @@ def test_no_setting_switches_noise_off():
 )
 def test_a_refused_value_is_quoted(name: str, hint: str):
     with pytest.raises(InvalidParameter) as caught:
-        checked(name, "foo", DEFAULTS)
+        normalise(name, "foo", DEFAULTS)
     assert (caught.value.message, caught.value.hint) == (f'invalid value for parameter "{name}": "foo"', hint)
 
 
@@ -160,4 +160,4 @@ def test_what_is_reported_can_be_put_back():
     }
     for key in reported:
         if not SETTINGS[key].lowers_only:
-            assert checked(key, DEFAULTS[key], {**DEFAULTS, "dp.epsilon": "0.5"}) == DEFAULTS[key]
+            assert normalise(key, DEFAULTS[key], {**DEFAULTS, "dp.epsilon": "0.5"}) == DEFAULTS[key]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from dpproxy.config.settings import DEFAULTS, checked
+from dpproxy.config.settings import DEFAULTS, normalise
 from dpproxy.config.tuning import tuning
 from dpproxy.values.errors import Refusal
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
@@ -54,7 +54,7 @@ def theirs(real: psycopg.Connection, name: str, value: str) -> str | None:
 
 def ours(name: str, value: str) -> str:
     try:
-        return checked(name, value, DEFAULTS)
+        return normalise(name, value, DEFAULTS)
     except Refusal as refusal:
         return refusal.sqlstate
 
@@ -89,7 +89,7 @@ def test_a_refusal_says_what_is_allowed():
         ("constraint_exclusion", "x", "Available values: partition, on, off."),
     ):
         with pytest.raises(Refusal) as caught:
-            checked(name, value, DEFAULTS)
+            normalise(name, value, DEFAULTS)
         assert (caught.value.message, caught.value.hint) == (
             f'invalid value for parameter "{name}": "{value}"',
             hint,

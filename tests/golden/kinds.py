@@ -13,7 +13,7 @@ from dpproxy.algebra.plan import Caller, Part, Plan, PublicPlan
 from dpproxy.algebra.request import Request
 from dpproxy.backends.release import Release
 from dpproxy.config.configuration import Config, Data
-from dpproxy.config.settings import DEFAULTS, checked
+from dpproxy.config.settings import DEFAULTS, normalise
 from dpproxy.engine import output
 from dpproxy.engine.engine import Engine
 from dpproxy.planner.explain import split_explain
@@ -174,7 +174,7 @@ def check_hint(world: World, hint: str, record: Record | None = None) -> None:
             change_of(statement)
         elif statement.startswith("SET "):
             name, value = statement[4:].split(" = ")
-            checked(name, value.strip("'"), DEFAULTS)
+            normalise(name, value.strip("'"), DEFAULTS)
             if record is not None:
                 plan_any(world, record.statement, {**record.options, name: value.strip("'")})
         else:

@@ -1,6 +1,6 @@
 from dataclasses import fields, replace
 
-from dpproxy.observe.audit_entry import LONGEST, Entry, Outcome, asked, cut, reason, seal
+from dpproxy.observe.audit_entry import LONGEST, Entry, Outcome, reason, seal, shorten, statement_text
 from dpproxy.values.errors import NotGranted
 
 ENTRY = Entry(5, "ann", "analyst", Outcome.ANSWERED, "SELECT count(*) FROM t", 10**8, "", "")
@@ -18,12 +18,13 @@ def test_every_field_is_in_the_mac():
 
 
 def test_long_texts_are_cut():
-    assert len(cut("x" * 10_000)) == LONGEST
+    assert len(shorten("x" * 10_000)) == LONGEST
     assert (
-        asked("SELECT\n  *  FROM t", [1, None, "it"]) == "SELECT * FROM t -- $1 = 1 -- $2 = NULL -- $3 = it"
+        statement_text("SELECT\n  *  FROM t", [1, None, "it"])
+        == "SELECT * FROM t -- $1 = 1 -- $2 = NULL -- $3 = it"
     )
-    assert len(asked("x" * 10_000, ["y" * 10_000])) == LONGEST
-    assert cut("\ud800") == "?"
+    assert len(statement_text("x" * 10_000, ["y" * 10_000])) == LONGEST
+    assert shorten("\ud800") == "?"
 
 
 def test_a_reason_is_what_the_caller_was_told():

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dpproxy.observe.audit_entry import Entry, Outcome, seal
-from dpproxy.observe.audit_file import FILE, Altered, AuditFile
+from dpproxy.observe.audit_file import FILE, AlteredLog, AuditFile
 from dpproxy.values.errors import StartupError
 
 
@@ -61,7 +61,7 @@ def test_two_processes_extend_one_chain(file: AuditFile, tmp_path: Path):
 )
 def test_what_was_altered_is_found(file: AuditFile, tmp_path: Path, sql: str):
     edit(tmp_path, sql)
-    with pytest.raises(Altered):
+    with pytest.raises(AlteredLog):
         file.verify()
 
 

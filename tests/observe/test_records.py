@@ -6,7 +6,7 @@ from pathlib import Path
 from dpproxy.algebra.plan import Caller, PublicPlan
 from dpproxy.observe.audit_entry import Entry, Outcome
 from dpproxy.observe.audit_log import AuditLog
-from dpproxy.observe.records import COLUMNS, entry_of, exact_notice, listed, recorder
+from dpproxy.observe.records import COLUMNS, audit_rows, entry_of, exact_notice, recorder
 from dpproxy.values.errors import NotGranted
 
 ANN = Caller("ann", frozenset({"analyst", "clerk"}), "session of ann")
@@ -23,7 +23,7 @@ def test_an_entry_has_who_what_and_why():
 
 def test_what_is_listed_fits_the_columns():
     entry = Entry(1_500_000, "ann", "analyst", Outcome.ANSWERED, "SELECT 1", 250_000_000)
-    [row] = listed([(3, entry)])
+    [row] = audit_rows([(3, entry)])
     assert len(row) == len(COLUMNS)
     assert row == (
         3, "1970-01-01T00:00:01.500+00:00", "ann", "analyst", "answered", Decimal("0.25"), None, None, "SELECT 1",

@@ -10,7 +10,7 @@ from dpproxy.pgcatalog import Catalogue, CatalogueView
 from dpproxy.sql import grammar
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import ARRAYS, INET, OBJECTS, TIMETZ, TYPES, UNKNOWN, array_of
-from dpproxy.wire.styles import styled, styled_types
+from dpproxy.wire.styles import styled_columns, styled_types
 from dpproxy.wire.values import decode, encode_value
 
 SETTINGS = {
@@ -71,7 +71,7 @@ def ours() -> Iterator[Ask]:
                 for kind, data in zip(styled_types(kinds, SETTINGS), sent, strict=True)
             ]
             answer = catalogue.run(view, tree, values, {}, types=oids)
-            columns = styled(answer.columns or (), SETTINGS)
+            columns = styled_columns(answer.columns or (), SETTINGS)
             rows = [
                 [encode_value(c.type, value, wanted) for c, value in zip(columns, row, strict=True)]
                 for row in answer.rows

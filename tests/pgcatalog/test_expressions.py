@@ -10,7 +10,7 @@ from psycopg.pq import DiagnosticField, ExecStatus
 from dpproxy.pgcatalog import Catalogue, CatalogueView
 from dpproxy.sql import grammar
 from dpproxy.values.errors import Refusal
-from dpproxy.wire.styles import styled
+from dpproxy.wire.styles import styled_columns
 from dpproxy.wire.values import encode_value
 
 HERE = Path(__file__).parent
@@ -38,7 +38,7 @@ def ours() -> Iterator[Callable[..., Shown]]:
             answer = catalogue.run(view, grammar.parse(sql)[0], (), {})
         except Refusal as refusal:
             return (refusal.sqlstate,)
-        columns = styled(answer.columns or (), settings)
+        columns = styled_columns(answer.columns or (), settings)
         rows = [
             [encode_value(c.type, value, format_) for c, value in zip(columns, row, strict=True)]
             for row in answer.rows

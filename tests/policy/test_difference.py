@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 
 from dpproxy.policy.apply import apply
-from dpproxy.policy.difference import Effect, differences, explained
-from dpproxy.policy.dump import dump, named
+from dpproxy.policy.difference import Effect, differences, explanation
+from dpproxy.policy.dump import dump, named_statements
 from dpproxy.policy.model import OptionValue, Policy, ProtectedView
 from dpproxy.policy.store import change_of
 
@@ -164,7 +164,7 @@ def views(query: str, **options: OptionValue) -> Policy:
 
 def test_people_read_what_was_and_what_is():
     before = made(*BEFORE)
-    lines = list(explained(differences(before, made(f"{PATIENTS} CEILING EPSILON 5", of=before))))
+    lines = list(explanation(differences(before, made(f"{PATIENTS} CEILING EPSILON 5", of=before))))
     assert lines == [
         "table patients [weaker]: 2 more epsilon may be learned about one unit",
         f"  was: {PATIENTS} CEILING EPSILON 3 DELTA 0 ACCOUNTANT BASIC",
@@ -178,6 +178,6 @@ def test_no_two_statements_declare_the_same():
         "ALTER TABLE patients ALTER COLUMN sex SET PRIVACY CLASS SENSITIVE",
         f"{PATIENTS} EXPECTED ROWS 5",
     )
-    found = list(named(policy))
+    found = list(named_statements(policy))
     assert len({subject for subject, _ in found}) == len(found)
     assert [text for _, text in found] == dump(policy)

@@ -8,7 +8,14 @@ import pytest
 
 from dpproxy.policy.apply import apply
 from dpproxy.policy.difference import Effect, differences
-from dpproxy.policy.files import PolicyFileError, apply_file, apply_files, locate, read_file, unweakened
+from dpproxy.policy.files import (
+    PolicyFileError,
+    apply_file,
+    apply_files,
+    locate,
+    read_file,
+    without_weakening,
+)
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore, change_of
 from dpproxy.values.errors import StartupError
@@ -183,7 +190,7 @@ def made(*statements: str, of: Policy | None = None) -> Policy:
 )
 def test_what_was_tightened_stays_when_the_file_is_applied_again(tightened: tuple[str, ...]):
     in_force = made(*tightened, of=made(*FILE))
-    after, left = unweakened(in_force, made(*FILE, of=in_force))
+    after, left = without_weakening(in_force, made(*FILE, of=in_force))
     assert left
     weaker = [d for d in differences(in_force, after) if d.effect is Effect.WEAKER]
     assert weaker == []
@@ -196,14 +203,14 @@ def test_what_tightens_and_what_is_neutral_is_taken_beside_it():
         "ALTER TABLE p ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 120",
         "CREATE PRIVACY BUDGET c LIMIT EPSILON 1",
     )
-    after, left = unweakened(in_force, made(*FILE, *new, of=in_force))
+    after, left = without_weakening(in_force, made(*FILE, *new, of=in_force))
     assert [d.subject for d in left] == ["SELECT on p to analyst"]
     assert after == made(*new, of=in_force)
 
 
 def test_a_table_that_the_file_makes_public_stays_as_it_is_with_its_ceiling():
     in_force = made(*FILE)
-    after, left = unweakened(in_force, made("ALTER TABLE p SET PRIVACY PUBLIC", of=in_force))
+    after, left = without_weakening(in_force, made("ALTER TABLE p SET PRIVACY PUBLIC", of=in_force))
     assert after.tables == in_force.tables
     assert {d.subject for d in left} == {"table p"}
 
@@ -219,11 +226,11 @@ def test_what_does_not_stand_without_the_rest_is_not_taken_at_all():
         "ALTER TABLE p ALTER COLUMN zip SET PRIVACY DOMAIN REFERENCES p (id)",
         of=in_force,
     )
-    after, _ = unweakened(in_force, public)
+    after, _ = without_weakening(in_force, public)
     assert all(d.effect is not Effect.WEAKER for d in differences(in_force, after))
 
 
 def test_where_nothing_is_weaker_all_of_it_is_taken():
     in_force = made(*FILE)
     after = made("REVOKE SELECT ON p FROM analyst", of=in_force)
-    assert unweakened(in_force, after) == (after, [])
+    assert without_weakening(in_force, after) == (after, [])

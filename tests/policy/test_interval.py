@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from dpproxy.policy.interval import Interval, Step, date_of, day_of, read
+from dpproxy.policy.interval import Interval, Step, date_of, day_of, parse
 from dpproxy.values.errors import InvalidParameter
 
 INTERVALS = [Interval(n, step) for n in (1, 2, 3, 5, 12) for step in Step]
@@ -20,8 +20,8 @@ INTERVALS = [Interval(n, step) for n in (1, 2, 3, 5, 12) for step in Step]
     ],
 )
 def test_what_is_written_is_read(text: str, interval: Interval):
-    assert read(text, 3) == interval
-    assert read(str(interval), None) == interval
+    assert parse(text, 3) == interval
+    assert parse(str(interval), None) == interval
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_what_is_written_is_read(text: str, interval: Interval):
 )
 def test_anything_else_is_refused_at_its_place(text: str):
     with pytest.raises(InvalidParameter, match="REFRESH EVERY takes") as caught:
-        read(text, 7)
+        parse(text, 7)
     assert caught.value.position == 7
 
 

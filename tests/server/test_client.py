@@ -1,12 +1,15 @@
 """One client's socket: hostile bytes, early leave, read-ahead, backpressure, padding."""
 
+import asyncio
 import os
 import select
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
+from functools import wraps
+from typing import ParamSpec
 
 import psycopg
 import pytest
@@ -14,11 +17,13 @@ import pytest
 from dpproxy.algebra.plan import Answer, Caller, Notice, Settings
 from dpproxy.algebra.request import Prepared, Request
 from dpproxy.server import client as module
+from dpproxy.server.client import Output, first_of
 from dpproxy.server.listener import Options, Server
-from dpproxy.values.grid import began
+from dpproxy.values.grid import start_time
 from tests.fake_engine import FakeEngine, FakeUsers, next_result
 
 PADDING = 0.5
+Given = ParamSpec("Given")
 
 
 @pytest.fixture
@@ -169,7 +174,7 @@ def test_the_engine_knows_when_the_clients_grid_begins(
     def late_outcome(call: Callable[[], object], start: float | None) -> object:
         time.sleep(0.2)  # as if no thread had been free
         now = time.monotonic()
-        return real(lambda: (moments.append((start, began(), now)), call())[1], start)
+        return real(lambda: (moments.append((start, start_time(), now)), call())[1], start)
 
     real = module.outcome
     monkeypatch.setattr(module, "outcome", late_outcome)
@@ -350,3 +355,166 @@ def test_what_leaves_on_the_grid_is_not_taken_from_what_is_at_hand(
     assert time.monotonic() - start >= PADDING
     assert "run SELECT region" in known.log
     assert [line for line in known.log if line.startswith("again")] == []
+
+
+# --- output, at the client's pace
+
+
+def asynchronous(test: Callable[Given, Coroutine[None, None, None]]) -> Callable[Given, None]:
+    @wraps(test)
+    def run(*given: Given.args, **more: Given.kwargs) -> None:
+        asyncio.run(test(*given, **more))
+
+    return run
+
+
+async def ends() -> tuple[Output, asyncio.StreamWriter, socket.socket]:
+    ours, theirs = socket.socketpair()
+    _, writer = await asyncio.open_connection(sock=ours)
+    return Output(writer), writer, theirs
+
+
+@asynchronous
+async def test_what_is_said_leaves_together() -> None:
+    out, writer, theirs = await ends()
+    with theirs:
+        out.add(b"one ")
+        out.add(b"two")
+        await out.flush()
+        await out.flush()
+        assert theirs.recv(100) == b"one two"
+        out.add(bytes(module.FLUSH_SIZE + 1))
+        assert out.is_full
+        writer.close()
+
+
+@pytest.mark.parametrize("is_awaited", [False, True])
+@asynchronous
+async def test_the_clients_pace_is_awaited(monkeypatch: pytest.MonkeyPatch, *, is_awaited: bool) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    out, writer, theirs = await ends()
+    size = 8_000_000
+    with theirs:
+        out.add(bytes(size))
+        sent = asyncio.create_task(out.flush(is_awaited=is_awaited))
+        received = 0
+        while received < size:  # one that is slow is waited for longer than for one that is silent
+            await asyncio.sleep(0.04)
+            received += len(theirs.recv(800_000))
+        await asyncio.wait_for(sent, 5)
+        writer.close()
+
+
+@asynchronous
+async def test_who_takes_nothing_is_left_where_the_engine_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 0.1)
+    out, writer, theirs = await ends()
+    with theirs:
+        out.add(bytes(8_000_000))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(out.flush(is_awaited=True), 5)
+        out.add(b"more")
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(out.flush(), 0.5)  # for anybody else there is no end of waiting
+        writer.transport.abort()
+
+
+@asynchronous
+async def test_the_last_words_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    out, writer, theirs = await ends()
+    size = module.WRITE_BUFFER // 2
+    with theirs:
+        out.add(bytes(size))
+        await asyncio.wait_for(out.flush(), 5)  # some of it may be under way
+        ending = asyncio.create_task(out.finish())
+        received = 0
+        while received < size:
+            await asyncio.sleep(0.01)
+            assert received > size / 2 or not ending.done()
+            received += len(theirs.recv(100_000))
+        await asyncio.wait_for(ending, 5)
+        out.add(bytes(4 * size))
+        monkeypatch.setattr(module, "PATIENCE", 0.1)
+        with pytest.raises(TimeoutError):
+            await out.finish()
+        writer.transport.abort()
+
+
+# --- waiting for work
+
+
+class Watch:
+    """A look at a client's socket that ends when it is told to."""
+
+    def __init__(self) -> None:
+        self.begun = self.cancelled = 0
+
+    async def __call__(self) -> None:
+        self.begun += 1
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+
+
+def watched(
+    monkeypatch: pytest.MonkeyPatch, work_after: float, other_after: float | None
+) -> tuple[object, Watch, bool]:
+    """What came first, how the client was watched, and whether the work was left alone."""
+
+    monkeypatch.setattr(module, "WATCH_DELAY", 0.01)
+
+    async def play() -> tuple[object, Watch, bool]:
+        loop = asyncio.get_running_loop()
+        work: asyncio.Future[str] = loop.create_future()
+        other: asyncio.Future[float | None] = loop.create_future()
+        watch = Watch()
+        loop.call_later(work_after, work.set_result, "done")
+        if other_after is not None:
+            loop.call_later(other_after, other.set_result, 7.0)
+        found = await first_of(work, other, watch)
+        return found, watch, not work.cancelled()
+
+    return asyncio.run(play())
+
+
+def test_short_work_is_not_watched(monkeypatch: pytest.MonkeyPatch):
+    found, watch, is_left = watched(monkeypatch, 0.0, None)
+    assert (found, watch.begun, is_left) == (None, 0, True)
+
+
+def test_long_work_is_watched_until_it_ends(monkeypatch: pytest.MonkeyPatch):
+    found, watch, is_left = watched(monkeypatch, 0.05, None)
+    assert (found, watch.begun, watch.cancelled, is_left) == (None, 1, 1, True)
+
+
+def test_what_comes_first_is_told_and_the_work_goes_on(monkeypatch: pytest.MonkeyPatch):
+    found, watch, is_left = watched(monkeypatch, 0.2, 0.03)
+    assert (found, watch.begun, watch.cancelled, is_left) == (7.0, 1, 1, True)
+
+
+def test_work_that_has_ended_is_not_waited_for():
+    async def play() -> object:
+        loop = asyncio.get_running_loop()
+        work: asyncio.Future[str] = loop.create_future()
+        work.set_result("done")
+        return await asyncio.wait_for(first_of(work, loop.create_future(), Watch()), 1)
+
+    assert asyncio.run(play()) is None
+
+
+def test_who_waits_may_be_cancelled(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "WATCH_DELAY", 0.01)
+
+    async def play() -> int:
+        loop = asyncio.get_running_loop()
+        watch = Watch()
+        task = asyncio.create_task(first_of(loop.create_future(), loop.create_future(), watch))
+        await asyncio.sleep(0.03)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return watch.cancelled
+
+    assert asyncio.run(play()) == 1

@@ -8,7 +8,7 @@ import pytest
 from dpproxy.server.options import Options
 from dpproxy.server.service import (
     FIRST,
-    HALVED,
+    HALF_LIFE,
     LOCAL,
     LOGGING_IN,
     LONGEST,
@@ -134,14 +134,14 @@ def test_addresses():
 def test_failed_logins_slow_their_address_and_no_other():
     attempts = Attempts()
     assert attempts.delay("10.0.0.1", 0) == 0
-    attempts.failed("10.0.0.1", 0)
+    attempts.add_failure("10.0.0.1", 0)
     assert attempts.delay("10.0.0.1", 0) == FIRST
     for _ in range(50):
-        attempts.failed("10.0.0.1", 1)
+        attempts.add_failure("10.0.0.1", 1)
     assert attempts.delay("10.0.0.1", 1) == LONGEST
     assert attempts.delay("10.0.0.2", 1) == 0
-    assert attempts.delay("10.0.0.1", 1 + 20 * HALVED) == 0
-    attempts.failed("2001:db8::1", 0)
+    assert attempts.delay("10.0.0.1", 1 + 20 * HALF_LIFE) == 0
+    attempts.add_failure("2001:db8::1", 0)
     assert attempts.delay("2001:db8::ffff:2", 0) == FIRST
     assert attempts.delay("2001:db8:1::1", 0) == 0
 
@@ -149,7 +149,7 @@ def test_failed_logins_slow_their_address_and_no_other():
 def test_addresses_that_are_remembered_are_limited():
     attempts = Attempts()
     for n in range(MOST_ADDRESSES + 5):
-        attempts.failed(f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}", 0)
+        attempts.add_failure(f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}", 0)
     assert attempts.delay("10.0.0.0", 0) == 0
     assert len(attempts._failed) == MOST_ADDRESSES
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpproxy.algebra.plan import Answer
 from dpproxy.algebra.request import Request
-from dpproxy.session.rows import Bounded
+from dpproxy.session.rows import LimitedStream
 from dpproxy.session.session import Session
 from dpproxy.session.state import MOST_STREAMS
 from dpproxy.values.errors import NotGranted, NumberOutOfRange
@@ -233,7 +233,7 @@ def test_a_stream_that_is_let_go_of_closes_no_session(session: Session, engine: 
 
 def test_a_part_of_a_stream_is_no_more_than_that():
     source = Counting(10)
-    part = Bounded(source, 4)
+    part = LimitedStream(source, 4)
     assert [*part.take(99), *part.take(99)] == [(0,), (1,), (2,), (3,)]
     assert list(part.take(99)) == []
     assert not part.is_open

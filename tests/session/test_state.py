@@ -41,6 +41,6 @@ def test_a_hint_wins_over_the_session_for_its_statement():
     statement = Statement(source, prepared)
     assert statement.settings(Transaction(DEFAULTS))["dp.epsilon"] == "0.2"
     transaction = Transaction(DEFAULTS)
-    assert EMPTY.settings(transaction) is transaction.now
+    assert EMPTY.settings(transaction) is transaction.settings
     assert (statement.charged, EMPTY.charged) == (True, False)
-    assert (statement.leaves_failed, EMPTY.leaves_failed) == (False, True)
+    assert (statement.runs_in_failed, EMPTY.runs_in_failed) == (False, True)

@@ -12,12 +12,12 @@ def test_commit_keeps_what_set_did_but_not_set_local():
     tx.begin()
     tx.set(NAME, "kept")
     tx.set(NAME, "local", local=True)
-    assert tx.now[NAME] == "local"
+    assert tx.settings[NAME] == "local"
     tx.commit()
-    assert tx.now[NAME] == "kept"
+    assert tx.settings[NAME] == "kept"
     tx.begin()
     tx.rollback()
-    assert tx.now[NAME] == "kept"
+    assert tx.settings[NAME] == "kept"
     assert tx.status is Status.IDLE
 
 
@@ -26,20 +26,20 @@ def test_rollback_undoes_what_set_did():
     tx.begin()
     tx.set(NAME, "x")
     tx.rollback()
-    assert tx.now == DEFAULTS
+    assert tx.settings == DEFAULTS
 
 
 def test_a_refusal_outside_a_block_undoes_the_message_and_inside_fails_the_block():
     tx = Transaction(DEFAULTS)
     tx.set(NAME, "x")
     tx.fail()
-    assert (tx.now[NAME], tx.status) == ("", Status.IDLE)
+    assert (tx.settings[NAME], tx.status) == ("", Status.IDLE)
     tx.begin()
     tx.set(NAME, "x")
     tx.fail()
-    assert (tx.now[NAME], tx.status) == ("x", Status.FAILED)
+    assert (tx.settings[NAME], tx.status) == ("x", Status.FAILED)
     tx.rollback()
-    assert tx.now[NAME] == ""
+    assert tx.settings[NAME] == ""
 
 
 def test_savepoints_nest_and_the_newest_of_a_name_counts():
@@ -51,12 +51,12 @@ def test_savepoints_nest_and_the_newest_of_a_name_counts():
     tx.set(NAME, "2")
     tx.fail()
     tx.rollback_to("a")
-    assert (tx.now[NAME], tx.status) == ("1", Status.BLOCK)
+    assert (tx.settings[NAME], tx.status) == ("1", Status.BLOCK)
     tx.rollback_to("a")
-    assert tx.now[NAME] == "1"
+    assert tx.settings[NAME] == "1"
     tx.release("a")
     tx.rollback_to("a")
-    assert tx.now[NAME] == ""
+    assert tx.settings[NAME] == ""
     tx.release("a")
     with pytest.raises(UnknownSavepoint):
         tx.release("a")
@@ -69,26 +69,26 @@ def test_what_can_only_be_lowered_survives_rollback_and_reset():
     tx.set("dp.session_epsilon", "0.5")
     tx.rollback_to("a")
     tx.rollback()
-    assert tx.now["dp.session_epsilon"] == "0.5"
+    assert tx.settings["dp.session_epsilon"] == "0.5"
     tx.reset_all()
     tx.commit()
-    assert tx.now["dp.session_epsilon"] == "0.5"
+    assert tx.settings["dp.session_epsilon"] == "0.5"
     with pytest.raises(InvalidParameter):
         tx.reset("dp.session_epsilon")
     tx.begin()
     tx.set("dp.session_epsilon", "0.4", local=True)
     tx.commit()
-    assert tx.now["dp.session_epsilon"] == "0.4"
+    assert tx.settings["dp.session_epsilon"] == "0.4"
 
 
 def test_reset_returns_to_the_start_of_the_session():
     tx = Transaction({**DEFAULTS, NAME: "start"})
     tx.set(NAME, "x")
     tx.reset(NAME)
-    assert tx.now[NAME] == "start"
+    assert tx.settings[NAME] == "start"
     tx.set("timezone", "Europe/Madrid")
     tx.reset_all()
-    assert tx.now["timezone"] == "UTC"
+    assert tx.settings["timezone"] == "UTC"
     with pytest.raises(FixedSetting):
         tx.reset("server_version")
 
@@ -97,11 +97,11 @@ def test_a_block_starts_with_the_defaults_given_for_it():
     tx = Transaction(DEFAULTS)
     tx.set("default_transaction_isolation", "serializable")
     tx.commit()
-    assert tx.now["transaction_isolation"] == "serializable"
+    assert tx.settings["transaction_isolation"] == "serializable"
     tx.begin()
     tx.set("transaction_isolation", "read committed", local=True)
     tx.commit()
-    assert tx.now["transaction_isolation"] == "serializable"
+    assert tx.settings["transaction_isolation"] == "serializable"
 
 
 def test_a_copy_is_on_its_own():
@@ -111,7 +111,7 @@ def test_a_copy_is_on_its_own():
     twin.set(NAME, "x")
     twin.save("a")
     twin.rollback()
-    assert (tx.status, tx.now[NAME]) == (Status.BLOCK, "")
+    assert (tx.status, tx.settings[NAME]) == (Status.BLOCK, "")
     with pytest.raises(UnknownSavepoint):
         tx.release("a")
 
@@ -167,13 +167,13 @@ def test_nothing_of_ours_outlives_its_transaction_on_a_shared_connection():
     tx.begin()
     tx.set("dp.epsilon", "0.9")
     tx.set(NAME, "kept")
-    assert tx.now["dp.epsilon"] == "0.9"
+    assert tx.settings["dp.epsilon"] == "0.9"
     tx.commit()
-    assert (tx.now["dp.epsilon"], tx.now[NAME]) == ("", "kept")
+    assert (tx.settings["dp.epsilon"], tx.settings[NAME]) == ("", "kept")
     tx.several = True  # a message of several statements is a transaction
     tx.set("dp.epsilon", "0.9")
     tx.commit()
-    assert tx.now["dp.epsilon"] == ""
+    assert tx.settings["dp.epsilon"] == ""
 
 
 def test_a_shared_connection_has_no_limit_of_one_client():
@@ -197,5 +197,5 @@ def test_a_connection_stays_shared():
     tx.reset("dp.session_settings")
     tx.rollback()
     tx.reset_all()
-    assert tx.now["dp.session_settings"] == "transaction"
-    assert tx.now["dp.epsilon"] == ""
+    assert tx.settings["dp.session_settings"] == "transaction"
+    assert tx.settings["dp.epsilon"] == ""

@@ -81,7 +81,7 @@ def test_no_other_schema_exists(sql: str):
 
 def test_a_list_ends_where_no_comma_follows():
     cursor = Cursor("a, b c")
-    names = cursor.listed(lambda after: cursor.name("role", after), "TO")
+    names = cursor.comma_list(lambda after: cursor.name("role", after), "TO")
     assert [name.text for name in names] == ["a", "b"]
     assert cursor.token.text == "c"
 

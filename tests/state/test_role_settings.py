@@ -92,9 +92,9 @@ def test_who_sees_what(roles: RoleSettings):
         "ALTER ROLE bob SET jit = on",
         "ALTER ROLE ALL SET DateStyle = ISO, DMY",
     )
-    assert [one.role for one in roles.listed(ANN)] == ["", "ann"]
-    assert [one.role for one in roles.listed(ROOT)] == ["", "ann", "bob"]
-    assert roles.listed(ANN)[0].shown == ["DateStyle=ISO, DMY"]
+    assert [one.role for one in roles.visible_to(ANN)] == ["", "ann"]
+    assert [one.role for one in roles.visible_to(ROOT)] == ["", "ann", "bob"]
+    assert roles.visible_to(ANN)[0].assignments == ["DateStyle=ISO, DMY"]
 
 
 def test_the_file(roles: RoleSettings, tmp_path: Path):
@@ -118,7 +118,7 @@ def test_users_and_roles_are_two_name_spaces(roles: RoleSettings):
     )
     assert roles.of(analyst) == {"dp.session_epsilon": "0.001", "jit": "on"}
     assert roles.of(ANN) == {}
-    assert roles.listed(ANN) == ()
+    assert roles.visible_to(ANN) == ()
     change(roles, ROOT, "ALTER USER reader SET dp.epsilon = 0.1")
     assert roles.of(ANN) == {}
     change(roles, ROOT, "ALTER ROLE analyst SET dp.epsilon = 0.5")

@@ -33,10 +33,10 @@ def test_two_writers_take_turns(tmp_path: Path):
     inside = threading.Event()
 
     def enter() -> None:
-        with disk.locked(tmp_path):
+        with disk.lock(tmp_path):
             inside.set()
 
-    with disk.locked(tmp_path):
+    with disk.lock(tmp_path):
         other = threading.Thread(target=enter)
         other.start()
         assert not inside.wait(0.1)

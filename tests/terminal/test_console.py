@@ -1,10 +1,10 @@
 import pytest
 
-from dpproxy.terminal.console import put, say, tell, width
+from dpproxy.terminal.console import print_result, say, tell, width
 
 
 def test_results_and_all_else_go_apart(capsys: pytest.CaptureFixture[str]):
-    put('{"a": 1}')
+    print_result('{"a": 1}')
     say("3 entries")
     tell("waiting")
     assert capsys.readouterr() == ('{"a": 1}\ndpproxy: 3 entries\n', "dpproxy: waiting\n")

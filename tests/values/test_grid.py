@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from dpproxy.values.grid import began, beginning, instant
+from dpproxy.values.grid import beginning, instant, start_time
 
 
 @pytest.mark.parametrize(
@@ -28,12 +28,12 @@ def test_the_first_instant_at_or_after_the_end(elapsed: float, deadline: float, 
 def test_a_statement_has_one_beginning_in_its_thread():
     found = []
     with beginning(1.5):
-        thread = threading.Thread(target=lambda: found.append(began()))
+        thread = threading.Thread(target=lambda: found.append(start_time()))
         thread.start()
         thread.join()
-        assert began() == 1.5
+        assert start_time() == 1.5
     assert found[0] > 1.5
     before = time.monotonic()
     with beginning(None):
-        assert began() >= before
-    assert began() >= before
+        assert start_time() >= before
+    assert start_time() >= before

@@ -26,7 +26,7 @@ def ready() -> Connection:
     connection = Connection()
     for data in (STARTUP, INITIAL, RESPONSE):
         assert len(list(connection.receive(data))) == 1
-    connection.authenticated()
+    connection.login_done()
     return connection
 
 
@@ -67,7 +67,7 @@ def test_the_way_in():
     assert take(connection, STARTUP) == [m.Startup]
     assert take(connection, INITIAL) == [m.SASLInitialResponse]
     assert take(connection, RESPONSE) == [m.SASLResponse]
-    connection.authenticated()
+    connection.login_done()
     assert take(connection, QUERY + LEAVE) == [m.Query, m.Terminate]
     assert connection.state is State.CLOSED
 
@@ -123,7 +123,7 @@ def test_an_error_in_an_extended_sequence_skips_to_sync():
     for message in connection.receive(PARSE + PARSE + QUERY + COPY + SYNC + QUERY):
         found.append(type(message))
         if isinstance(message, m.Parse):
-            connection.failed()
+            connection.error_sent()
             assert connection.state is State.SKIP_TO_SYNC
     assert found == [m.Parse, m.Sync, m.Query]
     assert connection.state is State.READY
@@ -132,14 +132,14 @@ def test_an_error_in_an_extended_sequence_skips_to_sync():
 def test_an_error_in_a_simple_query_skips_nothing():
     connection = ready()
     assert take(connection, QUERY) == [m.Query]
-    connection.failed()
+    connection.error_sent()
     assert take(connection, QUERY) == [m.Query]
 
 
 def test_an_error_at_startup_ends_the_connection():
     connection = Connection()
     list(connection.receive(STARTUP))
-    connection.failed()
+    connection.error_sent()
     assert connection.state is State.CLOSED
 
 
@@ -148,7 +148,7 @@ def test_content_of_a_refused_copy_is_dropped():
 
 
 def test_an_answer_to_no_question_is_our_own_fault():
-    for answer in ("tls_accepted", "tls_refused", "authenticated"):
+    for answer in ("tls_accepted", "tls_refused", "login_done"):
         with pytest.raises(Internal):
             getattr(ready(), answer)()
 
@@ -172,14 +172,14 @@ def test_any_bytes_at_any_time_give_legal_messages_or_close(data: st.DataObject)
     pieces = st.sampled_from([streams.SSL, STARTUP, INITIAL, RESPONSE, PARSE, QUERY, SYNC, COPY, LEAVE])
     stream = b"".join(data.draw(st.lists(pieces | st.binary(max_size=8), max_size=8)))
     connection = Connection()
-    answers = {State.ENCRYPTION_ASKED: connection.tls_refused, State.VERIFYING: connection.authenticated}
+    answers = {State.ENCRYPTION_ASKED: connection.tls_refused, State.VERIFYING: connection.login_done}
     try:
         for piece in data.draw(streams.cuts(stream)):
             for message in connection.receive(piece):
                 assert isinstance(message, m.Frontend)
                 answers.get(connection.state, lambda: None)()
                 if isinstance(message, m.Bind | m.Parse):
-                    connection.failed()
+                    connection.error_sent()
     except ProtocolViolation:
         assert connection.state is State.CLOSED
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dpproxy.values.errors import NumberOutOfRange
 from dpproxy.values.pgtypes import INT4, NUMERIC, TEXT, Column
-from dpproxy.wire.copying import Layout, copied
+from dpproxy.wire.copying import Layout, copy_messages
 
 COLUMNS = (Column("a", INT4), Column("b", TEXT))
 CSV = Layout("csv", ",", "")
@@ -23,7 +23,7 @@ def bodies(
     layout: Layout, rows: list[tuple[object, ...]], columns: tuple[Column, ...] = COLUMNS
 ) -> list[bytes]:
     """What each message holds."""
-    data, found = b"".join(copied(layout, columns, rows)), []
+    data, found = b"".join(copy_messages(layout, columns, rows)), []
     while data:
         size = struct.unpack("!I", data[1:5])[0]
         assert data[:1] == b"d"
@@ -52,7 +52,7 @@ def test_csv_quotes_what_would_read_otherwise():
         b"3,\n",
         b'4,"two\nlines"\n',
     ]
-    assert bodies(Layout("csv", ",", "", header=True, forced=None), [(1, "x"), (None, "y")]) == [
+    assert bodies(Layout("csv", ",", "", header=True, force_quote=None), [(1, "x"), (None, "y")]) == [
         b"a,b\n",  # as in PostgreSQL, FORCE_QUOTE is about values
         b'"1","x"\n',
         b',"y"\n',
@@ -87,7 +87,7 @@ def test_binary_has_a_header_and_an_end():
 def test_many_rows_are_one_message_each():
     rows = [(i, "x") for i in range(2500)]
     assert len(bodies(Layout(), rows)) == 2500
-    assert len(list(copied(Layout(), COLUMNS, rows))) == 3
+    assert len(list(copy_messages(Layout(), COLUMNS, rows))) == 3
 
 
 def test_a_number_keeps_its_scale():
@@ -127,10 +127,10 @@ TEXTS_OF_ALL_KINDS = [
         Layout(),
         Layout(delimiter=";", null="-"),
         CSV,
-        Layout("csv", ";", "plain", header=True, forced=frozenset({"a"})),
+        Layout("csv", ";", "plain", header=True, force_quote=frozenset({"a"})),
         Layout("csv", ",", "", escape="\\"),
         Layout("binary"),
-        Layout("csv", ",", "", forced=None),
+        Layout("csv", ",", "", force_quote=None),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("width", [1, 2])
@@ -142,8 +142,8 @@ def test_rows_by_column_are_the_same(layout: Layout, width: int):
     kinds = (pa.string(), pa.int32())[:width]
     arrays = [pa.array([row[at] for row in rows], kind) for at, kind in enumerate(kinds)]
     held = Held(pa.table(arrays, names=["b", "a"][:width]))
-    assert b"".join(copied(layout, columns, held)) == b"".join(copied(layout, columns, rows))
-    assert b"".join(copied(layout, columns, held[:0])) == b"".join(copied(layout, columns, []))
+    assert b"".join(copy_messages(layout, columns, held)) == b"".join(copy_messages(layout, columns, rows))
+    assert b"".join(copy_messages(layout, columns, held[:0])) == b"".join(copy_messages(layout, columns, []))
 
 
 @pytest.mark.parametrize(
@@ -154,4 +154,6 @@ def test_rows_by_column_are_the_same(layout: Layout, width: int):
 def test_what_is_odd_is_found_in_one_row(layout: Layout, text: str | None):
     columns = (Column("b", TEXT), Column("a", INT4))
     held = Held(pa.table([pa.array(["before", text])[1:], pa.array([312], pa.int32())], names=["b", "a"]))
-    assert b"".join(copied(layout, columns, held)) == b"".join(copied(layout, columns, [(text, 312)]))
+    assert b"".join(copy_messages(layout, columns, held)) == b"".join(
+        copy_messages(layout, columns, [(text, 312)])
+    )

@@ -1,6 +1,6 @@
 import pytest
 
-from dpproxy.wire.documents import normalised
+from dpproxy.wire.documents import normalise
 
 
 def test_as_postgresql_writes_them():
@@ -12,17 +12,17 @@ def test_as_postgresql_writes_them():
         (r'"\u00e9\/\t\u0001 \"x\""', r'"é/\t\u0001 \"x\""'),
         (" [ true,false , null,{} ,[]] ", "[true, false, null, {}, []]"),
     ):
-        assert normalised(text) == expected
+        assert normalise(text) == expected
 
 
 @pytest.mark.parametrize("text", ["nonsense", "", "{", "NaN", '"\\u0000"', '"\\ud800"', "[" * 10_000])
 def test_what_is_none(text: str):
     with pytest.raises(ValueError):  # noqa: PT011 - some have no words
-        normalised(text)
+        normalise(text)
 
 
 def test_short_numbers_do_not_grow_without_bound():
-    assert len(normalised("[" + ",".join(["1e300"] * 1000) + "]")) > 300_000
+    assert len(normalise("[" + ",".join(["1e300"] * 1000) + "]")) > 300_000
     for count in (1, 10_000):
         with pytest.raises(OverflowError):
-            normalised("[" + ",".join(["1e131071"] * count) + "]")
+            normalise("[" + ",".join(["1e131071"] * count) + "]")

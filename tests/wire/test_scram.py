@@ -185,7 +185,7 @@ def answer(connection: Connection, scram: ScramServer, message: m.Frontend) -> l
             return [m.AuthenticationSASLContinue(scram.first(message.mechanism, message.data))]
         case m.SASLResponse():
             proof = scram.final(message.data)
-            connection.authenticated()
+            connection.login_done()
             return [m.AuthenticationSASLFinal(proof), m.AuthenticationOk(), m.ReadyForQuery(b"I")]
         case _:
             return []
@@ -201,7 +201,7 @@ def serve_one(listener: socket.socket) -> None:
                     replies = answer(connection, scram, message)
                 except InvalidPassword as refusal:
                     replies = [m.ErrorResponse(refusal.sqlstate, refusal.message, severity="FATAL")]
-                    connection.failed()
+                    connection.error_sent()
                 peer.sendall(b"".join(map(connection.send, replies)))
 
 

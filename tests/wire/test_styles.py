@@ -1,6 +1,6 @@
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.values.pgtypes import BYTEA, INT4, INTERVAL, TIMESTAMPTZ, Column, array_of
-from dpproxy.wire.styles import styled, styled_types
+from dpproxy.wire.styles import styled_columns, styled_types
 from dpproxy.wire.values import encode_value
 
 SETTINGS = {**DEFAULTS, "timezone": "Asia/Kolkata", "intervalstyle": "iso_8601"}
@@ -13,8 +13,8 @@ def test_types_as_a_session_writes_them():
 
 def test_columns():
     plain = (Column("a", INT4),)
-    assert styled(plain, SETTINGS) == plain
-    [column] = styled((Column("a", TIMESTAMPTZ, not_null=True),), SETTINGS)
+    assert styled_columns(plain, SETTINGS) == plain
+    [column] = styled_columns((Column("a", TIMESTAMPTZ, not_null=True),), SETTINGS)
     assert column.not_null
     assert column.type.is_same(TIMESTAMPTZ)
     assert encode_value(column.type, None, 0) is None

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dpproxy.wire.zones import shown, zone
+from dpproxy.wire.zones import zone, zone_name
 
 NOON = datetime(2024, 7, 1, 12, tzinfo=UTC)
 
@@ -31,7 +31,7 @@ def test_names_that_are_none(name: str):
     ("name", "kept"), [("5", "<+05>-05"), ("interval '-1:30'", "<-01:30>+01:30"), ("utc", "UTC")]
 )
 def test_offsets_are_kept_in_the_notation_of_posix(name: str, kept: str):
-    assert shown(name) == kept
+    assert zone_name(name) == kept
     assert zone(kept) == zone(name)
 
 

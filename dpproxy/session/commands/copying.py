@@ -7,13 +7,13 @@ from typing import Any, Final, NoReturn
 
 from dpproxy.algebra.plan import Answer
 from dpproxy.session.messages import Source, Words
-from dpproxy.session.state import Around, CopyOut, State, Statement, Wrapped
+from dpproxy.session.state import CopyOut, OuterStatement, State, Statement, WrapperStatement
 from dpproxy.sql.lexer import Kind
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import InvalidParameter, SyntaxRefused, Unsupported
 from dpproxy.wire.copying import Layout
 
-_CSV: Final = Layout("csv", ",", "", forced=frozenset())
+_CSV: Final = Layout("csv", ",", "", force_quote=frozenset())
 
 
 @dataclass(slots=True)
@@ -34,16 +34,16 @@ class _Options:
         layout = replace(layout, **given)
         if layout.format == "binary" and given.keys() - {"format"}:
             raise SyntaxRefused("COPY in binary takes no other options", hint="write (FORMAT binary) alone")
-        if layout.format != "csv" and given.keys() & {"quote", "escape", "forced"}:
+        if layout.format != "csv" and given.keys() & {"quote", "escape", "force_quote"}:
             raise Unsupported("quotes are for COPY in CSV", hint="write (FORMAT csv, ...)")
         if layout.delimiter in layout.null or layout.delimiter == layout.quote:
             raise InvalidParameter("the delimiter of COPY must be in neither NULL nor QUOTE")
         return layout
 
 
-def read_copy(words: Words) -> Around:
+def read_copy(words: Words) -> OuterStatement:
     """COPY, after its first word."""
-    inner = words.inner(*words.bracketed()) if words.at("(") else _whole_table(words)
+    inner = words.inner(*words.parenthesis()) if words.at("(") else _whole_table(words)
     if words.accept("from"):
         raise Unsupported(
             "COPY FROM, which would change data, is not supported",
@@ -53,7 +53,7 @@ def read_copy(words: Words) -> Around:
     if not words.accept("stdout") and not words.accept("stdin"):  # PHP writes the latter, which is the same
         _refuse_place(words)
     layout = _read_options(words)
-    return Around(inner, partial(_copy, layout))
+    return OuterStatement(inner, partial(_copy, layout))
 
 
 def _whole_table(words: Words) -> Source:
@@ -62,14 +62,14 @@ def _whole_table(words: Words) -> Source:
     name = _dotted(words)
     columns: tuple[str, ...] = ("*",)
     if words.accept("("):
-        columns = words.listed(lambda _: _dotted(words))
+        columns = words.comma_list(lambda _: _dotted(words))
         words.expect(")")
     return words.inner(f"SELECT {', '.join(columns)} FROM {name}", start)  # noqa: S608 - identifiers
 
 
 def _dotted(words: Words) -> str:
     """A name with those it is in."""
-    return ".".join(map(identifier, words.dotted()))
+    return ".".join(map(identifier, words.dotted_labels()))
 
 
 def _refuse_place(words: Words) -> NoReturn:
@@ -80,16 +80,16 @@ def _refuse_place(words: Words) -> NoReturn:
     words.refuse()
 
 
-def _copy(layout: Layout, inner: Statement) -> Wrapped:
+def _copy(layout: Layout, inner: Statement) -> WrapperStatement:
     names = {column.name for column in inner.columns or ()}
-    if layout.forced is not None and not layout.forced <= names:
+    if layout.force_quote is not None and not layout.force_quote <= names:
         raise InvalidParameter("FORCE_QUOTE names a column that is not copied")
 
     def finish(_: State, answer: Answer) -> Answer:
         tag = "COPY" if answer.stream is not None else f"COPY {len(answer.rows)}"
-        return CopyOut(tag, notices=answer.notices, layout=layout, copied=answer)
+        return CopyOut(tag, notices=answer.notices, layout=layout, answer=answer)
 
-    return Wrapped(inner, finish)
+    return WrapperStatement(inner, finish)
 
 
 # --- options
@@ -99,7 +99,7 @@ def _read_options(words: Words) -> Layout:
     options = _Options()
     words.accept("with")
     if words.accept("("):
-        words.listed(lambda _: _read_option(options, words))
+        words.comma_list(lambda _: _read_option(options, words))
         words.expect(")")
     else:
         while words.token.kind is not Kind.END:
@@ -130,7 +130,7 @@ def _read_old_option(options: _Options, words: Words) -> None:
             options.given["header"] = True
         case "force":
             words.expect("quote")
-            options.given["forced"] = _read_columns(words)
+            options.given["force_quote"] = _read_columns(words)
         case None:
             raise SyntaxRefused("an option of COPY that does not read", hint=_KNOWN, position=start)
         case _:
@@ -201,7 +201,7 @@ def _read_forced(words: Words) -> frozenset[str] | None:
 def _read_columns(words: Words) -> frozenset[str] | None:
     if words.accept("*"):
         return None
-    return frozenset(words.listed(lambda _: words.label()))
+    return frozenset(words.comma_list(lambda _: words.label()))
 
 
 _OPTIONS: Final[Mapping[str, tuple[str, Callable[[Words], object]]]] = {
@@ -211,7 +211,7 @@ _OPTIONS: Final[Mapping[str, tuple[str, Callable[[Words], object]]]] = {
     "header": ("header", _read_switch),
     "quote": ("quote", _read_character),
     "escape": ("escape", _read_character),
-    "force_quote": ("forced", _read_forced),
+    "force_quote": ("force_quote", _read_forced),
     "encoding": ("", _read_encoding),
 }
 """By name: the field of ``Layout``, "" for none, and how the value is read."""

@@ -8,8 +8,16 @@ from typing import Final, NoReturn
 
 from dpproxy.algebra.plan import Answer, Stream
 from dpproxy.session.messages import Words
-from dpproxy.session.rows import Bounded
-from dpproxy.session.state import Around, Command, Late, Portal, State, Statement, Wrapped
+from dpproxy.session.rows import LimitedStream
+from dpproxy.session.state import (
+    Command,
+    DeferredStatement,
+    OuterStatement,
+    Portal,
+    State,
+    Statement,
+    WrapperStatement,
+)
 from dpproxy.session.transaction import Status
 from dpproxy.sql.lexer import Kind
 from dpproxy.values.errors import (
@@ -35,7 +43,7 @@ class _Declared:
     outlives: bool = False
 
 
-def read_declare(words: Words) -> Around:
+def read_declare(words: Words) -> OuterStatement:
     """DECLARE, after its first word."""
     declared = _Declared(words.label())
     start = words.position
@@ -55,10 +63,10 @@ def read_declare(words: Words) -> Around:
         declared.outlives = hold == "with"
         words.expect("hold")
     words.expect("for")
-    return Around(words.inner(*words.rest()), partial(_declare, declared))
+    return OuterStatement(words.inner(*words.rest()), partial(_declare, declared))
 
 
-def _declare(declared: _Declared, inner: Statement) -> Wrapped:
+def _declare(declared: _Declared, inner: Statement) -> WrapperStatement:
     def check(state: State) -> None:
         status, several = state.transaction.status, state.transaction.several
         if status is Status.IDLE and not several and not declared.outlives:
@@ -77,7 +85,7 @@ def _declare(declared: _Declared, inner: Statement) -> Wrapped:
         )
         return Answer("DECLARE CURSOR", notices=answer.notices)
 
-    return Wrapped(inner, finish, check, scrolls=declared.scrolls is True)
+    return WrapperStatement(inner, finish, check, scrolls=declared.scrolls is True)
 
 
 def read_close(words: Words) -> Command:
@@ -157,13 +165,13 @@ _NAMED: Final[dict[str, Direction]] = {
 _BACK: Final = frozenset({"prior", "first", "last"})
 
 
-def read_fetch(words: Words, *, shows: bool = True) -> Late:
+def read_fetch(words: Words, *, shows: bool = True) -> DeferredStatement:
     """FETCH or MOVE, after its first word."""
     direction, is_back = _read_direction(words)
     words.accept_one("from", "in")
     name = words.label()
     words.end()
-    return Late(partial(_bind, name, direction, is_back, shows))
+    return DeferredStatement(partial(_bind, name, direction, is_back, shows))
 
 
 def _read_direction(words: Words) -> tuple[Direction, bool]:
@@ -204,7 +212,13 @@ def _read_number(words: Words) -> int:
     return int(text)
 
 
-def _bind(name: str, direction: Direction, is_back: bool, shows: bool, state: State) -> Command | Wrapped:  # noqa: FBT001
+def _bind(
+    name: str,
+    direction: Direction,
+    is_back: bool,  # noqa: FBT001
+    shows: bool,  # noqa: FBT001
+    state: State,
+) -> Command | WrapperStatement:
     found = state.portals[_cursor(name, state)]
     columns = found.statement.columns
 
@@ -216,7 +230,7 @@ def _bind(name: str, direction: Direction, is_back: bool, shows: bool, state: St
             _refuse_back()
         if held.stream is not None:
             return replace(_ahead(portal, held.stream, direction, shows=shows), still=held.still)
-        places, portal.given = direction(portal.given, len(held.rows))
+        places, portal.position = direction(portal.position, len(held.rows))
         if not shows:
             return Answer(f"MOVE {len(places)}")
         return Answer(
@@ -230,7 +244,7 @@ def _bind(name: str, direction: Direction, is_back: bool, shows: bool, state: St
 
     shown = columns if shows else None
     if found.answer is None:  # a portal of the protocol that nothing was asked of yet
-        return Wrapped(found.statement, finish, values=found.values, columns=shown)
+        return WrapperStatement(found.statement, finish, values=found.values, columns=shown)
     return Command(run, shown, waits=True)
 
 
@@ -244,13 +258,13 @@ def _at(places: range, rows: Sequence[tuple[object, ...]]) -> Sequence[tuple[obj
 
 def _ahead(portal: Portal, stream: Stream, direction: Direction, *, shows: bool) -> Answer:
     """The next rows of a cursor that only goes forward; how many of them there are is not known yet."""
-    places, at = direction(portal.given, _MOST)
-    is_here = at == portal.given  # FETCH 0: before the first row and after the last there is none
+    places, at = direction(portal.position, _MOST)
+    is_here = at == portal.position  # FETCH 0: before the first row and after the last there is none
     if (places and is_here and stream.is_open) or places.step < 0:
         _refuse_back()
-    portal.given = at
+    portal.position = at
     columns = portal.statement.columns
-    wanted = Bounded(stream, 0 if is_here else len(places))
+    wanted = LimitedStream(stream, 0 if is_here else len(places))
     return Answer("FETCH", columns, stream=wanted) if shows else Answer("MOVE", stream=wanted)
 
 

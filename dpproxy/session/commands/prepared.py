@@ -7,7 +7,14 @@ from typing import Final
 
 from dpproxy.algebra.plan import Answer
 from dpproxy.session.messages import Words
-from dpproxy.session.state import Around, Command, Late, State, Statement, Wrapped
+from dpproxy.session.state import (
+    Command,
+    DeferredStatement,
+    OuterStatement,
+    State,
+    Statement,
+    WrapperStatement,
+)
 from dpproxy.sql.lexer import Kind
 from dpproxy.values.errors import DuplicatePreparedStatement, SyntaxRefused, UndefinedObject, UnknownStatement
 from dpproxy.values.pgtypes import TYPES
@@ -25,15 +32,15 @@ _TYPES: Final = _NAMES | {
 """PostgreSQL's names of the types, each with its OID."""
 
 
-def read_prepare(words: Words) -> Around:
+def read_prepare(words: Words) -> OuterStatement:
     """PREPARE, after its first word."""
     name = words.label()
     types: tuple[int, ...] = ()
     if words.accept("("):
-        types = words.listed(lambda _: _read_type(words))
+        types = words.comma_list(lambda _: _read_type(words))
         words.expect(")")
     words.expect("as")
-    return Around(words.inner(*words.rest()), partial(_prepare, name), types)
+    return OuterStatement(words.inner(*words.rest()), partial(_prepare, name), types)
 
 
 def _read_type(words: Words) -> int:
@@ -58,14 +65,14 @@ def _prepare(name: str, inner: Statement) -> Command:
     return Command(run)
 
 
-def read_execute(words: Words) -> Late:
+def read_execute(words: Words) -> DeferredStatement:
     """EXECUTE, after its first word."""
     name, values = words.label(), tuple[str | None, ...]()
     if words.accept("(") and not words.accept(")"):
-        values = words.listed(lambda _: _read_value(words))
+        values = words.comma_list(lambda _: _read_value(words))
         words.expect(")")
     words.end()
-    return Late(partial(_execute, name, values, words.source.hint))
+    return DeferredStatement(partial(_execute, name, values, words.source.hint))
 
 
 def _read_value(words: Words) -> str | None:
@@ -77,7 +84,7 @@ def _read_value(words: Words) -> str | None:
     return text
 
 
-def _execute(name: str, values: Sequence[str | None], hint: dict[str, str], state: State) -> Wrapped:
+def _execute(name: str, values: Sequence[str | None], hint: dict[str, str], state: State) -> WrapperStatement:
     inner = state.statements.get(name)
     if inner is None:
         raise UnknownStatement(f'prepared statement "{name}" does not exist', hint="PREPARE it first")
@@ -92,7 +99,7 @@ def _execute(name: str, values: Sequence[str | None], hint: dict[str, str], stat
     )
     if hint and inner.source is not None:
         inner = replace(inner, source=replace(inner.source, hint={**inner.source.hint, **hint}))
-    return Wrapped(inner, lambda _, answer: answer, values=given, columns=inner.columns)
+    return WrapperStatement(inner, lambda _, answer: answer, values=given, columns=inner.columns)
 
 
 def read_deallocate(words: Words) -> Command:

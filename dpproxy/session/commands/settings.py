@@ -69,7 +69,7 @@ def _read_user(words: Words, own: str) -> Command:
     words.end()
 
     def run(state: State) -> Answer:
-        if name not in (own, state.transaction.now["session_authorization"]):
+        if name not in (own, state.transaction.settings["session_authorization"]):
             raise Unsupported(
                 "changing the user of a session is not supported", hint="connect as that user", position=start
             )
@@ -128,9 +128,9 @@ def read_show(words: Words) -> Command | EngineShow | None:
 
 def _show(name: str, columns: tuple[Column, ...], state: State) -> Answer:
     key = name.lower()
-    if key not in state.transaction.now:
+    if key not in state.transaction.settings:
         raise UndefinedObject(f'unrecognized configuration parameter "{name}"', hint="SHOW ALL lists them")
-    return Answer("SHOW", columns, ((state.transaction.now[key],),))
+    return Answer("SHOW", columns, ((state.transaction.settings[key],),))
 
 
 def _read_shown(words: Words) -> str:
@@ -144,14 +144,14 @@ def _read_shown(words: Words) -> str:
 
 
 def _read_name(words: Words) -> str:
-    return ".".join(words.dotted())
+    return ".".join(words.dotted_labels())
 
 
 def _read_value(name: str, words: Words, *, local: bool) -> Command:
     if words.accept_one("default"):
         words.end()
         return _setting(lambda state: state.transaction.reset(name, local=local), local=local)
-    text = ", ".join(words.listed(lambda _: words.value()))
+    text = ", ".join(words.comma_list(lambda _: words.value()))
     words.end()
     return _setting(lambda state: state.transaction.set(name, text, local=local), local=local)
 
@@ -245,7 +245,7 @@ def _outside_block(state: State, statement: str) -> tuple[Notice, ...]:
 
 def _show_all(state: State) -> Answer:
     rows = tuple(
-        (setting.name, state.transaction.now[key], setting.description)
+        (setting.name, state.transaction.settings[key], setting.description)
         for key, setting in sorted(SETTINGS.items())
         if not setting.from_engine
     )

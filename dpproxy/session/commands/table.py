@@ -21,10 +21,10 @@ from dpproxy.session.commands.transactions import (
     read_start,
 )
 from dpproxy.session.messages import Source, Words
-from dpproxy.session.state import Around, Command, EngineShow, Late
+from dpproxy.session.state import Command, DeferredStatement, EngineShow, OuterStatement
 from dpproxy.sql.lexer import Kind
 
-Action = Command | EngineShow | Around | Late | Signal
+Action = Command | EngineShow | OuterStatement | DeferredStatement | Signal
 """Every kind of statement that the session answers by itself."""
 Read = Callable[[Words], Action | None]
 

@@ -59,7 +59,7 @@ def _read_end(words: Words, statement: str, act: Callable[[State], Answer]) -> C
     if not chains:
         words.accept("and", "no", "chain")
     words.end()
-    return Command(partial(_chained, statement, act) if chains else act, leaves_failed=True)
+    return Command(partial(_chained, statement, act) if chains else act, runs_in_failed=True)
 
 
 def _chained(statement: str, act: Callable[[State], Answer], state: State) -> Answer:
@@ -69,7 +69,7 @@ def _chained(statement: str, act: Callable[[State], Answer], state: State) -> An
         raise NoTransaction(
             f"{statement} AND CHAIN can only be used in transaction blocks", hint="start one with BEGIN"
         )
-    modes = {key: transaction.now[key] for key in OF_TRANSACTION}
+    modes = {key: transaction.settings[key] for key in OF_TRANSACTION}
     answer = act(state)
     transaction.begin()
     for name, value in modes.items():
@@ -128,7 +128,7 @@ def _on_savepoint(
             )
         return Answer(act(state, name))
 
-    return Command(run, leaves_failed=leaves_failed)
+    return Command(run, runs_in_failed=leaves_failed)
 
 
 def _save(state: State, name: str) -> str:

@@ -5,7 +5,7 @@ import pytest
 from dpproxy.algebra.plan import Answer
 from dpproxy.session.commands.copying import read_copy
 from dpproxy.session.messages import Words, split
-from dpproxy.session.state import Around
+from dpproxy.session.state import OuterStatement
 from dpproxy.wire import messages as m
 from dpproxy.wire.copying import Layout
 from tests.fake_engine import FakeEngine, Playbook, drive, logged_in
@@ -14,7 +14,7 @@ IDLE = m.ReadyForQuery(b"I")
 CSV = Layout("csv", ",", "")
 
 
-def read(sql: str) -> Around:
+def read(sql: str) -> OuterStatement:
     words = Words(split(sql)[0])
     words.expect("copy")
     return read_copy(words)
@@ -42,9 +42,9 @@ def layout(options: str) -> Layout:
         ("WITH DELIMITER AS ';' NULL AS ''", Layout(delimiter=";", null="")),
         ("(FORMAT csv, QUOTE '''')", Layout("csv", ",", "", quote="'", escape="'")),
         ("(FORMAT csv, ESCAPE '\\')", Layout("csv", ",", "", escape="\\")),
-        ("(FORMAT csv, FORCE_QUOTE *)", Layout("csv", ",", "", forced=None)),
-        ("(FORMAT csv, FORCE_QUOTE (n, mean))", Layout("csv", ",", "", forced=frozenset({"n", "mean"}))),
-        ("CSV FORCE QUOTE n", Layout("csv", ",", "", forced=frozenset({"n"}))),
+        ("(FORMAT csv, FORCE_QUOTE *)", Layout("csv", ",", "", force_quote=None)),
+        ("(FORMAT csv, FORCE_QUOTE (n, mean))", Layout("csv", ",", "", force_quote=frozenset({"n", "mean"}))),
+        ("CSV FORCE QUOTE n", Layout("csv", ",", "", force_quote=frozenset({"n"}))),
         ("(ENCODING 'utf-8')", Layout()),
     ],
 )

@@ -199,7 +199,7 @@ def test_cursors_are_counted():
 
 def test_rows_that_wait_in_cursors_are_limited(monkeypatch: pytest.MonkeyPatch):
     session = opened()
-    monkeypatch.setattr(session_state, "MOST_HELD", 1000)  # of ten values
+    monkeypatch.setattr(session_state, "MOST_ROW_BYTES", 1000)  # of ten values
     for sql, sqlstate in (
         ("DECLARE d CURSOR FOR SELECT 1", "54001"),
         ("ROLLBACK; BEGIN; DECLARE c CURSOR FOR SELECT 1; DECLARE d CURSOR FOR SELECT 1", ""),

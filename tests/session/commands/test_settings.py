@@ -51,8 +51,8 @@ def fresh() -> State:
 def test_set(sql: str, name: str, value: str):
     state = fresh()
     assert run(state, sql) == Answer("SET")
-    assert state.transaction.now[name] == value
-    assert state.transaction.kept[name] == value
+    assert state.transaction.settings[name] == value
+    assert state.transaction.after_commit[name] == value
 
 
 ZONES = (
@@ -87,9 +87,9 @@ def test_time_zones_are_read_and_kept_as_postgres_does(real: psycopg.Connection,
             run(state, sql)
         return
     assert run(state, sql) == Answer("SET")
-    assert (state.transaction.now["timezone"],) == real.execute("SHOW timezone").fetchone()
+    assert (state.transaction.settings["timezone"],) == real.execute("SHOW timezone").fetchone()
     moment = real.execute("SELECT extract(timezone FROM timestamptz '2024-07-01 00:00Z')").fetchone()
-    offset = zone(state.transaction.now["timezone"]).utcoffset(datetime(2024, 7, 1))  # noqa: DTZ001
+    offset = zone(state.transaction.settings["timezone"]).utcoffset(datetime(2024, 7, 1))  # noqa: DTZ001
     assert offset is not None
     assert (offset.total_seconds(),) == moment
 
@@ -110,11 +110,11 @@ def test_default_and_reset_go_back():
         state = fresh()
         run(state, "SET application_name = 'x'")
         run(state, sql)
-        assert state.transaction.now["application_name"] == ""
+        assert state.transaction.settings["application_name"] == ""
     state = fresh()
     run(state, "SET TIME ZONE 'Asia/Tokyo'")
     run(state, "RESET TIME ZONE")
-    assert state.transaction.now["timezone"] == "UTC"
+    assert state.transaction.settings["timezone"] == "UTC"
 
 
 @pytest.mark.parametrize(
@@ -126,12 +126,12 @@ def test_local_settings_warn_outside_a_block_and_end_with_it(sql: str, name: str
     warning = run(state, sql).notices[0]
     assert (warning.severity, warning.sqlstate) == ("WARNING", "25P01")
     state.commit()
-    assert state.transaction.now == DEFAULTS
+    assert state.transaction.settings == DEFAULTS
     run(state, "BEGIN")
     assert run(state, sql).notices == ()
-    assert state.transaction.now[name] != DEFAULTS[name]
+    assert state.transaction.settings[name] != DEFAULTS[name]
     run(state, "COMMIT")
-    assert state.transaction.now == DEFAULTS
+    assert state.transaction.settings == DEFAULTS
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_refusals_keep_the_old_value():
         run(state, "SET ROLE admin")
     with pytest.raises(Unsupported):
         run(state, "SET SESSION AUTHORIZATION admin")
-    assert state.transaction.now == DEFAULTS
+    assert state.transaction.settings == DEFAULTS
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_refusals_keep_the_old_value():
 def test_a_session_stays_its_users(sql: str, tag: str):
     """Pools send these when a connection comes back to them."""
     state = fresh()
-    state.transaction.now = {**DEFAULTS, "session_authorization": "ann"}
+    state.transaction.settings = {**DEFAULTS, "session_authorization": "ann"}
     assert run(state, sql).tag == tag
 
 

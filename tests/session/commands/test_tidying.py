@@ -32,7 +32,7 @@ def test_discard():
     assert state.statements
     assert run(state, "DISCARD ALL") == Answer("DISCARD ALL")
     assert not state.statements
-    assert state.transaction.now == DEFAULTS
+    assert state.transaction.settings == DEFAULTS
     run(state, "BEGIN")
     with pytest.raises(ActiveTransaction):
         run(state, "DISCARD ALL")

@@ -59,10 +59,10 @@ def test_commit_of_a_failed_block_is_a_rollback():
 def test_modes_are_settings_of_the_transaction():
     state = fresh()
     run(state, "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY")
-    assert state.transaction.now["transaction_isolation"] == "serializable"
-    assert state.transaction.now["transaction_read_only"] == "on"
+    assert state.transaction.settings["transaction_isolation"] == "serializable"
+    assert state.transaction.settings["transaction_read_only"] == "on"
     run(state, "COMMIT")
-    assert state.transaction.now["transaction_read_only"] == "off"
+    assert state.transaction.settings["transaction_read_only"] == "off"
 
 
 def test_savepoints():
@@ -81,7 +81,7 @@ def test_only_rollback_and_commit_leave_a_failed_block():
     leaving = {}
     for sql in ("COMMIT", "ROLLBACK", "ABORT", "END", "ROLLBACK TO a", "BEGIN", "SET x = 1", "SAVEPOINT a"):
         source = split(sql)[0]
-        leaving[sql] = Statement(source, recognise(source)).leaves_failed
+        leaving[sql] = Statement(source, recognise(source)).runs_in_failed
     assert [sql for sql, leaves in leaving.items() if leaves] == [
         "COMMIT",
         "ROLLBACK",
@@ -102,12 +102,12 @@ def test_a_block_may_follow_another(sql: str, tag: str):
     run(state, "SET dp.epsilon = 0.03")
     assert run(state, sql) == Answer(tag)
     assert state.transaction.status is Status.BLOCK
-    assert state.transaction.now["transaction_isolation"] == "serializable"
-    assert state.transaction.now["transaction_read_only"] == "on"
-    assert (state.transaction.now["dp.epsilon"] == "0.03") is (tag == "COMMIT")
+    assert state.transaction.settings["transaction_isolation"] == "serializable"
+    assert state.transaction.settings["transaction_read_only"] == "on"
+    assert (state.transaction.settings["dp.epsilon"] == "0.03") is (tag == "COMMIT")
     state.transaction.fail()
     assert run(state, "COMMIT AND CHAIN") == Answer("ROLLBACK")
     assert state.transaction.status is Status.BLOCK
     run(state, "COMMIT AND NO CHAIN")
     assert state.transaction.status is Status.IDLE
-    assert state.transaction.now["transaction_isolation"] == "read committed"
+    assert state.transaction.settings["transaction_isolation"] == "read committed"
