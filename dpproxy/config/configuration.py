@@ -22,21 +22,21 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """One data source: where its rows are, a file or directory or a server, and what is its own beside them."""
+    """One data source: where its rows are (a file, a directory or a server), and its own policy and ledger."""
 
     path: Path | None = None
     url: str | None = field(default=None, repr=False)
-    """May hold a password: a message names the data source instead."""
+    """May hold a password: messages name the data source instead."""
     prepared_schema: str | None = None
-    """Of a PostgreSQL database: where prepared tables are kept; None: each statement cuts its rows."""
+    """In a PostgreSQL database, the schema for prepared tables; None truncates rows in each statement instead."""
     policy_files: tuple[Path, ...] = ()
     ledger: str | None = field(default=None, repr=False)
-    """Of the PostgreSQL database that holds the ledger; None: a SQLite file among its state."""
+    """The URL of the PostgreSQL database with the ledger; None for a SQLite file in the state directory."""
     high_water: Path | None = None
 
     @property
     def scheme(self) -> str:
-        """Of the URL, in one spelling; empty for a path."""
+        """The URL's scheme, in one spelling; empty for a path."""
         scheme = "" if self.url is None else self.url.partition("://")[0]
         return "postgresql" if scheme == "postgres" else scheme
 
@@ -57,7 +57,7 @@ class Config:
     root: Path
     """The state directory of all data sources."""
     sources: Mapping[str, Data]
-    """By database name; the properties below are those of the only one."""
+    """The data sources by database name; the properties below are those of the only one."""
     databases: tuple[str, ...]
     """The names of all data sources, also where this is the configuration of one of them."""
     users: Path
@@ -69,7 +69,7 @@ class Config:
     log_format: str = "text"
     metrics_port: int | None = None
     weakens: bool = False
-    """Policy files may weaken the policy in force."""
+    """Whether policy files may weaken the policy in force."""
     begins: bool = True
     """Whether opening a source applies its policy files and builds the views that are declared."""
 
@@ -100,7 +100,7 @@ class Config:
 
     @property
     def data(self) -> Data:
-        """What is behind `database`."""
+        """The only data source."""
         return self.sources[self.database]
 
     @property
@@ -119,7 +119,7 @@ class Config:
 
     @property
     def applying(self) -> str | None:
-        """The command that applies the policy files, whatever they weaken; None where this is for it."""
+        """The command that applies policy files even where they weaken the policy; None for that command itself."""
         if self.weakens:
             return None
         of_several = f" --database {self.database}" if len(self.databases) > 1 else ""
@@ -142,7 +142,7 @@ class Key:
 
     @property
     def dotted(self) -> str:
-        """As in ``server.listen``; the name of a data source stands as NAME."""
+        """The key with its section, as in ``server.listen``; NAME stands for the name of a data source."""
         return f"{self.section}.{self.name}"
 
     @property
@@ -183,7 +183,7 @@ _OF_SOURCE = re.compile(
     PREFIX + rf"DATA_(\w+)_({'|'.join(k.name.upper() for k in KEYS if k.section == 'data.NAME')})"
 )
 _OF_ONE = ("ledger", "high_water")
-"""Keys of section state that mean one data source; several have their own."""
+"""Keys of section state for a configuration with one data source; several sources have their own."""
 
 
 def load_config(file: Path, environment: Mapping[str, str] | None = None) -> Config:
@@ -205,7 +205,7 @@ def load_config(file: Path, environment: Mapping[str, str] | None = None) -> Con
 
 
 def check_files(config: Config) -> None:
-    """Raise for a file or directory that the configuration names and that is not there."""
+    """Raise ``ConfigError`` for a file or directory that the configuration names and that does not exist."""
     named = {f"data.{name}.path": data.path for name, data in config.sources.items() if data.path is not None}
     named |= {"users.file": config.users}
     if config.tls_certificate is not None and config.tls_key is not None:
@@ -287,7 +287,7 @@ def _from_environment(file: Path, values: dict[str, Any], environment: Mapping[s
 
 
 def _require(file: Path, values: dict[str, Any]) -> None:
-    """What must be there, and what must be there together."""
+    """Check that required keys are there, and keys that belong together."""
     for key in KEYS:
         if key.default is REQUIRED and key.dotted not in values:
             raise ConfigError(file, f"{key.dotted}: expected, and missing")
@@ -309,7 +309,7 @@ def _is_postgresql(values: Mapping[str, Any], name: str) -> bool:
 
 
 def _require_apart(file: Path, values: Mapping[str, Any], sources: list[str]) -> None:
-    """Two sources share neither data, which would give everybody two budgets, nor a ledger, nor a directory."""
+    """Check that no two sources share data, which would give everybody two budgets, a ledger, or a directory."""
     if len({name.lower() for name in sources}) < len(sources):
         raise ConfigError(file, "data: expected names that differ by more than case")
     for key in _OF_ONE:
@@ -380,7 +380,7 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
 
 
 def _expand(file: Path, dotted: str, patterns: tuple[str, ...]) -> tuple[Path, ...]:
-    """Files of all patterns, each once; a pattern's own in the order of their names."""
+    """The files of all patterns, each once, in the order of the patterns and then of their names."""
     found: dict[Path, None] = {}
     for pattern in patterns:
         matches = sorted(glob.glob(pattern, root_dir=file.parent, recursive=True))

@@ -1,4 +1,4 @@
-"""The checks of settings: each maps the text a client sends to the text that is stored and shown."""
+"""The checks of settings: each maps the text that a client sends to the text that is stored and shown."""
 
 import re
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from udfs.prior_notation import parse as parse_prior
 from udfs.privacy import InvalidMechanism
 
 Check = Callable[[str], str]
-"""From the client's text to the stored text; raises ValueError, which says what would be accepted."""
+"""From the client's text to the stored text. Raises ValueError, whose text says what is allowed."""
 
 LEAST_EPSILON: Final = Fraction(1, 1000)
 MOST_EPSILON: Final = Fraction(10**6)
@@ -31,7 +31,7 @@ def decimal(text: str) -> Fraction:
 
 
 def epsilon(text: str) -> str:
-    """A loss that one statement may have."""
+    """A privacy loss in nats, as a decimal number."""
     allowed = f"a decimal number from 0.001 to {MOST_EPSILON}"
     if not _DECIMAL.fullmatch(text.strip()) or not LEAST_EPSILON <= decimal(text) <= MOST_EPSILON:
         raise ValueError(allowed)
@@ -62,7 +62,7 @@ def delta(text: str) -> str:
 
 
 def one_of(*allowed: str) -> Check:
-    """Some words, in any case."""
+    """One of some words, in any case."""
 
     def check(text: str) -> str:
         if text.strip().lower() not in allowed:
@@ -73,11 +73,11 @@ def one_of(*allowed: str) -> Check:
 
 
 class NotAvailable(ValueError):
-    """None of some words; it tells them as PostgreSQL does."""
+    """A value that is none of the allowed words; its text lists them in PostgreSQL's form."""
 
 
 def available(*words: str) -> Check:
-    """The words of a setting of PostgreSQL, in any case."""
+    """One of the words of a setting of PostgreSQL, in any case."""
 
     def check(text: str) -> str:
         if text.lower() not in words:
@@ -91,7 +91,7 @@ _SWITCH = {"on": "on", "true": "on", "yes": "on", "off": "off", "false": "off", 
 
 
 def switch(text: str) -> str:
-    """On or off, in PostgreSQL's words, which may be cut where no other begins alike."""
+    """On or off, in PostgreSQL's words or unambiguous beginnings of them."""
     word = text.strip().lower()
     found = {kept for full, kept in _SWITCH.items() if word and full.startswith(word)}
     if word in ("0", "1"):
@@ -102,7 +102,7 @@ def switch(text: str) -> str:
 
 
 def only(value: str) -> Check:
-    """A switch that has one position; ``value`` is on or off."""
+    """A switch with one allowed value, on or off."""
 
     def check(text: str) -> str:
         if switch(text) != value:
@@ -181,7 +181,7 @@ _DURATION = re.compile(rf"(\d{{1,10}})\s*({'|'.join(_UNITS)})?", re.ASCII)
 
 
 def duration(text: str) -> str:
-    """Milliseconds, or with a unit; kept in the largest unit that it is a whole number of.
+    """A duration in milliseconds, or with a unit; stored in the largest unit that it is a whole number of.
 
     >>> duration("30000"), duration("90 s"), duration("0")
     ('30s', '90s', '0')
@@ -197,7 +197,7 @@ def duration(text: str) -> str:
 
 
 def seconds(duration: str) -> float:
-    """A duration that is kept; without a unit it is of milliseconds.
+    """The seconds of a stored duration; without a unit it is in milliseconds.
 
     >>> seconds("500"), seconds("2 min"), seconds("0")
     (0.5, 120.0, 0.0)

@@ -1,7 +1,7 @@
-"""Session settings: one table of all of them, their checks, and what the engine reads from them.
+"""Session settings: the table of all settings, their checks, and typed access to those that the engine uses.
 
-Values are text, as a client gives and sees them; names match in any case. What a check accepts it returns
-in the form that SHOW prints.
+Values are text, as clients send and see them; names match in any case. A check returns the value in the form that SHOW
+prints.
 """
 
 import difflib
@@ -31,11 +31,11 @@ class Setting:
     check: Check | None
     description: str
     reported: bool = False
-    """Its changes are sent as ParameterStatus."""
+    """Whether changes are sent to the client as ParameterStatus."""
     from_engine: bool = False
-    """The engine computes its value at each SHOW; no value is stored."""
+    """Whether the engine computes its value at each SHOW; no value is stored."""
     lowers_only: bool = False
-    """A new value must not exceed the old one, and a rollback does not bring the old one back."""
+    """Whether it can only be lowered; a rollback does not restore a larger value."""
     one_way: str = ""
     """A value that, once set, cannot be changed in the session."""
 
@@ -198,7 +198,7 @@ _KEPT = (
 _TUNING = tuple(Setting(*each, "Kept for clients; nothing is planned by it.") for each in tuning())
 
 _TOLD = tuple(replace(s, reported=s.check is not None) for s in _PRIVACY)
-"""Poolers that track what a server reports put back what a client had SET."""
+"""All dp settings that can be SET are reported: poolers that track reported settings then restore them."""
 
 SETTINGS: dict[str, Setting] = {s.name.lower(): s for s in _TOLD + _REPORTED + _KEPT + _TUNING}
 DEFAULTS: Settings = {key: s.default for key, s in SETTINGS.items()}
@@ -207,7 +207,7 @@ REPORTED: tuple[str, ...] = tuple(key for key, s in SETTINGS.items() if s.report
 
 
 _OF_OTHERS = re.compile(r"(?!dp\.)[a-z_][a-z0-9_]{0,62}\.[a-z_][a-z0-9_]{0,62}").fullmatch
-"""Names of settings that a client makes up for itself, with a namespace of its own."""
+"""Names of custom settings, in a namespace that is not ours."""
 MOST_OF_OTHERS = 100
 """The most such settings in one session."""
 
@@ -233,7 +233,7 @@ def find(name: str, position: int | None = None) -> Setting:
 
 
 def normalise(name: str, text: str, current: Settings) -> str:
-    """The value as it is kept, of a setting that ``text`` is to be given to.
+    """The value that is stored for a setting when it is SET to ``text``.
 
     Errors: ``UndefinedObject``, ``FixedSetting``, ``InvalidParameter``.
 
@@ -244,7 +244,7 @@ def normalise(name: str, text: str, current: Settings) -> str:
     if setting.check is None:
         raise FixedSetting(f'parameter "{setting.name}" cannot be changed')
     if not text and setting.name.startswith("dp.") and not (setting.default or setting.lowers_only):
-        return ""  # none, as it is reported: poolers put back what was reported
+        return ""  # unset: poolers restore the empty value that was reported
     try:
         value = setting.check(text)
     except ValueError as error:
@@ -270,20 +270,20 @@ def _refuse_rise(setting: Setting, value: str, current: Settings) -> None:
 
 
 def keep_one_way(new: Mapping[str, str], current: Settings) -> dict[str, str]:
-    """``new``, with the settings that only go down, and those that go one way, as they are in ``current``."""
+    """``new`` settings, but those that can only be lowered, or that cannot change again, as in ``current``."""
     kept = (key for key, s in SETTINGS.items() if s.lowers_only or (s.one_way and current[key] == s.one_way))
     return {**new, **{key: current[key] for key in kept}}
 
 
 def is_shared(settings: Settings) -> bool:
-    """Whether the connection may be another client's in its next transaction."""
+    """Whether a pooler may give the connection to another client for its next transaction."""
     return settings["dp.session_settings"] == "transaction"
 
 
 PRESENT = "present"
-"""Not a setting: the moments that a statement takes for now stand beside the settings it is run with."""
+"""A key beside the settings of a statement that depends on the time, with the values of ``now()`` and the like."""
 UNPLANNED = frozenset({"dp.notices", "dp.session_settings"})
-"""Settings of ours that no plan depends on: what is told beside an answer, and how long settings last."""
+"""The dp settings that no plan depends on: whether notices are sent, and how long settings last."""
 PLANNED_BY = (
     "timezone",
     *(
@@ -292,21 +292,21 @@ PLANNED_BY = (
         if key.startswith("dp.") and not setting.from_engine and key not in UNPLANNED
     ),
 )
-"""The settings a plan depends on: the time zone, and all of ours that a session keeps but for those few."""
+"""The settings that plans depend on: the time zone, and all stored dp settings except ``UNPLANNED``."""
 
 
 def moments(began: datetime, arrived: datetime) -> str:
-    """What stands under ``PRESENT``: when a statement's transaction began, and when it arrived itself, in UTC."""
+    """The value of ``PRESENT``: when the statement's transaction began, and when it arrived itself, in UTC."""
     return " ".join(m.astimezone(UTC).replace(tzinfo=None).isoformat() for m in (began, arrived))
 
 
 def fleeting(settings: Settings) -> tuple[str, ...]:
-    """How a constant shows that it has the present in it to the second, or beyond."""
+    """Texts that a constant contains where it was computed from the current time to the second or finer."""
     found = [datetime.fromisoformat(text) for text in settings.get(PRESENT, "").split()]
     return tuple(f"{m:%f}" if m.microsecond else f"{m:%M:%S}" for m in found)
 
 
-# --- what the engine reads ------------------------------------------------------------------------
+# --- typed values for the engine ------------------------------------------------------------------------
 
 
 def epsilon(settings: Settings) -> Fraction | None:
@@ -350,7 +350,7 @@ def prior(settings: Settings) -> str | None:
 
 
 def intervals(settings: Settings) -> bool:
-    """True where interval columns are asked for."""
+    """Whether dp.intervals adds interval columns."""
     return settings["dp.intervals"] == "columns"
 
 

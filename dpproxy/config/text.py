@@ -1,4 +1,4 @@
-"""The text of a configuration: how it is read, and at which place of it something is wrong."""
+"""The text of a configuration file, and the places of errors in it."""
 
 import re
 from pathlib import Path
@@ -35,7 +35,7 @@ def read_text(file: Path) -> str:
 
 
 def not_toml(file: Path, text: str, message: str) -> ConfigError:
-    """The parser's own place, split off its message."""
+    """The error for a text that is not TOML, at the place that the parser's message names."""
     found = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", message, re.DOTALL)
     if found is None:
         return ConfigError(file, f"not TOML: {message}")

@@ -7,7 +7,7 @@ from dpproxy.values.errors import StartupError
 
 
 def server_context(certificate: Path, key: Path | None) -> ssl.SSLContext:
-    """A certificate with its chain and its key, both PEM. Raises ``StartupError``."""
+    """The context for a certificate with its chain and its key, both PEM files. Raises ``StartupError``."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
@@ -18,7 +18,7 @@ def server_context(certificate: Path, key: Path | None) -> ssl.SSLContext:
 
 
 def _passphrase() -> str:
-    """Called for an encrypted key: there is nobody to ask for its passphrase."""
+    """Called for an encrypted key; raises ``StartupError``, since a server cannot ask for its passphrase."""
     raise StartupError("server.tls_key: expected a key without a passphrase")
 
 

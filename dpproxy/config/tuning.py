@@ -1,7 +1,7 @@
-"""Settings of PostgreSQL's planner and of its memory that clients send: checked as there, and without effect here.
+"""PostgreSQL's settings of planner and memory, which clients send: they are checked, and have no effect.
 
-Each line has the name, the default as SHOW prints it, and for numbers the range; a size is in units of the first one,
-kB or pages of 8 kB.
+Each line has the name, the default as SHOW prints it and, for numbers, the range. The range of a size is in units of as
+many kB as the last number says, 1 or 8.
 """
 
 import re
@@ -117,7 +117,7 @@ def _size(low: int, high: int, page: int, text: str) -> str:
 
 
 def _in_pages(value: float, unit: str, page: int) -> float:
-    """Rounded to the next smaller unit first (guc.c: convert_to_base_unit). Errors: ``KeyError``."""
+    """A size in pages, rounded to the next smaller unit first (guc.c: convert_to_base_unit). Errors: ``KeyError``."""
     if not unit:
         return value
     names = list(_UNITS)
@@ -130,7 +130,7 @@ def _in_pages(value: float, unit: str, page: int) -> float:
 
 
 def _shown(pages: int, page: int) -> str:
-    """In the largest unit that it is a whole number of."""
+    """A size in the largest unit that it is a whole number of."""
     size = pages * page
     if not size:
         return "0"
@@ -146,13 +146,13 @@ def _exclusion(text: str) -> str:
 
 
 def tuning() -> Iterator[tuple[str, str, Check]]:
-    """Name, default and check of each."""
+    """The name, default and check of each setting."""
     yield "constraint_exclusion", "partition", _exclusion
     yield "plan_cache_mode", "auto", checks.available("auto", "force_generic_plan", "force_custom_plan")
     yield from ((name, "on", checks.switch) for name in _ON.split())
     yield from ((name, "off", checks.switch) for name in _OFF.split())
     for name, default, low, high in map(str.split, _REALS.strip().splitlines()):
-        # The most is the largest double, which is more than its six digits.
+        # A maximum of 1.79769e+308 stands for the largest double.
         most = float("1.7976931348623157e308") if high.endswith("308") else float(high)
         yield name, default, partial(_real, float(low), most)
     for name, default, low, high in map(str.split, _INTEGERS.strip().splitlines()):

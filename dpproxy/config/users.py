@@ -43,9 +43,9 @@ class User:
 
 
 class UsersFile:
-    """The file as it stands now: read at each question, so that a change counts from the next login on.
+    """The users file, read again at each login.
 
-    While it is missing or garbled nobody can log in, and the operator's log says why.
+    While it is missing or invalid nobody can log in, and the operator's log says why.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,9 +54,9 @@ class UsersFile:
         self._roles: Mapping[str, frozenset[str]] | None = None
 
     def is_revoked(self, name: str, roles: frozenset[str]) -> bool:
-        """Whether a user is gone from the file, or has lost one of these roles; not while it cannot be read.
+        """Whether a user was removed from the file, or has lost one of these roles; False while it cannot be read.
 
-        The file is read where it has changed. Called by one thread only.
+        The file is read where it has changed. To be called by one thread only.
         """
         with suppress(OSError):
             found = self._path.stat()
@@ -79,7 +79,7 @@ class UsersFile:
         return user.secret if (user := self._users().get(name)) else None
 
     def roles(self, name: str) -> frozenset[str]:
-        """The user's roles; none for an unknown user."""
+        """The user's roles; empty for an unknown user."""
         return user.roles if (user := self._users().get(name)) else frozenset()
 
     def _users(self) -> Mapping[str, User]:
@@ -91,10 +91,10 @@ class UsersFile:
 
 
 def check_private(path: Path, tell: Callable[[str], None]) -> None:
-    """Warn of a file or directory that others may read; one that everybody may write is refused.
+    """Warn of a file or directory that its group or others may access.
 
     Raises:
-        StartupError: everybody may write it.
+        StartupError: everybody may write to it.
     """
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & stat.S_IWOTH:
@@ -124,7 +124,7 @@ def read_users(path: Path) -> dict[str, User]:
 
 
 def add_user(path: Path, name: str, roles: Iterable[str], password: str) -> bool:
-    """Write a user into the file, made if missing; the others stay. True where the name was there before.
+    """Add or replace a user; the file is created if missing. Returns whether the name was there before.
 
     Raises:
         StartupError: a name, role or password that cannot be, or a file that cannot be read or written.
@@ -142,7 +142,7 @@ def add_user(path: Path, name: str, roles: Iterable[str], password: str) -> bool
 
 
 def mock_key(path: Path) -> bytes:
-    """The key that unknown users' salts are derived from; made at the first call and kept.
+    """The key from which salts for unknown users are derived; created at the first call and stored.
 
     Raises:
         StartupError: the file cannot be read or written.

@@ -60,7 +60,7 @@ def duration(value: object) -> float:
 
 
 def positive_duration(value: object) -> float:
-    """The same, above zero."""
+    """Seconds of a duration above zero."""
     if not (seconds := duration(value)):
         raise Wrong('a duration above zero such as "60s"')
     return seconds
@@ -79,21 +79,21 @@ def address(value: object) -> tuple[str, int]:
 
 
 def postgres(value: object) -> str:
-    """Where a PostgreSQL database is; a mistake is not quoted, for there may be a password in it."""
+    """The URL of a PostgreSQL database; errors do not quote it, since it may contain a password."""
     if not isinstance(value, str) or not re.match(r"postgres(?:ql)?://", value) or "\0" in value:
         raise Wrong('"postgresql://user@host/database"')
     return value
 
 
 def source(value: object) -> str:
-    """Where a data source is; a mistake is not quoted either."""
+    """The URL of a data source; errors do not quote it, since it may contain a password."""
     if not isinstance(value, str) or not re.match(r"(?:postgres(?:ql)?|sc)://.", value) or "\0" in value:
         raise Wrong('"postgresql://user@host/database" or "sc://host:15002"')
     return value
 
 
 def name(value: object) -> str:
-    """The name of a schema, as PostgreSQL has it."""
+    """The name of a schema, at most 63 bytes."""
     if not isinstance(value, str) or not 0 < len(value.encode()) <= 63 or "\0" in value:
         raise Wrong("the name of a schema, as text")
     return value
@@ -109,7 +109,7 @@ def patterns(value: object) -> tuple[str, ...]:
 
 
 def size(value: object) -> str:
-    """A size in bytes, as the engine reads it."""
+    """A size with a unit of bytes, as DuckDB reads it."""
     if not isinstance(value, str) or not re.fullmatch(r"[1-9]\d{0,5}(?:\.\d)? ?[KMGT]i?B", value):
         raise Wrong('a size such as "4GB"')
     return value

@@ -1,9 +1,9 @@
 """One client's socket: bytes to messages, work to threads, answers to the padding grid.
 
-Charged work always runs to its end: a cancel, or a client that leaves, only makes its outcome 57014, which leaves
-at the first point of the padding grid after the cancel, whether the work had ended by then or not. The session's
-next work, and the return of a left connection's place, wait for the point of the grid after the work's own end;
-uncharged work is interrupted at once.
+Charged work always runs to its end: a cancel, or a client that leaves, only changes the outcome that is sent to 57014.
+That leaves at the first point of the padding grid after the cancel, whether or not the work has ended. The session's
+next work, and the reuse of a closed connection's place, wait for the grid point after the work's own end. Work that is
+not charged is interrupted at once.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from dpproxy.wire.connection import Connection
 
 T = TypeVar("T")
 Watch = Callable[[], Coroutine[Any, Any, None]]
-"""Looks at the client's socket until there is nothing more to see."""
+"""Reads ahead from the client's socket, to notice when it closes."""
 
 READ_SIZE: Final = 1 << 16
 MOST_AHEAD: Final = 1 << 20
@@ -34,20 +34,20 @@ MOST_AHEAD: Final = 1 << 20
 AGAIN: Final = 0.1
 """Seconds between two interrupts of one statement."""
 NEWS: Final = 0.5
-"""Seconds between two looks at what a statement has to say."""
+"""Seconds between two checks for notices of a running statement."""
 FAREWELL: Final = 1.0
-"""Seconds a client gets to take the last bytes."""
+"""Seconds that a client gets to receive the last bytes."""
 FLUSH_SIZE: Final = 1 << 18
-"""Bytes collected before they are written and the client's pace is awaited."""
+"""Bytes that are collected before they are written to the socket."""
 WRITE_BUFFER: Final = 1 << 21
-"""Bytes that may wait for the client while more is made."""
+"""Bytes in the socket's write buffer above which the client is awaited."""
 WATCH_DELAY: Final = 0.05
-"""Seconds a statement runs before its client's socket is watched."""
+"""Seconds that a statement runs before its client's socket is watched."""
 _LOG: Final = logging.getLogger(__name__)
 
 
 class Output:
-    """Bytes on their way to one client; so many are held, whatever it does."""
+    """The bytes that are sent to one client. A slow client holds up its own session, not the server's memory."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
@@ -60,17 +60,18 @@ class Output:
         return len(self._held) > FLUSH_SIZE
 
     def limit(self) -> None:
-        """Wait for the client where more than ``AHEAD`` is under way: for a new transport, once it is there."""
+        """Limit the transport's write buffer to ``WRITE_BUFFER``; to be called again for the transport of TLS."""
         self._writer.transport.set_write_buffer_limits(WRITE_BUFFER)
 
     def add(self, data: bytes) -> None:
-        """Say this with what comes next."""
+        """Add bytes, which leave with the next ``flush``."""
         self._held += data
 
     async def flush(self, *, is_awaited: bool = False) -> None:
-        """Send, and wait until the client has taken most of it.
+        """Send, and wait until the write buffer is below its limit.
 
-        Where the engine waits as well, a client that takes nothing at all is left: raises ``TimeoutError``.
+        Where ``is_awaited``, since a query waits with its rows, raises ``TimeoutError`` after ``PATIENCE`` seconds in
+        which the client has received nothing.
         """
         if not self._held:
             return
@@ -89,7 +90,7 @@ class Output:
         raise TimeoutError
 
     async def finish(self) -> None:
-        """Send, and wait until the client has taken all of it. Raises ``TimeoutError`` after ``PATIENCE``."""
+        """Send, and wait until the client has received everything. Raises ``TimeoutError`` after ``PATIENCE``."""
         async with asyncio.timeout(PATIENCE):
             await self.flush()
             self._writer.transport.set_write_buffer_limits(0)
@@ -120,29 +121,29 @@ class Client:
         self._out = Output(writer)
         self._ahead = bytearray()
         self._future: asyncio.Future[Outcome] | None = None
-        """What the session's thread does."""
+        """The call that runs in a thread for the session."""
         self._padded: asyncio.Future[Outcome] | None = None
-        """Charged work until the grid point of its end, also when nobody waits for its outcome any more."""
+        """Charged work until the grid point after its end, even after its client has cancelled or left."""
         self._cancelled: asyncio.Future[float | None] | None = None
-        """Where the moment of a cancel is put, while one counts that interrupts nothing."""
+        """Resolved with the time of a cancel, while charged work runs that it does not interrupt."""
         self._until: float | None = None
-        """When the statement at hand has had its time."""
+        """When the current statement reaches its timeout."""
         self._timed_out = self._is_cancelled = False
-        """Whether that, or somebody else, has cancelled it."""
+        """Whether the timeout, or a cancel request, has cancelled it."""
         self._admitted = self._reading = self._gone = self._leaving = False
         self._stopping = self._hurried = self._ended = False
 
     # --- from outside
 
     def cancel(self) -> None:
-        """Cancel what the session runs: charged work ends for its client only."""
+        """Cancel the session's statement; charged work ends for its client only."""
         self._is_cancelled = True
         self._interrupt(partial(self.session.cancel, only_unpaid=self._padded is not None))
         if self._cancelled is not None and not self._cancelled.done():
             self._cancelled.set_result(asyncio.get_running_loop().time())
 
     def _interrupt(self, how: Callable[[], None]) -> None:
-        """Interrupt the session's work until it ends: what has not quite begun does not notice."""
+        """Interrupt the session's work, again and again until it ends: work that has hardly begun misses the first."""
         if self._future is not None and not self._future.done():
             how()
             self._future.get_loop().call_later(AGAIN, self._interrupt_still, self._future, how)
@@ -152,20 +153,20 @@ class Client:
             self._interrupt(how)
 
     def end(self) -> None:
-        """End the session too; what is charged runs on, as it does when a client leaves."""
+        """End the session; charged work runs to its end, as it does when a client leaves."""
         self._ended = True
         self.cancel()
         self.drain()
 
     def drain(self) -> None:
-        """The server stops: an idle client is told at once, a busy one when its answer has left."""
+        """The server stops: dismiss an idle client at once, a busy one after its answer."""
         self._stopping = True
         if self._reading and self._task is not None:
             self._reading = False  # once
             self._task.cancel()
 
     def stop(self) -> None:
-        """The server stops now: a busy client is told when its statement is interrupted."""
+        """The server stops now: interrupt the statement and dismiss the client."""
         self._hurried = True
         self._interrupt(self.session.cancel)
         if self._leaving and isinstance(self._padded, asyncio.Task):
@@ -173,7 +174,7 @@ class Client:
         self.drain()
 
     def abandon(self) -> None:
-        """The client had its time."""
+        """Close the socket: the client has not left in time."""
         self._writer.transport.abort()
         if self._task is not None:
             self._task.cancel()
@@ -181,13 +182,13 @@ class Client:
     # --- life
 
     async def run(self) -> None:
-        """Serve the client until one of the two leaves."""
+        """Serve the client until it leaves or the server stops."""
         try:
             async with self._deadline:
                 await self._converse()
         except (OSError, TimeoutError):
             _LOG.debug("client %d lost", self.session.process)
-        except Exception as error:  # noqa: BLE001 - one client's trouble is not the others'; the text may hold a value
+        except Exception as error:  # noqa: BLE001 - other clients go on; the text may hold a value
             _LOG.error("client %d: %s", self.session.process, type(error).__name__)
         finally:
             await self._leave()
@@ -258,7 +259,7 @@ class Client:
     async def _dismiss(self, refusal: Refusal) -> None:
         self._say(m.ErrorResponse(refusal.sqlstate, refusal.message, hint=refusal.hint, severity="FATAL"))
         await self._out.finish()
-        self._writer.close()  # now: its work may go on
+        self._writer.close()  # at once: charged work may still run
 
     def _say(self, message: m.Backend) -> None:
         self._out.add(self._connection.send(message))
@@ -342,7 +343,7 @@ class Client:
             self._timed_out = self._is_cancelled = False
         elif loop.time() >= self._until:
             self._time_out()
-        if self._is_cancelled:  # while the client was awaited
+        if self._is_cancelled:  # while rows were being sent
             return None, self._reply_error(None, work)
         timer = loop.call_at(self._until, self._time_out)
         try:
@@ -352,25 +353,25 @@ class Client:
         return found, self._reply_error(error, work)
 
     async def _in_turn(self, work: Work) -> Outcome:
-        """Once what is charged and was left alone has ended."""
+        """Do the work, after earlier charged work whose client has cancelled it has ended."""
         if self._padded is not None:
             if await self._cancelled_before(self._padded) is not None:
                 return None, _cancelled()
             await self._settle()
         found, error = self._at_hand(work)
         if found is not None or error is not None:
-            await asyncio.sleep(0)  # whoever sends many at once lets others in between
+            await asyncio.sleep(0)  # a client that sends many statements at once lets others in between
             return found, error
         return await (self._charged(work) if work.charged else self._outside(work.call, work.notices))
 
     def _at_hand(self, work: Work) -> Outcome:
-        """What takes no waiting is done here and now: a thread costs more. What leaves on a grid has the time."""
+        """Try to do the work on the event loop, which is faster than a thread; not where padding hides the time."""
         if work.charged and self._service.options.padding:
             return None, None
         return attempt(work.at_hand)
 
     def _reply_error(self, error: Exception | None, work: Work) -> Exception | None:
-        """The reply to how some work ended, where its statement may have been cancelled."""
+        """The error to send for work that ended with ``error``; decides who has cancelled it."""
         if not isinstance(error, Cancelled) and not (work.continues and self._is_cancelled):
             return error
         if self._hurried or self._ended:
@@ -408,14 +409,14 @@ class Client:
         return future.result()
 
     async def _settle(self) -> None:
-        """Wait until what was left alone has ended, on the grid: sooner would tell when it did."""
+        """Wait until cancelled charged work has ended, on the grid: going on sooner would reveal when it did."""
         for future in (self._padded, self._future):
             if future is not None and not future.done():
                 await asyncio.wait({future})
         self._padded = self._future = None
 
     async def _cancelled_before(self, work: asyncio.Future[Outcome]) -> float | None:
-        """Wait for the work; the moment at which the client cancels or leaves, if that comes first."""
+        """Wait for the work; returns the time at which the client cancels or leaves, if that comes first."""
         self._cancelled = asyncio.get_running_loop().create_future()
         try:
             return await first_of(work, self._cancelled, self._watch)
@@ -425,7 +426,7 @@ class Client:
     async def _outside(
         self, call: Callable[[], object], notices: Callable[[], Iterable[m.Backend]] | None = None
     ) -> Outcome:
-        """Make the call in a thread; a client that leaves meanwhile interrupts it."""
+        """Make a call in a thread, and send its ``notices`` meanwhile; a client that leaves interrupts it."""
         future = self._begin(call)
         while notices is not None and not future.done():
             await wait_watching((future,), self._watch, NEWS)
@@ -442,7 +443,7 @@ class Client:
         return self._future
 
     async def _watch(self) -> None:
-        """Read ahead, to see a client leave."""
+        """Read ahead from the socket, to notice when the client leaves."""
         while len(self._ahead) < MOST_AHEAD and not self._gone:
             try:
                 data = await self._reader.read(READ_SIZE)
@@ -460,7 +461,7 @@ def _cancelled() -> Cancelled:
 
 
 async def first_of(work: asyncio.Future[Any], other: asyncio.Future[T | None], watch: Watch) -> T | None:
-    """Wait for the work; the result of the other one, if that is there first."""
+    """Wait for the work or the other future; returns the other's result, None where the work ended first."""
     loop = asyncio.get_running_loop()
     watches: list[asyncio.Task[None]] = []
 
@@ -483,7 +484,7 @@ async def first_of(work: asyncio.Future[Any], other: asyncio.Future[T | None], w
 async def wait_watching(
     awaited: Iterable[asyncio.Future[Any]], watch: Watch, most: float | None = None
 ) -> None:
-    """Wait for one of them, ``most`` seconds at most, and see the client leave meanwhile."""
+    """Wait for one of the futures, at most ``most`` seconds, and watch the client's socket meanwhile."""
     first = asyncio.FIRST_COMPLETED
     done, _ = await asyncio.wait(awaited, timeout=WATCH_DELAY, return_when=first)
     if not done:

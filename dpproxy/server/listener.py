@@ -1,4 +1,4 @@
-"""Accepts clients until it is stopped; here, in ``client`` and in what it waits by is all that knows asyncio."""
+"""The server: listens, accepts clients, and stops. Only this module and ``client`` use asyncio."""
 
 import asyncio
 import os
@@ -22,17 +22,17 @@ from dpproxy.wire.binding import server_end_point
 __all__ = ["Options", "Server"]
 
 GRACE: Final = 10.0
-"""Seconds that clients get to take their leave."""
+"""Seconds that clients get to disconnect when the server stops."""
 USERS: Final = 1.0
-"""Seconds between two looks at who may still be here."""
+"""Seconds between two checks for sessions of removed users."""
 LOOK: Final = 0.02
-"""Seconds between two looks at whether all have left."""
+"""Seconds between two checks of whether all clients have left."""
 SPARE: Final = 4
 """Threads for logins, beside one for each session."""
 
 
 class Server:
-    """Serves one engine to many clients, until it is stopped."""
+    """Serves the engines to many clients, until it is stopped."""
 
     def __init__(self, options: Options, engines: Engines, users: Users) -> None:
         executor = ThreadPoolExecutor(
@@ -47,7 +47,7 @@ class Server:
         self._hurried = False
 
     def run(self, on_listening: Callable[[int], None] = lambda _port: None) -> None:
-        """Serve until SIGTERM, SIGINT or ``stop``; ``on_listening`` is told the port.
+        """Serve until SIGTERM, SIGINT or ``stop``; ``on_listening`` is called with the port.
 
         At the first signal running statements get ``options.drain`` seconds, at the second none.
 
@@ -58,7 +58,7 @@ class Server:
             asyncio.run(self._serve(on_listening))
 
     def stop(self) -> None:
-        """Say goodbye to every client now and end ``run``; from any thread."""
+        """Dismiss every client now and end ``run``; may be called from any thread."""
         self._hurried = True
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop has ended already
@@ -70,7 +70,7 @@ class Server:
 
     @contextmanager
     def running(self) -> Iterator[int]:
-        """Serve in a thread of its own, and give the port.
+        """Serve in a thread of its own; yields the port.
 
         Raises:
             StartupError: the address cannot be listened on.
@@ -111,7 +111,7 @@ class Server:
 
     async def _listen(self, tasks: asyncio.TaskGroup) -> asyncio.Server:
         def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            # Those over the limit of logins are told so; twice as many, and nobody is told anything.
+            # Clients over the limit of logins get an error; beyond twice the limit they are dropped without one.
             service = self._service
             if service.logging_in >= 2 * (LOGGING_IN * service.options.max_connections + LOCAL):
                 writer.transport.abort()
@@ -137,13 +137,13 @@ class Server:
             self._service.clients.pop(client.session.process, None)
 
     async def _watch_users(self) -> None:
-        """Have idle sessions end, too, whose user is gone or has lost a role."""
+        """End idle sessions, too, whose user was removed or has lost a role."""
         while True:
             await asyncio.sleep(USERS)
             self._service.end_revoked()
 
     async def _drain(self) -> None:
-        """Let running statements end, and nobody in."""
+        """Admit no new client, and wait for running statements."""
         self._service.is_draining = True
         for client in list(self._service.clients.values()):
             client.drain()
@@ -164,7 +164,7 @@ class Server:
 
 
 def _keep_alive(connected: socket.socket) -> None:
-    """Have a client that is gone without a word noticed, after some minutes of silence."""
+    """Enable TCP keep-alive, which detects clients that vanished, after some minutes."""
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4)):
         if hasattr(socket, name):

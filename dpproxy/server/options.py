@@ -1,4 +1,4 @@
-"""How a server serves."""
+"""The options of a server."""
 
 import secrets
 from dataclasses import dataclass, field
@@ -7,14 +7,14 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to serve; times in seconds."""
+    """The options of a server; times in seconds."""
 
     host: str = "127.0.0.1"
     port: int = 6432
     """0 for a free one."""
     padding: float = 0.01
-    """The outcome of a charged statement leaves so long after its start, at its deadline where that is later, or 2, 4,
-    8 ... times; 0 for at once."""
+    """The outcome of a charged statement leaves this long after its start, or at its deadline where that is later, or
+    at 2, 4, 8 ... times that; 0 sends it at once."""
     tls_certificate: Path | None = None
     tls_key: Path | None = None
     max_connections: int = 100
@@ -22,4 +22,4 @@ class Options:
     drain: float = 30.0
     """Seconds that running statements get when the server is told to stop."""
     mock_key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
-    """What unknown users' invented salts are made of; kept across restarts, they do not change."""
+    """The key from which salts for unknown users are derived; constant across restarts, so that they do not change."""

@@ -1,4 +1,4 @@
-"""What all clients of a server share, and who of them is let in."""
+"""The state that all clients of a server share, and the limits on connections and logins."""
 
 import hmac
 import ipaddress
@@ -19,39 +19,40 @@ from dpproxy.values.errors import CannotConnectNow, InvalidPassword, Refusal, Sh
 from dpproxy.wire.messages import CancelRequest
 
 LOGGING_IN: Final = 4
-"""So many times ``max_connections`` may be in their login at one time."""
+"""This many times ``max_connections`` clients may be logging in at a time."""
 LOCAL: Final = 16
-"""So many more where they come from the proxy's own machine: others cannot take these places."""
+"""Further places for logins from the proxy's own machine."""
 PATIENT: Final = 5.0
-"""Seconds of silence in a login, after which it may have to make room; who has said nothing at all may at once."""
+"""Seconds of silence after which a login may be dropped for another; one that has sent nothing may be at once."""
 RESERVED: Final = 3
-"""Connections beyond ``max_connections`` that only administrators get."""
+"""Connections beyond ``max_connections`` for administrators only."""
 
 
 MOST_ADDRESSES: Final = 10_000
-"""That are remembered for their failed logins."""
+"""The most addresses whose failed logins are counted."""
 HALF_LIFE: Final = 30.0
-"""Seconds after which a failed login counts for half."""
+"""Seconds after which a failed login counts half."""
 FIRST: Final = 0.25
 LONGEST: Final = 5.0
-"""Seconds that the answer to a login takes from where there was a failed one, and where there were many."""
+"""Seconds by which a login is delayed after one failure from its address, and after many."""
 _SHOWN: Final = 63
-"""Characters of a name that is put on record."""
+"""Characters of a user or database name that are logged."""
 _LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class Attempts:
-    """Failed logins by address: the more there were of late, the longer the next one from there takes.
+    """Failed logins by address: the more there were recently, the longer the next login from there takes.
 
-    Right passwords are slowed alike, so that waiting tells nothing; names are not, so that nobody is locked out.
+    Correct passwords are delayed, too, so that the delay reveals nothing. Delays depend on the address, not on the
+    user, so that nobody can lock out somebody else.
     """
 
     _failed: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
-    """How many, halved with time, and when that was."""
+    """By address: the number of failures, decayed with time, and when it was computed."""
 
     def add_failure(self, address: str, now: float) -> None:
-        """One more."""
+        """Count a failed login."""
         key = _network(address)
         self._failed[key] = (self._count(key, now) + 1, now)
         self._failed.move_to_end(key)
@@ -59,7 +60,7 @@ class Attempts:
             self._failed.popitem(last=False)
 
     def delay(self, address: str, now: float) -> float:
-        """Seconds that the next answer takes."""
+        """The seconds by which the next login is delayed."""
         count = self._count(_network(address), now)
         return 0.0 if count < 0.5 else min(LONGEST, FIRST * 2.0 ** min(count - 1, 10))
 
@@ -69,7 +70,7 @@ class Attempts:
 
 
 def _network(address: str) -> str:
-    """Where an address counts: in IPv6 everybody has many."""
+    """The key by which failures are counted: the address, or its /64 network for IPv6."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -78,12 +79,12 @@ def _network(address: str) -> str:
 
 
 def address_of(peer: object) -> str:
-    """Where a socket comes from; empty where that has no address."""
+    """The address of a socket's peer; empty where it has none."""
     return str(peer[0]) if isinstance(peer, tuple) and peer else ""
 
 
 def is_local(address: str) -> bool:
-    """Whether it is of the proxy's own machine."""
+    """Whether an address is of the proxy's own machine."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
@@ -91,38 +92,38 @@ def is_local(address: str) -> bool:
 
 
 class Peer(Protocol):
-    """A client, as far as others know it."""
+    """A client as others see it."""
 
     @property
     def session(self) -> Session:
-        """What is behind its socket."""
+        """Its session."""
 
     @property
     def address(self) -> str:
-        """Where it connects from."""
+        """The address that it connects from."""
 
     @property
     def silent_since(self) -> float:
-        """When it said something last, or came."""
+        """The time of its last message, or of its arrival."""
 
     @property
     def has_spoken(self) -> bool:
-        """Whether it has said anything at all."""
+        """Whether it has sent any message."""
 
     def cancel(self) -> None:
-        """Cancel what it runs."""
+        """Cancel its statement."""
 
     def end(self) -> None:
         """End its session."""
 
     def drain(self) -> None:
-        """Have it leave when it has its answer."""
+        """Dismiss it after the answer to its statement."""
 
     def stop(self) -> None:
-        """Have it leave now."""
+        """Interrupt its statement and dismiss it."""
 
     def abandon(self) -> None:
-        """It had its time."""
+        """Close its socket."""
 
 
 @dataclass(slots=True)
@@ -135,25 +136,25 @@ class Service:
     executor: ThreadPoolExecutor
     tls: ssl.SSLContext | None
     binding: bytes | None = None
-    """What SCRAM binds to of the server's certificate."""
+    """The TLS channel-binding data of the server's certificate."""
     clients: MutableMapping[int, Peer] = field(default_factory=dict)
     admitted: int = 0
-    """Clients past their login whose work has not ended."""
+    """The number of clients past their login whose work has not ended."""
     is_draining: bool = False
-    """The server stops: nobody new is let in."""
+    """Whether the server is stopping, and admits no new client."""
     attempts: Attempts = field(default_factory=Attempts)
 
     @property
     def logging_in(self) -> int:
-        """Clients that have not proved who they are, with those that only take their last bytes."""
+        """The number of clients that are not logged in, with those that are being disconnected."""
         return len(self.clients) - self.admitted
 
     def is_crowded(self, address: str) -> bool:
-        """Whether so many log in that no more may from there."""
+        """Whether too many clients are logging in to accept another one from this address."""
         return self.logging_in >= LOGGING_IN * self.options.max_connections + LOCAL * is_local(address)
 
     def make_room(self, now: float) -> bool:
-        """Part from the login that is silent for longest: first of those from elsewhere that never said a word."""
+        """Drop the login that has been silent for longest; first remote ones that have never sent anything."""
         silent = [
             (is_local(client.address), client.has_spoken, client.silent_since, process)
             for process, client in self.clients.items()
@@ -165,7 +166,7 @@ class Service:
         return bool(silent)
 
     def record_error(self, session: Session, sqlstate: str, address: str) -> None:
-        """An error is told; a login that failed is put on record, and slows the next one from there."""
+        """Note an error that is sent: a failed login is logged, recorded, and delays the next one from its address."""
         if session.caller is not None or sqlstate != InvalidPassword.sqlstate:
             return
         self.attempts.add_failure(address, time.monotonic())
@@ -174,19 +175,19 @@ class Service:
         self.engines.login_failed(user[:_SHOWN], database, address)
 
     def check_user(self, session: Session) -> None:
-        """Raises ``ShuttingDown`` where the user has gone since the login, or lost a role."""
+        """Raise ``ShuttingDown`` where the user was removed since the login, or has lost a role."""
         if (caller := session.caller) is not None and self.users.is_revoked(caller.user, caller.roles):
             raise farewell(is_admitted=True, is_ended=True)
 
     def end_revoked(self) -> None:
-        """End the sessions of users that are gone, or have lost a role."""
+        """End the sessions of users that were removed or have lost a role."""
         for client in list(self.clients.values()):
             caller = client.session.caller
             if caller is not None and self.users.is_revoked(caller.user, caller.roles):
                 client.end()
 
     def cancel(self, request: CancelRequest) -> None:
-        """Cancel what the session runs that the request names, if the secret is right."""
+        """Cancel the statement of the session that a request names, if its secret is right."""
         client = self.clients.get(request.process)
         expected = client.session.secret if client else secrets.token_bytes(len(request.secret))
         same = hmac.compare_digest(request.secret, expected)
@@ -194,9 +195,9 @@ class Service:
             client.cancel()
 
     def signal(self, caller: Caller, process: int, ends: bool) -> bool:  # noqa: FBT001
-        """Cancel what the session of a process runs, or end that session; False where the caller has none such.
+        """Cancel the statement of a process, or end its session; False where the caller has no session of that number.
 
-        Which numbers are other users' is for administrators: to everybody else they are as good as nobody's.
+        Only administrators may signal sessions of other users, or learn that they exist.
         """
         client = self.clients.get(process)
         theirs = client.session.caller if client is not None else None
@@ -208,14 +209,14 @@ class Service:
         return True
 
     def check_startup(self, *, crowded: bool) -> None:
-        """Whether a login may begin. Raises ``TooManyConnections``, ``CannotConnectNow``."""
+        """Raise ``TooManyConnections`` or ``CannotConnectNow`` where no login may begin."""
         if self.is_draining:
             raise CannotConnectNow("the server is shutting down")
         if crowded:
             raise TooManyConnections("too many connections are logging in", hint="try again later")
 
     def admit(self, *, is_admin: bool) -> None:
-        """Somebody has proved who they are. Raises ``TooManyConnections``, ``CannotConnectNow``."""
+        """Count a client that has logged in. Raises ``TooManyConnections``, ``CannotConnectNow``."""
         self.check_startup(crowded=False)
         if self.admitted >= self.options.max_connections + (RESERVED if is_admin else 0):
             raise TooManyConnections(
@@ -224,12 +225,12 @@ class Service:
         self.admitted += 1
 
     def deadline(self, work: Work) -> float:
-        """Seconds after the start of charged work at which its outcome leaves at the earliest; 0 for at once."""
+        """The earliest time for the outcome of charged work, in seconds after its start; 0 without padding."""
         return max(self.options.padding, work.deadline) if self.options.padding else 0.0
 
 
 def farewell(*, is_admitted: bool, is_ended: bool) -> Refusal:
-    """Why a client that did nothing has to leave: somebody ended its session, or the server stops."""
+    """The refusal for a client that is dismissed: its session was ended, or the server stops."""
     if not is_admitted:
         return CannotConnectNow("the server is shutting down")
     why = "due to administrator command" if is_ended else "because the server stops"

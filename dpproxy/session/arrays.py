@@ -1,7 +1,7 @@
 """Parameters that are lists: ``x = ANY ($1)``, as drivers send them, becomes ``x = ANY (ARRAY[$1, $2, ...])``.
 
-Likewise ``x = SOME ($1)`` and ``x <> ALL ($1)``. How many values there are is known when they are bound: the statement
-is prepared with one, for its shape, and anew with as many as come.
+Likewise ``x = SOME ($1)`` and ``x <> ALL ($1)``. The number of values is known only when they are bound:
+the statement is prepared once with one value, for its types, and again with as many as are bound.
 """
 
 import re
@@ -16,12 +16,12 @@ from dpproxy.values.errors import InvalidParameter, SyntaxRefused, TooComplex
 from dpproxy.values.pgtypes import ARRAYS, SqlType, array_of
 
 MOST_VALUES: Final = 1000
-"""In one list."""
+"""The most values of one list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """Where lists stand in a statement: start, end, and the number of the parameter."""
+    """A statement's list parameters; ``places`` has the start and end of each and the parameter's number."""
 
     text: str
     places: tuple[tuple[int, int, int], ...]
@@ -32,14 +32,14 @@ class Lists:
         return frozenset(number for _, _, number in self.places)
 
     def element_types(self, types: Sequence[int]) -> list[int]:
-        """Declared OIDs, of lists those of their elements; 0 where that is not known."""
+        """The declared OIDs, with the element's OID in place of a list's; 0 where that is not known."""
         return [
             oid if n not in self.numbers else ARRAYS[oid].oid if oid in ARRAYS else 0
             for n, oid in enumerate(types, 1)
         ]
 
     def types(self, elements: Sequence[SqlType]) -> tuple[SqlType, ...]:
-        """The parameters' types, from those of the statement with one value in each list."""
+        """The parameters' types, from the types of the statement that ``single`` returns."""
         return tuple(array_of(kind) if n in self.numbers else kind for n, kind in enumerate(elements, 1))
 
     def spread(
@@ -47,7 +47,7 @@ class Lists:
     ) -> tuple[str, tuple[object, ...], list[int]]:
         """The statement, its values and their types, with as many parameters as the lists have elements.
 
-        An empty list has no value that is equal, and NULL none that is known to be. Errors: ``TooComplex``.
+        An empty list equals no value; for a list that is NULL the comparison is NULL. Errors: ``TooComplex``.
         """
         flat, kinds, marks = list(values), self.element_types(types), dict[int, str]()
         for number in sorted(self.numbers):
@@ -77,20 +77,20 @@ class Lists:
 
 
 def lists(text: str) -> Lists | None:
-    """The parameters of a statement that are lists and nothing else; None where there is none."""
+    """The list parameters of a statement; None where it has none. One that is also used otherwise is not a list."""
     if "$" not in text or not _QUANTIFIER(text):
         return None
     try:
         places, used = _places(Cursor(text))
     except SyntaxRefused:
-        return None  # the engine says what is wrong with it
+        return None  # the engine will refuse it, with a better message
     times = Counter(number for _, _, number in places)
     alone = tuple(place for place in places if used[place[2]] == times[place[2]])
     return Lists(text, alone) if alone else None
 
 
 def _places(cursor: Cursor) -> tuple[list[tuple[int, int, int]], Counter[int]]:
-    """Where ``= ANY ($1)`` and its like have their list, and how often each parameter is written anywhere."""
+    """The places of lists in ``= ANY ($1)`` and the like, and how often each parameter occurs in all."""
     places, used = list[tuple[int, int, int]](), Counter[int]()
     while cursor.token.kind is not Kind.END:
         is_list = _accept_quantifier(cursor) and cursor.accept("(")
@@ -110,7 +110,7 @@ def _accept_quantifier(cursor: Cursor) -> bool:
 
 
 def _accept_cast(cursor: Cursor) -> bool:
-    """Read a cast to an array, if it is next; whether no other cast is."""
+    """Read a cast to an array, if it is next; False where there is another cast."""
     if not cursor.accept("::"):
         return True
     while cursor.token.kind is Kind.WORD:
@@ -121,7 +121,7 @@ def _accept_cast(cursor: Cursor) -> bool:
 _QUANTIFIER: Final = re.compile(r"\b(any|some|all)\b", re.IGNORECASE).search
 _QUANTIFIERS: Final = (("=", "any"), ("=", "some"), ("<>", "all"), ("!=", "all"))
 _LONGEST: Final = 6
-"""Characters of a parameter."""
+"""The most characters of ``$`` and a parameter's number."""
 _NONE: Final = "'{}'"
 _UNKNOWN: Final = "ARRAY[NULL]"
 

@@ -11,7 +11,7 @@ from dpproxy.wire.messages import NegotiateProtocolVersion, Startup
 
 _NOT_SETTINGS = frozenset({"user", "database", "options", "replication"})
 _COPIERS = frozenset({"pg_dump", "pg_dumpall", "pg_restore"})
-"""What these programs call themselves."""
+"""Programs that copy whole databases, by their application_name."""
 _OFF = frozenset({"", "false", "off", "no", "0"})
 _WORD = re.compile(r"(?:\\.|[^\s\\])+", re.DOTALL)
 
@@ -23,21 +23,21 @@ LONG_KEY: Final = 32
 
 
 def negotiation(startup: Startup) -> NegotiateProtocolVersion | None:
-    """What of the protocol is not spoken here; None where all is."""
+    """The message that tells a client which protocol versions and options are not supported; None where all are."""
     unknown = tuple(name for name in startup.parameters if name.startswith("_pq_."))
     spoken = min(startup.minor, NEWEST)
     return NegotiateProtocolVersion(spoken, unknown) if unknown or startup.minor > NEWEST else None
 
 
 def of_key(startup: Startup) -> int:
-    """How many bytes a cancel key has."""
+    """The length of the cancel key in bytes."""
     return LONG_KEY if startup.minor >= NEWEST else 4
 
 
 def user_of(startup: Startup) -> str:
-    """The user.
+    """The user that the message names.
 
-    Errors: ``ProtocolViolation`` where none is named, ``Unsupported`` for a replication connection, and for a program
+    Errors: ``ProtocolViolation`` where it names none, ``Unsupported`` for a replication connection, and for a program
     that copies whole databases.
     """
     program = startup.parameters.get(
@@ -78,7 +78,7 @@ def _is_setting(name: str) -> bool:
 
 
 def _with_transaction(settings: Mapping[str, str]) -> Settings:
-    """A transaction starts with the defaults given for it."""
+    """The settings, with the current transaction's set to their ``default_transaction_`` values."""
     prefix = "default_transaction_"
     defaults = {key.removeprefix("default_"): v for key, v in settings.items() if key.startswith(prefix)}
     return {**settings, **defaults}

@@ -11,7 +11,7 @@ from dpproxy.values.errors import InvalidParameter, Refusal, SyntaxRefused, TooC
 MOST_TEXT = 100_000
 """Characters in one message."""
 MOST_DECLARED = 1_000_000
-"""Characters in one message of an administrator that begins with a declaration: a domain can be a long list."""
+"""Characters in an administrator's message that begins with ALTER or CREATE: a domain can be a long list."""
 MOST_STATEMENTS = 1000
 """Statements in one message."""
 
@@ -24,7 +24,7 @@ _BEGINS = frozenset({"select", "with", "values", "table"})
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One statement as it was written.
+    """The text of one statement.
 
     ``offset`` counts characters from the start of the message. ``hint`` holds the settings that
     ``/*+ dp(name=value, ...) */`` before it, or behind its first word, gives to this statement alone.
@@ -36,7 +36,7 @@ class Source:
 
 
 def split(sql: str, *, is_admin: bool = False) -> tuple[Source, ...]:
-    """The statements of a message, without the empty ones; what is too long is not read at all.
+    """The statements of a message, without the empty ones; a message that is too long is refused unread.
 
     Errors: ``SyntaxRefused`` for an unfinished string, name or comment, and for a hint that does not read or is out
     of place; ``TooComplex``.
@@ -74,10 +74,10 @@ def _hints(sql: str) -> dict[int, Token]:
 
 
 def _hint_of(piece: Piece, hints: dict[int, Token]) -> dict[str, str]:
-    """The settings of a statement's own hint, which is taken out of ``hints``.
+    """The settings of a statement's own hint, which is removed from ``hints``.
 
-    It stands before the statement, or up to the place right behind the first word of its query. Further on it would
-    seem to be said of a part of the statement.
+    A hint may stand before the statement, or right behind the first word of its query. Elsewhere it is refused, since
+    it would seem to apply to a part of the statement only.
     """
     if not hints:
         return {}

@@ -47,13 +47,13 @@ from dpproxy.wire.styles import styled_columns, styled_types
 from dpproxy.wire.values import decode
 
 SHORT: Final = 4000
-"""Characters of a text that is cut into words at once, or bytes of parameters that are read so."""
+"""Characters of a text, or bytes of parameters, that are read on the event loop; longer ones are not."""
 
 
 class Queries:
     """The statements of one authenticated session.
 
-    ``offset`` is where the statement at hand starts in its message: positions of refusals are relative to it.
+    ``offset`` is where the current statement starts in its message: positions of refusals are relative to it.
     """
 
     __slots__ = ("_caller", "_engine", "offset", "state")
@@ -100,12 +100,12 @@ class Queries:
         return Statement(source, prepared, parameters, found)
 
     def _known(self, sql: str, types: Sequence[int]) -> Statement | None:
-        """A query that was prepared before: the only statement of a text. Never waits."""
+        """The query of a text that has one statement, where the engine has prepared it before; never waits."""
         self.offset = 0
         if self.state.transaction.status is Status.FAILED or len(sql) > SHORT:
             return None
         source = Source(sql, 0)
-        if not is_plain(sql):  # else the engine knows no statement of the session's own
+        if not is_plain(sql):  # else it may be a session command, which the engine does not know
             sources = split(sql)
             if len(sources) != 1 or recognise(sources[0]) is not None or lists(sources[0].text) is not None:
                 return None
@@ -159,7 +159,7 @@ class Queries:
         assert_never(statement.action)
 
     def _news(self) -> list[m.NoticeResponse]:
-        """What the running statement has to say so far."""
+        """The notices of the running statement since the last call."""
         return _responses(self._engine.news(self._caller.session))
 
     def _spread(
@@ -195,8 +195,8 @@ class Queries:
     def _plan(self, sql: str) -> list[Statement]:
         """Every statement of a message, prepared with the settings that those before it will have left.
 
-        At most one may be charged. Those after a session statement that will be refused are not looked at. Where one
-        is refused, those before it are performed, up to one that is charged or changes what all sessions see.
+        At most one may be charged. Statements after a session command that will be refused are not prepared. Where one
+        is refused, those before it are still run, up to one that is charged or changes what all sessions see.
         """
         self.offset = 0
         sources = split(sql, is_admin=self._caller.is_admin)
@@ -224,7 +224,7 @@ class Queries:
     # --- extended query
 
     def parse(self, message: m.Parse) -> Steps[None]:
-        """Name a statement."""
+        """Prepare a statement under a name."""
         self.offset = 0
         statements = self.state.statements
         if not message.name:
@@ -271,7 +271,7 @@ class Queries:
         yield m.BindComplete()
 
     def describe(self, message: m.Describe) -> Steps[None]:
-        """Tell the shape of a statement or a portal."""
+        """Send the types of a statement's parameters and columns, or of a portal's columns."""
         if message.kind == b"S":
             statement = self._statement(message.name)
             yield m.ParameterDescription(tuple(kind.oid for kind in statement.parameters))
@@ -285,7 +285,7 @@ class Queries:
             yield row_description(statement.columns, formats)
 
     def execute(self, message: m.Execute) -> Steps[None]:
-        """Run a portal, or go on with it."""
+        """Run a portal, or send its next rows."""
         portal = self._portal(message.portal)
         if portal.statement.source is None:
             yield m.EmptyQueryResponse()
@@ -303,7 +303,7 @@ class Queries:
         yield m.PortalSuspended() if tag is None else m.CommandComplete(tag)
 
     def _part(self, portal: Portal, answer: Answer, limit: int) -> Steps[str | None]:
-        """The next rows of a portal; its tag, None where there may be more."""
+        """Send the next rows of a portal; returns the command tag, None where there may be more rows."""
         if isinstance(answer, CopyOut):
             return (yield from send_answer(answer, portal.formats))
         if answer.stream is not None:

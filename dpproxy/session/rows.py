@@ -1,4 +1,4 @@
-"""The rows of an answer on their way to the client, portion by portion: those of a stream are made meanwhile."""
+"""The rows of an answer as messages, portion by portion, so that other sessions are served between two of them."""
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,21 +17,21 @@ from dpproxy.wire.rows import encode_rows
 
 ROWS_AT_ONCE: Final = 2000
 MANY_AT_ONCE: Final = 20_000
-"""Rows of one portion where they are held by column."""
+"""Rows of one portion that are held by column."""
 
 Row = tuple[object, ...]
 
 
 @dataclass(slots=True)
 class LimitedStream:
-    """So many rows of a stream that is somebody else's: a ``plan.Stream``."""
+    """A ``plan.Stream`` of the next ``limit`` rows of another stream, which stays open."""
 
     stream: Stream
     limit: int
 
     @property
     def is_open(self) -> bool:
-        """Whether there may be more of these."""
+        """Whether there may be more rows."""
         return self.limit > 0 and self.stream.is_open
 
     def take(self, most: int) -> Sequence[Row]:
@@ -41,11 +41,11 @@ class LimitedStream:
         return found
 
     def close(self) -> None:
-        """The stream is its holder's to close."""
+        """Do nothing: the owner of the stream closes it."""
 
 
 def check_described(described: Sequence[Column] | None, answered: Sequence[Column] | None) -> None:
-    """Refuse an answer in other types than those that the client was told: it would read the bytes as something else.
+    """Refuse an answer whose types differ from those described to the client, which would misread the bytes.
 
     Raises:
         Unsupported: as PostgreSQL says where a table was changed meanwhile.
@@ -57,7 +57,7 @@ def check_described(described: Sequence[Column] | None, answered: Sequence[Colum
 
 
 def send_answer(answer: Answer, formats: Sequence[int]) -> Steps[str]:
-    """All rows of an answer, or what COPY sends in their place; its tag."""
+    """Send all rows of an answer, or its COPY data; returns the command tag."""
     if isinstance(answer, CopyOut):
         return (yield from _copied(answer))
     if answer.stream is None:
@@ -68,7 +68,7 @@ def send_answer(answer: Answer, formats: Sequence[int]) -> Steps[str]:
 
 
 def send_rows(columns: Sequence[Column], formats: Sequence[int], rows: Sequence[Row]) -> Steps[None]:
-    """Rows that are there; many of them are made into messages while others are served."""
+    """Send rows that are in memory; large portions are encoded off the event loop."""
     by_column = bool(columns) and _is_columnar(rows)
     most = MANY_AT_ONCE if by_column else ROWS_AT_ONCE
     for start in range(0, len(rows), most):
@@ -78,7 +78,7 @@ def send_rows(columns: Sequence[Column], formats: Sequence[int], rows: Sequence[
 
 
 def send_stream(answer: Answer, stream: Stream, formats: Sequence[int], limit: int) -> Steps[int]:
-    """The next rows of a stream, ``limit`` at most, all of them for 0; how many. MOVE shows none of them."""
+    """Send the next rows of a stream, at most ``limit``, or all for 0; returns their number. MOVE sends none."""
     count = 0
     while not limit or count < limit:
         most = min(MANY_AT_ONCE, limit - count) if limit else MANY_AT_ONCE
@@ -92,7 +92,7 @@ def send_stream(answer: Answer, stream: Stream, formats: Sequence[int], limit: i
 
 
 def _next(answer: Answer, stream: Stream, most: int, formats: Sequence[int]) -> tuple[int, bytes]:
-    answer.check()  # before each portion: a stream may be read for hours
+    answer.check()  # before each portion: rights may be revoked while a stream is read
     rows = stream.take(most)
     return len(rows), _framed(answer.columns, formats, rows) if answer.columns and len(rows) else b""
 
@@ -104,12 +104,12 @@ def _framed(columns: Sequence[Column], formats: Sequence[int], rows: Sequence[Ro
 
 
 def _is_columnar(rows: Sequence[Row]) -> TypeGuard[Columnar]:
-    return not isinstance(rows, list | tuple) and isinstance(rows, Columnar)  # the second question takes long
+    return not isinstance(rows, list | tuple) and isinstance(rows, Columnar)  # checking a Protocol is slow
 
 
 @dataclass(slots=True)
 class _Counted:
-    """The portions of an answer's stream."""
+    """The portions of an answer's stream, with a count of the rows read."""
 
     answer: Answer
     stream: Stream

@@ -1,7 +1,7 @@
-"""One client after the wire, without input or output: login, statements, portals, transactions.
+"""One client's session without input or output: login, statements, portals, transactions.
 
-``Session.receive`` takes a message and yields what to send, and the ``Work`` to do between; whoever drives it
-does the work where it likes and sends the result, or throws the exception, back in.
+``Session.receive`` is a generator: it takes a message, yields messages to send and ``Work`` to do. The caller does the
+work, on whichever thread, and sends the result back in, or throws the exception.
 """
 
 import logging
@@ -30,7 +30,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 
 class Users(Protocol):
-    """Who may connect; read anew at each login."""
+    """The users who may connect; read again at each login."""
 
     def lookup(self, name: str) -> ScramSecret | None:
         """The secret of a user, None where there is none of that name."""
@@ -39,27 +39,27 @@ class Users(Protocol):
         """The roles of a user."""
 
     def is_revoked(self, name: str, roles: frozenset[str]) -> bool:
-        """Whether a user who came with these roles is gone, or has lost one. Never waits for long."""
+        """Whether a user who logged in with these roles was removed, or has lost one. Returns quickly."""
 
 
 class Session:
     """One client's session.
 
-    ``finished`` is True when nothing more is to be said to the client; ``caller`` is None until the login is
-    done. ``process`` and ``secret`` are what a CancelRequest quotes.
+    ``finished`` is True once the connection is to be closed; ``caller`` is None until the login is done. ``process``
+    and ``secret`` identify the session in a CancelRequest.
     """
 
     def __init__(self, engines: Engines, users: Users, *, process: int = 0, mock_key: bytes = b"") -> None:
         self.process = process
         self.secret = secrets.token_bytes(LONG_KEY)
         self.binding: bytes | None = None
-        """What SCRAM binds to of the TLS below; None without."""
+        """The TLS channel-binding data for SCRAM; None without TLS."""
         self.caller: Caller | None = None
         self.finished = False
         self.admit: Callable[[Caller], None] = lambda _: None
-        """Raises where no more may come in."""
+        """Called after authentication; raises where the server has no place left."""
         self.signal: Callable[[Caller, int, bool], bool] = lambda _caller, _process, _ends: False
-        """Cancels or ends another session, where the caller may."""
+        """Cancels or ends the session of a process, where the caller may; the flag says whether to end it."""
         self._engines = engines
         self._engine: Engine | None = None
         self._users = users
@@ -95,29 +95,29 @@ class Session:
 
     @property
     def login_names(self) -> tuple[str, str]:
-        """The user and the database that a login names."""
+        """The user and the database that the login names."""
         named = self._startup.parameters
         return named.get("user", ""), named.get("database") or named.get("user", "")
 
     @property
     def is_reading(self) -> bool:
-        """Whether the engine waits for rows to be taken."""
+        """Whether some query of the session still produces rows for the client to read."""
         return self._queries is not None and any(s.is_open for s in self._queries.state.streams)
 
     def let_go(self) -> None:
-        """Close what the engine has open for it: it was left alone for too long."""
+        """Close the session's open queries, whose rows the client has not read for too long."""
         if self._queries is not None:
             self._queries.state.let_go(self._queries.state.streams)
 
     def close(self) -> None:
-        """The client is gone."""
+        """End the session: the client has left."""
         self.let_go()
         if self.caller is not None and self._engine is not None:
             self._engine.close(self.caller)
             self.caller = None
 
     def cancel(self, *, only_unpaid: bool = False) -> None:
-        """Interrupt what it runs; where ``only_unpaid``, what is paid for runs on."""
+        """Interrupt the running statement; with ``only_unpaid``, one that was charged runs to its end."""
         if self.caller is not None and self._engine is not None:
             self._engine.cancel(self.caller.session, only_unpaid=only_unpaid)
 
@@ -181,7 +181,7 @@ class Session:
         yield m.BackendKeyData(self.process, self.secret)
         yield m.ReadyForQuery(Status.IDLE.value)
 
-    # --- what is told
+    # --- messages to the client
 
     def _refuse(self, message: m.Frontend, refusal: Refusal) -> Steps[None]:
         queries = self._queries
@@ -201,7 +201,7 @@ class Session:
             self._skipping = True
 
     def _report(self, state: State) -> Steps[None]:
-        """Settings that are not what was reported last; of dp settings those that can be SET."""
+        """Send the settings that have changed since they were last reported."""
         for key in REPORTED:
             value = state.transaction.settings[key]
             if self._reported.get(key) != value:
@@ -215,7 +215,7 @@ class Session:
 
 
 def _internal(error: Exception) -> Internal:
-    """What a fault of ours becomes; the log has its class and place, never its text."""
+    """The refusal for an internal error, which is logged by class and place, never by its text."""
     number = secrets.token_hex(4)
     frames = traceback.extract_tb(error.__traceback__)
     places = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))

@@ -1,4 +1,4 @@
-"""What a session remembers between statements, and what a statement that it answers by itself is."""
+"""The state of a session between statements, and the kinds of statements that it answers by itself."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,16 +18,16 @@ from dpproxy.wire.copying import Layout
 MOST_STATEMENTS: Final = 1000
 """Prepared statements that a session may hold."""
 MOST_TEXT: Final = 512_000
-"""Bytes of SQL that they may have together, with those that only a portal still holds."""
+"""Bytes of SQL of a session's prepared statements, with those that only a portal still uses."""
 MOST_PORTALS: Final = 100
 MOST_STREAMS: Final = 8
-"""Open portals of a session whose rows the engine still makes: each holds one of its statements, and a portion."""
+"""Open portals of a session whose queries still run: each occupies a connection of the engine, and memory."""
 MOST_ROW_BYTES: Final = 128_000_000
-"""Bytes of rows that wait in the open portals of a session, from which on it opens no more."""
+"""Bytes of unread rows in a session's open portals, from which on it may open no more."""
 _VALUE: Final = 100
-"""Bytes of one value in memory, roughly."""
+"""Assumed bytes of one value in memory."""
 MOST_VALUES: Final = 4_000_000
-"""Bytes of parameters that the open portals of a session may have together, as they were sent."""
+"""Bytes of parameters in a session's open portals, as they were sent."""
 
 
 @runtime_checkable
@@ -36,24 +36,24 @@ class Sized(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """In memory."""
+        """Their bytes in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A session statement, read; ``run`` is quick and touches nothing but the session."""
+    """A session command; ``run`` is quick and changes nothing but the session."""
 
     run: Callable[["State"], Answer]
     columns: tuple[Column, ...] | None = None
     runs_in_failed: bool = False
-    """True for those that a failed transaction block still takes."""
+    """Whether it may run in a failed transaction block."""
     waits: bool = False
-    """True where ``run`` is not quick, or asks whether the policy still allows it: it is done off the event loop."""
+    """Whether ``run`` is slow, or checks the policy, and so is called off the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineShow:
-    """SHOW of a setting whose value the engine knows."""
+    """SHOW of a setting whose value the engine computes."""
 
     name: str
     columns: tuple[Column, ...]
@@ -66,17 +66,17 @@ class WrapperStatement:
     inner: "Statement"
     finish: Callable[["State", Answer], Answer]
     check: Callable[["State"], None] = lambda _: None
-    """Raises where it may not run now; before anything is run."""
+    """Called before the inner statement runs; raises where it may not run now."""
     values: tuple[object, ...] | None = field(default=None, repr=False)
-    """Those of the inner statement, None where they are the statement's own."""
+    """The parameters of the inner statement; None where they are those of the outer one."""
     columns: tuple[Column, ...] | None = None
     scrolls: bool = False
-    """Wants all rows at once."""
+    """Whether it needs all rows in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class OuterStatement:
-    """A statement read up to the one inside it; ``types`` are the parameter OIDs that it declares."""
+    """A statement around another one, which is not read yet; ``types`` are the parameter OIDs that it declares."""
 
     inner: Source
     wrap: Callable[["Statement"], Command | WrapperStatement]
@@ -85,14 +85,14 @@ class OuterStatement:
 
 @dataclass(frozen=True, slots=True)
 class DeferredStatement:
-    """A statement that says what it is once it sees the session: FETCH, EXECUTE."""
+    """A statement whose meaning depends on the session's state: FETCH, EXECUTE."""
 
     read: Callable[["State"], Command | WrapperStatement]
 
 
 @dataclass(frozen=True, slots=True)
 class CopyOut(Answer):
-    """What COPY sends in place of rows."""
+    """An answer that is sent as COPY data: the rows of ``answer`` in a layout."""
 
     layout: Layout = field(default_factory=Layout)
     answer: Answer = field(default_factory=lambda: Answer(""))
@@ -100,13 +100,13 @@ class CopyOut(Answer):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement that may run many times; ``source`` and ``action`` are None for the empty one."""
+    """A prepared statement; ``source`` and ``action`` are None for the empty one."""
 
     source: Source | None
     action: Command | EngineShow | WrapperStatement | Prepared | Signal | None
     parameters: tuple[SqlType, ...] = ()
     lists: Lists | None = None
-    """Where some of them are lists of values."""
+    """Its list parameters, if any."""
 
     @property
     def columns(self) -> tuple[Column, ...] | None:
@@ -126,17 +126,17 @@ class Statement:
         return isinstance(self.action, Prepared) and self.action.charged
 
     def is_undone(self) -> bool:
-        """Whether nothing of it is left where its transaction fails."""
+        """Whether a failed transaction undoes it completely."""
         is_engines = isinstance(self.action, Prepared)
         return not self.charged and (not is_engines or self.columns is not None)
 
     @property
     def runs_in_failed(self) -> bool:
-        """True where a failed transaction block still takes it."""
+        """Whether it may run in a failed transaction block."""
         return self.action is None or (isinstance(self.action, Command) and self.action.runs_in_failed)
 
     def settings(self, transaction: Transaction) -> Settings:
-        """The session's settings with those of the statement's own hint, and the present for one that asks for it."""
+        """The session's settings, with those of the statement's hint and, where its plan depends on it, the time."""
         hint = self.source.hint if self.source else {}
         is_of_present = isinstance(self.action, Prepared) and self.action.is_of_present
         present = {PRESENT: transaction.present()} if is_of_present else {}
@@ -145,14 +145,14 @@ class Statement:
 
 @dataclass(slots=True)
 class Portal:
-    """A statement with its parameters; its answer is computed once and handed out in parts."""
+    """A statement with its parameters; its answer is computed once and sent in parts."""
 
     statement: Statement
     values: tuple[object, ...] = field(repr=False)
     formats: tuple[int, ...]
     answer: Answer | None = field(default=None, repr=False)
     position: int = 0
-    """Rows handed out so far."""
+    """The number of rows sent so far; for a cursor, the row it is on."""
     size: int = 0
     """Bytes of its parameters, as they were sent."""
     scrolls: bool = False
@@ -160,11 +160,11 @@ class Portal:
     outlives: bool = False
     """True for WITH HOLD: it stays when its transaction commits."""
     committed: bool = False
-    """True once that has happened: a later transaction does not undo it."""
+    """Whether a transaction that it outlives has committed; then a later rollback does not close it."""
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of the rows that wait in it, roughly."""
+        """An estimate of the bytes of its rows in memory."""
         if self.answer is None:
             return 0
         rows = self.answer.rows
@@ -181,20 +181,20 @@ class Portal:
 
 @dataclass(slots=True)
 class State:
-    """One session between its messages."""
+    """The state of one session between its messages."""
 
     transaction: Transaction
     statements: dict[str, Statement] = field(default_factory=dict)
     portals: dict[str, Portal] = field(default_factory=dict)
     streams: list[Stream] = field(default_factory=list)
-    """Those that are open."""
+    """The open streams of its portals."""
     send: Send = lambda _process, _ends: False
     """Cancels or ends another session."""
 
     def hold_stream(self, stream: Stream | None) -> None:
-        """Close it when no portal has it any more.
+        """Add a stream, which ``sweep`` closes once no portal has it.
 
-        Errors: ``TooComplex``; it is closed then.
+        Errors: ``TooComplex`` where there are too many; the stream is closed then.
         """
         if stream is None:
             return
@@ -205,19 +205,19 @@ class State:
         self.streams.append(stream)
 
     def sweep(self) -> None:
-        """Close what no portal has: what it ran for has ended."""
+        """Close the streams that no portal has any more."""
         wanted = {id(p.answer.stream) for p in self.portals.values() if p.answer is not None}
         wanted |= {id(p.answer.answer.stream) for p in self.portals.values() if isinstance(p.answer, CopyOut)}
         self.let_go([stream for stream in self.streams if id(stream) not in wanted])
 
     def let_go(self, streams: Sequence[Stream]) -> None:
-        """Close these."""
+        """Close streams, and forget them."""
         for stream in streams:
             stream.close()
         self.streams = [stream for stream in self.streams if stream.is_open]
 
     def hold_statement(self, name: str, statement: Statement) -> None:
-        """Name a statement.
+        """Store a prepared statement under a name.
 
         Errors: ``TooComplex``.
         """
@@ -230,9 +230,9 @@ class State:
         self.statements[name] = statement
 
     def check_room(self, name: str, size: int) -> None:
-        """Whether a portal with so many bytes of parameters may still be opened, or take the place of its namesake.
+        """Refuse a new portal of this name where the session's others already take too much.
 
-        Errors: ``TooComplex``.
+        ``size`` is the bytes of its parameters. Errors: ``TooComplex``.
         """
         others = [portal for held, portal in self.portals.items() if held != name]
         if len(others) >= MOST_PORTALS:
@@ -243,7 +243,7 @@ class State:
             _refuse_more(f"{MOST_ROW_BYTES} bytes of rows in open portals", "close")
 
     def copy(self) -> "State":
-        """A copy to try statements on; whether rows may still be given is asked when they are."""
+        """A copy on which commands are tried; it does not check whether the caller may still read rows."""
         return replace(
             self,
             transaction=self.transaction.copy(),

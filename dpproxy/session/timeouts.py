@@ -1,4 +1,4 @@
-"""The timeouts that a session sets for itself: of a statement, and of silence."""
+"""The timeouts of a session's settings: for statements, and for idle clients."""
 
 from typing import Final
 
@@ -7,19 +7,19 @@ from dpproxy.session.transaction import Status, Transaction
 from dpproxy.values.errors import IdleInTransaction, IdleSession, Refusal
 
 NEVER: Final = 366 * 86400.0
-"""Seconds that stand for no limit."""
+"""Seconds that mean no limit."""
 
 PATIENCE: Final = 600.0
-"""Seconds that the engine keeps rows for a client that takes none."""
+"""Seconds after which the query of a client that reads no rows is stopped."""
 
 
 def of_statement(transaction: Transaction | None) -> float:
-    """Seconds that the work of a message may take; before the login there is no other limit than the login's."""
+    """The seconds that the work of a message may take; none before the login, which has a limit of its own."""
     return NEVER if transaction is None else _limit(transaction, "statement_timeout")
 
 
 def of_silence(transaction: Transaction | None) -> tuple[float, Refusal]:
-    """Seconds that the client may say nothing, and what ends its session then."""
+    """The seconds that the client may be idle, and the refusal that ends its session then."""
     if transaction is None or transaction.status is Status.IDLE:
         limit = NEVER if transaction is None else _limit(transaction, "idle_session_timeout")
         return limit, IdleSession("terminating connection due to idle-session timeout")

@@ -1,4 +1,4 @@
-"""Transaction status and the settings that live and die with it; nothing is ever refunded."""
+"""Transaction status and the settings that change with it. A rollback refunds nothing."""
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -21,13 +21,13 @@ OF_TRANSACTION: Final = ("transaction_isolation", "transaction_read_only", "tran
 
 
 MOST_SAVEPOINTS: Final = 5000
-"""Each keeps the settings there were; drivers that set one before each statement seldom release them."""
+"""The most savepoints of a transaction; each holds a copy of the settings."""
 _LONGEST_NAME: Final = 63
-"""As PostgreSQL has it: what is longer is cut."""
+"""Characters of a savepoint's name that count, as in PostgreSQL."""
 
 
 class Status(Enum):
-    """What ReadyForQuery tells."""
+    """The transaction status that ReadyForQuery sends."""
 
     IDLE = b"I"
     BLOCK = b"T"
@@ -36,10 +36,10 @@ class Status(Enum):
 
 @dataclass(slots=True)
 class Transaction:
-    """The settings of a session, as its transactions move them.
+    """The settings of a session and the state of its transaction.
 
-    ``now`` is in effect; ``kept`` is what a commit leaves (SET LOCAL is not in it); ``before`` is what a
-    rollback returns to; ``start`` is what RESET returns to.
+    ``settings`` are in effect; ``after_commit`` are those that a commit leaves (without SET LOCAL), ``after_rollback``
+    those that a rollback returns to, and ``initial`` those that RESET returns to.
     """
 
     initial: Settings
@@ -48,9 +48,9 @@ class Transaction:
     after_rollback: Settings = field(default_factory=dict)
     status: Status = Status.IDLE
     start_time: datetime | None = field(default=None, compare=False)
-    """When it did, for those of its statements that ask; None before the first of them."""
+    """When the transaction began; None before its first statement."""
     arrival: datetime = field(default_factory=lambda: datetime.now(UTC), compare=False)
-    """When the message at hand did."""
+    """When the current message arrived."""
     several: bool = False
     """True inside a message of several statements, which is a transaction of its own."""
     _savepoints: list[tuple[str, Settings, Settings]] = field(default_factory=list)
@@ -105,9 +105,10 @@ class Transaction:
         self._put(key, self.initial[key], local=local)
 
     def _ends_with_transaction(self, key: str, *, local: bool) -> bool:
-        """Whether a change is of the transaction alone, as everything of ours is on a connection that is shared.
+        """Whether a change ends with the transaction: on a shared connection, every change of a dp setting does.
 
-        Errors: ``NoTransaction`` where there is none for it to end with; ``InvalidParameter`` for what ends with none.
+        Errors, on a shared connection: ``NoTransaction`` outside a transaction; ``InvalidParameter`` for a setting that
+        can only be lowered.
         """
         if not key.startswith("dp.") or not is_shared(self.settings):
             return local
@@ -125,7 +126,7 @@ class Transaction:
         return not setting.one_way
 
     def reset_all(self) -> None:
-        """Every setting as at the session's start, but for those that can only be lowered."""
+        """Reset every setting, except those that can only be lowered or that cannot change again."""
         self.settings = self.after_commit = keep_one_way(self.initial, self.settings)
 
     def _put(self, key: str, value: str, *, local: bool) -> None:
@@ -133,22 +134,22 @@ class Transaction:
         if not local:
             self.after_commit = {**self.after_commit, key: value}
 
-    # --- the present
+    # --- time
 
     def arrive(self) -> None:
-        """A message with a statement is here: a transaction begins with its first one."""
+        """Note the arrival of a message, which begins a transaction where none is open."""
         self.arrival = datetime.now(UTC)
         self.start_time = self.start_time or self.arrival
 
     def present(self) -> str:
-        """What a statement takes for now, as ``settings.moments`` writes it."""
+        """The times that ``now()`` and the like return, as ``settings.moments`` writes them."""
         self.start_time = self.start_time or self.arrival
         return moments(self.start_time, self.arrival)
 
     # --- blocks
 
     def begin(self) -> None:
-        """Open a block; what a message did before it belongs to it."""
+        """Open a block; earlier statements of the same message become part of it."""
         self.status = Status.BLOCK
         for key in OF_TRANSACTION:
             self._put(key, self.settings[f"default_{key}"], local=True)

@@ -1,4 +1,4 @@
-"""What a session asks of the world: an engine, and calls that may take long."""
+"""The session's interface to engines, and to the server that makes its slow calls."""
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 
 class Engine(Protocol):
-    """What answers the statements of one database. Methods are called from any thread, one for a session at a time.
+    """Answers the statements of one database. Methods are called from any thread, one at a time for each session.
 
-    With ``only_at_hand`` nothing waits, is parsed or planned: None stands for what would take that.
+    With ``only_at_hand`` a method returns None rather than wait, parse or plan.
     """
 
     def close(self, caller: Caller) -> None:
@@ -30,19 +30,19 @@ class Engine(Protocol):
         *,
         only_at_hand: bool = False,
     ) -> Prepared | None:
-        """Parse and type one statement; spends nothing. ``types`` are parameter OIDs, 0 for unknown."""
+        """Parse and type a statement, which spends nothing. ``types`` are parameter OIDs, 0 for unknown."""
 
     def run(self, request: Request, *, only_at_hand: bool = False) -> Answer | None:
-        """Answer a prepared statement; at hand is only what costs nothing."""
+        """Answer a prepared statement. With ``only_at_hand`` the answer costs nothing."""
 
     def cancel(self, session: str, *, only_unpaid: bool = False) -> None:
-        """Interrupt what the session runs now, if anything; where ``only_unpaid``, what is paid for runs on."""
+        """Interrupt the session's statement, if any; with ``only_unpaid``, one that was charged runs to its end."""
 
     def news(self, session: str) -> Sequence[Notice]:
-        """What the statement that a session runs had to say since this was asked last."""
+        """The notices of the session's running statement since the last call."""
 
     def show(self, caller: Caller, name: str, settings: Settings) -> str:
-        """The value of a setting that only the engine knows."""
+        """The value of a setting that the engine computes."""
 
 
 class Engines(Protocol):
@@ -52,7 +52,7 @@ class Engines(Protocol):
         """True where a data source has that name."""
 
     def configured(self, caller: Caller) -> Settings:
-        """What the caller's sessions start with, where that is not the default."""
+        """The settings that the caller's sessions start with, where they differ from the defaults."""
 
     def login_failed(self, user: str, database: str, address: str) -> None:
         """Somebody could not prove to be a user; it is put on record. Never waits."""
@@ -63,17 +63,17 @@ class Engines(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A call that may take long; the outcome of a charged one leaves on the grid of its deadline, in seconds."""
+    """A call that may take long. The outcome of a charged one leaves on the grid of its ``deadline`` (seconds)."""
 
     call: Callable[[], object]
     charged: bool = False
     deadline: float = 0.0
     notices: Callable[[], Sequence[Backend]] | None = None
-    """What the call has to say while it goes on, each message once."""
+    """Returns messages to send while the call runs, each message once."""
     at_hand: Callable[[], object] = lambda: None
-    """What the call would return, where that takes no waiting; else None."""
+    """Returns what the call would return where that needs no waiting; else None."""
     continues: bool = False
-    """More of the statement that ran last: its limit of time, and a cancel since it began, are for this as well."""
+    """Whether it continues the last statement, whose time limit and cancellation then apply to it, too."""
 
 
 Outcome = tuple[object, Exception | None]
@@ -81,13 +81,13 @@ Outcome = tuple[object, Exception | None]
 
 
 def outcome(call: Callable[[], object], start: float | None = None) -> Outcome:
-    """Make a call, whose work began at ``start`` where a client's grid does."""
+    """Make a call; ``start`` is when its client's padding grid begins, if it has one."""
     with beginning(start):
         return attempt(call)
 
 
 def attempt(call: Callable[[], object]) -> Outcome:
-    """Make a call."""
+    """Make a call, and catch its exception."""
     try:
         return call(), None
     except Exception as error:  # noqa: BLE001 - thrown again where the session waits for it
@@ -95,7 +95,7 @@ def attempt(call: Callable[[], object]) -> Outcome:
 
 
 Steps = Generator[Backend | Work, object, T]
-"""What to send and what to do, in order; ends with a value of the type given."""
+"""Messages to send and work to do, in order; returns a value of the given type."""
 
 
 def work(
@@ -107,5 +107,5 @@ def work(
     at_hand: Callable[[], T | None] = lambda: None,
     continues: bool = False,
 ) -> Steps[T]:
-    """Have ``call`` done and return what it returned."""
+    """Yield a call as ``Work``; returns its result, or raises its exception."""
     return cast("T", (yield Work(call, charged, deadline, notices, at_hand, continues)))

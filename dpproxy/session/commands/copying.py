@@ -18,12 +18,12 @@ _CSV: Final = Layout("csv", ",", "", force_quote=frozenset())
 
 @dataclass(slots=True)
 class _Options:
-    """The options of the statement, by the fields of ``Layout``."""
+    """The options that the statement gives, by the field of ``Layout`` that they set."""
 
     given: dict[str, Any] = field(default_factory=dict)
 
     def layout(self) -> Layout:
-        """The defaults of the format, with what was written in their place.
+        """The layout: the defaults of the format, replaced by the options given.
 
         Errors: InvalidParameter, SyntaxRefused.
         """
@@ -68,7 +68,7 @@ def _whole_table(words: Words) -> Source:
 
 
 def _dotted(words: Words) -> str:
-    """A name with those it is in."""
+    """A table's or column's name, qualified or not."""
     return ".".join(map(identifier, words.dotted_labels()))
 
 

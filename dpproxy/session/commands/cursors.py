@@ -1,4 +1,4 @@
-"""DECLARE, FETCH, MOVE and CLOSE: a cursor is a portal whose query runs, and is paid for, when it is declared."""
+"""DECLARE, FETCH, MOVE and CLOSE: a cursor is a portal whose query runs, and is charged, when it is declared."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -35,11 +35,11 @@ _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,10}").fullmatch
 
 @dataclass(slots=True)
 class _Declared:
-    """What DECLARE says before its query."""
+    """The options of DECLARE."""
 
     name: str
     scrolls: bool | None = None
-    """None where nothing is said: it scrolls if all its rows are there."""
+    """None where neither SCROLL nor NO SCROLL is written: it scrolls if all its rows are in memory."""
     outlives: bool = False
 
 
@@ -117,9 +117,9 @@ def _cursor(name: str, state: State) -> str:
 # --- moving
 
 Direction = Callable[[int, int], tuple[range, int]]
-"""From where a cursor stands and how many rows there are, to the rows it gives and where it stands then.
+"""From a cursor's position and the number of rows to the rows that it returns and its new position.
 
-Rows count from 1; 0 is before the first, and one more than there are after the last.
+Positions count from 1; 0 is before the first row, the number of rows plus 1 is after the last.
 """
 
 
@@ -243,13 +243,13 @@ def _bind(
         return replace(run(state), notices=answer.notices)
 
     shown = columns if shows else None
-    if found.answer is None:  # a portal of the protocol that nothing was asked of yet
+    if found.answer is None:  # a portal of the extended protocol that has not run yet
         return WrapperStatement(found.statement, finish, values=found.values, columns=shown)
     return Command(run, shown, waits=True)
 
 
 def _at(places: range, rows: Sequence[tuple[object, ...]]) -> Sequence[tuple[object, ...]]:
-    """The rows at these places, as one slice: there may be millions, and a loop would hold up other sessions."""
+    """The rows at these positions, as one slice: a loop over millions would hold up other sessions."""
     if not places:
         return ()
     end = places.stop - 1
@@ -257,7 +257,7 @@ def _at(places: range, rows: Sequence[tuple[object, ...]]) -> Sequence[tuple[obj
 
 
 def _ahead(portal: Portal, stream: Stream, direction: Direction, *, shows: bool) -> Answer:
-    """The next rows of a cursor that only goes forward; how many of them there are is not known yet."""
+    """The next rows of a cursor that only moves forward; their number is not known yet."""
     places, at = direction(portal.position, _MOST)
     is_here = at == portal.position  # FETCH 0: before the first row and after the last there is none
     if (places and is_here and stream.is_open) or places.step < 0:

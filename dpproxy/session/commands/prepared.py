@@ -76,7 +76,7 @@ def read_execute(words: Words) -> DeferredStatement:
 
 
 def _read_value(words: Words) -> str | None:
-    """A constant; it gets the parameter's type, whatever type it is cast to."""
+    """A constant, None for NULL. A cast is ignored: the value is read as the parameter's type."""
     is_null = words.accept("null")
     text = None if is_null else words.value()
     if words.accept("::"):

@@ -79,7 +79,7 @@ def _read_user(words: Words, own: str) -> Command:
 
 
 def _read_constraints(words: Words) -> Command:
-    """SET CONSTRAINTS, after those words: nothing is written here, so there is nothing to check."""
+    """SET CONSTRAINTS, after those words: without effect, since no statement writes to tables."""
     words.expect("all")
     if not words.accept_one("deferred", "immediate"):
         words.refuse()
@@ -193,7 +193,7 @@ _HOURS_AND_MINUTES = ((None, None), ("hour", "hour"), ("hour", "minute"), ("minu
 
 
 def _interval(given: Token, last: str | None) -> str:
-    """An interval cut to a field; a number alone counts that field."""
+    """An interval truncated to a field; a number alone is in units of that field."""
     try:
         is_number = last is not None and re.fullmatch(r"\s*[+-]?\d+\s*", given.text)
         interval = read_text(f"{given.text} {last}".encode() if is_number else given.text.encode())

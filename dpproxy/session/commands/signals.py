@@ -1,7 +1,7 @@
-"""pg_cancel_backend and pg_terminate_backend, which only the server can carry out: it knows all sessions.
+"""pg_cancel_backend and pg_terminate_backend, which the server carries out, since it knows all sessions.
 
-A statement has one call and nothing else. It cancels as CancelRequest does: a statement that is charged runs on, and
-its client hears of the cancel at an instant of its grid.
+The statement must be one call and nothing else. It cancels as CancelRequest does: a charged statement runs to its end,
+and its client learns of the cancel at a point of its padding grid.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from dpproxy.values.errors import InvalidText, SyntaxRefused, UndefinedFunction
 from dpproxy.values.pgtypes import BOOL, BY_OID, INT4, INTEGERS, TEXT, TEXTS, Column, SqlType
 
 Send = Callable[[int, bool], bool]
-"""Cancel what the session of a process runs, and with True end that session; False where the caller has none such."""
+"""Cancels the statement of a process, or with True ends its session; False where the caller has no such session."""
 
 _MOST_DIGITS: Final = 10
 
@@ -45,9 +45,9 @@ class Signal:
         if process is None:
             return Answer("SELECT 1", self.columns, ((None,),))
         found = send(process, self.ends)
-        told = f"PID {process} is not a PostgreSQL backend process"
+        message = f"PID {process} is not a PostgreSQL backend process"
         hint = "Sessions of other users are for administrators; pg_backend_pid() tells a session its number."
-        warning = Notice(told, hint=hint, sqlstate="01000", severity="WARNING")
+        warning = Notice(message, hint=hint, sqlstate="01000", severity="WARNING")
         return Answer("SELECT 1", self.columns, ((found,),), notices=() if found else (warning,))
 
 
@@ -75,7 +75,7 @@ def _read_call(words: Words, name: str) -> Signal:
         words.accept("pg_catalog", ".")
         if not words.accept_one("int", "int4", "integer"):
             words.refuse()
-    if words.accept(",") and not _is_number(words.take()):  # how long to wait for the end; nobody waits here
+    if words.accept(",") and not _is_number(words.take()):  # a timeout, which is not used
         words.refuse()
     words.expect(")")
     is_titled = words.accept("as") or words.token.kind is not Kind.END

@@ -1,4 +1,4 @@
-"""DISCARD, LISTEN, UNLISTEN, NOTIFY and LOCK: what drivers send to tidy up, and out of habit."""
+"""DISCARD, LISTEN, UNLISTEN, NOTIFY and LOCK, which drivers and poolers send routinely."""
 
 from collections.abc import Callable
 
@@ -58,7 +58,7 @@ def read_notify(words: Words) -> Command:
 
 
 def read_lock(words: Words) -> Command:
-    """LOCK: nothing here changes under a reader, so a lock is given at once, and holds nobody else up."""
+    """LOCK, after its first word: always granted at once, since no statement writes to tables."""
     words.accept("table")
     words.inner(*words.rest())
 
