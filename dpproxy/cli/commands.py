@@ -168,7 +168,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "print every protected view with its state, price and guarantee",
         "dpproxy view list --config dpproxy.toml",
         (CONFIG, DATABASE, JSON),
-        "cli.view:listed",
+        "cli.view:list_all",
     ),
     Command(
         "view verify",
@@ -275,7 +275,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "check every entry of the audit log against its key; a proxy may be running",
         "dpproxy log verify --config dpproxy.toml",
         (CONFIG, DATABASE),
-        "cli.guards:log_verify",
+        "cli.ledger:log_verify",
     ),
     Command(
         "audit",

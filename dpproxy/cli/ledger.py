@@ -1,4 +1,4 @@
-"""The commands of the ledger: verify, export, backup, mark. They read it beside proxies that serve from it."""
+"""The commands of the ledger and of the audit log, which run beside proxies that serve from them."""
 
 import csv
 import json
@@ -19,10 +19,13 @@ from dpproxy.accounting.model import Account, Entry, Posting, format_epsilon
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.accounting.store import Store, faults, told
 from dpproxy.accounting.verify import entries
+from dpproxy.backends.secret import load_secret
 from dpproxy.config.configuration import Config, load_config
+from dpproxy.observe import audit_file
+from dpproxy.observe.audit_entry import seal
 from dpproxy.state.directory import require
 from dpproxy.terminal.arguments import Arguments
-from dpproxy.terminal.console import print_result, say
+from dpproxy.terminal.console import print_result, say, tell
 from dpproxy.terminal.display import as_json, quantity
 from dpproxy.values.errors import StartupError
 
@@ -224,3 +227,23 @@ def _was(mark: Mark) -> str:
         return f"; it stood at {mark.read().sequence}"
     except Mismatch as error:
         return f"; before: {error}"
+
+
+def log_verify(arguments: Arguments) -> int:
+    """``dpproxy log verify``."""
+    config = load_config(arguments.config).of(arguments.database)
+    require(config)
+    state = config.state
+    if not (state / audit_file.FILE).exists():
+        raise StartupError(f"{state / audit_file.FILE}: expected the audit log of a proxy that has run")
+    file = audit_file.AuditFile(state, seal(load_secret(state)))
+    file.open()
+    try:
+        count = file.verify()
+    except audit_file.AlteredLog as error:
+        tell(f"{state / audit_file.FILE}: {error}")
+        return 1
+    finally:
+        file.close()
+    say(f"{state / audit_file.FILE}: {quantity(count, 'entry', 'entries')}, all verified")
+    return 0

@@ -30,19 +30,22 @@ def decimal(text: str) -> Fraction:
     return Fraction(text.strip())
 
 
-def epsilon(text: str) -> str:
-    """A privacy loss in nats, as a decimal number."""
-    allowed = f"a decimal number from 0.001 to {MOST_EPSILON}"
-    if not _DECIMAL.fullmatch(text.strip()) or not LEAST_EPSILON <= decimal(text) <= MOST_EPSILON:
-        raise ValueError(allowed)
-    return text.strip()
+def _within(allowed: str, is_allowed: Callable[[Fraction], bool]) -> Check:
+    """Decimal numbers for which ``is_allowed`` holds; ``allowed`` says which they are."""
+
+    def check(text: str) -> str:
+        if not _DECIMAL.fullmatch(text.strip()) or not is_allowed(decimal(text)):
+            raise ValueError(allowed)
+        return text.strip()
+
+    return check
 
 
-def probability(text: str) -> str:
-    """A number between 0 and 1, both excluded."""
-    if not _DECIMAL.fullmatch(text.strip()) or not 0 < decimal(text) < 1:
-        raise ValueError("a decimal number between 0 and 1, such as 0.95")
-    return text.strip()
+epsilon = _within(
+    f"a decimal number from 0.001 to {MOST_EPSILON}", lambda loss: LEAST_EPSILON <= loss <= MOST_EPSILON
+)
+probability = _within("a decimal number between 0 and 1, such as 0.95", lambda number: 0 < number < 1)
+delta = _within("a decimal number from 0 to below 1, such as 1e-8", lambda number: 0 <= number < 1)
 
 
 def target(text: str) -> str:
@@ -52,13 +55,6 @@ def target(text: str) -> str:
     if not _DECIMAL.fullmatch(text.strip()):
         raise ValueError("a decimal number such as 50, or 'off'")
     return text.strip() if decimal(text) else ""
-
-
-def delta(text: str) -> str:
-    """A number from 0 to below 1."""
-    if not _DECIMAL.fullmatch(text.strip()) or not 0 <= decimal(text) < 1:
-        raise ValueError("a decimal number from 0 to below 1, such as 1e-8")
-    return text.strip()
 
 
 def one_of(*allowed: str) -> Check:

@@ -28,15 +28,28 @@ def whole(low: int, high: int) -> Callable[[object], int]:
     return read
 
 
-def one_of(*choices: str) -> Callable[[object], str]:
-    """One of these words."""
+def text(pattern: str, expected: str) -> Callable[[object], str]:
+    """Text that a regular expression matches; errors say what was ``expected``, and do not quote the text."""
 
     def read(value: object) -> str:
-        if not isinstance(value, str) or value not in choices:
-            raise Wrong(" or ".join(f'"{choice}"' for choice in choices))
+        if not isinstance(value, str) or not re.fullmatch(pattern, value):
+            raise Wrong(expected)
         return value
 
     return read
+
+
+def one_of(*choices: str) -> Callable[[object], str]:
+    """One of these words."""
+    return text("|".join(map(re.escape, choices)), " or ".join(f'"{choice}"' for choice in choices))
+
+
+postgres = text(r"postgres(?:ql)?://[^\0]*", '"postgresql://user@host/database"')
+"""The URL of a PostgreSQL database, which may contain a password."""
+source = text(r"(?:postgres(?:ql)?|sc)://[^\0]+", '"postgresql://user@host/database" or "sc://host:15002"')
+"""The URL of a data source, which may contain a password."""
+size = text(r"[1-9]\d{0,5}(?:\.\d)? ?[KMGT]i?B", 'a size such as "4GB"')
+"""A size with a unit of bytes, as DuckDB reads it."""
 
 
 def path(value: object) -> str:
@@ -78,20 +91,6 @@ def address(value: object) -> tuple[str, int]:
     return found[1] or found[2], int(found[3])
 
 
-def postgres(value: object) -> str:
-    """The URL of a PostgreSQL database; errors do not quote it, since it may contain a password."""
-    if not isinstance(value, str) or not re.match(r"postgres(?:ql)?://", value) or "\0" in value:
-        raise Wrong('"postgresql://user@host/database"')
-    return value
-
-
-def source(value: object) -> str:
-    """The URL of a data source; errors do not quote it, since it may contain a password."""
-    if not isinstance(value, str) or not re.match(r"(?:postgres(?:ql)?|sc)://.", value) or "\0" in value:
-        raise Wrong('"postgresql://user@host/database" or "sc://host:15002"')
-    return value
-
-
 def name(value: object) -> str:
     """The name of a schema, at most 63 bytes."""
     if not isinstance(value, str) or not 0 < len(value.encode()) <= 63 or "\0" in value:
@@ -106,10 +105,3 @@ def patterns(value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(v, str) and v and "\0" not in v for v in value):
         raise Wrong('a list of paths or patterns such as ["policy/*.sql"]')
     return tuple(value)
-
-
-def size(value: object) -> str:
-    """A size with a unit of bytes, as DuckDB reads it."""
-    if not isinstance(value, str) or not re.fullmatch(r"[1-9]\d{0,5}(?:\.\d)? ?[KMGT]i?B", value):
-        raise Wrong('a size such as "4GB"')
-    return value

@@ -17,7 +17,7 @@ from dpproxy.backends.columns import FEW
 from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.release import Relations, Release
 from dpproxy.backends.source import Source
-from dpproxy.engine import output, payloads, payment, stream
+from dpproxy.engine import output, payloads, payment
 from dpproxy.engine.deadlines import Deadlines
 from dpproxy.engine.questions import (
     Question,
@@ -112,7 +112,7 @@ class Answers:
     def public(self, plan: PublicPlan, session: str) -> Answer:
         """The answer to a statement over public data, or over protected data that the caller may read exactly."""
         if plan.portion:
-            return stream.streamed_answer(plan.outputs, self._backend.run_portions(plan, session))
+            return output.streamed_answer(plan.outputs, self._backend.run_portions(plan, session))
         rows = output.convert(plan.outputs, self._backend.run_public(plan, session))
         return Answer(f"SELECT {len(rows)}", rows=rows)
 

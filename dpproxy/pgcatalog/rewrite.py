@@ -18,7 +18,6 @@ from dpproxy.pgcatalog import (
     calls,
     column_types,
     conversions,
-    growth,
     macros,
     moments,
     numbers,
@@ -82,7 +81,7 @@ def rewrite(
     tree = write_present(_selected(tree.copy()))
     _name_columns(tree)
     moments.put_in_present(tree, view.settings)
-    growth.check(tree)
+    allowed.check_growth(tree)
     operators.read(tree)
     table_functions.put_in(tree)
     similar.read(tree)

@@ -72,3 +72,9 @@ def test_without_policy_files_it_is_the_policy_in_force(tmp_path: Path):
     file.write_text(file.read_text().replace('files = ["policy.sql"]', "files = []"))
     with pytest.raises(StartupError, match="protects no table"):
         selftest.selftest(Namespace(config=file, database=None, json=False, runs=0))
+
+
+def test_a_selftest_needs_a_policy_that_protects(tmp_path: Path):
+    file = write_home(tmp_path, DDL, "ALTER TABLE t SET PRIVACY PUBLIC;")
+    with pytest.raises(StartupError, match="protects no table"):
+        selftest.selftest(Namespace(config=file, database=None, json=False, runs=0))

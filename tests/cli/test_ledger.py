@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -12,8 +13,13 @@ import pytest
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Charge
 from dpproxy.cli.main import main
+from dpproxy.observe.audit_entry import Entry as EntryOfLog
+from dpproxy.observe.audit_entry import Outcome
+from dpproxy.observe.audit_file import FILE
 from tests.accounting.conftest import make  # noqa: F401 - a fixture
+from tests.engine.test_engine import DDL, POLICY
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
+from tests.proxies import started, write_home
 
 Make = Callable[..., Charge]
 CONFIG = """
@@ -205,3 +211,28 @@ def test_a_file_that_is_named_is_not_the_ledger(
     *start, name = words
     path = file.parent / name
     assert run(capsys, file, *start, path) == (2, "", f"dpproxy: {path}: {fault}\n")
+
+
+# --- the audit log
+
+ENTRY = EntryOfLog(1, "ann", "analyst", Outcome.FREE, "SELECT 1")
+
+
+def verify_log(file: Path) -> int:
+    return main(["log", "verify", "--config", str(file)])
+
+
+def test_a_log_verifies_or_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    home = write_home(tmp_path, DDL, POLICY)
+    assert verify_log(home) == 2
+    with started(home) as engine:
+        engine.log.note(ENTRY)
+        engine.log.note(ENTRY)
+        assert engine.log.verify() == 2
+        assert verify_log(home) == 0
+    assert "2 entries, all verified" in capsys.readouterr().out
+    with sqlite3.connect(tmp_path / "state" / "main" / FILE) as connection:
+        connection.execute("DELETE FROM entry WHERE sequence = 2")
+    connection.close()
+    assert verify_log(home) == 1
+    assert "entries after 1 are missing" in capsys.readouterr().err

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from dpproxy.algebra.plan import Output
-from dpproxy.engine import stream as module
-from dpproxy.engine.stream import RowStream, streamed_answer
+from dpproxy.engine import output as module
+from dpproxy.engine.output import RowStream, streamed_answer
 from dpproxy.values.errors import PortalState, TooComplex
 from dpproxy.values.pgtypes import INT8, Column
 
