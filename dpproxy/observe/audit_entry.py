@@ -11,7 +11,7 @@ from dpproxy.accounting.canonical import encode
 from dpproxy.values.errors import Refusal
 
 LONGEST = 2_000
-"""Characters kept of a statement with its parameters, and of a reason."""
+"""The most characters of a statement with its parameters, and of a reason."""
 
 
 class Outcome(Enum):
@@ -53,7 +53,7 @@ class Entry:
     reason: str = field(default="", repr=False)
 
     def canonical(self) -> bytes:
-        """All of it, one way only."""
+        """An unambiguous encoding of all fields, which the mac is computed over."""
         return encode(
             self.at,
             self.user,
@@ -67,7 +67,7 @@ class Entry:
 
 
 def shorten(text: str) -> str:
-    """The beginning of a text that is too long; what no file can hold is replaced."""
+    """The text, cut to ``LONGEST`` characters; characters that UTF-8 cannot encode are replaced."""
     sound = text.encode("utf-8", "replace").decode("utf-8")
     return sound if len(sound) <= LONGEST else f"{sound[: LONGEST - 1]}…"
 
@@ -106,5 +106,5 @@ class Seal:
 
 
 def seal(secret: bytes) -> Seal:
-    """The seal of the log, from a secret that other things are made from, too."""
+    """The seal of the log, from a key that is derived from ``secret``."""
     return Seal(hmac.digest(secret, b"dpproxy audit log", hashlib.sha256))

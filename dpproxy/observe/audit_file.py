@@ -1,7 +1,7 @@
-"""The audit log's file: entries in a chain of macs, which several processes may extend by turns.
+"""The audit log's file: entries in a chain of macs, which several processes may extend in turn.
 
-``first`` and ``last`` mark how far the chain goes: entries before the first were dropped for their age. Whoever has no
-key can neither alter, drop, reorder nor add an entry without ``verify`` telling; who restores an older file can.
+``first`` and ``last`` mark the ends of the chain: entries before the first were dropped for their age. Without the key
+nobody can alter, drop, reorder or add an entry unnoticed by ``verify``; restoring an older file is not noticed.
 """
 
 import sqlite3
@@ -73,7 +73,7 @@ class AuditFile:
             raise StartupError(f"audit log {self._path}: cannot be read or written") from error
 
     def add(self, entries: Sequence[Entry]) -> None:
-        """Append; on the disk when this returns."""
+        """Append entries, durably."""
         with self._transaction() as connection:
             sequence, mac = self._mark(connection, "last")
             for entry in entries:
@@ -86,7 +86,7 @@ class AuditFile:
             self._set(connection, "last", sequence, mac)
 
     def drop_before(self, at: int) -> int:
-        """Drop the entries that are older than a time, in microseconds; how many."""
+        """Drop the entries before a time in microseconds; returns their number."""
         with self._transaction() as connection:
             found = connection.execute(
                 "SELECT max(sequence), count(*) FROM entry WHERE at < ? AND sequence < "
@@ -127,7 +127,7 @@ class AuditFile:
         return count
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._connection is not None:
             with suppress(sqlite3.Error):
                 self._connection.close()
@@ -147,7 +147,7 @@ class AuditFile:
             raise
 
     def _mark(self, connection: sqlite3.Connection, name: str) -> tuple[int, bytes]:
-        """An end of the chain; both are written when the log is begun."""
+        """The sequence number and mac at an end of the chain, which is written when the log is created."""
         row = connection.execute("SELECT sequence, mac, seal FROM mark WHERE name = ?", (name,)).fetchone()
         if row is None:
             if connection.execute("SELECT 1 FROM entry").fetchone() is not None:

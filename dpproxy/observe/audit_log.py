@@ -1,4 +1,4 @@
-"""The audit log as the proxy writes it: exact answers before they are given, everything else soon after."""
+"""The audit log as the proxy writes it: exact answers before they are sent, everything else soon after."""
 
 import logging
 import sqlite3
@@ -18,7 +18,7 @@ from dpproxy.values.errors import LedgerUnavailable
 BATCH: Final = 0.05
 """Seconds that an entry may wait for others."""
 MOST_WAITING: Final = 20_000
-"""Entries that wait; those beyond are counted, not kept: a statement is never delayed for its entry."""
+"""The most waiting entries. Further ones are counted and lost: a statement is never delayed for its entry."""
 DROP_EVERY: Final = 3600.0
 """Seconds between looks for entries that are too old."""
 DAY: Final = 86_400 * 10**6
@@ -26,11 +26,11 @@ _LOG: Final = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _Waiting = tuple[Entry | None, Future[None] | None]
-"""What is to be written, and whoever waits for it."""
+"""An entry to be written, and a future for a caller who waits for it."""
 
 
 class AuditLog:
-    """A thread of its own writes it; its methods may be called from any thread.
+    """The log, written by a thread of its own; its methods may be called from any thread.
 
     Args:
         directory: of the state.
@@ -72,7 +72,7 @@ class AuditLog:
         return self._clock() // 1000
 
     def write(self, entry: Entry) -> None:
-        """Append; on the disk when this returns. Raises ``LedgerUnavailable``: then nothing may be told."""
+        """Append an entry, durably. Raises ``LedgerUnavailable``, after which nothing may be answered."""
         done: Future[None] = Future()
         self._put(entry, done)
         try:
@@ -81,7 +81,7 @@ class AuditLog:
             raise LedgerUnavailable("the audit log cannot be written: nothing is answered exactly") from error
 
     def note(self, entry: Entry) -> None:
-        """Append soon; never waits."""
+        """Append an entry soon; returns at once."""
         self._put(entry, None)
 
     def last(self, limit: int) -> list[Row]:
@@ -93,7 +93,7 @@ class AuditLog:
         return self._read(self._file.verify)
 
     def close(self) -> None:
-        """Write what waits, and let go of the file."""
+        """Write the waiting entries, and close the file."""
         with self._wake:
             self._closed = True
             self._wake.notify()
@@ -108,7 +108,7 @@ class AuditLog:
         self.close()
 
     def _read(self, read: Callable[[], T]) -> T:
-        """Read once everything is written that was noted before."""
+        """Read, after earlier entries are written."""
         flushed: Future[None] = Future()
         self._put(None, flushed)
         try:

@@ -12,7 +12,7 @@ from dpproxy.values.errors import StartupError
 
 
 class JsonLines:
-    """Writes what the audit log holds, too: no value of a row is in it."""
+    """Writes what the audit log also contains: no value of a row is in it."""
 
     def __init__(self, stream: Any = None) -> None:  # noqa: ANN401 - whatever has write
         if importlib.util.find_spec("structlog") is None:
@@ -29,7 +29,7 @@ class JsonLines:
         self._formatter = structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared)
 
     def install(self) -> None:
-        """Have the proxy's own warnings written so, too."""
+        """Format the proxy's own warnings as JSON, too."""
         for handler in logging.getLogger().handlers:
             handler.setFormatter(self._formatter)
 

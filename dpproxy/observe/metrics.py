@@ -19,7 +19,7 @@ SECONDS = tuple(0.001 * 2**n for n in range(15))
 
 
 class Metrics:
-    """Counts; serves what it counted from ``start`` until ``close``."""
+    """Counts statements, and serves the figures from ``start`` until ``close``."""
 
     def __init__(self) -> None:
         if importlib.util.find_spec("prometheus_client") is None:
@@ -112,7 +112,7 @@ class _Ledgers:
         spent: Callable[[], Mapping[str, float]],
         commits: Callable[[], tuple[int, float]],
     ) -> None:
-        """From now on, that of this data source, too."""
+        """Add the ledger of a data source."""
         self._known = self._known | {database: (spent, commits)}
 
     def collect(self) -> Iterator[Any]:

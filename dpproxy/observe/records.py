@@ -1,4 +1,4 @@
-"""From what a caller asked to an entry of the audit log, and what is told and listed of it."""
+"""Entries of the audit log from statements, and the rows and notices that show them."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import INT8, NUMERIC, TEXT, Column
 
 DEFAULT_LIMIT = 100
-"""Entries of SHOW PRIVACY AUDIT without LIMIT."""
+"""The rows of SHOW PRIVACY AUDIT without LIMIT."""
 
 COLUMNS = (
     Column("sequence", INT8),
@@ -40,7 +40,7 @@ def entry_of(
     nano: int = 0,
     refusal: Refusal | None = None,
 ) -> Entry:
-    """What is recorded of a statement at a time, in microseconds: the caller's own words, and no value of a row."""
+    """The entry for a statement, ``at`` in microseconds: the caller's own words, and no value of a row."""
     state, why = ("", "") if refusal is None else (refusal.sqlstate, reason(refusal))
     return Entry(
         at,
@@ -57,9 +57,9 @@ def entry_of(
 def recorder(
     log: AuditLog, caller: Caller, sql: str, values: Sequence[object] = ()
 ) -> Callable[[Outcome], None]:
-    """Puts on record what is about to be read, with what was charged for it by then; on the disk when it returns.
+    """A callback that records, durably, what is about to be read, with what was charged for it by then.
 
-    What it has recorded, whoever records the statement's end does not. Raises ``LedgerUnavailable``.
+    A charge that it has recorded is not recorded again at the statement's end. Raises ``LedgerUnavailable``.
     """
 
     def record(outcome: Outcome) -> None:

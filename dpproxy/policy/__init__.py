@@ -1,6 +1,6 @@
-"""What an administrator declares: which tables are protected, whose rows they are, what may be learned of them.
+"""The policy: which tables are protected, whose rows they contain, and how much may be learned about one person.
 
-In come statements, over the wire or from files; out come a frozen ``Policy``, the statements that make it again, and
-the differences of two policies in words. Start with ``model``; ``parser`` reads statements, ``apply`` makes the next
+In come statements, over the wire or from files; out come a frozen ``Policy``, the statements that recreate it, and the
+differences between two policies in words. Start with ``model``; ``parser`` reads statements, ``apply`` makes the next
 policy.
 """

@@ -1,4 +1,4 @@
-"""Which numbers a clause takes."""
+"""Checks of the numbers in clauses of privacy statements."""
 
 from fractions import Fraction
 

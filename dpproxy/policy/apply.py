@@ -1,4 +1,4 @@
-"""The next policy, from a policy and a statement, with all checks; pure."""
+"""Applies a statement to a policy, with all checks; pure functions."""
 
 from dataclasses import replace
 from typing import assert_never
@@ -35,7 +35,7 @@ def apply(policy: Policy, change: Change, schema: Schema | None, clock: Clock = 
         policy: as it is.
         change: a parsed statement other than SHOW.
         schema: what the data source has; None for the statements of a stored policy, checked when declared.
-        clock: by which the bounds of moments are read that are written without a zone.
+        clock: converts timestamps that are written without a zone to UTC.
 
     Raises:
         Refusal: the statement does not fit, at the position of the word in question.

@@ -1,8 +1,8 @@
 """Budgets and who may spend them.
 
-CREATE PRIVACY BUDGET of a name that exists replaces its limits, so that policy files apply again and again; what was
-spent is the ledger's. A role may have several budgets for a table, one by each GRANT: dp.budget chooses. REVOKE takes
-all of them.
+CREATE PRIVACY BUDGET replaces the limits of an existing budget, so that policy files can be applied repeatedly; what
+was spent is in the ledger. A role may have several budgets for a table, one by each GRANT: dp.budget chooses. REVOKE
+removes all of them.
 """
 
 from dataclasses import replace
@@ -55,7 +55,7 @@ def change_budget(policy: Policy, change: BudgetChange) -> Policy:
 
 
 def change_grant(policy: Policy, change: GrantChange, schema: Schema | None) -> Policy:
-    """The policy with privileges given or taken; grants stay sorted by table, role and budget."""
+    """The policy with privileges granted or revoked; grants stay sorted by table, role and budget."""
     if isinstance(change, GrantExact | RevokeExact):
         return _change_exact(policy, change, schema)
     return _change_paid(policy, change, schema)

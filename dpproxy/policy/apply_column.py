@@ -1,4 +1,4 @@
-"""Declarations of columns. HIDDEN takes back domain and class; a domain keeps the class, a class the domain."""
+"""Declarations of columns. HIDDEN removes domain and class; a new domain keeps the class, a new class the domain."""
 
 from dataclasses import replace
 from datetime import date, datetime
@@ -123,5 +123,5 @@ def _moment(literal: Literal) -> Scalar | None:
 
 
 def _value(literal: Literal, column: Column | None, clock: Clock) -> Scalar | None:
-    """The constant as the column's type, as it was written for a stored policy."""
+    """The constant as a value of the column's type; as it is written where the policy is a stored one."""
     return literal.value if column is None else fit(literal, column, clock)

@@ -1,6 +1,6 @@
-"""Domains that refer to a public table, of one column or of several together, and domains nobody can list; taxonomies.
+"""Domains that refer to a public table, of one or several columns; discovered domains; taxonomies.
 
-The table has to be public when it is referred to. Where it is public no longer, ``usable`` leaves the domain out.
+The table has to be public when it is referred to. Where it later is not, ``usable`` leaves the domain out.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ from dpproxy.values.pgtypes import BOOL, DATE, INTEGERS, NUMERIC, PLAIN, TEXTS, 
 _KEYS = INTEGERS | TEXTS | {DATE.oid, TIMESTAMP.oid, BOOL.oid, NUMERIC.oid}
 """Types whose values can be keys: floats cannot, two that print alike may differ."""
 _DISCOVERABLE = _KEYS - {BOOL.oid, NUMERIC.oid} | PLAIN
-"""Of the plain types nothing is discovered: a column of them is counted, and tested for NULL."""
+"""Types whose values can be discovered."""
 
 
 def column_reference(
@@ -112,7 +112,7 @@ def _unused(policy: Policy, name: Name) -> None:
 
 
 def discovered_domain(change: SetDiscovered, column: Column | None) -> Discovered:
-    """The domain of a column whose values nobody can list. Raises ``TypeMismatch``."""
+    """DOMAIN DISCOVERED of a column. Raises ``TypeMismatch``."""
     if column is not None and column.type.oid not in _DISCOVERABLE:
         raise TypeMismatch(
             f'column "{column.name}" is of type {column.type.name}: texts, whole numbers, dates and timestamps '
@@ -124,7 +124,7 @@ def discovered_domain(change: SetDiscovered, column: Column | None) -> Discovere
 
 
 def change_composite(policy: Policy, change: CompositeChange, schema: Schema | None) -> Policy:
-    """The policy with the key set of these columns replaced or taken back; of one set of columns there is one."""
+    """The policy with the key set of these columns replaced or removed; a set of columns has at most one."""
     table = table_policy(policy, change.table, schema)
     columns = [table_column(change.table, name, schema) for name in change.columns]
     _distinct(change.columns)

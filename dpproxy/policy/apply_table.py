@@ -2,7 +2,7 @@
 
 KEY, PUBLIC and HIDDEN replace one another at any time. Columns, expected rows and grants stay as declared; the unit,
 blocks and the ceiling go with PUBLIC and HIDDEN, and so do grants of exact answers, while what was spent of a ceiling
-is the ledger's and stays.
+stays in the ledger.
 """
 
 from dataclasses import replace

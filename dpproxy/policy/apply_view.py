@@ -1,7 +1,7 @@
-"""Protected views as declarations: what they are called, made of and by which options; building is the engine's.
+"""Protected views as declarations: name, query and options. The engine builds them.
 
-CREATE PROTECTED VIEW of a name that exists replaces its definition, so that policy files apply again and again: one
-that is the same stays as it was built.
+CREATE PROTECTED VIEW replaces the definition of an existing view, so that policy files can be applied repeatedly; with
+the same definition, its build stays.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Blocks of disjoint people: each unit is in the block that its one row names, or in none."""
+"""Blocks divide the units of a table: each unit belongs to the block that its one row names, or to none."""
 
 from dpproxy.policy.model import Members, Policy, TablePolicy
 from dpproxy.policy.statements import SetBlocks

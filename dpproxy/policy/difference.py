@@ -1,4 +1,4 @@
-"""What one policy changes of another, and what each change does to guarantees and budgets, in words.
+"""The differences between two policies, and in words what each one means for guarantees and budgets.
 
 A change is *weaker* where more can be learned about somebody than before, *stronger* where less can; what was released
 before stays known in any case.
@@ -30,7 +30,7 @@ from dpproxy.policy.model import (
 
 
 class Effect(Enum):
-    """What a change does to what can be learned about somebody."""
+    """Whether more or less can be learned about somebody after a change."""
 
     WEAKER = "weaker"
     STRONGER = "stronger"
@@ -45,7 +45,7 @@ _WEAKER, _STRONGER, _SAME = Effect.WEAKER, Effect.STRONGER, Effect.SAME
 class Difference:
     """One declaration that differs: the statements that made it, None where there was or will be none.
 
-    ``declared`` is what it is about, as ``dump.named`` tells it.
+    ``declared`` is its subject, as ``dump.named_statements`` returns it.
     """
 
     declared: Subject
@@ -57,7 +57,7 @@ class Difference:
 
 
 def differences(before: Policy, after: Policy) -> list[Difference]:
-    """The declarations that differ, in the order of ``dump``; what is gone stands first."""
+    """The declarations that differ, in the order of ``dump``, removed ones first."""
     old, new = dict(named_statements(before)), dict(named_statements(after))
     subjects = [s for s in old if s not in new] + [s for s in new if old.get(s) != new[s]]
     return [
@@ -215,7 +215,7 @@ _DECLARED: dict[str, Callable[[TablePolicy, TablePolicy], Iterator[Meaning]]] = 
     "BLOCKS": _blocks,
     "DOMAIN": _saying("other combinations of keys are answered"),
 }
-"""By the word that tells what is declared of a table."""
+"""What is declared of a table, by the keyword of the clause."""
 _DECLARED_OF_COLUMNS: dict[str, Callable[[ColumnPolicy, ColumnPolicy], Iterator[Meaning]]] = {
     "HIDDEN": _saying("the column is declared and has neither domain nor class"),
     "DOMAIN": _domain,
@@ -299,9 +299,9 @@ def _view(subject: Subject, before: Policy, after: Policy) -> Iterator[Meaning]:
 
 
 def _redefined(was: ProtectedView, now: ProtectedView) -> Iterator[Meaning]:
-    """Who pays changes no guarantee, nor does how well a differentially private method does its work.
+    """The effect of other options of a view. Who pays changes no guarantee, nor does the accuracy of a private method.
 
-    Of other methods, what another option lets people learn is not known unless it is listed.
+    For other methods, the effect of an option is unknown unless it is listed.
     """
     yield _SAME, "REFRESH PROTECTED VIEW builds it anew, and charges it"
     if was.query != now.query:
@@ -342,9 +342,9 @@ _OF_OTHER_VIEWS: dict[str, Callable[[Any, Any], bool]] = {
     "t": operator.lt,
     "epsilon": operator.lt,
 }
-"""Options by what tells whether the second of two values lets people learn more."""
+"""By option, a function that says whether the second of two values lets people learn more."""
 _APART = {"charge", "method"}
-"""Who pays, and what is compared by itself."""
+"""Options about who pays, and those that are compared separately."""
 
 
 _MEANINGS: dict[str, Callable[[Subject, Policy, Policy], Iterator[Meaning]]] = {
@@ -358,7 +358,7 @@ _MEANINGS: dict[str, Callable[[Subject, Policy, Policy], Iterator[Meaning]]] = {
 
 
 def explanation(found: Sequence[Difference]) -> Iterator[str]:
-    """Lines for people: for each difference its subject, its statements, and what it means for privacy."""
+    """Lines of text: for each difference its subject, its statements, and what it means for privacy."""
     for each in found:
         mark = "" if each.effect is _SAME else f" [{each.effect.value}]"
         yield f"{each.subject}{mark}: {each.meaning}"

@@ -1,4 +1,4 @@
-"""The policy written as the statements that make it, in one order: two equal policies give equal text.
+"""The policy as the statements that create it, in a fixed order: equal policies give equal text.
 
 The version and the data version are counters of the state, not declarations, and are left out.
 """
@@ -30,7 +30,7 @@ from dpproxy.policy.model import (
 from dpproxy.sql.quoting import identifier, literal
 
 Subject = tuple[str, ...]
-"""What a statement declares: its kind, then names; of a table its name, a column or "", and the word that tells it."""
+"""What a statement declares: its kind, then names; for a table its name, a column or "", and the clause's keyword."""
 
 
 def dump(policy: Policy) -> list[str]:
@@ -42,7 +42,7 @@ def dump(policy: Policy) -> list[str]:
 
 
 def named_statements(policy: Policy) -> Iterator[tuple[Subject, str]]:
-    """The statements of ``dump``, each with what it declares; no two declare the same."""
+    """The statements of ``dump``, each with its subject; no two have the same."""
     tables = [policy.tables[name] for name in sorted(policy.tables)]
     yield from ((("budget", name), _budget(policy.budgets[name])) for name in sorted(policy.budgets))
     for table in tables:
@@ -114,7 +114,7 @@ def _names(columns: Iterable[str]) -> str:
 
 
 def constant(value: Scalar | None) -> str:
-    """A constant that is read back as the same value.
+    """The SQL of a constant.
 
     >>> constant("it's"), constant(Fraction(-3, 2)), constant(date(2020, 1, 31))
     ("'it''s'", '-1.5', "DATE '2020-01-31'")

@@ -1,4 +1,4 @@
-"""Policy files: statements ended by semicolons, applied together or not at all; a mistake is shown where it stands."""
+"""Policy files: statements ended by semicolons, applied together or not at all; an error names its place."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -54,7 +54,7 @@ class PolicyFile:
 
 
 def locate(text: str, offset: int) -> Place:
-    r"""Where an offset in characters stands; past the end counts as the end.
+    r"""The place of an offset in characters; an offset past the end counts as the end.
 
     >>> locate("one\ntwo", 5)
     Place(line=2, column=2, text='two')
@@ -117,8 +117,9 @@ def apply_files(
 ) -> Policy:
     """Apply the files in order as one change of the stored policy; the policy in force afterwards.
 
-    What they change of a policy that there was is told line by line: it may be what somebody has declared since. With
-    ``weakened``, the command that applies all of them, what would weaken that policy is told and left out.
+    Each change of an existing policy is reported by ``tell``: it may undo what somebody has declared since. Where
+    ``weakened`` names a command, changes that would weaken the policy are reported and left out; the command applies
+    them.
 
     Raises:
         StartupError: a file cannot be read; PolicyFileError for a mistake in it. Nothing changed.
@@ -155,9 +156,9 @@ def apply_files(
 
 
 def without_weakening(before: Policy, after: Policy) -> tuple[Policy, list[Difference]]:
-    """``after`` without the declarations that protect less than those of ``before``, and the differences left out.
+    """``after`` without the declarations that weaken ``before``, and the differences that were left out.
 
-    Where the rest does not stand by itself, nothing of ``after`` is taken.
+    Where the rest is not a valid policy, it is ``before``.
     """
     found = differences(before, after)
     weaker = {d.declared for d in found if d.effect is Effect.WEAKER}
@@ -171,7 +172,7 @@ def without_weakening(before: Policy, after: Policy) -> tuple[Policy, list[Diffe
 
 
 def _together(declared: tuple[str, ...]) -> tuple[str, ...]:
-    """The declarations that stay or change as one: a column's, or all others of a table; any other is on its own."""
+    """The unit in which a declaration is left out: a column's, all others of a table, or itself."""
     return declared[:3] if declared[0] == "table" else declared
 
 
@@ -201,7 +202,7 @@ def _merged(before: Policy, after: Policy, kept: set[tuple[str, ...]]) -> Policy
 
 
 def _stands(policy: Policy) -> bool:
-    """Whether the policy can be built again from its statements."""
+    """Whether the policy can be recreated from its statements."""
     made = Policy(version=policy.version, data_version=policy.data_version)
     try:
         for sql in dump(policy):

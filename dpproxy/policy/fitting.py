@@ -31,7 +31,7 @@ _LARGEST_FLOAT = {FLOAT4.oid: Fraction(2**128 - 2**104), FLOAT8.oid: Fraction(2*
 
 
 Clock = Callable[[datetime], datetime]
-"""Of what a zone's clock shows, the moment in UTC; both without a zone. May raise ``OverflowError``."""
+"""From local time in some zone to UTC, both without a zone. May raise ``OverflowError``."""
 
 
 def of_utc(shown: datetime) -> datetime:
@@ -40,7 +40,7 @@ def of_utc(shown: datetime) -> datetime:
 
 
 def fit(literal: Literal, column: Column, clock: Clock = of_utc) -> Scalar | None:
-    """The constant as a value of the column's type, None for NULL; moments without a zone are read by the clock.
+    """The constant as a value of the column's type, None for NULL; ``clock`` converts timestamps without a zone.
 
     Raises:
         TypeMismatch: of another type, or the type has no domains.
@@ -167,4 +167,4 @@ _READERS: dict[int, _Readers] = {
         LiteralKind.TEXT: _reading(read_timestamp),
     },
 }
-"""By type of column and kind of constant; the first kind is the one a message asks for."""
+"""By type of column and kind of constant; messages ask for the first kind."""

@@ -57,7 +57,7 @@ class Interval:
 
 
 def parse(text: str, position: int | None) -> Interval:
-    """The interval that a text says.
+    """Read an interval such as ``2 weeks``.
 
     Raises:
         InvalidParameter: not a number from 1 to 10,000 of days, weeks or months.
@@ -78,7 +78,7 @@ def day_of(at: date) -> int:
 
 
 def date_of(day: int) -> date:
-    """The day of a number; of the last day there is, where a period would end later."""
+    """The date of a day's number; the last date that Python has, where a period ends later."""
     return _EPOCH + timedelta(min(day, (date.max - _EPOCH).days))
 
 

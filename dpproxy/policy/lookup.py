@@ -1,6 +1,6 @@
 """Names of statements looked up in the schema.
 
-A schema of None stands for a stored policy: its names and constants were checked when they were declared.
+A schema of None means a stored policy, whose names and constants were checked when they were declared.
 """
 
 from collections.abc import Iterable
@@ -70,6 +70,6 @@ def table_column(table: Name, column: Name, schema: Schema | None) -> Column | N
 
 
 def _other_case(name: str, names: Iterable[str]) -> str | None:
-    """A hint where only the case differs: unquoted names are folded to lower case."""
+    """A hint for a name that differs only in case: unquoted names are folded to lower case."""
     near = next((one for one in names if one.lower() == name.lower()), None)
     return None if near is None else f'Unquoted names are lower case: write "{near}" in double quotes.'

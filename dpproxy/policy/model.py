@@ -1,6 +1,6 @@
 """The policy as values: what the data's owner declares about tables, columns, budgets and grants.
 
-Everything here is public by decision of the owner; nothing is read from rows. Undeclared is hidden.
+Everything here is public by decision of the owner; nothing is read from rows. What is not declared is hidden.
 """
 
 from dataclasses import dataclass, field
@@ -75,7 +75,7 @@ class Composite:
 
 @dataclass(frozen=True, slots=True)
 class Taxonomy:
-    """Concepts and what each is a kind of: a row of the public table for each pair, no parent for the root."""
+    """A hierarchy of concepts: the public table has a row for each concept and parent, and no parent for the root."""
 
     name: str
     table: str
@@ -101,7 +101,7 @@ class ProtectedView:
 
     @property
     def is_inside(self) -> bool:
-        """Its rows stay inside: questions about them are charged."""
+        """Whether its rows are never released: queries about them are charged."""
         return self.option("release") == "query"
 
 
@@ -148,7 +148,7 @@ class Accountant(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """The most that all statements together may learn about one unit of a table."""
+    """The limit on the privacy loss of all statements together for one unit of a table."""
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
@@ -156,7 +156,7 @@ class Ceiling:
 
     @property
     def concentrated(self) -> bool:
-        """Whether losses add up as rho."""
+        """Whether losses are accounted in rho (zCDP)."""
         return self.accountant is Accountant.ZCDP
 
 
@@ -218,7 +218,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class ExactGrant:
-    """EXACT SELECT on one table for one role: answers without noise, each of them recorded before it is given."""
+    """EXACT SELECT on one table for one role: answers without noise, each recorded before it is sent."""
 
     table: str
     role: str

@@ -1,4 +1,4 @@
-"""The parser of privacy statements; what is not recognised here is refused, nothing is passed on.
+"""The parser of privacy statements; statements that it does not recognise are refused.
 
 ALTER ROLE is read by ``role_statements``: it is about settings, not about privacy.
 """
@@ -55,10 +55,10 @@ from dpproxy.sql.lexer import Kind
 from dpproxy.values.errors import InvalidParameter, SyntaxRefused
 
 LONGEST_REASON = 1000
-"""Characters of why a budget begins anew."""
+"""The most characters of the reason for a reset."""
 
 MOST_LISTED = 100_000
-"""Rows of SHOW PRIVACY AUDIT."""
+"""The most rows of SHOW PRIVACY AUDIT."""
 
 
 def parse(sql: str) -> Statement:
@@ -91,7 +91,7 @@ _HEADS: dict[str, frozenset[str]] = {
 
 
 def is_privacy_statement(sql: str) -> bool:
-    """Whether a statement is for this package's parser: judged from its words alone, never raises.
+    """Whether a statement is a privacy statement, by its words alone; never raises.
 
     >>> is_privacy_statement("alter table t set privacy public"), is_privacy_statement("SHOW timezone")
     (True, False)
@@ -132,7 +132,7 @@ def _create(cursor: Cursor) -> CreateBudget | CreateTaxonomy | CreateView:
 
 
 def _refresh(cursor: Cursor) -> Interval | None:
-    """REFRESH EVERY, or NEVER, which is what is meant without it."""
+    """REFRESH EVERY interval, or NEVER, which is the default."""
     if not cursor.accept("refresh") or cursor.accept("never"):
         return None
     cursor.expect("every", after="REFRESH")
@@ -427,7 +427,7 @@ _COLUMN: dict[str, Callable[[Cursor, Name, Name], ColumnChange]] = {
     "class": _class,
 }
 _UNLISTED = frozenset({"class"})
-"""Known, and refused with a hint: not among what a message offers."""
+"""Words that are refused with a hint, and not offered in messages."""
 
 _CLASSES = {
     "identifier": ColumnClass.IDENTIFIER,

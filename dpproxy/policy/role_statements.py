@@ -12,8 +12,8 @@ SELF = frozenset({"current_user", "current_role", "session_user"})
 class RoleChange:
     """ALTER ROLE role [IN DATABASE database] SET setting = value, or RESET.
 
-    ``role`` is None for ALL, ``own`` where it is named by CURRENT_USER; ``setting`` is None for RESET ALL, ``value``
-    for every RESET; ``is_user`` where it says ALTER USER.
+    ``role`` is None for ALL; ``own`` is True for CURRENT_USER and the like. ``setting`` is None for RESET ALL,
+    ``value`` for every RESET. ``is_user`` is True for ALTER USER.
     """
 
     role: Name | None
@@ -31,7 +31,7 @@ def is_role_statement(sql: str) -> bool:
 
 
 def read_role_statement(sql: str) -> RoleChange:
-    """The statement. Raises ``SyntaxRefused``, and ``Unsupported`` for what else a role may be altered in."""
+    """Parse ALTER ROLE. Raises ``SyntaxRefused``, and ``Unsupported`` for what is not about settings."""
     cursor = Cursor(sql)
     cursor.expect("alter", after="the beginning")
     is_user = cursor.choose({"role": False, "user": True}, "ALTER")

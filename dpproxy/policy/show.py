@@ -1,4 +1,4 @@
-"""What SHOW PRIVACY lists: columns and rows, the whole policy; who may see it is the caller's to decide."""
+"""The columns and rows of SHOW PRIVACY, for the whole policy; who may see them is checked elsewhere."""
 
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -42,7 +42,7 @@ def show_grants(policy: Policy) -> Listed:
 
 
 def number(value: Fraction | None) -> Decimal | None:
-    """Written without an exponent, rounded up where it has no end."""
+    """A number without an exponent; rounded up where it has no finite decimal form."""
     if value is None:
         return None
     quotient = _DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))

@@ -1,4 +1,4 @@
-"""Privacy statements as values: what was written, with offsets, not yet checked against a schema."""
+"""Privacy statements as values, with positions in the text; not yet checked against a schema."""
 
 from dataclasses import dataclass, field
 from datetime import date, datetime

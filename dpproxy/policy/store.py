@@ -1,7 +1,7 @@
-"""The policy on disk: every version, who made it, and the statements that make it again.
+"""The policy on disk: every version, who made it, and the statements that recreate it.
 
-One SQLite file, which several processes of a host may have open. A version is one row of ``history``: what was applied,
-and the whole policy as statements, so that a stored version can be read without this program.
+One SQLite file, which several processes of a host may have open. A version is one row of ``history``: the statements
+applied, and the whole policy as statements, so that it can be read without this program.
 """
 
 import shutil
@@ -27,7 +27,7 @@ from dpproxy.values.pgtypes import Schema
 
 FILE = "policy.sqlite"
 POLL = 0.02
-"""Seconds for which the policy that was read is the one in force: every statement asks several times."""
+"""Seconds between two checks for changes by other processes; each statement needs the policy several times."""
 WAIT = 5
 """Seconds to wait for another process that changes the policy."""
 _FORMAT = 1
@@ -49,7 +49,7 @@ def change_of(sql: str) -> Change:
     """A statement that changes the policy.
 
     Raises:
-        SyntaxRefused: does not parse, only shows, or builds.
+        SyntaxRefused: does not parse, only lists, or builds a view.
     """
     statement = parse(sql)
     match statement:
@@ -108,7 +108,7 @@ class PolicyStore:
     def current(self) -> Policy:
         """The policy in force, whichever process changed it last; the same object until one does.
 
-        What another process changed is seen ``POLL`` seconds later at most.
+        A change by another process is seen at most ``POLL`` seconds later.
 
         Raises:
             CatalogueUnavailable: it cannot be read.
@@ -119,10 +119,10 @@ class PolicyStore:
             return self._refreshed()
 
     def change(self, statement: Change, sql: str, schema: Schema, by: str, clock: Clock = of_utc) -> Policy:
-        """Apply a statement; the policy in force afterwards. ``sql`` is what the history keeps of it.
+        """Apply a statement; returns the policy in force afterwards. The history stores ``sql``.
 
-        The version grows by one where the policy changed, and stays where it did not. Bounds of moments without a zone
-        are read by the clock.
+        The version grows by one where the policy changed, and stays where it did not. Timestamps
+        without a zone are converted by ``clock``.
 
         Raises:
             Refusal: the statement does not fit, at its position there; nothing changed.
@@ -130,7 +130,7 @@ class PolicyStore:
         return self.update(lambda policy: apply(policy, statement, schema, clock), sql, by)
 
     def update(self, function: Callable[[Policy], Policy], statements: str, by: str) -> Policy:
-        """Put ``function`` of the policy in force; ``statements`` is what the history keeps of it.
+        """Replace the policy in force by ``function`` of it; the history stores ``statements``.
 
         Raises:
             CatalogueUnavailable: it cannot be written; nothing changed.

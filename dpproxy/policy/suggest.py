@@ -1,4 +1,4 @@
-"""SUGGEST PRIVACY: a policy for one table, from the schema and from what is declared. No row is read for it."""
+"""SUGGEST PRIVACY: a policy for one table, from the schema and the policy. No row is read."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,14 +19,14 @@ SUGGESTED = (Column("statement", TEXT), Column("reason", TEXT))
 
 
 Source = Callable[[Policy], Iterator[Proposal]]
-"""Proposals for one thing, the best first, after the policy with what was proposed before."""
+"""Makes proposals for one declaration, the best first, given the policy with earlier proposals applied."""
 
 
 def suggest(policy: Policy, schema: Schema, table: Name) -> list[Proposal]:
     """Statements for what is not declared yet, in an order in which all of them apply; none for a public table.
 
-    Where only a person knows a number, the statement says so in a comment and the reason in words; where only a person
-    knows whether it is true, it is a comment as a whole.
+    Where only a person knows a number, the statement marks it with a comment. Where only a person knows whether it is
+    right at all, the whole statement is a comment.
 
     Raises:
         UndefinedTable: not in the schema.

@@ -1,4 +1,4 @@
-"""What a column may show: proposals for its domain, the best first, the last one always HIDDEN."""
+"""Proposals for a column's domain, the best first; the last one is always HIDDEN."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -123,7 +123,7 @@ def _by_type(column: Column, propose: _Propose) -> Iterator[Proposal]:
 
 
 def _usual(column: Column) -> tuple[Scalar, Scalar]:
-    """Bounds for the reader to replace: those that the column's name suggests, else some that its type can hold."""
+    """Placeholder bounds, which the reader is to replace: as the column's name suggests, else any of its type."""
     kind = column.type
     if kind.oid in {DATE.oid, TIMESTAMP.oid, TIMESTAMPTZ.oid}:
         return _EARLIEST, _LATEST
@@ -144,7 +144,7 @@ def between(low: Scalar, high: Scalar) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a column may hold besides NULL; None where nothing is known."""
+    """The bounds and values that constraints allow in a column, besides NULL; None where nothing is known."""
 
     low: Scalar | None = None
     high: Scalar | None = None

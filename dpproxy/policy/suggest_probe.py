@@ -1,8 +1,8 @@
-"""Bounds from a release: how many rows lie between public marks, by noisy counts that are paid for.
+"""Bounds from a release: charged noisy counts of the rows between public marks.
 
-The counts are asked as any other statement is, of the policy with the widest domain the marks allow; what is read off
-them is free. A column is bounded by the outermost marks between which there are rows for sure, so that a few rows far
-out do not count, as with a quantile.
+The counts are an ordinary statement, under a policy with the widest domain that the marks allow; bounds are derived
+from them at no further cost. A column is bounded by the outermost marks between which there certainly are rows: a few
+rows far out do not count, as with a quantile.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,14 +17,14 @@ from dpproxy.sql.quoting import identifier
 from dpproxy.values.pgtypes import DATE, FLOATS, INTEGERS, NUMERIC, TIMESTAMP, TIMESTAMPTZ, Column, SqlType
 
 PAYER = ""
-"""Beside the ceiling a probe is booked on a budget of this name, which no statement can declare."""
+"""A probe is charged to the ceiling and to a budget of this name, which no statement can declare."""
 CONFIDENCE = "0.999999999"
-"""That an interval with rows in it, by its count, has some."""
+"""The confidence that an interval whose count says so has rows."""
 _FARTHEST = 10**12
 _FINEST = 3
 """Digits after the point of the smallest mark."""
 _DEEPEST = 12
-"""Digits after the point of the columns that are probed: more leave no room for exact arithmetic."""
+"""The most decimal places of a column that can be probed: more leave no room for exact arithmetic."""
 _MOMENTS: dict[int, Callable[[int, int, int], date]] = {
     DATE.oid: date,
     TIMESTAMP.oid: datetime,
@@ -51,7 +51,7 @@ class Probe:
         return f"SELECT {name}, dp.ci_low(count(*)) FROM ({rows}) AS marked GROUP BY 1"  # noqa: S608
 
     def bounds(self, rows: Iterable[Sequence[object]]) -> tuple[Scalar, Scalar] | None:
-        """The outermost marks around rows; None where nothing stands out of the noise."""
+        """The outermost marks around rows; None where the counts show none."""
         found = [
             number for number, low in rows if isinstance(number, int) and isinstance(low, float) and low > 0
         ]
@@ -73,7 +73,7 @@ def probe(column: Column) -> Probe | None:
 
 
 def probing_policy(policy: Policy, table: str, probed: Iterable[Probe]) -> Policy:
-    """The policy under which an administrator asks: the columns as wide as their marks, paid by ``PAYER``."""
+    """The policy under which a probe runs: columns bounded by their marks, charged to ``PAYER``."""
     declared = policy.tables[table]
     wide = {one.column: ColumnPolicy(Between(one.marks[0], one.marks[-1])) for one in probed}
     budget = Budget(PAYER, Fraction(10**9))

@@ -1,4 +1,4 @@
-"""Which person a row belongs to: proposals for its privacy key and its ceiling, the best first."""
+"""Proposals for the privacy key and the ceiling of a table, the best first."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from dpproxy.sql.quoting import identifier
 from dpproxy.values.pgtypes import INTEGERS, TEXTS, UUID, ForeignKey, Schema, UniqueKey
 
 FILL_IN = " /* fill in */"
-"""Stands in a statement whose numbers only a person knows."""
+"""A comment in a statement with numbers that only a person knows."""
 CONFIRM = " /* confirm */"
-"""Stands in a statement that rests on names alone."""
+"""A comment in a statement that is derived from names alone."""
 HELD = "-- "
-"""Before a statement that is a comment until somebody makes one of it."""
+"""The beginning of a proposal that is a comment as a whole."""
 _ROWS = f"MAX ROWS 10{FILL_IN}"
 _KEPT = "how many rows of one person are kept is a person's choice: fill it in"
 _SEVERAL = (
@@ -32,7 +32,7 @@ _ANYWHERE = frozenset({"id", "key", "uuid", "guid"})
 class Proposal:
     """A statement that may be sent as it is, and why; ``unbounded`` is the column whose bounds nothing declares.
 
-    One that is ``held`` is a comment: only who knows what the rows are should make a statement of it.
+    One that begins with ``HELD`` is a comment: only somebody who knows what the rows are should send it.
     """
 
     statement: str

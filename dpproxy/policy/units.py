@@ -1,4 +1,4 @@
-"""Whose privacy a table's rows touch: references followed to the table that owns the unit."""
+"""The privacy unit of a table: references are followed to the table that owns it."""
 
 from collections.abc import Iterator
 
@@ -7,11 +7,13 @@ from dpproxy.values.errors import BoundsMissing, InvalidParameter, Refusal
 
 
 def unit_table(policy: Policy, table: str) -> TablePolicy:
-    """The table that owns the privacy unit of ``table``: itself, or the end of its references; its ceiling counts.
+    """The table that owns the privacy unit of ``table``: itself, or the end of its references.
+
+    That table's ceiling applies.
 
     Raises:
         BoundsMissing: a table on the way has no privacy key (it may be declared later than the reference), or the last
-            one has its rows for units, and none of its columns says which.
+            one has PRIVACY KEY ROW, which no column can refer to.
         InvalidParameter: the references form a cycle.
     """
     *_, (owner, _) = _followed(policy, table)
@@ -19,7 +21,7 @@ def unit_table(policy: Policy, table: str) -> TablePolicy:
 
 
 def unanswerable(policy: Policy) -> list[str]:
-    """A line for each protected table that is granted and about which nothing is answered as it is declared."""
+    """A line for each granted protected table on which every query is refused, for lack of a declaration."""
     granted = {grant.table for grant in policy.grants}
     lines = []
     for name, table in sorted(policy.tables.items()):

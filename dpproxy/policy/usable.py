@@ -1,4 +1,4 @@
-"""A stored policy compared with the data's schema as it is now: what no longer fits is hidden, never guessed."""
+"""A stored policy compared with the present schema: declarations that no longer fit are left out."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -14,9 +14,9 @@ from dpproxy.values.pgtypes import Schema
 def usable(policy: Policy, schema: Schema) -> tuple[Policy, list[str]]:
     """The policy that statements are planned with, and a message for each declaration that does not fit.
 
-    A table dropped or retyped since it was declared is left out; a domain that refers to a table no longer public is
-    left out alone. The columns of a key set of several have, each by itself, the values of the column it refers to,
-    unless they have a domain of their own. The stored policy keeps everything.
+    A table that was dropped or retyped since it was declared is left out; of a domain that refers to a table which is
+    no longer public, only the domain is. Each column of a composite key set has the values of the
+    column it refers to, unless it has a domain of its own. The stored policy keeps everything.
     """
     lines: list[str] = []
     bare: dict[str, TablePolicy] = {}

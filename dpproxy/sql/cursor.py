@@ -1,4 +1,4 @@
-"""A cursor over the tokens of one statement, with what a parser needs to read them and to refuse."""
+"""A cursor over the tokens of one statement, from which parsers read and which makes their refusals."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _NAMES = (Kind.WORD, Kind.NAME)
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """An identifier of a statement and where it stands."""
+    """An identifier and its position in the statement."""
 
     text: str
     position: int | None = field(default=None, compare=False)
@@ -104,7 +104,7 @@ class Cursor:
             after = after and word.upper()
 
     def choose(self, choices: Mapping[str, T], after: str | None, unlisted: Container[str] = ()) -> T:
-        """Read one of these words, or refuse; what it stands for. Refusals do not list the ``unlisted``."""
+        """Read one of these words, or refuse; returns its value. Refusals do not list the ``unlisted``."""
         token = self.token
         if token.kind is not Kind.WORD or token.text not in choices:
             self.refuse([word.upper() for word in choices if word not in unlisted], after)
@@ -129,7 +129,7 @@ class Cursor:
         return self.take().text
 
     def dotted_labels(self) -> list[str]:
-        """Labels with points between them."""
+        """Labels separated by points."""
         parts = [self.label()]
         while self.accept("."):
             parts.append(self.label())
@@ -151,21 +151,21 @@ class Cursor:
         return self.name("table", "the schema's name")
 
     def comma_list(self, read: Callable[[str], T], after: str = "") -> tuple[T, ...]:
-        """One or more, separated by commas; each is told what it comes after."""
+        """Read one or more items separated by commas; ``read`` gets what each one follows."""
         items = [read(after)]
         while self.accept(","):
             items.append(read('","'))
         return tuple(items)
 
     def rest(self) -> tuple[str, int]:
-        """The text from the next token to the end, read, without semicolons behind it; and where it starts."""
+        """Take the text from the next token to the end, without trailing semicolons, and its position."""
         start = end = self.position
         while (token := self.take()).kind is not Kind.END:
             end = end if token.raw == ";" else token.end
         return self._sql[start:end], start
 
     def parenthesis(self) -> tuple[str, int]:
-        """The text inside the parentheses that come next, read with them; and where it starts."""
+        """Take parentheses; returns the text inside and its position."""
         self.expect("(")
         start, end, depth = self.position, self.position, 1
         while depth:
@@ -214,7 +214,7 @@ class Cursor:
         )
 
     def unsupported(self, construct: str, hint: str | None = None, position: int | None = None) -> NoReturn:
-        """Refuse a construct that is known and not there.
+        """Refuse a construct of PostgreSQL that is not supported.
 
         Raises:
             Unsupported: always.

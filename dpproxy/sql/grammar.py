@@ -278,7 +278,7 @@ def _with_array_names(marked: str) -> str:
 
 
 def restored(text: str) -> str:
-    """A piece of the marked text, as it was written."""
+    """The original text of a piece of the marked text."""
     return text.replace(_MARK, "$")
 
 

@@ -57,7 +57,7 @@ class Token(NamedTuple):
 
     @property
     def description(self) -> str:
-        """How a message names it: never the content of a literal."""
+        """The token in an error message, without the content of a literal."""
         if self.kind in {Kind.WORD, Kind.SYMBOL}:
             return f'"{self.text}"'
         return self.kind.value if self.kind is Kind.END else f"a {self.kind.value}"

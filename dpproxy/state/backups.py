@@ -1,6 +1,7 @@
-"""A copy of the state directory, made while proxies serve from it, and its way back.
+"""Back up the state directory while proxies serve from it, and restore it.
 
-The order makes the copy sound: whatever the rest of it rests on was charged before, and the ledger is copied after it.
+The order makes the copy sound: releases and views were charged before they were written, and the ledger is copied after
+them, so that it has the charges of everything in the copy.
 """
 
 import os
@@ -38,9 +39,9 @@ ATTEMPTS = 5
 
 
 def back_up(config: Config, target: Path) -> list[str]:
-    """Copy the state of every data source of a configuration, with the users; ``target`` has its name once it is whole.
+    """Copy the state of all data sources, and the users, to ``target``, which appears only once it is complete.
 
-    A line for each source. Errors: StartupError; nothing is left behind.
+    Returns a line for each source. Errors: StartupError, after which nothing is left behind.
     """
     if target.exists():
         raise StartupError(f"{target}: expected a directory that does not exist yet")
@@ -62,9 +63,9 @@ def back_up(config: Config, target: Path) -> list[str]:
 
 
 def restore(config: Config, source: Path, names: Sequence[str]) -> tuple[list[str], bool]:
-    """Put the state of data sources back where there is none; a line for each, and whether all of them can be served.
+    """Restore data sources that have no state; returns a line for each, and whether all of them can be served.
 
-    Errors: StartupError where the copy is not whole, or there is a state that it would replace; nothing is changed.
+    Errors: StartupError where the copy is incomplete, or would replace a state; nothing is changed then.
     """
     if not (source / VERSION).exists():
         raise StartupError(f"{source}: expected a directory that dpproxy backup has made")
@@ -176,7 +177,7 @@ def _require_room(config: Config, source: Path) -> None:
 
 
 def _copy_in(config: Config, source: Path) -> None:
-    """Under another name first: half a state is never found."""
+    """Copy under another name first, and rename: the state is never incomplete."""
     draft = config.state.with_name(f"{config.database}.new")
     shutil.rmtree(draft, ignore_errors=True)
     shutil.copytree(source, draft)
@@ -193,7 +194,7 @@ def _copy_in(config: Config, source: Path) -> None:
 
 
 def _standing(config: Config) -> tuple[str, bool]:
-    """How far the ledger that was put back goes, and whether its mark, and so the proxy, accepts that."""
+    """A line about a restored ledger, and whether its high-water mark, and so the proxy, accepts it."""
     store, path = store_of(config.state, config.data.ledger), config.data.high_water
     seals = files.read_key(config.state / files.KEY, None)
     try:

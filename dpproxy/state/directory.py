@@ -1,6 +1,6 @@
-"""The state directory: a directory for each data source, the layout of which they are, and how an older one is renewed.
+"""The state directory: a directory for each data source, the number of the layout, and the upgrade of an old one.
 
-Layout 1 was the state of the only data source itself, without a word of its layout.
+In layout 1 the state directory was that of the only data source, and its layout was not written down.
 """
 
 import os
@@ -16,13 +16,13 @@ from dpproxy.values.errors import StartupError
 
 LAYOUT = 2
 VERSION = "state.version"
-"""The file that says which layout it is: a number. No data source can have its name."""
+"""The file with the number of the layout. No data source can have its name."""
 SAVED = "before-layout-2"
-"""Where the files of layout 1 stay as they were."""
+"""The directory with a copy of the files of layout 1."""
 _MOVED = b"moved to "
-"""How the file begins that is left where the key was."""
+"""The beginning of the file that replaces the ledger's key of layout 1."""
 _MADE_ANEW = ("snapshot-*", "prepared-*")
-"""What the data make again."""
+"""Files that are made from the data again."""
 _FIRST = (
     "views",
     "policy.sqlite*",
@@ -32,14 +32,14 @@ _FIRST = (
     "ledger.sqlite*",
     "ledger.key*",
 )
-"""What layout 1 kept, in the order in which it is moved: an older program meets half of it with a refusal."""
+"""The files of layout 1, in the order in which they are moved: an older program refuses an incomplete set."""
 
 
 def prepare(config: Config, progress: Callable[[str], None]) -> None:
-    """Have the state directory there, in this layout. To be called before anything in it is opened.
+    """Create the state directory, or upgrade its layout. To be called before anything in it is opened.
 
-    Errors: StartupError where it is of a newer program, or an older one still serves from it, or a data source that is
-    new to it seems to have been renamed.
+    Errors: StartupError where a newer program wrote it, an older one serves from it, or a data source seems to have
+    been renamed.
     """
     try:
         config.root.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -96,7 +96,7 @@ def _found(root: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
 
 
 def _renew(config: Config, progress: Callable[[str], None]) -> None:
-    """Keep a copy, then move everything into the directory of the data source; may be begun again at any point."""
+    """Upgrade layout 1: copy it, then move it into the data source's directory; repeatable after an interruption."""
     root = config.root
     if len(config.databases) > 1:
         listed = ", ".join(config.databases)

@@ -1,4 +1,4 @@
-"""What sessions of a role start with: a small file of the state directory, read anew at each login."""
+"""The settings that sessions of a role start with: a file in the state directory, read at each login."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -21,9 +21,9 @@ EVERYBODY: Final = ""
 
 @dataclass(frozen=True, slots=True)
 class RoleDefaults:
-    """The settings of one role, in one database or, for an empty name, in all; in the order they were made.
+    """The settings of one role, in one database or, for an empty name, in all; in the order of their ALTER ROLE.
 
-    ``is_user`` where it is a user that has the name; who has a role of the same name is somebody else.
+    ``is_user`` is True where the name is a user's, False where it is a role's.
     """
 
     role: str
@@ -33,15 +33,15 @@ class RoleDefaults:
 
     @property
     def assignments(self) -> list[str]:
-        """As pg_db_role_setting lists them."""
+        """The settings as pg_db_role_setting lists them."""
         return [f"{find(name).name}={value}" for name, value in self.settings]
 
 
 class RoleSettings:
     """The settings of all roles; may be used by several processes.
 
-    Users and roles are two name spaces: nobody changes a role that is called as they are. Settings of a
-    role that a user has come before the user's own. ALTER ROLE of an administrator is about whoever has the name.
+    Users and roles are separate name spaces: a user cannot change a role of the same name. A user's own settings
+    override those of the user's roles. ALTER ROLE by an administrator applies to user and role of the name.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -49,14 +49,15 @@ class RoleSettings:
         self._path = folder / FILE
 
     def visible_to(self, caller: Caller) -> tuple[RoleDefaults, ...]:
-        """What the caller may see: their own, and those of their roles; an administrator sees all."""
+        """The settings that the caller may see: their own and their roles'; an administrator sees all."""
         found = [one for one in self._read() if caller.is_admin or _rank(one, caller) is not None]
         return tuple({(one.role, one.database, one.settings): one for one in found}.values())
 
     def of(self, caller: Caller) -> Settings:
-        """What a session of the caller starts with, by lower-case name; of what only goes down, the least.
+        """The settings that a session of the caller starts with, by lower-case name.
 
-        A setting that is no longer known, or takes the value no longer, is left out.
+        Of a setting that can only be lowered, the least value counts. Settings or values that are no longer valid are
+        left out.
         """
         found: dict[str, str] = {}
         for one in _ordered(self._read(), caller):
@@ -65,7 +66,7 @@ class RoleSettings:
         return found
 
     def change(self, change: RoleChange, caller: Caller) -> None:
-        """Do what the statement says; it is on the disk when this returns.
+        """Apply ALTER ROLE, durably.
 
         Raises:
             NotGranted: the role is another one than the caller, who is no administrator.

@@ -1,4 +1,4 @@
-"""Small files that are whole on the disk or not there, and the locks of who writes them."""
+"""Small files that are written atomically, and locks for their writers."""
 
 import fcntl
 import os
@@ -9,12 +9,12 @@ from pathlib import Path
 
 
 def write(path: Path, content: bytes) -> None:
-    """A file only its owner may read, on the disk when this returns."""
+    """Write a file that only its owner may read, durably."""
     _write(path, content, os.O_TRUNC)
 
 
 def replace(path: Path, content: bytes) -> None:
-    """The same, written beside and renamed: at no time is there half a file."""
+    """As ``write``, by renaming a temporary file, so that the file is never incomplete."""
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.partial")
     try:
         _write(draft, content, os.O_EXCL)
@@ -32,7 +32,7 @@ def _write(path: Path, content: bytes, flag: int) -> None:
 
 
 def sync(path: Path) -> None:
-    """Have a file on the disk, or the renames in a directory."""
+    """Flush a file, or the renames in a directory, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

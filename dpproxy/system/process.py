@@ -1,4 +1,4 @@
-"""A server in a process of its own, for commands that need one to talk to, and that it does not outlive.
+"""A server in a child process, for commands that need one; it ends with the command.
 
 As a program, ``python -m dpproxy.system.process PARENT COMMAND...`` becomes that command of dpproxy, and is
 terminated when the process PARENT, which started it, ends in whatever way. A death signal outlasts exec, so that
@@ -45,7 +45,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 @contextmanager
 def serving(config: Path) -> Iterator[tuple[Process, str]]:
-    """``dpproxy serve`` with a configuration, configured by nothing else, stopped in the end; host and port it is on.
+    """Run ``dpproxy serve`` with a configuration and no environment variables of ours; yields its process and address.
 
     Errors: StartupError where it does not start.
     """

@@ -1,4 +1,4 @@
-"""One processor for the threads that answer statements, where the system lets a program choose.
+"""Keeps the threads that answer statements on one processor, where the system allows it.
 
 Only one of them runs Python at any time. Spread over several processors they hand the interpreter from one to another
 at each of many short waits, which takes longer than what they do in between. What computes without the interpreter
@@ -25,12 +25,12 @@ TOGETHER: Final = ("ledger", "statement")
 """How the names of the threads begin that stay with the event loop's."""
 _ALL: Final = frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else frozenset[int]()
 _AWAY: Final[set[int]] = set()
-"""Threads that compute for long."""
+"""Beginnings of the names of threads that compute for long."""
 
 
 @contextmanager
 def away() -> Iterator[None]:
-    """What is done inside, in this thread, takes long and needs no other: it may be anywhere."""
+    """Let this thread run on any processor inside the block, which computes for long."""
     thread = threading.get_native_id()
     before = frozenset(os.sched_getaffinity(thread)) if _ALL else _ALL
     _AWAY.add(thread)
@@ -50,7 +50,7 @@ class Processor:
         self._waited = self._used = self._at = 0.0
 
     async def keep(self, sleep: Callable[[float], Awaitable[None]]) -> None:
-        """Settle, and look around from time to time, until it is cancelled; nothing where there is no choice."""
+        """Choose a processor, and check its load now and then, until cancelled; no effect where there is no choice."""
         if len(_ALL) < 2 or not self._times().exists():
             return
         is_free = True
@@ -94,7 +94,7 @@ def _put(thread: int, where: frozenset[int]) -> None:
 
 
 def _current() -> int:
-    """The processor that this thread is on."""
+    """The processor that this thread runs on."""
     return int(
         Path(f"/proc/self/task/{threading.get_native_id()}/stat").read_text().rpartition(")")[2].split()[36]
     )

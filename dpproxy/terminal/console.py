@@ -1,4 +1,4 @@
-"""What a command says: results on stdout, all else on stderr, each as soon as it is there."""
+"""Output of commands: results on stdout, everything else on stderr, each flushed at once."""
 
 import shutil
 import sys
@@ -10,17 +10,17 @@ def width() -> int | None:
 
 
 def print_result(text: str) -> None:
-    """A result as it is, for people or for programs."""
+    """Print a result on stdout as it is."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
 def say(line: str) -> None:
-    """A result in words."""
+    """Print a sentence about the result on stdout."""
     print_result(f"dpproxy: {line}")
 
 
 def tell(line: str) -> None:
-    """Progress, warnings and errors, for the operator."""
+    """Print progress, a warning or an error on stderr."""
     sys.stderr.write(f"dpproxy: {line}\n")
     sys.stderr.flush()

@@ -29,7 +29,7 @@ def instant(elapsed: float, deadline: float) -> float:
 
 @contextmanager
 def beginning(moment: float | None) -> Iterator[None]:
-    """Inside the block, ``began()`` is ``moment`` for this thread, on the clock of ``time.monotonic``."""
+    """Inside the block, ``start_time()`` is ``moment`` for this thread, on the clock of ``time.monotonic``."""
     token = _BEGAN.set(moment)
     try:
         yield
@@ -38,6 +38,6 @@ def beginning(moment: float | None) -> Iterator[None]:
 
 
 def start_time() -> float:
-    """When the statement at hand began: where its client's grid does, and now where there is none."""
+    """When the current statement began, by its client's padding grid; now where there is none."""
     moment = _BEGAN.get()
     return time.monotonic() if moment is None else moment

@@ -1,4 +1,4 @@
-"""What was used last, up to a number of entries."""
+"""A cache of the most recently used entries."""
 
 import threading
 from collections import OrderedDict
@@ -23,7 +23,7 @@ class Recent(Generic[V]):
         self._lock = threading.Lock()
 
     def get(self, key: object) -> V | None:
-        """The value, if it is still kept."""
+        """The value, None where it is not in the cache."""
         with self._lock:
             value = self._values.get(key)
             if value is not None:
@@ -31,7 +31,7 @@ class Recent(Generic[V]):
             return value
 
     def put(self, key: object, value: V) -> None:
-        """Keep a value."""
+        """Add a value."""
         with self._lock:
             self._values[key] = value
             self._values.move_to_end(key)

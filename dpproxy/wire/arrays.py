@@ -24,7 +24,7 @@ _DIMENSION: Final = struct.Struct("!ii")
 
 
 def read_text(data: bytes, read: Read) -> list[object]:
-    """The values; ``read`` is for one of them. Bounds before them, ``[2:3]={...}``, are read and let go.
+    """The values; ``read`` is for one of them. Bounds before them, ``[2:3]={...}``, are ignored.
 
     Errors: ``ValueError``, and what ``read`` raises.
     """
@@ -106,7 +106,7 @@ def flat(values: Sequence[object]) -> Iterator[object]:
 
 
 def read_binary(data: bytes, read: Read) -> list[object]:
-    """The values; the type of the elements that is written is not looked at, the parameter's own counts.
+    """The values. The element type in the data is ignored: the parameter's own type counts.
 
     Errors: ``ValueError``, ``struct.error``, and what ``read`` raises.
     """

@@ -1,7 +1,7 @@
-"""Which message may come when: the protocol's states, as a table.
+"""The protocol's states: which message may come when, as a table.
 
-No input or output here: bytes go in, legal messages come out, and the session says what it decided. ``Decoder`` cuts
-the bytes into messages, in whatever pieces they arrive.
+No input or output here: bytes go in and legal messages come out; the session reports its decisions by methods.
+``Decoder`` cuts the bytes into messages, in whatever pieces they arrive.
 """
 
 import struct
@@ -88,7 +88,7 @@ class Decoder:
         return self._messages()
 
     def clear(self) -> None:
-        """Forget what is pending."""
+        """Drop pending bytes."""
         self._buffer.clear()
 
     def _messages(self) -> Iterator[Frontend]:
@@ -202,7 +202,7 @@ class Connection:
 
     Take each message that ``receive`` gives and act on it before taking the next: what is legal next depends
     on the answer. The order is: SSLRequest or GSSENCRequest, answered by ``tls_accepted`` or ``tls_refused``;
-    Startup; SASLInitialResponse; SASLResponse, answered by ``authenticated``; then the session's messages.
+    Startup; SASLInitialResponse; SASLResponse, answered by ``login_done``; then the session's messages.
     """
 
     __slots__ = ("_asked", "_decoder", "_state")
@@ -240,15 +240,15 @@ class Connection:
         self._answer(State.ENCRYPTION_ASKED, State.STARTUP)
 
     def login_done(self) -> None:
-        """The client's proof was right."""
+        """The client is authenticated."""
         self._answer(State.VERIFYING, State.READY)
 
     def error_sent(self) -> None:
-        """An error was told to the client: an extended sequence is skipped to its Sync."""
+        """An error was sent: the rest of an extended sequence is skipped up to its Sync."""
         self._enter(FAILED.get(self._state, State.CLOSED))
 
     def close(self) -> None:
-        """Nothing more is read."""
+        """Read nothing more."""
         self._enter(State.CLOSED)
 
     def _answer(self, asked: State, entered: State) -> None:

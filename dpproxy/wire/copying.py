@@ -21,7 +21,7 @@ from dpproxy.wire.values import encode_value
 _SIGNATURE: Final = b"PGCOPY\n\xff\r\n\0" + struct.pack("!II", 0, 0)
 _END: Final = struct.pack("!h", -1)
 _AT_ONCE: Final = 1000
-"""Rows in one piece of bytes; each row is a message of its own, as clients expect."""
+"""Rows that are framed at a time; each row is a message of its own, as clients expect."""
 _MANY: Final = 20_000
 """The same where rows are held by column."""
 
@@ -32,7 +32,7 @@ Row = Sequence[object]
 class Layout:
     """How rows are written; the defaults are those of text.
 
-    ``force_quote`` says which columns CSV quotes whatever they hold, None for all of them.
+    ``force_quote`` names the columns that CSV always quotes, None for all.
     """
 
     format: Literal["text", "csv", "binary"] = "text"
@@ -45,7 +45,7 @@ class Layout:
 
     @property
     def code(self) -> int:
-        """The format code that CopyOutResponse tells."""
+        """The format code in CopyOutResponse."""
         return int(self.format == "binary")
 
 

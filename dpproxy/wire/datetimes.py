@@ -26,7 +26,7 @@ _TICK: Final = timedelta(microseconds=1)
 
 
 class Endless(Enum):
-    """What no date or moment comes after, and before; as it is written."""
+    """The moments after and before all others, as they are written."""
 
     LATE = b"infinity"
     EARLY = b"-infinity"
@@ -66,7 +66,7 @@ def _zone(parts: dict[str, str | None]) -> timezone:
 
 
 def read_date_text(data: bytes) -> date | Endless:
-    """YYYY-MM-DD; a time and a zone after it are read and let go, and a fraction never makes it the next day."""
+    """YYYY-MM-DD; a time and a zone after it are checked and dropped, without rounding to the next day."""
     if (endless := _ENDLESS.get(data.strip().lower())) is not None:
         return endless
     parts = _matched(data)
@@ -75,7 +75,7 @@ def read_date_text(data: bytes) -> date | Endless:
 
 
 def read_timestamp_text(data: bytes) -> datetime | Endless:
-    """YYYY-MM-DD HH:MM:SS.ffffff; a zone after it is read and let go."""
+    """YYYY-MM-DD HH:MM:SS.ffffff; a zone after it is checked and dropped."""
     if (endless := _ENDLESS.get(data.strip().lower())) is not None:
         return endless
     parts = _matched(data)

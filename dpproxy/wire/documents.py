@@ -7,7 +7,7 @@ from typing import Final
 from dpproxy.wire.numeric import read_text, write_text
 
 MOST_DIGITS: Final = 100
-"""Of all numbers of a document, for each of its characters, and a thousand: 1e131071 is so short a text."""
+"""The most digits of a document's numbers: per character, and a thousand besides; 1e131071 is a short text."""
 
 
 class _Number(str):

@@ -144,7 +144,7 @@ class CopyDone:
 
 @dataclass(frozen=True, slots=True)
 class CopyFail:
-    """The client gives a copy up."""
+    """The client aborts a copy."""
 
     tag: ClassVar[bytes] = b"f"
     reason: str
@@ -191,7 +191,7 @@ class AuthenticationSASLFinal:
 
 @dataclass(frozen=True, slots=True)
 class AuthenticationOk:
-    """The client is who it says."""
+    """The client is authenticated."""
 
     tag: ClassVar[bytes] = b"R"
 
@@ -216,7 +216,7 @@ class ParameterStatus:
 
 @dataclass(frozen=True, slots=True)
 class BackendKeyData:
-    """What a CancelRequest must quote."""
+    """The process number and secret that a CancelRequest must contain."""
 
     tag: ClassVar[bytes] = b"K"
     process: int
@@ -284,7 +284,7 @@ class CopyOutResponse:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A run of CopyData messages, already framed by ``wire.copying.copied``."""
+    """A run of CopyData messages, already framed by ``wire.copying.copy_messages``."""
 
     framed: bytes = field(repr=False)
 
@@ -354,7 +354,7 @@ class ErrorResponse:
 
 @dataclass(frozen=True, slots=True)
 class NoticeResponse:
-    """Something to tell beside the answer."""
+    """A notice beside an answer."""
 
     tag: ClassVar[bytes] = b"N"
     sqlstate: str

@@ -40,7 +40,7 @@ _CLIENT_FINAL: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ScramSecret:
-    """What the server keeps of a password: it checks a proof, but cannot make one."""
+    """The stored form of a password: it verifies a proof, but cannot produce one."""
 
     salt: bytes = field(repr=False)
     iterations: int
@@ -89,7 +89,7 @@ def make_secret(password: str, iterations: int = DEFAULT_ITERATIONS) -> ScramSec
 
 
 def _mock_secret(mock_key: bytes, user: str) -> ScramSecret:
-    """A secret that no password opens; the same for the same name, so that asking twice tells nothing."""
+    """A secret that matches no password; constant for a name, so that repeated logins do not show it is unknown."""
     salt, stored, server = (
         _hmac(mock_key, label + user.encode("utf-8", "replace"))
         for label in (b"salt:", b"stored:", b"server:")
@@ -139,7 +139,7 @@ class ScramServer:
 
     @property
     def mechanisms(self) -> tuple[str, ...]:
-        """What is offered."""
+        """The mechanisms that are offered."""
         return (MECHANISM,) if self._binding is None else (BOUND, MECHANISM)
 
     def first(self, mechanism: str, data: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""How a session wants values written: its TimeZone, IntervalStyle and bytea_output, put on the types they are for."""
+"""The session's TimeZone, IntervalStyle and bytea_output as part of the types that they apply to."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,18 +11,18 @@ _STYLED: Final[Mapping[int, str]] = {
     **_SETTINGS,
     **{oid: _SETTINGS[element.oid] for oid, element in ARRAYS.items() if element.oid in _SETTINGS},
 }
-"""The setting, by type."""
+"""The setting that applies to a type."""
 
 
 def styled_types(types: Sequence[SqlType], settings: Mapping[str, str]) -> tuple[SqlType, ...]:
-    """The types as this session reads and writes them."""
+    """Types with the session's style."""
     return tuple(
         replace(kind, style=settings[_STYLED[kind.oid]]) if kind.oid in _STYLED else kind for kind in types
     )
 
 
 def styled_columns(columns: Sequence[Column], settings: Mapping[str, str]) -> tuple[Column, ...]:
-    """The columns as this session reads them."""
+    """Columns whose types have the session's style."""
     if not _any(column.type for column in columns):
         return tuple(columns)
     kinds = styled_types([column.type for column in columns], settings)

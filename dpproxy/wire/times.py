@@ -56,7 +56,7 @@ def fraction(digits: str | None) -> int:
 
 
 def read_text(data: bytes) -> time | timedelta:
-    """HH:MM:SS.ffffff; a zone after it is read and let go."""
+    """HH:MM:SS.ffffff; a zone after it is checked and dropped."""
     found = _matched(data)
     _zone(found)
     return of_ticks(_ticks(found))

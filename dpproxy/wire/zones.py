@@ -45,7 +45,7 @@ def zone(name: str) -> tzinfo:
 
 
 def zone_name(name: str) -> str:
-    """A zone's name as PostgreSQL keeps it: what is written as hours east of Greenwich in POSIX's notation.
+    """A zone's name as PostgreSQL stores it: hours east of Greenwich in POSIX notation.
 
     Errors: as of `zone`.
 
