@@ -237,7 +237,7 @@ def normalise(name: str, text: str, current: Settings) -> str:
 
     Errors: ``UndefinedObject``, ``FixedSetting``, ``InvalidParameter``.
 
-    >>> checked("client_encoding", "utf-8", DEFAULTS)
+    >>> normalise("client_encoding", "utf-8", DEFAULTS)
     'UTF8'
     """
     setting = find(name)

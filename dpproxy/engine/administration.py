@@ -26,7 +26,7 @@ from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine import payment
 from dpproxy.engine.answers import Answers
 from dpproxy.engine.replays import Execution
-from dpproxy.engine.view_statements import World
+from dpproxy.engine.view_statements import ViewContext
 from dpproxy.observe import records
 from dpproxy.observe.audit_log import AuditLog
 from dpproxy.planner.accept import accept
@@ -137,7 +137,7 @@ def _not_granted() -> NotGranted:
     )
 
 
-def read(statement: Show | Suggest, world: World, ledger: Ledger, log: AuditLog) -> Answer:
+def read(statement: Show | Suggest, world: ViewContext, ledger: Ledger, log: AuditLog) -> Answer:
     """Answer a statement that lists declarations or spending, or proposes declarations."""
     policy = world.store.current
     if isinstance(statement, Suggest):
@@ -150,7 +150,7 @@ def read(statement: Show | Suggest, world: World, ledger: Ledger, log: AuditLog)
 
 
 def change(
-    statement: Change | ResetBudget | RoleChange, request: Request, world: World, ledger: Ledger
+    statement: Change | ResetBudget | RoleChange, request: Request, world: ViewContext, ledger: Ledger
 ) -> Answer:
     """Change the policy, or roles' settings and budgets, which are stored beside it; durable when this returns.
 

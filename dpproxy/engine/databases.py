@@ -100,7 +100,7 @@ class Neutral:
         held = tuple(sorted(caller.roles))
         roles = tuple(sorted({"admin", *held}))
         known = NEUTRAL, caller.user, roles, (), settings, 0
-        return CatalogueView(*known, databases=self._databases, process=caller.process, held=held)
+        return CatalogueView(*known, databases=self._databases, process=caller.process, caller_roles=held)
 
 
 class Databases:

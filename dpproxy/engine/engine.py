@@ -46,13 +46,13 @@ from dpproxy.engine.pricing import EXPLAINED, Desk, explained, tolerance
 from dpproxy.engine.protected import ProtectedViews
 from dpproxy.engine.replays import Execution
 from dpproxy.engine.sessions import Sessions
-from dpproxy.engine.view_statements import World, begin
-from dpproxy.engine.visible import fitting, visible
+from dpproxy.engine.view_statements import ViewContext, begin
+from dpproxy.engine.visible import catalogue_view, fitting
 from dpproxy.observe.audit_entry import Outcome
 from dpproxy.observe.audit_log import AuditLog
 from dpproxy.observe.records import exact_notice, recorder
 from dpproxy.pgcatalog.catalogue import Catalogue
-from dpproxy.pgcatalog.scopes import asked_settings, own_names
+from dpproxy.pgcatalog.scopes import engine_settings, own_names
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.planner.accept import parse
 from dpproxy.planner.access import Context
@@ -82,7 +82,7 @@ class Engine:
         self,
         config: Config,
         backend: Source,
-        world: World,
+        world: ViewContext,
         ledger: Ledger,
         secret: bytes,
         log: AuditLog,
@@ -134,7 +134,9 @@ class Engine:
                 progress(line)
             views = ProtectedViews(config.state, backend, ledger, secret)
             opened.append(views.close)
-            engine = cls(config, backend, World(views, store, schema, facts), ledger, secret, log, progress)
+            engine = cls(
+                config, backend, ViewContext(views, store, schema, facts), ledger, secret, log, progress
+            )
         except BaseException:
             for close in reversed(opened):
                 close()
@@ -283,7 +285,7 @@ class Engine:
                 answer = view_statements.run(statement, request, session, self._world, record)
             case _:
                 assert_never(administrative)
-        more = view_statements.besides(administrative.statement, self._world)
+        more = view_statements.view_notices(administrative.statement, self._world)
         return replace(answer, notices=(*more, *answer.notices), still=check)
 
     def _check_may(self, administrative: Administration, caller: Caller) -> None:
@@ -380,15 +382,15 @@ class Engine:
     def _view(self, caller: Caller, settings: Settings) -> CatalogueView:
         policy = self.policy
         views = self._plans.views, self._world.views.relations
-        found = visible(policy, self._schema, caller, settings, self._database, *views)
-        return replace(found, databases=self._databases, configured=self._world.configured(caller))
+        found = catalogue_view(policy, self._schema, caller, settings, self._database, *views)
+        return replace(found, databases=self._databases, role_defaults=self._world.configured(caller))
 
     def _describe(self, request: Request, query: CatalogueQuery) -> Answer:
         caller, settings, tree = request.caller, request.settings, query.tree
         session = self._sessions.find(caller.session)
         rows = relations.rows(self.policy, self._ledger, caller, own_names(tree), session.last_paid)
         fresh = {name: (columns, rows[name]) for name, columns in relations.OWN.items()}
-        told = {name: self.show(caller, name, settings) for name in asked_settings(tree)}
+        told = {name: self.show(caller, name, settings) for name in engine_settings(tree)}
         view = self._view(caller, {**settings, **told})
         is_cancelled = session.cancelled.is_set
         return self._catalogue.run(view, tree, request.values, fresh, is_cancelled, query.types)

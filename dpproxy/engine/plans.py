@@ -18,7 +18,7 @@ from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.source import Source
 from dpproxy.config import settings as session_settings
 from dpproxy.config.configuration import Config
-from dpproxy.engine.view_statements import World
+from dpproxy.engine.view_statements import ViewContext
 from dpproxy.engine.visible import Views, fitting
 from dpproxy.observe.audit_log import AuditLog
 from dpproxy.observe.records import recorder
@@ -175,7 +175,7 @@ class Plans:
 
     def __init__(
         self,
-        world: World,
+        world: ViewContext,
         backend: Source,
         prepared: PreparedTables,
         counted: Callable[[Caller, Plan], float | None],

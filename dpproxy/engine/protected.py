@@ -21,7 +21,7 @@ from dpproxy.planner.protected import ViewQuery
 from dpproxy.planner.query import plan_view
 from dpproxy.policy.dump import protected_view
 from dpproxy.policy.model import Ceiling, Policy, ProtectedView
-from dpproxy.system.processor import away
+from dpproxy.system.processor import any_processor
 from dpproxy.values.errors import (
     BoundsMissing,
     BudgetExceeded,
@@ -201,7 +201,7 @@ class ProtectedViews:
             parameters = {"1": self._secret.hex()} if query.truncated else {}
             asked = query.sql, parameters, order.session
             exact = self._backend.run(*asked, cancelled=order.cancelled, epoch=planned.epoch)
-            with away():
+            with any_processor():
                 rows, found = _made(planned, exact, order)
             kept = relations(planned.build, query.columns, found)
             path = files.file_of(self._state, view.name, begun.epoch)
@@ -220,7 +220,7 @@ class ProtectedViews:
 
     def _measure(self, planned: Planned, done: Built, rows: Table, found: Anonymized) -> None:
         """Store figures of a build's information loss and risk, which are exact; the builder does not wait for them."""
-        with away():
+        with any_processor():
             known = figures(planned.view, planned.build, planned.query.columns, rows, found)
             self._manifest.measured(done, known)
 

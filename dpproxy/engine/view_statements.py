@@ -47,7 +47,7 @@ FILES = "policy files"
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class ViewContext:
     """What statements about views need of a data source: its views, policy, schema and facts."""
 
     views: ProtectedViews
@@ -79,7 +79,7 @@ class World:
 
 
 def run(
-    statement: ViewStatement, request: Request, session: EngineSession, world: World, record: Record
+    statement: ViewStatement, request: Request, session: EngineSession, world: ViewContext, record: Record
 ) -> Answer:
     """Build, list, verify or drop views. Raises a ``Refusal``; one before the charge of a build changes nothing.
 
@@ -112,7 +112,7 @@ def run(
             assert_never(statement)
 
 
-def _create(statement: CreateView, sql: str, order: Order, world: World) -> Answer:
+def _create(statement: CreateView, sql: str, order: Order, world: ViewContext) -> Answer:
     tag, name = "CREATE PROTECTED VIEW", statement.name.text
     before = world.store.current
     after = apply(before, statement, world.schema)
@@ -131,13 +131,17 @@ def _create(statement: CreateView, sql: str, order: Order, world: World) -> Answ
     return replace(answer, notices=(*answer.notices, *different))
 
 
-def _build(tag: str, planned: Planned, order: Order, world: World, declare: Callable[[], object]) -> Answer:
+def _build(
+    tag: str, planned: Planned, order: Order, world: ViewContext, declare: Callable[[], object]
+) -> Answer:
     built = world.views.build(planned, world.store.current, order, declare)
     world.fit()
     return Answer(tag, notices=(built_notice(built, planned.query.left_out),), nano=built.nano)
 
 
-def _verified(statement: VerifyViews, caller: Caller, record: Callable[[], None], world: World) -> Answer:
+def _verified(
+    statement: VerifyViews, caller: Caller, record: Callable[[], None], world: ViewContext
+) -> Answer:
     for name in statement.names:
         world.views.await_figures(name.text)
     policy, builds, rows, hidden = world.store.current, world.views.builds(), [], []
@@ -164,7 +168,7 @@ def may_see_exact(policy: Policy, caller: Caller, tables: Iterable[str]) -> bool
     return set(tables) <= granted
 
 
-def _listed(world: World) -> listing.Rows:
+def _listed(world: ViewContext) -> listing.Rows:
     policy = world.store.current
     context = world.context(policy)
 
@@ -179,7 +183,7 @@ def _listed(world: World) -> listing.Rows:
 
 
 def begin(
-    world: World,
+    world: ViewContext,
     progress: Callable[[str], None],
     record: Callable[[Caller, str], Record],
     *,
@@ -207,7 +211,7 @@ def begin(
         progress(line)
 
 
-def besides(statement: Statement | RoleChange, world: World) -> tuple[Notice, ...]:
+def view_notices(statement: Statement | RoleChange, world: ViewContext) -> tuple[Notice, ...]:
     """Notices for GRANT and SHOW PRIVACY BUDGETS about views whose privacy loss is unbounded."""
     notices = masked_notices(world.store.current, world.views.relations)
     if isinstance(statement, Show) and statement.listing is Listing.BUDGETS:

@@ -50,7 +50,7 @@ def fitting(stored: Policy, schema: Schema, settings: Settings, facts: Facts) ->
     return Fitting(replace(policy, grants=grants), found, tuple(lines))
 
 
-def visible(
+def catalogue_view(
     policy: Policy,
     schema: Schema,
     caller: Caller,
@@ -75,7 +75,7 @@ def visible(
     roles = sorted({"admin", *caller.roles, *(g.role for g in policy.grants if caller.is_admin)})
     known = tuple(roles), tuple(found), settings, policy.version, own
     held = tuple(sorted(caller.roles))
-    return CatalogueView(database, caller.user, *known, process=caller.process, held=held)
+    return CatalogueView(database, caller.user, *known, process=caller.process, caller_roles=held)
 
 
 def _built(view: Materialized) -> Relation:

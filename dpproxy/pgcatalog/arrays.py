@@ -35,7 +35,7 @@ def constant(node: exp.Cast, stored: str, settings: Mapping[str, str]) -> exp.Ex
     """
     if not isinstance(node.this, exp.Literal) or not node.this.is_string:
         return None
-    kind = casts.shown(node.to) or column_type(stored)
+    kind = casts.client_type(node.to) or column_type(stored)
     if kind.oid == INET.oid:
         return _read(node, lambda text: exp.Literal.string(str(decode(INET, text, 0))))
     if kind.oid == JSONB.oid:
@@ -111,7 +111,7 @@ def of_vector(node: exp.Anonymous) -> exp.Expr | None:
     return exp.Anonymous(this=f"{macros.PREFIX}{macro}", expressions=node.expressions)
 
 
-def bracketed(node: exp.Expr) -> exp.Expr:
+def literal_beside(node: exp.Expr) -> exp.Expr:
     """``'{1,2}'`` beside a value as DuckDB reads it, where the value tells the type."""
     if not is_literal(node):
         return node
@@ -128,7 +128,7 @@ def size(node: exp.Expr) -> exp.Expr:
 
 def of_coalesce(node: exp.Expr) -> exp.Expr:
     """The literals among the values."""
-    node.set("expressions", [bracketed(item) for item in node.expressions])
+    node.set("expressions", [literal_beside(item) for item in node.expressions])
     return node
 
 

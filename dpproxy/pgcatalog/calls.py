@@ -8,7 +8,7 @@ from sqlglot import exp
 from dpproxy.analysis.position import position
 from dpproxy.pgcatalog import functions, identifiers, macros
 from dpproxy.pgcatalog.kind_rules import kind_of
-from dpproxy.pgcatalog.pg_roles import known
+from dpproxy.pgcatalog.pg_roles import role_oids
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.values.errors import UndefinedFunction, UndefinedObject, Unsupported
 from dpproxy.values.pgtypes import XID
@@ -155,14 +155,14 @@ _MEMBERSHIPS = frozenset({"MEMBER", "USAGE"})
 def _has_role(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
     """pg_has_role([user,] role, privilege): everybody has themselves, and the caller the caller's roles."""
     *who, role, asked = node.expressions
-    roles = known(view)
+    roles = role_oids(view)
     if isinstance(role, exp.Literal) and role.is_string and role.name not in roles:
         if not role.name.startswith("pg_"):  # those that every PostgreSQL has, and nobody here
             raise UndefinedObject(f'role "{role.name}" does not exist', position=position(node))
         return exp.false()
     if not isinstance(asked, exp.Literal) or asked.name.strip().upper() not in _MEMBERSHIPS:
         return exp.false()
-    own = [text(told) for name in (view.user, *view.held) for told in (name, str(roles[name]))]
+    own = [text(told) for name in (view.user, *view.caller_roles) for told in (name, str(roles[name]))]
     has = exp.In(this=_told(role), expressions=own)
     if not who:
         return exp.paren(has)
@@ -181,7 +181,7 @@ ACL_FIELDS = ("grantor", "grantee", "privilege_type", "is_grantable")
 
 def _acl(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
     """aclexplode(list): with the OIDs of the roles that a list can name."""
-    roles = known(view)
+    roles = role_oids(view)
     oids = [
         exp.Cast(this=exp.Literal.number(oid), to=exp.DataType.build("UINTEGER", dialect="duckdb"))
         for oid in roles.values()

@@ -157,12 +157,12 @@ def element_name(kind: exp.Expr) -> str:
     return "bpchar" if getattr(element, "this", None) == exp.DType.CHAR else name
 
 
-def held(name: str) -> str:
+def duckdb_type_of(name: str) -> str:
     """The DuckDB type of a type's values, by pg_type.typname; empty where it has none."""
     return _STORED.get(name, "")
 
 
-def shown(kind: exp.Expr) -> SqlType | None:
+def client_type(kind: exp.Expr) -> SqlType | None:
     """The type that a cast gives, as a client sees it; None where the engine's type tells."""
     name, element, brackets = _pieces(kind)
     found = BPCHAR if getattr(element, "this", None) == exp.DType.CHAR else _SHOWN.get(name)
@@ -192,7 +192,7 @@ def sizes(kind: exp.Expr) -> list[int]:
     return [int(p.name) for p in kind.expressions if isinstance(p, exp.DataTypeParam) and p.name.isdigit()]
 
 
-def stored(kind: exp.Expr) -> str:
+def duckdb_type(kind: exp.Expr) -> str:
     """The DuckDB type.
 
     Raises:

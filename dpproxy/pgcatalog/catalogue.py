@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from dpproxy.algebra.plan import Answer
 from dpproxy.pgcatalog import parameters, results, scopes
-from dpproxy.pgcatalog.column_types import Told, of_column
-from dpproxy.pgcatalog.database import Database, Described, Fresh, check_size
+from dpproxy.pgcatalog.column_types import ResultType, of_column
+from dpproxy.pgcatalog.database import Database, Fresh, ResultColumns, check_size
 from dpproxy.pgcatalog.moments import engine_zone
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.rewrite import SESSION, Rewritten, rewrite
@@ -115,9 +115,9 @@ class Catalogue:
             return found
 
 
-def _columns(statement: Rewritten, described: Described) -> tuple[Column, ...]:
+def _columns(statement: Rewritten, described: ResultColumns) -> tuple[Column, ...]:
     names = statement.titles or [name for name, _ in described]
-    kinds: Sequence[Told] = statement.types or [partial(of_column, name) for name, _ in described]
+    kinds: Sequence[ResultType] = statement.types or [partial(of_column, name) for name, _ in described]
     return tuple(
         Column(name, kind(stored)) for name, kind, (_, stored) in zip(names, kinds, described, strict=True)
     )

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from functools import partial
 
-from dpproxy.pgcatalog.names import printed
+from dpproxy.pgcatalog.names import quoted_name
 from dpproxy.policy.dump import decimal
 from dpproxy.policy.model import Between, Domain, Members, Scalar
 from dpproxy.sql.quoting import literal
@@ -49,7 +49,7 @@ def _condition(column: Column, domain: Domain | None, *, pretty: bool) -> str | 
     match domain:
         case Between(low, high):
             values = _all(column, (low, high), pretty=pretty)
-            return None if values is None else _between(printed(column.name), *values, pretty=pretty)
+            return None if values is None else _between(quoted_name(column.name), *values, pretty=pretty)
         case Members(members):
             return _members(column, [m for m in members if m is not None], pretty=pretty)
         case _:
@@ -63,7 +63,7 @@ def _between(name: str, low: str, high: str, *, pretty: bool) -> str:
 
 
 def _members(column: Column, members: list[Scalar], *, pretty: bool) -> str | None:
-    name = printed(column.name)
+    name = quoted_name(column.name)
     values = _all(column, members, pretty=pretty, alone=len(members) == 1)
     if not values:
         return None

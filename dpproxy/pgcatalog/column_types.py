@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dpproxy.pgcatalog import casts
 from dpproxy.pgcatalog.results import column_type
-from dpproxy.pgcatalog.table import relations, shown, stored_as
+from dpproxy.pgcatalog.table import client_type_name, relations, stored_as
 from dpproxy.values.pgtypes import (
     FLOATS,
     INTEGERS,
@@ -43,14 +43,16 @@ def of_column(name: str, stored: str) -> SqlType:
         'float4'
     """
     kinds = [kind for kind in _KINDS.get(name, ()) if stored_as(kind) == stored]
-    return shown(kinds[0]) if len(kinds) == 1 else column_type(stored)
+    return client_type_name(kinds[0]) if len(kinds) == 1 else column_type(stored)
 
 
-Told = Callable[[str], SqlType]
+ResultType = Callable[[str], SqlType]
 """The type of a result column, from the engine's."""
 
 
-def told(tree: exp.Expr, fields: Sequence[tuple[str, SqlType | None]] | None) -> tuple[Told, ...] | None:
+def result_types(
+    tree: exp.Expr, fields: Sequence[tuple[str, SqlType | None]] | None
+) -> tuple[ResultType, ...] | None:
     """For each column of a query's result, by what is known of it; None where they are not known."""
     projections = tree.selects if isinstance(tree, exp.Query) else []
     if any(p.is_star for p in projections):
@@ -60,7 +62,7 @@ def told(tree: exp.Expr, fields: Sequence[tuple[str, SqlType | None]] | None) ->
     return tuple(map(_either, names, kinds))
 
 
-def _either(name: str, kind: SqlType | None) -> Told:
+def _either(name: str, kind: SqlType | None) -> ResultType:
     """By the type that is known, else by the column's name, else by the engine's type."""
     settled = TEXT if kind is not None and kind.oid == UNKNOWN.oid else kind
 
@@ -99,4 +101,4 @@ def _holds(stored: str, wanted: SqlType) -> bool:
     """Whether the engine's type is what values of the wanted one are held in."""
     element = element_of(wanted)
     name = wanted.name if element is None else element.name
-    return stored == casts.held(name) + "[]" * (element is not None)
+    return stored == casts.duckdb_type_of(name) + "[]" * (element is not None)

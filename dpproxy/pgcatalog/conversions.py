@@ -7,7 +7,7 @@ from sqlglot import exp
 from dpproxy.analysis.position import position
 from dpproxy.pgcatalog import arrays, casts, macros, numbers, objects, results, texts
 from dpproxy.pgcatalog.calls import call, text
-from dpproxy.pgcatalog.kind_rules import Known, kind_of
+from dpproxy.pgcatalog.kind_rules import KnownType, kind_of
 from dpproxy.pgcatalog.objects import Use
 from dpproxy.values.errors import UndefinedFunction
 from dpproxy.values.pgtypes import BPCHAR, CHAR, FLOAT4, FLOATS, INTEGERS, VARCHAR, SqlType, element_of
@@ -24,7 +24,7 @@ def cast(node: exp.Expr, settings: Mapping[str, str], use: Use) -> exp.Expr:
     name = casts.written_name(node.to)
     if name in results.OBJECTS:
         return objects.cast(node, results.OBJECTS[name], use)
-    stored, source, shown = casts.stored(node.to), kind_of(node.this), casts.shown(node.to)
+    stored, source, shown = casts.duckdb_type(node.to), kind_of(node.this), casts.client_type(node.to)
     if stored.startswith("VARCHAR") and (named := _of_objects(node.this, source, stored, use)) is not None:
         return named
     if stored == "UINTEGER" and objects.is_procedure(node.this):
@@ -50,7 +50,7 @@ def _constant(node: exp.Cast, stored: str, settings: Mapping[str, str], use: Use
     return made
 
 
-def _of_objects(value: exp.Expr, source: Known, stored: str, use: Use) -> exp.Expr | None:
+def _of_objects(value: exp.Expr, source: KnownType, stored: str, use: Use) -> exp.Expr | None:
     """The names of objects, and of vectors; None for other values."""
     if stored == "VARCHAR" and arrays.is_vector(value):
         return call("array_to_string", value, text(" "))
@@ -61,13 +61,13 @@ def _of_objects(value: exp.Expr, source: Known, stored: str, use: Use) -> exp.Ex
     return None
 
 
-def _written(node: exp.Cast, source: Known, shown: SqlType | None, use: Use) -> exp.Expr:
+def _written(node: exp.Cast, source: KnownType, shown: SqlType | None, use: Use) -> exp.Expr:
     value: exp.Expr = node.this
     if shown == CHAR and source is not None and source.oid in INTEGERS:
         raise UndefinedFunction('a number is not cast to type "char" here', position=position(node))
     if isinstance(value, exp.Null) or (isinstance(value, exp.Literal) and value.is_string):
         return numbers.cast(value, "VARCHAR")
-    return texts.written(value, use)
+    return texts.as_text(value, use)
 
 
 def _sized(value: exp.Expr, shown: SqlType | None) -> exp.Expr:
@@ -78,7 +78,7 @@ def _sized(value: exp.Expr, shown: SqlType | None) -> exp.Expr:
     return call("rtrim", cut, text(" ")) if shown.oid == BPCHAR.oid else cut
 
 
-def _numeric(value: exp.Expr, source: Known) -> exp.Expr:
+def _numeric(value: exp.Expr, source: KnownType) -> exp.Expr:
     """A numeric without a size: of a float its 15 digits, of a real 6, of another number every digit."""
     if source is not None and source.oid in FLOATS:
         return call(f"{macros.PREFIX}{'float4' if source.oid == FLOAT4.oid else 'float8'}_digits", value)

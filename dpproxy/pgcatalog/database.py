@@ -55,7 +55,7 @@ _LOCK = (
 
 Fresh = Mapping[str, tuple[tuple[Column, ...], Sequence[tuple[object, ...]]]]
 """Rows that come with a statement, by relation."""
-Described = list[tuple[str, str]]
+ResultColumns = list[tuple[str, str]]
 """Names and DuckDB types of result columns."""
 
 
@@ -86,7 +86,7 @@ class Database:
         """Drop everything; statements that run are interrupted."""
         self._root.close()
 
-    def describe(self, statement: Rewritten, fresh: Fresh) -> Described:
+    def describe(self, statement: Rewritten, fresh: Fresh) -> ResultColumns:
         """The result's columns; nothing is computed."""
         with self._cursor(statement, fresh) as cursor:
             cursor.execute(f"DESCRIBE {statement.sql}")
@@ -94,7 +94,7 @@ class Database:
 
     def run(
         self, statement: Rewritten, fresh: Fresh, cancelled: Callable[[], bool] = lambda: False
-    ) -> tuple[Described, list[tuple[object, ...]]]:
+    ) -> tuple[ResultColumns, list[tuple[object, ...]]]:
         """The result's columns and rows.
 
         Raises:

@@ -7,7 +7,7 @@ from dpproxy.pgcatalog.view import CatalogueView
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    for name in view.held:
+    for name in view.caller_roles:
         if name != view.user:
             yield {"grantee": view.user, "role_name": name, "is_grantable": "NO"}
 

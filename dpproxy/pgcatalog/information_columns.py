@@ -48,7 +48,7 @@ def _numbers(of: SqlType) -> Row:
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    for schema, relation in view.named():
+    for schema, relation in view.with_schemas():
         for number, column in enumerate(relation.columns, 1):
             yield _FIXED | {
                 "table_catalog": view.database,

@@ -26,7 +26,7 @@ class _Check(NamedTuple):
 
 
 def _checks(view: CatalogueView) -> Iterator[_Check]:
-    for schema, relation in view.named():
+    for schema, relation in view.with_schemas():
         for number, name, plain, _ in checks(relation):
             clause = plain.removeprefix("CHECK ")
             yield _Check(schema, relation.name, name, clause, relation.columns[number - 1].name)

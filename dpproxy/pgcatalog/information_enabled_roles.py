@@ -7,7 +7,7 @@ from dpproxy.pgcatalog.view import CatalogueView
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    for name in dict.fromkeys((view.user, *view.held)):
+    for name in dict.fromkeys((view.user, *view.caller_roles)):
         yield {"role_name": name}
 
 

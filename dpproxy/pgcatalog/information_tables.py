@@ -7,7 +7,7 @@ from dpproxy.pgcatalog.view import CatalogueView
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    for schema, relation in view.named():
+    for schema, relation in view.with_schemas():
         yield {
             "table_catalog": view.database,
             "table_schema": schema,

@@ -7,7 +7,7 @@ from dpproxy.pgcatalog.view import CatalogueView
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    for schema, relation in view.named():
+    for schema, relation in view.with_schemas():
         if relation.kind == "v":
             yield {
                 "table_catalog": view.database,

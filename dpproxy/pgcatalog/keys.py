@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dpproxy.pgcatalog import oids
-from dpproxy.pgcatalog.names import printed
+from dpproxy.pgcatalog.names import quoted_name
 from dpproxy.pgcatalog.view import CatalogueView, Relation
 from dpproxy.values.pgtypes import ForeignKey, UniqueKey
 
@@ -55,16 +55,20 @@ class Key:
         if self.target is None:
             return f"{'PRIMARY KEY' if self.kind == 'p' else 'UNIQUE'} ({own})"
         others = _listed([self.target.columns[number - 1].name for number in self.referenced])
-        return f"FOREIGN KEY ({own}) REFERENCES {printed(self.target.name)}({others})"
+        return f"FOREIGN KEY ({own}) REFERENCES {quoted_name(self.target.name)}({others})"
 
     def index_definition(self, *, short: bool = False) -> str:
         """What pg_get_indexdef answers; ``short`` leaves the schema out."""
-        table = printed(self.table.name) if short else f"{printed(self.schema)}.{printed(self.table.name)}"
-        return f"CREATE UNIQUE INDEX {printed(self.index)} ON {table} USING btree ({_listed(self.names)})"
+        table = (
+            quoted_name(self.table.name)
+            if short
+            else f"{quoted_name(self.schema)}.{quoted_name(self.table.name)}"
+        )
+        return f"CREATE UNIQUE INDEX {quoted_name(self.index)} ON {table} USING btree ({_listed(self.names)})"
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(printed(name) for name in names)
+    return ", ".join(quoted_name(name) for name in names)
 
 
 def keys(view: CatalogueView) -> Iterator[Key]:
@@ -121,17 +125,17 @@ def _places(relation: Relation, columns: Sequence[str]) -> tuple[int, ...]:
 def _free(table: str, columns: str, label: str, taken: set[str]) -> str:
     """A name that is not taken; it is from now on."""
     number = 0
-    while (name := joined(table, columns, f"{label}{number or ''}")) in taken:
+    while (name := joined_name(table, columns, f"{label}{number or ''}")) in taken:
         number += 1
     taken.add(name)
     return name
 
 
-def joined(first: str, second: str, label: str) -> str:
+def joined_name(first: str, second: str, label: str) -> str:
     """Two names and a label as one name, the longer of the two cut first (makeObjectName).
 
     Example:
-        >>> joined("visits", "patient_id", "fkey"), joined("visits", "", "pkey")
+        >>> joined_name("visits", "patient_id", "fkey"), joined_name("visits", "", "pkey")
         ('visits_patient_id_fkey', 'visits_pkey')
     """
     room = LONGEST - len(label) - 1 - (1 if second else 0)

@@ -46,7 +46,7 @@ from dpproxy.values.pgtypes import (
     element_of,
 )
 
-Known = SqlType | None
+KnownType = SqlType | None
 _NUMBERS = (INT2, INT4, INT8, NUMERIC, FLOAT4, FLOAT8)
 """Each converts to those after it by itself."""
 _RANKS = {kind.oid: rank for rank, kind in enumerate(_NUMBERS)}
@@ -58,14 +58,14 @@ _REALS = INTEGERS | FLOATS
 """What is raised to a power as double precision."""
 
 
-def plain(kind: Known) -> Known:
+def plain(kind: KnownType) -> KnownType:
     """Without the modifier, which only columns and casts have."""
     if kind is None or kind.modifier < 0:
         return kind
     return SqlType(kind.name, kind.oid, kind.size, style=kind.style)
 
 
-def common(kinds: Sequence[Known]) -> Known:
+def common(kinds: Sequence[KnownType]) -> KnownType:
     """The one type of CASE, COALESCE, UNION, ARRAY and VALUES (select_common_type)."""
     found = [plain(kind) for kind in kinds if kind is None or kind.oid != UNKNOWN.oid]
     if not found:
@@ -80,7 +80,7 @@ def common(kinds: Sequence[Known]) -> Known:
     return kept
 
 
-def _wider(kept: SqlType, kind: SqlType) -> Known:
+def _wider(kept: SqlType, kind: SqlType) -> KnownType:
     ranks = _RANKS.get(kept.oid), _RANKS.get(kind.oid)
     if ranks[0] is not None and ranks[1] is not None:
         return kept if ranks[0] >= ranks[1] else kind
@@ -96,7 +96,7 @@ def _wider(kept: SqlType, kind: SqlType) -> Known:
     return None
 
 
-def arithmetic(left: Known, right: Known) -> Known:
+def arithmetic(left: KnownType, right: KnownType) -> KnownType:
     """Of ``+ - * / %`` over numbers."""
     if left is None or right is None:
         return None
@@ -109,7 +109,7 @@ def arithmetic(left: Known, right: Known) -> Known:
     return plain(common([left, right]))
 
 
-def added(left: Known, right: Known) -> Known:
+def sum_kind(left: KnownType, right: KnownType) -> KnownType:
     """Of ``+`` and ``-`` with moments, else of numbers."""
     match left, right:
         case SqlType(oid=DATE.oid), SqlType(oid=oid) if oid in INTEGERS:
@@ -129,7 +129,7 @@ def added(left: Known, right: Known) -> Known:
             return arithmetic(left, right)
 
 
-def subtracted(left: Known, right: Known) -> Known:
+def difference_kind(left: KnownType, right: KnownType) -> KnownType:
     """Of ``-``."""
     match left, right:
         case SqlType(oid=DATE.oid), SqlType(oid=DATE.oid):
@@ -137,16 +137,16 @@ def subtracted(left: Known, right: Known) -> Known:
         case SqlType(oid=a), SqlType(oid=b) if {a, b} <= {DATE.oid, *_MOMENTS}:
             return INTERVAL
         case _:
-            return added(left, right)
+            return sum_kind(left, right)
 
 
-def _multiplied(left: Known, right: Known) -> Known:
+def _multiplied(left: KnownType, right: KnownType) -> KnownType:
     if left is not None and right is not None and INTERVAL.oid in (left.oid, right.oid):
         return INTERVAL
     return arithmetic(left, right)
 
 
-def _joined(left: Known, right: Known) -> Known:
+def _joined(left: KnownType, right: KnownType) -> KnownType:
     """Of ``||``."""
     if left is None or right is None:
         return None
@@ -156,16 +156,16 @@ def _joined(left: Known, right: Known) -> Known:
     return TEXT
 
 
-Rule = Callable[[exp.Expr, Sequence[Known]], Known]
+Rule = Callable[[exp.Expr, Sequence[KnownType]], KnownType]
 """The node, and the types of its parts in the order of ``iter_expressions``."""
 
 
-def _unless_told(node: exp.Expr, _parts: Sequence[Known]) -> Known:
+def _unless_told(node: exp.Expr, _parts: Sequence[KnownType]) -> KnownType:
     """A constant without a type of its own; a parameter's has the one that was declared."""
     return kind_of(node) or UNKNOWN
 
 
-def _literal(node: exp.Expr, _parts: Sequence[Known]) -> Known:
+def _literal(node: exp.Expr, _parts: Sequence[KnownType]) -> KnownType:
     if node.args.get("is_string"):
         return _unless_told(node, _parts)
     if not str(node.this).isdigit():
@@ -174,23 +174,23 @@ def _literal(node: exp.Expr, _parts: Sequence[Known]) -> Known:
     return INT4 if value < 1 << 31 else INT8 if value < 1 << 63 else NUMERIC
 
 
-def _negative(node: exp.Expr, parts: Sequence[Known]) -> Known:
+def _negative(node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
     if isinstance(node.this, exp.Literal) and node.this.name.isdigit():
         value = int(node.this.name)
         return INT4 if value <= 1 << 31 else INT8 if value <= 1 << 63 else NUMERIC
     return plain(parts[0])
 
 
-def _cast(node: exp.Expr, _parts: Sequence[Known]) -> Known:
+def _cast(node: exp.Expr, _parts: Sequence[KnownType]) -> KnownType:
     if not isinstance(node, exp.Cast):
         return None
     try:
-        return casts.shown(node.to) or column_type(casts.stored(node.to))
+        return casts.client_type(node.to) or column_type(casts.duckdb_type(node.to))
     except Refusal:
         return None  # the cast itself is refused, where it is translated
 
 
-def _element(node: exp.Expr, parts: Sequence[Known]) -> Known:
+def _element(node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
     array = parts[0]
     if array is None or any(isinstance(index, exp.Slice) for index in node.expressions):
         return plain(array)
@@ -198,12 +198,12 @@ def _element(node: exp.Expr, parts: Sequence[Known]) -> Known:
     return plain(element)
 
 
-def _array(_node: exp.Expr, parts: Sequence[Known]) -> Known:
+def _array(_node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
     one = common(parts) if parts else None
     return None if one is None else one if element_of(one) is not None else array_of(one)
 
 
-def _extreme(_node: exp.Expr, parts: Sequence[Known]) -> Known:
+def _extreme(_node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
     kind = plain(parts[0])
     if kind is not None and kind.oid in (NAME.oid, VARCHAR.oid, UNKNOWN.oid):
         return TEXT
@@ -222,37 +222,37 @@ def _by_first(table: Mapping[int, SqlType]) -> Rule:
     )
 
 
-def _rounded(node: exp.Expr, parts: Sequence[Known]) -> Known:
+def _rounded(node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
     return NUMERIC if node.args.get("decimals") is not None else _by_first(_WHOLE)(node, parts)
 
 
-def _series(node: exp.Expr, _parts: Sequence[Known]) -> Known:
+def _series(node: exp.Expr, _parts: Sequence[KnownType]) -> KnownType:
     ends = [kind_of(node.args[key]) for key in ("start", "end")]
     return arithmetic(*ends)
 
 
-def _first(_node: exp.Expr, parts: Sequence[Known]) -> Known:
+def _first(_node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
     return parts[0] if parts else None
 
 
-def _choice(node: exp.Expr, _parts: Sequence[Known]) -> Known:
+def _choice(node: exp.Expr, _parts: Sequence[KnownType]) -> KnownType:
     default = node.args.get("default")
     results = [kind_of(branch.args["true"]) for branch in node.args["ifs"]]
     return common([*results, kind_of(default) if default is not None else UNKNOWN])
 
 
-def _among(node: exp.Expr, _parts: Sequence[Known]) -> Known:
+def _among(node: exp.Expr, _parts: Sequence[KnownType]) -> KnownType:
     return common([kind_of(each) for each in (node.this, *node.expressions) if each is not None])
 
 
-def _aggregated(_node: exp.Expr, parts: Sequence[Known]) -> Known:
+def _aggregated(_node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
     kind = plain(parts[0])
     if kind is None:
         return None
     return kind if element_of(kind) is not None else array_of(TEXT if kind.oid == UNKNOWN.oid else kind)
 
 
-def _unnested(_node: exp.Expr, parts: Sequence[Known]) -> Known:
+def _unnested(_node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
     return plain(element_of(parts[0])) if parts and parts[0] is not None else None
 
 
@@ -260,7 +260,7 @@ def _always(kind: SqlType) -> Rule:
     return lambda _node, _parts: kind
 
 
-def _pair(rule: Callable[[Known, Known], Known]) -> Rule:
+def _pair(rule: Callable[[KnownType, KnownType], KnownType]) -> Rule:
     return lambda _node, parts: rule(parts[0], parts[1]) if len(parts) > 1 else None
 
 
@@ -277,18 +277,18 @@ _RULES_BY_NAME: Mapping[str, Rule] = {
 }
 
 
-def _called(node: exp.Expr, parts: Sequence[Known]) -> Known:
+def _called(node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
     name = node.name.lower()
     rule = _RULES_BY_NAME.get(name)
     return BY_NAME.get(name) if rule is None else rule(node, parts)
 
 
-def _truncated(node: exp.Expr, _parts: Sequence[Known]) -> Known:
+def _truncated(node: exp.Expr, _parts: Sequence[KnownType]) -> KnownType:
     kind = kind_of(node.this)
     return TIMESTAMPTZ if kind == DATE else kind if kind in (TIMESTAMP, TIMESTAMPTZ) else None
 
 
-def _part_of_moment(node: exp.Expr, _parts: Sequence[Known]) -> Known:
+def _part_of_moment(node: exp.Expr, _parts: Sequence[KnownType]) -> KnownType:
     return FLOAT8 if node.meta.get(CALLED) == "date_part" else NUMERIC
 
 
@@ -319,7 +319,7 @@ RULES: Mapping[type[exp.Expr], Rule] = {
     **dict.fromkeys((exp.Count, exp.RowNumber), _always(INT8)),
     **dict.fromkeys((exp.Abs, exp.Nullif, exp.ArrayAppend, exp.ArrayRemove), lambda _n, p: plain(p[0])),
     **dict.fromkeys((exp.GenerateSeries, exp.ExplodingGenerateSeries), _series),
-    exp.Add: _pair(added),
+    exp.Add: _pair(sum_kind),
     exp.AtTimeZone: lambda _node, parts: _ZONED.get(parts[0].oid) if parts and parts[0] is not None else None,
     exp.Anonymous: _called,
     exp.Array: _array,
@@ -348,7 +348,7 @@ RULES: Mapping[type[exp.Expr], Rule] = {
     exp.Round: _rounded,
     exp.StringToArray: _always(array_of(TEXT)),
     exp.StrToDate: _always(DATE),
-    exp.Sub: _pair(subtracted),
+    exp.Sub: _pair(difference_kind),
     exp.Sum: _by_first(_SUMS),
     Places: _always(INT8),
 }
@@ -356,13 +356,13 @@ RULES: Mapping[type[exp.Expr], Rule] = {
 _KIND = "kind"
 
 
-def kind_of(node: exp.Expr | None) -> Known:
+def kind_of(node: exp.Expr | None) -> KnownType:
     """What was found of a node."""
     found = None if node is None else node.meta.get(_KIND)
     return found if isinstance(found, SqlType) else None
 
 
-def told(node: exp.Expr, kind: Known) -> None:
+def note_kind(node: exp.Expr, kind: KnownType) -> None:
     """Note it."""
     if kind is not None:
         node.meta[_KIND] = kind

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from dpproxy.pgcatalog import scopes
-from dpproxy.pgcatalog.kind_rules import RULES, Known, common, kind_of, plain, told
+from dpproxy.pgcatalog.kind_rules import RULES, KnownType, common, kind_of, note_kind, plain
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.titles import title
 from dpproxy.values.pgtypes import (
@@ -27,7 +27,7 @@ from dpproxy.values.pgtypes import (
     Column,
 )
 
-Fields = Sequence[tuple[str, Known]]
+Fields = Sequence[tuple[str, KnownType]]
 """Columns of a relation, in their order."""
 Own = Mapping[str, Sequence[Column]]
 """Columns of the relations of schema dp."""
@@ -52,7 +52,7 @@ class _Scope:
             return self.queries.get(name)
         return self.outer.named(name)
 
-    def column(self, table: str, name: str) -> Known:
+    def column(self, table: str, name: str) -> KnownType:
         """A column's type."""
         places = [fields for alias, fields in self.sources.items() if table in ("", alias)]
         found = [kind for fields in places if fields is not None for shown, kind in fields if shown == name]
@@ -61,7 +61,7 @@ class _Scope:
         return None if self.outer is None else self.outer.column(table, name)
 
 
-def read(tree: exp.Expr, own: Own) -> Fields | None:
+def infer(tree: exp.Expr, own: Own) -> Fields | None:
     """Note the type of each expression below (`kind_of`); the columns of the result, None where they are not known."""
     return _query(tree, _Scope(own))
 
@@ -92,7 +92,7 @@ def _query(node: exp.Expr, outer: _Scope) -> Fields | None:
 
 def _with(query: exp.Expr, scope: _Scope, *, recursive: bool) -> None:
     alias = query.args["alias"]
-    name, body = scopes.folded(alias.this), query.this
+    name, body = scopes.fold(alias.this), query.this
     if recursive and isinstance(body, exp.SetOperation):
         scope.queries[name] = _renamed(_query(body.left, scope), alias)
     scope.queries[name] = _renamed(_query(body, scope), alias)
@@ -122,7 +122,7 @@ def _settle_literals(node: exp.Expr, fields: Fields) -> None:
                 and kind.oid in _READ
             ):
                 made = exp.Cast(this=literal.copy(), to=exp.DataType.build(kind.shown, dialect="postgres"))
-                told(made, kind)
+                note_kind(made, kind)
                 literal.replace(made)
 
 
@@ -147,12 +147,12 @@ def _select(node: exp.Select, scope: _Scope) -> Fields | None:
 
 
 def _projected(projections: Sequence[exp.Expr], scope: _Scope) -> Fields | None:
-    found: list[tuple[str, Known]] = []
+    found: list[tuple[str, KnownType]] = []
     for projection in projections:
         if not projection.is_star:
             found.append((_shown(projection), kind_of(projection)))
             continue
-        wanted = scopes.folded(projection.args.get("table"))
+        wanted = scopes.fold(projection.args.get("table"))
         for alias, fields in scope.sources.items():
             if wanted in ("", alias):
                 if fields is None:
@@ -165,7 +165,7 @@ def _shown(projection: exp.Expr) -> str:
     name = projection.args.get("alias") if isinstance(projection, exp.Alias) else None
     if name is None and isinstance(projection, exp.Column):
         name = projection.this
-    return title(projection) if name is None else scopes.folded(name)
+    return title(projection) if name is None else scopes.fold(name)
 
 
 def _source(node: exp.Expr, scope: _Scope) -> None:
@@ -178,14 +178,14 @@ def _source(node: exp.Expr, scope: _Scope) -> None:
     inner = node.this if isinstance(node, exp.Lateral) else node
     fields, name = _fields(inner, scope)
     if alias is not None:
-        name = scopes.folded(alias.this) or name
+        name = scopes.fold(alias.this) or name
         is_single = fields is not None and len(fields) == 1 and not alias.args.get("columns")
         if is_single and fields is not None and _is_function(inner):
             fields = [(name, fields[0][1])]
         fields = _renamed(fields, alias)
     offset = node.args.get("offset")
     if offset and fields is not None:
-        shown = scopes.folded(offset) if isinstance(offset, exp.Identifier) else "ordinality"
+        shown = scopes.fold(offset) if isinstance(offset, exp.Identifier) else "ordinality"
         fields = [*fields[: 1 if len(fields) == 1 else None], (shown, INT8)]
     scope.sources[name or f" {len(scope.sources)}"] = fields
     for join in node.args.get("joins") or ():
@@ -202,7 +202,7 @@ def _fields(node: exp.Expr, scope: _Scope) -> tuple[Fields | None, str]:
     """Columns, and the name where none is given."""
     match node:
         case exp.Table() if isinstance(node.this, exp.Identifier):
-            return _relation(node, scope), scopes.folded(node.this)
+            return _relation(node, scope), scopes.fold(node.this)
         case exp.Table():
             _expression(node.this, scope)
             called = title(node.this)
@@ -221,7 +221,7 @@ def _fields(node: exp.Expr, scope: _Scope) -> tuple[Fields | None, str]:
 
 
 def _relation(node: exp.Table, scope: _Scope) -> Fields | None:
-    schema, name = scopes.folded(node.args.get("db")), scopes.folded(node.this)
+    schema, name = scopes.fold(node.args.get("db")), scopes.fold(node.this)
     if not scopes.is_relation(node):
         return scope.named(name)
     if schema == "dp":
@@ -232,14 +232,14 @@ def _relation(node: exp.Table, scope: _Scope) -> Fields | None:
 
 
 def _renamed(fields: Fields | None, alias: exp.Expr) -> Fields | None:
-    names = [scopes.folded(name) for name in alias.args.get("columns") or ()]
+    names = [scopes.fold(name) for name in alias.args.get("columns") or ()]
     if fields is None or len(names) > len(fields):
         return None
     return [(name, kind) for name, (_, kind) in zip(names, fields, strict=False)] + [*fields[len(names) :]]
 
 
 def _values(node: exp.Values, scope: _Scope) -> Fields | None:
-    rows: list[list[Known]] = []
+    rows: list[list[KnownType]] = []
     for row in node.expressions:
         _expression(row, scope)
         cells = row.expressions if isinstance(row, exp.Tuple) else [row]
@@ -267,11 +267,11 @@ def _children(node: exp.Expr, skip: set[str]) -> Iterator[exp.Expr]:
 def _expression(node: exp.Expr, scope: _Scope) -> None:
     match node:
         case exp.Column() if not node.is_star:
-            told(node, _column(node, scope))
+            note_kind(node, _column(node, scope))
         case exp.Select() | exp.SetOperation() | exp.Subquery():
             fields = _query(node, scope)
             if fields is not None and len(fields) == 1:
-                told(node, _settled(fields[0][1]))
+                note_kind(node, _settled(fields[0][1]))
         case exp.DataType() | exp.Identifier() | exp.ObjectIdentifier():
             return
         case _:
@@ -280,16 +280,16 @@ def _expression(node: exp.Expr, scope: _Scope) -> None:
                 _expression(part, scope)
             rule = RULES.get(type(node))
             if rule is not None:
-                told(node, rule(node, [kind_of(part) for part in parts]))
+                note_kind(node, rule(node, [kind_of(part) for part in parts]))
 
 
-def _settled(kind: Known) -> Known:
+def _settled(kind: KnownType) -> KnownType:
     """Of a column of a subquery: a literal is a text there."""
     return common([kind])
 
 
-def _column(node: exp.Column, scope: _Scope) -> Known:
-    name, table = scopes.folded(node.this), scopes.folded(node.args.get("table"))
+def _column(node: exp.Column, scope: _Scope) -> KnownType:
+    name, table = scopes.fold(node.this), scopes.fold(node.args.get("table"))
     found = scope.column(table, name)
     if found is not None:
         return found

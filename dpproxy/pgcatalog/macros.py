@@ -267,7 +267,7 @@ def _counts() -> Mapping[str, tuple[int, Sequence[int]]]:
     return found
 
 
-def expanded(tree: exp.Expr) -> int:
+def expanded_words(tree: exp.Expr) -> int:
     """About how many words a statement has once its macros are put in: an argument stands wherever a body names it."""
     sizes: dict[int, int] = {}
     for node in reversed(list(tree.walk(bfs=True))):

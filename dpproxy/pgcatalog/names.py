@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.keywords import is_reserved
 from dpproxy.pgcatalog.pg_proc import functions
-from dpproxy.pgcatalog.pg_roles import known
+from dpproxy.pgcatalog.pg_roles import role_oids
 from dpproxy.pgcatalog.pg_type import built_in
 from dpproxy.pgcatalog.table import Row, Table, columns
 from dpproxy.pgcatalog.view import CatalogueView
@@ -17,11 +17,11 @@ _COLUMNS = columns("internal_oid:oid internal_name internal_shown:bool")
 _SCHEMA_NAMES = {oid: name for name, oid in oids.SCHEMAS.items()}
 
 
-def printed(name: str) -> str:
+def quoted_name(name: str) -> str:
     """An identifier as PostgreSQL prints it (quote_ident).
 
     Example:
-        >>> printed("patients"), printed("Odd name")
+        >>> quoted_name("patients"), quoted_name("Odd name")
         ('patients', '"Odd name"')
     """
     plain = name.isascii() and name.isidentifier() and name == name.lower() and not is_reserved(name)
@@ -35,9 +35,9 @@ def _named(oid: int, name: str, *, shown: bool) -> Row:
 def _forms(schema: str, name: str, oid: int) -> Iterator[Row]:
     """Every spelling that finds the object, and which of them is shown."""
     on_path = schema in ("public", "pg_catalog")
-    shown = printed(name) if on_path else f"{printed(schema)}.{printed(name)}"
-    spellings = dict.fromkeys((printed(name), quoted(name)))
-    full = [f"{of}.{form}" for of in (printed(schema), quoted(schema)) for form in spellings]
+    shown = quoted_name(name) if on_path else f"{quoted_name(schema)}.{quoted_name(name)}"
+    spellings = dict.fromkeys((quoted_name(name), quoted(name)))
+    full = [f"{of}.{form}" for of in (quoted_name(schema), quoted(schema)) for form in spellings]
     for form in (*spellings, *full) if on_path else full:
         yield _named(oid, form, shown=form == shown)
 
@@ -59,7 +59,7 @@ def _type_rows(view: CatalogueView) -> Iterator[Row]:
         forms = dict.fromkeys((shown, name, f"pg_catalog.{name}", *_spoken(name), *_in_quotes(name)))
         for form in forms:
             yield _named(of["oid"], form, shown=form == shown)
-    for schema, relation in view.named():
+    for schema, relation in view.with_schemas():
         yield from _forms(schema, relation.name, oids.row_type_oid(schema, relation.name))
 
 
@@ -87,8 +87,8 @@ TYPE_NAMES = Table("internal", "type_names", 0, _COLUMNS, _type_rows)
 
 
 def _role_rows(view: CatalogueView) -> Iterator[Row]:
-    for name, oid in known(view).items():
-        yield _named(oid, printed(name), shown=True)
+    for name, oid in role_oids(view).items():
+        yield _named(oid, quoted_name(name), shown=True)
 
 
 def _schema_rows(_view: CatalogueView) -> Iterator[Row]:
@@ -101,9 +101,9 @@ def _function_rows(_view: CatalogueView) -> Iterator[Row]:
     counts = Counter(of.proname for of in functions())
     for of in functions():
         schema = _SCHEMA_NAMES[of.pronamespace]
-        full = f"{schema}.{printed(of.proname)}"
+        full = f"{schema}.{quoted_name(of.proname)}"
         is_short = counts[of.proname] == 1 and schema == "pg_catalog"
-        forms = dict.fromkeys((printed(of.proname), of.proname, full)) if is_short else {full: None}
+        forms = dict.fromkeys((quoted_name(of.proname), of.proname, full)) if is_short else {full: None}
         for at, form in enumerate(forms):
             yield _named(of.oid, form, shown=at == 0)
     yield _named(0, "-", shown=True)
@@ -120,7 +120,7 @@ def _signature_rows(_view: CatalogueView) -> Iterator[Row]:
         )
         bare = [
             f"{name}({listed})"
-            for name in dict.fromkeys((printed(of.proname), of.proname))
+            for name in dict.fromkeys((quoted_name(of.proname), of.proname))
             for listed in lists
         ]
         full = [f"{schema}.{form}" for form in bare]

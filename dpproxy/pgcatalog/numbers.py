@@ -8,7 +8,7 @@ from sqlglot import exp
 from dpproxy.analysis.position import position
 from dpproxy.pgcatalog import macros
 from dpproxy.pgcatalog.calls import call, text
-from dpproxy.pgcatalog.kind_rules import kind_of, told
+from dpproxy.pgcatalog.kind_rules import kind_of, note_kind
 from dpproxy.sql.grammar import NAME as CALLED
 from dpproxy.sql.grammar import is_writable
 from dpproxy.values.errors import DivisionByZero, NumberOutOfRange, Unsupported
@@ -75,7 +75,7 @@ def _scale(number: Decimal) -> int:
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
-def truncated(node: exp.Expr) -> exp.Expr:
+def truncate(node: exp.Expr) -> exp.Expr:
     """``date_trunc('day', x)`` of a moment; of a date, as of the moment when it begins."""
     kind = kind_of(node.this)
     if kind_of(node) is None or node.args.get("zone") is not None:
@@ -113,7 +113,7 @@ def divide(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def widened(node: exp.Expr) -> exp.Expr:
+def widen(node: exp.Expr) -> exp.Expr:
     """``+ - *`` of whole numbers of two sizes: in the wider one; the days added to a date as the engine counts them."""
     kind = kind_of(node)
     if DATE in (kind_of(node.this), kind_of(node.expression)):
@@ -149,7 +149,7 @@ def means(tree: exp.Expr) -> None:
         total, count = _instead(top, exp.Sum, NUMERIC), _instead(top, exp.Count, INT8)
         empty = exp.EQ(this=count.copy(), expression=exp.Literal.number(0))
         divided = exp.Case(ifs=[exp.If(this=empty, true=exp.Null())], default=_divided(total, count))
-        told(divided, NUMERIC)
+        note_kind(divided, NUMERIC)
         top.replace(divided)
 
 
@@ -160,7 +160,7 @@ def _instead(top: exp.Expr, aggregate: type[exp.Expr], kind: SqlType) -> exp.Exp
     if mean is None:
         raise AssertionError("a copy has what it is a copy of")
     changed = aggregate(this=mean.this)
-    told(changed, kind)
+    note_kind(changed, kind)
     if mean is made:
         return changed
     mean.replace(changed)
@@ -206,7 +206,7 @@ def part(node: exp.Expr) -> exp.Expr:
     return cast(found, "DOUBLE") if node.meta.get(CALLED) == "date_part" else found
 
 
-def rounded(node: exp.Expr) -> exp.Expr:
+def round_half_even(node: exp.Expr) -> exp.Expr:
     """``round(x)``: a double precision to the even of two equally near."""
     kind = kind_of(node.this)
     is_float = kind is not None and kind.oid in FLOATS and node.args.get("decimals") is None

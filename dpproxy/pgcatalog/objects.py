@@ -58,10 +58,10 @@ Use = Callable[[str], None]
 
 def cast(node: exp.Cast, kind: str, use: Use) -> exp.Expr:
     """``x::regclass`` and its like: the number of an object; a column of functions keeps their names."""
-    return node.this if kind == "proc" and is_procedure(node.this) else found(node.this, kind, use)
+    return node.this if kind == "proc" and is_procedure(node.this) else number_of(node.this, kind, use)
 
 
-def found(value: exp.Expr, kind: str, use: Use) -> exp.Expr:
+def number_of(value: exp.Expr, kind: str, use: Use) -> exp.Expr:
     """The number of an object by its name, or by its number."""
     use(f"to_{kind}")
     if isinstance(value, exp.Literal) and value.name == "-":
@@ -83,20 +83,20 @@ def of_kind(kind: SqlType | None) -> str | None:
     return None if kind is None else results.OBJECTS.get(kind.name)
 
 
-def shown(value: exp.Expr, kind: str, use: Use) -> exp.Expr:
+def name_of(value: exp.Expr, kind: str, use: Use) -> exp.Expr:
     """The name of an object."""
     use(f"{kind}_name")
     return call(f"{macros.PREFIX}{kind}_name", value)
 
 
-def compared(node: exp.Expr, use: Use) -> exp.Expr:
+def comparison(node: exp.Expr, use: Use) -> exp.Expr:
     """A comparison: the names beside objects are looked up."""
     sides = [side for side in (node.this, node.args.get("expression"), *node.expressions) if side is not None]
     kind = next((word for side in sides if (word := of_kind(kind_of(side))) is not None), None)
     if kind is not None:
         for side in sides:
             if isinstance(side, exp.Literal) and side.is_string:
-                side.replace(found(side.copy(), kind, use))
+                side.replace(number_of(side.copy(), kind, use))
     return node
 
 
@@ -109,13 +109,13 @@ _PRIVILEGES = {
 """Questions about privileges: what is asked of, and its place among the arguments."""
 
 
-def checked(node: exp.Anonymous, made: exp.Expr, use: Use) -> exp.Expr:
+def with_existence(node: exp.Anonymous, made: exp.Expr, use: Use) -> exp.Expr:
     """The answer ``made``, where what a literal names exists."""
     kind, place = _PRIVILEGES.get(node.name.lower(), ("", 0))
     given = node.expressions[place] if kind and len(node.expressions) >= -place else None
     if not isinstance(given, exp.Literal) or not given.is_string:
         return made
-    nothing = exp.Is(this=found(given.copy(), kind, use), expression=exp.Null())
+    nothing = exp.Is(this=number_of(given.copy(), kind, use), expression=exp.Null())
     return exp.Case(ifs=[exp.If(this=nothing, true=exp.Null())], default=made)
 
 

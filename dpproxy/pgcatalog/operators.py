@@ -58,7 +58,7 @@ _BARE = (exp.Collate, exp.Dot)
 _LOOSE = (exp.Binary, exp.Between, exp.In, exp.Not)
 
 
-def read(tree: exp.Expr) -> None:
+def replace_operators(tree: exp.Expr) -> None:
     """Put the plain operators in.
 
     Raises:

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from dpproxy.analysis.position import position
 from dpproxy.pgcatalog import casts
-from dpproxy.pgcatalog.kind_rules import plain, told
+from dpproxy.pgcatalog.kind_rules import note_kind, plain
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.results import column_type
 from dpproxy.sql.grammar import parse
@@ -72,7 +72,7 @@ def _inferred(node: exp.Parameter) -> SqlType:
         case exp.Bracket():
             return INT4 if inner.arg_key == "expressions" else TEXT
         case exp.Cast(to=kind) if not isinstance(kind, exp.ObjectIdentifier) or kind.name.upper() == "OID":
-            return casts.shown(kind) or column_type(casts.stored(kind))
+            return casts.client_type(kind) or column_type(casts.duckdb_type(kind))
         case exp.Limit() | exp.Offset():
             return INT8
         case exp.Anonymous():
@@ -133,7 +133,7 @@ def put_in(tree: exp.Expr, kinds: Sequence[SqlType], values: Sequence[object] | 
 def _literal(kind: SqlType, value: object) -> exp.Expr:
     if kind.oid in _BARE:
         made = exp.Null() if value is None else _text(value)
-        told(made, None if kind.oid in _OPEN else plain(kind))
+        note_kind(made, None if kind.oid in _OPEN else plain(kind))
         return made
     if kind.oid == INT4.oid and value is not None:
         return _number(value)

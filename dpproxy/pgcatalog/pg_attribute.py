@@ -24,7 +24,7 @@ _DEFAULTS: dict[str, object] = {
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    for schema, relation in view.named():
+    for schema, relation in view.with_schemas():
         oid = oids.relation_oid(schema, relation.name)
         for number, column in enumerate(relation.columns, 1):
             yield _row(oid, number, column, not_null=column.not_null)

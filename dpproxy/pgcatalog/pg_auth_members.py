@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from dpproxy.pgcatalog import oids
-from dpproxy.pgcatalog.pg_roles import known
+from dpproxy.pgcatalog.pg_roles import role_oids
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.view import CatalogueView
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    roles = known(view)
-    for name in view.held:
+    roles = role_oids(view)
+    for name in view.caller_roles:
         if name != view.user:
             yield {
                 "roleid": roles[name],

@@ -47,7 +47,7 @@ def _user_rows(view: CatalogueView) -> Iterator[Row]:
     indexes = list(of_tables(view))
     keyed, triggered = {key.table.name for key in indexes}, with_triggers(view)
     yield from (_of_index(key) for key in indexes)
-    for schema, relation in view.named():
+    for schema, relation in view.with_schemas():
         yield _DEFAULTS | {
             "oid": oids.relation_oid(schema, relation.name),
             "relname": relation.name,

@@ -63,7 +63,7 @@ def checks(relation: Relation) -> Iterator[tuple[int, str, str, str]]:
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    for schema, relation in view.named():
+    for schema, relation in view.with_schemas():
         for number, name, _, _ in checks(relation):
             oid = oids.constraint_oid(schema, relation.name, name)
             yield _DEFAULTS | {
@@ -103,7 +103,7 @@ def _of_key(key: Key) -> Row:
 
 
 def _texts(view: CatalogueView) -> Iterator[Row]:
-    for schema, relation in view.named():
+    for schema, relation in view.with_schemas():
         for _, name, plain, pretty in checks(relation):
             oid = oids.constraint_oid(schema, relation.name, name)
             yield {"internal_oid": oid, "internal_plain": plain, "internal_pretty": pretty}

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from dpproxy.pgcatalog import oids
-from dpproxy.pgcatalog.pg_roles import known
+from dpproxy.pgcatalog.pg_roles import role_oids
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.view import CatalogueView
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    roles = known(view)
-    for role, database, told in view.configured:
+    roles = role_oids(view)
+    for role, database, told in view.role_defaults:
         yield {
             "setdatabase": oids.database(database) if database else 0,
             "setrole": roles[role] if role else 0,

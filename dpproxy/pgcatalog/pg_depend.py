@@ -31,7 +31,7 @@ def _row(of: Place, on: Place, kind: str) -> Row:
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    for schema, relation in view.named():
+    for schema, relation in view.with_schemas():
         yield from _of_relation(schema, relation)
     for key in keys(view):
         yield from _of_key(key)

@@ -12,7 +12,7 @@ _PG_CLASS = 1259
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    for schema, relation in view.named():
+    for schema, relation in view.with_schemas():
         of = {"objoid": oids.relation_oid(schema, relation.name), "classoid": _PG_CLASS}
         if relation.comment is not None:
             yield {**of, "objsubid": 0, "description": relation.comment}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from dpproxy.pgcatalog import oids, pg_opclass
 from dpproxy.pgcatalog.keys import Key, of_tables
-from dpproxy.pgcatalog.names import printed
+from dpproxy.pgcatalog.names import quoted_name
 from dpproxy.pgcatalog.pg_type import built_in
 from dpproxy.pgcatalog.table import Row, Table, columns, table
 from dpproxy.pgcatalog.view import CatalogueView
@@ -52,7 +52,7 @@ def _texts(view: CatalogueView) -> Iterator[Row]:
     for key in of_tables(view):
         yield _text(key, 0, key.index_definition(), key.index_definition(short=True))
         for place, name in enumerate(key.names, 1):
-            yield _text(key, place, printed(name), printed(name))
+            yield _text(key, place, quoted_name(name), quoted_name(name))
 
 
 def _text(key: Key, place: int, plain: str, pretty: str) -> Row:

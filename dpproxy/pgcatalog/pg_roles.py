@@ -7,9 +7,9 @@ from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.view import OWNER, CatalogueView
 
 
-def known(view: CatalogueView) -> dict[str, int]:
+def role_oids(view: CatalogueView) -> dict[str, int]:
     """Names and OIDs of the roles, the owner first."""
-    configured = (role for role, _, _ in view.configured if role)
+    configured = (role for role, _, _ in view.role_defaults if role)
     names = dict.fromkeys((OWNER, *view.roles, view.user, *configured))
     return {name: oids.OWNER if name == OWNER else oids.role_oid(name) for name in names}
 
@@ -17,12 +17,12 @@ def known(view: CatalogueView) -> dict[str, int]:
 def config(view: CatalogueView, name: str) -> list[str] | None:
     """The settings of a role in all databases."""
     return next(
-        (list(told) for role, database, told in view.configured if (role, database) == (name, "")), None
+        (list(told) for role, database, told in view.role_defaults if (role, database) == (name, "")), None
     )
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    for name, oid in known(view).items():
+    for name, oid in role_oids(view).items():
         yield {
             "rolname": name,
             "rolsuper": False,

@@ -7,7 +7,7 @@ neither moments nor the statement.
 from collections.abc import Iterator
 
 from dpproxy.pgcatalog import oids
-from dpproxy.pgcatalog.pg_roles import known
+from dpproxy.pgcatalog.pg_roles import role_oids
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.view import CatalogueView
 
@@ -17,7 +17,7 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
         "datid": oids.database(view.database),
         "datname": view.database,
         "pid": view.process,
-        "usesysid": known(view)[view.user],
+        "usesysid": role_oids(view)[view.user],
         "usename": view.user,
         "application_name": view.settings.get("application_name", ""),
         "state": "active",

@@ -9,7 +9,7 @@ from dpproxy.pgcatalog.view import OWNER, CatalogueView
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
     keyed, triggered = {key.table.name for key in of_tables(view)}, with_triggers(view)
-    for schema, relation in view.named():
+    for schema, relation in view.with_schemas():
         if relation.kind == "r":
             yield {
                 "schemaname": schema,

@@ -43,7 +43,7 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
     yield from map(_row, built_in().values())
     record = built_in()[RECORD.oid]
     records = built_in()[record["typarray"]]
-    for schema, relation in view.named():
+    for schema, relation in view.with_schemas():
         name = relation.name
         row, array = oids.row_type_oid(schema, name), oids.row_array_oid(schema, name)
         own = {"typname": name, "typtype": "c", "typcategory": "C", "oid": row, "typarray": array}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dpproxy.pgcatalog.pg_roles import config, known
+from dpproxy.pgcatalog.pg_roles import config, role_oids
 from dpproxy.pgcatalog.table import Row, table
 from dpproxy.pgcatalog.view import CatalogueView
 
@@ -10,7 +10,7 @@ from dpproxy.pgcatalog.view import CatalogueView
 def _rows(view: CatalogueView) -> Iterator[Row]:
     yield {
         "usename": view.user,
-        "usesysid": known(view)[view.user],
+        "usesysid": role_oids(view)[view.user],
         "usecreatedb": False,
         "usesuper": False,
         "userepl": False,

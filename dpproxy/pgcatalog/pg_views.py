@@ -7,7 +7,7 @@ from dpproxy.pgcatalog.view import OWNER, CatalogueView
 
 
 def _rows(view: CatalogueView) -> Iterator[Row]:
-    for schema, relation in view.named():
+    for schema, relation in view.with_schemas():
         if relation.kind == "v":
             yield {"schemaname": schema, "viewname": relation.name, "viewowner": OWNER}
 

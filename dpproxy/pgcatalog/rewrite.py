@@ -33,7 +33,7 @@ from dpproxy.pgcatalog import (
 from dpproxy.pgcatalog import kinds as kinds_of
 from dpproxy.pgcatalog.calls import text
 from dpproxy.pgcatalog.keywords import KEYWORDS
-from dpproxy.pgcatalog.kind_rules import kind_of, told
+from dpproxy.pgcatalog.kind_rules import kind_of, note_kind
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.pgcatalog.table_functions import Places
 from dpproxy.pgcatalog.view import CatalogueView
@@ -63,7 +63,7 @@ class Rewritten:
     view: CatalogueView
     sql: str = ""
     titles: tuple[str, ...] | None = None
-    types: tuple[column_types.Told, ...] | None = None
+    types: tuple[column_types.ResultType, ...] | None = None
     tables: set[tuple[str, str]] = field(default_factory=set)
     fresh: set[str] = field(default_factory=set)
     columns: dict[str, int | None] = field(default_factory=dict)
@@ -82,12 +82,12 @@ def rewrite(
     _name_columns(tree)
     moments.put_in_present(tree, view.settings)
     allowed.check_growth(tree)
-    operators.read(tree)
+    operators.replace_operators(tree)
     table_functions.put_in(tree)
-    similar.read(tree)
+    similar.replace_patterns(tree)
     parameters.put_in(tree, kinds, values)
-    fields = kinds_of.read(tree, {relation.name: relation.columns for relation in view.own})
-    types = column_types.told(tree, fields)
+    fields = kinds_of.infer(tree, {relation.name: relation.columns for relation in view.own})
+    types = column_types.result_types(tree, fields)
     state = Rewritten(view, titles=_titles(tree, fields), types=types, columns=_places(tree))
     _check_zone(tree, view)
     for _, kind in fields or ():
@@ -98,11 +98,11 @@ def rewrite(
         if rule is not None:
             changed = rule(node, state)
             if changed is not node:
-                told(changed, kind_of(node))
+                note_kind(changed, kind_of(node))
                 node.replace(changed)
     numbers.means(tree)
     texts.check_bytes(tree, view.settings)
-    if macros.expanded(tree) > MOST_WORDS:
+    if macros.expanded_words(tree) > MOST_WORDS:
         raise TooComplex("the statement is too complex", hint="Nest fewer functions in each other.")
     state.sql = tree.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE, comments=False)
     return state
@@ -174,7 +174,7 @@ def _table(node: exp.Expr, state: Rewritten) -> exp.Expr:
         return _table_function(node, state)
     if not scopes.is_relation(node):
         return node
-    schema, name = scopes.folded(node.args.get("db")) or "pg_catalog", scopes.folded(node.this)
+    schema, name = scopes.fold(node.args.get("db")) or "pg_catalog", scopes.fold(node.this)
     if node.catalog and node.catalog != state.view.database:
         raise Unsupported("cross-database references are not supported", position=position(node))
     if schema == "dp":
@@ -275,7 +275,7 @@ def use_macro(state: Rewritten, name: str) -> None:
 
 
 def _comparison(node: exp.Expr, state: Rewritten) -> exp.Expr:
-    objects.compared(node, partial(use_macro, state))
+    objects.comparison(node, partial(use_macro, state))
     for key, other in (("this", "expression"), ("expression", "this")):
         side, beside = node.args.get(key), node.args.get(other)
         if not isinstance(side, exp.Literal):
@@ -283,7 +283,7 @@ def _comparison(node: exp.Expr, state: Rewritten) -> exp.Expr:
                 node.set(key, objects.function_oid(node.args[key], partial(use_macro, state)))
             continue
         is_none = objects.is_procedure(beside) and side.name == "0"
-        node.set(key, text("-") if is_none else arrays.bracketed(side))
+        node.set(key, text("-") if is_none else arrays.literal_beside(side))
     return node
 
 
@@ -323,7 +323,7 @@ def _call(node: exp.Expr, state: Rewritten) -> exp.Expr:
     made, macro = calls.rewritten(node, state.view)
     if macro is not None:
         use_macro(state, macro)
-    return objects.checked(node, made, partial(use_macro, state))
+    return objects.with_existence(node, made, partial(use_macro, state))
 
 
 def _counted(node: exp.Expr, _state: Rewritten) -> exp.Expr:
@@ -332,7 +332,7 @@ def _counted(node: exp.Expr, _state: Rewritten) -> exp.Expr:
 
 
 _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
-    exp.Add: lambda node, _state: numbers.widened(node),
+    exp.Add: lambda node, _state: numbers.widen(node),
     exp.Anonymous: _call,
     exp.Any: lambda node, _state: arrays.of_any(node),
     exp.AtTimeZone: lambda node, _state: moments.in_zone(node),
@@ -342,13 +342,13 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.Cast: lambda node, state: conversions.cast(node, state.view.settings, partial(use_macro, state)),
     exp.Concat: lambda node, state: texts.concat(node, partial(use_macro, state)),
     exp.ConcatWs: lambda node, state: texts.concat(node, partial(use_macro, state)),
-    exp.DPipe: lambda node, state: texts.joined(node, partial(use_macro, state)),
+    exp.DPipe: lambda node, state: texts.concatenation(node, partial(use_macro, state)),
     exp.Extract: lambda node, _state: numbers.part(node),
-    exp.In: lambda node, state: objects.compared(node, partial(use_macro, state)),
+    exp.In: lambda node, state: objects.comparison(node, partial(use_macro, state)),
     exp.Literal: lambda node, _state: numbers.literal(node),
     exp.Pow: lambda node, _state: numbers.power(node),
-    exp.Round: lambda node, _state: numbers.rounded(node),
-    exp.TimestampTrunc: lambda node, _state: numbers.truncated(node),
+    exp.Round: lambda node, _state: numbers.round_half_even(node),
+    exp.TimestampTrunc: lambda node, _state: numbers.truncate(node),
     exp.StringToArray: lambda node, _state: texts.split(node),
     exp.Bracket: lambda node, _state: arrays.bracket(node),
     exp.Chr: lambda node, _state: texts.character(node),
@@ -365,10 +365,10 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.ILike: lambda node, _state: texts.like(node),
     exp.Length: lambda node, state: _counted(texts.length(node), state),
     exp.Like: lambda node, _state: texts.like(node),
-    exp.Mul: lambda node, _state: numbers.widened(node),
+    exp.Mul: lambda node, _state: numbers.widen(node),
     exp.NEQ: _comparison,
     exp.StrPosition: _counted,
-    exp.Sub: lambda node, _state: numbers.widened(node),
+    exp.Sub: lambda node, _state: numbers.widen(node),
     exp.Substring: lambda node, _state: texts.substring(node),
     Places: lambda node, _state: calls.places(node),
     exp.Table: _table,

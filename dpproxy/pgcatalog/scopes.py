@@ -22,18 +22,18 @@ def relations(tree: exp.Expr) -> Iterator[exp.Table]:
 
 def own_names(tree: exp.Expr) -> frozenset[str]:
     """Names, folded, of the relations of schema dp that it reads."""
-    return frozenset(folded(t.this) for t in relations(tree) if folded(t.args.get("db")) == "dp")
+    return frozenset(fold(t.this) for t in relations(tree) if fold(t.args.get("db")) == "dp")
 
 
-def asked_settings(tree: exp.Expr) -> tuple[str, ...]:
+def engine_settings(tree: exp.Expr) -> tuple[str, ...]:
     """The settings that the engine tells, if it may ask for any: each costs a look into the ledger."""
-    asks = any(folded(t.this) == "pg_settings" for t in relations(tree)) or any(
+    asks = any(fold(t.this) == "pg_settings" for t in relations(tree)) or any(
         node.name.lower() == "current_setting" for node in tree.find_all(exp.Anonymous)
     )
     return FROM_ENGINE if asks else ()
 
 
-def folded(identifier: exp.Expr | None) -> str:
+def fold(identifier: exp.Expr | None) -> str:
     """The name as PostgreSQL reads it: lower case unless quoted."""
     if not isinstance(identifier, exp.Identifier):
         return ""
@@ -42,12 +42,12 @@ def folded(identifier: exp.Expr | None) -> str:
 
 def is_own(table: exp.Table) -> bool:
     """Whether the catalogue answers for it."""
-    schema, name = folded(table.args.get("db")), folded(table.this)
+    schema, name = fold(table.args.get("db")), fold(table.this)
     return schema in OWN_SCHEMAS if schema else ("pg_catalog", name) in TABLES or name.startswith("pg_")
 
 
 def _names_cte(table: exp.Table) -> bool:
-    name, below = folded(table.this), None
+    name, below = fold(table.this), None
     node: exp.Expr | None = table
     while node is not None:
         with_ = node.args.get("with_")
@@ -65,5 +65,5 @@ def _in_reach(with_: exp.With, below: exp.Expr | None) -> set[str]:
     for cte in with_.expressions:
         if cte is below and not with_.args.get("recursive"):
             break
-        names.append(folded(cte.args["alias"].this))
+        names.append(fold(cte.args["alias"].this))
     return set(names)

@@ -27,7 +27,7 @@ class _Refused(Exception):
     """Why a pattern is not read."""
 
 
-def read(tree: exp.Expr) -> None:
+def replace_patterns(tree: exp.Expr) -> None:
     """Put the regular expressions in.
 
     Raises:

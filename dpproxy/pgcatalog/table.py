@@ -52,7 +52,7 @@ class Table:
     @cached_property
     def types(self) -> dict[str, SqlType]:
         """The types that clients see, by name."""
-        return {name: shown(kind) for name, kind in self.kinds.items()}
+        return {name: client_type_name(kind) for name, kind in self.kinds.items()}
 
 
 def stored_as(kind: str) -> str:
@@ -65,7 +65,7 @@ def stored_as(kind: str) -> str:
     return _STORED.get(kind.removeprefix("_"), "VARCHAR") + "[]" * kind.startswith("_")
 
 
-def shown(kind: str) -> SqlType:
+def client_type_name(kind: str) -> SqlType:
     """The type that clients see: of a type that has no values here, the one it is stored in."""
     return _TYPES.get(kind) or column_type(stored_as(kind))
 

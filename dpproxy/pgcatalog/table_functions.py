@@ -7,7 +7,7 @@ from sqlglot import exp
 from dpproxy.analysis.position import position
 from dpproxy.pgcatalog import titles
 from dpproxy.pgcatalog.arrays import is_vector
-from dpproxy.pgcatalog.scopes import folded
+from dpproxy.pgcatalog.scopes import fold
 from dpproxy.values.errors import Unsupported
 
 RELATIONS = frozenset({"aclexplode", "pg_available_extensions", "pg_get_keywords", "pg_show_all_settings"})
@@ -30,7 +30,7 @@ def put_in(tree: exp.Expr) -> None:
         Unsupported: an aggregate, or places of what has none.
     """
     for node in list(tree.find_all(exp.Table, exp.Unnest, exp.Lateral)):
-        if folded(node.args.get("db")) not in _SCHEMAS:
+        if fold(node.args.get("db")) not in _SCHEMAS:
             continue
         holder = node.parent if isinstance(node.parent, exp.Lateral) else node
         lists = _lists(node)
@@ -101,4 +101,4 @@ def _subquery(values: Sequence[exp.Expr], names: Sequence[object], called: objec
 
 
 def _name(given: object) -> exp.Identifier:
-    return exp.to_identifier(folded(given) if isinstance(given, exp.Expr) else str(given), quoted=True)
+    return exp.to_identifier(fold(given) if isinstance(given, exp.Expr) else str(given), quoted=True)

@@ -98,11 +98,11 @@ _WRITTEN_BY_KIND = {
 }
 
 
-def written(node: exp.Expr, use: Use) -> exp.Expr:
+def as_text(node: exp.Expr, use: Use) -> exp.Expr:
     """A value that is cast to text, by the macro for its type; the engine writes most of them alike."""
     kind = kind_of(node)
     if (word := objects.of_kind(kind)) is not None and not objects.is_procedure(node.unnest()):
-        return objects.shown(node, word, use)
+        return objects.name_of(node, word, use)
     if kind is None:
         return call(f"{macros.PREFIX}as_text", node)
     macro = "list_text" if element_of(kind) is not None else _WRITTEN_BY_KIND.get(kind.oid, "as_text")
@@ -135,7 +135,7 @@ def _spoken(node: exp.Expr, use: Use) -> exp.Expr:
     kind = kind_of(node)
     if kind is not None and kind.oid == BOOL.oid:
         return call(f"{macros.PREFIX}flag_text", node)
-    return node if kind is None or kind.oid in _BARE else written(node, use)
+    return node if kind is None or kind.oid in _BARE else as_text(node, use)
 
 
 _BARE = frozenset({UNKNOWN.oid, TEXT.oid, VARCHAR.oid, BPCHAR.oid, NAME.oid, INT2.oid, INT4.oid, INT8.oid})
@@ -147,7 +147,7 @@ def concat(node: exp.Expr, use: Use) -> exp.Expr:
     return node
 
 
-def joined(node: exp.Expr, use: Use) -> exp.Expr:
+def concatenation(node: exp.Expr, use: Use) -> exp.Expr:
     """``||`` of texts, and of an array and an element."""
     sides = node.this, node.expression
     lists = [kind is not None and element_of(kind) is not None for kind in map(kind_of, sides)]
@@ -162,7 +162,7 @@ def joined(node: exp.Expr, use: Use) -> exp.Expr:
             return node if _is_open(sides[0]) else call("list_prepend", *sides)
         case _:
             made = [
-                side if (k := kind_of(side)) is None or k.oid in _BARE else written(side, use)
+                side if (k := kind_of(side)) is None or k.oid in _BARE else as_text(side, use)
                 for side in sides
             ]
             return exp.DPipe(this=made[0], expression=made[1])

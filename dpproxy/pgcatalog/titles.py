@@ -3,7 +3,7 @@
 from sqlglot import exp
 
 from dpproxy.pgcatalog import casts
-from dpproxy.pgcatalog.scopes import folded
+from dpproxy.pgcatalog.scopes import fold
 from dpproxy.sql.grammar import NAME
 
 UNNAMED = "?column?"
@@ -93,7 +93,7 @@ def _written(node: exp.Alias | exp.Column | exp.Identifier) -> str:
         if isinstance(node, exp.Column)
         else node
     )
-    return folded(name) or str(node.output_name)
+    return fold(name) or str(node.output_name)
 
 
 def _of_cast(node: exp.Cast | exp.Interval) -> tuple[str, bool]:

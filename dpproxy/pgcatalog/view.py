@@ -53,17 +53,17 @@ class CatalogueView:
     version: int
     own: tuple[Relation, ...] = field(default=())
     databases: tuple[str, ...] = ()
-    configured: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    role_defaults: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
     process: int = 0
-    held: tuple[str, ...] = ()
+    caller_roles: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:
         """Equal for views that are answered from the same tables: all but what is the session's own."""
-        who = self.database, self.user, self.roles, self.held, self.configured
+        who = self.database, self.user, self.roles, self.caller_roles, self.role_defaults
         return *who, self.relations, self.version, self.own
 
-    def named(self) -> Iterator[tuple[str, Relation]]:
+    def with_schemas(self) -> Iterator[tuple[str, Relation]]:
         """Every relation with its schema."""
         yield from (("public", relation) for relation in self.relations)
         yield from (("dp", relation) for relation in self.own)

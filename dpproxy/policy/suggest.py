@@ -9,7 +9,7 @@ from dpproxy.policy.lookup import table_policy
 from dpproxy.policy.model import Exposure, Policy, TablePolicy
 from dpproxy.policy.store import change_of
 from dpproxy.policy.suggest_column import column_proposals
-from dpproxy.policy.suggest_unit import HELD, Proposal, ceiling_proposals, foreign_keys, unit_proposals
+from dpproxy.policy.suggest_unit import COMMENT, Proposal, ceiling_proposals, foreign_keys, unit_proposals
 from dpproxy.sql.cursor import Name
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import Refusal
@@ -40,7 +40,7 @@ def suggest(policy: Policy, schema: Schema, table: Name) -> list[Proposal]:
         refused: Refusal | None = None
         for proposal in source(policy):
             try:
-                after = apply(policy, change_of(proposal.statement.removeprefix(HELD)), schema)
+                after = apply(policy, change_of(proposal.statement.removeprefix(COMMENT)), schema)
             except Refusal as refusal:
                 refused = refusal
             else:

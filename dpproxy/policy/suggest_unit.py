@@ -13,7 +13,7 @@ FILL_IN = " /* fill in */"
 """A comment in a statement with numbers that only a person knows."""
 CONFIRM = " /* confirm */"
 """A comment in a statement that is derived from names alone."""
-HELD = "-- "
+COMMENT = "-- "
 """The beginning of a proposal that is a comment as a whole."""
 _ROWS = f"MAX ROWS 10{FILL_IN}"
 _KEPT = "how many rows of one person are kept is a person's choice: fill it in"
@@ -42,7 +42,7 @@ class Proposal:
     @property
     def is_comment(self) -> bool:
         """Whether it is a comment only, which declares nothing when it is sent."""
-        return self.statement.startswith(HELD)
+        return self.statement.startswith(COMMENT)
 
 
 def unit_proposals(policy: Policy, schema: Schema, table: str) -> Iterator[Proposal]:
@@ -65,7 +65,7 @@ def _of_rows(table: str, text: str, reason: str, others: str | None) -> Proposal
         return _key(table, text, reason)
     if others is None:
         return _key(table, f"{text}{CONFIRM}", f"{reason}; confirm it")
-    return Proposal(f"{HELD}{alter_table(table, None, text)};", _HELD.format(f'"{others}"'))
+    return Proposal(f"{COMMENT}{alter_table(table, None, text)};", _HELD.format(f'"{others}"'))
 
 
 def _others(policy: Policy, schema: Schema, table: str) -> str | None:

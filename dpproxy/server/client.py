@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from dpproxy.algebra.plan import Caller
 from dpproxy.server.service import Service, address_of, farewell
 from dpproxy.session.session import Session, Work
-from dpproxy.session.timeouts import PATIENCE, of_silence, of_statement
+from dpproxy.session.timeouts import PATIENCE, idle_limit, statement_limit
 from dpproxy.session.work import Outcome, attempt, outcome
 from dpproxy.values.errors import Cancelled, Refusal
 from dpproxy.values.grid import instant
@@ -234,7 +234,7 @@ class Client:
             self._ahead.clear()
             return data
         self._reading = True
-        limit, refusal = of_silence(self.session.transaction)
+        limit, refusal = idle_limit(self.session.transaction)
         try:
             if self.session.is_reading and limit > PATIENCE:
                 limit -= PATIENCE
@@ -339,7 +339,7 @@ class Client:
             raise farewell(is_admitted=self._admitted, is_ended=self._ended)
         loop = asyncio.get_running_loop()
         if self._until is None or not work.continues:
-            self._until = loop.time() + of_statement(self.session.transaction)
+            self._until = loop.time() + statement_limit(self.session.transaction)
             self._timed_out = self._is_cancelled = False
         elif loop.time() >= self._until:
             self._time_out()

@@ -29,7 +29,7 @@ def negotiation(startup: Startup) -> NegotiateProtocolVersion | None:
     return NegotiateProtocolVersion(spoken, unknown) if unknown or startup.minor > NEWEST else None
 
 
-def of_key(startup: Startup) -> int:
+def key_length(startup: Startup) -> int:
     """The length of the cancel key in bytes."""
     return LONG_KEY if startup.minor >= NEWEST else 4
 

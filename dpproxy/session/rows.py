@@ -131,6 +131,6 @@ def _copied(answer: CopyOut) -> Steps[str]:
     yield m.CopyOutResponse(answer.layout.code, len(columns))
     pieces = cast("Generator[bytes]", copy_messages(answer.layout, columns, parts or answer.answer.rows))
     while framed := (yield from work(partial(next, pieces, b""), continues=True)):
-        yield m.Copied(framed)
+        yield m.CopyRows(framed)
     yield m.CopyOutDone()
     return answer.tag if parts is None else f"{answer.tag} {parts.count}"

@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 from dpproxy.algebra.plan import Caller
 from dpproxy.config.settings import REPORTED, SETTINGS
-from dpproxy.session.login import LONG_KEY, database_of, negotiation, of_key, settings_of, user_of
+from dpproxy.session.login import LONG_KEY, database_of, key_length, negotiation, settings_of, user_of
 from dpproxy.session.queries import Queries
 from dpproxy.session.state import State
 from dpproxy.session.transaction import Status, Transaction
@@ -142,7 +142,7 @@ class Session:
         if (answer := negotiation(message)) is not None:
             yield answer
         self._startup = message
-        self.secret = self.secret[: of_key(message)]
+        self.secret = self.secret[: key_length(message)]
         user = user_of(message)
         made = partial(ScramServer, self._users.lookup, user, self._mock_key, self.binding)
         self._scram = yield from work(made)

@@ -13,12 +13,12 @@ PATIENCE: Final = 600.0
 """Seconds after which the query of a client that reads no rows is stopped."""
 
 
-def of_statement(transaction: Transaction | None) -> float:
+def statement_limit(transaction: Transaction | None) -> float:
     """The seconds that the work of a message may take; none before the login, which has a limit of its own."""
     return NEVER if transaction is None else _limit(transaction, "statement_timeout")
 
 
-def of_silence(transaction: Transaction | None) -> tuple[float, Refusal]:
+def idle_limit(transaction: Transaction | None) -> tuple[float, Refusal]:
     """The seconds that the client may be idle, and the refusal that ends its session then."""
     if transaction is None or transaction.status is Status.IDLE:
         limit = NEVER if transaction is None else _limit(transaction, "idle_session_timeout")

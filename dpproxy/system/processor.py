@@ -29,7 +29,7 @@ _AWAY: Final[set[int]] = set()
 
 
 @contextmanager
-def away() -> Iterator[None]:
+def any_processor() -> Iterator[None]:
     """Let this thread run on any processor inside the block, which computes for long."""
     thread = threading.get_native_id()
     before = frozenset(os.sched_getaffinity(thread)) if _ALL else _ALL

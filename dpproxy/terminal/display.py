@@ -88,7 +88,7 @@ def answer(
 def quantity(number: int, one: str, many: str) -> str:
     """As in a sentence.
 
-    >>> counted(1, "entry", "entries"), counted(0, "entry", "entries")
+    >>> quantity(1, "entry", "entries"), quantity(0, "entry", "entries")
     ('1 entry', '0 entries')
     """
     return f"{number} {one if number == 1 else many}"

@@ -15,9 +15,9 @@ from dpproxy.wire.messages import (
     BindComplete,
     CloseComplete,
     CommandComplete,
-    Copied,
     CopyOutDone,
     CopyOutResponse,
+    CopyRows,
     EmptyQueryResponse,
     EncryptionAnswer,
     ErrorResponse,
@@ -105,6 +105,6 @@ def encode(message: Backend) -> bytes:
     """
     if isinstance(message, EncryptionAnswer):
         return b"S" if message.accepted else b"N"
-    if isinstance(message, Rows | Copied):
+    if isinstance(message, Rows | CopyRows):
         return message.framed
     return frame(message.tag, _BODIES[type(message)](message))

@@ -34,7 +34,7 @@ def normalise(text: str) -> str:
     """The document in PostgreSQL's form.
 
     Example:
-        >>> normalised('{"b":1e3, "a":[1.0,null]}')
+        >>> normalise('{"b":1e3, "a":[1.0,null]}')
         '{"a": [1.0, null], "b": 1000}'
 
     Errors: ``ValueError`` for what is no JSON, ``OverflowError`` for a number that no numeric holds, and for more than

@@ -283,7 +283,7 @@ class CopyOutResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class CopyRows:
     """A run of CopyData messages, already framed by ``wire.copying.copy_messages``."""
 
     framed: bytes = field(repr=False)
@@ -367,7 +367,7 @@ class NoticeResponse:
 Backend = (
     EncryptionAnswer | AuthenticationSASL | AuthenticationSASLContinue | AuthenticationSASLFinal
     | AuthenticationOk | NegotiateProtocolVersion | ParameterStatus | BackendKeyData | ReadyForQuery
-    | RowDescription | ParameterDescription | NoData | Rows | CopyOutResponse | Copied | CopyOutDone
+    | RowDescription | ParameterDescription | NoData | Rows | CopyOutResponse | CopyRows | CopyOutDone
     | CommandComplete | EmptyQueryResponse
     | PortalSuspended | ParseComplete | BindComplete | CloseComplete | ErrorResponse | NoticeResponse
 )  # fmt: skip

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from dpproxy.algebra.plan import Caller
 from dpproxy.config.settings import DEFAULTS
-from dpproxy.engine.visible import fitting, visible
+from dpproxy.engine.visible import catalogue_view, fitting
 from dpproxy.policy.model import (
     ColumnPolicy,
     Exposure,
@@ -44,7 +44,9 @@ VIEWS = {"adults": (Column("town", TEXT),), "unasked": (Column("n", INT4),)}
 
 
 def seen(*roles: str) -> dict[str, list[str]]:
-    view = visible(POLICY, SCHEMA, Caller("ann", frozenset(roles), "s"), DEFAULTS, "main", VIEWS, BUILT)
+    view = catalogue_view(
+        POLICY, SCHEMA, Caller("ann", frozenset(roles), "s"), DEFAULTS, "main", VIEWS, BUILT
+    )
     return {relation.name: [column.name for column in relation.columns] for relation in view.relations}
 
 
@@ -62,7 +64,9 @@ def test_an_administrator_sees_whatever_is_declared_and_there():
 
 def test_roles_of_others_are_an_administrators_to_know():
     for roles, expected in ((("guest",), ("admin", "guest")), (("admin",), ("admin", "analyst"))):
-        view = visible(POLICY, SCHEMA, Caller("ann", frozenset(roles), "s"), DEFAULTS, "main", VIEWS, BUILT)
+        view = catalogue_view(
+            POLICY, SCHEMA, Caller("ann", frozenset(roles), "s"), DEFAULTS, "main", VIEWS, BUILT
+        )
         assert view.roles == expected
 
 
@@ -111,13 +115,15 @@ def test_a_protected_view_is_a_view_with_its_guarantee():
     policy = replace(POLICY, grants=(*POLICY.grants, Grant("safe", "analyst", None)))
     for role, names in (("analyst", ["safe"]), ("guest", [])):
         caller = Caller("ann", frozenset({role}), "s")
-        view = visible(policy, SCHEMA, caller, DEFAULTS, "main", VIEWS, built)
+        view = catalogue_view(policy, SCHEMA, caller, DEFAULTS, "main", VIEWS, built)
         found = [(r.name, r.comment) for r in view.relations if r.name == "safe" and r.kind == "v"]
         assert found == [(name, "words") for name in names]
 
 
 def test_what_is_protected_says_so_and_tells_its_domains():
-    view = visible(POLICY, SCHEMA, Caller("ann", frozenset(["analyst"]), "s"), DEFAULTS, "main", VIEWS, {})
+    view = catalogue_view(
+        POLICY, SCHEMA, Caller("ann", frozenset(["analyst"]), "s"), DEFAULTS, "main", VIEWS, {}
+    )
     found = {relation.name: relation for relation in view.relations}
     assert found["people"].comment == "Answered with noise; privacy unit: one row."
     assert found["people"].domains == {"town": Members(("a",))}

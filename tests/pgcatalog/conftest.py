@@ -48,7 +48,7 @@ def real(postgres: Server) -> Iterator[psycopg.Connection]:  # noqa: F811
 @pytest.fixture(scope="package")
 def view() -> CatalogueView:
     given = (PATIENTS, VISITS), SETTINGS, 1, (LEDGER,)
-    return CatalogueView("main", "ana", ("admin", "analyst"), *given, held=("analyst",))
+    return CatalogueView("main", "ana", ("admin", "analyst"), *given, caller_roles=("analyst",))
 
 
 @pytest.fixture(scope="package")

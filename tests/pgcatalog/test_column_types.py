@@ -3,7 +3,7 @@ from sqlglot import parse_one
 
 from dpproxy.engine.relations import OWN
 from dpproxy.pgcatalog import kinds
-from dpproxy.pgcatalog.column_types import fits, of_column, told
+from dpproxy.pgcatalog.column_types import fits, of_column, result_types
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.values.pgtypes import FLOAT8, INT4, INT8, NUMERIC, TIMESTAMP, TIMESTAMPTZ, SqlType, array_of
 
@@ -49,14 +49,14 @@ def test_columns(name: str, stored: str, kind: str):
 )
 def test_projections(sql: str, stored: str, kind: str):
     tree = parse_one(f"SELECT {sql} FROM pg_class c", read="postgres")
-    found = told(tree, kinds.read(tree, {}))
+    found = result_types(tree, kinds.infer(tree, {}))
     assert found is not None
     assert found[0](stored).name == kind
 
 
 def test_a_star_over_what_is_not_known_is_described_by_the_engine():
     tree = parse_one("SELECT *, 1 FROM pg_class JOIN pg_type USING (oid)", read="postgres")
-    assert told(tree, kinds.read(tree, {})) is None
+    assert result_types(tree, kinds.infer(tree, {})) is None
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from dpproxy.pgcatalog import Catalogue, CatalogueView, Relation
-from dpproxy.pgcatalog.keys import joined, keys
+from dpproxy.pgcatalog.keys import joined_name, keys
 from dpproxy.pgcatalog.relations import TABLES
 from dpproxy.sql import grammar
 from dpproxy.values.pgtypes import (
@@ -197,4 +197,4 @@ def test_a_foreign_key_without_a_key_to_refer_to_is_none():
 
 
 def test_long_names_are_cut_in_the_middle():
-    assert len(joined("é" * 40, "b" * 60, "fkey").encode()) <= 63
+    assert len(joined_name("é" * 40, "b" * 60, "fkey").encode()) <= 63

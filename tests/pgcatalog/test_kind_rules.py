@@ -2,7 +2,15 @@ import pytest
 from sqlglot import exp
 
 from dpproxy.pgcatalog.fact_files import facts
-from dpproxy.pgcatalog.kind_rules import BY_NAME, added, arithmetic, common, kind_of, subtracted, told
+from dpproxy.pgcatalog.kind_rules import (
+    BY_NAME,
+    arithmetic,
+    common,
+    difference_kind,
+    kind_of,
+    note_kind,
+    sum_kind,
+)
 from dpproxy.pgcatalog.pg_type import built_in
 from dpproxy.values.pgtypes import (
     DATE,
@@ -49,19 +57,19 @@ def test_numbers():
 
 
 def test_moments():
-    assert added(DATE, INT4) == added(INT4, DATE) == DATE
-    assert added(DATE, INTERVAL) == added(INTERVAL, DATE) == TIMESTAMP
-    assert subtracted(DATE, DATE) == INT4
-    assert subtracted(TIMESTAMP, DATE) == INTERVAL
-    assert subtracted(TIMESTAMP, INTERVAL) == TIMESTAMP
+    assert sum_kind(DATE, INT4) == sum_kind(INT4, DATE) == DATE
+    assert sum_kind(DATE, INTERVAL) == sum_kind(INTERVAL, DATE) == TIMESTAMP
+    assert difference_kind(DATE, DATE) == INT4
+    assert difference_kind(TIMESTAMP, DATE) == INTERVAL
+    assert difference_kind(TIMESTAMP, INTERVAL) == TIMESTAMP
 
 
 def test_a_type_is_noted_on_its_node():
     node = exp.Literal.number(1)
     assert kind_of(node) is None
-    told(node, None)
+    note_kind(node, None)
     assert kind_of(node) is None
-    told(node, INT4)
+    note_kind(node, INT4)
     assert kind_of(node.copy()) == INT4
 
 

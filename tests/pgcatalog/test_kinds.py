@@ -26,7 +26,7 @@ OWN = {"ledger": (Column("loss", NUMERIC),)}
     ],
 )
 def test_types_of_columns(sql: str, names: list[str]):
-    found = kinds.read(grammar.parse(sql)[0], OWN)
+    found = kinds.infer(grammar.parse(sql)[0], OWN)
     assert found is not None
     assert [kind and kind.name for _, kind in found] == names
 
@@ -40,11 +40,11 @@ def test_types_of_columns(sql: str, names: list[str]):
     ],
 )
 def test_what_is_not_known_has_no_type(sql: str):
-    found = kinds.read(grammar.parse(sql)[0], OWN)
+    found = kinds.infer(grammar.parse(sql)[0], OWN)
     assert found is not None
     assert found[0][1] is None
 
 
 def test_all_columns_of_what_is_not_known_are_not_known():
-    assert kinds.read(grammar.parse("SELECT * FROM nosuch")[0], OWN) is None
-    assert kinds.read(grammar.parse("SELECT * FROM pg_class NATURAL JOIN pg_type")[0], OWN) is None
+    assert kinds.infer(grammar.parse("SELECT * FROM nosuch")[0], OWN) is None
+    assert kinds.infer(grammar.parse("SELECT * FROM pg_class NATURAL JOIN pg_type")[0], OWN) is None

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 from sqlglot import parse_one
 
-from dpproxy.pgcatalog.macros import MACROS, READS, expanded, statements
+from dpproxy.pgcatalog.macros import MACROS, READS, expanded_words, statements
 from dpproxy.values.errors import Refusal
 
 
@@ -54,10 +54,10 @@ def test_an_argument_counts_wherever_the_body_names_it():
     nested = parse_one("c_quote_text(c_quote_text(c_quote_text(1)))", read="duckdb")
     alone = parse_one("c_quote_text(1)", read="duckdb")
     plain = parse_one("lower(lower(lower(1)))", read="duckdb")
-    assert expanded(alone) < expanded(nested)
-    assert expanded(plain) == 4
+    assert expanded_words(alone) < expanded_words(nested)
+    assert expanded_words(plain) == 4
     named = parse_one("c_constraint_text(1, 2)", read="duckdb")
-    assert expanded(named) > expanded(parse_one("c_constraint_text(1)", read="duckdb"))
+    assert expanded_words(named) > expanded_words(parse_one("c_constraint_text(1)", read="duckdb"))
 
 
 @pytest.mark.parametrize("function", ["quote_ident", "to_regclass", "pg_get_userbyid", "array_to_string"])

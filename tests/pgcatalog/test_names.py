@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dpproxy.pgcatalog.names import printed
+from dpproxy.pgcatalog.names import quoted_name
 
 
 @pytest.mark.parametrize(
@@ -34,4 +34,4 @@ def test_a_column_named_like_ours_is_not_caught(ask: Callable[..., list[tuple[ob
 
 
 def test_quotes():
-    assert printed('a"b') == '"a""b"'
+    assert quoted_name('a"b') == '"a""b"'

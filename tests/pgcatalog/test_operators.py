@@ -18,7 +18,7 @@ def test_it_is_the_plain_operator(symbol: str):
     (written,), (plain,) = (
         grammar.parse(f"SELECT (a {form} b)") for form in (f"OPERATOR(pg_catalog.{symbol})", symbol)
     )
-    operators.read(written)
+    operators.replace_operators(written)
     assert _bare(written.sql("duckdb")) == _bare(plain.sql("duckdb"))
 
 

@@ -10,7 +10,7 @@ def test_settings_of_roles(catalogue: Catalogue, view: CatalogueView):
         ("ana", "", ("work_mem=1GB", "jit=off")),
         ("ana", "main", ("dp.epsilon=0.1",)),
     )
-    seen = replace(view, configured=told)
+    seen = replace(view, role_defaults=told)
 
     def ask(sql: str) -> list[tuple[object, ...]]:
         return list(catalogue.run(seen, grammar.parse(sql)[0], (), {}).rows)

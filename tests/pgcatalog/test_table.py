@@ -1,7 +1,7 @@
 import pytest
 
 from dpproxy.pgcatalog import CatalogueView
-from dpproxy.pgcatalog.table import relations, shown, stored_as, table
+from dpproxy.pgcatalog.table import client_type_name, relations, stored_as, table
 from dpproxy.values.pgtypes import INT2VECTOR, NAME, OID, TEXT, TIMESTAMPTZ, array_of
 
 
@@ -19,7 +19,7 @@ from dpproxy.values.pgtypes import INT2VECTOR, NAME, OID, TEXT, TIMESTAMPTZ, arr
 )
 def test_a_type_of_postgresqls_is_stored_and_shown(kind: str, stored: str, seen: object):
     assert stored_as(kind) == stored
-    assert shown(kind) == seen
+    assert client_type_name(kind) == seen
 
 
 def test_every_type_of_a_column_is_stored_as_one_that_its_values_fit():

@@ -10,7 +10,7 @@ def test_settings_do_not_make_another_database(view: CatalogueView):
 
 
 def test_relations_with_their_schemas(view: CatalogueView):
-    assert [(schema, relation.name) for schema, relation in view.named()] == [
+    assert [(schema, relation.name) for schema, relation in view.with_schemas()] == [
         ("public", "patients"),
         ("public", "Odd visits"),
         ("dp", "ledger"),

@@ -188,7 +188,7 @@ def test_copy_takes_from_the_stream(session: Session, engine: Streaming, options
     def copied(most: int) -> tuple[bytes, list[str]]:
         engine.most = most
         said = say(session, f"COPY (SELECT many) TO STDOUT {options}")
-        return b"".join(x.framed for x in said if isinstance(x, m.Copied)), tags(said)
+        return b"".join(x.framed for x in said if isinstance(x, m.CopyRows)), tags(said)
 
     for most in (10, 3, 0):
         data, tag = copied(most)

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from dpproxy.system import processor
-from dpproxy.system.processor import Processor, away
+from dpproxy.system.processor import Processor, any_processor
 from tests.bench.soak import family
 from tests.proxies import spawned, write_home
 
@@ -61,7 +61,7 @@ def test_what_takes_long_is_anywhere_and_comes_back():
         await asyncio.sleep(0)
         home = os.sched_getaffinity(0)
         assert len(home) == 1
-        with away():
+        with any_processor():
             assert os.sched_getaffinity(0) == ALL
         assert os.sched_getaffinity(0) == home
         task.cancel()
@@ -72,7 +72,7 @@ def test_what_takes_long_is_anywhere_and_comes_back():
 
 
 def test_who_is_away_is_not_moved():
-    with away():
+    with any_processor():
         assert asyncio.run(kept())[threading.get_native_id()] == ALL
 
 

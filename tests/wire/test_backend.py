@@ -20,7 +20,7 @@ EXAMPLES: list[tuple[m.Backend, bytes]] = [
     (m.NoData(), b"n\0\0\0\4"),
     (m.Rows(b"D\0\0\0\6\0\0"), b"D\0\0\0\6\0\0"),
     (m.CopyOutResponse(1, 2), b"H\0\0\0\x0b\1\0\2\0\1\0\1"),
-    (m.Copied(b"d\0\0\0\5x"), b"d\0\0\0\5x"),
+    (m.CopyRows(b"d\0\0\0\5x"), b"d\0\0\0\5x"),
     (m.CopyOutDone(), b"c\0\0\0\4"),
     (m.CommandComplete("SELECT 1"), b"C\0\0\0\x0dSELECT 1\0"),
     (m.EmptyQueryResponse(), b"I\0\0\0\4"),
