@@ -1,4 +1,4 @@
-"""What clients ask about the database itself, answered from the policy."""
+"""Answers queries about the database itself (``pg_catalog``, ``information_schema``) from the policy."""
 
 from dpproxy.pgcatalog.catalogue import Catalogue
 from dpproxy.pgcatalog.view import CatalogueView, Relation

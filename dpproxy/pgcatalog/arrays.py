@@ -1,4 +1,4 @@
-"""Arrays in statements about the catalogue: their literals, and lists that PostgreSQL counts from 0."""
+"""Arrays in statements about the catalogue: literals, and PostgreSQL's vectors, which are indexed from 0."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,18 +17,18 @@ from dpproxy.wire.values import decode
 
 
 def is_vector(node: exp.Expr) -> bool:
-    """A column that is counted from 0."""
+    """Whether an expression is a vector, which is indexed from 0."""
     node = node.unnest()
     return isinstance(node, exp.Column) and node.name in VECTORS
 
 
 def is_literal(node: exp.Expr) -> bool:
-    """``'{1,2}'``."""
+    """Whether an expression is a text such as ``'{1,2}'``."""
     return isinstance(node, exp.Literal) and node.is_string and node.name.strip().startswith("{")
 
 
 def constant(node: exp.Cast, stored: str, settings: Mapping[str, str]) -> exp.Expr | None:
-    """A quoted literal under a cast as the engine writes it; None for other casts, and for types it reads alike.
+    """A cast of a quoted literal, as the engine needs it; None for other casts, and where the engine reads it alike.
 
     Raises:
         InvalidText, NumberOutOfRange: it does not read.
@@ -55,11 +55,11 @@ def _read(node: exp.Cast, read: Callable[[bytes], exp.Expr]) -> exp.Expr:
 
 
 _READ = PLAIN | INTEGERS | FLOATS | {BOOL.oid}
-"""Types whose texts the engine reads otherwise, or reads more of."""
+"""Types whose text forms the engine reads differently, or accepts more of."""
 
 
 def elements(node: exp.Cast, stored: str, cast: Callable[[exp.Cast], exp.Expr]) -> exp.Expr | None:
-    """``'{pg_type,16}'::regclass[]`` as an array of its elements, each cast by itself; None for other casts."""
+    """``'{pg_type,16}'::regclass[]`` as an array of elements that are cast one by one; None for other casts."""
     if not (stored.endswith("[]") and is_literal(node.this)):
         return None
     kind, listed = casts.element(node.to), plain.texts_of(node.this)
@@ -69,7 +69,7 @@ def elements(node: exp.Cast, stored: str, cast: Callable[[exp.Cast], exp.Expr]) 
 
 
 def deep(node: exp.Expr, stored: str) -> str:
-    """The engine's type for an array that is cast to ``stored``: PostgreSQL has one type for all dimensions."""
+    """The engine's type for a cast to the array type ``stored``, with as many dimensions as the cast writes."""
     if not (isinstance(node, exp.Cast) and stored.endswith("[]")):
         return stored
     more = node.to.sql("duckdb").count("[]") - 1
@@ -86,7 +86,7 @@ def literal(values: list[object], one: Callable[[object], exp.Expr]) -> exp.Expr
 
 
 def bracket(node: exp.Expr) -> exp.Expr:
-    """A subscript: NULL below 1, where the engine counts from the end, and of lists that are counted from 0 shifted."""
+    """A subscript: NULL below 1, where the engine would count from the end; shifted for vectors."""
     if is_vector(node.this) and len(node.expressions) == 1 and not isinstance(node.expressions[0], exp.Slice):
         shifted = exp.Add(this=exp.Paren(this=node.expressions[0]), expression=exp.Literal.number(1))
         node.set("expressions", [shifted])
@@ -104,7 +104,7 @@ _FROM_ZERO: Mapping[str, str] = {
 
 
 def of_vector(node: exp.Anonymous) -> exp.Expr | None:
-    """A call whose answer depends on what a list is counted from; None for every other call."""
+    """A call on a vector whose result depends on the first index; None for other calls."""
     macro = _FROM_ZERO.get(node.name.lower())
     if macro is None or len(node.expressions) != 2 or not is_vector(node.expressions[0]):
         return None
@@ -112,14 +112,14 @@ def of_vector(node: exp.Anonymous) -> exp.Expr | None:
 
 
 def literal_beside(node: exp.Expr) -> exp.Expr:
-    """``'{1,2}'`` beside a value as DuckDB reads it, where the value tells the type."""
+    """``'{1,2}'`` compared with a value, whose type the literal takes."""
     if not is_literal(node):
         return node
     return exp.Literal.string(f"[{node.name.strip()[1:-1]}]")
 
 
 def size(node: exp.Expr) -> exp.Expr:
-    """array_length, which is NULL of no elements, but in lists that are counted from 0."""
+    """array_length, which is NULL for an empty array, and 0 for an empty vector."""
     counted = exp.Cast(this=node.copy(), to=exp.DataType.build("INTEGER"))
     if is_vector(node.this):
         return counted
@@ -127,13 +127,13 @@ def size(node: exp.Expr) -> exp.Expr:
 
 
 def of_coalesce(node: exp.Expr) -> exp.Expr:
-    """The literals among the values."""
+    """COALESCE, with array literals read as the type of the other values."""
     node.set("expressions", [literal_beside(item) for item in node.expressions])
     return node
 
 
 def of_any(node: exp.Expr) -> exp.Expr:
-    """``ANY ('{1,2}')``: numbers where all of them are."""
+    """``ANY ('{1,2}')``, with the elements as numbers where all of them are."""
     inner = node.this.unnest()
     if is_literal(inner):
         values = plain.texts_of(inner)

@@ -1,4 +1,4 @@
-"""Calls of functions: renamed, answered from the view, or refused."""
+"""Function calls in statements about the catalogue: renamed, computed from the view, or refused."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -14,12 +14,12 @@ from dpproxy.values.errors import UndefinedFunction, UndefinedObject, Unsupporte
 from dpproxy.values.pgtypes import XID
 
 MAX_SERIES = 100_000
-"""Most numbers that one generate_series may span."""
+"""The most rows of one generate_series."""
 SERIES_ERROR = "series too long"
-"""The engine's message where it would be more."""
+"""The engine's error message for a longer series."""
 
 SERVER_VERSION = "15.0"
-"""Where the session has no setting server_version."""
+"""The version for sessions without a setting server_version."""
 
 
 def text(value: str) -> exp.Expr:
@@ -33,7 +33,7 @@ def null() -> exp.Expr:
 
 
 def call(name: str, *arguments: exp.Expr) -> exp.Expr:
-    """A call by DuckDB's name."""
+    """A call of a DuckDB function."""
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 
@@ -58,7 +58,7 @@ SPOKEN: Mapping[str, Callable[[CatalogueView], str]] = {
     "current_catalog": _database,
     "current_schema": lambda _view: "public",
 }
-"""Words that read like columns and are functions."""
+"""Words that look like columns and are functions."""
 
 NULLARY: Mapping[type[exp.Expr], Callable[[CatalogueView], str]] = {
     exp.CurrentUser: _user,
@@ -78,14 +78,14 @@ _WORDS: Mapping[str, Callable[[CatalogueView], str]] = {
 }
 
 FIRST_TRANSACTION = 3
-"""The number of every transaction: how many there are is nobody's business."""
+"""The transaction ID that is always returned: the number of transactions is not revealed."""
 _NUMBERS = {
     "pg_my_temp_schema": 0,
     "txid_current": FIRST_TRANSACTION,
     "pg_current_xact_id": FIRST_TRANSACTION,
 }
 _STARTED = datetime.now(UTC)
-"""When this process began."""
+"""When this process started."""
 _MOMENTS = frozenset({"pg_postmaster_start_time", "pg_conf_load_time"})
 _FLAGS = {"pg_is_in_recovery": False, "pg_is_wal_replay_paused": False, "pg_jit_available": False}
 _NULLS = frozenset({"inet_client_addr", "inet_server_addr"})
@@ -104,7 +104,7 @@ _SERVER_FACTS = {
     "max_identifier_length": "63",
     "max_index_keys": "32",
 }
-"""Settings that inspectors read and that no session has."""
+"""Settings that tools read and that no session has."""
 
 
 def _setting(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
@@ -126,7 +126,7 @@ def _setting(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
 
 
 def _setting_of_row(name: exp.Expr, view: CatalogueView) -> exp.Expr:
-    """Of each row of pg_settings."""
+    """current_setting of each row of pg_settings."""
     names, values = (
         exp.Array(expressions=[text(t) for t in part]) for part in zip(*view.settings.items(), strict=True)
     )
@@ -135,7 +135,7 @@ def _setting_of_row(name: exp.Expr, view: CatalogueView) -> exp.Expr:
 
 
 def _set_config(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
-    """set_config(name, value, is_local): answers the value and sets nothing; SET does."""
+    """set_config(name, value, is_local): returns the value and changes nothing."""
     value = node.expressions[1]
     return exp.Cast(this=value, to=exp.DataType.build("VARCHAR", dialect="duckdb"))
 
@@ -153,7 +153,7 @@ _MEMBERSHIPS = frozenset({"MEMBER", "USAGE"})
 
 
 def _has_role(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
-    """pg_has_role([user,] role, privilege): everybody has themselves, and the caller the caller's roles."""
+    """pg_has_role([user,] role, privilege): True for oneself, and for the caller's roles."""
     *who, role, asked = node.expressions
     roles = role_oids(view)
     if isinstance(role, exp.Literal) and role.is_string and role.name not in roles:
@@ -191,7 +191,7 @@ def _acl(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
 
 
 ACL_ROWS = f"{macros.PREFIX}expand_acl"
-"""What the call above becomes."""
+"""The relation that replaces ``aclexplode``."""
 
 
 def acl_rows(node: exp.Table) -> exp.Expr:
@@ -204,7 +204,7 @@ def acl_rows(node: exp.Table) -> exp.Expr:
 
 
 def _alone(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
-    """What the session does itself, where nothing else stands in the statement."""
+    """Refuse a function that works only as the whole statement, which the session then carries out."""
     raise Unsupported(
         f"{node.name.lower()} of anything but a number is not supported",
         hint=f"Write SELECT {node.name.lower()}(123), with what SELECT pg_backend_pid() gives in that session.",
@@ -219,7 +219,7 @@ def moment(value: datetime) -> exp.Expr:
 
 
 def _age(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
-    """age(xid): always 0, as if all there is had just been made."""
+    """age(xid): always 0, as if everything were new."""
     kind = kind_of(node.expressions[0])
     if kind is None or kind.oid != XID.oid:
         raise Unsupported(
@@ -229,7 +229,7 @@ def _age(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
 
 
 def _definition(node: exp.Anonymous, _view: CatalogueView) -> exp.Expr:
-    """pg_get_functiondef(oid): refused of a single function, which a client that asks so would print."""
+    """pg_get_functiondef(oid): refused for a single function, whose source a client would show."""
     if not isinstance(node.expressions[0].unnest(), exp.Literal):
         return null()
     raise Unsupported(
@@ -300,7 +300,7 @@ def schemas(node: exp.Expr) -> exp.Expr:
 
 
 def places(node: exp.Expr) -> exp.Expr:
-    """1, 2, ... to the number of elements of the longest list."""
+    """The numbers from 1 to the length of the longest list."""
     sizes = [
         exp.Coalesce(this=call("len", each), expressions=[exp.Literal.number(0)]) for each in node.expressions
     ]

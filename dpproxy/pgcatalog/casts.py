@@ -1,4 +1,4 @@
-"""Types as statements write them, and what DuckDB is given instead."""
+"""Types in casts, and the DuckDB types that replace them."""
 
 from dataclasses import replace
 
@@ -88,7 +88,7 @@ _STORED: dict[str, str] = {
         "VARCHAR",
     ),
 }
-"""By the name after a cast, without its schema; the parser calls real ``float``, and float ``double``."""
+"""The DuckDB type by the name in a cast, without schema; the parser calls real ``float``, and float ``double``."""
 
 _SHOWN = {
     "name": NAME,
@@ -110,12 +110,12 @@ _SHOWN = {
     "regrole": REGROLE,
     "regtype": REGTYPE,
 }
-"""Types that share the engine's type with others."""
+"""The client's type, where several types share a type of the engine."""
 
 LONGEST_TEXT = 10_485_760
-"""Of ``character(n)``, as in PostgreSQL."""
+"""The largest n of ``character(n)``, as in PostgreSQL."""
 _MOST_OF_REAL = 24
-"""Bits of ``float(n)`` that a real holds."""
+"""The largest n for which ``float(n)`` is a real."""
 _TIMES = frozenset({"interval", "time", "timestamp", "timestampntz", "timestamptz"})
 
 _SCHEMAS = frozenset({"pg_catalog", "information_schema"})
@@ -134,7 +134,7 @@ def written_name(kind: exp.Expr) -> str:
 
 
 def _pieces(kind: exp.Expr) -> tuple[str, exp.Expr, str]:
-    """The name of the elements' type, where it is written, and brackets for an array; ``_oid`` is ``oid[]``."""
+    """The element type's name and the brackets of an array type; ``_oid`` is ``oid[]``."""
     if isinstance(kind, exp.DataType) and kind.this == exp.DataType.Type.ARRAY:
         return written_name(kind.expressions[0]), kind.expressions[0], "[]"
     name = written_name(kind)
@@ -144,7 +144,7 @@ def _pieces(kind: exp.Expr) -> tuple[str, exp.Expr, str]:
 
 
 def element(kind: exp.Expr) -> exp.Expr:
-    """The type of an array's elements, as it is written."""
+    """The element type of an array type."""
     name, found, _ = _pieces(kind)
     if found is not kind:
         return found
@@ -152,7 +152,7 @@ def element(kind: exp.Expr) -> exp.Expr:
 
 
 def element_name(kind: exp.Expr) -> str:
-    """The type's name, of an array that of its elements."""
+    """The type's name; for an array, that of its elements."""
     name, element, _ = _pieces(kind)
     return "bpchar" if getattr(element, "this", None) == exp.DType.CHAR else name
 
@@ -163,7 +163,7 @@ def duckdb_type_of(name: str) -> str:
 
 
 def client_type(kind: exp.Expr) -> SqlType | None:
-    """The type that a cast gives, as a client sees it; None where the engine's type tells."""
+    """The client's type of a cast; None where it follows from the engine's type."""
     name, element, brackets = _pieces(kind)
     found = BPCHAR if getattr(element, "this", None) == exp.DType.CHAR else _SHOWN.get(name)
     numbers = sizes(element)
@@ -188,12 +188,12 @@ _DECIMALS = ("numeric", "decimal")
 
 
 def sizes(kind: exp.Expr) -> list[int]:
-    """The numbers in brackets after a type."""
+    """The numbers in parentheses after a type."""
     return [int(p.name) for p in kind.expressions if isinstance(p, exp.DataTypeParam) and p.name.isdigit()]
 
 
 def duckdb_type(kind: exp.Expr) -> str:
-    """The DuckDB type.
+    """The DuckDB type for the type of a cast.
 
     Raises:
         Unsupported: a type that is not on the list.

@@ -19,11 +19,11 @@ from dpproxy.values.errors import ShuttingDown
 from dpproxy.values.pgtypes import Column, SqlType
 
 MAX_DATABASES = 32
-"""Views kept at a time; each takes some megabytes."""
+"""The most callers' catalogues in memory; each takes some megabytes."""
 
 
 class Catalogue:
-    """Answers statements that read the catalogue's own relations, or none.
+    """Answers statements that read no relations but the catalogue's.
 
     Its methods may be called from any thread.
     """
@@ -34,7 +34,7 @@ class Catalogue:
         self._closed = False
 
     def covers(self, tree: exp.Expr) -> bool:
-        """Whether it is a query all of whose relations, at any depth, are the catalogue's own."""
+        """Whether a query reads no relations but the catalogue's, at any depth."""
         if not isinstance(tree, exp.Query | exp.Values):
             return False
         return all(scopes.is_own(table) for table in scopes.relations(tree))
@@ -45,8 +45,8 @@ class Catalogue:
         """Types of the parameters, and the result's columns.
 
         Args:
-            view: what the caller may know.
-            tree: a statement that is covered.
+            view: the catalogue as the caller may see it.
+            tree: a statement for which ``covers`` holds.
             types: declared OIDs of the parameters; 0, or too few, where unknown.
 
         Raises:
@@ -69,11 +69,11 @@ class Catalogue:
         """The answer.
 
         Args:
-            view: what the caller may know.
-            tree: a statement that is covered.
+            view: the catalogue as the caller may see it.
+            tree: a statement for which ``covers`` holds.
             values: the parameters' values.
             dp: this caller's rows of the relations of schema dp.
-            cancelled: whether the statement is to end.
+            cancelled: says whether the statement was cancelled.
             types: as for `prepare`.
 
         Raises:
@@ -91,7 +91,7 @@ class Catalogue:
         return Answer(f"SELECT {len(rows)}", columns, rows)
 
     def close(self) -> None:
-        """Drop all databases; nothing is answered any more."""
+        """Drop all databases; nothing can be answered afterwards."""
         with self._lock:
             self._closed = True
             databases = list(self._databases.values())
@@ -128,7 +128,7 @@ def _no_rows(view: CatalogueView) -> Fresh:
 
 
 def _fresh(statement: Rewritten, dp: Fresh) -> Fresh:
-    """Rows of the relations that come with the statement."""
+    """The rows of relations that are computed for each statement."""
     wanted = {name: dp[name] for name in statement.fresh if name not in SESSION}
     for name in statement.fresh & SESSION:
         table = TABLES["pg_catalog", name]

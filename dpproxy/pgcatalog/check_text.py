@@ -1,6 +1,6 @@
 """Declared domains as CHECK constraints, in the words of PostgreSQL's pg_get_constraintdef (ruleutils.c).
 
-A domain that has no such form in PostgreSQL, or none that is certain, has no constraint: the comment tells it.
+A domain without such a form in PostgreSQL, or with an uncertain one, has no constraint; the column's comment has it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ from dpproxy.values.pgtypes import (
 )
 
 Written = Callable[[Scalar, bool], str | None]
-"""A constant beside a column; with True, the spelling with fewer brackets. None where it is not certain."""
+"""The text of a constant compared with a column, with True in the pretty form; None where it is uncertain."""
 
 _INT4 = 2**31
 
@@ -72,7 +72,7 @@ def _members(column: Column, members: list[Scalar], *, pretty: bool) -> str | No
 
 
 def _all(column: Column, values: Sequence[Scalar], *, pretty: bool, alone: bool = True) -> list[str] | None:
-    """Each value as it stands beside the column, or in an array that is compared with it."""
+    """The text of each value, compared with the column or in an array."""
     oid = column.type.oid
     write = _IN_ARRAYS.get(oid, _BESIDE.get(oid)) if not alone else _BESIDE.get(oid)
     if write is None:
@@ -145,4 +145,4 @@ _BESIDE: Mapping[int, Written] = {
     TIMESTAMP.oid: _timestamp,
 }
 _IN_ARRAYS: Mapping[int, Written] = {INT8.oid: _bigint, FLOAT4.oid: partial(_float, kind="real")}
-"""Where every value of an array is brought to the column's type first."""
+"""By type, the text of constants in an array, where PostgreSQL casts each one to the column's type."""

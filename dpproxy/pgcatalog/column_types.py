@@ -1,6 +1,6 @@
-"""PostgreSQL's types of what columns of the catalogue hold, where the engine's do not tell: name, "char", vectors.
+"""PostgreSQL's types of catalogue columns that the engine's types do not determine: name, "char", vectors.
 
-A column of no known relation is known by its name alone, where all relations that have it agree.
+A column of an unknown relation is looked up by its name, where all relations with such a column agree.
 """
 
 from collections import defaultdict
@@ -23,14 +23,14 @@ from dpproxy.values.pgtypes import (
 )
 
 _KINDS: dict[str, set[str]] = defaultdict(set)
-"""The types that columns of a name have."""
+"""The types of all columns of a name."""
 for _relation in relations().values():
     for _name, _kind in _relation.columns.items():
         _KINDS[_name].add(_kind)
 VECTORS = frozenset(name for name, kinds in _KINDS.items() if kinds & {"int2vector", "oidvector"})
-"""Columns of lists that are counted from 0."""
+"""Columns of vectors, which are indexed from 0."""
 PROCEDURES = frozenset(name for name, kinds in _KINDS.items() if "regproc" in kinds)
-"""Columns of functions, kept by name: a dash where there is none, which PostgreSQL numbers 0."""
+"""Columns that refer to functions, stored by name: a dash where there is none, whose OID is 0."""
 
 
 def of_column(name: str, stored: str) -> SqlType:
@@ -47,13 +47,13 @@ def of_column(name: str, stored: str) -> SqlType:
 
 
 ResultType = Callable[[str], SqlType]
-"""The type of a result column, from the engine's."""
+"""Determines the type of a result column from the engine's."""
 
 
 def result_types(
     tree: exp.Expr, fields: Sequence[tuple[str, SqlType | None]] | None
 ) -> tuple[ResultType, ...] | None:
-    """For each column of a query's result, by what is known of it; None where they are not known."""
+    """How to determine the type of each result column; None where the columns are unknown."""
     projections = tree.selects if isinstance(tree, exp.Query) else []
     if any(p.is_star for p in projections):
         return None if fields is None else tuple(_either(name, kind) for name, kind in fields)
@@ -63,7 +63,7 @@ def result_types(
 
 
 def _either(name: str, kind: SqlType | None) -> ResultType:
-    """By the type that is known, else by the column's name, else by the engine's type."""
+    """The known type, else the one by the column's name, else the one by the engine's type."""
     settled = TEXT if kind is not None and kind.oid == UNKNOWN.oid else kind
 
     def of(stored: str) -> SqlType:
@@ -75,12 +75,12 @@ def _either(name: str, kind: SqlType | None) -> ResultType:
 
 
 _NOTHING = '"NULL"'
-"""What the engine calls the type of a bare NULL."""
+"""The engine's name for the type of a bare NULL."""
 _WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UBIGINT", "UHUGEINT"})
 
 
 def fits(stored: str, kind: SqlType) -> bool:
-    """Whether values that the engine holds so can be written as the type's."""
+    """Whether values of an engine's type can be encoded as a type."""
     if stored == _NOTHING:
         return True
     element = element_of(kind)
@@ -98,7 +98,7 @@ def fits(stored: str, kind: SqlType) -> bool:
 
 
 def _holds(stored: str, wanted: SqlType) -> bool:
-    """Whether the engine's type is what values of the wanted one are held in."""
+    """Whether the engine's type is the one that stores values of the wanted type."""
     element = element_of(wanted)
     name = wanted.name if element is None else element.name
     return stored == casts.duckdb_type_of(name) + "[]" * (element is not None)

@@ -39,11 +39,11 @@ def cast(node: exp.Expr, settings: Mapping[str, str], use: Use) -> exp.Expr:
 
 
 _NUMERIC = "DECIMAL(38,10)"
-"""What a numeric without a size is held in where nothing more is known of it."""
+"""The engine's type for a numeric without precision, where nothing else is known."""
 
 
 def _constant(node: exp.Cast, stored: str, settings: Mapping[str, str], use: Use) -> exp.Expr | None:
-    """A quoted literal, of an array each of its elements; None for other values."""
+    """A cast of a quoted literal, or of each element of an array; None for other values."""
     made = arrays.constant(node, stored, settings)
     if made is None:
         made = arrays.elements(node, stored, lambda element: cast(element, settings, use))
@@ -51,7 +51,7 @@ def _constant(node: exp.Cast, stored: str, settings: Mapping[str, str], use: Use
 
 
 def _of_objects(value: exp.Expr, source: KnownType, stored: str, use: Use) -> exp.Expr | None:
-    """The names of objects, and of vectors; None for other values."""
+    """A cast of object names or vectors to text; None for other values."""
     if stored == "VARCHAR" and arrays.is_vector(value):
         return call("array_to_string", value, text(" "))
     element = None if source is None else element_of(source)
@@ -71,7 +71,7 @@ def _written(node: exp.Cast, source: KnownType, shown: SqlType | None, use: Use)
 
 
 def _sized(value: exp.Expr, shown: SqlType | None) -> exp.Expr:
-    """Cut to the length of the type; blanks at the end of a ``character`` count for nothing."""
+    """A cast that truncates to the type's length; trailing blanks of a ``character`` are insignificant."""
     if shown is None or shown.modifier < 0 or shown.oid not in (VARCHAR.oid, BPCHAR.oid):
         return call("rtrim", value, text(" ")) if shown == BPCHAR else value
     cut = call("left", value, exp.Literal.number(shown.modifier - 4))
@@ -79,7 +79,7 @@ def _sized(value: exp.Expr, shown: SqlType | None) -> exp.Expr:
 
 
 def _numeric(value: exp.Expr, source: KnownType) -> exp.Expr:
-    """A numeric without a size: of a float its 15 digits, of a real 6, of another number every digit."""
+    """A cast to numeric without precision: 15 digits of a float, 6 of a real, all of another number."""
     if source is not None and source.oid in FLOATS:
         return call(f"{macros.PREFIX}{'float4' if source.oid == FLOAT4.oid else 'float8'}_digits", value)
     if source is not None and source.name == "numeric" and not isinstance(value, exp.Literal):

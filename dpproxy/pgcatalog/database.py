@@ -1,4 +1,4 @@
-"""An in-memory DuckDB that holds the catalogue of one view and nothing else, filled as statements ask for it."""
+"""An in-memory DuckDB with the catalogue of one view and nothing else; tables are filled when they are first read."""
 
 import re
 import threading
@@ -33,17 +33,17 @@ from dpproxy.values.pgtypes import NUMERIC, Column
 from dpproxy.wire.plain import plain_values
 
 MAX_ROWS = 100_000
-"""Most rows of one answer."""
+"""The most rows of one answer."""
 MOST_TEXT = 32_000_000
-"""Characters of one answer, all its texts together."""
+"""The most characters of all texts of one answer together."""
 _ELEMENT = 100
-"""As many does each element of a list stand for: it takes as long to write."""
+"""The characters that an element of a list counts for: encoding it takes as long."""
 PORTION = 1000
-"""Rows that are taken from the engine at a time."""
+"""Rows that are fetched from the engine at a time."""
 TIME_LIMIT = 5.0
-"""Seconds."""
+"""Seconds that a statement may take."""
 POLL = 0.05
-"""Seconds after which a cancel is seen."""
+"""Seconds between two checks for a cancel."""
 
 _LOCK = (
     "SET enable_external_access = false",
@@ -54,7 +54,7 @@ _LOCK = (
 )
 
 Fresh = Mapping[str, tuple[tuple[Column, ...], Sequence[tuple[object, ...]]]]
-"""Rows that come with a statement, by relation."""
+"""By relation, rows that are computed for each statement."""
 ResultColumns = list[tuple[str, str]]
 """Names and DuckDB types of result columns."""
 
@@ -68,7 +68,7 @@ class Database:
     def __init__(self, view: CatalogueView, zone: str = "UTC") -> None:
         self._view = view
         self.broken = False
-        """Set by an error after which DuckDB answers nothing more."""
+        """Set after an error that makes this DuckDB unusable."""
         self._filling = threading.Lock()
         self._filled: set[tuple[str, str]] = set()
         self._root = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": "256MB"})
@@ -83,11 +83,11 @@ class Database:
             self._root.execute(statement)
 
     def close(self) -> None:
-        """Drop everything; statements that run are interrupted."""
+        """Interrupt running statements, and drop everything."""
         self._root.close()
 
     def describe(self, statement: Rewritten, fresh: Fresh) -> ResultColumns:
-        """The result's columns; nothing is computed."""
+        """The result's columns, without running the statement."""
         with self._cursor(statement, fresh) as cursor:
             cursor.execute(f"DESCRIBE {statement.sql}")
             return [(str(row[0]), str(row[1])) for row in cursor.fetchall()]
@@ -115,7 +115,7 @@ class Database:
         return columns, rows
 
     def names(self, word: str) -> Mapping[int, str]:
-        """The names that objects are shown by, by number; ``word`` is that of their macro."""
+        """The names of objects by OID; ``word`` names the kind of objects."""
         keys = macros.READS[f"{word}_name"]
         self._fill(keys)
         table = _target(_table(keys[0]))
@@ -161,7 +161,7 @@ class Database:
 
 
 _ONLY_IN_ARROW = ("INTERVAL", "TIME", "DATE")
-"""Types whose Python values of the engine's are not whole: months are lost, and 24:00:00."""
+"""Types that the engine's Python values represent incompletely: intervals lose months, times lose 24:00:00."""
 
 
 def _from_arrow(reader: pa.RecordBatchReader) -> Iterator[list[tuple[object, ...]]]:
@@ -170,7 +170,7 @@ def _from_arrow(reader: pa.RecordBatchReader) -> Iterator[list[tuple[object, ...
 
 
 def _taken(portions: Iterable[Sequence[tuple[object, ...]]]) -> list[tuple[object, ...]]:
-    """The rows of all portions, or of those up to the first row too many.
+    """The rows of all portions, up to the first one that is too many.
 
     Raises:
         TooComplex: their texts are longer than `MOST_TEXT` together.
@@ -187,14 +187,14 @@ def _taken(portions: Iterable[Sequence[tuple[object, ...]]]) -> list[tuple[objec
 
 
 def _length(value: object) -> int:
-    """Characters that a value has, roughly."""
+    """An estimate of a value's characters."""
     if isinstance(value, list | dict):
         return len(value) * _ELEMENT
     return len(value) if isinstance(value, str | bytes) else 0
 
 
 def check_size(size: int) -> None:
-    """Raises ``TooComplex`` for an answer of so many characters."""
+    """Raise ``TooComplex`` where an answer has too many characters."""
     if size > MOST_TEXT:
         raise TooComplex(f"the answer has more than {MOST_TEXT} characters", hint="Add a LIMIT.")
 
@@ -265,7 +265,7 @@ _MISSING = re.compile(r'Referenced column "([^"]+)"|does not have a column named
 
 
 def _refusal(error: duckdb.Error, statement: Rewritten) -> Refusal:
-    """The engine's error in our words; its own text may name what only we know."""
+    """The refusal for an error of the engine, without its text, which may name internals."""
     message = str(error)
     for part, build in _BY_TEXT.items():
         if part in message:

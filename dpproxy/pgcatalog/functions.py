@@ -13,9 +13,9 @@ db_tuples_updated db_xact_commit db_xact_rollback dead_tuples function_calls ins
 mod_since_analyze numscans tuples_deleted tuples_fetched tuples_hot_updated tuples_inserted tuples_returned
 tuples_updated vacuum_count
 """
-"""What PostgreSQL counts of its work: always 0 here, for what was asked is nobody's business."""
+"""Statistics functions of PostgreSQL, always 0 here: others' activity is not revealed."""
 _DONE = "analyze autoanalyze autovacuum vacuum"
-"""Work whose last time it tells: none here."""
+"""Functions that return when some work was last done: always NULL here."""
 
 _MACRO = {
     "acldefault": "not_kept",
@@ -108,13 +108,13 @@ _BY_COUNT = {
     "pg_get_triggerdef": (1, 2),
     "pg_get_viewdef": (1, 2),
 }
-"""Functions answered alike for every object there is: privileges, and definitions that are not shown."""
+"""Functions with one answer for all objects (privileges, hidden definitions), and the counts of arguments they take."""
 
 PRIVILEGES = frozenset(name for name in _BY_COUNT if name.startswith(("has_", "pg_has_")))
-"""Answered by whether SELECT, USAGE or CONNECT is asked for; pg_has_role by the roles that the caller has."""
+"""Privilege functions: True for SELECT, USAGE and CONNECT; pg_has_role depends on the caller's roles."""
 
 ABSENT = {name: counts for name, counts in _BY_COUNT.items() if name not in PRIVILEGES}
-"""Answered NULL, for these counts of arguments."""
+"""Functions that return NULL, by count of arguments."""
 
 PRIVILEGE_COUNTS = {name: _BY_COUNT[name] for name in PRIVILEGES}
 

@@ -1,4 +1,4 @@
-"""``parse_ident``: the parts of a qualified name, of a constant text."""
+"""``parse_ident`` of a constant: the parts of a qualified name."""
 
 import re
 
@@ -42,7 +42,7 @@ def _texts(value: exp.Expr) -> exp.Expr:
 
 
 def parts(name: str, *, strict: bool) -> list[str]:
-    """The parts as they are stored: unquoted ones in lower case; unless ``strict``, what follows the name is let go.
+    """The parts as they are stored: unquoted ones in lower case; unless ``strict``, text after the name is ignored.
 
     Raises:
         InvalidParameter: as PostgreSQL does.

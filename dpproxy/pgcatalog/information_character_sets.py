@@ -1,4 +1,4 @@
-"""information_schema.character_sets: the one that all texts are in."""
+"""information_schema.character_sets: UTF8 alone."""
 
 from collections.abc import Iterator
 

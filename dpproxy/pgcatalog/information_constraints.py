@@ -1,6 +1,6 @@
 """information_schema's views of constraints: keys, foreign keys, declared domains; NOT NULL is a CHECK there.
 
-PostgreSQL shows them to owners; here whoever may see a table sees what is declared of it.
+PostgreSQL shows them to owners; here everybody who may see a table sees its declarations.
 """
 
 from collections.abc import Iterator
@@ -92,7 +92,7 @@ def _referential_constraints(view: CatalogueView) -> Iterator[Row]:
 
 
 def _used(key: Key) -> tuple[str, tuple[str, ...]]:
-    """The table and the columns that a key says something of: a foreign key, of its target."""
+    """The table and columns that a key constrains; for a foreign key, those of its target."""
     if key.target is None:
         return key.table.name, key.names
     return key.target.name, tuple(key.target.columns[number - 1].name for number in key.referenced)

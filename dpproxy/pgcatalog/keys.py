@@ -1,7 +1,7 @@
-"""Primary keys, unique constraints and foreign keys as PostgreSQL would have them: names, places of columns, texts.
+"""Primary keys, unique constraints and foreign keys as in PostgreSQL: names, positions of columns, definitions.
 
-Names are given as CREATE TABLE gives them (src/backend/commands/indexcmds.c: ChooseIndexName), for the schemas of the
-data know none; they follow from what the caller may see alone.
+Names are chosen as by CREATE TABLE (src/backend/commands/indexcmds.c: ChooseIndexName), since the data's schema has
+none; they depend only on what the caller may see.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from dpproxy.pgcatalog.view import CatalogueView, Relation
 from dpproxy.values.pgtypes import ForeignKey, UniqueKey
 
 LONGEST = 63
-"""Bytes of a name."""
+"""The most bytes of a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Key:
 
     @property
     def definition(self) -> str:
-        """What pg_get_constraintdef answers."""
+        """The definition that pg_get_constraintdef returns."""
         own = _listed(self.names)
         if self.target is None:
             return f"{'PRIMARY KEY' if self.kind == 'p' else 'UNIQUE'} ({own})"
@@ -58,7 +58,7 @@ class Key:
         return f"FOREIGN KEY ({own}) REFERENCES {quoted_name(self.target.name)}({others})"
 
     def index_definition(self, *, short: bool = False) -> str:
-        """What pg_get_indexdef answers; ``short`` leaves the schema out."""
+        """The definition that pg_get_indexdef returns; ``short`` omits the schema."""
         table = (
             quoted_name(self.table.name)
             if short
@@ -97,7 +97,7 @@ def with_triggers(view: CatalogueView) -> set[str]:
 
 
 def of_tables(view: CatalogueView) -> Iterator[Key]:
-    """Those that have an index of their own."""
+    """The keys with an index of their own."""
     return (key for key in keys(view) if key.kind != "f")
 
 
@@ -123,7 +123,7 @@ def _places(relation: Relation, columns: Sequence[str]) -> tuple[int, ...]:
 
 
 def _free(table: str, columns: str, label: str, taken: set[str]) -> str:
-    """A name that is not taken; it is from now on."""
+    """A name that is not in ``taken``, which it is added to."""
     number = 0
     while (name := joined_name(table, columns, f"{label}{number or ''}")) in taken:
         number += 1
@@ -132,7 +132,7 @@ def _free(table: str, columns: str, label: str, taken: set[str]) -> str:
 
 
 def joined_name(first: str, second: str, label: str) -> str:
-    """Two names and a label as one name, the longer of the two cut first (makeObjectName).
+    """Two names and a label joined by ``_``; the longer name is truncated first (makeObjectName).
 
     Example:
         >>> joined_name("visits", "patient_id", "fkey"), joined_name("visits", "", "pkey")

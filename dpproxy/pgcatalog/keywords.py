@@ -1,4 +1,4 @@
-"""pg_get_keywords(): the words of the grammar, which clients ask for to know what to quote."""
+"""pg_get_keywords(): the keywords of the grammar, from which clients learn which names to quote."""
 
 from functools import cache
 

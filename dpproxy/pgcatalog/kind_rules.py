@@ -1,6 +1,6 @@
 """The type of an expression from the types of its parts, by PostgreSQL's rules (parse_coerce.c, pg_operator, pg_proc).
 
-None is a type that is not known here: the engine's tells then.
+None means that the type is unknown here, and follows from the engine's.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,25 +48,25 @@ from dpproxy.values.pgtypes import (
 
 KnownType = SqlType | None
 _NUMBERS = (INT2, INT4, INT8, NUMERIC, FLOAT4, FLOAT8)
-"""Each converts to those after it by itself."""
+"""Numeric types, each of which converts implicitly to the later ones."""
 _RANKS = {kind.oid: rank for rank, kind in enumerate(_NUMBERS)}
 _TEXTS = (VARCHAR, BPCHAR, NAME)
 _MOMENTS = (TIMESTAMP.oid, TIMESTAMPTZ.oid)
 _ZONED = {TIMESTAMP.oid: TIMESTAMPTZ, TIMESTAMPTZ.oid: TIMESTAMP}
-"""Of AT TIME ZONE."""
+"""The result type of AT TIME ZONE."""
 _REALS = INTEGERS | FLOATS
-"""What is raised to a power as double precision."""
+"""Types whose power is computed in double precision."""
 
 
 def plain(kind: KnownType) -> KnownType:
-    """Without the modifier, which only columns and casts have."""
+    """The type without its modifier, which only columns and casts have."""
     if kind is None or kind.modifier < 0:
         return kind
     return SqlType(kind.name, kind.oid, kind.size, style=kind.style)
 
 
 def common(kinds: Sequence[KnownType]) -> KnownType:
-    """The one type of CASE, COALESCE, UNION, ARRAY and VALUES (select_common_type)."""
+    """The common type of the parts of CASE, COALESCE, UNION, ARRAY and VALUES (select_common_type)."""
     found = [plain(kind) for kind in kinds if kind is None or kind.oid != UNKNOWN.oid]
     if not found:
         return TEXT
@@ -97,7 +97,7 @@ def _wider(kept: SqlType, kind: SqlType) -> KnownType:
 
 
 def arithmetic(left: KnownType, right: KnownType) -> KnownType:
-    """Of ``+ - * / %`` over numbers."""
+    """The type of ``+ - * / %`` over numbers."""
     if left is None or right is None:
         return None
     if UNKNOWN.oid in (left.oid, right.oid):
@@ -110,7 +110,7 @@ def arithmetic(left: KnownType, right: KnownType) -> KnownType:
 
 
 def sum_kind(left: KnownType, right: KnownType) -> KnownType:
-    """Of ``+`` and ``-`` with moments, else of numbers."""
+    """The type of ``+`` and ``-`` with dates and timestamps, else of numbers."""
     match left, right:
         case SqlType(oid=DATE.oid), SqlType(oid=oid) if oid in INTEGERS:
             return DATE
@@ -130,7 +130,7 @@ def sum_kind(left: KnownType, right: KnownType) -> KnownType:
 
 
 def difference_kind(left: KnownType, right: KnownType) -> KnownType:
-    """Of ``-``."""
+    """The type of ``-``."""
     match left, right:
         case SqlType(oid=DATE.oid), SqlType(oid=DATE.oid):
             return INT4
@@ -147,7 +147,7 @@ def _multiplied(left: KnownType, right: KnownType) -> KnownType:
 
 
 def _joined(left: KnownType, right: KnownType) -> KnownType:
-    """Of ``||``."""
+    """The type of ``||``."""
     if left is None or right is None:
         return None
     for kind in (left, right):
@@ -157,11 +157,11 @@ def _joined(left: KnownType, right: KnownType) -> KnownType:
 
 
 Rule = Callable[[exp.Expr, Sequence[KnownType]], KnownType]
-"""The node, and the types of its parts in the order of ``iter_expressions``."""
+"""From a node and the types of its parts, in the order of ``iter_expressions``, to its type."""
 
 
 def _unless_told(node: exp.Expr, _parts: Sequence[KnownType]) -> KnownType:
-    """A constant without a type of its own; a parameter's has the one that was declared."""
+    """The type of a constant, unknown unless it is a parameter with a declared type."""
     return kind_of(node) or UNKNOWN
 
 
@@ -213,7 +213,7 @@ def _extreme(_node: exp.Expr, parts: Sequence[KnownType]) -> KnownType:
 _SUMS = {INT2.oid: INT8, INT4.oid: INT8, INT8.oid: NUMERIC, NUMERIC.oid: NUMERIC, FLOAT4.oid: FLOAT4}
 _MEANS = {INT2.oid: NUMERIC, INT4.oid: NUMERIC, INT8.oid: NUMERIC, NUMERIC.oid: NUMERIC, FLOAT4.oid: FLOAT8}
 _WHOLE = {kind.oid: FLOAT8 for kind in (INT2, INT4, INT8, FLOAT4, FLOAT8)} | {NUMERIC.oid: NUMERIC}
-"""Of functions that have one form for double precision and one for numeric."""
+"""The result type of functions with one form for double precision and one for numeric, by argument type."""
 
 
 def _by_first(table: Mapping[int, SqlType]) -> Rule:
@@ -357,13 +357,13 @@ _KIND = "kind"
 
 
 def kind_of(node: exp.Expr | None) -> KnownType:
-    """What was found of a node."""
+    """The type that was noted of a node."""
     found = None if node is None else node.meta.get(_KIND)
     return found if isinstance(found, SqlType) else None
 
 
 def note_kind(node: exp.Expr, kind: KnownType) -> None:
-    """Note it."""
+    """Note the type of a node in its ``meta``; None notes nothing."""
     if kind is not None:
         node.meta[_KIND] = kind
 

@@ -1,4 +1,4 @@
-"""The types that PostgreSQL gives the expressions of a statement about the catalogue, by the scopes they stand in."""
+"""PostgreSQL's types of the expressions in a statement about the catalogue, scope by scope."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,9 +28,9 @@ from dpproxy.values.pgtypes import (
 )
 
 Fields = Sequence[tuple[str, KnownType]]
-"""Columns of a relation, in their order."""
+"""The columns of a relation, in order."""
 Own = Mapping[str, Sequence[Column]]
-"""Columns of the relations of schema dp."""
+"""The columns of the relations of schema dp."""
 _SYSTEM = {"tableoid": OID, "xmin": XID, "xmax": XID}
 _CALLED = frozenset(
     {"current_user", "session_user", "user", "current_role", "current_schema", "current_catalog"}
@@ -39,7 +39,7 @@ _CALLED = frozenset(
 
 @dataclass(slots=True)
 class _Scope:
-    """What the expressions of one SELECT can name; None among the sources for one whose columns are not known."""
+    """The names that expressions of one SELECT can use; a source is None where its columns are unknown."""
 
     own: Own
     outer: "_Scope | None" = None
@@ -47,7 +47,7 @@ class _Scope:
     queries: dict[str, Fields | None] = field(default_factory=dict)
 
     def named(self, name: str) -> Fields | None:
-        """A WITH query's columns."""
+        """The columns of a WITH query."""
         if name in self.queries or self.outer is None:
             return self.queries.get(name)
         return self.outer.named(name)
@@ -62,7 +62,7 @@ class _Scope:
 
 
 def infer(tree: exp.Expr, own: Own) -> Fields | None:
-    """Note the type of each expression below (`kind_of`); the columns of the result, None where they are not known."""
+    """Note the type of each expression (`kind_of`); returns the result's columns, None where they are unknown."""
     return _query(tree, _Scope(own))
 
 
@@ -105,7 +105,7 @@ def _together(left: Fields | None, right: Fields | None) -> Fields | None:
 
 
 def _settle_literals(node: exp.Expr, fields: Fields) -> None:
-    """Give the quoted literals of a SELECT in a set operation, or of VALUES, the types of their columns."""
+    """Give quoted literals in a set operation, or in VALUES, the types of their columns."""
     if isinstance(node, exp.SetOperation):
         _settle_literals(node.left, fields)
         _settle_literals(node.right, fields)
@@ -131,7 +131,7 @@ _READ = (
     | FLOATS
     | {kind.oid for kind in (BOOL, DATE, INTERVAL, NUMERIC, TIME, TIMESTAMP, TIMESTAMPTZ, UUID)}
 )
-"""Types that a quoted literal is read as because it stands beside them."""
+"""Types that a quoted literal takes when it is compared with them."""
 
 
 def _select(node: exp.Select, scope: _Scope) -> Fields | None:
@@ -169,7 +169,7 @@ def _shown(projection: exp.Expr) -> str:
 
 
 def _source(node: exp.Expr, scope: _Scope) -> None:
-    """One that FROM names, and those joined to it."""
+    """A source in FROM, and those joined to it."""
     if isinstance(node, exp.Join):
         _source(node.this, scope)
         _expressions(node, scope, skip={"this"})
@@ -199,7 +199,7 @@ def _is_function(node: exp.Expr) -> bool:
 
 
 def _fields(node: exp.Expr, scope: _Scope) -> tuple[Fields | None, str]:
-    """Columns, and the name where none is given."""
+    """A source's columns, None where they are unknown, and the name it has without an alias."""
     match node:
         case exp.Table() if isinstance(node.this, exp.Identifier):
             return _relation(node, scope), scopes.fold(node.this)
@@ -284,7 +284,7 @@ def _expression(node: exp.Expr, scope: _Scope) -> None:
 
 
 def _settled(kind: KnownType) -> KnownType:
-    """Of a column of a subquery: a literal is a text there."""
+    """The type of a subquery's column, where an unknown literal is text."""
     return common([kind])
 
 

@@ -1,4 +1,4 @@
-"""Functions of PostgreSQL that DuckDB lacks or answers otherwise, as DuckDB macros over the catalogue's own tables.
+"""Functions of PostgreSQL that DuckDB lacks or computes differently, as DuckDB macros over the catalogue's tables.
 
 A macro's argument is pasted into its body, so columns there have names that no statement's column has.
 """
@@ -55,7 +55,7 @@ _EXPRESSION = (
     "(SELECT min(regexp_extract(CASE WHEN pretty THEN internal_pretty ELSE internal_plain END, "
     "'^CHECK [(](.*)[)]$', 1)) FROM internal.constraint_texts WHERE '{CHECK ' || internal_oid || '}' = e)"
 )
-"""Of what pg_constraint.conbin holds; there are no other expressions."""
+"""pg_get_expr: of pg_constraint.conbin; there are no other expressions."""
 _ARGUMENTS = "(SELECT min(internal_arguments) FROM internal.function_texts WHERE internal_oid = o)"
 _RESULT = "(SELECT min(internal_result) FROM internal.function_texts WHERE internal_oid = o)"
 _TYPES = (
@@ -119,7 +119,7 @@ _SIZE = (
     )
     + f" ELSE (x // {512 * 1024**4} + sign(x)) // 2 || ' PB' END"
 )
-"""Sizes are not told, and 0 in their place."""
+"""pg_size_pretty; NULL for 0, which stands for sizes that are not revealed."""
 _PRIVILEGES = (
     "map(['r', 'a', 'w', 'd', 'D', 'x', 't', 'X', 'U', 'C', 'c', 'T'], ['SELECT', 'INSERT', 'UPDATE', 'DELETE', "
     "'TRUNCATE', 'REFERENCES', 'TRIGGER', 'EXECUTE', 'USAGE', 'CREATE', 'CONNECT', 'TEMPORARY'])"
@@ -131,13 +131,13 @@ _ACL = (
     """'grantee': coalesce(r[trim(string_split(i, '=')[1], '"')], CAST(0 AS UINTEGER)), """
     f"'privilege_type': {_PRIVILEGES}[p], 'is_grantable': false}}))))"
 )
-"""Of an access list as pg_class.acl writes it, and a map of roles to their OIDs."""
+"""aclexplode of a list as pg_class.acl writes it, with a map of roles to OIDs."""
 _METHOD = (
     "CASE WHEN m = 403 AND lower(p) IN ('can_order', 'can_unique', 'can_multi_col', 'can_exclude', 'can_include') "
     "THEN true END"
 )
 _BTREES = "EXISTS (SELECT 1 FROM pg_catalogue.pg_index WHERE indexrelid = o)"
-"""Every index is one."""
+"""Properties of B-trees, which all indexes are."""
 _INDEX_PROPERTY = (
     "CASE WHEN lower(p) IN ('clusterable', 'index_scan', 'bitmap_scan', 'backward_scan') "
     f"AND {_BTREES} THEN true END"
@@ -226,7 +226,7 @@ MACROS: dict[str, tuple[str, str]] = {
     "zero_of": ("a", "CAST(CASE WHEN a IS NULL THEN NULL ELSE 0 END AS BIGINT)"),
     **{name: macro for kind, table in _NAMES.items() for name, macro in _lookups(kind, table).items()},
 }  # fmt: skip
-"""By name: parameters and body; in DuckDB each is called `prefix` and its name."""
+"""Parameters and body by name; in DuckDB each name begins with `PREFIX`."""
 
 READS: dict[str, tuple[tuple[str, str], ...]] = {
     "column_comment": (("pg_catalog", "pg_description"),),
@@ -248,7 +248,7 @@ READS: dict[str, tuple[tuple[str, str], ...]] = {
         for name in (f"to_{kind}", f"{kind}_name")
     },
 }
-"""The tables a macro reads; they are filled before it is used."""
+"""The tables that a macro reads, which are filled before it is used."""
 
 PREFIX = "c_"
 """No function of DuckDB begins so."""
@@ -257,7 +257,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 @cache
 def _counts() -> Mapping[str, tuple[int, Sequence[int]]]:
-    """By the name it is called by: the words of a macro's body, and how often it names each of its parameters."""
+    """By macro, the number of words of its body, and how often it uses each parameter."""
     found: dict[str, tuple[int, Sequence[int]]] = {}
     for name, (parameters, body) in MACROS.items():
         words = _WORD.findall(body)
@@ -268,7 +268,7 @@ def _counts() -> Mapping[str, tuple[int, Sequence[int]]]:
 
 
 def expanded_words(tree: exp.Expr) -> int:
-    """About how many words a statement has once its macros are put in: an argument stands wherever a body names it."""
+    """The approximate number of words of a statement after its macros are expanded, which copies their arguments."""
     sizes: dict[int, int] = {}
     for node in reversed(list(tree.walk(bfs=True))):
         words, named = 1, (1,) * sum(1 for _ in node.iter_expressions())

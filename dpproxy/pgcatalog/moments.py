@@ -1,4 +1,4 @@
-"""The session's time zone inside the engine, and the present."""
+"""The session's time zone in the engine, and the current time."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -20,12 +20,12 @@ _EAST, _WEST = 14, 12
 
 
 def engine_zone(settings: Mapping[str, str]) -> str | None:
-    """The engine's name of the session's time zone; None where it has none."""
+    """The engine's name of the session's time zone; None where it does not have it."""
     return _named(settings.get("timezone", "UTC"))
 
 
 def put_in_present(tree: exp.Expr, settings: Mapping[str, str]) -> None:
-    """Replace ``now()`` and its kin by what the statement takes for them: the engine's own clock is never asked."""
+    """Replace ``now()`` and the like by the statement's times; the engine's clock is never used."""
     present = present_of(settings)
     for node in list(tree.find_all(*PRESENT)):
         value = value_of(node, present)
@@ -42,7 +42,7 @@ _TYPES = {exp.CurrentTimestamp: "timestamptz", exp.CurrentDate: "date", exp.Loca
 
 
 def in_zone(node: exp.Expr) -> exp.Expr:
-    """``AT TIME ZONE 'Europe/Berlin'`` of a moment, with or without a zone.
+    """``AT TIME ZONE 'Europe/Berlin'`` of a timestamp, with or without a zone.
 
     Raises:
         InvalidParameter: no zone has that name.

@@ -1,4 +1,4 @@
-"""Names by which casts find objects: ``'patients'::regclass``, ``23::regtype``; no client can read these."""
+"""Tables of names for casts such as ``'patients'::regclass`` and ``23::regtype``; no client can read them."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.sql.quoting import quoted
 
 _COLUMNS = columns("internal_oid:oid internal_name internal_shown:bool")
-"""Names that no column of a statement has: an argument of a macro is pasted beside them."""
+"""Column names that no statement uses: macros' arguments are pasted beside them."""
 _SCHEMA_NAMES = {oid: name for name, oid in oids.SCHEMAS.items()}
 
 
@@ -33,7 +33,7 @@ def _named(oid: int, name: str, *, shown: bool) -> Row:
 
 
 def _forms(schema: str, name: str, oid: int) -> Iterator[Row]:
-    """Every spelling that finds the object, and which of them is shown."""
+    """All spellings of an object's name, and which of them is displayed."""
     on_path = schema in ("public", "pg_catalog")
     shown = quoted_name(name) if on_path else f"{quoted_name(schema)}.{quoted_name(name)}"
     spellings = dict.fromkeys((quoted_name(name), quoted(name)))
@@ -64,18 +64,18 @@ def _type_rows(view: CatalogueView) -> Iterator[Row]:
 
 
 _SPOKEN = {"int4": ("int",), "numeric": ("decimal",), "float8": ("float",), "bpchar": ("char",)}
-"""Further names that the SQL grammar knows."""
+"""Further names of types in SQL's grammar."""
 
 
 def _in_quotes(name: str) -> Iterator[str]:
-    """The names in pg_type, quoted; of an array those of its elements, and brackets, too."""
+    """The names in pg_type, quoted; for an array also those of its elements with brackets."""
     for word, brackets in ((name, ""), *([(name[1:], "[]")] if name.startswith("_") else ())):
         for schema in ("", "pg_catalog.", '"pg_catalog".'):
             yield f"{schema}{quoted(word)}{brackets}"
 
 
 def _spoken(name: str) -> Iterator[str]:
-    """Further names of a type; of an array those of its elements, and brackets."""
+    """Further names of a type; for an array, those of its elements with brackets."""
     if not name.startswith("_"):
         yield from _SPOKEN.get(name, ())
         return
@@ -97,7 +97,7 @@ def _schema_rows(_view: CatalogueView) -> Iterator[Row]:
 
 
 def _function_rows(_view: CatalogueView) -> Iterator[Row]:
-    """By name, where only one function has it; the others are shown with their schema."""
+    """Functions by name where it is unambiguous; others are displayed with their schema."""
     counts = Counter(of.proname for of in functions())
     for of in functions():
         schema = _SCHEMA_NAMES[of.pronamespace]

@@ -1,4 +1,4 @@
-"""Numbers that the engine computes otherwise than PostgreSQL: quotients, means, parts of moments, and literals."""
+"""Arithmetic that the engine does differently from PostgreSQL: quotients, means, parts of timestamps, literals."""
 
 import re
 from decimal import Decimal
@@ -15,7 +15,7 @@ from dpproxy.values.errors import DivisionByZero, NumberOutOfRange, Unsupported
 from dpproxy.values.pgtypes import DATE, FLOAT8, FLOATS, INT8, INTEGERS, NUMERIC, SqlType
 
 DIVIDE = "c_divide"
-"""The function of ours that divides two numerics, given and answered as texts."""
+"""Our function in DuckDB that divides two numerics, as texts."""
 QUOTIENT = "DECIMAL(38,20)"
 MOST_DIGITS = 38
 """Of a numeric here."""
@@ -23,14 +23,14 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII).fullmat
 _SIGNIFICANT = 16
 """NUMERIC_MIN_SIG_DIGITS of numeric.h."""
 _GROUP = 4
-"""DEC_DIGITS: digits that numeric.c counts as one."""
+"""DEC_DIGITS: decimal digits of one digit in numeric.c."""
 
 
 def power(node: exp.Expr) -> exp.Expr:
     """``2 ^ 32``, of double precision.
 
     Raises:
-        Unsupported: of numerics, whose digits are another number of them.
+        Unsupported: of numerics, whose number of digits would differ.
     """
     if kind_of(node) is None:
         raise Unsupported("the operator ^ takes integers and double precision here", position=position(node))
@@ -40,7 +40,7 @@ def power(node: exp.Expr) -> exp.Expr:
 
 
 def quotient(left: str, right: str) -> str:
-    """Two numerics divided as PostgreSQL does, with as many digits (numeric.c: select_div_scale).
+    """The quotient of two numerics with PostgreSQL's number of digits (numeric.c: select_div_scale).
 
     Example:
         >>> quotient("1", "3"), quotient("7.0", "2"), quotient("10", "4.0")
@@ -63,7 +63,7 @@ def quotient(left: str, right: str) -> str:
 
 
 def _weight(number: Decimal) -> tuple[int, int]:
-    """The place of the first group of digits, and that group."""
+    """The weight of the first group of digits, and its value."""
     if not number:
         return 0, 0
     place = number.adjusted() // _GROUP
@@ -76,7 +76,7 @@ def _scale(number: Decimal) -> int:
 
 
 def truncate(node: exp.Expr) -> exp.Expr:
-    """``date_trunc('day', x)`` of a moment; of a date, as of the moment when it begins."""
+    """``date_trunc('day', x)`` of a timestamp; a date counts as its midnight."""
     kind = kind_of(node.this)
     if kind_of(node) is None or node.args.get("zone") is not None:
         raise Unsupported("date_trunc() takes a unit and a timestamp here", position=position(node))
@@ -86,7 +86,7 @@ def truncate(node: exp.Expr) -> exp.Expr:
 
 
 def cast(value: exp.Expr, kind: str) -> exp.Expr:
-    """A cast to a type of the engine's."""
+    """A cast to an engine's type."""
     return exp.Cast(this=value, to=exp.DataType.build(kind, dialect="duckdb"))
 
 
@@ -95,7 +95,7 @@ def _divided(left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 
 def divide(node: exp.Expr) -> exp.Expr:
-    """``/``: whole numbers to whole numbers, numerics to numerics."""
+    """``/``: the quotient of integers is an integer, that of numerics a numeric."""
     kind = kind_of(node)
     left, right = node.this, node.expression
     if kind is not None and kind.oid == NUMERIC.oid:
@@ -114,7 +114,7 @@ def divide(node: exp.Expr) -> exp.Expr:
 
 
 def widen(node: exp.Expr) -> exp.Expr:
-    """``+ - *`` of whole numbers of two sizes: in the wider one; the days added to a date as the engine counts them."""
+    """``+ - *`` of integers of two sizes in the wider one; days that are added to a date in the engine's type."""
     kind = kind_of(node)
     if DATE in (kind_of(node.this), kind_of(node.expression)):
         for key in ("this", "expression"):
@@ -154,7 +154,7 @@ def means(tree: exp.Expr) -> None:
 
 
 def _instead(top: exp.Expr, aggregate: type[exp.Expr], kind: SqlType) -> exp.Expr:
-    """A copy, with another aggregate in place of the mean."""
+    """A copy with another aggregate instead of the mean."""
     made = top.copy()
     mean = made.find(exp.Avg)
     if mean is None:
@@ -207,7 +207,7 @@ def part(node: exp.Expr) -> exp.Expr:
 
 
 def round_half_even(node: exp.Expr) -> exp.Expr:
-    """``round(x)``: a double precision to the even of two equally near."""
+    """``round(x)``: halves of double precision are rounded to even."""
     kind = kind_of(node.this)
     is_float = kind is not None and kind.oid in FLOATS and node.args.get("decimals") is None
     return call("round_even", node.this, exp.Literal.number(0)) if is_float else node
@@ -230,7 +230,7 @@ def literal(node: exp.Expr) -> exp.Expr:
 
 
 def _in_full(text: str) -> str | None:
-    """A number without an exponent; None for one of more digits than a numeric here has."""
+    """A number without its exponent; None where it has too many digits for a numeric."""
     try:
         number = Decimal(text)
     except ArithmeticError:  # its exponent alone is too long
@@ -240,7 +240,7 @@ def _in_full(text: str) -> str | None:
 
 
 def decimal_of(value: exp.Expr, kind: SqlType | None) -> str | None:
-    """The engine's type for a cast to numeric without a size; None where nothing is known of the value.
+    """The engine's type for a cast to numeric without precision; None where nothing is known of the value.
 
     Raises:
         NumberOutOfRange: a constant has more digits than a numeric here.

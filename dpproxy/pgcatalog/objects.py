@@ -1,4 +1,4 @@
-"""Casts that look an object up by its name, and columns that hold functions by theirs."""
+"""Casts between objects' names and OIDs, and columns that store functions by name."""
 
 import re
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from dpproxy.values.errors import (
 from dpproxy.values.pgtypes import SqlType
 
 MISSING = "no such object"
-"""How the engine's message begins where a literal names nothing; its kind and name follow."""
+"""The beginning of the engine's message for a name without an object; kind and name follow."""
 _KINDS: dict[str, tuple[str, type[Refusal]]] = {
     "class": ("relation", UndefinedTable),
     "type": ("type", UndefinedObject),
@@ -40,11 +40,11 @@ refcursor regconfig regdictionary regoper regoperator table_am_handler tid tsm_h
 tstzmultirange tstzrange tsvector txid_snapshot varbit xid8
 """
 ELSEWHERE = frozenset(_ELSEWHERE.split())
-"""Types of PostgreSQL 15 that nothing here has: their names have no number, and are no mistake of who asks."""
+"""Types of PostgreSQL 15 that do not exist here: casts of their names are NULL, not errors."""
 
 
 def missing(message: str) -> Refusal | None:
-    """What PostgreSQL says of a name that is nobody's; None where the message is about something else."""
+    """PostgreSQL's refusal for an unknown name; None where the message is about something else."""
     found = re.search(rf"{MISSING} (\w+): (.*)", message, re.DOTALL)
     if found is None:
         return None
@@ -53,16 +53,16 @@ def missing(message: str) -> Refusal | None:
 
 
 Use = Callable[[str], None]
-"""Told each macro that is used."""
+"""Called with each macro that is used."""
 
 
 def cast(node: exp.Cast, kind: str, use: Use) -> exp.Expr:
-    """``x::regclass`` and its like: the number of an object; a column of functions keeps their names."""
+    """``x::regclass`` and the like: an object's OID; columns of functions keep names."""
     return node.this if kind == "proc" and is_procedure(node.this) else number_of(node.this, kind, use)
 
 
 def number_of(value: exp.Expr, kind: str, use: Use) -> exp.Expr:
-    """The number of an object by its name, or by its number."""
+    """The OID of an object, given its name or OID."""
     use(f"to_{kind}")
     if isinstance(value, exp.Literal) and value.name == "-":
         value = text("0")
@@ -79,18 +79,18 @@ def _is_elsewhere(name: str) -> bool:
 
 
 def of_kind(kind: SqlType | None) -> str | None:
-    """The macros' word for the objects that a type numbers; None for every other type."""
+    """The kind of object that a type refers to, in the macros' words; None for other types."""
     return None if kind is None else results.OBJECTS.get(kind.name)
 
 
 def name_of(value: exp.Expr, kind: str, use: Use) -> exp.Expr:
-    """The name of an object."""
+    """The name of an object, given its OID."""
     use(f"{kind}_name")
     return call(f"{macros.PREFIX}{kind}_name", value)
 
 
 def comparison(node: exp.Expr, use: Use) -> exp.Expr:
-    """A comparison: the names beside objects are looked up."""
+    """A comparison in which names compared with objects are looked up."""
     sides = [side for side in (node.this, node.args.get("expression"), *node.expressions) if side is not None]
     kind = next((word for side in sides if (word := of_kind(kind_of(side))) is not None), None)
     if kind is not None:
@@ -106,11 +106,11 @@ _PRIVILEGES = {
     "has_schema_privilege": ("schema", -2),
     "has_table_privilege": ("class", -2),
 }
-"""Questions about privileges: what is asked of, and its place among the arguments."""
+"""Privilege functions: the kind of object, and the position of that argument."""
 
 
 def with_existence(node: exp.Anonymous, made: exp.Expr, use: Use) -> exp.Expr:
-    """The answer ``made``, where what a literal names exists."""
+    """``made``, with an error where a name in a literal does not exist."""
     kind, place = _PRIVILEGES.get(node.name.lower(), ("", 0))
     given = node.expressions[place] if kind and len(node.expressions) >= -place else None
     if not isinstance(given, exp.Literal) or not given.is_string:
@@ -120,18 +120,18 @@ def with_existence(node: exp.Anonymous, made: exp.Expr, use: Use) -> exp.Expr:
 
 
 def is_procedure(node: object) -> bool:
-    """A column of functions."""
+    """Whether an expression is a column of functions."""
     return isinstance(node, exp.Column) and node.name in PROCEDURES
 
 
 def function_oid(node: exp.Expr, use: Use) -> exp.Expr:
-    """What stands in such a column, as a number."""
+    """The OID of a function in such a column."""
     use("to_proc")
     return call(f"{macros.PREFIX}to_proc", node)
 
 
 def type_of(node: exp.Anonymous, use: Use) -> exp.Expr:
-    """``pg_typeof(x)``: the number of a type."""
+    """``pg_typeof(x)``: the OID of a type."""
     given = node.expressions[0]
     kind = kind_of(given)
     if kind is None:

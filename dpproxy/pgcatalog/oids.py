@@ -1,7 +1,7 @@
 """Object identifiers that stay the same over restarts and policy versions, from names alone.
 
-Those the proxy makes up start at 16384, as PostgreSQL's do (transam.h: FirstNormalObjectId). A name's OID
-does not depend on which other objects exist, so it tells nothing about them.
+OIDs of the proxy's objects start at 16384, as in PostgreSQL (transam.h: FirstNormalObjectId). A name's OID does not
+depend on which other objects exist, so it reveals nothing about them.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ BTREE = 403
 SCHEMAS = {"pg_catalog": CATALOGUE, "public": PUBLIC, "information_schema": INFORMATION, "dp": DP}
 
 _OFF_PATH = (13000, 1 << 20)
-"""OIDs of relations and functions that a bare name does not reach: those of information_schema and dp."""
+"""OIDs of relations and functions that need a qualified name: those of information_schema and dp."""
 
 
 def _hashed(kind: str, name: str, low: int, high: int) -> int:
@@ -68,7 +68,7 @@ def rule_oid(schema: str, view: str) -> int:
 
 
 def function_oid(schema: str, signature: str) -> int:
-    """pg_proc.oid of a function that PostgreSQL has not."""
+    """pg_proc.oid of a function that PostgreSQL does not have."""
     low, high = (DP + 1, _OFF_PATH[1]) if schema == "dp" else (_OFF_PATH[1], 1 << 31)
     return _hashed(f"function {schema}", signature, low, high)
 
@@ -79,5 +79,5 @@ def role_oid(name: str) -> int:
 
 
 def visible(oid: str) -> str:
-    """SQL: is it reached by its bare name (pg_table_is_visible, pg_function_is_visible)."""
+    """SQL for whether an unqualified name finds it (pg_table_is_visible, pg_function_is_visible)."""
     return f"({oid} NOT BETWEEN {_OFF_PATH[0]} AND {_OFF_PATH[1] - 1})"

@@ -53,16 +53,16 @@ _LEFT = (
     *_TIGHTER, exp.ArrayContainedBy, exp.ArrayContainsAll, exp.ArrayOverlaps, exp.BitwiseAnd, exp.BitwiseOr,
     exp.DPipe, exp.Operator, exp.RegexpILike, exp.RegexpLike,
 )  # fmt: skip
-"""What may stand before without brackets: what is read from the left as PostgreSQL reads it."""
+"""Left operands that need no parentheses: they associate as in PostgreSQL."""
 _BARE = (exp.Collate, exp.Dot)
 _LOOSE = (exp.Binary, exp.Between, exp.In, exp.Not)
 
 
 def replace_operators(tree: exp.Expr) -> None:
-    """Put the plain operators in.
+    """Replace them by the plain operators.
 
     Raises:
-        Unsupported: an operator that is not on the list, or brackets are missing.
+        Unsupported: an operator that is not on the list, or parentheses are missing.
         UndefinedFunction: a schema that has none.
     """
     found = list(tree.find_all(exp.Operator))
@@ -97,5 +97,5 @@ def _check(node: exp.Operator) -> None:
 
 
 def _operand(side: exp.Expr) -> exp.Expr:
-    """In brackets, where it is one operator more."""
+    """The operand, in parentheses where it is an operator."""
     return exp.Paren(this=side) if isinstance(side, exp.Binary) and not isinstance(side, _BARE) else side

@@ -1,4 +1,4 @@
-"""``$n`` in catalogue statements: their types, and their values put in as literals."""
+"""``$n`` in catalogue statements: their types, and their replacement by literals."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -46,7 +46,7 @@ def number(node: exp.Parameter) -> int:
 
 
 def types(tree: exp.Expr, declared: Sequence[int]) -> tuple[SqlType, ...]:
-    """Types of all parameters: the declared, else by what stands beside, else text."""
+    """The types of all parameters: declared, else those of what they are compared with, else text."""
     found = {number(node): node for node in tree.find_all(exp.Parameter)}
     count = max(max(found, default=0), len(declared))
     return tuple(
@@ -82,7 +82,7 @@ def _inferred(node: exp.Parameter) -> SqlType:
 
 
 def _beside(parent: exp.Expr | None) -> SqlType:
-    """The type of the column that it is compared with."""
+    """The type of the column that a parameter is compared with."""
     if not isinstance(parent, _COMPARED):
         return TEXT
     column = next((c for c in (parent.this, parent.expression) if isinstance(c, exp.Column)), None)
@@ -109,7 +109,7 @@ _ARGUMENTS: dict[str, tuple[SqlType, ...]] = {
     "shobj_description": (OID, NAME),
     "set_config": (TEXT, TEXT, BOOL),
 }
-"""What functions of the catalogue take; the others take texts, or anything."""
+"""Types of the arguments of catalogue functions; others take texts, or anything."""
 
 
 def _argument(call: exp.Anonymous, node: exp.Expr) -> SqlType:
@@ -120,8 +120,8 @@ def _argument(call: exp.Anonymous, node: exp.Expr) -> SqlType:
 def put_in(tree: exp.Expr, kinds: Sequence[SqlType], values: Sequence[object] | None) -> None:
     """Replace each ``$n`` by its value; without values by a NULL of its type.
 
-    A text is put in bare: like PostgreSQL's unknown literal, it takes the type of what stands beside it. Any other
-    value is cast to its type, so that it is sent as what was described.
+    A text is inserted without a cast: like an unknown literal, it takes the type of what it is compared with. Other
+    values are cast to their types, so that results have the described types.
     """
     for node in list(tree.find_all(exp.Parameter)):
         at = number(node) - 1

@@ -1,4 +1,4 @@
-"""pg_auth_members: the roles that the caller has; those of others are not told."""
+"""pg_auth_members: the roles that the caller has; those of others are not shown."""
 
 from collections.abc import Iterator
 

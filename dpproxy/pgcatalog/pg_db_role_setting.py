@@ -1,4 +1,4 @@
-"""pg_db_role_setting: what the sessions of a role start with."""
+"""pg_db_role_setting: the settings that sessions of a role start with."""
 
 from collections.abc import Iterator
 

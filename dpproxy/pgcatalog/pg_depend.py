@@ -1,4 +1,4 @@
-"""pg_depend: what relations, keys, checks and views consist of and refer to; what a view reads is not shown."""
+"""pg_depend: dependencies of relations, keys, checks and views; the tables that a view reads are not shown."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ _RULE = pg_rewrite.TABLE.oid
 _TYPE = pg_type.TABLE.oid
 
 Place = tuple[int, int, int]
-"""The catalogue that an object is in, its number there, and that of its column or 0."""
+"""An object's catalogue, its OID there, and the number of its column or 0."""
 
 
 def _row(of: Place, on: Place, kind: str) -> Row:

@@ -48,7 +48,7 @@ def _shown(view: CatalogueView) -> Iterator[Row]:
 
 
 def _texts(view: CatalogueView) -> Iterator[Row]:
-    """Place 0 is the whole, the others its columns."""
+    """The definitions by position: 0 is the whole index, others its columns."""
     for key in of_tables(view):
         yield _text(key, 0, key.index_definition(), key.index_definition(short=True))
         for place, name in enumerate(key.names, 1):

@@ -1,4 +1,4 @@
-"""pg_opclass: how the indexes here compare the values of a type; all of them are B-trees."""
+"""pg_opclass: operator classes of B-trees, the only indexes here."""
 
 from functools import cache
 
@@ -15,6 +15,6 @@ def _of_types() -> dict[int, int]:
 
 
 def of_type(oid: int, *, is_array: bool) -> int:
-    """The number of the default class for a type; 0 where PostgreSQL has none."""
+    """The OID of the default class for a type; 0 where PostgreSQL has none."""
     compared = TEXT.oid if oid == VARCHAR.oid else oid
     return _of_types().get(_ARRAYS if is_array else compared, 0)

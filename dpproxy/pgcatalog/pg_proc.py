@@ -15,7 +15,7 @@ _INTERNAL = 12
 """pg_language.oid of what is compiled in."""
 _ANY = 2276
 _ORDERED = frozenset({"percentile_cont", "percentile_disc"})
-"""Aggregates whose last argument stands behind WITHIN GROUP."""
+"""Aggregates with an argument in WITHIN GROUP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Function:
 
     @property
     def shown_arguments(self) -> str:
-        """What pg_get_function_arguments answers: there are no names and no defaults."""
+        """The result of pg_get_function_arguments: there are no names and no defaults."""
         shown = [str(built_in()[oid]["display"]) for oid in self.proargtypes]
         if self.proname in _ORDERED:
             return f"{', '.join(shown[:-1])} ORDER BY {shown[-1]}"
@@ -45,7 +45,7 @@ class Function:
 
     @property
     def shown_result(self) -> str:
-        """What pg_get_function_result answers."""
+        """The result of pg_get_function_result."""
         return ("SETOF " if self.proretset else "") + str(built_in()[self.prorettype]["display"])
 
 
@@ -60,7 +60,7 @@ def _own(name: str, kind: str, result: int, argument: int, schema: str = "pg_cat
 
 @cache
 def functions() -> tuple[Function, ...]:
-    """PostgreSQL's, and those it has not."""
+    """PostgreSQL's functions, and those of the proxy."""
     return (
         *(Function(**{name: row[name] for name in _COLUMNS if name in row}) for row in facts("pg_proc")),
         _own("median", "a", FLOAT8.oid, FLOAT8.oid),

@@ -1,4 +1,4 @@
-"""pg_rewrite: of each view the rule that makes it one; what the rule does is not shown."""
+"""pg_rewrite: the rule of each view; its definition is not shown."""
 
 from collections.abc import Iterator
 

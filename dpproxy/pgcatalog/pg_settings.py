@@ -1,4 +1,4 @@
-"""pg_settings: the settings of the session; its rows come with each statement."""
+"""pg_settings: the session's settings; its rows are computed for each statement."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,6 @@
 """pg_stat_activity: the caller's own session alone, with what the caller knows of it.
 
-Its row comes with each statement. Of other sessions nothing is shown, not even that there are any, and of one's own
-neither moments nor the statement.
+Its row is computed for each statement. Other sessions are not shown, nor are the times and the statement of one's own.
 """
 
 from collections.abc import Iterator

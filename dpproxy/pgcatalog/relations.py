@@ -1,4 +1,4 @@
-"""Every relation of the catalogue: the allow-list of what a statement here may read."""
+"""Every relation of the catalogue: the allow-list of relations that statements may read."""
 
 from collections.abc import Iterator
 
@@ -90,7 +90,7 @@ def _of_facts(name: str) -> Table:
 
 
 def _others() -> Iterator[Table]:
-    """All but pg_class; those that nothing else answers have no rows, as the proxy has no such objects."""
+    """All relations but pg_class; those without a module are empty, since the proxy has no such objects."""
     answered = {(each.schema, each.name): each for each in (*_ANSWERED, *map(_of_facts, _FACTS))}
     for key in relations():
         if key != ("pg_catalog", "pg_class"):
@@ -118,4 +118,4 @@ INTERNAL: dict[str, Table] = {
         pg_index.TEXTS,
     )
 }
-"""What the rewritten casts read; no statement can name them."""
+"""Tables that rewritten casts read; no statement can name them."""

@@ -1,4 +1,4 @@
-"""What DuckDB answers, as PostgreSQL's types and values."""
+"""DuckDB's results as PostgreSQL's types and values."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ OBJECTS = {
     "regproc": "proc",
     "regprocedure": "procedure",
 }
-"""Types of objects, and the word for them in our macros."""
+"""Types that refer to objects, and the kind of object in the words of our macros."""
 
 _TYPES: dict[str, SqlType] = {
     **IN_DUCKDB,
@@ -47,7 +47,7 @@ _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 
 
 def column_type(of: str) -> SqlType:
-    """The type of a DuckDB type's name; text for whatever has no counterpart.
+    """The type for a DuckDB type's name; text where it has no counterpart.
 
     Example:
         >>> column_type("UINTEGER").name, column_type("DECIMAL(3,1)").scale, column_type("VARCHAR[]").name
@@ -91,11 +91,11 @@ def _field(value: object) -> str:
 
 
 _WIDE = Context(prec=100)
-"""The default of 28 digits rounds, or refuses, what the engine holds."""
+"""The default of 28 digits would round, or refuse, some of the engine's values."""
 
 
 def _as_number(value: object) -> object:
-    """Without the zeros that a column's common scale adds."""
+    """A number without the trailing zeros of the column's common scale."""
     number = Decimal(str(value))
     short = number.normalize(_WIDE)
     return (
@@ -110,13 +110,13 @@ def _as_blank_padded(value: object, width: int) -> object:
 
 
 def padding(kind: SqlType) -> int:
-    """Characters that a value of the type is filled up to."""
+    """The length that values of the type are padded to."""
     element = element_of(kind) or kind
     return element.modifier - 4 if element.oid == BPCHAR.oid and element.modifier > 0 else 0
 
 
 Names = Callable[[str], Mapping[int, str]]
-"""By the word for a kind of objects, their names by number."""
+"""By kind of object, names by OID."""
 
 
 def rows(
@@ -159,7 +159,7 @@ def _change(kind: SqlType, stored: str, names: Names) -> Change | None:
 
 
 _SCALED = ("DECIMAL(38", "HUGEINT", "UHUGEINT")
-"""Where a column's scale is ours, and no value's."""
+"""Columns whose scale is of our own choice, and not a value's."""
 
 
 def _named(names: Mapping[int, str]) -> Change:

@@ -43,9 +43,9 @@ from dpproxy.values.pgtypes import TIMESTAMPTZ, SqlType, element_of
 SCHEMAS = {"pg_catalog": "pg_catalogue", "information_schema": "information", "internal": "internal"}
 """The schemas' names inside DuckDB, where pg_catalog and information_schema are its own."""
 MOST_WORDS = 30_000
-"""Of a statement with its macros put in: the engine reads them all before it can be interrupted."""
+"""The most words of a statement after macros are expanded: the engine parses them before it can be interrupted."""
 SESSION = frozenset({"pg_settings", "pg_stat_activity", "pg_timezone_names"})
-"""The relations whose rows are the session's own, or of the moment."""
+"""Relations whose rows depend on the session or on the time."""
 
 
 @dataclass(slots=True)
@@ -122,14 +122,14 @@ def _check_zone(tree: exp.Expr, view: CatalogueView) -> None:
 
 
 def _use_names(kind: SqlType | None, state: Rewritten) -> None:
-    """Have the names filled of what a result column numbers."""
+    """Fill the tables of names of the objects in a result column."""
     word = objects.of_kind(kind if kind is None else element_of(kind) or kind)
     if word is not None:
         use_macro(state, f"{word}_name")
 
 
 def _selected(tree: exp.Expr) -> exp.Expr:
-    """A bare VALUES as a SELECT with PostgreSQL's column names."""
+    """A bare VALUES as a SELECT, with PostgreSQL's column names."""
     if not isinstance(tree, exp.Values):
         return tree
     first = tree.expressions[0]
@@ -196,7 +196,7 @@ def _fresh(node: exp.Table, state: Rewritten, name: str, known: bool) -> exp.Exp
 
 
 def fresh_name(name: str) -> str:
-    """What a relation that comes with the statement is called inside DuckDB."""
+    """The DuckDB name of a relation whose rows are computed for the statement."""
     return f"fresh_{name}"
 
 
@@ -214,7 +214,7 @@ _FUNCTION_ROWS = {
     "pg_available_extensions": ("pg_catalog", "pg_available_extensions"),
     "pg_show_all_settings": ("pg_catalog", "pg_settings"),
 }
-"""Functions without arguments that stand in FROM, and the relation whose rows they give."""
+"""Functions without arguments in FROM, and the relation that replaces them."""
 
 
 def _gives_rows(node: exp.Expr) -> bool:
@@ -262,7 +262,7 @@ def _column(node: exp.Expr, state: Rewritten) -> exp.Expr:
 
 
 _SYSTEM_COLUMNS = {"xmin": 1, "xmax": 0, "cmin": 0, "cmax": 0, "tableoid": 0}
-"""Columns that every table of PostgreSQL has and that say nothing here."""
+"""System columns that every table has in PostgreSQL, with the constant that each has here."""
 
 
 def _cast(value: exp.Expr, kind: str) -> exp.Expr:
@@ -270,7 +270,7 @@ def _cast(value: exp.Expr, kind: str) -> exp.Expr:
 
 
 def use_macro(state: Rewritten, name: str) -> None:
-    """Have the tables that a macro reads filled."""
+    """Fill the tables that a macro reads."""
     state.tables.update(macros.READS.get(name, ()))
 
 
@@ -288,7 +288,7 @@ def _comparison(node: exp.Expr, state: Rewritten) -> exp.Expr:
 
 
 _FIELDS = frozenset({"n", "x", *calls.ACL_FIELDS})
-"""What ``_pg_expandarray`` gives, the place of an element and the element, and what ``aclexplode`` does."""
+"""The fields that ``_pg_expandarray`` (element and position) and ``aclexplode`` return."""
 
 
 def _dot(node: exp.Expr, _state: Rewritten) -> exp.Expr:

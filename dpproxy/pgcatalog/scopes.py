@@ -1,4 +1,4 @@
-"""Which tables a statement reads: its own WITH names apart."""
+"""The relations that a statement reads, without its own WITH queries."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ OWN_SCHEMAS = frozenset({"pg_catalog", "information_schema", "dp"})
 
 
 def is_relation(table: exp.Table) -> bool:
-    """Whether it names a relation: no function, and no WITH query of the statement."""
+    """Whether a node names a relation, and no function or WITH query."""
     return isinstance(table.this, exp.Identifier) and not (not table.db and _names_cte(table))
 
 
@@ -21,12 +21,12 @@ def relations(tree: exp.Expr) -> Iterator[exp.Table]:
 
 
 def own_names(tree: exp.Expr) -> frozenset[str]:
-    """Names, folded, of the relations of schema dp that it reads."""
+    """The folded names of the relations of schema dp that a statement reads."""
     return frozenset(fold(t.this) for t in relations(tree) if fold(t.args.get("db")) == "dp")
 
 
 def engine_settings(tree: exp.Expr) -> tuple[str, ...]:
-    """The settings that the engine tells, if it may ask for any: each costs a look into the ledger."""
+    """The settings computed by the engine that a statement may read; each needs a query of the ledger."""
     asks = any(fold(t.this) == "pg_settings" for t in relations(tree)) or any(
         node.name.lower() == "current_setting" for node in tree.find_all(exp.Anonymous)
     )
@@ -34,14 +34,14 @@ def engine_settings(tree: exp.Expr) -> tuple[str, ...]:
 
 
 def fold(identifier: exp.Expr | None) -> str:
-    """The name as PostgreSQL reads it: lower case unless quoted."""
+    """An identifier's name: lower case unless quoted."""
     if not isinstance(identifier, exp.Identifier):
         return ""
     return str(identifier.name) if identifier.quoted else str(identifier.name).lower()
 
 
 def is_own(table: exp.Table) -> bool:
-    """Whether the catalogue answers for it."""
+    """Whether a relation is the catalogue's."""
     schema, name = fold(table.args.get("db")), fold(table.this)
     return schema in OWN_SCHEMAS if schema else ("pg_catalog", name) in TABLES or name.startswith("pg_")
 
@@ -60,7 +60,7 @@ def _names_cte(table: exp.Table) -> bool:
 
 
 def _in_reach(with_: exp.With, below: exp.Expr | None) -> set[str]:
-    """Names that the part of the statement under ``below`` may use: the queries before its own, unless RECURSIVE."""
+    """The WITH queries that the part of a statement under ``below`` may use: earlier ones, or all if RECURSIVE."""
     names: list[str] = []
     for cte in with_.expressions:
         if cte is below and not with_.args.get("recursive"):

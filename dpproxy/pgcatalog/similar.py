@@ -1,7 +1,7 @@
 """``x SIMILAR TO 'pattern'`` with a constant pattern, read as a match of the whole text with a regular expression.
 
-PostgreSQL translates the pattern too (regexp.c: similar_escape_internal). What its regular expressions and the engine's
-could take differently is refused.
+PostgreSQL translates the pattern too (regexp.c: similar_escape_internal). Patterns that its regular
+expressions and the engine's could read differently are refused.
 """
 
 import re
@@ -20,18 +20,18 @@ _CLASS: Final = re.compile(
     r"\[\^?\[:(?:alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit):\]\]"
 )
 MOST_REPEATED: Final = 255
-"""Of ``{m,n}`` in PostgreSQL; the engine allows no more than 1000 of them nested."""
+"""The largest n of ``{m,n}`` in PostgreSQL; the engine allows at most 1000 copies by nesting."""
 
 
 class _Refused(Exception):
-    """Why a pattern is not read."""
+    """The reason why a pattern is refused."""
 
 
 def replace_patterns(tree: exp.Expr) -> None:
-    """Put the regular expressions in.
+    """Replace SIMILAR TO by matches of regular expressions.
 
     Raises:
-        Unsupported: a pattern that is not constant, or not read here.
+        Unsupported: a pattern that is not constant, or not supported.
     """
     for node in list(tree.find_all(exp.SimilarTo)):
         outer = node.parent
@@ -62,19 +62,19 @@ def _constant(node: exp.Expr) -> str | None:
 
 @dataclass(slots=True)
 class _Reader:
-    """A pattern, and how far it is read."""
+    """A reader of a pattern."""
 
     pattern: str
     escape: str
     at: int = 0
     depth: int = 0
     operand: bool = False
-    """Something stands before that may be repeated."""
+    """Whether there is an operand before the next character, which may be repeated."""
     copies: int = 1
-    """At most, if all repetitions are nested in each other."""
+    """The most copies of an operand, if all repetitions are nested."""
 
     def next(self) -> str:
-        """The expression for what comes next."""
+        """The regular expression for the next element."""
         letter = self.pattern[self.at]
         if letter == self.escape:
             return self._escaped()
@@ -144,7 +144,7 @@ class _Reader:
         return found[0]
 
     def bracket(self) -> str:
-        """``[...]``: a class that has a name, or characters and ranges of them."""
+        """``[...]``: a named class, or characters and ranges."""
         named = _CLASS.match(self.pattern, self.at)
         if named is not None and self.escape not in (*named[0],):
             self.at = named.end()

@@ -1,4 +1,4 @@
-"""A relation of the catalogue: its columns as PostgreSQL has them, its rows from a view of the policy."""
+"""A relation of the catalogue: PostgreSQL's columns, with rows that are made from a view of the policy."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.values.pgtypes import BY_OID, INET, SqlType
 
 Row = Mapping[str, object]
-"""One row by column name; what is left out is NULL."""
+"""One row by column name; missing columns are NULL."""
 Rows = Callable[[CatalogueView], Iterable[Row]]
 
 _STORED = {
@@ -29,13 +29,13 @@ _STORED = {
     "timestamptz": "TIMESTAMP",
     "xid": "UINTEGER",
 }
-"""By PostgreSQL's type, the one DuckDB stores; other types are texts."""
+"""The DuckDB type that stores a PostgreSQL type; other types are texts."""
 _TYPES = {kind.name: kind for kind in (*BY_OID.values(), INET)}
 
 
 @dataclass(frozen=True)
 class Table:
-    """A catalogue relation; ``kinds`` maps names of columns to those of their types."""
+    """A catalogue relation; ``kinds`` maps column names to type names."""
 
     schema: str
     name: str
@@ -56,7 +56,7 @@ class Table:
 
 
 def stored_as(kind: str) -> str:
-    """The type of DuckDB's for a type of PostgreSQL's.
+    """The DuckDB type that stores a PostgreSQL type.
 
     Example:
         >>> stored_as("_oid"), stored_as("aclitem"), stored_as("oidvector")
@@ -66,7 +66,7 @@ def stored_as(kind: str) -> str:
 
 
 def client_type_name(kind: str) -> SqlType:
-    """The type that clients see: of a type that has no values here, the one it is stored in."""
+    """The type that clients see; a type that is not supported here is seen as the one that stores it."""
     return _TYPES.get(kind) or column_type(stored_as(kind))
 
 
@@ -101,7 +101,7 @@ def relations() -> dict[tuple[str, str], Fact]:
 
 
 def no_rows(_view: CatalogueView) -> Iterable[Row]:
-    """Of a relation of objects that the proxy has none of."""
+    """The rows of a relation of objects that do not exist here: none."""
     return ()
 
 

@@ -1,4 +1,4 @@
-"""Functions that stand in FROM, as subqueries that call them: unnest of several lists, and functions of one column."""
+"""Functions in FROM, as subqueries that call them: unnest of several lists, and functions with one column."""
 
 from collections.abc import Sequence
 
@@ -11,23 +11,23 @@ from dpproxy.pgcatalog.scopes import fold
 from dpproxy.values.errors import Unsupported
 
 RELATIONS = frozenset({"aclexplode", "pg_available_extensions", "pg_get_keywords", "pg_show_all_settings"})
-"""Functions that are read as relations, with columns of their own."""
+"""Functions that are replaced by relations, with columns of their own."""
 _ENGINES = (exp.Explode, exp.ExplodingGenerateSeries, exp.GenerateSeries, exp.Unnest)
-"""Those that stand in the engine's FROM too, with one list or series."""
+"""Functions that the engine supports in FROM, with one list or series."""
 _SCHEMAS = frozenset({"", "pg_catalog", "information_schema"})
 _ORDINALITY = "ordinality"
-"""The column of places where it has no other name."""
+"""The default name of WITH ORDINALITY's column."""
 
 
 Places = exp.Posexplode
-"""1, 2, ... to the number of elements of the longest of some lists; no statement may be made of it (`allowed`)."""
+"""The numbers from 1 to the length of the longest list; a node that no statement may contain (`allowed`)."""
 
 
 def put_in(tree: exp.Expr) -> None:
-    """Write the functions of FROM as subqueries, with the names that PostgreSQL gives them and their columns.
+    """Replace functions in FROM by subqueries, with PostgreSQL's names for them and their columns.
 
     Raises:
-        Unsupported: an aggregate, or places of what has none.
+        Unsupported: an aggregate, or WITH ORDINALITY where it is not possible.
     """
     for node in list(tree.find_all(exp.Table, exp.Unnest, exp.Lateral)):
         if fold(node.args.get("db")) not in _SCHEMAS:
@@ -41,7 +41,7 @@ def put_in(tree: exp.Expr) -> None:
 
 
 def _lists(node: exp.Expr) -> list[exp.Expr]:
-    """What unnest goes over; none for other functions."""
+    """The lists of unnest; none for other functions."""
     inner = node.this if isinstance(node, exp.Table) else node
     match inner:
         case exp.Explode():
@@ -58,7 +58,7 @@ def _is_of_one_column(node: object) -> bool:
 
 
 def _of_lists(node: exp.Expr, lists: Sequence[exp.Expr], alias: exp.Expr | None) -> exp.Expr:
-    """The lists side by side; the shorter ones end in NULLs."""
+    """The lists as columns; shorter ones are filled up with NULLs."""
     values: list[exp.Expr] = [exp.Explode(this=each.copy()) for each in lists]
     names: list[object] = [*(alias.args.get("columns") or () if alias is not None else ())]
     names += ["unnest"] * (len(lists) - len(names))
@@ -73,7 +73,7 @@ def _of_lists(node: exp.Expr, lists: Sequence[exp.Expr], alias: exp.Expr | None)
 
 
 def _of_value(node: exp.Expr, alias: exp.Expr | None) -> exp.Expr:
-    """One column, called as the relation is unless it has a name of its own."""
+    """One column, with the relation's name unless it has another."""
     value: exp.Expr = node.this
     if isinstance(value, exp.AggFunc):
         raise Unsupported("an aggregate may not stand in FROM", position=position(value))

@@ -1,4 +1,4 @@
-"""Functions of texts that PostgreSQL and DuckDB spell differently."""
+"""Text functions that differ between PostgreSQL and DuckDB."""
 
 import re
 import sys
@@ -35,13 +35,13 @@ READ_AGAIN = frozenset({
     "array_append", "array_cat", "array_position", "array_prepend", "array_remove", "encode", "format",
     "generate_series", "string_to_array", "substring", "to_char",
 })  # fmt: skip
-"""Functions that the parser knows by their bare names only, not as ``pg_catalog.f``."""
+"""Functions that the parser knows without a schema only, not as ``pg_catalog.f``."""
 _TEMPLATE = re.compile(r"(?:%[YmdHMSfZ]|[-/.,:; T])+", re.ASCII)
 _GROUP = re.compile(r"(?<!\\)\((?!\?)")
 
 
 def substring(node: exp.Expr) -> exp.Expr:
-    """``substring(x FROM 'a=(.*)')``: the first group, or all that matches; NULL where nothing does."""
+    """``substring(x FROM 'a=(.*)')``: the first group, or the whole match; NULL without a match."""
     pattern = node.args.get("start")
     if not (isinstance(pattern, exp.Literal) and pattern.is_string):
         return _piece(node)
@@ -51,7 +51,7 @@ def substring(node: exp.Expr) -> exp.Expr:
 
 
 def _piece(node: exp.Expr) -> exp.Expr:
-    """By places: those before the first are counted, and hold nothing."""
+    """Substring by positions; positions below 1 count, and are empty."""
     start, length = node.args.get("start"), node.args.get("length")
     if start is None or (isinstance(start, exp.Literal) and start.name != "0"):
         return node
@@ -59,13 +59,13 @@ def _piece(node: exp.Expr) -> exp.Expr:
 
 
 def length(node: exp.Expr) -> exp.Expr:
-    """``length(x)``: of bytes their number."""
+    """``length(x)``: of bytea the number of bytes."""
     kind = kind_of(node.this)
     return call("octet_length", node.this) if kind is not None and kind.oid == BYTEA.oid else node
 
 
 def to_char(node: exp.Expr, settings: Mapping[str, str]) -> exp.Expr:
-    """A moment by a template of plain numbers.
+    """to_char of a timestamp, by a template of plain numbers.
 
     Raises:
         Unsupported: another template.
@@ -81,7 +81,7 @@ def to_char(node: exp.Expr, settings: Mapping[str, str]) -> exp.Expr:
 
 
 def like(node: exp.Expr) -> exp.Expr:
-    """LIKE, where a backslash escapes without being declared to."""
+    """LIKE, with backslash as the default escape character."""
     if isinstance(node.parent, exp.Escape) or isinstance(node.expression, exp.Any):
         return node
     plain = type(node)(this=node.this, expression=node.expression)
@@ -99,7 +99,7 @@ _WRITTEN_BY_KIND = {
 
 
 def as_text(node: exp.Expr, use: Use) -> exp.Expr:
-    """A value that is cast to text, by the macro for its type; the engine writes most of them alike."""
+    """A cast to text, by the macro for the value's type; most types need none."""
     kind = kind_of(node)
     if (word := objects.of_kind(kind)) is not None and not objects.is_procedure(node.unnest()):
         return objects.name_of(node, word, use)
@@ -110,7 +110,7 @@ def as_text(node: exp.Expr, use: Use) -> exp.Expr:
 
 
 def check_bytes(tree: exp.Expr, settings: Mapping[str, str]) -> None:
-    """Refuse bytes that become text in another form than the macros write.
+    """Refuse bytea as text in another form than the macros write.
 
     Raises:
         Unsupported: with bytea_output at escape.
@@ -131,7 +131,7 @@ _OF_BYTES = frozenset({f"{macros.PREFIX}bytea_text", f"{macros.PREFIX}list_text"
 
 
 def _spoken(node: exp.Expr, use: Use) -> exp.Expr:
-    """A value as functions of texts write it: a boolean in one letter."""
+    """A value as an argument of text functions, which write a boolean as one letter."""
     kind = kind_of(node)
     if kind is not None and kind.oid == BOOL.oid:
         return call(f"{macros.PREFIX}flag_text", node)
@@ -148,7 +148,7 @@ def concat(node: exp.Expr, use: Use) -> exp.Expr:
 
 
 def concatenation(node: exp.Expr, use: Use) -> exp.Expr:
-    """``||`` of texts, and of an array and an element."""
+    """``||`` of texts, or of an array and an element."""
     sides = node.this, node.expression
     lists = [kind is not None and element_of(kind) is not None for kind in map(kind_of, sides)]
     match lists:
@@ -187,7 +187,7 @@ def join(node: exp.Expr) -> exp.Expr:
 
 
 def split(node: exp.Expr) -> exp.Expr:
-    """``string_to_array(text, separator)``: no elements of an empty text."""
+    """``string_to_array(text, separator)``: empty for an empty text."""
     if node.args.get("null") is not None or isinstance(node.expression, exp.Null):
         raise Unsupported("string_to_array takes a text and a separator here", position=position(node))
     return call(f"{macros.PREFIX}split", node.this, node.expression)
@@ -195,14 +195,14 @@ def split(node: exp.Expr) -> exp.Expr:
 
 _PLACE = re.compile(r"%([sIL%])")
 _QUOTED = {"I": "quote_identifier", "L": "quote_null"}
-"""The macros for the quoted places of a format."""
+"""The macros for the placeholders of format that quote."""
 
 
 def character(node: exp.Expr) -> exp.Expr:
     """``chr(27)``.
 
     Raises:
-        Unsupported: of anything but a number of a character.
+        Unsupported: anything but the number of a character.
     """
     given = node.expressions[0] if node.expressions else node.this
     number = int(given.name) if isinstance(given, exp.Literal) and given.name.isdecimal() else 0
@@ -212,10 +212,10 @@ def character(node: exp.Expr) -> exp.Expr:
 
 
 def format_of(node: exp.Expr, use: Use) -> exp.Expr:
-    """``format('%I.%s', a, b)`` as the texts it is joined of.
+    """``format('%I.%s', a, b)`` as a concatenation.
 
     Raises:
-        Unsupported: a format that is no literal, of other places, or of another number of them.
+        Unsupported: a format that is not a literal, or has other placeholders, or another number of them.
     """
     pattern, given = node.this, list(node.expressions)
     pieces = _PLACE.split(pattern.name) if isinstance(pattern, exp.Literal) and pattern.is_string else ["%"]
@@ -238,7 +238,7 @@ def _placed(place: str, value: exp.Expr, use: Use) -> exp.Expr:
 
 
 def encode(node: exp.Expr) -> exp.Expr:
-    """``encode(bytes, 'hex')``, and of a column of bytes, all of which are NULL here, whatever the format.
+    """``encode(bytes, 'hex')``; of a column of bytes, which are all NULL here, in any format.
 
     Raises:
         Unsupported: another format.

@@ -34,7 +34,7 @@ _FIXED: dict[type[exp.Expr], str] = {
 _TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim"}
 
 _THROUGH = (exp.Paren, exp.Bracket, exp.Window, exp.Filter, exp.Collate)
-"""What takes the name of what it holds."""
+"""Nodes that take the name of their operand."""
 
 _PRINTED = {
     "int": "int4",
@@ -49,7 +49,7 @@ _PRINTED = {
     "varbinary": "bytea",
     "character": "bpchar",
 }
-"""Types whose cast is named by pg_type.typname."""
+"""Types whose casts are named by pg_type.typname."""
 
 
 def title(node: exp.Expr) -> str:
@@ -64,7 +64,7 @@ def title(node: exp.Expr) -> str:
 
 
 def _named(node: exp.Expr) -> tuple[str, bool]:
-    """The name, and whether another name outside takes its place: that of a cast or of CASE."""
+    """The name, and whether an enclosing cast or CASE replaces it."""
     match node:
         case exp.Alias() | exp.Column() | exp.Identifier():
             return _written(node), False
@@ -85,7 +85,7 @@ def _named(node: exp.Expr) -> tuple[str, bool]:
 
 
 def _written(node: exp.Alias | exp.Column | exp.Identifier) -> str:
-    """In lower case unless it is quoted."""
+    """The name, in lower case unless quoted."""
     name = (
         node.args["alias"]
         if isinstance(node, exp.Alias)

@@ -1,4 +1,4 @@
-"""What one caller may know of the database; all that the catalogue answers from."""
+"""The part of the database that one caller may see, which all catalogue answers are made from."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,9 +19,9 @@ class Relation:
     kind: str = "r"
     comment: str | None = None
     declared: tuple[tuple[str, Domain], ...] = ()
-    """Domains of columns, outside of which this caller sees no value."""
+    """Declared domains of columns."""
     keys: tuple[UniqueKey | ForeignKey, ...] = ()
-    """Those all of whose columns, and whose target, this caller may see."""
+    """Keys whose columns, and whose target's, this caller may all see."""
 
     @property
     def domains(self) -> Mapping[str, Domain]:
@@ -35,14 +35,14 @@ class CatalogueView:
 
     Attributes:
         roles: names of the roles that exist.
-        held: those of them that the caller has.
-        relations: what the caller may see of schema public.
+        caller_roles: those of them that the caller has.
+        relations: the relations of schema public that the caller may see.
         settings: session settings by lower-case name.
         version: the policy's state version.
-        own: relations of schema dp; their rows come with each statement.
-        configured: what roles start with: role, database and settings, empty names for all of them.
+        own: relations of schema dp, whose rows are computed for each statement.
+        role_defaults: settings that roles start with: role, database and settings; an empty name means all.
         databases: every data source, whichever the connection is to.
-        process: the session's own, which CancelRequest and pg_cancel_backend name.
+        process: the session's process number, as in CancelRequest and pg_cancel_backend.
     """
 
     database: str
@@ -59,11 +59,11 @@ class CatalogueView:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for views that are answered from the same tables: all but what is the session's own."""
+        """Equal for views with the same tables: everything but what depends on the session."""
         who = self.database, self.user, self.roles, self.caller_roles, self.role_defaults
         return *who, self.relations, self.version, self.own
 
     def with_schemas(self) -> Iterator[tuple[str, Relation]]:
-        """Every relation with its schema."""
+        """All relations, each with its schema."""
         yield from (("public", relation) for relation in self.relations)
         yield from (("dp", relation) for relation in self.own)

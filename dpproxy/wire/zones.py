@@ -49,7 +49,7 @@ def zone_name(name: str) -> str:
 
     Errors: as of `zone`.
 
-    >>> shown("europe/berlin"), shown("-8.5"), shown("interval '1 hour'"), shown("UTC+3")
+    >>> zone_name("europe/berlin"), zone_name("-8.5"), zone_name("interval '1 hour'"), zone_name("UTC+3")
     ('Europe/Berlin', '<-08:30>+08:30', '<+01>-01', 'UTC+3')
     """
     text = name.strip()
