@@ -28,7 +28,7 @@ def write(store: SQLite, seals: Seals, target: Path) -> Head:
         ):
             source.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE").fetchall()  # else a -wal file lies beside it
-        head = verify(SQLite(draft), seals, None)
+        head = verify(SQLite(draft), seals, None).head
         disk.sync(draft)
         draft.rename(target)
         disk.sync(target.parent)

@@ -18,6 +18,8 @@ _ENTRY = (
 )
 _DEBIT = 'kind, name, member, block, "window", limit_nano, nano, delta, rho'
 _ACCOUNT = 'kind, name, member, block, "window"'
+_PAGE = 10_000
+"""Entries read at a time."""
 _PORTION = 64
 """Most rows in one statement, a power of 2: some builds of SQLite take no more than 999 values."""
 
@@ -154,6 +156,16 @@ def read_entries(
         if postings and [line[16] for line in lines] != list(range(len(lines))):
             raise ValueError("debits are not numbered from 0")
         yield Entry(*(*fields, postings)), mac
+
+
+def entries(connection: Connection) -> Iterator[Entry]:
+    """All entries in order, not all of them in memory; a gap longer than a page ends them."""
+    after = 0
+    while page := list(
+        read_entries(connection, "WHERE e.sequence > ? AND e.sequence <= ?", (after, after + _PAGE))
+    ):
+        yield from (entry for entry, _ in page)
+        after = page[-1][0].sequence
 
 
 def _posting(row: tuple[object, ...]) -> Posting:

@@ -54,7 +54,10 @@ class Database:
     ) -> None:
         self._store = store
         self._seals = seals
-        self._head = head
+        self.head = head
+        """The end of the chain as it was last committed here."""
+        self.altered: str | None = None
+        """Why nothing is written any more."""
         self._mark = mark
         self._clock = clock
         self.known = Known()
@@ -73,8 +76,10 @@ class Database:
 
         Errors: Unwritten; and whatever ``fill`` raises, in which case nothing is written.
         """
+        if self.altered is not None:
+            raise Unwritten(again=False) from Mismatch(self.altered)
         if not self._is_marked:  # else this would charge for statements that then cannot be answered
-            self._follow(self._head, again=True)
+            self._follow(self.head, again=True)
         ending = False
         try:
             connection = self._begin()
@@ -92,7 +97,7 @@ class Database:
             self.close()
             # A SQLite commit that failed wrote nothing; a server may have committed before the connection was lost.
             raise Unwritten(again=not ending or isinstance(error, sqlite3.Error)) from error
-        self._head = batch.head
+        self.head = batch.head
         batch.totals.publish(self.known, batch.head)
         self._logged += COMMIT_BYTES + batch.kept
         if batch.head != before:
@@ -128,8 +133,8 @@ class Database:
     def _read_head(self, connection: book.Connection) -> Head:
         """The head in the database. Raises Mismatch unless its chain contains the head last committed here."""
         head = book.read_head(connection, self._seals)
-        if head != self._head:
-            known = self._head
+        if head != self.head:
+            known = self.head
             reached = book.read_mac(connection, known.sequence) if known.sequence else known.mac
             if (head.ledger, reached) != (known.ledger, known.mac) or head.sequence < known.sequence:
                 raise Mismatch("it is not the ledger that was opened")

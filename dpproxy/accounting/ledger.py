@@ -1,31 +1,38 @@
 """The ledger: a charge is durable before data is touched, and is never given back."""
 
+import logging
 import shutil
 import sqlite3
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from dpproxy.accounting import book, dearest, files, older, tally
-from dpproxy.accounting.chain import Head, Mismatch, Seals
+from dpproxy.accounting import book, dearest, files, tally
+from dpproxy.accounting.authentic import Authentic
+from dpproxy.accounting.background import Background, Watched
+from dpproxy.accounting.chain import Mismatch, Seals
+from dpproxy.accounting.checkpoint import EVERY, Checkpoint, Checkpoints
 from dpproxy.accounting.database import Database
 from dpproxy.accounting.limits import LimitReached, check, tightest
 from dpproxy.accounting.mark import MAKE, Mark
 from dpproxy.accounting.model import Account, Charge, Cost, Debit, Entry, Reservation, Reset
-from dpproxy.accounting.sqlite import SQLite
 from dpproxy.accounting.store import Store, faults, told
+from dpproxy.accounting.stores import store_of
 from dpproxy.accounting.totals import Totals, Unknown
-from dpproxy.accounting.verify import verify
+from dpproxy.accounting.verifier import parallel
+from dpproxy.accounting.verify import Verified, verify
 from dpproxy.accounting.windows import DAY, Standing, owns, standings
 from dpproxy.accounting.writer import Writer
 from dpproxy.values.errors import LedgerUnavailable, StartupError
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 READERS = 4
 """The most connections that read at the same time."""
@@ -47,15 +54,18 @@ class Ledger:
     """
 
     def __init__(
-        self, store: Store, seals: Seals, head: Head, mark: Mark | None, clock: Callable[[], int]
+        self, store: Store, seals: Seals, found: Verified, mark: Mark | None, clock: Callable[[], int]
     ) -> None:
         self.store = store
         self.seals = seals
         self.mark = mark
-        database = Database(store, seals, head, mark, clock)
-        self.writer = Writer(database)
-        self._known = database.known
+        self._database = Database(store, seals, found.head, mark, clock)
+        self.writer = Writer(self._database)
+        self.authentic = Authentic(store, seals, found.begin)
+        self._known = self._database.known
         self._clock = clock
+        self._altered: str | None = None
+        self._background: Background | None = None
         self._readers = deque[book.Connection]()
         self._reading = threading.BoundedSemaphore(READERS)
 
@@ -69,7 +79,9 @@ class Ledger:
         url: str | None = None,
         high_water: Path | None = None,
     ) -> Self:
-        """Open the ledger of a state directory and verify all of it; the first start creates it.
+        """Open the ledger of a state directory and verify it; the first start creates it.
+
+        What a checkpoint vouches for is verified once it is used, and in the background.
 
         Args:
             directory: the state directory, created if missing.
@@ -95,20 +107,22 @@ class Ledger:
     ) -> Self:
         seals = files.prepare(directory, secret, store)
         mark = None if path is None else Mark(path, seals)
-        head = verified(store, seals, mark)
+        checkpoints = Checkpoints.of(directory, mark, seals)
+        since = checkpoints.read()
+        found = verified(store, seals, mark, since)
+        head = found.head
         if mark is not None:
             if not head.sequence and not mark.path.exists():
                 mark.make(head)
             mark.advance(head)
-        ledger = cls(store, seals, head, mark, clock)
-        ledger._complete()
+        ledger = cls(store, seals, found, mark, clock)
+        if not found.is_complete:
+            ledger._complete()
+        ledger._watch(checkpoints, found, 0 if since is None else since.place.sequence)
         return ledger
 
     def _complete(self) -> None:
         """Add to the totals the rho of entries written before rho was recorded. Raises StartupError."""
-        with closing(self.store.connect(writing=False)) as connection:
-            if not older.lacking(connection):
-                return
         try:
             self.writer.submit(lambda batch: batch.complete())
         except LedgerUnavailable as error:
@@ -116,6 +130,30 @@ class Ledger:
             raise StartupError(
                 f"ledger {self.store.name} cannot be used ({error.message}): {_REFUSING}"
             ) from error
+
+    def _watch(self, checkpoints: Checkpoints, found: Verified, last: int) -> None:
+        """Write a checkpoint where many entries were verified, and have the rest verified in the background."""
+        if found.head.sequence - found.begin >= EVERY:
+            try:
+                checkpoints.write(found.head, found.sums)
+                last = found.head.sequence
+            except OSError as error:
+                _log.warning("no checkpoint of the ledger can be written (%s)", error.strerror)
+
+        def altered(reason: str) -> None:
+            self._distrust(reason, checkpoints)
+
+        watched = Watched(
+            found.begin, last, lambda: self._database.head.sequence, self.authentic.all, altered
+        )
+        self._background = Background(self.store, checkpoints, self.mark, watched)
+
+    def _distrust(self, reason: str, checkpoints: Checkpoints) -> None:
+        """Answer nothing from here on; the next start verifies everything, and says what is wrong."""
+        self._altered = self._database.altered = reason
+        _log.error("the privacy ledger was altered (%s): nothing is answered any more", reason)
+        with suppress(OSError):
+            checkpoints.forget()
 
     def reserve(self, charge: Charge) -> Reservation:
         """Debit every account of the charge, or none; returns once the entry is on the disk.
@@ -197,12 +235,16 @@ class Ledger:
     def charged(self, keys: Sequence[bytes]) -> set[bytes]:
         """Those of the release keys for which the ledger has an entry."""
         marks = ", ".join("?" * len(keys))
-        sql = f"SELECT DISTINCT release FROM entry WHERE release IN ({marks})"  # noqa: S608 - placeholders alone
+        sql = f"SELECT release, origin FROM entry WHERE release IN ({marks})"  # noqa: S608 - placeholders alone
         if not keys:
             return set()
-        return self.read(
-            lambda connection: {bytes(key) for (key,) in connection.execute(sql, tuple(keys)).fetchall()}
-        )
+
+        def query(connection: book.Connection) -> set[bytes]:
+            found = connection.execute(sql, tuple(keys)).fetchall()
+            self.authentic.require(connection, [origin for _, origin in found])
+            return {bytes(key) for key, _ in found}
+
+        return self.read(query)
 
     def verify(self) -> int:
         """Verify every row with the key, as ``open`` does; returns the number of entries.
@@ -210,7 +252,7 @@ class Ledger:
         Errors: StartupError, which names the first fault.
         """
         try:
-            return verified(self.store, self.seals, self.mark).sequence
+            return verified(self.store, self.seals, self.mark).head.sequence
         except faults() as error:
             raise StartupError(f"ledger {self.store.name} cannot be read ({told(error)})") from error
 
@@ -221,6 +263,8 @@ class Ledger:
 
     def read(self, query: Callable[[book.Connection], T]) -> T:
         """Run a query over the committed state. Raises LedgerUnavailable if the ledger cannot be read."""
+        if self._altered is not None:
+            raise LedgerUnavailable("the privacy ledger cannot be read", detail=_LOG)
         with self._reading:
             reader: book.Connection | None = None
             try:
@@ -249,6 +293,8 @@ class Ledger:
 
     def close(self) -> None:
         """Write pending answers and close all connections. Closing twice is harmless."""
+        if self._background is not None:
+            self._background.close()
         self.writer.close()
         with suppress(IndexError):
             while True:
@@ -269,19 +315,13 @@ def _drop(reader: book.Connection | None) -> None:
             reader.close()
 
 
-def store_of(directory: Path, url: str | None) -> Store:
-    """The store of a state directory's ledger: PostgreSQL at ``url``, or a SQLite file without one."""
-    if url is None:
-        return SQLite(directory / files.DATABASE)
-    from dpproxy.accounting.postgres import Postgres  # noqa: PLC0415 - its driver takes long to load
+def verified(store: Store, seals: Seals, mark: Mark | None, since: Checkpoint | None = None) -> Verified:
+    """Verify every row, or every row after a checkpoint, by several processes where there are many.
 
-    return Postgres(url)
-
-
-def verified(store: Store, seals: Seals, mark: Mark | None) -> Head:
-    """Verify every row; returns the head. Raises StartupError, which names the first fault; ``faults()``."""
+    Errors: StartupError, which names the first fault; ``faults()``.
+    """
     try:
-        return verify(store, seals, mark)
+        return verify(store, seals, mark, since, parallel(store, seals))
     except Mismatch as error:
         where = "" if error.sequence is None else f" at entry {error.sequence}"
         advice = "" if mark is None else f"; {_ACCEPT}"
@@ -291,6 +331,7 @@ def verified(store: Store, seals: Seals, mark: Mark | None) -> Head:
 
 
 _REFUSING = "refusing to serve"
+_LOG = "The operator's log says why."
 _ACCEPT = f"restore its newest state, or, where that is lost, accept what is there deliberately: {MAKE}"
 
 

@@ -74,6 +74,7 @@ class Postgres:
                 "in a password, write %40 for @, %3A for :, %2F for / and %23 for #"
             )
         self._conninfo = make_conninfo("", **(_CONNECTION | given))
+        self.address = "server", self._conninfo
         place = ":".join(given[k] for k in ("host", "port") if k in given)
         self.name = f"postgresql://{place}/{given.get('dbname', '')}"
 
@@ -127,9 +128,12 @@ class Postgres:
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
 
     def check(self, connection: book.Connection) -> None:
-        """Columns, primary keys, triggers and rules; damaged pages show when they are read."""
+        """Columns, primary keys, triggers and rules."""
         if set(connection.execute(_DESCRIBE)) != EXPECTED:
             raise Mismatch("its tables are not those of a ledger")
+
+    def check_pages(self, connection: book.Connection) -> None:
+        """Nothing to do: damaged pages show when they are read."""
 
     def checkpoint(self, connection: book.Connection) -> None:
         """Nothing to do: the server checkpoints by itself."""

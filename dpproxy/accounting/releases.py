@@ -97,7 +97,11 @@ class ReleaseStore:
         return reservation
 
     def _payers(self, origin: int) -> frozenset[Account]:
-        return self._ledger.read(lambda connection: book.read_payers(connection, origin))
+        def query(connection: book.Connection) -> frozenset[Account]:
+            self._ledger.authentic.require(connection, [origin])
+            return book.read_payers(connection, origin)
+
+        return self._ledger.read(query)
 
     def _payload(self, origin: int) -> bytes | None:
         """The stored bytes, authenticated; None where they were dropped meanwhile."""
@@ -111,6 +115,7 @@ class ReleaseStore:
             *fields, mac = row
             if self._ledger.seals.release(*fields) != mac:
                 raise Mismatch("a stored release was altered", origin)
+            self._ledger.authentic.require(connection, [origin])
             payload: bytes = row[3]
             return payload
 

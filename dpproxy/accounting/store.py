@@ -19,6 +19,10 @@ def faults(*more: type[Exception]) -> tuple[type[Exception], ...]:
     )
 
 
+Address = tuple[str, str]
+"""A kind of store, and where it is, with what is needed to reach it: not for messages."""
+
+
 class Store(Protocol):
     """A place for one ledger; several processes may have it open.
 
@@ -28,6 +32,10 @@ class Store(Protocol):
     @property
     def name(self) -> str:
         """The name of the store in messages; never with a password."""
+
+    @property
+    def address(self) -> Address:
+        """What another process opens it by; see ``stores``."""
 
     @property
     def largest(self) -> int:
@@ -57,7 +65,10 @@ class Store(Protocol):
         """Open a reading transaction: all of it sees one state."""
 
     def check(self, connection: Connection) -> None:
-        """Raise ``Mismatch`` where the database is damaged, or its tables are not those of a ledger."""
+        """Raise ``Mismatch`` where its tables are not those of a ledger."""
+
+    def check_pages(self, connection: Connection) -> None:
+        """Raise ``Mismatch`` where the database is damaged; takes as long as reading all of it."""
 
     def checkpoint(self, connection: Connection) -> None:
         """Checkpoint after many commits; called when nobody waits for an answer."""

@@ -1,26 +1,61 @@
-"""Whether a ledger is what its key wrote: tables, chain, totals, stored releases, and not less than its mark."""
+"""Whether a ledger is what its key wrote: tables, chain, totals, stored releases, and not less than its mark.
 
-from collections.abc import Iterator
+From a checkpoint on only what was written since is verified, with the totals that limits are checked against. Then an
+entry of before it is verified when it is used (`authentic`), and all of them in the background (`background`).
+"""
+
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
-from dpproxy.accounting import book, older, schema
+from dpproxy.accounting import book, schema
 from dpproxy.accounting.chain import Head, Mismatch, Seals
+from dpproxy.accounting.checkpoint import Checkpoint
 from dpproxy.accounting.mark import Mark, Missing
-from dpproxy.accounting.model import Entry, Key, key_of
+from dpproxy.accounting.model import Cost, Key, Kind
 from dpproxy.accounting.store import Store
+from dpproxy.accounting.walk import Place, Sums, Walked, check_releases, walk
 
-Sums = dict[Key, tuple[int, Fraction, Fraction]]
-"""Nano-epsilon, delta and rho by account."""
+Walking = Callable[[book.Connection, Place, int], Walked]
+"""Checks all entries, and all stored releases, from a place on up to a number."""
 
-PAGE = 10_000
-"""Entries read at a time."""
+_FIRST: Final = -(2**63)
+"""No row has a lower number."""
+_NOTHING: Final = Cost()
+_KEY: Final = 'kind, name, member, block, "window"'
+_TOTALS: Final = f"SELECT {_KEY}, nano, delta, rho FROM account"  # noqa: S608 - our own text
+_LASTING: Final = f"{_TOTALS} WHERE kind IN (?, ?, ?)"
+_KINDS: Final = tuple(kind.column for kind in Kind if kind is not Kind.SESSION)
 
 
-def verify(store: Store, seals: Seals, mark: Mark | None) -> Head:
-    """The head, after every row was checked, and that the ledger goes as far as its mark.
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was found in a ledger that verifies.
 
-    A ledger without an entry may be without its mark.
+    Attributes:
+        begin: the number of the entry after which everything was verified; 0 for all of it.
+        sums: what accounts have paid, but for sessions where ``begin`` is not 0.
+        is_complete: False where the stored totals do not count the rho of older entries yet, as ``sums`` do.
+    """
+
+    head: Head
+    begin: int
+    sums: Sums
+    is_complete: bool = True
+
+
+def verify(
+    store: Store,
+    seals: Seals,
+    mark: Mark | None,
+    since: Checkpoint | None = None,
+    walking: Walking | None = None,
+) -> Verified:
+    """Check every row, or every row after a checkpoint that fits; and that the ledger goes as far as its mark.
+
+    A ledger without an entry may be without its mark. ``since`` must have been read before this is called.
 
     Errors: Mismatch for the first thing that is wrong; ``faults()`` where it cannot be read.
     """
@@ -33,24 +68,28 @@ def verify(store: Store, seals: Seals, mark: Mark | None) -> Head:
             missing = error
     with closing(store.connect(writing=False)) as connection:
         store.look(connection)
-        head = _verify(store, connection, seals)
+        try:
+            head = _head(store, connection, seals)
+            found = None
+            if since is not None and _fits(connection, since, head if mark is None else marked, head):
+                found = _since(connection, seals, head, since)
+            if found is None:
+                store.check_pages(connection)
+                found = _whole(connection, seals, head, walking or _alone(seals))
+        except ValueError as error:
+            raise Mismatch("a row holds what no ledger writes") from error
         if marked is not None:
             _check_mark(connection, head, marked)
     if missing is not None and head.sequence:
         raise missing
-    return head
+    return found
 
 
-def _verify(store: Store, connection: book.Connection, seals: Seals) -> Head:
-    try:
-        store.check(connection)
-        head = book.read_head(connection, seals)
-        if head.format != schema.FORMAT:
-            raise Mismatch(f"its format is {head.format}, this version reads {schema.FORMAT}")
-        _check_totals(connection, *_check_chain(connection, seals, head))
-        _check_releases(connection, seals)
-    except ValueError as error:
-        raise Mismatch("a row holds what no ledger writes") from error
+def _head(store: Store, connection: book.Connection, seals: Seals) -> Head:
+    store.check(connection)
+    head = book.read_head(connection, seals)
+    if head.format != schema.FORMAT:
+        raise Mismatch(f"its format is {head.format}, this version reads {schema.FORMAT}")
     return head
 
 
@@ -67,65 +106,92 @@ def _check_mark(connection: book.Connection, head: Head, marked: Head) -> None:
         )
 
 
-def entries(connection: book.Connection) -> Iterator[tuple[Entry, bytes]]:
-    """All entries in order, not all of them in memory; a gap longer than a page ends them."""
-    after = 0
-    while True:
-        page = list(
-            book.read_entries(connection, "WHERE e.sequence > ? AND e.sequence <= ?", (after, after + PAGE))
-        )
-        if not page:
-            return
-        yield from page
-        after = page[-1][0].sequence
+def _fits(connection: book.Connection, since: Checkpoint, marked: Head | None, head: Head) -> bool:
+    """Whether the checkpoint is of this chain, and not beyond what the mark vouches for."""
+    place = since.place
+    return (
+        since.ledger == head.ledger
+        and 0 < place.sequence <= head.sequence
+        and (marked is not None and place.sequence <= marked.sequence)
+        and book.read_mac(connection, place.sequence) == place.mac
+    )
 
 
-def _check_chain(connection: book.Connection, seals: Seals, head: Head) -> tuple[Sums, dict[Key, Fraction]]:
-    """Walk the chain from the first entry to the head; returns the sums by account, and what they lack of rho."""
-    mac, sequence, at, debits = seals.genesis(head.ledger, head.format).mac, 0, 0, 0
-    sums: Sums = {}
-    lacking: dict[Key, Fraction] = {}
-    for entry, stored in entries(connection):
-        sequence += 1
-        mac = seals.entry(mac, entry)
-        if entry.sequence != sequence or mac != stored or entry.at < at:
-            raise Mismatch("the chain is broken", sequence)
-        at = entry.at
-        debits += len(entry.postings)
-        for posting in entry.postings:
-            key = key_of(posting.account)
-            nano, delta, rho = sums.get(key, (0, _ZERO, _ZERO))
-            sums[key] = nano + posting.nano, _plus(delta, posting.delta), _plus(rho, posting.rho)
-            if more := older.missing(posting.nano, posting.rho):
-                lacking[key] = lacking.get(key, _ZERO) + more
-    if (sequence, mac, at) != (head.sequence, head.mac, head.at):
-        raise Mismatch("entries are missing at its end", sequence + 1)
-    if connection.execute("SELECT count(*) FROM entry").fetchone() != (sequence,):
-        raise Mismatch("entries stand beyond its end", sequence + 1)
-    if connection.execute("SELECT count(*) FROM debit").fetchone() != (debits,):
-        raise Mismatch("a debit belongs to no entry")
-    return sums, lacking
+def _alone(seals: Seals) -> Walking:
+    def walking(connection: book.Connection, begin: Place, until: int) -> Walked:
+        check_releases(connection, seals, _FIRST, 2**63 - 1)
+        return walk(connection, seals, begin, until)
+
+    return walking
 
 
-_ZERO = Fraction(0)
+def _whole(connection: book.Connection, seals: Seals, head: Head, walking: Walking) -> Verified:
+    begin = Place(0, seals.genesis(head.ledger, head.format).mac, 0)
+    walked = walking(connection, begin, head.sequence)
+    _check_end(connection, head, walked, _FIRST, walked.debits)
+    stored = _stored(connection, _TOTALS)
+    completed = dict(walked.sums)
+    for key, rho in walked.lacking.items():
+        completed[key] += Cost(rho=rho)
+    is_complete = _are(stored, completed)
+    if not is_complete and not _are(stored, walked.sums):
+        raise Mismatch(_UNEQUAL)
+    return Verified(head, 0, completed, is_complete)
 
 
-def _plus(total: Fraction, text: str) -> Fraction:
-    return total if text == "0" else total + Fraction(text)
+def _since(connection: book.Connection, seals: Seals, head: Head, since: Checkpoint) -> Verified | None:
+    """None where an older program wrote since: then the whole ledger is verified."""
+    begin = since.place
+    walked = walk(connection, seals, begin, head.sequence)
+    if walked.lacking:
+        return None
+    _check_end(connection, head, walked, begin.sequence + 1, walked.debits - walked.late)
+    sums = dict(since.sums)
+    for key, cost in walked.sums.items():
+        if key[0] in _KINDS:
+            sums[key] = sums.get(key, _NOTHING) + cost
+    if not _are(_stored(connection, _LASTING, _KINDS), sums):
+        raise Mismatch(_UNEQUAL)
+    return Verified(head, begin.sequence, sums)
 
 
-def _check_totals(connection: book.Connection, sums: Sums, lacking: dict[Key, Fraction]) -> None:
-    """A ledger with entries of before rho was recorded has its totals completed when it is opened to be written."""
-    rows = connection.execute('SELECT kind, name, member, block, "window", nano, delta, rho FROM account')
-    totals = {row[:5]: (row[5], _plus(_ZERO, row[6]), _plus(_ZERO, row[7])) for row in rows}
-    completed = sums | {key: (*sums[key][:2], sums[key][2] + rho) for key, rho in lacking.items()}
-    if totals not in (completed, sums):
-        raise Mismatch("the accounts are not the sums of their debits")
-
-
-def _check_releases(connection: book.Connection, seals: Seals) -> None:
-    for origin, key, nano, payload, mac in connection.execute(
-        "SELECT origin, key, nano, payload, mac FROM release"
+def _check_end(connection: book.Connection, head: Head, walked: Walked, first: int, debits: int) -> None:
+    """That the chain ends at the head, and that there is nothing else from ``first`` on."""
+    end = walked.end
+    if (end.sequence, end.mac, end.at) != (head.sequence, head.mac, head.at):
+        raise Mismatch("entries are missing at its end", end.sequence + 1)
+    if (
+        _count(connection, "SELECT count(*) FROM entry WHERE sequence >= ?", first)
+        != end.sequence - walked.begin
     ):
-        if seals.release(origin, key, nano, payload) != mac:
-            raise Mismatch("a stored release was altered", origin)
+        raise Mismatch("entries stand beyond its end", end.sequence + 1)
+    if _count(connection, "SELECT count(*) FROM debit WHERE origin >= ?", first) != debits:
+        raise Mismatch("a debit belongs to no entry")
+
+
+def _count(connection: book.Connection, sql: str, first: int) -> int:
+    return int(connection.execute(sql, (first,)).fetchone()[0])
+
+
+_UNEQUAL: Final = "the accounts are not the sums of their debits"
+_Stored = Mapping[Key, tuple[int, str, str]]
+
+
+def _stored(connection: book.Connection, sql: str, values: tuple[object, ...] = ()) -> _Stored:
+    return {row[:5]: row[5:] for row in connection.execute(sql, values)}
+
+
+def _are(stored: _Stored, sums: Sums) -> bool:
+    if stored.keys() != sums.keys():
+        return False
+    return all(_is(stored[key], cost) for key, cost in sums.items())
+
+
+def _is(stored: tuple[int, str, str], cost: Cost) -> bool:
+    nano, delta, rho = stored
+    return nano == cost.nano and _says(delta, cost.delta) and _says(rho, cost.rho)
+
+
+def _says(text: str, value: Fraction) -> bool:
+    """Whether a text is that number; they are written in one way, which is compared first."""
+    return text == str(value) or Fraction(text) == value

@@ -11,14 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
-from dpproxy.accounting import backup, files
+from dpproxy.accounting import backup, book, files
 from dpproxy.accounting.chain import Head, Mismatch, Seals
-from dpproxy.accounting.ledger import store_of, verified
+from dpproxy.accounting.ledger import verified
 from dpproxy.accounting.mark import Mark
 from dpproxy.accounting.model import Account, Entry, Posting, format_epsilon
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.accounting.store import Store, faults, told
-from dpproxy.accounting.verify import entries
+from dpproxy.accounting.stores import store_of
 from dpproxy.backends.secret import load_secret
 from dpproxy.config.configuration import Config, load_config
 from dpproxy.observe import audit_file
@@ -70,12 +70,12 @@ def verify(arguments: Arguments) -> int:
     """``dpproxy ledger verify``."""
     with _ledger(load_config(arguments.config).of(arguments.database)) as place:
         if arguments.file is None:
-            name, head = place.store.name, verified(place.store, place.seals, place.mark)
+            name, head = place.store.name, verified(place.store, place.seals, place.mark).head
             reach = _reach(place.mark)
         else:
             name = str(arguments.file)
             with _other(arguments.file):
-                head = verified(SQLite(arguments.file), place.seals, None)
+                head = verified(SQLite(arguments.file), place.seals, None).head
             reach = _behind(place, head)
     _report(arguments, f"{quantity(head.sequence, 'entry', 'entries')}, all verified; {reach}", name, head)
     return 0
@@ -96,7 +96,7 @@ def _reach(mark: Mark | None) -> str:
 
 
 def _behind(place: _Place, head: Head) -> str:
-    now = verified(place.store, place.seals, None)
+    now = verified(place.store, place.seals, None).head
     if now.ledger != head.ledger:
         raise StartupError("that is another ledger")
     if now.sequence == head.sequence:
@@ -108,9 +108,9 @@ def export(arguments: Arguments) -> int:
     """``dpproxy ledger export``."""
     write = _write_json if arguments.json or arguments.format == "json" else _write_csv
     with _ledger(load_config(arguments.config).of(arguments.database)) as place:
-        head = verified(place.store, place.seals, place.mark)
+        head = verified(place.store, place.seals, place.mark).head
         with closing(place.store.connect(writing=False)) as connection:
-            found = (entry for entry, _ in entries(connection) if entry.sequence <= head.sequence)
+            found = (entry for entry in book.entries(connection) if entry.sequence <= head.sequence)
             if arguments.output is None:
                 write(found, sys.stdout)
                 sys.stdout.flush()
@@ -213,7 +213,7 @@ def mark(arguments: Arguments) -> int:
     with _ledger(load_config(arguments.config).of(arguments.database)) as place:
         if place.mark is None:
             raise StartupError("state.high_water is not configured: there is no mark to make")
-        head = verified(place.store, place.seals, None)
+        head = verified(place.store, place.seals, None).head
         was = _was(place.mark)
         place.mark.make(head)
     _report(

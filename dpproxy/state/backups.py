@@ -14,10 +14,10 @@ from pathlib import Path
 from dpproxy.accounting import backup as ledger_backup
 from dpproxy.accounting import files
 from dpproxy.accounting.chain import Mismatch
-from dpproxy.accounting.ledger import store_of
 from dpproxy.accounting.mark import MAKE, Mark
 from dpproxy.accounting.sqlite import SQLite
 from dpproxy.accounting.store import faults, told
+from dpproxy.accounting.stores import store_of
 from dpproxy.accounting.verify import verify
 from dpproxy.backends.secret import load_secret
 from dpproxy.config.configuration import Config
@@ -198,7 +198,7 @@ def _standing(config: Config) -> tuple[str, bool]:
     store, path = store_of(config.state, config.data.ledger), config.data.high_water
     seals = files.read_key(config.state / files.KEY, None)
     try:
-        head = verify(store, seals, None if path is None else Mark(path, seals))
+        head = verify(store, seals, None if path is None else Mark(path, seals)).head
     except Mismatch as error:
         return (
             f"{config.database}: put back, and not served: {error}; to accept that deliberately: {MAKE}",

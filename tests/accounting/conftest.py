@@ -13,9 +13,10 @@ import pytest
 
 from dpproxy.accounting import book, schema
 from dpproxy.accounting.canonical import digest
-from dpproxy.accounting.ledger import Ledger, store_of
+from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import NO_DELTA, Account, Charge, Cost, Debit, Kind, key_of
 from dpproxy.accounting.store import Store
+from dpproxy.accounting.stores import store_of
 from tests.postgres import Server, postgres  # noqa: F401 - a fixture
 
 Make = Callable[..., Charge]

@@ -37,14 +37,14 @@ class Place:
         return Database(self.store, self.seals, self.verified(), self.mark, clock=lambda: 5_000)
 
     def verified(self) -> Head:
-        return verify(self.store, self.seals, self.mark)
+        return verify(self.store, self.seals, self.mark).head
 
 
 def begun(home: Home) -> Place:
     home.state.mkdir()
     seals = prepare(home.state, b"k", home.store)
     mark = Mark(home.state / "mark", seals)
-    mark.make(verify(home.store, seals, None))
+    mark.make(verify(home.store, seals, None).head)
     return Place(home.store, seals, mark)
 
 
@@ -171,7 +171,7 @@ def test_an_older_state_of_the_file_is_not_continued(on_file: Place, path: Path,
         database.close()
         path.write_bytes(older[0])
         Path(f"{path}-wal").write_bytes(older[1])
-        assert verify(on_file.store, on_file.seals, None).sequence == 1
+        assert verify(on_file.store, on_file.seals, None).head.sequence == 1
         with pytest.raises(Unwritten):
             database.commit(lambda batch: batch.charge(make()))
 

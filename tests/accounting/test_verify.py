@@ -2,14 +2,18 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from dpproxy.accounting import schema
+from dpproxy.accounting import book, schema
+from dpproxy.accounting.chain import Head
+from dpproxy.accounting.checkpoint import Checkpoints
 from dpproxy.accounting.ledger import Ledger
-from dpproxy.accounting.model import Charge
+from dpproxy.accounting.mark import Mark
+from dpproxy.accounting.model import NO_DELTA, Account, Charge, Cost, Reset
 from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.values.errors import LedgerUnavailable, StartupError
 from tests.accounting.conftest import Home
@@ -317,3 +321,115 @@ def test_a_log_cut_off_at_a_commit_is_refused(tmp_path: Path, make: Callable[...
     crashed.copy(tmp_path / "blind").open().close()
     with pytest.raises(StartupError, match="rolled back: it ends at entry 2"):
         crashed.open(high_water=mark)
+
+
+# --- from a checkpoint on -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def since(home: Home, make: Callable[..., Charge], mark: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """Four charges before a checkpoint, three after it: one for a release of before, one a reset."""
+    monkeypatch.setattr("dpproxy.accounting.ledger.EVERY", 4)
+    monkeypatch.setattr("dpproxy.accounting.background.DELAY", 1000.0)
+    with home.open(high_water=mark) as ledger:
+        store = ReleaseStore(ledger)
+        for number in range(4):
+            store.store(ledger.reserve(make(nano=number + 1, question=str(number))), b"rows")
+    with home.open(high_water=mark) as ledger:
+        store = ReleaseStore(ledger)
+        found = store.find(make(question="1").release, 1)
+        assert found is not None
+        store.adopt(found, make("eve", question="1"))
+        ledger.reset(Reset("root", Account.user("research", "ann"), "why", "what", 1, 1))
+        ledger.reserve(make(nano=9, question="after"))
+    return home
+
+
+def begun(state: Home, mark: Path | None) -> int:
+    """The entry after which the start verified."""
+    with state.open(high_water=mark) as ledger:
+        return ledger.authentic._until
+
+
+def test_a_start_verifies_what_was_written_since(since: Home, mark: Path):
+    with since.open(high_water=mark) as ledger:
+        assert ledger.authentic._until == 4
+        assert ledger.spent(Account.user("research", "ann")) == 9
+        assert ledger.spent(Account.budget("research")) == 1 + 2 + 3 + 4 + 9
+        assert ledger.verify() == 7
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entry SET who = 'bob' WHERE sequence = 5",
+        "DELETE FROM debit WHERE sequence = 7 AND kind = 'ceiling'",
+        "UPDATE account SET nano = nano - 1 WHERE kind = 'ceiling'",
+        "UPDATE account SET nano = 0 WHERE kind = 'user' AND member = 'eve'",
+        "UPDATE account SET rho = '0' WHERE kind = 'budget'",
+        "DELETE FROM account WHERE kind = 'user' AND member = 'ann'",
+        "INSERT INTO account VALUES ('budget', 'other', '', '', 0, 1, '0', '0')",
+        "INSERT INTO debit VALUES (6, 'budget', 'other', '', '', 0, 5, 7, NULL, 1, '0', '0')",
+        "UPDATE entry SET mac = (SELECT mac FROM entry WHERE sequence = 3) WHERE sequence = 4",
+    ],
+)
+def test_what_limits_rest_on_is_verified_at_the_start(since: Home, mark: Path, statement: str):
+    since.edit(statement)
+    with pytest.raises(StartupError, match="does not verify"):
+        since.open(high_water=mark)
+
+
+def test_an_entry_of_before_is_not_and_by_command_it_is(since: Home, mark: Path):
+    since.edit("UPDATE entry SET who = 'eve' WHERE sequence = 2")
+    with since.open(high_water=mark) as ledger, pytest.raises(StartupError, match="at entry 2"):
+        ledger.verify()
+
+
+def test_a_checkpoint_that_was_altered_or_lost_has_everything_verified(since: Home, mark: Path):
+    path = mark.with_name("mark.checkpoint")
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b'"budget"', b'"budgex"'))
+    assert begun(since, mark) == 0  # and then there is another, at the end
+    assert begun(since, mark) == 7
+    path.unlink()
+    assert begun(since, mark) == 0
+
+
+def test_a_checkpoint_beyond_the_mark_vouches_for_nothing(since: Home, mark: Path):
+    with since.open() as ledger:
+        seals = ledger.seals
+        found = Checkpoints.of(mark.parent, Mark(mark, seals), seals).read()
+        assert found is not None
+        with closing(since.store.connect(writing=False)) as connection:
+            third = book.read_mac(connection, 3)
+        assert third is not None
+        head = Mark(mark, seals).read()
+        Mark(mark, seals).make(Head(head.format, head.ledger, 3, head.at, third))
+    assert begun(since, mark) == 0
+
+
+def test_a_rollback_behind_the_checkpoint_is_a_rollback(
+    home: Home, tmp_path: Path, make: Callable[..., Charge], mark: Path, monkeypatch: pytest.MonkeyPatch
+):
+    reserved(home, make, mark, 3)
+    older = home.copy(tmp_path / "older")
+    monkeypatch.setattr("dpproxy.accounting.ledger.EVERY", 1)
+    reserved(home, make, mark, 2)
+    home.open(high_water=mark).close()
+    with pytest.raises(StartupError, match="rolled back: it ends at entry 3"):
+        older.open(high_water=mark)
+    reserved(older, make, None, 4)
+    with pytest.raises(StartupError, match=r"at entry 5 \(it was rolled back and continued"):
+        older.open(high_water=mark)
+
+
+def test_what_an_older_program_wrote_since_is_completed(
+    since: Home, mark: Path, make: Callable[..., Charge], monkeypatch: pytest.MonkeyPatch
+):
+    with since.open(high_water=mark) as ledger, monkeypatch.context() as then:
+        then.setattr(Cost, "of", classmethod(lambda cls, nano, delta=NO_DELTA: cls(nano, delta)))
+        ledger.reserve(make(nano=10**9, question="older"))
+    with since.open(high_water=mark) as ledger:
+        assert ledger.authentic._until == 0
+        assert ledger.paid(Account.ceiling("people")).rho > Fraction(1, 2)
+    assert begun(since, mark) == 8

@@ -1,0 +1,87 @@
+"""A checkpoint: a place in the chain up to which everything was verified, and what accounts had paid there.
+
+It lies beside the high-water mark, or in the state directory where there is none, under a seal of the ledger's key.
+It is never needed: where it is missing, or does not fit, the whole ledger is verified. Sessions have no place in it,
+since they end with their process and no later one has their names.
+"""
+
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+from dpproxy.accounting.canonical import digest, encode
+from dpproxy.accounting.chain import Head, Seals
+from dpproxy.accounting.mark import Mark
+from dpproxy.accounting.model import Cost, Key, Kind
+from dpproxy.accounting.walk import Place, Sums
+from dpproxy.system import disk
+
+FILE: Final = "ledger.checkpoint"
+SUFFIX: Final = ".checkpoint"
+EVERY: Final = 10_000
+"""Entries after which there is another."""
+_FORMAT: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What was verified: the chain of a ledger up to a place, and the sums of its debits but those of sessions."""
+
+    ledger: bytes
+    place: Place
+    sums: Sums
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """The file that the last checkpoint is in, and the key of its seal."""
+
+    path: Path
+    seals: Seals
+
+    @classmethod
+    def of(cls, directory: Path, mark: Mark | None, seals: Seals) -> "Checkpoints":
+        """Where a ledger's checkpoint is kept."""
+        if mark is None:
+            return cls(directory / FILE, seals)
+        return cls(mark.path.with_name(f"{mark.path.name}{SUFFIX}"), seals)
+
+    def read(self) -> Checkpoint | None:
+        """The last checkpoint; None where none can be read that this key sealed."""
+        try:
+            seal, body = self.path.read_bytes().split(b"\n", 1)
+            if not hmac.compare_digest(seal, self._seal(body)):
+                return None
+            version, of, sequence, mac, at, rows = json.loads(body)
+        except (OSError, ValueError):
+            return None
+        if version != _FORMAT:
+            return None
+        return Checkpoint(bytes.fromhex(of), Place(sequence, bytes.fromhex(mac), at), dict(map(_sum, rows)))
+
+    def write(self, head: Head, sums: Mapping[Key, Cost]) -> None:
+        """Replace it. Errors: OSError; the one before is then still there."""
+        rows = [
+            (*key, cost.nano, str(cost.delta), str(cost.rho))
+            for key, cost in sums.items()
+            if key[0] != Kind.SESSION.column
+        ]
+        fields = (_FORMAT, head.ledger.hex(), head.sequence, head.mac.hex(), head.at, rows)
+        body = json.dumps(fields, separators=(",", ":")).encode()
+        disk.replace(self.path, self._seal(body) + b"\n" + body)
+
+    def forget(self) -> None:
+        """Have the next start verify the whole ledger. Errors: OSError."""
+        self.path.unlink(missing_ok=True)
+
+    def _seal(self, body: bytes) -> bytes:
+        return self.seals.mac(encode("checkpoint", digest(body))).hex().encode()
+
+
+def _sum(row: tuple[str, str, str, str, int, int, str, str]) -> tuple[Key, Cost]:
+    kind, name, member, block, window, nano, delta, rho = row
+    return (kind, name, member, block, window), Cost(nano, Fraction(delta), Fraction(rho))

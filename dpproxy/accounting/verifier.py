@@ -1,0 +1,197 @@
+"""Verification in processes of their own: of a piece beside others, or of the whole while a proxy serves.
+
+As a program, ``python -m dpproxy.accounting.verifier`` reads one order from its standard input and writes one outcome,
+both as a line of JSON; it ends when its input does.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final
+
+from dpproxy.accounting import book
+from dpproxy.accounting.chain import Mismatch, Seals
+from dpproxy.accounting.checkpoint import Checkpoints
+from dpproxy.accounting.mark import Mark
+from dpproxy.accounting.model import Cost, Key
+from dpproxy.accounting.store import Store, faults, told
+from dpproxy.accounting.stores import store_at
+from dpproxy.accounting.verify import Walking, verify
+from dpproxy.accounting.walk import Place, Walked, check_releases, walk
+from dpproxy.values.errors import StartupError
+
+SMALL: Final = 30_000
+"""Entries up to which one process is enough."""
+LEAST: Final = 10_000
+"""Entries of one piece, or more."""
+NICE: Final = 19
+_ROOT: Final = Path(__file__).resolve().parents[2]
+_BEYOND: Final = 2**63 - 1
+Order = dict[str, Any]
+Outcome = dict[str, Any]
+
+
+def parallel(store: Store, seals: Seals) -> Walking:
+    """A walk along the whole chain by as many processes as there are processors."""
+
+    def walking(connection: book.Connection, begin: Place, until: int) -> Walked:
+        count = min(len(os.sched_getaffinity(0)), until // LEAST) if until > SMALL else 1
+        ends = [until * number // count for number in range(1, count + 1)]
+        places = [_place(connection, end) for end in ends[:-1]]
+        with ExitStack() as stack:
+            others = [
+                stack.enter_context(running(_piece(store, seals, place, end)))[0]
+                for place, end in zip(places, ends[1:], strict=True)
+            ]
+            check_releases(connection, seals, -_BEYOND - 1, ends[0] if others else _BEYOND)
+            walked = walk(connection, seals, begin, ends[0])
+            for other in others:
+                walked.follow(_walked(other()))
+        return walked
+
+    return walking
+
+
+def _place(connection: book.Connection, sequence: int) -> Place:
+    """Where a piece begins; that the entry is genuine is for the piece before to find."""
+    row = connection.execute("SELECT mac, at FROM entry WHERE sequence = ?", (sequence,)).fetchone()
+    if row is None:
+        raise Mismatch("the chain is broken", sequence)
+    return Place(sequence, bytes(row[0]), row[1])
+
+
+def _piece(store: Store, seals: Seals, begin: Place, until: int) -> Order:
+    return {
+        "task": "piece",
+        "key": seals.key.hex(),
+        "store": store.address,
+        "begin": (begin.sequence, begin.mac.hex(), begin.at),
+        "until": until,
+    }
+
+
+@contextmanager
+def running(order: Order) -> Iterator[tuple[Callable[[], Outcome], Callable[[], None]]]:
+    """A process that carries an order out, killed in the end: what waits for its outcome, and what kills it before.
+
+    Errors: OSError where it ended without an outcome.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dpproxy.accounting.verifier"],
+        cwd=_ROOT,
+        env={name: value for name, value in os.environ.items() if not name.startswith("DPPROXY_")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    if process.stdin is None or process.stdout is None:
+        raise AssertionError("both are pipes")
+    stdin, stdout = process.stdin, process.stdout
+    try:
+        stdin.write(json.dumps(order) + "\n")
+        stdin.flush()
+
+        def outcome() -> Outcome:
+            line = stdout.readline()
+            if not line:
+                raise OSError("the process that verifies the ledger ended")
+            found: Outcome = json.loads(line)
+            return found
+
+        yield outcome, process.kill
+    finally:
+        process.kill()
+        process.wait()
+        stdout.close()
+        stdin.close()
+
+
+def _walked(outcome: Outcome) -> Walked:
+    """The piece that a process has checked. Errors: Mismatch, OSError."""
+    if "altered" in outcome:
+        raise Mismatch(outcome["altered"], outcome["at"])
+    if "failed" in outcome:
+        raise OSError(outcome["failed"])
+    sequence, mac, at = outcome["end"]
+    walked = Walked(
+        outcome["begin"], Place(sequence, bytes.fromhex(mac), at), outcome["debits"], outcome["late"]
+    )
+    for *key, nano, delta, rho, lacking in outcome["sums"]:
+        walked.add(_key(*key), Cost(nano, Fraction(delta), Fraction(rho)), Fraction(lacking))
+    return walked
+
+
+def _key(kind: str, name: str, member: str, block: str, window: int) -> Key:
+    return kind, name, member, block, window
+
+
+# --- the program --------------------------------------------------------------------------------------
+
+
+def carried_out(order: Mapping[str, Any], store: Store) -> Outcome:
+    """The outcome of an order; never raises for what is wrong with the ledger."""
+    seals = Seals(bytes.fromhex(order["key"]))
+    try:
+        return _TASKS[order["task"]](order, store, seals)
+    except Mismatch as error:
+        return {"altered": str(error), "at": error.sequence}
+    except ValueError:
+        return {"altered": "a row holds what no ledger writes", "at": None}
+    except faults(StartupError) as error:
+        return {"failed": told(error)}
+
+
+def _do_piece(order: Mapping[str, Any], store: Store, seals: Seals) -> Outcome:
+    sequence, mac, at = order["begin"]
+    begin, until = Place(sequence, bytes.fromhex(mac), at), order["until"]
+    with closing(store.connect(writing=False)) as connection:
+        check_releases(connection, seals, sequence, until)
+        walked = walk(connection, seals, begin, until)
+    return {
+        "begin": walked.begin,
+        "end": (walked.end.sequence, walked.end.mac.hex(), walked.end.at),
+        "debits": walked.debits,
+        "late": walked.late,
+        "sums": [
+            (*key, cost.nano, str(cost.delta), str(cost.rho), str(walked.lacking.get(key, 0)))
+            for key, cost in walked.sums.items()
+        ],
+    }
+
+
+def _do_checkpoint(order: Mapping[str, Any], store: Store, seals: Seals) -> Outcome:
+    """Verify, all of it where it says so, move the mark up to there, then write a checkpoint."""
+    os.nice(NICE)
+    mark = None if order["mark"] is None else Mark(Path(order["mark"]), seals)
+    checkpoints = Checkpoints(Path(order["checkpoint"]), seals)
+    found = verify(store, seals, mark, None if order["whole"] else checkpoints.read())
+    if mark is not None:
+        mark.advance(found.head)
+    checkpoints.write(found.head, found.sums)
+    return {"verified": found.head.sequence, "begin": found.begin}
+
+
+_TASKS: Final = {"piece": _do_piece, "checkpoint": _do_checkpoint}
+
+
+def _main() -> None:
+    order = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    outcome = carried_out(order, store_at(tuple(order["store"])))
+    sys.stdout.write(json.dumps(outcome) + "\n")
+    sys.stdout.flush()
+
+
+def _end_with_parent() -> None:
+    sys.stdin.read()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    _main()
