@@ -74,7 +74,7 @@ class FakeEngine:
     def database_exists(self, name: str) -> bool:
         return name == "main"
 
-    def configured(self, caller: Caller) -> Settings:
+    def initial_settings(self, caller: Caller) -> Settings:
         del caller
         return {}
 

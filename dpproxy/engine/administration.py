@@ -55,7 +55,7 @@ from dpproxy.policy.statements import (
     Suggest,
     VerifyViews,
 )
-from dpproxy.policy.suggest import SUGGESTED, suggest
+from dpproxy.policy.suggest import SUGGEST_COLUMNS, suggest
 from dpproxy.policy.suggest_column import between
 from dpproxy.policy.suggest_probe import CONFIDENCE, Probe, probe, probing_policy
 from dpproxy.policy.suggest_unit import Proposal
@@ -105,7 +105,7 @@ def prepare(sql: str, caller: Caller, policy: Policy) -> Prepared:
         case Suggest():
             is_probe = statement.epsilon is not None
             own = ProbeRun(statement) if is_probe else PolicyRead(statement)
-            return Prepared(sql, (), SUGGESTED, own, charged=is_probe)
+            return Prepared(sql, (), SUGGEST_COLUMNS, own, charged=is_probe)
         case CreateView() | RefreshView() | DropView():
             return Prepared(sql, (), None, ViewChange(statement))
         case _:
@@ -275,7 +275,7 @@ def run_probe(
 
 
 def _proposed(found: list[Proposal]) -> Answer:
-    return Answer("SUGGEST", SUGGESTED, [(one.statement, one.reason) for one in found])
+    return Answer("SUGGEST", SUGGEST_COLUMNS, [(one.statement, one.reason) for one in found])
 
 
 def _probe(schema: Schema, table: str, proposal: Proposal) -> Probe | None:

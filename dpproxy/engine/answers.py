@@ -292,6 +292,6 @@ class Answers:
         of = described(part, question.values, plan.data_version)
         until = self._deadlines.seen_from(plan, execution.start)
         self._deadlines.hide(reservation.sequence, until)
-        self._releases.store(reservation, payloads.packed(released.value, of), until)
+        self._releases.store(reservation, payloads.pack(released.value, of), until)
         execution.fresh.add(reservation.sequence)
         return released

@@ -149,7 +149,7 @@ class Databases:
         """Whether clients may connect to that name: a data source, whether or not it could be opened, or `NEUTRAL`."""
         return name in (*self._config.databases, NEUTRAL)
 
-    def configured(self, caller: Caller) -> Settings:
+    def initial_settings(self, caller: Caller) -> Settings:
         """The settings that the caller's sessions start with, where they differ from the defaults."""
         return RoleSettings(self._config.root).of(caller)
 

@@ -16,11 +16,11 @@ from dpproxy.algebra.plan import Plan
 from dpproxy.values.errors import TooComplex
 from dpproxy.values.grid import instant
 
-LATE: Final = 32
+LATE_FACTOR: Final = 32
 """Deadlines that an exact stage may take: generous, for a busy machine, since a refusal holds for every caller."""
 LEAST: Final = 5.0
 """Seconds that are never too long: a process may have had to start, a disk to wake."""
-KEPT: Final = 10_000
+MOST_REFUSED: Final = 10_000
 """The most exact stages that are remembered as refused; the oldest are forgotten first."""
 _LOG: Final = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class Deadlines:
 
     def note(self, stage: bytes, plan: Plan, seconds: float) -> None:
         """Record the time of an exact stage; without EXPECTED ROWS of all its tables, no time is too long."""
-        allowed = max(LEAST, LATE * self.of(plan))
+        allowed = max(LEAST, LATE_FACTOR * self.of(plan))
         if not self._padding or not plan.sized or seconds <= allowed:
             return
         _LOG.warning(
@@ -74,5 +74,5 @@ class Deadlines:
         )
         with self._lock:
             self._refused[stage] = None
-            while len(self._refused) > KEPT:
+            while len(self._refused) > MOST_REFUSED:
                 self._refused.popitem(last=False)

@@ -42,7 +42,7 @@ from dpproxy.engine import administration, relations, view_statements
 from dpproxy.engine.answers import Answers
 from dpproxy.engine.payment import Receipt
 from dpproxy.engine.plans import Plans
-from dpproxy.engine.pricing import EXPLAINED, Desk, explained, tolerance
+from dpproxy.engine.pricing import EXPLAIN_COLUMNS, Desk, explain_lines, tolerance
 from dpproxy.engine.protected import ProtectedViews
 from dpproxy.engine.replays import Execution
 from dpproxy.engine.sessions import Sessions
@@ -225,7 +225,7 @@ class Engine:
         explain = split_explain(sql)
         if explain is not None and explain.several:
             several = ExplainSeveral(explain.several, explain.as_json, explain.budget)
-            return Prepared(sql, (), EXPLAINED, several)
+            return Prepared(sql, (), EXPLAIN_COLUMNS, several)
         asked = sql if explain is None else explain.sql
         tree = parse(asked, self._database, bare=False)
         if explain is None and self._catalogue.covers(tree):
@@ -240,7 +240,7 @@ class Engine:
         columns = tuple(o.column for o in plan.outputs)
         prepared = Prepared(sql, kinds, columns, select, not plan.free, plan.deadline)
         if explain is not None:
-            prepared = Prepared(sql, kinds, EXPLAINED, ExplainOne(prepared, explain.as_json))
+            prepared = Prepared(sql, kinds, EXPLAIN_COLUMNS, ExplainOne(prepared, explain.as_json))
         self._plans.keep(prepared, types, state, plan)
         if explain is None and not types and not kinds and isinstance(plan, Plan):
             self._plans.learn(prepared, caller, settings, state, plan)
@@ -375,7 +375,7 @@ class Engine:
 
         shared = self._answers, self._ledger, self.policy, request
         desk = Desk(*shared, self._plans.plan, prepared, self._backend.shown)
-        return Answer("EXPLAIN", EXPLAINED, [(line,) for line in explained(statement, desk)])
+        return Answer("EXPLAIN", EXPLAIN_COLUMNS, [(line,) for line in explain_lines(statement, desk)])
 
     # --- the catalogue ----------------------------------------------------------------------------
 
@@ -383,7 +383,7 @@ class Engine:
         policy = self.policy
         views = self._plans.views, self._world.views.relations
         found = catalogue_view(policy, self._schema, caller, settings, self._database, *views)
-        return replace(found, databases=self._databases, role_defaults=self._world.configured(caller))
+        return replace(found, databases=self._databases, role_defaults=self._world.role_defaults(caller))
 
     def _describe(self, request: Request, query: CatalogueQuery) -> Answer:
         caller, settings, tree = request.caller, request.settings, query.tree

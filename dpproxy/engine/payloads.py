@@ -14,7 +14,7 @@ _MOST = 10**38 - 1
 """What released values saturate at."""
 
 
-def packed(table: pa.Table, descriptor: Descriptor | None) -> bytes:
+def pack(table: pa.Table, descriptor: Descriptor | None) -> bytes:
     """The relation and its descriptor as bytes, for the release store."""
     if descriptor is not None:
         table = table.replace_schema_metadata({_OF: written(descriptor)})
@@ -25,12 +25,12 @@ def packed(table: pa.Table, descriptor: Descriptor | None) -> bytes:
     return kept
 
 
-def unpacked(payload: bytes) -> pa.Table:
+def unpack(payload: bytes) -> pa.Table:
     """The relation that ``packed`` made bytes of."""
     return pa.ipc.open_stream(payload).read_all()
 
 
-def described_by(payload: bytes) -> Descriptor | None:
+def descriptor_of(payload: bytes) -> Descriptor | None:
     """The relation's descriptor; None where it has none, and nothing else can be derived from it."""
     metadata = pa.ipc.open_stream(payload).schema.metadata or {}
     return read(metadata[_OF]) if _OF in metadata else None
@@ -47,7 +47,7 @@ def wanted_of(part: Part) -> list[Row]:
     return groups_of(key_table(part.keys))
 
 
-def derived(table: pa.Table, derivation: Derivation, part: Part) -> pa.Table:
+def derive(table: pa.Table, derivation: Derivation, part: Part) -> pa.Table:
     """The relation of a part, whose values are sums of another relation's."""
     drawn = [[int(v) for v in values] for values in table["v"].to_pylist()]
     lists = [

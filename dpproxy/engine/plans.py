@@ -96,7 +96,7 @@ class ShapeCache:
             return None
         return replace(shape.prepared, sql=sql), shape.template.with_(found.values(places))
 
-    def learn(self, prepared: Prepared, tree: exp.Expr, plan: Plan, state: object, planned: _Planner) -> None:
+    def learn(self, prepared: Prepared, tree: exp.Expr, plan: Plan, state: object, planner: _Planner) -> None:
         """Remember the shape of a statement without parameters, with a template of its plan from the second time on."""
         found = cut(prepared.sql)
         if found is None:
@@ -108,30 +108,30 @@ class ShapeCache:
         if places:
             known = replace(prepared, statement=Select())
             self._try(
-                _shape_key(found, places, state), lambda: template(tree, found, places, plan, planned), known
+                _shape_key(found, places, state), lambda: template(tree, found, places, plan, planner), known
             )
 
-    def plan_of(self, asked: BoundStatement) -> Plan | None:
+    def plan_of(self, bound: BoundStatement) -> Plan | None:
         """The plan of a statement with parameters, where the cache has its shape; never waits."""
-        numbers = self._parameters.get(asked.sql)
+        numbers = self._parameters.get(bound.sql)
         if not numbers:
             return None
-        places, key = _bound_key(asked, numbers)
+        places, key = _bound_key(bound, numbers)
         shape = self._shapes.get(key)
         if shape is None or shape.template is None:
             return None
-        return shape.template.with_(exact_values([asked.values[place] for place in places]))
+        return shape.template.with_(exact_values([bound.values[place] for place in places]))
 
-    def learn_bound(self, asked: BoundStatement, tree: exp.Expr, plan: Plan, planned: _Planner) -> None:
+    def learn_bound(self, bound: BoundStatement, tree: exp.Expr, plan: Plan, planner: _Planner) -> None:
         """Remember the shape of a statement with parameters, as ``learn`` does for one without."""
-        numbers = self._parameters.get(asked.sql)
+        numbers = self._parameters.get(bound.sql)
         if numbers is None:
             numbers = open_parameters(tree)
-            self._parameters.put(asked.sql, numbers)
-        places, key = _bound_key(asked, numbers)
+            self._parameters.put(bound.sql, numbers)
+        places, key = _bound_key(bound, numbers)
         if places:
-            given = Parameters(dict(enumerate(asked.kinds, 1)), asked.values)
-            self._try(key, lambda: bound_template(places, given, plan, lambda opened: planned(tree, opened)))
+            given = Parameters(dict(enumerate(bound.kinds, 1)), bound.values)
+            self._try(key, lambda: bound_template(places, given, plan, lambda opened: planner(tree, opened)))
 
     def _try(
         self, key: object, make: Callable[[], Template | None], prepared: Prepared | None = None
@@ -147,16 +147,16 @@ def _shape_key(found: Cut, places: Sequence[int], state: object) -> object:
     return found.shape, found.fixed(places), state
 
 
-def _bound_key(asked: BoundStatement, numbers: frozenset[int]) -> tuple[list[int], object]:
+def _bound_key(bound: BoundStatement, numbers: frozenset[int]) -> tuple[list[int], object]:
     """The places of the values that a template fills in, and the key of the shape."""
     places: list[int] = []
-    told: list[object] = []
-    for place, (value, kind) in enumerate(zip(asked.values, asked.kinds, strict=True)):
+    parts: list[object] = []
+    for place, (value, kind) in enumerate(zip(bound.values, bound.kinds, strict=True)):
         found = class_of(value, kind) if place + 1 in numbers else None
-        told.append((type(value), value) if found is None else found)
+        parts.append((type(value), value) if found is None else found)
         if found is not None:
             places.append(place)
-    return places, (asked.sql, asked.kinds, tuple(told), asked.state)
+    return places, (bound.sql, bound.kinds, tuple(parts), bound.state)
 
 
 def _made(make: Callable[[], Template | None]) -> Template | None:
@@ -254,10 +254,10 @@ class Plans:
         if settings["dp.target_error"]:
             return  # epsilon is solved for the target, and depends on stored releases
 
-        def planned(tree: exp.Expr, given: Parameters) -> Plan | PublicPlan:
+        def planner(tree: exp.Expr, given: Parameters) -> Plan | PublicPlan:
             return self.route(tree, caller, prepared.sql, given, settings)
 
-        self._shaped.learn(prepared, statement.tree, plan, state, planned)
+        self._shaped.learn(prepared, statement.tree, plan, state, planner)
 
     def route(
         self, tree: exp.Expr, caller: Caller, sql: str, parameters: Parameters, settings: Settings
@@ -277,33 +277,33 @@ class Plans:
         if (kept := self._plans.get(key)) is not None:
             return kept
         context = self.context(policy, request.caller, settings, losses)
-        asked = BoundStatement(
+        bound = BoundStatement(
             prepared.sql, tuple(BY_OID[oid] for oid in prepared.types), tuple(request.values), key[-1]
         )
         is_free = not settings["dp.target_error"] and not prepared.is_of_present
         is_shaped = losses is None and bool(request.values) and is_free
-        plan: Plan | PublicPlan | None = self._shaped.plan_of(asked) if is_shaped else None
+        plan: Plan | PublicPlan | None = self._shaped.plan_of(bound) if is_shaped else None
         if plan is None:
-            plan = self._bound(asked, prepared.statement, context, is_shaped=is_shaped)
+            plan = self._bound(bound, prepared.statement, context, is_shaped=is_shaped)
         if len(prepared.sql) + sum(len(str(v)) for v in request.values) <= LARGEST_KEPT:
             self._plans.put(key, plan)
         return plan
 
     def _bound(
-        self, asked: BoundStatement, statement: EngineStatement, context: Context, *, is_shaped: bool
+        self, bound: BoundStatement, statement: EngineStatement, context: Context, *, is_shaped: bool
     ) -> Plan | PublicPlan:
         """A new plan with the parameters' values in place; remembers its shape where ``is_shaped``."""
         if not isinstance(statement, Select):
             raise TypeError("only queries have plans")
-        tree = parse(asked.sql, self._database) if statement.tree is None else statement.tree
+        tree = parse(bound.sql, self._database) if statement.tree is None else statement.tree
 
-        def planned(tree: exp.Expr, given: Parameters) -> Plan | PublicPlan:
-            record = recorder(self._log, context.caller, asked.sql, asked.values)
+        def planner(tree: exp.Expr, given: Parameters) -> Plan | PublicPlan:
+            record = recorder(self._log, context.caller, bound.sql, bound.values)
             return plan_routed(tree, context, given, record)
 
-        plan = planned(tree, Parameters(dict(enumerate(asked.kinds, 1)), asked.values))
+        plan = planner(tree, Parameters(dict(enumerate(bound.kinds, 1)), bound.values))
         if is_shaped and isinstance(plan, Plan):
-            self._shaped.learn_bound(asked, tree, plan, planned)
+            self._shaped.learn_bound(bound, tree, plan, planner)
         return plan
 
     def check_readable(self, plan: PublicPlan, request: Request) -> None:

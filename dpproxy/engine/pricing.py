@@ -18,14 +18,14 @@ from dpproxy.config import settings as session
 from dpproxy.engine import payment
 from dpproxy.engine.answers import Answers
 from dpproxy.engine.questions import derived_sum, noise_ratio
-from dpproxy.engine.replays import WORST, Execution
+from dpproxy.engine.replays import MOST_NOISE, Execution
 from dpproxy.planner.descriptor import described
 from dpproxy.planner.explain import explain_json, explain_text, unpaid
 from dpproxy.policy.model import Policy
 from dpproxy.values.errors import InvalidParameter
 from dpproxy.values.pgtypes import TEXT, Column
 
-EXPLAINED = (Column("QUERY PLAN", TEXT),)
+EXPLAIN_COLUMNS = (Column("QUERY PLAN", TEXT),)
 """The column of the answer."""
 LEAST = Fraction(1, 1000)
 """The least epsilon of a statement."""
@@ -46,7 +46,7 @@ class Desk:
     policy: Policy
     request: Request
     plan: Planner
-    prepared: Callable[[str], Prepared]
+    prepare: Callable[[str], Prepared]
     """Prepares one query by its text."""
     source_sql: Callable[[str], str]
     """Translates a statement over the data into the SQL of its data source."""
@@ -72,7 +72,7 @@ class Desk:
 
 
 @dataclass(frozen=True, slots=True)
-class Priced:
+class PricedStatement:
     """The price of one of several statements, and in words why it is not more.
 
     ``plan`` is for new draws of all parts, ``answered_plan`` for what would answer them.
@@ -105,10 +105,12 @@ def tolerance(settings: Settings) -> tuple[float, bool]:
 
     The ratio is 1 where dp.target_error is set; the mechanism matters where dp.mechanism names one.
     """
-    return WORST if session.target_error(settings) is None else 1.0, session.mechanism(settings) != "auto"
+    return MOST_NOISE if session.target_error(settings) is None else 1.0, session.mechanism(
+        settings
+    ) != "auto"
 
 
-def explained(statement: ExplainOne | ExplainSeveral, desk: Desk) -> list[str]:
+def explain_lines(statement: ExplainOne | ExplainSeveral, desk: Desk) -> list[str]:
     """The rows of the answer, one line each; a JSON document is one row."""
     if isinstance(statement, ExplainSeveral):
         return _dashboard(statement, desk)
@@ -161,9 +163,9 @@ def _output(output: Output, count: float) -> Output:
 
 
 def _dashboard(explain: ExplainSeveral, desk: Desk) -> list[str]:
-    priced: list[Priced] = []
+    priced: list[PricedStatement] = []
     for text in explain.texts:
-        request = replace(desk.request, prepared=desk.prepared(text), values=())
+        request = replace(desk.request, prepared=desk.prepare(text), values=())
         priced.append(_priced(request, desk.plan(request, None), priced, desk))
     shares = _split(priced, explain.budget, desk) if explain.budget is not None else []
     return (
@@ -173,9 +175,11 @@ def _dashboard(explain: ExplainSeveral, desk: Desk) -> list[str]:
     )
 
 
-def _priced(request: Request, plan: Plan | PublicPlan, before: Sequence[Priced], desk: Desk) -> Priced:
+def _priced(
+    request: Request, plan: Plan | PublicPlan, before: Sequence[PricedStatement], desk: Desk
+) -> PricedStatement:
     if isinstance(plan, PublicPlan):
-        return Priced(request, plan, plan, Fraction(0), Fraction(0), "public")
+        return PricedStatement(request, plan, plan, Fraction(0), Fraction(0), "public")
     known = desk.free_parts(plan)
     earlier: dict[int, tuple[int, Drawn]] = {}
     for i, part in enumerate(plan.parts):
@@ -190,11 +194,11 @@ def _priced(request: Request, plan: Plan | PublicPlan, before: Sequence[Priced],
     shown = desk.plan(request, drawn) if known else plan
     because = "; ".join(words) or ("follows from the policy" if plan.free else "")
     fresh = tuple(p for i, p in enumerate(plan.parts) if i not in known and not p.vacuous)
-    return Priced(request, plan, shown, *unpaid(plan, known), because, fresh, follows)
+    return PricedStatement(request, plan, shown, *unpaid(plan, known), because, fresh, follows)
 
 
 def _earlier(
-    part: Part, plan: Plan, before: Sequence[Priced], tolerated: tuple[float, bool]
+    part: Part, plan: Plan, before: Sequence[PricedStatement], tolerated: tuple[float, bool]
 ) -> tuple[int, Drawn] | None:
     """The number of the first earlier statement that the part can be derived from, and the derivation."""
     for number, each in enumerate(before, 1):
@@ -235,7 +239,7 @@ class Share:
     error: float
 
 
-def _split(priced: Sequence[Priced], budget: Fraction, desk: Desk) -> list[Share]:
+def _split(priced: Sequence[PricedStatement], budget: Fraction, desk: Desk) -> list[Share]:
     """Epsilons that sum to at most the budget and, as far as limits allow, equalise the largest relative half-widths.
 
     A half-width falls about as 1 / epsilon, so shares are in proportion to the error at epsilon 1; the errors at these
@@ -258,7 +262,7 @@ def _split(priced: Sequence[Priced], budget: Fraction, desk: Desk) -> list[Share
     return [Share(s, _error(p, s, desk)) for p, s in zip(asked, shares, strict=True)]
 
 
-def _cap(priced: Priced, desk: Desk) -> Fraction | None:
+def _cap(priced: PricedStatement, desk: Desk) -> Fraction | None:
     """MAX EPSILON of the budget that pays."""
     plan = priced.plan
     return desk.policy.budgets[plan.payer.budget].max_epsilon if isinstance(plan, Plan) else None
@@ -288,7 +292,7 @@ def _down(value: Fraction) -> Fraction:
     return floor(value / step) * step
 
 
-def _error(priced: Priced, epsilon: Fraction, desk: Desk) -> float:
+def _error(priced: PricedStatement, epsilon: Fraction, desk: Desk) -> float:
     """The largest half-width at an epsilon, relative to its measure's sensitivity, times the number of groups."""
     given = {**desk.settings, "dp.epsilon": f"{float(epsilon):.9g}", "dp.target_error": ""}
     plan = desk.plan(replace(priced.request, settings=given), None)
@@ -315,7 +319,7 @@ def _number(sensitivity: str) -> float | None:
 # --- output
 
 
-def _left(priced: Sequence[Priced], desk: Desk) -> dict[str, str | None]:
+def _left(priced: Sequence[PricedStatement], desk: Desk) -> dict[str, str | None]:
     """The epsilon left in every budget that pays, by name; None where nothing limits it."""
     found: dict[str, str | None] = {}
     for each in priced:
@@ -326,7 +330,7 @@ def _left(priced: Sequence[Priced], desk: Desk) -> dict[str, str | None]:
 
 
 def _as_text(
-    priced: Sequence[Priced], shares: Sequence[Share], explain: ExplainSeveral, desk: Desk
+    priced: Sequence[PricedStatement], shares: Sequence[Share], explain: ExplainSeveral, desk: Desk
 ) -> list[str]:
     lines = []
     for number, each in enumerate(priced, 1):
@@ -348,7 +352,7 @@ def _as_text(
     return lines
 
 
-def _proposed(priced: Sequence[Priced], shares: Sequence[Share]) -> list[Fraction | None]:
+def _proposed(priced: Sequence[PricedStatement], shares: Sequence[Share]) -> list[Fraction | None]:
     """The proposed epsilon of each statement: its share, or that of its sources, so that it stays free; else None."""
     given, found = iter(shares), list[Fraction | None]()
     for each in priced:
@@ -358,17 +362,19 @@ def _proposed(priced: Sequence[Priced], shares: Sequence[Share]) -> list[Fractio
     return found
 
 
-def _hinted(each: Priced, epsilon: Fraction | None) -> str:
+def _hinted(each: PricedStatement, epsilon: Fraction | None) -> str:
     return f"{each.sql};" if epsilon is None else f"/*+ dp(epsilon={float(epsilon):.9g}) */ {each.sql};"
 
 
-def _widths(each: Priced) -> str:
+def _widths(each: PricedStatement) -> str:
     errors = [(o.column.name, o.error) for o in each.answered_plan.outputs if o.error is not None]
     known = [f"{name} {e.half_width:.6g}" for name, e in errors if e.half_width is not None]
     return f", half-width {', '.join(known)}" if known else ""
 
 
-def _as_json(priced: Sequence[Priced], shares: Sequence[Share], explain: ExplainSeveral, desk: Desk) -> str:
+def _as_json(
+    priced: Sequence[PricedStatement], shares: Sequence[Share], explain: ExplainSeveral, desk: Desk
+) -> str:
     statements: list[dict[str, object]] = []
     for each, epsilon in zip(priced, _proposed(priced, shares), strict=True):
         errors = [(o.column.name, o.error) for o in each.answered_plan.outputs if o.error is not None]

@@ -38,14 +38,14 @@ from udfs.privacy import Exact
 
 Positions = Mapping[str, int | None]
 """The position of each option's value in the statement, by the option's name."""
-TOLD = 1.0
+NOTICE_INTERVAL = 1.0
 """Seconds between two notices of one build."""
 MEASURING = 60.0
 """Seconds to wait for the figures of a build."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class BuildOrder:
     """A build that somebody has requested: by whom, how progress is reported, and whether it was cancelled."""
 
     by: str
@@ -58,7 +58,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedView:
     """A view that is planned, validated and priced; no row was read."""
 
     view: ProtectedView
@@ -164,7 +164,7 @@ class ProtectedViews:
 
     # --- building ---------------------------------------------------------------------------------
 
-    def plan(self, view: ProtectedView, context: Context, positions: Positions) -> Planned:
+    def plan(self, view: ProtectedView, context: Context, positions: Positions) -> PlannedView:
         """Compile, validate and price a view; reads no row. Raises a ``Refusal``."""
         epoch = self._backend.epoch
         query = plan_view(view.name, view.query, context)
@@ -182,11 +182,13 @@ class ProtectedViews:
         except InvalidOption as error:
             message = f"option {error.option}: {error}" if error.option else str(error)
             raise InvalidParameter(message, hint=error.hint, position=positions.get(error.option)) from None
-        return Planned(
+        return PlannedView(
             view, query, method, build, _debits(view, owner.name, owner.ceiling, context.policy), epoch
         )
 
-    def build(self, planned: Planned, policy: Policy, order: Order, declare: Callable[[], object]) -> Built:
+    def build(
+        self, planned: PlannedView, policy: Policy, order: BuildOrder, declare: Callable[[], object]
+    ) -> Built:
         """Charge a view, read its rows, build it and store it. ``declare`` is called once its file is on the disk.
 
         Errors: PD001 before anything is read. After any later error the charge stays, and so does the previous build.
@@ -218,7 +220,7 @@ class ProtectedViews:
             self._measures[view.name] = self._measurer.submit(self._measure, planned, done, rows, found)
             return done
 
-    def _measure(self, planned: Planned, done: Built, rows: Table, found: Anonymized) -> None:
+    def _measure(self, planned: PlannedView, done: Built, rows: Table, found: Anonymized) -> None:
         """Store figures of a build's information loss and risk, which are exact; the builder does not wait for them."""
         with any_processor():
             known = figures(planned.view, planned.build, planned.query.columns, rows, found)
@@ -239,7 +241,7 @@ class ProtectedViews:
         self._measurer.shutdown(wait=True, cancel_futures=True)
         self._manifest.close()
 
-    def _check_frozen(self, planned: Planned, policy: Policy) -> None:
+    def _check_frozen(self, planned: PlannedView, policy: Policy) -> None:
         """Refuse a second build of the same data by methods without differential privacy, which could reveal rows."""
         if planned.method.private:
             return
@@ -270,7 +272,7 @@ class ProtectedViews:
         paid = self._ledger.charged(list(begun))
         return [build for key, build in begun.items() if key in paid]
 
-    def _charge(self, planned: Planned, begun: Built, nano: int, policy: Policy) -> None:
+    def _charge(self, planned: PlannedView, begun: Built, nano: int, policy: Policy) -> None:
         """Debit ceiling and budget, durably."""
         key = begun.key
         charge = Charge(
@@ -292,7 +294,7 @@ class ProtectedViews:
             raise
 
 
-def _made(planned: Planned, exact: Exact[pa.Table], order: Order) -> tuple[Table, Anonymized]:
+def _made(planned: PlannedView, exact: Exact[pa.Table], order: BuildOrder) -> tuple[Table, Anonymized]:
     """The rows and the method's result. Internal errors of the method are replaced: their text may quote a row."""
     name = planned.view.name
     try:
@@ -323,7 +325,7 @@ def _debits(view: ProtectedView, owner: str, ceiling: Ceiling, policy: Policy) -
     return (part, whole)
 
 
-def _begun(planned: Planned, policy: Policy, by: str) -> Built:
+def _begun(planned: PlannedView, policy: Policy, by: str) -> Built:
     build, view = planned.build, planned.view
     return Built(
         view=view.name,
@@ -347,7 +349,7 @@ def _begun(planned: Planned, policy: Policy, by: str) -> Built:
     )
 
 
-def _promised(guarantee: str, planned: Planned) -> str:
+def _promised(guarantee: str, planned: PlannedView) -> str:
     """The method's guarantee, completed for differentially private rows by the privacy unit."""
     unit = planned.query.owner.unit
     if not planned.method.private or planned.view.is_inside or unit is None:
@@ -356,8 +358,8 @@ def _promised(guarantee: str, planned: Planned) -> str:
     return f"{guarantee}: one {one} more or less"
 
 
-def _progress(view: str, order: Order) -> Callable[[float], None]:
-    """A callback that reports a build's progress at most every ``TOLD`` seconds, and raises ``Cancelled``."""
+def _progress(view: str, order: BuildOrder) -> Callable[[float], None]:
+    """A callback that reports progress, at most every ``NOTICE_INTERVAL`` seconds, and raises ``Cancelled``."""
     last = time.monotonic()
 
     def report(share: float) -> None:
@@ -365,7 +367,7 @@ def _progress(view: str, order: Order) -> Callable[[float], None]:
         if order.cancelled():
             raise Cancelled("canceling statement due to user request")
         now = time.monotonic()
-        if now - last >= TOLD:
+        if now - last >= NOTICE_INTERVAL:
             last = now
             order.tell(Notice(f'protected view "{view}": {share:.0%} built'))
 

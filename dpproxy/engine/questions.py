@@ -36,9 +36,9 @@ def independent(parts: Sequence[Part], first: int) -> Sequence[Part]:
     return parts
 
 
-def derived_sum(of: Descriptor, source: Part, asked: Descriptor, part: Part) -> Summed | None:
-    """How the values of a part are sums of those of another part; None where they are not."""
-    found = derivation(of, payloads.wanted_of(source), asked, payloads.wanted_of(part))
+def derived_sum(of: Descriptor, source: Part, descriptor: Descriptor, part: Part) -> Summed | None:
+    """How the values of ``part`` are sums of those of ``source``; None where they are not."""
+    found = derivation(of, payloads.wanted_of(source), descriptor, payloads.wanted_of(part))
     return None if found is None else Summed(of.mechanism, found.columns, found.most)
 
 

@@ -140,7 +140,7 @@ class RecordingEngine:
         for watcher in self._watchers:
             watcher.statement_ended(entry, time.monotonic() - begun)
 
-    def spent(self) -> Mapping[str, float]:
+    def spending(self) -> Mapping[str, float]:
         """The epsilon spent of each budget, by its name."""
         answer = self._engine.answer(OPERATOR, "SHOW PRIVACY BUDGETS")
         names = [column.name for column in answer.columns or ()]
@@ -170,7 +170,7 @@ def recording(config: Config, tell: Callable[[str], None]) -> Iterator[Record]:
     def record(database: str, engine: Engine) -> RecordingEngine:
         watchers: list[Watcher] = [] if lines is None else [lines.of(database)]
         if metrics is not None:
-            watchers.append(metrics.of(database, RecordingEngine(engine).spent, engine.commits))
+            watchers.append(metrics.of(database, RecordingEngine(engine).spending, engine.commits))
         return RecordingEngine(engine, watchers)
 
     try:

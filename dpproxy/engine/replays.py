@@ -18,11 +18,11 @@ from dpproxy.values.grid import start_time
 from dpproxy.values.recent import Recent
 from udfs.privacy import Loss, Released
 
-WORST = 10.0
+MOST_NOISE = 10.0
 """A part may be derived from a stored release where that has at most this many times the noise of a new draw."""
-DESCRIBED = 4096
+MOST_DESCRIPTORS = 4096
 """The most stored releases whose descriptors are held in memory."""
-QUESTIONS = 1024
+MOST_QUESTIONS = 1024
 """The most parts of plans whose keys are held in memory."""
 
 FREE = Cost()
@@ -40,7 +40,7 @@ class Execution:
     caller: Caller
     plan: Plan
     cancelled: Callable[[], bool]
-    worst: float = WORST
+    worst: float = MOST_NOISE
     alike: bool = False
     fresh: set[int] = field(default_factory=set)
     notices: list[Notice] = field(default_factory=list)
@@ -84,8 +84,8 @@ class Replays:
     def __init__(self, releases: ReleaseStore, deadlines: Deadlines) -> None:
         self._releases = releases
         self._deadlines = deadlines
-        self._described = Recent[tuple[Descriptor | None]](DESCRIBED)
-        self._questions = Recent[Question](QUESTIONS)
+        self._described = Recent[tuple[Descriptor | None]](MOST_DESCRIPTORS)
+        self._questions = Recent[Question](MOST_QUESTIONS)
 
     def question(self, execution: Execution, part: Part, values: tuple[object, ...] = ()) -> Question:
         """The question of a part with its input values."""
@@ -147,7 +147,7 @@ class Replays:
         part, loss = question.part, Loss(stored.nano)
         asked = described(part, question.values, execution.plan.data_version)
         of = self._descriptor(stored.id, stored.payload)
-        table = payloads.unpacked(stored.payload)
+        table = payloads.unpack(stored.payload)
         if asked is None or of is None:
             return PartAnswer(Released(table, loss))
         wanted, groups = payloads.wanted_of(part), payloads.groups_of(table)
@@ -155,7 +155,7 @@ class Replays:
         if found is None:
             raise Internal("a stored release is not what its key says")
         if groups != wanted or found.columns != tuple(range(part.measures)):
-            table = payloads.derived(table, found, part)
+            table = payloads.derive(table, found, part)
         return PartAnswer(Released(table, loss), summed=Summed(of.mechanism, found.columns, 1))
 
     def derived_answer(self, execution: Execution, question: Question) -> PartAnswer | None:
@@ -189,17 +189,17 @@ class Replays:
         payload = payload or self._releases.load(origin)
         if payload is None:
             return None
-        table = payloads.unpacked(payload)
+        table = payloads.unpack(payload)
         found = derivation(of, payloads.groups_of(table), asked, payloads.wanted_of(part))
         if found is None:
             return None
         summed = Summed(of.mechanism, found.columns, found.most)
-        return PartAnswer(Released(payloads.derived(table, found, part), part.loss), summed=summed)
+        return PartAnswer(Released(payloads.derive(table, found, part), part.loss), summed=summed)
 
     def _descriptor(self, origin: int, payload: bytes | None) -> Descriptor | None:
         """The descriptor of a stored release, read once."""
         known = self._described.get(origin)
         if known is None:
-            known = (None if payload is None else payloads.described_by(payload),)
+            known = (None if payload is None else payloads.descriptor_of(payload),)
             self._described.put(origin, known)
         return known[0]

@@ -11,7 +11,7 @@ from dpproxy.algebra.plan import Answer, Caller, Notice
 from dpproxy.algebra.request import Request
 from dpproxy.backends.facts import Facts
 from dpproxy.config.settings import DEFAULTS
-from dpproxy.engine.protected import Order, Planned, ProtectedViews, at_offset, digest_of
+from dpproxy.engine.protected import BuildOrder, PlannedView, ProtectedViews, at_offset, digest_of
 from dpproxy.engine.sessions import EngineSession
 from dpproxy.observe.audit_entry import Outcome
 from dpproxy.planner.access import Context
@@ -60,7 +60,7 @@ class ViewContext:
         """The settings of roles, which all data sources share."""
         return RoleSettings(self.store.directory.parent)
 
-    def configured(self, caller: Caller) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+    def role_defaults(self, caller: Caller) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
         """The settings that roles start with, as far as the caller may see them: role, database, settings."""
         return tuple(
             (one.role, one.database, tuple(one.assignments)) for one in self.roles.visible_to(caller)
@@ -88,7 +88,7 @@ def run(
     caller, sql = request.caller, request.prepared.sql
     tell, stop = session.notices.append, session.cancelled.is_set
     charged = partial(record, Outcome.BUILDING)
-    order = Order(caller.user, caller.session, tell, stop, positions_of(statement), charged)
+    order = BuildOrder(caller.user, caller.session, tell, stop, positions_of(statement), charged)
     match statement:
         case CreateView():
             return _create(statement, sql, order, world)
@@ -112,7 +112,7 @@ def run(
             assert_never(statement)
 
 
-def _create(statement: CreateView, sql: str, order: Order, world: ViewContext) -> Answer:
+def _create(statement: CreateView, sql: str, order: BuildOrder, world: ViewContext) -> Answer:
     tag, name = "CREATE PROTECTED VIEW", statement.name.text
     before = world.store.current
     after = apply(before, statement, world.schema)
@@ -132,7 +132,7 @@ def _create(statement: CreateView, sql: str, order: Order, world: ViewContext) -
 
 
 def _build(
-    tag: str, planned: Planned, order: Order, world: ViewContext, declare: Callable[[], object]
+    tag: str, planned: PlannedView, order: BuildOrder, world: ViewContext, declare: Callable[[], object]
 ) -> Answer:
     built = world.views.build(planned, world.store.current, order, declare)
     world.fit()
@@ -198,7 +198,9 @@ def begin(
             continue
         charged = partial(record(Caller(FILES, frozenset(), ""), protected_view(view)), Outcome.BUILDING)
         session = f"view {view.name}"
-        order = Order(FILES, session, lambda notice: progress(notice.message), lambda: False, {}, charged)
+        order = BuildOrder(
+            FILES, session, lambda notice: progress(notice.message), lambda: False, {}, charged
+        )
         try:
             planned = world.views.plan(view, world.context(policy), {})
             with tallied():

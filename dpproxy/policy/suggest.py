@@ -15,7 +15,7 @@ from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import TEXT, Column, ForeignKey, Schema
 
-SUGGESTED = (Column("statement", TEXT), Column("reason", TEXT))
+SUGGEST_COLUMNS = (Column("statement", TEXT), Column("reason", TEXT))
 
 
 Source = Callable[[Policy], Iterator[Proposal]]

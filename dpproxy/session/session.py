@@ -171,7 +171,7 @@ class Session:
             )
         roles = yield from work(partial(self._users.roles, user))
         caller = Caller(user, roles, secrets.token_hex(16), database, self.process)
-        configured = yield from work(partial(self._engines.configured, caller))
+        configured = yield from work(partial(self._engines.initial_settings, caller))
         state = State(Transaction(settings_of(self._startup, configured)), send=partial(self.signal, caller))
         self.admit(caller)
         self._engine = yield from work(partial(self._engines.connect, caller))

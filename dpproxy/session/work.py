@@ -51,7 +51,7 @@ class Engines(Protocol):
     def database_exists(self, name: str) -> bool:
         """True where a data source has that name."""
 
-    def configured(self, caller: Caller) -> Settings:
+    def initial_settings(self, caller: Caller) -> Settings:
         """The settings that the caller's sessions start with, where they differ from the defaults."""
 
     def login_failed(self, user: str, database: str, address: str) -> None:

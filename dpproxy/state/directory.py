@@ -17,7 +17,7 @@ from dpproxy.values.errors import StartupError
 LAYOUT = 2
 VERSION = "state.version"
 """The file with the number of the layout. No data source can have its name."""
-SAVED = "before-layout-2"
+OLD_STATE = "before-layout-2"
 """The directory with a copy of the files of layout 1."""
 _MOVED = b"moved to "
 """The beginning of the file that replaces the ledger's key of layout 1."""
@@ -113,11 +113,11 @@ def _renew(config: Config, progress: Callable[[str], None]) -> None:
         path.rename(target / path.name)
     disk.sync(target)
     disk.sync(root)
-    progress(f"the state of {target.name} is now in {target}; a copy as it was is in {root / SAVED}")
+    progress(f"the state of {target.name} is now in {target}; a copy as it was is in {root / OLD_STATE}")
 
 
 def _save(root: Path) -> None:
-    draft, whole = root / f"{SAVED}.new", root / SAVED
+    draft, whole = root / f"{OLD_STATE}.new", root / OLD_STATE
     if whole.exists():
         return
     shutil.rmtree(draft, ignore_errors=True)

@@ -134,7 +134,7 @@ def test_the_deadline_is_the_padding_at_least_and_0_hides_nothing():
 def test_what_took_far_too_long_is_logged_and_not_run_again(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    monkeypatch.setattr(module, "LATE", 0)
+    monkeypatch.setattr(module, "LATE_FACTOR", 0)
     monkeypatch.setattr(module, "LEAST", 0.2)
     sql = "SELECT count(*) FROM t WHERE x > 11"
     with monkeypatch.context() as patch, caplog.at_level(logging.WARNING):
@@ -159,7 +159,7 @@ def test_without_declared_sizes_nothing_is_refused():
     deadlines.check(b"stage")
     sized = replace(PLAN, sized=True)
     deadlines.note(b"stage", sized, module.LEAST)
-    deadlines.note(b"other", replace(sized, deadline=10.0), 10.0 * module.LATE)
+    deadlines.note(b"other", replace(sized, deadline=10.0), 10.0 * module.LATE_FACTOR)
     deadlines.check(b"stage")
     deadlines.check(b"other")
     deadlines.note(b"stage", sized, module.LEAST + 1)

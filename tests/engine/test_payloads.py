@@ -31,10 +31,10 @@ def test_a_relation_is_kept_with_what_it_is_of(world: World):
     part = part_of(world, "SELECT b, count(*) FROM t GROUP BY b")
     table, of = released(part, [[3], [4]]), described(part, (), 1)
     assert isinstance(of, Descriptor)
-    kept = payloads.packed(table, of)
-    assert payloads.unpacked(kept).equals(table)
-    assert payloads.described_by(kept) == of
-    assert payloads.described_by(payloads.packed(table, None)) is None
+    kept = payloads.pack(table, of)
+    assert payloads.unpack(kept).equals(table)
+    assert payloads.descriptor_of(kept) == of
+    assert payloads.descriptor_of(payloads.pack(table, None)) is None
 
 
 def test_groups_are_read_in_the_order_of_rows(world: World):
@@ -50,6 +50,6 @@ def test_sums_are_added_up_and_saturate(world: World):
     table = released(
         part_of(world, "SELECT y, count(*) FROM t GROUP BY y"), [[1, 5], [2, 6], [3, most], [4, most], [0, 0]]
     )
-    made = payloads.derived(table, Derivation((1,), ((0, 1), (2, 3))), part)
+    made = payloads.derive(table, Derivation((1,), ((0, 1), (2, 3))), part)
     assert made["v"].to_pylist() == [[11], [most]]
     assert made.column_names == ["o", "k0", "v"]

@@ -116,7 +116,7 @@ def test_the_figure_of_a_budget_is_not_that_of_one_of_its_users(proxy: Proxy):
     assert proxy.engine is not None
     ask(proxy, "ann", "SELECT count(*) FROM t")
     ask(proxy, "bob", "SELECT avg(x) FROM t")
-    assert RecordingEngine(proxy.engine).spent() == {"b": pytest.approx(0.2)}
+    assert RecordingEngine(proxy.engine).spending() == {"b": pytest.approx(0.2)}
 
 
 def test_the_audit_is_for_administrators_and_for_who_has_exact_select(proxy: Proxy):

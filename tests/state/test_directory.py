@@ -10,7 +10,7 @@ import pytest
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.config.configuration import Config, load_config
 from dpproxy.engine.engine import Engine
-from dpproxy.state.directory import LAYOUT, SAVED, VERSION, layout, prepare, require
+from dpproxy.state.directory import LAYOUT, OLD_STATE, VERSION, layout, prepare, require
 from dpproxy.values.errors import StartupError
 from tests.proxies import Proxy, serving, started, write_home
 
@@ -76,9 +76,9 @@ def test_an_older_state_is_renewed_in_place_and_nothing_is_forgotten(file: Path)
         with pytest.raises(psycopg.Error, match="budget"):
             answered(proxy, f"{COUNT} WHERE x < 400")
     assert layout(root) == LAYOUT
-    saved = {path.name: path.read_bytes() for path in (root / SAVED).glob("ledger.*")}
+    saved = {path.name: path.read_bytes() for path in (root / OLD_STATE).glob("ledger.*")}
     assert saved == kept
-    names = [SAVED, "ledger.key", "login.key", "main", "start.lock", VERSION]
+    names = [OLD_STATE, "ledger.key", "login.key", "main", "start.lock", VERSION]
     assert sorted(path.name for path in root.iterdir()) == names
     with pytest.raises(StartupError, match="is missing beside"):  # as the older program would open it
         Ledger.open(root)
@@ -92,7 +92,7 @@ def test_a_renewal_that_was_cut_short_is_finished(file: Path):
     (root / "main").mkdir()
     (root / "policy.sqlite").rename(root / "main" / "policy.sqlite")
     [line] = prepared(load_config(file))
-    assert line == f"the state of main is now in {root}/main; a copy as it was is in {root}/{SAVED}"
+    assert line == f"the state of main is now in {root}/main; a copy as it was is in {root}/{OLD_STATE}"
     assert {path.name for path in (root / "main").iterdir()} == names
     (root / VERSION).unlink()  # the last thing to be written
     assert prepared(load_config(file)) == []
@@ -113,7 +113,7 @@ def test_an_older_proxy_that_still_serves_is_not_robbed(file: Path):
         with pytest.raises(StartupError, match="an older dpproxy serves from it; stop it first"):
             prepare(load_config(file), lambda _line: None)
         other.communicate("\n")
-    assert not (root / SAVED).exists()
+    assert not (root / OLD_STATE).exists()
 
 
 def test_a_newer_state_is_refused(file: Path):
