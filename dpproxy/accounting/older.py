@@ -1,8 +1,8 @@
-"""Entries of before rho was recorded: limits under ZCDP count what they cost, too.
+"""Entries from before rho was recorded, which count against limits under ZCDP, too.
 
-Such an entry has rho 0 for an epsilon that is not 0. There was no concentrated noise then, so that each of them is a
-release of pure epsilon, or of epsilon and delta, and costs at most epsilon**2 / 2 of rho: ``Cost.of``. Entries stay as
-they were written; the totals of their accounts count it.
+Such an entry has rho 0 and an epsilon above 0. There was no concentrated noise then, so each is a release with pure
+epsilon, or with epsilon and delta, and costs at most epsilon**2 / 2 of rho: ``Cost.of``. Entries stay as they were
+written; their rho is added to the totals of accounts.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ _SET = 'UPDATE account SET rho = ? WHERE kind = ? AND name = ? AND member = ? AN
 
 
 def missing(nano: int, rho: str) -> Fraction:
-    """The rho that a debit costs and does not say.
+    """The rho of a debit that does not record it.
 
     >>> missing(1_000_000_000, "0"), missing(1_000_000_000, "1/2")
     (Fraction(1, 2), Fraction(0, 1))
@@ -28,7 +28,7 @@ def missing(nano: int, rho: str) -> Fraction:
 
 
 def lacking(connection: Connection) -> dict[Key, Fraction]:
-    """The accounts whose total is not what all their debits cost, each with what it has to be, as rho."""
+    """The accounts whose total lacks rho of some debits, each with the right total, as rho."""
     if connection.execute(_IS_OLDER).fetchone() is None:
         return {}
     costs: dict[Key, Fraction] = {}
@@ -40,7 +40,7 @@ def lacking(connection: Connection) -> dict[Key, Fraction]:
 
 
 def complete(connection: Connection) -> None:
-    """Have the totals count everything; inside a writing transaction."""
+    """Add missing rho to the totals; to be called in a writing transaction."""
     found = lacking(connection)
     if found:
         connection.executemany(_SET, [(str(rho), *key) for key, rho in found.items()])

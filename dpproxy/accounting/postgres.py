@@ -1,6 +1,6 @@
 """The ledger in a PostgreSQL database, in a schema of its own: proxies of several hosts share it.
 
-Writers take turns by a lock on the row of the head; the tables are those of ``schema``, word for word.
+Writers take turns by a lock on the row of the head. The tables are those of ``schema``, translated.
 """
 
 import os
@@ -21,7 +21,7 @@ WAIT = 5
 
 
 class Session:
-    """A connection in autocommit mode that takes the statements of ``book``."""
+    """A connection in autocommit mode that runs the statements of ``book``."""
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self.server = connection
@@ -31,7 +31,7 @@ class Session:
         return self.server.execute(_statement(sql), values or None)
 
     def executemany(self, sql: str, values: Iterable[Sequence[object]], /) -> None:
-        """All in one exchange with the server."""
+        """Run all in one round trip."""
         with self.server.cursor() as cursor:
             cursor.executemany(_statement(sql), values)
 
@@ -51,7 +51,7 @@ class Session:
 
 
 def _statement(sql: str) -> bytes:
-    """None of our statements holds a ``%``, or a ``?`` that is not a value."""
+    """A statement with ``%s`` for ``?``; none of ours contains ``%``, or a ``?`` that is not a value."""
     return sql.replace("?", "%s").encode()
 
 
@@ -86,7 +86,7 @@ class Postgres:
         return row is not None and bool(row[0])
 
     def create(self, seals: Seals) -> None:
-        """In one transaction; where two do it at once, the second fails."""
+        """Create the schema in one transaction; where two processes do so at once, the second fails."""
         with closing(self._open()) as server:
             session = Session(server)
             session.execute("BEGIN")
@@ -96,7 +96,7 @@ class Postgres:
             session.commit()
 
     def connect(self, *, writing: bool) -> Session:
-        """A commit returns after it is on the server's disk; a server that does not promise that is not used."""
+        """Connect; refuses a server that does not guarantee that a commit is on its disk."""
         server = self._open()
         try:
             if writing:
@@ -109,7 +109,7 @@ class Postgres:
         return Session(server)
 
     def is_usable(self, connection: book.Connection) -> bool:
-        """One round trip: a server that was restarted is met again without failing anybody's statement."""
+        """Check by one round trip, so that a restart of the server fails no statement."""
         try:
             connection.rollback()
             connection.execute("SELECT 1")
@@ -118,13 +118,13 @@ class Postgres:
         return True
 
     def begin(self, connection: book.Connection) -> None:
-        """Waits for another process at most ``WAIT`` seconds."""
+        """Wait at most ``WAIT`` seconds for another process."""
         connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         if connection.execute("SELECT sequence FROM head FOR UPDATE").fetchone() is None:
             raise Mismatch("its head is missing")
 
     def look(self, connection: book.Connection) -> None:
-        """The transaction sees the state at its first read."""
+        """Open a transaction that sees the state at its first read."""
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
 
     def check(self, connection: book.Connection) -> None:
@@ -136,7 +136,7 @@ class Postgres:
         """Nothing to do: damaged pages show when they are read."""
 
     def checkpoint(self, connection: book.Connection) -> None:
-        """Nothing to do: the server checkpoints by itself."""
+        """Do nothing: the server checkpoints by itself."""
 
     def _open(self) -> psycopg.Connection:
         server = psycopg.connect(self._conninfo, autocommit=True)
@@ -170,7 +170,7 @@ _DURABLE = "SELECT current_setting('synchronous_commit'), current_setting('fsync
 
 
 def _require_durability(server: psycopg.Connection) -> None:
-    """Errors: psycopg.OperationalError where a commit may be lost with the server's power."""
+    """Raise psycopg.OperationalError where the server may lose commits in a power failure."""
     commit, fsync = server.execute(_DURABLE).fetchone() or ("", "")
     if fsync != "on":
         raise psycopg.OperationalError("the server runs with fsync off and may lose what it committed")
@@ -179,7 +179,7 @@ def _require_durability(server: psycopg.Connection) -> None:
 
 
 def _translated(ddl: str) -> str:
-    """SQLite's words for tables in PostgreSQL's; what is declared stays the same."""
+    """The table definitions, translated from SQLite to PostgreSQL."""
     ddl = re.sub(r"\) STRICT(, WITHOUT ROWID)?$", ")", ddl)
     words = {"INTEGER": "BIGINT", "BLOB": "BYTEA", "only": '"only"', "window": '"window"'}
     return re.sub(r"\b(INTEGER|BLOB|only|window)\b", lambda found: words[found[0]], ddl)

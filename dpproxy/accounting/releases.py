@@ -1,4 +1,4 @@
-"""The release store: answers that were released and paid for are shown again without touching the data."""
+"""The release store: released answers that were paid for answer again without reading data."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -16,18 +16,18 @@ MOST_PAID: Final = 200
 class ReleaseStore:
     """Released answers in the ledger's own database, found by the exact stage they came from.
 
-    The one rule of payment: for one release, an account is debited at most once.
+    The rule of payment: an account is debited at most once for a release.
     """
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
     def store(self, reservation: Reservation, payload: bytes, seen_from: float = 0.0) -> None:
-        """Keep what was released under a charge; does not wait, and is seen by ``find`` at once.
+        """Store the answer released under a charge; returns at once, and ``find`` sees it from then on.
 
         Other processes see it from ``seen_from`` on, on the clock of ``time.monotonic``.
 
-        Lost in a crash before it is written, it stays charged and is charged anew when asked again.
+        If a crash loses it before it is written, its charge stays, and the same release is charged again.
         """
         entry = reservation.entry
         if entry.kind != EntryKind.CHARGE.value:
@@ -83,7 +83,7 @@ class ReleaseStore:
         return waiting.get(origin) or self._payload(origin)
 
     def adopt(self, stored: Stored, charge: Charge) -> Reservation | None:
-        """Let somebody else see a stored release: its full loss for every account it has not cost yet.
+        """Charge another caller for a stored release: its full loss to every account that has not paid for it.
 
         ``charge`` is the one a new release would have needed; its own loss does not matter. The ceiling and
         any account already debited for this release are left out. None, and no entry, where the user's own

@@ -1,7 +1,6 @@
-"""The ledger's tables as SQLite makes them.
+"""The ledger's tables, in SQLite's SQL.
 
-The tables are meant to last: windows, blocks, delta, rho and reasons have their columns before anything fills
-them.
+The format is meant to last: windows, blocks, delta, rho and reasons had columns before anything used them.
 """
 
 import sqlite3

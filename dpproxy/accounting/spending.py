@@ -1,4 +1,4 @@
-"""What was spent of each declared limit, and what is left: rows of dp.budgets and of SHOW PRIVACY BUDGETS."""
+"""What was spent and is left of each declared limit: rows of dp.budgets and of SHOW PRIVACY BUDGETS."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -60,7 +60,7 @@ Rows = list[tuple[object, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who looks: a user in a session, and what their last charged statement cost."""
+    """The user and session that rows are made for, with the cost of their last charged statement."""
 
     user: str
     session: str

@@ -14,7 +14,7 @@ WAIT = 5
 
 
 class _File(sqlite3.Connection):
-    """Remembers which file it opened."""
+    """A connection with the identity (device and inode) of its file."""
 
     identity = (0, 0)
 
@@ -36,7 +36,7 @@ class SQLite:
         return self.path.exists()
 
     def create(self, seals: Seals) -> None:
-        """Written under another name, then renamed."""
+        """Create the file under another name, and rename it."""
         draft = self.path.with_name(f"{self.path.name}.new")
         draft.unlink(missing_ok=True)
         disk.write(draft, b"")
@@ -51,9 +51,10 @@ class SQLite:
         disk.sync(self.path.parent)
 
     def connect(self, *, writing: bool) -> sqlite3.Connection:
-        """FULL: a commit returns after the log is on the disk. A missing file is not made.
+        """Open the file; a missing one is an error. With synchronous FULL a commit returns once the log is on the disk.
 
-        Where nothing can be written, SQLite has no place for its index of the log, and reads a file without a log only.
+        In a directory that cannot be written, SQLite cannot make the log's index, and can read only files without a
+        log.
         """
         identity = self._identity()
         mode = "rw" if writing or os.access(self.path.parent, os.W_OK) else self._frozen()
@@ -75,39 +76,39 @@ class SQLite:
         return connection
 
     def is_usable(self, connection: book.Connection) -> bool:
-        """A file is never lost: what failed would fail again."""
+        """Always True: a new connection to a file would fail in the same way."""
         connection.rollback()
         return True
 
     def begin(self, connection: book.Connection) -> None:
-        """Waits for another process at most ``WAIT`` seconds. The file may have been replaced under its name."""
+        """Wait at most ``WAIT`` seconds for another process. Raises ``Mismatch`` where the file was replaced."""
         if not isinstance(connection, _File) or connection.identity != self._identity():
             raise Mismatch("the file was replaced")
         connection.execute("BEGIN IMMEDIATE")
 
     def look(self, connection: book.Connection) -> None:
-        """The transaction sees the state at its first read."""
+        """Open a transaction that sees the state at its first read."""
         connection.execute("BEGIN")
 
     def check(self, connection: book.Connection) -> None:
-        """Every table, index and trigger by its text."""
+        """Compare every table, index and trigger with those of a new ledger."""
         if schema.describe(connection) != schema.expected():
             raise Mismatch("its tables are not those of a ledger")
 
     def check_pages(self, connection: book.Connection) -> None:
-        """Every page of the file."""
+        """Check every page of the file."""
         if connection.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:
             raise Mismatch("the file is damaged")
 
     def checkpoint(self, connection: book.Connection) -> None:
-        """Move the log into the file; PASSIVE waits for no reader and keeps the log's blocks for the next commits."""
+        """Move the log into the file; PASSIVE does not wait for readers, and the log's blocks are reused."""
         with suppress(sqlite3.Error):
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def _frozen(self) -> str:
-        """How a file is opened that this process cannot write beside: without a log it is whole as it is.
+        """The mode for a file in a directory that this process cannot write: it can be read if it has no log.
 
-        On a disk that is read-only here, who writes it elsewhere has a log; who begins to meanwhile is told as damage.
+        Where the disk is mounted read-only, another host may write: then there is a log, or the file seems damaged.
         """
         log, index = (self.path.with_name(f"{self.path.name}-{kind}") for kind in ("wal", "shm"))
         if index.exists():

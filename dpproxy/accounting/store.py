@@ -1,4 +1,4 @@
-"""What the ledger asks of a database, whichever it is: the rows and the rules are those of ``book`` and ``batch``."""
+"""The interface of the ledger to a database. Rows are read and written by ``book``, limits checked by ``batch``."""
 
 import sqlite3
 import sys
@@ -9,9 +9,9 @@ from dpproxy.accounting.chain import Seals
 
 
 def faults(*more: type[Exception]) -> tuple[type[Exception], ...]:
-    """What a database that cannot be read or written raises, and ``more``.
+    """The exceptions of databases that cannot be read or written, and ``more``.
 
-    A server's faults are among them once its driver is loaded, which is when the first server is used.
+    Those of PostgreSQL are included once its driver is loaded, which is when the first server is used.
     """
     driver = sys.modules.get("psycopg")
     return (
@@ -20,13 +20,13 @@ def faults(*more: type[Exception]) -> tuple[type[Exception], ...]:
 
 
 Address = tuple[str, str]
-"""A kind of store, and where it is, with what is needed to reach it: not for messages."""
+"""A kind of store and its location, which may contain a password: not for messages."""
 
 
 class Store(Protocol):
     """A place for one ledger; several processes may have it open.
 
-    Its methods raise ``faults()`` where the database fails, and ``Mismatch`` where it is not the ledger it was.
+    Its methods raise ``faults()`` where the database fails, and ``Mismatch`` where the ledger was altered or replaced.
     """
 
     @property
@@ -35,19 +35,19 @@ class Store(Protocol):
 
     @property
     def address(self) -> Address:
-        """What another process opens it by; see ``stores``."""
+        """The address by which another process opens it; see ``stores``."""
 
     @property
     def largest(self) -> int:
-        """Charges in one transaction at most: how long other processes wait for it."""
+        """The most charges in one transaction, which bounds how long other processes wait."""
 
     @property
     def is_near(self) -> bool:
-        """Whether it is read from this machine's own memory or disk, which nobody waits for."""
+        """Whether it is on this machine, so that reading it does not wait for a network."""
 
     @property
     def exists(self) -> bool:
-        """Whether a ledger was begun here."""
+        """Whether there is a ledger."""
 
     def create(self, seals: Seals) -> None:
         """Create an empty ledger, atomically."""
@@ -56,13 +56,13 @@ class Store(Protocol):
         """A connection outside a transaction; for writing, with the settings durability needs."""
 
     def is_usable(self, connection: Connection) -> bool:
-        """After a failure: False where the connection was lost, and another may do better; ends its transaction."""
+        """After a failure: roll back; returns False where the connection was lost and a new one may work."""
 
     def begin(self, connection: Connection) -> None:
-        """Open a writing transaction; no other process writes, nor moves the head, until it ends."""
+        """Open a writing transaction; no other process can write until it ends."""
 
     def look(self, connection: Connection) -> None:
-        """Open a reading transaction: all of it sees one state."""
+        """Open a reading transaction, which sees one state of the database."""
 
     def check(self, connection: Connection) -> None:
         """Raise ``Mismatch`` where its tables are not those of a ledger."""
@@ -71,9 +71,9 @@ class Store(Protocol):
         """Raise ``Mismatch`` where the database is damaged; takes as long as reading all of it."""
 
     def checkpoint(self, connection: Connection) -> None:
-        """Checkpoint after many commits; called when nobody waits for an answer."""
+        """Checkpoint after many commits; called while no caller waits."""
 
 
 def told(error: BaseException) -> str:
-    """The text of a fault on one line, for the operator."""
+    """The first line of a fault's text, for the operator."""
     return (str(error).strip() or type(error).__name__).splitlines()[0]

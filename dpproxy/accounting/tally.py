@@ -1,4 +1,4 @@
-"""The sum of what one statement has charged, however it ends: the ledger adds, the audit record reads."""
+"""The sum of one statement's charges, also where it fails: the ledger adds to it, the audit log reads it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

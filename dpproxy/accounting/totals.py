@@ -98,7 +98,7 @@ class Totals:
     """Totals as they are in one transaction, or beside one: remembered, read, or changed in it.
 
     Args:
-        connection: where they are read, and where ``write`` writes; None to be told ``Unknown`` instead.
+        connection: for reading and writing totals; with None, a total that is not remembered raises ``Unknown``.
         known: what is remembered, used for this ``head`` alone.
     """
 

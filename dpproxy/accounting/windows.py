@@ -1,6 +1,6 @@
-"""What an account has paid in the window it is in now.
+"""What an account has paid in its current window.
 
-The window of a debit is a number: how often the account was let begin anew, times 2**32, and the day of the ledger's
+The window of a debit is a number: the number of the account's resets, times 2**32, and the day of the ledger's
 clock where the account refills (1 January 1970 is day 1; 0 where it never refills). Neither goes down: resets only
 count up, and the clock is the ledger's high-water mark, which an entry moves and nothing moves back. What counts
 against a limit is the sum over the days of the period that holds today, so another REFRESH gives back nothing that
@@ -115,7 +115,7 @@ def _standing(place: _Place, rows: Rows) -> Standing:
 
 
 def anew(connection: Connection, account: Account) -> Account:
-    """The account of a budget or of a user, in a window after all that it has had; users of a budget follow theirs."""
+    """The account of a budget or of a user after a reset, in a new window; users follow the resets of their budget."""
     totals = Totals(connection)
     totals.need(owns([Debit(account)]))
     window = max(total.latest for total in totals.found.values())
@@ -140,9 +140,9 @@ def _budget_of(account: Account) -> Own:
 
 
 def _ceiling(rows: Rows, account: Account) -> tuple[Cost, bool]:
-    """What one unit may have paid, everybody's releases and those of the blocks that can be its own.
+    """The most that one unit can have paid: releases about all units, and those about blocks that can be its own.
 
-    And whether some of it adds up as rho alone.
+    Also returns whether some of it is bounded as rho alone.
     """
     blocks: dict[str, Cost] = {}
     has_rho_alone = False

@@ -38,7 +38,7 @@ class Answered:
 
 
 Outcome = tuple[Any, Exception | None]
-"""What a task returned, or what it raised."""
+"""The result of a task, or its exception."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class _Task:
 
 
 class Writer:
-    """A queue of what is to be written, and the thread that empties it."""
+    """A queue of tasks and answers to be written, and the thread that writes them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -102,7 +102,7 @@ class Writer:
             return tuple(self._waiting.values())
 
     def close(self) -> None:
-        """Write what waits, then stop."""
+        """Write everything pending, then stop."""
         with self._lock:
             self._closed = True
             self._queue.put(None)
@@ -170,7 +170,7 @@ class Writer:
         self._database.checkpoint()
 
     def _commit(self, tasks: list[_Task], answers: tuple[Answered, ...]) -> Unwritten | None:
-        """One transaction; where it failed its tasks still wait."""
+        """Write pending tasks in one transaction; where it fails they stay pending."""
         if not tasks and not answers:
             return None
         try:
@@ -187,7 +187,7 @@ class Writer:
         return None
 
     def _tell(self, cause: BaseException | None) -> None:
-        """The operator's log: once when writing begins to fail, once when it works again."""
+        """Log once when writing begins to fail, and once when it works again."""
         if cause is not None and not self._failing:
             _log.error(
                 "the privacy ledger cannot be written (%s): new questions are refused until it can",
