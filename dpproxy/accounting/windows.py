@@ -1,16 +1,16 @@
 """What an account has paid in its current window.
 
 The window of a debit is a number: the number of the account's resets, times 2**32, and the day of the ledger's
-clock where the account refills (1 January 1970 is day 1; 0 where it never refills). Neither goes down: resets only
-count up, and the clock is the ledger's high-water mark, which an entry moves and nothing moves back. What counts
-against a limit is the sum over the days of the period that holds today, so another REFRESH gives back nothing that
-was spent in its own period. A ceiling never refills and is never let begin anew.
+clock where the account refills (1 January 1970 is day 1; 0 where it never refills). Neither decreases: resets only
+count up, and the clock is the ledger's high-water mark, which entries only move forward. What counts against a limit is
+the sum over the days of the current period, so another REFRESH gives back nothing that was spent in its own period. A
+ceiling never refills and is never reset.
 
-A ceiling's account names a block, where the people a release is about are told apart by one: ``generation:value``.
-Within a generation, each person is in one block or none, so everybody pays what their own block paid, besides what
-everybody paid; a release about everybody is checked for the dearest block. Generations are not known to divide
-people alike: of each but the current one, the dearest block counts for everybody. Its window is 1 for what adds up as
-rho alone, which no sum of epsilon bounds, so a plain ceiling that holds some lets nothing more through.
+Where a table's units are divided into blocks, an account of its ceiling names one: ``generation:value``. Within a
+generation each unit is in one block or none, so it has paid what its own block paid, and what all units paid. A release
+about all units is checked against the block that has paid most. Two generations may divide units differently: of every
+earlier generation, the block that has paid most counts for all units. A ceiling's window is 1 for losses that are
+bounded as rho alone; no sum of epsilon bounds them, so a plain ceiling with some of them allows nothing more.
 """
 
 from collections.abc import Mapping, Sequence

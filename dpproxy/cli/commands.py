@@ -1,4 +1,4 @@
-"""All commands, as values: to say which there are takes none of what they run."""
+"""The table of all commands, which imports nothing that they run."""
 
 from fractions import Fraction
 from pathlib import Path

@@ -26,7 +26,7 @@ from dpproxy.values.errors import StartupError
 ROOT = Path(__file__).resolve().parents[2]
 _PACKED = Path(__file__).parents[1] / "examples"
 EXAMPLES = _PACKED if _PACKED.is_dir() else ROOT / "examples"
-"""Inside the package where it was installed from a wheel."""
+"""The example data; inside the package where it was installed from a wheel."""
 ANALYST, ADMINISTRATOR = "analyst", "administrator"
 ROLES = {ANALYST: "analyst", ADMINISTRATOR: "admin"}
 """Users and the role each has."""
@@ -45,12 +45,12 @@ file = "users.toml"
 
 
 class TourFailed(Exception):
-    """A step did not behave; says which and how."""
+    """A step of the tour did not behave as expected; the message says which and how."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server under way: its process and a URL for each user."""
+    """A running server: its process and a URL for each user."""
 
     process: Process
     urls: dict[str, str]
@@ -58,7 +58,7 @@ class Running:
 
 @contextmanager
 def running(folder: Path, port: int) -> Iterator[Running]:
-    """A server over the example data, its state and users in ``folder``; stopped in the end."""
+    """A server over the example data, its state and users in ``folder``; it is stopped at the end."""
     if not (EXAMPLES / "data").is_dir():
         raise StartupError(f"{EXAMPLES}: expected the example data; install dpproxy anew")
     file = folder / "dpproxy.toml"
@@ -88,7 +88,7 @@ def serve(port: int, out: TextIO = sys.stdout) -> int:
 
 @dataclass(slots=True)
 class Voice:
-    """One user at the keyboard: asks, prints, remembers the notices of the last answer."""
+    """One user of the tour: runs statements, prints their output, remembers the notices of the last one."""
 
     connection: psycopg.Connection[tuple[object, ...]]
     user: str
@@ -96,7 +96,7 @@ class Voice:
     notices: list[str] = field(default_factory=list)
 
     def ask(self, sql: str) -> list[tuple[object, ...]]:
-        """Run one statement and print all of it."""
+        """Run one statement and print its output."""
         self._prompt(sql)
         try:
             cursor = self.connection.execute(sql)
@@ -112,7 +112,7 @@ class Voice:
         return rows
 
     def expect_refusal(self, sql: str, sqlstate: str) -> str:
-        """Run a statement that must be refused; its hint."""
+        """Run a statement that must be refused; returns the refusal's hint."""
         self._prompt(sql)
         try:
             self.connection.execute(sql)
@@ -124,7 +124,7 @@ class Voice:
         raise TourFailed(f"expected {sqlstate}, got an answer: {sql}")
 
     def value(self, sql: str) -> str:
-        """The one value of a statement, not printed."""
+        """The single value of a statement's result, without printing it."""
         row = self.connection.execute(sql).fetchone()
         self.notices.clear()
         _expect(row is not None, f"no row: {sql}")

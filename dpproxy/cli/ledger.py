@@ -41,7 +41,7 @@ class _Place:
 
 @contextmanager
 def _ledger(config: Config) -> Iterator[_Place]:
-    """The ledger of a configuration; its faults are told in one line."""
+    """The ledger of a configuration; its faults become a ``StartupError`` of one line."""
     require(config)
     store = store_of(config.state, config.data.ledger)
     try:
@@ -57,7 +57,7 @@ def _ledger(config: Config) -> Iterator[_Place]:
 
 @contextmanager
 def _other(path: Path) -> Iterator[None]:
-    """A file that the command line names: its faults are not the ledger's."""
+    """Turn the faults of a file that the command line names into a ``StartupError`` about it."""
     try:
         yield
     except OSError as error:
@@ -81,12 +81,12 @@ def verify(arguments: Arguments) -> int:
     return 0
 
 
-def _report(arguments: Arguments, told: str, name: str, head: Head) -> None:
-    """One line, or one JSON document."""
+def _report(arguments: Arguments, result: str, name: str, head: Head) -> None:
+    """Print the result of a verification as one line, or as JSON."""
     if arguments.json:
-        print_result(as_json(["ledger", "entries", "told"], [(name, head.sequence, told)]))
+        print_result(as_json(["ledger", "entries", "told"], [(name, head.sequence, result)]))
     else:
-        say(f"{name}: {told}")
+        say(f"{name}: {result}")
 
 
 def _reach(mark: Mark | None) -> str:
@@ -116,7 +116,7 @@ def export(arguments: Arguments) -> int:
                 sys.stdout.flush()
                 return 0
             with _other(arguments.output):
-                # Readable by its owner alone: it says who asked what.
+                # Readable by its owner alone: it says who has run which statements.
                 made = os.open(arguments.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
                 file = os.fdopen(made, "w", encoding="utf-8", newline="")
             with file:

@@ -29,7 +29,7 @@ from dpproxy.values.pgtypes import Schema
 
 
 def check(arguments: Arguments) -> int:
-    """A policy without the tables it names, or a configuration with all that it names."""
+    """``dpproxy check``: check a policy file without its tables, or a configuration with everything that it names."""
     file: Path = arguments.file
     try:
         if file.suffix == ".toml":
@@ -69,7 +69,7 @@ def _check_config(config: Config) -> None:
 
 
 def _schema(config: Config) -> Schema:
-    """What the DDL of a data source says, as a start reads it; whatever it takes to look is gone afterwards."""
+    """The schema of a data source, as a start would read it; temporary files are removed afterwards."""
     from dpproxy.backends.opening import open_source  # noqa: PLC0415 - slow to import
 
     data = replace(config.data, prepared_schema=None)
@@ -83,11 +83,11 @@ def _schema(config: Config) -> Schema:
             backend.close()
 
 
-def _mistaken(arguments: Arguments, told: str, excerpt: str, mistake: Mapping[str, object]) -> int:
+def _mistaken(arguments: Arguments, message: str, excerpt: str, mistake: Mapping[str, object]) -> int:
     if arguments.json:
         print_result(json.dumps([mistake]))
     else:
-        tell(f"{told}\n{excerpt}" if excerpt else told)
+        tell(f"{message}\n{excerpt}" if excerpt else message)
     return 2
 
 
@@ -114,7 +114,7 @@ def dump(arguments: Arguments) -> int:
 
 
 def diff(arguments: Arguments) -> int:
-    """The policy in force beside what it would be once the files are applied to it."""
+    """``dpproxy policy diff``: compare the policy in force with that after applying policy files."""
     config = load_config(arguments.config).of(arguments.database)
     before = _in_force(config)
     after = _applied(before, arguments.file or config.policy_files, _schema(config))

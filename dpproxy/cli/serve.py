@@ -1,4 +1,4 @@
-"""``dpproxy serve``, where everything is put together."""
+"""``dpproxy serve``: checks the configuration and starts databases and server."""
 
 from dpproxy.config.configuration import Config, check_files, load_config
 from dpproxy.config.tls import server_context

@@ -1,4 +1,4 @@
-"""The commands of whoever runs the proxy: back up the state, put it back, and ask whether a proxy serves."""
+"""The commands of operators: back up and restore the state, and check whether a proxy is running."""
 
 import socket
 
@@ -8,7 +8,7 @@ from dpproxy.terminal.console import say, tell
 
 SSL_REQUEST = bytes.fromhex("0000000804d2162f")
 PATIENCE = 3.0
-"""Seconds."""
+"""Seconds to wait for an answer."""
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - never listened on here
 
 
@@ -35,7 +35,7 @@ def restore(arguments: Arguments) -> int:
 
 
 def health(arguments: Arguments) -> int:
-    """An SSLRequest is answered by one byte, with or without TLS, before anybody logs in."""
+    """``dpproxy health``: send an SSLRequest, which a proxy answers by one byte before any login."""
     config = load_config(arguments.config)
     place = _ANYWHERE.get(config.host, config.host), config.port
     try:

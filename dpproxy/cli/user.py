@@ -1,4 +1,4 @@
-"""The command of users: add one."""
+"""The command that adds a user."""
 
 import getpass
 import sys
@@ -12,7 +12,7 @@ from dpproxy.values.errors import StartupError
 
 
 def add(arguments: Arguments) -> int:
-    """Asks for the password where it is not given on stdin."""
+    """``dpproxy user add``: asks for the password unless it is on stdin."""
     config = load_config(arguments.config)
     password = _password(arguments.name, from_stdin=arguments.password_stdin)
     replaced = add_user(config.users, arguments.name, arguments.role, password)

@@ -1,4 +1,4 @@
-"""Commands as values, and the parser that is made of them."""
+"""Commands as values, and the parser that is built from them."""
 
 import argparse
 import sys
@@ -33,25 +33,25 @@ documentation:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One subcommand: what it is called, says, takes and does."""
+    """One subcommand: name, summary, example, options and function."""
 
     name: str
     summary: str
     example: str
     options: tuple[Option, ...]
     run: str
-    """``module:function``, imported when it is run: to show help takes none of them."""
+    """``module:function``, which is imported only when the command runs."""
 
 
 def handler(run: str) -> Callable[[Arguments], int]:
-    """What a command runs; its value is the exit status."""
+    """The function of a command, which returns the exit status."""
     module, _, function = run.partition(":")
     found: Callable[[Arguments], int] = getattr(import_module(f"dpproxy.{module}"), function)
     return found
 
 
 class _Version(argparse.Action):
-    """Prints the version and ends; it is looked up when somebody asks."""
+    """Prints the version and exits."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> None:
         from importlib.metadata import version  # noqa: PLC0415 - slow to import

@@ -77,7 +77,7 @@ def records(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 def answer(
     names: Sequence[str], rows: Sequence[Sequence[object]], *, in_json: bool, width: int | None = None
 ) -> str:
-    """The rows for programs, or for people: as records where a table is wider than their terminal."""
+    """Rows as JSON, or as a table; as records where a table is wider than the terminal."""
     if in_json:
         return as_json(names, rows)
     table = render(names, rows)
@@ -86,7 +86,7 @@ def answer(
 
 
 def quantity(number: int, one: str, many: str) -> str:
-    """As in a sentence.
+    """A number with its noun.
 
     >>> quantity(1, "entry", "entries"), quantity(0, "entry", "entries")
     ('1 entry', '0 entries')
