@@ -40,6 +40,7 @@ from dpproxy.config import settings as session_settings
 from dpproxy.config.configuration import Config
 from dpproxy.engine import administration, relations, view_statements
 from dpproxy.engine.answers import Answers
+from dpproxy.engine.pages import listed
 from dpproxy.engine.payment import Receipt
 from dpproxy.engine.plans import Plans
 from dpproxy.engine.pricing import EXPLAIN_COLUMNS, Desk, explain_lines, tolerance
@@ -52,6 +53,7 @@ from dpproxy.observe.audit_entry import Outcome
 from dpproxy.observe.audit_log import AuditLog
 from dpproxy.observe.records import exact_notice, recorder
 from dpproxy.pgcatalog.catalogue import Catalogue
+from dpproxy.pgcatalog.paging import paged
 from dpproxy.pgcatalog.scopes import engine_settings, own_names
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.planner.accept import parse
@@ -388,6 +390,19 @@ class Engine:
     def _describe(self, request: Request, query: CatalogueQuery) -> Answer:
         caller, settings, tree = request.caller, request.settings, query.tree
         session = self._sessions.find(caller.session)
+        by_page = paged(tree, request.values)
+        if by_page is not None:
+            view, is_cancelled = self._view(caller, settings), session.cancelled.is_set
+
+            def answer(rows: relations.Rows) -> Answer:
+                fresh = {"ledger": (relations.LEDGER, rows)}
+                return self._catalogue.run(
+                    view, by_page.tree, request.values, fresh, is_cancelled, query.types
+                )
+
+            conditions, is_descending = by_page.conditions, by_page.is_descending
+            found = relations.ledger_rows(self._ledger, caller, conditions, is_descending=is_descending)
+            return listed(found, answer, by_page.limit, by_page.offset)
         rows = relations.rows(self.policy, self._ledger, caller, own_names(tree), session.last_paid)
         fresh = {name: (columns, rows[name]) for name, columns in relations.OWN.items()}
         told = {name: self.show(caller, name, settings) for name in engine_settings(tree)}

@@ -1,11 +1,14 @@
 """The relations of schema dp: the part of the budgets and of the ledger that a caller may see."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from fractions import Fraction
+from functools import lru_cache
+from itertools import chain
 
 from dpproxy.accounting import spending
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.limits import instant, tightest
+from dpproxy.accounting.listing import Line, Listed, pages
 from dpproxy.accounting.model import Cost, format_epsilon
 from dpproxy.accounting.spending import Asker, epsilon
 from dpproxy.algebra.plan import Caller
@@ -43,8 +46,8 @@ def rows(
 
     ``last`` is the cost of the session's last charged statement.
     """
-    makers = {
-        "ledger": lambda: _ledger(ledger, caller),
+    makers: Mapping[str, Callable[[], Rows]] = {
+        "ledger": lambda: list(chain.from_iterable(ledger_rows(ledger, caller))),
         "budgets": lambda: spending.own_rows(
             policy, ledger, granted_budgets(policy, caller), Asker(caller.user, caller.session, last)
         ),
@@ -52,30 +55,40 @@ def rows(
     return {name: makers[name]() if name in wanted else [] for name in OWN}
 
 
-def _ledger(ledger: Ledger, caller: Caller) -> Rows:
-    found: Rows = []
-    entries = ledger.entries(None if caller.is_admin else caller.user)
-    for place, entry in enumerate(entries, 1):  # a gap in the numbers would reveal statements of others
-        names = {posting.account.kind.value: posting.account.name for posting in entry.postings}
-        found.append(
-            (
-                entry.sequence if caller.is_admin else place,
-                instant(entry.at),
-                entry.who,
-                entry.kind,
-                entry.label,
-                epsilon(entry.nano),
-                number(Fraction(entry.delta)),
-                number(Fraction(entry.rho)),
-                entry.mechanism,
-                names.get("budget", names.get("user")),
-                names.get("ceiling"),
-                entry.policy_version,
-                entry.data_version,
-                entry.note or None,
-            )
-        )
-    return found
+def ledger_rows(
+    ledger: Ledger,
+    caller: Caller,
+    conditions: tuple[tuple[str, object], ...] = (),
+    *,
+    is_descending: bool = False,
+) -> Iterator[Rows]:
+    """The rows of dp.ledger, a page at a time; of ``conditions`` the ledger makes what does not change their numbers.
+
+    Whose entries they are comes first: a gap in the numbers would reveal statements of others.
+    """
+    listed = (
+        Listed(None, conditions, is_descending)
+        if caller.is_admin
+        else Listed(caller.user, is_descending=is_descending)
+    )
+    return ([_row(line) for line in page] for page in pages(ledger, listed))
+
+
+def _row(line: Line) -> tuple[object, ...]:
+    sequence, at, who, kind, what, nano, delta, rho, mechanism, *rest, note = line
+    loss = _epsilon(nano), _rational(delta), _rational(rho)
+    return (sequence, instant(at), who, kind, what, *loss, mechanism, *rest, note or None)
+
+
+@lru_cache(maxsize=1024)
+def _epsilon(nano: int) -> object:
+    return epsilon(nano)
+
+
+@lru_cache(maxsize=1024)
+def _rational(text: str) -> object:
+    """A delta or a rho as it is shown; most are the same few."""
+    return number(Fraction(text))
 
 
 def granted_budgets(policy: Policy, caller: Caller) -> list[Budget]:
