@@ -64,7 +64,7 @@ _UNITS: Final = {"TB": 1 << 30, "GB": 1 << 20, "MB": 1 << 10, "kB": 1, "B": 1 / 
 """In kB."""
 
 
-def _read(text: str) -> tuple[float, str]:
+def _parse(text: str) -> tuple[float, str]:
     """A number and its unit. Errors: ValueError."""
     found = _NUMBER.fullmatch(text)
     if found is None:
@@ -82,7 +82,7 @@ def _octal(text: str) -> str:
 def _real(low: float, high: float, text: str) -> str:
     allowed = ValueError(f"a number from {low:g} to {high:g}")
     try:
-        value, unit = _read(text)
+        value, unit = _parse(text)
     except ValueError:
         raise allowed from None
     if unit or not low <= value <= high:
@@ -93,7 +93,7 @@ def _real(low: float, high: float, text: str) -> str:
 def _integer(low: int, high: int, text: str) -> str:
     allowed = ValueError(f"an integer from {low} to {high}")
     try:
-        value, unit = _read(_octal(text))
+        value, unit = _parse(_octal(text))
         whole = round(value)
     except (ValueError, OverflowError):
         raise allowed from None
@@ -104,16 +104,16 @@ def _integer(low: int, high: int, text: str) -> str:
 
 def _size(low: int, high: int, page: int, text: str) -> str:
     allowed = ValueError(
-        f"a size from {_shown(low, page)} to {high * page}kB; units are B, kB, MB, GB and TB"
+        f"a size from {_size_text(low, page)} to {high * page}kB; units are B, kB, MB, GB and TB"
     )
     try:
-        value, unit = _read(_octal(text))
+        value, unit = _parse(_octal(text))
         pages = round(_in_pages(value, unit, page))
     except (ValueError, KeyError, OverflowError):
         raise allowed from None
     if not low <= pages <= high:
         raise allowed
-    return _shown(pages, page)
+    return _size_text(pages, page)
 
 
 def _in_pages(value: float, unit: str, page: int) -> float:
@@ -129,7 +129,7 @@ def _in_pages(value: float, unit: str, page: int) -> float:
     return found
 
 
-def _shown(pages: int, page: int) -> str:
+def _size_text(pages: int, page: int) -> str:
     """A size in the largest unit that it is a whole number of."""
     size = pages * page
     if not size:

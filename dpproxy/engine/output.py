@@ -91,7 +91,7 @@ class Portions(Sequence[tuple[object, ...]]):
         for start in range(0, len(self), _AT_ONCE):
             part = self._table.slice(start, _AT_ONCE)
             columns = [
-                [make(value) for value in _listed(output, column)]
+                [make(value) for value in _values_of(output, column)]
                 for output, make, column in zip(self._outputs, makers, part.columns, strict=True)
             ]
             yield from zip(*columns, strict=True)
@@ -106,9 +106,9 @@ class Portions(Sequence[tuple[object, ...]]):
         return [_array(output, column) for output, column in zip(self._outputs, table.columns, strict=True)]
 
 
-def _listed(output: Output, column: pa.ChunkedArray) -> list[object]:
+def _values_of(output: Output, column: pa.ChunkedArray) -> list[object]:
     if output.column.type.oid not in PLAIN:
-        return list(_seen(output, column).to_pylist())
+        return list(_within_years(output, column).to_pylist())
     return [value for chunk in column.chunks for value in _plain(chunk)]
 
 
@@ -123,7 +123,7 @@ def _array(output: Output, column: pa.ChunkedArray) -> Any:  # noqa: ANN401 - an
     array = column.chunk(0) if column.num_chunks else pa.array([], column.type)
     kind, oid = array.type, output.column.type.oid
     if oid in INTEGERS and pa.types.is_signed_integer(kind) and kind.bit_width <= _BITS[oid]:
-        return _held(output, array)
+        return _clamped(output, array)
     if oid == NUMERIC.oid and output.scale is not None and _is_whole(kind):
         steps = array.cast(pa.decimal128(38, 0))
         return pa.Array.from_buffers(
@@ -132,7 +132,7 @@ def _array(output: Output, column: pa.ChunkedArray) -> Any:  # noqa: ANN401 - an
     if oid in PLAIN:
         return _plain(array)
     if oid in _FIRST_LAST:
-        return _seen(output, array)
+        return _within_years(output, array)
     if oid not in INTEGERS and oid != NUMERIC.oid and oid not in FLOATS:
         return array
     if oid == FLOAT8.oid and pa.types.is_float64(kind):
@@ -141,7 +141,7 @@ def _array(output: Output, column: pa.ChunkedArray) -> Any:  # noqa: ANN401 - an
     return [make(value) for value in array.to_pylist()]
 
 
-def _held(output: Output, array: Any) -> Any:  # noqa: ANN401
+def _clamped(output: Output, array: Any) -> Any:  # noqa: ANN401
     """A released count, clamped to its floor and its ceiling."""
     import pyarrow.compute as pc  # noqa: PLC0415 - as long to load as numpy
 
@@ -153,7 +153,7 @@ def _held(output: Output, array: Any) -> Any:  # noqa: ANN401
     return array
 
 
-def _seen(output: Output, array: Any) -> Any:  # noqa: ANN401
+def _within_years(output: Output, array: Any) -> Any:  # noqa: ANN401
     """Dates and timestamps, with infinity as the end of the year 9999. Raises ``NumberOutOfRange``."""
     if output.column.type.oid not in _FIRST_LAST:
         return array
@@ -252,7 +252,7 @@ class RowStream:
     ) -> None:
         self._outputs = outputs
         self._batches = batches
-        self._held = list(held)
+        self._clamped = list(held)
         self.is_open = True
         self._left_early = False
 
@@ -262,26 +262,26 @@ class RowStream:
             raise PortalState(
                 "the cursor is closed: its rows were not read for too long", hint="Open it anew."
             )
-        if not self._held and self.is_open:
+        if not self._clamped and self.is_open:
             self._read()
-        if not self._held:
+        if not self._clamped:
             return Portions(self._outputs, _NOTHING)
-        table = self._held[0]
+        table = self._clamped[0]
         if table.num_rows > most:
-            self._held[0] = table.slice(most)
+            self._clamped[0] = table.slice(most)
         else:
-            del self._held[0]
+            del self._clamped[0]
         return Portions(self._outputs, table.slice(0, most))
 
     def whole(self) -> Portions:
         """All remaining rows. Raises ``TooComplex`` where they are more than ``LARGEST_WHOLE``."""
-        found, size = self._held, sum(table.nbytes for table in self._held)
-        self._held = []
+        found, size = self._clamped, sum(table.nbytes for table in self._clamped)
+        self._clamped = []
         while self.is_open:
             self._read()
-            size += sum(table.nbytes for table in self._held)
-            found += self._held
-            self._held = []
+            size += sum(table.nbytes for table in self._clamped)
+            found += self._clamped
+            self._clamped = []
             if size > LARGEST_WHOLE:
                 self.close()
                 raise TooComplex(
@@ -294,7 +294,7 @@ class RowStream:
         """Stop the query."""
         self._left_early = self.is_open
         self.is_open = False
-        self._held = []
+        self._clamped = []
         self._batches.close()
 
     def _read(self) -> None:
@@ -306,7 +306,7 @@ class RowStream:
         if batch is None:
             self.is_open = False
         else:
-            self._held.append(batch)
+            self._clamped.append(batch)
 
 
 _NOTHING: Final = pa.table({})

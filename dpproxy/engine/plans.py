@@ -140,7 +140,7 @@ class ShapeCache:
         if known is None:
             self._shapes.put(key, _Shape())
         elif not known.is_tried:
-            self._shapes.put(key, _Shape(is_tried=True, template=_made(make), prepared=prepared))
+            self._shapes.put(key, _Shape(is_tried=True, template=_template_or_none(make), prepared=prepared))
 
 
 def _shape_key(found: Cut, places: Sequence[int], state: object) -> object:
@@ -159,7 +159,7 @@ def _bound_key(bound: BoundStatement, numbers: frozenset[int]) -> tuple[list[int
     return places, (bound.sql, bound.kinds, tuple(parts), bound.state)
 
 
-def _made(make: Callable[[], Template | None]) -> Template | None:
+def _template_or_none(make: Callable[[], Template | None]) -> Template | None:
     try:
         return make()
     except Exception:  # noqa: BLE001 - ``Looked``, and whatever else a number that is none leads to
@@ -318,7 +318,7 @@ class Plans:
             if refusal.sqlstate[:2] in _OUT_OF_ORDER:
                 raise
             now = None
-        if not isinstance(now, PublicPlan) or _shown(now) != _shown(plan):
+        if not isinstance(now, PublicPlan) or _rights_and_columns(now) != _rights_and_columns(plan):
             raise NotGranted(
                 "the rows of this answer may no longer be read",
                 hint="What they are of was revoked or changed meanwhile: close the cursor, and ask anew.",
@@ -352,7 +352,7 @@ class Plans:
         return given, who, caller.roles, state, self._backend.epoch
 
 
-def _shown(plan: PublicPlan) -> tuple[object, ...]:
+def _rights_and_columns(plan: PublicPlan) -> tuple[object, ...]:
     """The rights that a plan reads rows by, and the columns it shows."""
     return plan.exact, plan.view, tuple(output.column for output in plan.outputs)
 

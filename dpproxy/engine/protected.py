@@ -204,7 +204,7 @@ class ProtectedViews:
             asked = query.sql, parameters, order.session
             exact = self._backend.run(*asked, cancelled=order.cancelled, epoch=planned.epoch)
             with any_processor():
-                rows, found = _made(planned, exact, order)
+                rows, found = _run_method(planned, exact, order)
             kept = relations(planned.build, query.columns, found)
             path = files.file_of(self._state, view.name, begun.epoch)
             files.write(path, kept, inside=found.inside)
@@ -294,7 +294,7 @@ class ProtectedViews:
             raise
 
 
-def _made(planned: PlannedView, exact: Exact[pa.Table], order: BuildOrder) -> tuple[Table, Anonymized]:
+def _run_method(planned: PlannedView, exact: Exact[pa.Table], order: BuildOrder) -> tuple[Table, Anonymized]:
     """The rows and the method's result. Internal errors of the method are replaced: their text may quote a row."""
     name = planned.view.name
     try:

@@ -99,9 +99,9 @@ class RecordingEngine:
             self._note(begun, entry_of(self._now(), request.caller, outcome, *asked, nano=nano))
         if answer.still is None:
             return answer
-        return replace(answer, still=partial(self._still, request, answer.still))
+        return replace(answer, still=partial(self._recheck, request, answer.still))
 
-    def _still(self, request: Request, check: Callable[[], object]) -> None:
+    def _recheck(self, request: Request, check: Callable[[], object]) -> None:
         with self._refusals(request):
             check()
 

@@ -107,7 +107,7 @@ def run(
         case VerifyViews():
             return _verified(statement, caller, partial(record, Outcome.EXACT), world)
         case Show():
-            return Answer("SHOW", listing.COLUMNS, _listed(world))
+            return Answer("SHOW", listing.COLUMNS, _view_rows(world))
         case _:
             assert_never(statement)
 
@@ -168,7 +168,7 @@ def may_see_exact(policy: Policy, caller: Caller, tables: Iterable[str]) -> bool
     return set(tables) <= granted
 
 
-def _listed(world: ViewContext) -> listing.Rows:
+def _view_rows(world: ViewContext) -> listing.Rows:
     policy = world.store.current
     context = world.context(policy)
 

@@ -74,11 +74,11 @@ def shorten(text: str) -> str:
 
 def statement_text(sql: str, values: Sequence[object] = ()) -> str:
     """A statement and its parameters, as the caller sent them."""
-    given = "".join(f" -- ${n} = {_shown(value)}" for n, value in enumerate(values, 1))
+    given = "".join(f" -- ${n} = {_value_text(value)}" for n, value in enumerate(values, 1))
     return shorten(re.sub(r"\s+", " ", sql).strip()[:LONGEST] + given)
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     return "NULL" if value is None else str(value)[:LONGEST]
 
 

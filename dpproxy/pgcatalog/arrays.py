@@ -37,16 +37,16 @@ def constant(node: exp.Cast, stored: str, settings: Mapping[str, str]) -> exp.Ex
         return None
     kind = casts.client_type(node.to) or column_type(stored)
     if kind.oid == INET.oid:
-        return _read(node, lambda text: exp.Literal.string(str(decode(INET, text, 0))))
+        return _read_literal(node, lambda text: exp.Literal.string(str(decode(INET, text, 0))))
     if kind.oid == JSONB.oid:
-        return _read(node, lambda text: exp.Literal.string(str(decode(JSONB, text, 0))))
+        return _read_literal(node, lambda text: exp.Literal.string(str(decode(JSONB, text, 0))))
     if (kind.oid not in _READ and kind.oid not in VECTORS_OF) or not plain.is_known(kind):
         return None
     styled = replace(kind, style=settings.get("timezone", "UTC"))
-    return _read(node, lambda text: plain.constant(decode(styled, text, 0), kind))
+    return _read_literal(node, lambda text: plain.constant(decode(styled, text, 0), kind))
 
 
-def _read(node: exp.Cast, read: Callable[[bytes], exp.Expr]) -> exp.Expr:
+def _read_literal(node: exp.Cast, read: Callable[[bytes], exp.Expr]) -> exp.Expr:
     try:
         return read(node.this.name.encode())
     except Refusal as refusal:

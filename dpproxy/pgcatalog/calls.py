@@ -163,16 +163,16 @@ def _has_role(node: exp.Anonymous, view: CatalogueView) -> exp.Expr:
     if not isinstance(asked, exp.Literal) or asked.name.strip().upper() not in _MEMBERSHIPS:
         return exp.false()
     own = [text(told) for name in (view.user, *view.caller_roles) for told in (name, str(roles[name]))]
-    has = exp.In(this=_told(role), expressions=own)
+    has = exp.In(this=_role_text(role), expressions=own)
     if not who:
         return exp.paren(has)
-    is_caller = exp.In(this=_told(who[0]), expressions=own[:2])
-    is_same = exp.EQ(this=_told(who[0]), expression=_told(role))
+    is_caller = exp.In(this=_role_text(who[0]), expressions=own[:2])
+    is_same = exp.EQ(this=_role_text(who[0]), expression=_role_text(role))
     return exp.Case(ifs=[exp.If(this=is_caller, true=has)], default=is_same)
 
 
-def _told(role: exp.Expr) -> exp.Expr:
-    """A name or an OID."""
+def _role_text(role: exp.Expr) -> exp.Expr:
+    """A role's name or OID, as text."""
     return exp.Cast(this=role.copy(), to=exp.DataType.build("VARCHAR", dialect="duckdb"))
 
 

@@ -32,7 +32,7 @@ def cast(node: exp.Expr, settings: Mapping[str, str], use: Use) -> exp.Expr:
     if (made := _constant(node, stored, settings, use)) is not None:
         return made
     if stored == "VARCHAR":
-        return _sized(_written(node, source, shown, use), shown)
+        return _sized(_to_text(node, source, shown, use), shown)
     if stored == _NUMERIC:
         return _numeric(node.this, source)
     return numbers.cast(node.this, arrays.deep(node.this, stored))
@@ -61,7 +61,7 @@ def _of_objects(value: exp.Expr, source: KnownType, stored: str, use: Use) -> ex
     return None
 
 
-def _written(node: exp.Cast, source: KnownType, shown: SqlType | None, use: Use) -> exp.Expr:
+def _to_text(node: exp.Cast, source: KnownType, shown: SqlType | None, use: Use) -> exp.Expr:
     value: exp.Expr = node.this
     if shown == CHAR and source is not None and source.oid in INTEGERS:
         raise UndefinedFunction('a number is not cast to type "char" here', position=position(node))

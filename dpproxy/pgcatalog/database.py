@@ -106,10 +106,10 @@ class Database:
             kinds = [str(kind) for kind in relation.types]
             columns = list(zip(relation.columns, kinds, strict=True))
             if any(word in kind for kind in kinds for word in _ONLY_IN_ARROW):
-                rows = _taken(_from_arrow(relation.to_arrow_reader(PORTION)))
+                rows = _fetch_all(_from_arrow(relation.to_arrow_reader(PORTION)))
             else:
                 cursor.execute(statement.sql)
-                rows = _taken(iter(partial(cursor.fetchmany, PORTION), []))
+                rows = _fetch_all(iter(partial(cursor.fetchmany, PORTION), []))
         if len(rows) > MAX_ROWS:
             raise TooComplex(f"the answer has more than {MAX_ROWS} rows", hint="Add a LIMIT.")
         return columns, rows
@@ -169,7 +169,7 @@ def _from_arrow(reader: pa.RecordBatchReader) -> Iterator[list[tuple[object, ...
         yield list(zip(*(plain_values(column) for column in batch.columns), strict=True))
 
 
-def _taken(portions: Iterable[Sequence[tuple[object, ...]]]) -> list[tuple[object, ...]]:
+def _fetch_all(portions: Iterable[Sequence[tuple[object, ...]]]) -> list[tuple[object, ...]]:
     """The rows of all portions, up to the first one that is too many.
 
     Raises:

@@ -38,12 +38,15 @@ def _checks(view: CatalogueView) -> Iterator[_Check]:
                 )
 
 
-def _named(prefix: str, view: CatalogueView, schema: str, name: str) -> Row:
+def _name_columns(prefix: str, view: CatalogueView, schema: str, name: str) -> Row:
     return {f"{prefix}_catalog": view.database, f"{prefix}_schema": schema, f"{prefix}_name": name}
 
 
 def _place(view: CatalogueView, schema: str, relation: str, name: str) -> dict[str, object]:
-    return {**_named("constraint", view, schema, name), **_named("table", view, schema, relation)}
+    return {
+        **_name_columns("constraint", view, schema, name),
+        **_name_columns("table", view, schema, relation),
+    }
 
 
 _FIXED = {"is_deferrable": "NO", "initially_deferred": "NO", "enforced": "YES"}
@@ -60,7 +63,7 @@ def _table_constraints(view: CatalogueView) -> Iterator[Row]:
 
 def _check_constraints(view: CatalogueView) -> Iterator[Row]:
     for one in _checks(view):
-        yield {**_named("constraint", view, one.schema, one.name), "check_clause": one.clause}
+        yield {**_name_columns("constraint", view, one.schema, one.name), "check_clause": one.clause}
 
 
 def _key_column_usage(view: CatalogueView) -> Iterator[Row]:
@@ -83,15 +86,15 @@ def _referential_constraints(view: CatalogueView) -> Iterator[Row]:
     for key in keys(view):
         if key.target is not None:
             yield {
-                **_named("constraint", view, key.schema, key.name),
-                **_named("unique_constraint", view, key.schema, key.index),
+                **_name_columns("constraint", view, key.schema, key.name),
+                **_name_columns("unique_constraint", view, key.schema, key.index),
                 "match_option": "NONE",
                 "update_rule": "NO ACTION",
                 "delete_rule": "NO ACTION",
             }
 
 
-def _used(key: Key) -> tuple[str, tuple[str, ...]]:
+def _constrained_columns(key: Key) -> tuple[str, tuple[str, ...]]:
     """The table and columns that a key constrains; for a foreign key, those of its target."""
     if key.target is None:
         return key.table.name, key.names
@@ -100,7 +103,7 @@ def _used(key: Key) -> tuple[str, tuple[str, ...]]:
 
 def _constraint_column_usage(view: CatalogueView) -> Iterator[Row]:
     for key in keys(view):
-        relation, names = _used(key)
+        relation, names = _constrained_columns(key)
         for name in names:
             yield {**_place(view, key.schema, relation, key.name), "column_name": name}
     for one in _checks(view):
@@ -110,7 +113,7 @@ def _constraint_column_usage(view: CatalogueView) -> Iterator[Row]:
 
 def _constraint_table_usage(view: CatalogueView) -> Iterator[Row]:
     for key in keys(view):
-        yield _place(view, key.schema, _used(key)[0], key.name)
+        yield _place(view, key.schema, _constrained_columns(key)[0], key.name)
 
 
 _CONSTRAINT = "constraint_catalog constraint_schema constraint_name"

@@ -51,10 +51,10 @@ class Key:
     @property
     def definition(self) -> str:
         """The definition that pg_get_constraintdef returns."""
-        own = _listed(self.names)
+        own = _column_list(self.names)
         if self.target is None:
             return f"{'PRIMARY KEY' if self.kind == 'p' else 'UNIQUE'} ({own})"
-        others = _listed([self.target.columns[number - 1].name for number in self.referenced])
+        others = _column_list([self.target.columns[number - 1].name for number in self.referenced])
         return f"FOREIGN KEY ({own}) REFERENCES {quoted_name(self.target.name)}({others})"
 
     def index_definition(self, *, short: bool = False) -> str:
@@ -64,10 +64,10 @@ class Key:
             if short
             else f"{quoted_name(self.schema)}.{quoted_name(self.table.name)}"
         )
-        return f"CREATE UNIQUE INDEX {quoted_name(self.index)} ON {table} USING btree ({_listed(self.names)})"
+        return f"CREATE UNIQUE INDEX {quoted_name(self.index)} ON {table} USING btree ({_column_list(self.names)})"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _column_list(names: Sequence[str]) -> str:
     return ", ".join(quoted_name(name) for name in names)
 
 

@@ -146,7 +146,7 @@ def _multiplied(left: KnownType, right: KnownType) -> KnownType:
     return arithmetic(left, right)
 
 
-def _joined(left: KnownType, right: KnownType) -> KnownType:
+def _concatenation_kind(left: KnownType, right: KnownType) -> KnownType:
     """The type of ``||``."""
     if left is None or right is None:
         return None
@@ -332,7 +332,7 @@ RULES: Mapping[type[exp.Expr], Rule] = {
     exp.CurrentSchemas: _always(array_of(NAME)),
     exp.Div: _pair(_multiplied),
     exp.Dot: lambda node, _parts: kind_of(node.expression),
-    exp.DPipe: _pair(_joined),
+    exp.DPipe: _pair(_concatenation_kind),
     exp.Explode: _unnested,
     exp.Extract: _part_of_moment,
     exp.Interval: _always(INTERVAL),

@@ -150,7 +150,7 @@ def _projected(projections: Sequence[exp.Expr], scope: _Scope) -> Fields | None:
     found: list[tuple[str, KnownType]] = []
     for projection in projections:
         if not projection.is_star:
-            found.append((_shown(projection), kind_of(projection)))
+            found.append((_output_name(projection), kind_of(projection)))
             continue
         wanted = scopes.fold(projection.args.get("table"))
         for alias, fields in scope.sources.items():
@@ -161,7 +161,7 @@ def _projected(projections: Sequence[exp.Expr], scope: _Scope) -> Fields | None:
     return found
 
 
-def _shown(projection: exp.Expr) -> str:
+def _output_name(projection: exp.Expr) -> str:
     name = projection.args.get("alias") if isinstance(projection, exp.Alias) else None
     if name is None and isinstance(projection, exp.Column):
         name = projection.this
@@ -271,7 +271,7 @@ def _expression(node: exp.Expr, scope: _Scope) -> None:
         case exp.Select() | exp.SetOperation() | exp.Subquery():
             fields = _query(node, scope)
             if fields is not None and len(fields) == 1:
-                note_kind(node, _settled(fields[0][1]))
+                note_kind(node, _text_if_unknown(fields[0][1]))
         case exp.DataType() | exp.Identifier() | exp.ObjectIdentifier():
             return
         case _:
@@ -283,7 +283,7 @@ def _expression(node: exp.Expr, scope: _Scope) -> None:
                 note_kind(node, rule(node, [kind_of(part) for part in parts]))
 
 
-def _settled(kind: KnownType) -> KnownType:
+def _text_if_unknown(kind: KnownType) -> KnownType:
     """The type of a subquery's column, where an unknown literal is text."""
     return common([kind])
 

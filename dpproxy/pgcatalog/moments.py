@@ -21,7 +21,7 @@ _EAST, _WEST = 14, 12
 
 def engine_zone(settings: Mapping[str, str]) -> str | None:
     """The engine's name of the session's time zone; None where it does not have it."""
-    return _named(settings.get("timezone", "UTC"))
+    return _zone_of(settings.get("timezone", "UTC"))
 
 
 def put_in_present(tree: exp.Expr, settings: Mapping[str, str]) -> None:
@@ -52,7 +52,7 @@ def in_zone(node: exp.Expr) -> exp.Expr:
     if not (isinstance(given, exp.Literal) and given.is_string) or kind_of(node) is None:
         raise Unsupported("AT TIME ZONE takes a timestamp and a literal zone here", position=position(node))
     try:
-        name = _named(given.name)
+        name = _zone_of(given.name)
     except ValueError:
         raise InvalidParameter(f'time zone "{given.name}" not recognized', position=position(given)) from None
     if name is None:
@@ -61,7 +61,7 @@ def in_zone(node: exp.Expr) -> exp.Expr:
 
 
 @lru_cache(maxsize=64)
-def _named(name: str) -> str | None:
+def _zone_of(name: str) -> str | None:
     found = zone(name)
     if isinstance(found, ZoneInfo):
         return found.key if _is_known(found.key) else None

@@ -28,7 +28,7 @@ def quoted_name(name: str) -> str:
     return name if plain else quoted(name)
 
 
-def _named(oid: int, name: str, *, shown: bool) -> Row:
+def _name_row(oid: int, name: str, *, shown: bool) -> Row:
     return {"internal_oid": oid, "internal_name": name, "internal_shown": shown}
 
 
@@ -39,7 +39,7 @@ def _forms(schema: str, name: str, oid: int) -> Iterator[Row]:
     spellings = dict.fromkeys((quoted_name(name), quoted(name)))
     full = [f"{of}.{form}" for of in (quoted_name(schema), quoted(schema)) for form in spellings]
     for form in (*spellings, *full) if on_path else full:
-        yield _named(oid, form, shown=form == shown)
+        yield _name_row(oid, form, shown=form == shown)
 
 
 def class_names(listed: Table) -> Table:
@@ -58,7 +58,7 @@ def _type_rows(view: CatalogueView) -> Iterator[Row]:
         name, shown = of["typname"], of["display"]
         forms = dict.fromkeys((shown, name, f"pg_catalog.{name}", *_spoken(name), *_in_quotes(name)))
         for form in forms:
-            yield _named(of["oid"], form, shown=form == shown)
+            yield _name_row(of["oid"], form, shown=form == shown)
     for schema, relation in view.with_schemas():
         yield from _forms(schema, relation.name, oids.row_type_oid(schema, relation.name))
 
@@ -88,12 +88,12 @@ TYPE_NAMES = Table("internal", "type_names", 0, _COLUMNS, _type_rows)
 
 def _role_rows(view: CatalogueView) -> Iterator[Row]:
     for name, oid in role_oids(view).items():
-        yield _named(oid, quoted_name(name), shown=True)
+        yield _name_row(oid, quoted_name(name), shown=True)
 
 
 def _schema_rows(_view: CatalogueView) -> Iterator[Row]:
     for name, oid in oids.SCHEMAS.items():
-        yield _named(oid, name, shown=True)
+        yield _name_row(oid, name, shown=True)
 
 
 def _function_rows(_view: CatalogueView) -> Iterator[Row]:
@@ -105,8 +105,8 @@ def _function_rows(_view: CatalogueView) -> Iterator[Row]:
         is_short = counts[of.proname] == 1 and schema == "pg_catalog"
         forms = dict.fromkeys((quoted_name(of.proname), of.proname, full)) if is_short else {full: None}
         for at, form in enumerate(forms):
-            yield _named(of.oid, form, shown=at == 0)
-    yield _named(0, "-", shown=True)
+            yield _name_row(of.oid, form, shown=at == 0)
+    yield _name_row(0, "-", shown=True)
 
 
 def _signature_rows(_view: CatalogueView) -> Iterator[Row]:
@@ -125,8 +125,8 @@ def _signature_rows(_view: CatalogueView) -> Iterator[Row]:
         ]
         full = [f"{schema}.{form}" for form in bare]
         for at, form in enumerate([*bare, *full] if schema == "pg_catalog" else full):
-            yield _named(of.oid, form, shown=at == 0)
-    yield _named(0, "-", shown=True)
+            yield _name_row(of.oid, form, shown=at == 0)
+    yield _name_row(0, "-", shown=True)
 
 
 FUNCTION_NAMES = Table("internal", "function_names", 0, _COLUMNS, _function_rows)

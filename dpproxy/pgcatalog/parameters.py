@@ -137,7 +137,7 @@ def _literal(kind: SqlType, value: object) -> exp.Expr:
         return made
     if kind.oid == INT4.oid and value is not None:
         return _number(value)
-    inner = exp.Null() if value is None else _text(_written(kind, value))
+    inner = exp.Null() if value is None else _text(_literal_text(kind, value))
     return exp.Cast(this=inner, to=_type(kind.name))
 
 
@@ -146,7 +146,7 @@ _BARE = _OPEN | {VARCHAR.oid, BPCHAR.oid, NAME.oid, CHAR.oid}
 """Texts, whose types are known of them where they are shown."""
 
 
-def _written(kind: SqlType, value: object) -> str:
+def _literal_text(kind: SqlType, value: object) -> str:
     """As the type is read, by a cast."""
     if isinstance(value, str):
         return value

@@ -37,7 +37,7 @@ def _rows(view: CatalogueView) -> Iterator[Row]:
         }
 
 
-def _shown(view: CatalogueView) -> Iterator[Row]:
+def _index_rows(view: CatalogueView) -> Iterator[Row]:
     for key in of_tables(view):
         yield {
             "schemaname": key.schema,
@@ -65,7 +65,7 @@ def _text(key: Key, place: int, plain: str, pretty: str) -> Row:
 
 
 TABLE = table("pg_catalog", "pg_index", _rows)
-VIEW = table("pg_catalog", "pg_indexes", _shown)
+VIEW = table("pg_catalog", "pg_indexes", _index_rows)
 TEXTS = Table(
     "internal",
     "index_texts",

@@ -142,7 +142,7 @@ Change = Callable[[Any], object]
 def _change(kind: SqlType, stored: str, names: Names) -> Change | None:
     element = element_of(kind) or kind
     if element.name in OBJECTS:
-        return _named(names(OBJECTS[element.name]))
+        return _names_of(names(OBJECTS[element.name]))
     match element.oid:
         case TEXT.oid:
             return _as_text
@@ -162,7 +162,7 @@ _SCALED = ("DECIMAL(38", "HUGEINT", "UHUGEINT")
 """Columns whose scale is of our own choice, and not a value's."""
 
 
-def _named(names: Mapping[int, str]) -> Change:
+def _names_of(names: Mapping[int, str]) -> Change:
     numbers = {name: oid for oid, name in names.items()}
 
     def change(value: object) -> object:

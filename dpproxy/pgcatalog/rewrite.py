@@ -326,8 +326,8 @@ def _call(node: exp.Expr, state: Rewritten) -> exp.Expr:
     return objects.with_existence(node, made, partial(use_macro, state))
 
 
-def _counted(node: exp.Expr, _state: Rewritten) -> exp.Expr:
-    """What the engine counts in 64 bits."""
+def _as_integer(node: exp.Expr, _state: Rewritten) -> exp.Expr:
+    """A cast of what the engine counts in 64 bits to integer, which PostgreSQL returns."""
     return _cast(node.copy(), "INTEGER")
 
 
@@ -363,11 +363,11 @@ _RULES: Mapping[type[exp.Expr], Callable[[exp.Expr, Rewritten], exp.Expr]] = {
     exp.Format: lambda node, state: texts.format_of(node, partial(use_macro, state)),
     exp.GenerateSeries: lambda node, _state: calls.bounded_series(node),
     exp.ILike: lambda node, _state: texts.like(node),
-    exp.Length: lambda node, state: _counted(texts.length(node), state),
+    exp.Length: lambda node, state: _as_integer(texts.length(node), state),
     exp.Like: lambda node, _state: texts.like(node),
     exp.Mul: lambda node, _state: numbers.widen(node),
     exp.NEQ: _comparison,
-    exp.StrPosition: _counted,
+    exp.StrPosition: _as_integer,
     exp.Sub: lambda node, _state: numbers.widen(node),
     exp.Substring: lambda node, _state: texts.substring(node),
     Places: lambda node, _state: calls.places(node),

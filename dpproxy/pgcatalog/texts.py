@@ -226,11 +226,11 @@ def format_of(node: exp.Expr, use: Use) -> exp.Expr:
     parts: list[exp.Expr] = []
     for at, piece in enumerate(pieces):
         is_place = at % 2 == 1 and piece != "%"
-        parts.append(_placed(piece, next(values), use) if is_place else text(piece))
+        parts.append(_format_argument(piece, next(values), use) if is_place else text(piece))
     return call("concat", *parts)
 
 
-def _placed(place: str, value: exp.Expr, use: Use) -> exp.Expr:
+def _format_argument(place: str, value: exp.Expr, use: Use) -> exp.Expr:
     if place == "s":
         return _spoken(value, use)
     use(_QUOTED[place])

@@ -60,31 +60,31 @@ def title(node: exp.Expr) -> str:
         >>> [title(p) for p in parse_one("SELECT 1, relname, 'a'::int::text, max(b)", read="postgres").expressions]
         ['?column?', 'relname', 'text', 'max']
     """
-    return _named(node)[0]
+    return _name_of(node)[0]
 
 
-def _named(node: exp.Expr) -> tuple[str, bool]:
+def _name_of(node: exp.Expr) -> tuple[str, bool]:
     """The name, and whether an enclosing cast or CASE replaces it."""
     match node:
         case exp.Alias() | exp.Column() | exp.Identifier():
-            return _written(node), False
+            return _identifier_text(node), False
         case exp.Dot():
-            return _named(node.expression)
+            return _name_of(node.expression)
         case exp.Anonymous():
             return str(node.name).lower(), False
         case exp.Cast() | exp.Interval():
             return _of_cast(node)
         case exp.Case():
             default = node.args.get("default")
-            inner, weak = (UNNAMED, True) if default is None else _named(default)
+            inner, weak = (UNNAMED, True) if default is None else _name_of(default)
             return ("case", True) if weak else (inner, False)
         case exp.Subquery() | exp.Select():
-            return _named(node.selects[0]) if node.selects else (UNNAMED, True)
+            return _name_of(node.selects[0]) if node.selects else (UNNAMED, True)
         case _:
             return _by_class(node)
 
 
-def _written(node: exp.Alias | exp.Column | exp.Identifier) -> str:
+def _identifier_text(node: exp.Alias | exp.Column | exp.Identifier) -> str:
     """The name, in lower case unless quoted."""
     name = (
         node.args["alias"]
@@ -101,14 +101,14 @@ def _of_cast(node: exp.Cast | exp.Interval) -> tuple[str, bool]:
         return "interval", True
     if isinstance(node.this, exp.IntDiv | exp.StrToDate):  # as the parser reads div and to_date
         return "div" if isinstance(node.this, exp.IntDiv) else "to_date", False
-    inner, weak = _named(node.this)
+    inner, weak = _name_of(node.this)
     name = casts.element_name(node.to)
     return (_PRINTED.get(name, name), True) if weak else (inner, False)
 
 
 def _by_class(node: exp.Expr) -> tuple[str, bool]:
     if isinstance(node, _THROUGH):
-        return _named(node.this)
+        return _name_of(node.this)
     if called := node.meta.get(NAME):
         return str(called).lower(), False
     if isinstance(node, exp.Trim) and (position := node.args.get("position")):

@@ -46,7 +46,7 @@ def change_budget(policy: Policy, change: BudgetChange) -> Policy:
         case CreateBudget():
             return replace(policy, budgets={**policy.budgets, change.name.text: _budget(change)})
         case DropBudget():
-            _known(policy, change.name)
+            _check_exists(policy, change.name)
             _unused(policy, change.name)
             kept = {name: budget for name, budget in policy.budgets.items() if name != change.name.text}
             return replace(policy, budgets=kept)
@@ -68,7 +68,7 @@ def _change_paid(policy: Policy, change: GrantSelect | RevokeSelect, schema: Sch
     match change:
         case GrantSelect():
             if change.budget is not None:
-                _known(policy, change.budget)
+                _check_exists(policy, change.budget)
             for name, role in product(change.tables, change.roles):
                 _grantable(role)
                 _readable(name, schema)
@@ -147,7 +147,7 @@ def _optional(amount: Amount | None) -> Fraction | None:
     return None if amount is None else Fraction(amount.value)
 
 
-def _known(policy: Policy, budget: Name) -> None:
+def _check_exists(policy: Policy, budget: Name) -> None:
     if budget.text not in policy.budgets:
         raise UndefinedObject(
             f'budget "{budget.text}" does not exist',

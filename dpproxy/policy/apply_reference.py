@@ -52,7 +52,7 @@ def column_reference(
 
 def taxonomic(policy: Policy, change: SetTaxonomy, column: Column | None, schema: Schema | None) -> Taxonomic:
     """The domain of a column that holds concepts. Raises a ``Refusal`` where taxonomy or column do not fit."""
-    found = _known(policy, change.taxonomy)
+    found = _find_taxonomy(policy, change.taxonomy)
     target, code = Name(found.table, change.taxonomy.position), Name(found.code, change.taxonomy.position)
     _public(policy, target, schema)
     _identical(change.column, column, table_column(target, code, schema))
@@ -70,7 +70,7 @@ def change_taxonomy(policy: Policy, change: TaxonomyChange, schema: Schema | Non
             tables = {name: _following(table, found) for name, table in policy.tables.items()}
             return replace(policy, tables=tables, taxonomies={**policy.taxonomies, found.name: found})
         case DropTaxonomy():
-            _known(policy, change.name)
+            _find_taxonomy(policy, change.name)
             _unused(policy, change.name)
             kept = {name: one for name, one in policy.taxonomies.items() if name != change.name.text}
             return replace(policy, taxonomies=kept)
@@ -89,7 +89,7 @@ def _following(table: TablePolicy, taxonomy: Taxonomy) -> TablePolicy:
     return table if columns == table.columns else replace(table, columns=columns)
 
 
-def _known(policy: Policy, name: Name) -> Taxonomy:
+def _find_taxonomy(policy: Policy, name: Name) -> Taxonomy:
     found = policy.taxonomies.get(name.text)
     if found is None:
         raise UndefinedObject(

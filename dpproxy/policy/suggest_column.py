@@ -190,7 +190,7 @@ def _narrowed(found: Limits, part: exp.Expr, column: str) -> Limits:
         case exp.In() if _is(part.this, column):
             listed = [_constant(one) for one in part.expressions]
         case exp.EQ(expression=exp.Any(this=array)) if _is_text(part.this, column):
-            listed = _listed(array)
+            listed = _array_items(array)
         case exp.EQ() if _is_text(part.this, column):
             listed = [_constant(part.expression)]
         case _:
@@ -222,7 +222,7 @@ def _is_text(node: exp.Expr, column: str) -> bool:
     return _is(node.this if isinstance(node, exp.Cast) and node.to.this is exp.DType.TEXT else node, column)
 
 
-def _listed(node: exp.Expr) -> list[Scalar | None]:
+def _array_items(node: exp.Expr) -> list[Scalar | None]:
     """The items of an array, which is how PostgreSQL stores the values of IN; empty for anything else."""
     node = node.unnest()
     node = node.this.unnest() if isinstance(node, exp.Cast) else node

@@ -59,16 +59,16 @@ class Lists:
             first, *others = listed
             flat[number - 1] = first
             names = [number, *range(len(flat) + 1, len(flat) + 1 + len(others))]
-            marks[number] = _listed(f"${name}" for name in names)
+            marks[number] = _array(f"${name}" for name in names)
             flat += others
             kinds += [kinds[number - 1]] * len(others)
-        return self._written(marks), tuple(flat), kinds
+        return self._with_marks(marks), tuple(flat), kinds
 
     def single(self) -> str:
         """The statement with one value in each list."""
-        return self._written({number: _listed([f"${number}"]) for number in self.numbers})
+        return self._with_marks({number: _array([f"${number}"]) for number in self.numbers})
 
-    def _written(self, marks: dict[int, str]) -> str:
+    def _with_marks(self, marks: dict[int, str]) -> str:
         written, at = [], 0
         for start, end, number in self.places:
             written += [self.text[at:start], marks[number]]
@@ -126,7 +126,7 @@ _NONE: Final = "'{}'"
 _UNKNOWN: Final = "ARRAY[NULL]"
 
 
-def _listed(marks: Iterable[str]) -> str:
+def _array(marks: Iterable[str]) -> str:
     return f"ARRAY[{', '.join(marks)}]"
 
 

@@ -99,7 +99,7 @@ class Queries:
         parameters = prepared.parameters if found is None else found.types(prepared.parameters)
         return Statement(source, prepared, parameters, found)
 
-    def _known(self, sql: str, types: Sequence[int]) -> Statement | None:
+    def _find_prepared(self, sql: str, types: Sequence[int]) -> Statement | None:
         """The query of a text that has one statement, where the engine has prepared it before; never waits."""
         self.offset = 0
         if self.state.transaction.status is Status.FAILED or len(sql) > SHORT:
@@ -189,7 +189,7 @@ class Queries:
             yield m.CommandComplete(tag)
 
     def _known_alone(self, sql: str) -> list[Statement] | None:
-        known = self._known(sql, ())
+        known = self._find_prepared(sql, ())
         return None if known is None else [known]
 
     def _plan(self, sql: str) -> list[Statement]:
@@ -231,7 +231,7 @@ class Queries:
             statements.pop("", None)
         if message.name in statements:
             raise DuplicatePreparedStatement(f'prepared statement "{message.name}" already exists')
-        known = partial(self._known, message.sql, message.types)
+        known = partial(self._find_prepared, message.sql, message.types)
         statement = yield from work(partial(self._prepare_one, message), at_hand=known)
         self.state.hold_statement(message.name, statement)
         yield m.ParseComplete()
@@ -264,7 +264,7 @@ class Queries:
         self.state.check_room(message.portal, size)
         formats = expand_formats(message.formats, sent)
         kinds = styled_types(statement.parameters, self.state.transaction.settings)
-        read = partial(_read, kinds, message.values, formats)
+        read = partial(_decode_values, kinds, message.values, formats)
         values = read() if size <= SHORT else (yield from work(read))
         shown = expand_formats(message.result_formats, len(statement.columns or ()))
         portals[message.portal] = Portal(statement, values, shown, size=size)
@@ -335,7 +335,7 @@ class Queries:
             raise UnknownPortal(f'portal "{name}" does not exist') from None
 
 
-def _read(
+def _decode_values(
     kinds: Sequence[SqlType], sent: Sequence[bytes | None], formats: Sequence[int]
 ) -> tuple[object, ...]:
     return tuple(

@@ -200,7 +200,7 @@ class Cursor:
             SyntaxRefused: always.
         """
         token = self.token
-        shown = list(dict.fromkeys([*map(_written, self._tried), *expected]))
+        shown = list(dict.fromkeys([*map(_quoted_words, self._tried), *expected]))
         if after is None and not expected:
             near = "at end of input" if token.kind is Kind.END else f'at or near "{token.raw}"'
             raise SyntaxRefused(f"syntax error {near}", position=token.position)
@@ -223,6 +223,6 @@ class Cursor:
         raise Unsupported(f"{construct} is not supported yet", hint=hint, position=where)
 
 
-def _written(words: tuple[str, ...]) -> str:
+def _quoted_words(words: tuple[str, ...]) -> str:
     """Words or a symbol, as a message names them."""
     return " ".join(words).upper() if words[0][0].isalpha() else f'"{words[0]}"'

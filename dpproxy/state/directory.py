@@ -74,7 +74,7 @@ def layout(root: Path) -> int:
     """The layout of a state directory; that of this program where nothing is there yet. Errors: StartupError."""
     path = root / VERSION
     if not path.exists():
-        return 1 if any(_found(root, _FIRST)) else LAYOUT
+        return 1 if any(_matches(root, _FIRST)) else LAYOUT
     text = path.read_text(encoding="ascii", errors="replace").strip()
     if not text.isdigit():
         raise StartupError(f"{path}: expected the number of a layout")
@@ -90,7 +90,7 @@ def _write_layout(root: Path) -> None:
     disk.replace(root / VERSION, f"{LAYOUT}\n".encode())
 
 
-def _found(root: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
+def _matches(root: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
     paths = chain.from_iterable(sorted(root.glob(pattern)) for pattern in patterns)
     return (path for path in paths if path.name != files.KEY or not path.read_bytes().startswith(_MOVED))
 
@@ -104,12 +104,12 @@ def _renew(config: Config, progress: Callable[[str], None]) -> None:
             f"state directory {root} was written for one data source, and it does not say which of {listed}: "
             "serve that one alone once, which gives it a directory of its own"
         )
-    if any(map(disk.in_use, _found(root, ("*.sqlite", "*.duckdb")))):
+    if any(map(disk.in_use, _matches(root, ("*.sqlite", "*.duckdb")))):
         raise StartupError(f"state directory {root}: an older dpproxy serves from it; stop it first")
     target = root / config.databases[0]
     _save(root)
     target.mkdir(exist_ok=True, mode=0o700)
-    for path in _found(root, _MADE_ANEW + _FIRST):
+    for path in _matches(root, _MADE_ANEW + _FIRST):
         path.rename(target / path.name)
     disk.sync(target)
     disk.sync(root)
@@ -122,7 +122,7 @@ def _save(root: Path) -> None:
         return
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(mode=0o700)
-    for path in _found(root, _FIRST):
+    for path in _matches(root, _FIRST):
         if path.is_dir():
             shutil.copytree(path, draft / path.name)
         else:

@@ -62,7 +62,7 @@ class RoleSettings:
         found: dict[str, str] = {}
         for one in _ordered(self._read(), caller):
             for name, value in one.settings:
-                found |= _taken(name, value, {**DEFAULTS, **found})
+                found |= _valid_setting(name, value, {**DEFAULTS, **found})
         return found
 
     def change(self, change: RoleChange, caller: Caller) -> None:
@@ -90,7 +90,7 @@ class RoleSettings:
         with disk.lock(self._folder):
             entries = self._read()
             own = None if caller.is_admin else self.of(caller)
-            for is_user in _meant(change, caller):
+            for is_user in _name_spaces(change, caller):
                 entries = _with(entries, RoleDefaults(role, database, (), is_user), change, own)
             if len(entries) > MOST:
                 raise InvalidParameter(
@@ -122,7 +122,7 @@ def _entries(held: Mapping[str, Any]) -> list[RoleDefaults]:
     return [RoleDefaults(held["role"], held["database"], settings, is_user) for is_user in kinds]
 
 
-def _meant(change: RoleChange, caller: Caller) -> Collection[bool]:
+def _name_spaces(change: RoleChange, caller: Caller) -> Collection[bool]:
     """Whose settings change: of the role that has the name, of the user, or of both."""
     if not change.own and change.role is None:
         return (False,)
@@ -157,7 +157,7 @@ def _ordered(entries: list[RoleDefaults], caller: Caller) -> list[RoleDefaults]:
     return [one for _, one in sorted(here, key=lambda each: (each[1].database != "", each[0], each[1].role))]
 
 
-def _taken(name: str, value: str, current: Settings) -> dict[str, str]:
+def _valid_setting(name: str, value: str, current: Settings) -> dict[str, str]:
     try:
         setting = find(name)
         key = setting.name.lower()

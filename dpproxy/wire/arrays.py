@@ -145,10 +145,10 @@ def write_text(values: Sequence[object], write: Write) -> bytes:
     Errors: ``ValueError`` for lists of unequal lengths, and what ``write`` raises.
     """
     shape(values)
-    return _written(values, write).encode()
+    return _to_text(values, write).encode()
 
 
-def _written(values: Sequence[object], write: Write) -> str:
+def _to_text(values: Sequence[object], write: Write) -> str:
     return "{" + ",".join(_one(value, write) for value in values) + "}"
 
 
@@ -156,7 +156,7 @@ def _one(value: object, write: Write) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, list | tuple):
-        return _written(value, write)
+        return _to_text(value, write)
     text = write(value).decode("utf-8")
     if text and text.upper() != "NULL" and not _SPECIAL.search(text):
         return text

@@ -41,7 +41,7 @@ def numeric_cells(array: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
     low, high = _steps(array)
     plain = (high == low >> 63) & (np.abs(low) < _WIDEST)
     valid = np.asarray(array.is_valid())
-    cells = _written(np.where(plain, low, 0), scale)
+    cells = _numeric_bytes(np.where(plain, low, 0), scale)
     cells = (
         cells if not array.null_count else pc.if_else(pa.array(valid), cells, pa.scalar(None, pa.binary()))
     )
@@ -60,7 +60,7 @@ def _steps(array: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # noqa: 
     return words[:, 0], words[:, 1]
 
 
-def _written(steps: NDArray[np.int64], scale: int) -> Any:  # noqa: ANN401
+def _numeric_bytes(steps: NDArray[np.int64], scale: int) -> Any:  # noqa: ANN401
     """Header and digits, without leading and trailing zero digits."""
     fraction = -(-scale // 4)
     rest = np.abs(steps) * 10 ** (4 * fraction - scale)
@@ -126,7 +126,7 @@ def data_rows(columns: Sequence[Column], formats: Sequence[int], arrays: Sequenc
     head[:, 0] = ord("D")
     head[:, 1:5] = (sizes + 6).astype(">i4")[:, None].view(np.uint8)
     head[:, 5:7] = np.array([len(columns)], dtype=">u2").view(np.uint8)
-    return _joined([fixed(head), *pieces])
+    return _join_rows([fixed(head), *pieces])
 
 
 def copied_binary(columns: Sequence[Column], arrays: Sequence[Array]) -> bytes:
@@ -136,7 +136,7 @@ def copied_binary(columns: Sequence[Column], arrays: Sequence[Array]) -> bytes:
     head[:, 0] = ord("d")
     head[:, 1:5] = (sizes + 6).astype(">i4")[:, None].view(np.uint8)
     head[:, 5:7] = np.array([len(columns)], dtype=">u2").view(np.uint8)
-    return _joined([fixed(head), *pieces])
+    return _join_rows([fixed(head), *pieces])
 
 
 def copied_lines(cells: Sequence[Array], between: bytes, null: bytes) -> bytes:
@@ -149,7 +149,7 @@ def copied_lines(cells: Sequence[Array], between: bytes, null: bytes) -> bytes:
     head[:, 0] = ord("d")
     head[:, 1:5] = (sizes + 4).astype(">i4")[:, None].view(np.uint8)
     ends = [pa.scalar(between, pa.binary())] * (len(cells) - 1) + [pa.scalar(b"\n", pa.binary())]
-    return _joined([fixed(head), *(piece for pair in zip(filled, ends, strict=True) for piece in pair)])
+    return _join_rows([fixed(head), *(piece for pair in zip(filled, ends, strict=True) for piece in pair)])
 
 
 def fixed(rows: NDArray[Any]) -> Array:
@@ -171,7 +171,7 @@ def _with_lengths(cells: Sequence[Array]) -> tuple[list[Array], NDArray[np.int64
     return pieces, sizes
 
 
-def _joined(pieces: Sequence[Array]) -> bytes:
+def _join_rows(pieces: Sequence[Array]) -> bytes:
     joined = pc.binary_join_element_wise(*pieces, _EMPTY)
     offsets = joined.buffers()[1]
     last = int(np.frombuffer(offsets, dtype=np.int32, count=len(joined) + 1)[-1])
@@ -209,10 +209,10 @@ def _text_of(array: Array) -> Array:
 
 def _string_of(array: Array) -> Array:
     cells = _text_of(array)
-    return pc.replace_substring(cells, b"\0", NO_CHARACTER.encode()) if b"\0" in _held(cells) else cells
+    return pc.replace_substring(cells, b"\0", NO_CHARACTER.encode()) if b"\0" in _bytes_of(cells) else cells
 
 
-def _held(cells: Array) -> bytes:
+def _bytes_of(cells: Array) -> bytes:
     """The bytes of all cells, one after the other."""
     _, offsets, data = cells.buffers()
     ends = np.frombuffer(offsets, dtype=np.int32, count=cells.offset + len(cells) + 1)

@@ -43,7 +43,7 @@ def normalise(text: str) -> str:
     number = _Numbers(len(text))
     try:
         read = json.loads(text, parse_int=number, parse_float=number, parse_constant=_no_constant)
-        return _written(read)
+        return _to_text(read)
     except RecursionError as error:
         raise ValueError from error
 
@@ -52,7 +52,7 @@ def _no_constant(name: str) -> object:
     raise ValueError(name)
 
 
-def _written(value: object) -> str:
+def _to_text(value: object) -> str:
     match value:
         case _Number():
             return str(value)
@@ -62,8 +62,8 @@ def _written(value: object) -> str:
             return json.dumps(value, ensure_ascii=False)
         case Mapping():
             keys = sorted(value, key=lambda key: (len(key.encode()), key.encode()))
-            return "{" + ", ".join(f"{_written(key)}: {_written(value[key])}" for key in keys) + "}"
+            return "{" + ", ".join(f"{_to_text(key)}: {_to_text(value[key])}" for key in keys) + "}"
         case Sequence():
-            return "[" + ", ".join(map(_written, value)) + "]"
+            return "[" + ", ".join(map(_to_text, value)) + "]"
         case _:
             return json.dumps(value)

@@ -100,7 +100,7 @@ def read_text(data: bytes) -> Interval:
         if found is None:
             raise ValueError
         given = zip(found.groups(), _ISO_UNITS, strict=True)
-        parts = [_counted(number, unit) for number, unit in given if number is not None]
+        parts = [_of_unit(number, unit) for number, unit in given if number is not None]
         return _checked(sum(parts, Interval()))
     text = text.lower().removeprefix("@").strip()
     is_past = text.endswith(" ago")
@@ -144,10 +144,10 @@ def _part(found: re.Match[str]) -> Interval:
             raise ValueError
         months = abs(int(found["years"])) * 12 + int(found["months"])
         return Interval(-months if found["years"].startswith("-") else months)
-    return _counted(found["number"], found["unit"] or "second")
+    return _of_unit(found["number"], found["unit"] or "second")
 
 
-def _counted(number: str, name: str) -> Interval:
+def _of_unit(number: str, name: str) -> Interval:
     """A number of one unit; what is left of a unit that is counted whole goes to the next smaller one."""
     kind, size = _UNITS[_singular(name)]
     amount = Fraction(number) * size

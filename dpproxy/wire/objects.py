@@ -34,11 +34,11 @@ def no_binary_record(_value: str) -> bytes:
 def read_inet_text(data: bytes) -> str:
     """As PostgreSQL writes it. Errors: ``ValueError``."""
     address = ipaddress.ip_interface(data.decode("ascii").strip())
-    shown, size = _shown(address.ip), address.network.prefixlen
+    shown, size = _address_text(address.ip), address.network.prefixlen
     return shown if size == address.max_prefixlen else f"{shown}/{size}"
 
 
-def _shown(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
+def _address_text(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:
     """Addresses of version 4 within those of version 6 with points."""
     high, low = int(address) >> 32, int(address) & 0xFFFFFFFF
     if address.version == 6 and (high == 0xFFFF or (high == 0 and low >> 16)):

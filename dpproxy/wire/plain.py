@@ -31,13 +31,13 @@ def plain_values(array: Any) -> list[object]:  # noqa: ANN401 - pyarrow has no t
     if pa.types.is_timestamp(kind):
         epoch = _EPOCH if kind.tz is not None else _EPOCH.replace(tzinfo=None)
         ticks = array.cast(pa.timestamp("us")).cast(pa.int64()).to_pylist()
-        return [_counted(epoch, tick, _MICROSECOND, 64) for tick in ticks]
+        return [_moment_of(epoch, tick, _MICROSECOND, 64) for tick in ticks]
     if pa.types.is_date32(kind):
-        return [_counted(_EPOCH.date(), day, _DAY, 32) for day in array.cast(pa.int32()).to_pylist()]
+        return [_moment_of(_EPOCH.date(), day, _DAY, 32) for day in array.cast(pa.int32()).to_pylist()]
     return list(array.to_pylist())
 
 
-def _counted(epoch: _Moment, steps: int | None, step: timedelta, bits: int) -> _Moment | Endless | None:
+def _moment_of(epoch: _Moment, steps: int | None, step: timedelta, bits: int) -> _Moment | Endless | None:
     """A date or moment, by its distance; the engine's last ones are infinity."""
     last = (1 << (bits - 1)) - 1
     if steps is None or steps not in (last, -last):

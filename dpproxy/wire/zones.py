@@ -33,7 +33,7 @@ def zone(name: str) -> tzinfo:
     east = _east(text)
     if east is not None:
         return _fixed(east)
-    known = _known().get(text.lower())
+    known = _zone_names().get(text.lower())
     if known is not None:
         return ZoneInfo(known)
     found = _POSIX.fullmatch(text)
@@ -60,7 +60,7 @@ def zone_name(name: str) -> str:
         return f"<{'-' if east < 0 else '+'}{clock}>{'+' if east < 0 else '-'}{clock}"
     if isinstance(found, ZoneInfo):
         return found.key
-    return _known().get(text.lower(), text)
+    return _zone_names().get(text.lower(), text)
 
 
 def _clock(seconds: int) -> str:
@@ -88,7 +88,7 @@ def _east(text: str) -> int | None:
 
 
 @lru_cache(maxsize=1)
-def _known() -> dict[str, str]:
+def _zone_names() -> dict[str, str]:
     return {name.lower(): name for name in available_timezones()}
 
 
