@@ -4,6 +4,7 @@ from typing import Final
 
 from dpproxy.anonymize.dp_individual_ranking import DpIndividualRanking
 from dpproxy.anonymize.dp_kdtree import DpKdtree
+from dpproxy.anonymize.dp_marginals import DpMarginals
 from dpproxy.anonymize.dp_microaggregation import DpMicroaggregation
 from dpproxy.anonymize.mdav import Mdav
 from dpproxy.anonymize.model import Method
@@ -16,6 +17,7 @@ _ALL: tuple[Method, ...] = (
     IrSwap(),
     TCloseness(),
     DpKdtree(),
+    DpMarginals(),
     DpMicroaggregation(),
     DpIndividualRanking(),
 )

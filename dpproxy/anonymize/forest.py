@@ -1,0 +1,112 @@
+"""Fit a forest of noisy marginals, and make rows that follow it; released numbers only, so nothing here costs anything.
+
+The model: bins of attributes that an edge joins depend on each other, and given its bin an attribute depends on
+nothing else. On a forest the fit is exact: the rows of a child are drawn by those of its parent.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from udfs.randomness import Words, word_array
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Edge = tuple[int, int]
+
+_ROUNDS: Final = 50
+_TILT: Final = 1 / 3
+"""The largest mean offset, in half sides, of a density that is a straight line."""
+_SPREAD: Final = 1 / 3
+"""The variance of a uniform offset, in squared half sides."""
+
+
+def settled(noisy: Integers, total: float) -> Floats:
+    """The counts nearest to ``noisy`` that are not negative and add up to ``total``; shape (cells,)."""
+    values = noisy.astype(np.float64)
+    falling = np.sort(values)[::-1]
+    excess = (np.cumsum(falling) - total) / np.arange(1, values.size + 1)
+    level = excess[max(int(np.count_nonzero(falling > excess)) - 1, 0)]
+    result: Floats = np.maximum(values - level, 0.0)
+    return result
+
+
+def agreeing(noisy: Integers, left: Floats, right: Floats, variance: float) -> Floats:
+    """The joint counts of two attributes with the marginals ``left`` and ``right``, shape (left, right).
+
+    Noisy counts are drawn towards independence by as much as their deviations from it are noise.
+    """
+    total = max(float(left.sum()), 1e-9)
+    expected = np.outer(left, right) / total
+    deviations = noisy - expected
+    true = max(float((deviations**2).sum()) - variance * noisy.size, 0.0) / total * expected
+    found = np.maximum(expected + deviations * true / (true + variance), expected * 1e-3)
+    for _ in range(_ROUNDS):
+        found *= _quotient(left, found.sum(axis=1))[:, None]
+        found *= _quotient(right, found.sum(axis=0))
+    return found
+
+
+def _quotient(above: Floats, below: Floats) -> Floats:
+    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+
+
+def tilts(sums: Floats, counts: Floats, variance: float) -> Floats:
+    """The mean offset in each cell, -1 to 1 half sides, from noisy sums: drawn towards 0 where noise prevails."""
+    sure = np.maximum(counts, 1.0)
+    return np.clip(sums / sure * _SPREAD / (_SPREAD + variance / sure**2), -1.0, 1.0)
+
+
+def drawn(groups: Integers, tables: Floats, words: Words) -> Integers:
+    """For each row draw a column of its group's table, as often as the table says up to one; shape (rows,).
+
+    ``tables`` has shape (groups, columns), and is not normalised. Which row of a group gets which is random.
+    """
+    sums = np.cumsum(np.where(tables.sum(axis=1, keepdims=True) > 0, tables, 1.0), axis=1)
+    steps = sums / sums[:, -1:] + np.arange(len(tables))[:, None]
+    found = np.searchsorted(steps.ravel(), groups + shares(groups, len(tables), words), side="right")
+    result: Integers = np.clip(found - groups * tables.shape[1], 0, tables.shape[1] - 1)
+    return result
+
+
+def shares(groups: Integers, number: int, words: Words) -> Floats:
+    """Numbers from 0 to 1 that are evenly spread over the rows of each of ``number`` groups, in random order."""
+    order = np.lexsort((word_array(groups.size, words), groups))
+    sizes = np.bincount(groups, minlength=number)
+    starts = (word_array(number, words) >> np.uint64(11)) / 2.0**53
+    ranks = np.empty(groups.size)
+    ranks[order] = np.arange(groups.size) - (np.cumsum(sizes) - sizes)[groups[order]]
+    result: Floats = (ranks + starts[groups]) / sizes[groups]
+    return result
+
+
+def tilted(even: Floats, means: Floats) -> Floats:
+    """Turn evenly spread shares into shares of a cell whose mean offset is ``means``, both of shape (rows,).
+
+    A density that is a straight line has a mean up to a third; for more, some rows are at the end of the cell.
+    """
+    size = np.abs(means)
+    at_end = np.maximum(size - _TILT, 0.0) / (1 - _TILT)
+    rest = np.clip((even - at_end) / np.maximum(1 - at_end, 1e-12), 0.0, 1.0)
+    slope = 3 * np.minimum(size, _TILT)
+    # The density 1 + slope (1 - 2 x) of shares x, from 0 to 1, has the integral (1 + slope) x - slope x**2.
+    inside = 2 * rest / (1 + slope + np.sqrt((1 + slope) ** 2 - 4 * slope * rest))
+    found = np.where(even < at_end, 0.0, inside)
+    return np.where(means > 0, 1 - found, found)
+
+
+def walk(attributes: int, edges: Sequence[Edge]) -> list[tuple[int | None, int]]:
+    """Each attribute after its parent: pairs of parent (None for a root) and attribute."""
+    found: list[tuple[int | None, int]] = []
+    visited: set[int] = set()
+    for root in range(attributes):
+        waiting: list[tuple[int | None, int]] = [] if root in visited else [(None, root)]
+        while waiting:
+            parent, place = waiting.pop()
+            visited.add(place)
+            found.append((parent, place))
+            near = [b if a == place else a for a, b in edges if place in (a, b)]
+            waiting += [(place, other) for other in near if other not in visited]
+    return found

@@ -1,0 +1,130 @@
+"""A model of the marginals: options, the promise sampled, and use."""
+
+import os
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpproxy.anonymize import dp_marginals
+from dpproxy.anonymize.dp_marginals import DpMarginals, Purse
+from dpproxy.anonymize.model import (
+    Attribute,
+    Categories,
+    Interval,
+    InvalidOption,
+    OptionValue,
+    Request,
+    silent,
+)
+from tests.anonymize.audited import least_epsilon
+from tests.anonymize.worlds import TREE
+from udfs.privacy import Loss
+
+PLANE = (Attribute("a", Interval(0, 100)), Attribute("b", Interval(0, 100)))
+
+
+def request(attributes: tuple[Attribute, ...] = PLANE, **options: OptionValue) -> Request:
+    return Request(attributes, {"epsilon": 1, **options})
+
+
+def test_what_is_promised_is_known_before_a_row_is_read() -> None:
+    build = DpMarginals().check(request(epsilon=Fraction(1, 2)))
+    assert build.loss == Loss(500_000_000)
+    assert build.delta == 0
+    assert build.columns == ("a", "b")
+    assert "0.5" in build.guarantee
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"epsilon": 0}, {"delta": 1}, {"workload": "c"}, {"workload": ("a", "c")}, {"workload": 3}, {"k": 3}],
+)
+def test_options_are_checked(options: dict[str, OptionValue]) -> None:
+    with pytest.raises(InvalidOption) as caught:
+        DpMarginals().check(Request(PLANE, {"epsilon": 1, **options}))
+    assert caught.value.option in options
+
+
+def test_more_columns_than_epsilon_can_be_divided_among_are_refused() -> None:
+    many = tuple(Attribute(f"c{place}", Categories(2)) for place in range(40))
+    with pytest.raises(InvalidOption):
+        DpMarginals().check(request(many, epsilon=Fraction(1, 20)))
+
+
+def test_delta_is_charged_only_where_it_is_of_use() -> None:
+    many = tuple(Attribute(f"c{place}", Categories(2)) for place in range(40))
+    delta = Fraction(1, 10**6)
+    assert DpMarginals().check(request(many, delta=delta)).delta == delta
+    assert DpMarginals().check(request(PLANE[:1], delta=delta, epsilon=Fraction(1, 10))).delta == 0
+
+
+def test_parts_of_the_whole_add_up() -> None:
+    parts = (
+        dp_marginals.COUNTING,
+        dp_marginals.SINGLE,
+        dp_marginals.OFFSETS,
+        dp_marginals.CHOOSING,
+        dp_marginals.PAIRS,
+    )
+    assert sum(parts) == 1
+
+
+@pytest.mark.parametrize("part", [Fraction(1), Fraction(1, 7), Fraction(1, 130)])
+def test_a_concentrated_choice_costs_no_more_than_its_part(part: Fraction) -> None:
+    law = Purse(123_456_789, concentrated=True).choice(2, part)
+    assert law.loss.epsilon**2 / 2 <= Fraction(123_456_789, 10**9) * part
+
+
+@pytest.mark.parametrize("delta", [0, Fraction(1, 10**6)])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 50), 1, 1000])
+@pytest.mark.parametrize("count", [0, 1, 50])
+def test_any_table_is_built(epsilon: Fraction, count: int, delta: Fraction) -> None:
+    attributes = (*PLANE, Attribute("c", TREE), Attribute("d", Categories(3)))
+    rows = np.column_stack([np.arange(count), np.arange(count), np.arange(count) % 7, np.arange(count) % 3])
+    build = DpMarginals().check(request(attributes, epsilon=epsilon, delta=delta))
+    found = build.make(rows, os.urandom, silent).rows
+    assert found.shape[1] == 4
+    assert ((found >= 0) & (found <= [100, 100, 6, 2])).all()
+
+
+def test_wide_domains_and_single_values_are_built() -> None:
+    wide = (Attribute("a", Interval(-(2**60), 2**60)), Attribute("b", Interval(5, 5)))
+    rows = np.array([[-(2**60), 5], [0, 5], [2**60, 5]] * 50)
+    found = DpMarginals().check(request(wide, epsilon=1000)).make(rows, os.urandom, silent).rows
+    assert (found[:, 1] == 5).all()
+    assert len(found) == 150
+
+
+def test_columns_that_belong_together_do_so_in_the_release() -> None:
+    rows = np.column_stack([np.arange(5000) % 101, np.arange(5000) % 101])
+    found = DpMarginals().check(request(epsilon=10)).make(rows, os.urandom, silent).rows
+    assert np.asarray(np.corrcoef(found.T))[0, 1] > 0.9
+    assert abs(found.mean() - 50) < 2
+
+
+def test_a_column_of_one_value_keeps_its_mean() -> None:
+    rows = np.repeat([[0, 37]], 5000, axis=0)
+    found = DpMarginals().check(request(epsilon=10)).make(rows, os.urandom, silent).rows
+    assert found.mean(axis=0) == pytest.approx([0, 37], abs=0.5)
+
+
+def test_a_workload_says_which_pairs_are_measured_first() -> None:
+    """Two equal pairs share a column: only one of both fits into a tree beside a third."""
+    value = np.arange(3000) * 7919 % 3000 // 30
+    rows = np.column_stack([value, value, value])
+    attributes = (*PLANE, Attribute("c", Interval(0, 100)))
+    build = DpMarginals().check(request(attributes, epsilon=10, workload=("a", "c")))
+    found = build.make(rows, os.urandom, silent).rows
+    assert np.asarray(np.corrcoef(found[:, [0, 2]].T))[0, 1] > 0.9
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("delta", [0, Fraction(1, 10**6)])
+def test_the_promise_holds_on_neighbours(delta: Fraction) -> None:
+    """One row far from all others, there and not: at epsilon 1 a bound above 1 is one time in 1,000."""
+    data = np.array([[3, 3], [5, 9], [4, 2], [9, 9], [99, 98]])
+    build = DpMarginals().check(request(delta=delta))
+    assert least_epsilon(build, data, data[:-1], 100) <= 1
+    loose = DpMarginals().check(request(epsilon=40, delta=delta))
+    assert least_epsilon(loose, data, data[:-1], 100) > 1  # the audit sees what there is to see

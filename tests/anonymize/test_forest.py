@@ -1,0 +1,74 @@
+"""The fit of noisy marginals, and rows that follow it."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpproxy.anonymize import forest
+
+
+@given(st.lists(st.integers(-50, 50), min_size=1, max_size=9), st.integers(0, 100))
+def test_counts_add_up_and_are_not_negative(noisy: list[int], total: int) -> None:
+    found = forest.settled(np.array(noisy), float(total))
+    assert (found >= 0).all()
+    assert found.sum() == pytest.approx(total, abs=1e-6)
+
+
+def test_counts_that_agree_stay() -> None:
+    assert forest.settled(np.array([3, 0, 7]), 10.0).tolist() == [3, 0, 7]
+
+
+def test_a_pair_has_the_marginals_of_its_attributes() -> None:
+    left, right = np.array([30.0, 70]), np.array([60.0, 40])
+    found = forest.agreeing(np.array([[33, -4], [30, 41]]), left, right, 4.0)
+    assert found.sum(axis=1) == pytest.approx(left, rel=1e-3)
+    assert found.sum(axis=0) == pytest.approx(right, rel=1e-3)
+    assert found[0, 0] > 25
+
+
+def test_noise_alone_is_independence() -> None:
+    left, right = np.array([50.0, 50]), np.array([50.0, 50])
+    found = forest.agreeing(np.array([[30, 20], [20, 30]]), left, right, 1000.0)
+    assert found == pytest.approx(np.full((2, 2), 25.0))
+
+
+def test_offsets_are_drawn_to_the_middle_where_noise_prevails() -> None:
+    found = forest.tilts(np.array([90.0, -9.0, 9000.0]), np.array([100.0, 10.0, 0.0]), 100.0)
+    assert found[0] == pytest.approx(0.9, abs=0.05)
+    assert -0.9 < found[1] < 0
+    assert found[2] == 1
+
+
+@pytest.mark.parametrize("mean", [-1.0, -0.7, -0.2, 0.0, 0.3, 0.9])
+def test_the_mean_of_a_cell_is_kept(mean: float) -> None:
+    even = (np.arange(10_000) + 0.5) / 10_000
+    found = forest.tilted(even, np.full(even.size, mean))
+    assert ((found >= 0) & (found <= 1)).all()
+    assert 2 * found.mean() - 1 == pytest.approx(mean, abs=1e-3)
+
+
+def test_rows_are_drawn_as_often_as_the_table_says() -> None:
+    groups = np.repeat([0, 1], [100, 50])
+    found = forest.drawn(groups, np.array([[1.0, 0, 3], [0, 1, 0]]), os.urandom)
+    assert np.bincount(found[:100], minlength=3).tolist() == [25, 0, 75]
+    assert (found[100:] == 1).all()
+
+
+def test_a_group_without_counts_draws_any() -> None:
+    found = forest.drawn(np.zeros(30, dtype=np.int64), np.zeros((1, 3)), os.urandom)
+    assert np.bincount(found).tolist() == [10, 10, 10]
+
+
+def test_no_rows_are_drawn_from_none() -> None:
+    assert forest.drawn(np.empty(0, dtype=np.int64), np.ones((2, 2)), os.urandom).size == 0
+
+
+def test_every_attribute_comes_after_its_parent() -> None:
+    found = forest.walk(5, [(3, 1), (1, 4)])
+    assert {place for _, place in found} == set(range(5))
+    for place, (parent, _) in enumerate(found):
+        assert parent is None or parent in {one for _, one in found[:place]}
+    assert sum(parent is None for parent, _ in found) == 3

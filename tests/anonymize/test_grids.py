@@ -1,0 +1,78 @@
+"""Cells of a domain, exact counts and offsets in them, and what one row changes."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpproxy.anonymize import boxes, grids
+from dpproxy.anonymize.grids import REACH, Grid
+from dpproxy.anonymize.model import Attribute, Categories, Domain, Interval
+from tests.anonymize.worlds import TREE
+
+
+def grid(domain: Domain, most: int = 5) -> Grid:
+    return Grid.of(boxes.lines((Attribute("a", domain),), scaled=True)[0], most)
+
+
+@given(st.integers(0, 300), st.integers(1, 40))
+def test_cells_partition_the_positions(last: int, most: int) -> None:
+    one = grid(Interval(0, last), most)
+    firsts, lasts = one.ends()
+    assert firsts[0] == 0
+    assert lasts[-1] == last
+    assert (firsts[1:] == lasts[:-1] + 1).all()
+    positions = np.arange(last + 1)
+    cells = one.places(positions)
+    assert ((firsts[cells] <= positions) & (positions <= lasts[cells])).all()
+
+
+def test_the_widest_domain_is_cut() -> None:
+    one = grid(Interval(-(2**60), 2**60), grids.MOST_CELLS)
+    positions = one.line.positions(np.array([-(2**60), 0, 2**60]))
+    assert one.places(positions).tolist() == [0, 127, 255] or one.places(positions).tolist() == [0, 128, 255]
+    assert np.abs(one.offsets(positions)).max() <= REACH
+
+
+@pytest.mark.parametrize("domain", [Categories(7), TREE])
+def test_without_an_order_each_value_is_a_cell(domain: Domain) -> None:
+    one = grid(domain, 2)
+    assert one.cells == 7
+    assert not one.wide
+
+
+@given(st.lists(st.integers(0, 99), max_size=30), st.integers(0, 99))
+def test_one_row_more_moves_one_count_by_one_and_one_sum_by_the_reach(rows: list[int], more: int) -> None:
+    one = grid(Interval(0, 99), 7)
+    left, right = np.array(rows, dtype=np.int64), np.array([*rows, more], dtype=np.int64)
+    assert np.abs(one.counts(right) - one.counts(left)).sum() == 1
+    moved = np.abs(one.offsets(right) - one.offsets(left))
+    assert np.count_nonzero(moved) <= 1
+    assert moved.max() <= REACH
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=30), st.integers(0, 3))
+def test_one_row_more_moves_the_distance_of_a_pair_by_one_at_most(
+    rows: list[tuple[int, int]], more: int
+) -> None:
+    model = np.arange(12).reshape(4, 3)
+    sides = []
+    for table in (rows, [*rows, (more, 1)]):
+        values = np.array(table, dtype=np.int64).reshape(-1, 2)
+        sides.append(np.abs(grids.pair(values[:, 0], values[:, 1], (4, 3)) - model).sum())
+    assert abs(sides[0] - sides[1]) == 1
+
+
+def test_bins_of_an_order_are_runs_of_about_equal_counts() -> None:
+    assert grids.bins(np.array([1.0, 1, 1, 1, 4, 4]), 3, ordered=True).tolist() == [0, 0, 0, 0, 1, 2]
+    assert grids.bins(np.zeros(9), 3, ordered=True).tolist() == [0] * 9
+
+
+def test_bins_without_an_order_are_the_most_frequent_and_the_rest() -> None:
+    assert grids.bins(np.array([1.0, 9, 2, 8]), 3, ordered=False).tolist() == [2, 0, 2, 1]
+    assert grids.bins(np.array([1.0, 9]), 3, ordered=False).tolist() == [0, 1]
+
+
+def test_values_are_found_by_their_share_of_a_cell() -> None:
+    one = grid(Interval(10, 29), 2)
+    assert one.values(np.array([0, 0, 1, 1]), np.array([0.0, 0.55, 0.0, 1.0])).tolist() == [10, 15, 20, 29]
