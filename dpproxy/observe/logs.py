@@ -1,4 +1,4 @@
-"""Lines of JSON on stderr, one for each statement, for whoever collects them; off unless it is configured."""
+"""Lines of JSON on stderr, one for each statement, for log collectors; off unless configured."""
 
 import importlib.util
 import json

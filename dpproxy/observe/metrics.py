@@ -52,8 +52,8 @@ class Metrics:
 
         Args:
             database: its name, a label of each figure.
-            spent: epsilon spent of each budget, asked at each scrape.
-            commits: how many commits the ledger made, and how many seconds they took.
+            spent: returns the epsilon spent of each budget; called at each scrape.
+            commits: returns the number of the ledger's commits, and the seconds they took.
         """
         self._ledgers.add(database, spent, commits)
         return Figures(

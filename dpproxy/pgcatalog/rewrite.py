@@ -54,10 +54,10 @@ class Rewritten:
 
     Attributes:
         tables: catalogue relations to fill before it runs.
-        fresh: relations whose rows come with the statement: those of dp, and of `SESSION`.
+        fresh: relations whose rows are computed for the statement: those of dp, and of `SESSION`.
         titles: names of the result columns; None where DuckDB's names hold (``*``).
-        types: what gives the type of each result column from the engine's; None as for titles.
-        columns: where each column, by lower-case name, first stands in the text.
+        types: functions from the engine's type to that of each result column; None as for titles.
+        columns: the position of the first use of each column, by lower-case name.
     """
 
     view: CatalogueView

@@ -119,7 +119,7 @@ def _midnight(literal: Literal, _: SqlType) -> datetime:
 
 
 def _zoned(clock: Clock) -> "_Readers":
-    """Of moments, kept in UTC."""
+    """Readers of timestamps with time zone, in UTC."""
 
     def shown(moment: datetime, at: int | None) -> datetime:
         try:

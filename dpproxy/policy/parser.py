@@ -109,7 +109,7 @@ def is_privacy_statement(sql: str) -> bool:
 
 
 def _is_of_privacy(cursor: Cursor) -> bool:
-    """Whether the word PRIVACY follows anywhere."""
+    """Whether the word PRIVACY occurs later in the statement."""
     while not cursor.at("privacy"):
         if cursor.take().kind is Kind.END:
             return False
@@ -140,7 +140,7 @@ def _refresh(cursor: Cursor) -> Interval | None:
 
 
 def _text(cursor: Cursor, after: str) -> str:
-    """What stands in quotes."""
+    """A text constant."""
     if cursor.token.kind is not Kind.TEXT:
         cursor.refuse(["a text in quotes"], after)
     return cursor.take().text

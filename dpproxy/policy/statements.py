@@ -273,7 +273,7 @@ class DropView:
 
 @dataclass(frozen=True, slots=True)
 class RefreshView:
-    """REFRESH PROTECTED VIEW: build it anew, and charge it anew."""
+    """REFRESH PROTECTED VIEW: build a view again, which is charged again."""
 
     name: Name
 

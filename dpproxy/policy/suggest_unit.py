@@ -32,7 +32,7 @@ _ANYWHERE = frozenset({"id", "key", "uuid", "guid"})
 class Proposal:
     """A statement that may be sent as it is, and why; ``unbounded`` is the column whose bounds nothing declares.
 
-    One that begins with ``HELD`` is a comment: only somebody who knows what the rows are should send it.
+    One that begins with ``COMMENT`` is a comment: only somebody who knows what the rows are should send it.
     """
 
     statement: str

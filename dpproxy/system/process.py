@@ -1,9 +1,8 @@
 """A server in a child process, for commands that need one; it ends with the command.
 
-As a program, ``python -m dpproxy.system.process PARENT COMMAND...`` becomes that command of dpproxy, and is
-terminated when the process PARENT, which started it, ends in whatever way. A death signal outlasts exec, so that
-none of this is the server's own business. Linux only; elsewhere a server is ended by whoever started it, and
-outlives its kill -9.
+``python -m dpproxy.system.process PARENT COMMAND...`` becomes that command of dpproxy by exec, and is terminated when
+the process PARENT, which started it, ends in any way: a death signal survives exec. That works on Linux only; elsewhere
+the parent has to stop the server, which survives a kill -9 of the parent.
 """
 
 import ctypes

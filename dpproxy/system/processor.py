@@ -1,10 +1,10 @@
 """Keeps the threads that answer statements on one processor, where the system allows it.
 
-Only one of them runs Python at any time. Spread over several processors they hand the interpreter from one to another
-at each of many short waits, which takes longer than what they do in between. What computes without the interpreter
-stays where the system puts it: the process with the data, and what is done ``away``.
+Only one of them runs Python at a time. On several processors they would hand over the interpreter at each of many short
+waits, which takes longer than the work in between. Work without the interpreter may run on any processor: the process
+with the data, and what runs in ``any_processor``.
 
-A processor that turns out to be busy with something else is left for another one. Decision 0015 has the measurements.
+Where the processor is busy with other programs, another one is chosen. Decision 0015 has the measurements.
 """
 
 import os
@@ -75,7 +75,7 @@ class Processor:
         return waited > CROWDED and used < OWN
 
     def _shares(self) -> tuple[float, float]:
-        """Of the time since the last look: what the loop waited for its processor, and what the program used of any."""
+        """Shares of the time since the last call: the loop waiting for its processor, and the program using any."""
         before = self._waited, self._used, self._at
         self._waited = int(self._times().read_text().split()[1]) / 1e9
         self._used, self._at = time.process_time(), time.monotonic()

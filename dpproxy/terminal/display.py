@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 WIDEST = 100
-"""Characters of a cell that are shown, where there are several columns."""
+"""The most characters of a cell in a table with several columns."""
 WIDEST_ALONE = 160
 PLACES = {float: 4, Decimal: 9}
-"""Decimal places that are shown, of epsilon all it has; what is too small for them is shown as it is."""
+"""Decimal places that are shown, nine of an epsilon; a smaller number is shown in full."""
 
 
 def render(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

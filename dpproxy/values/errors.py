@@ -30,7 +30,7 @@ class Refusal(Exception):
 
 
 class Internal(Refusal):
-    """Our own fault; the message never carries the cause."""
+    """An internal error; the message never contains the cause."""
 
 
 class ProtocolViolation(Refusal):
@@ -52,13 +52,13 @@ class InvalidParameter(Refusal):
 
 
 class InvalidText(Refusal):
-    """A literal or parameter that does not read as its type."""
+    """A literal or parameter that is not a value of its type."""
 
     sqlstate = "22P02"
 
 
 class InvalidBytes(Refusal):
-    """Bytes of a statement, or of a name in a message, that are no text."""
+    """Bytes of a statement or a name that are not UTF-8."""
 
     sqlstate = "22021"
 
@@ -70,7 +70,7 @@ class NumberOutOfRange(Refusal):
 
 
 class DateOutOfRange(Refusal):
-    """A date or moment outside of the years 1 to 9999, which is neither infinity."""
+    """A date or timestamp outside the years 1 to 9999 that is not infinity."""
 
     sqlstate = "22008"
 
@@ -82,13 +82,13 @@ class DivisionByZero(Refusal):
 
 
 class SeveralRows(Refusal):
-    """A subquery for one value that has several."""
+    """A scalar subquery with more than one row."""
 
     sqlstate = "21000"
 
 
 class ActiveTransaction(Refusal):
-    """BEGIN inside a transaction and the like."""
+    """A statement that cannot run inside a transaction."""
 
     sqlstate = "25001"
 
@@ -112,7 +112,7 @@ class UnknownStatement(Refusal):
 
 
 class DependentObjects(Refusal):
-    """Something declared still needs it."""
+    """Another declaration depends on it."""
 
     sqlstate = "2BP01"
 
@@ -160,7 +160,7 @@ class AmbiguousColumn(Refusal):
 
 
 class UndefinedColumn(Refusal):
-    """No such column, or a hidden one: the two are not told apart."""
+    """No such column, or a hidden one; the error is the same."""
 
     sqlstate = "42703"
 
@@ -202,7 +202,7 @@ class DuplicateAlias(Refusal):
 
 
 class UndefinedTable(Refusal):
-    """No such table, or a hidden one: the two are not told apart."""
+    """No such table, or a hidden one; the error is the same."""
 
     sqlstate = "42P01"
 
@@ -226,7 +226,7 @@ class WindowMisplaced(Refusal):
 
 
 class UndefinedParameter(Refusal):
-    """A ``$n`` without a value, or of a type that cannot be told."""
+    """A ``$n`` without a value, or of a type that cannot be determined."""
 
     sqlstate = "42P18"
 
@@ -244,7 +244,7 @@ class TooComplex(Refusal):
 
 
 class PortalState(Refusal):
-    """A portal that cannot be read so: it has run already and has no rows, or only goes forward."""
+    """A portal that has run and has no rows, or that only moves forward."""
 
     sqlstate = "55000"
 
@@ -298,7 +298,7 @@ class CatalogueUnavailable(Refusal):
 
 
 class BudgetExceeded(Refusal):
-    """A limit would be passed: session, user, budget or ceiling."""
+    """A limit would be exceeded: session, user, budget or ceiling."""
 
     sqlstate = "PD001"
 

@@ -1,7 +1,8 @@
-"""When an outcome may be seen: at an instant that is computed before the work, or at twice, four times ... its time.
+"""The padding grid: an outcome leaves at a deadline that is known before the work, or at 2, 4, 8 ... times that.
 
-What leaves tells between which two of these instants the work ended, and no more. There is one grid for a statement:
-its client's, and that of whoever waits for what it releases, begin at one moment, or the two together would tell more.
+The time of an outcome reveals between which two points of the grid the work ended, and no more. A statement has one
+grid: its client's, and the one by which its release becomes visible to others, begin at the same time; two different
+grids would together reveal more.
 """
 
 import time

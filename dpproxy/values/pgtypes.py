@@ -1,4 +1,4 @@
-"""The PostgreSQL types we answer with: name, OID, wire size (pg_type), and the Python values that stand for them."""
+"""The PostgreSQL types of answers: name, OID and size (pg_type), and the Python types of their values."""
 
 from dataclasses import dataclass, field, replace
 
@@ -12,7 +12,7 @@ class SqlType:
     size: int
     modifier: int = -1
     style: str = ""
-    """Where values of the type are written in more than one way: a time zone, IntervalStyle, bytea_output."""
+    """The style of values that can be written in several ways: a time zone, IntervalStyle, bytea_output."""
 
     def with_precision(self, precision: int, scale: int) -> "SqlType":
         """numeric(precision, scale)."""
@@ -20,7 +20,7 @@ class SqlType:
 
     @property
     def shown(self) -> str:
-        """The name that PostgreSQL's messages have for it, as format_type gives it.
+        """The name in PostgreSQL's messages, as returned by format_type.
 
         >>> INT4.shown, array_of(FLOAT8).shown, NUMERIC.with_precision(5, 1).shown
         ('integer', 'double precision[]', 'numeric')
@@ -150,7 +150,7 @@ TEXTS = frozenset({TEXT.oid, VARCHAR.oid})
 
 
 PLAIN = frozenset({BYTEA.oid, JSON.oid, TIME.oid, TIMESTAMPTZ.oid, INTERVAL.oid, UUID.oid, *ARRAYS})
-"""Types of columns whose values are shown and compared, where nothing in them is private, and never computed with."""
+"""Types of columns that are only shown and compared, in public data, and never computed with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +212,11 @@ class Schema:
 
     tables: dict[str, tuple[Column, ...]]
     constraints: tuple[Constraint, ...] = ()
-    """As declared: a column of theirs may be of a type that does not exist here."""
+    """The constraints as declared; a column in them may have a type that does not exist here."""
     views: dict[str, View] = field(default_factory=dict)
-    """None of them has the name of a table."""
+    """The views; none has the name of a table."""
     left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """By table, the columns that do not exist here, for their type or their collation."""
+    """By table, the columns that are left out for their type or collation."""
 
     def column(self, table: str, name: str) -> Column | None:
         """The column, or None."""

@@ -81,9 +81,9 @@ def _item(text: str, at: int, read: Read) -> tuple[object, int]:
 
 
 def shape(values: Sequence[object]) -> tuple[int, ...]:
-    """The lengths of the dimensions; none for the empty array.
+    """The lengths of the dimensions; empty for the empty array.
 
-    Errors: ``ValueError`` where lists stand beside values, or lists of other lengths.
+    Errors: ``ValueError`` where lists are mixed with values, or with lists of other lengths.
     """
     if not values:
         return ()

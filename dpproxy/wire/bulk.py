@@ -254,7 +254,7 @@ def _moment_text(array: Array) -> Array:
 
 
 def _big_endian(array: Array, kind: str, shift: int = 0) -> Array:
-    """Numbers in so many bytes, big end first, NULL where they were; none is out of range."""
+    """Big-endian bytes of numbers, which are all in range; NULL for NULL."""
     valid = array.is_valid()
     zero = pa.scalar(0, array.type)
     numbers = pc.fill_null(array, zero).to_numpy(zero_copy_only=False)

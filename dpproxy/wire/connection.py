@@ -39,7 +39,7 @@ from dpproxy.wire.messages import (
 
 
 class Phase(Enum):
-    """Which messages the bytes can be; ``Connection`` sets it, as the bytes alone do not tell."""
+    """The set of messages that bytes can be, which depends on the state; ``Connection`` sets it."""
 
     STARTUP = auto()
     SASL_INITIAL = auto()
@@ -75,7 +75,7 @@ class Decoder:
 
     @property
     def pending(self) -> int:
-        """Bytes fed and not yet given out as a message."""
+        """The number of bytes that are not yet part of a returned message."""
         return len(self._buffer)
 
     def feed(self, data: bytes) -> Iterator[Frontend]:

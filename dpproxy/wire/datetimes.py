@@ -32,7 +32,7 @@ class Endless(Enum):
     EARLY = b"-infinity"
 
     def number(self, size: int) -> bytes:
-        """Its form of so many bytes."""
+        """Its binary form, of the given number of bytes."""
         most = 1 << (8 * size - 1)
         return (most - 1 if self is Endless.LATE else -most).to_bytes(size, "big", signed=True)
 

@@ -146,7 +146,8 @@ class ScramServer:
         """The challenge to the client's first message.
 
         Raises:
-            ProtocolViolation: another mechanism, malformed, or a client that could bind and was told it cannot.
+            ProtocolViolation: another mechanism, malformed, or a client that supports channel binding and believes that
+            the server does not.
         """
         if mechanism not in self.mechanisms:
             raise ProtocolViolation(f"SASL mechanism is not {' or '.join(self.mechanisms)}")

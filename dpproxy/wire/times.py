@@ -18,7 +18,7 @@ _TEXT: Final = re.compile(
 
 
 def of_ticks(ticks: int) -> time | timedelta:
-    """The time so many microseconds after midnight. Raises ``ValueError``."""
+    """The time for microseconds after midnight. Raises ``ValueError``."""
     if ticks == DAY:
         return END_OF_DAY
     if not 0 <= ticks < DAY:
