@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
@@ -27,12 +28,12 @@ SMALLEST_REACH = -400
 class Argument:
     """``sql`` is the row's value in whole steps of ``unit`` (a BIGINT, NULL where the argument is NULL)."""
 
-    sql: exp.Expr
+    sql: nodes.Expr
     unit: Fraction
     low: int
     high: int
     typed: Typed
-    unrounded: exp.Expr | None = None
+    unrounded: nodes.Expr | None = None
     """Of a DOUBLE argument, the steps before they are rounded."""
     distinct: bool = False
     """Each value counts once, whatever the number of rows that hold it."""
@@ -48,7 +49,7 @@ class Argument:
         return (self.low + self.high) // 2
 
     @property
-    def centred(self) -> exp.Expr:
+    def centred(self) -> nodes.Expr:
         """The row's steps from the centre.
 
         Of a DOUBLE they are taken before rounding, which is faster and stays inside the same whole steps: the
@@ -58,20 +59,20 @@ class Argument:
         if self.centre == 0:
             return self.sql
         if self.unrounded is not None:
-            return _rounded(duck.binary(exp.Sub, self.unrounded, duck.double(float(self.centre))))
-        return duck.binary(exp.Sub, self.sql, duck.integer(self.centre))
+            return _rounded(duck.binary("-", self.unrounded, duck.double(float(self.centre))))
+        return duck.binary("-", self.sql, duck.integer(self.centre))
 
     @property
     def centred_width(self) -> int:
         """The most one row moves a sum of centred values, in steps; at least 1."""
         return max(self.high - self.centre, self.centre - self.low, 1)
 
-    def each(self, sql: exp.Expr) -> exp.Expr:
-        """What SUM or COUNT takes: the steps of every row, or each value once.
+    def each(self, aggregate: str, sql: nodes.Expr) -> nodes.Expr:
+        """SUM or COUNT of the steps of every row, or of each value once.
 
         One row more or less adds or takes one value or none, so the widths hold either way.
         """
-        return exp.Distinct(expressions=[sql]) if self.distinct else sql
+        return nodes.Call(aggregate, (sql,), self.distinct)
 
 
 def argument(node: exp.Expr, typed: Typed) -> Argument:
@@ -124,12 +125,12 @@ def _double(typed: Typed, *, clamped: bool) -> Argument:
     inside = (
         typed.sql if clamped else duck.clamp(typed.sql, duck.double(float(low)), duck.double(float(high)))
     )
-    scaled = duck.binary(exp.Mul, inside, duck.double(2.0**-exponent))
+    scaled = duck.binary("*", inside, duck.double(2.0 ** (-exponent)))
     first, last = _outer(typed, unit)
     return Argument(_rounded(scaled), unit, first, last, typed, scaled)
 
 
-def _rounded(steps: exp.Expr) -> exp.Expr:
+def _rounded(steps: nodes.Expr) -> nodes.Expr:
     return duck.cast(duck.call("round", steps), "BIGINT")
 
 

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sqlglot import exp
-
 from dpproxy.aggregates.model import Drawn, Error, Measure, Noise
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import INT8, SqlType
@@ -15,8 +14,8 @@ from dpproxy.values.pgtypes import INT8, SqlType
 def count_measure(counted: Typed | None) -> Measure:
     """Rows, or rows where ``counted`` is not NULL; both move by 1 with one row."""
     if counted is None or not counted.nullable:
-        return Measure("COUNT(*)", 1)
-    return Measure(duck.text(exp.Count(this=(counted.presence or counted.sql))), 1)
+        return Measure(duck.call("count", nodes.Star()), 1)
+    return Measure(duck.call("count", counted.presence or counted.sql), 1)
 
 
 def distinct_measure(counted: Typed, *, is_unit: bool) -> Measure:
@@ -26,8 +25,8 @@ def distinct_measure(counted: Typed, *, is_unit: bool) -> Measure:
     groups together by at most their number. Of the key that tells units apart (``is_unit``) all rows of a unit hold
     one value: they move each group by at most 1 together.
     """
-    distinct = exp.Count(this=exp.Distinct(expressions=[counted.sql]))
-    return Measure(duck.text(distinct), 1, 1 if is_unit else None)
+    distinct = nodes.Call("count", (counted.sql,), distinct=True)
+    return Measure(distinct, 1, 1 if is_unit else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,23 +43,23 @@ class Count:
     def type(self) -> SqlType:
         return INT8
 
-    def value(self, columns: Sequence[exp.Expr]) -> Typed:
+    def value(self, columns: Sequence[nodes.Expr]) -> Typed:
         return Typed(columns[0], INT8, 0, nullable=False)
 
-    def drawn(self, columns: Sequence[exp.Expr], noise: Noise) -> Drawn:
+    def drawn(self, columns: Sequence[nodes.Expr], noise: Noise) -> Drawn:
         """The draw and its law, as DOUBLEs."""
         return duck.cast(columns[0], "DOUBLE"), duck.double(noise.sd[0]), duck.double(0.0), duck.double(0.0)
 
-    def noise_sd(self, columns: Sequence[exp.Expr], noise: Noise) -> exp.Expr:  # noqa: ARG002
+    def noise_sd(self, columns: Sequence[nodes.Expr], noise: Noise) -> nodes.Expr:  # noqa: ARG002
         return duck.double(noise.sd[0])
 
     def interval(
-        self, columns: Sequence[exp.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[exp.Expr, exp.Expr]:
+        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
+    ) -> tuple[nodes.Expr, nodes.Expr]:
         half = duck.double(float(noise.half_width(confidence)[0]))
         count = duck.cast(columns[0], "DOUBLE")
-        low = duck.call("greatest", duck.binary(exp.Sub, count, half), duck.double(0.0))
-        return low, duck.call("greatest", duck.binary(exp.Add, count, half), duck.double(0.0))
+        low = duck.call("greatest", duck.binary("-", count, half), duck.double(0.0))
+        return low, duck.call("greatest", duck.binary("+", count, half), duck.double(0.0))
 
     def error(self, noise: Noise, confidence: Fraction) -> Error:
         return Error(f"{noise.rows}", noise.sd[0], float(noise.half_width(confidence)[0]))

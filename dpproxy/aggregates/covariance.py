@@ -8,11 +8,10 @@ between two points with different x, weighted by their squared distance, and eac
 from collections.abc import Mapping
 from fractions import Fraction
 
-from sqlglot import exp
-
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.moments import COUNT, XX, XY, YY, Moments, X, Y
 from dpproxy.aggregates.statistic import Function, Sides
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 
 _PARTS = (COUNT, X, Y, XY)
@@ -45,12 +44,12 @@ COVAR_SAMP = Function(
 )
 
 
-def _spread(moments: Moments) -> exp.Expr:
+def _spread(moments: Moments) -> nodes.Expr:
     """The product of both standard deviations."""
     return f.times(f.root(moments.variance(X)), f.root(moments.variance(Y)))
 
 
-def _correlation(moments: Moments) -> exp.Expr:
+def _correlation(moments: Moments) -> nodes.Expr:
     return f.inside(f.over(moments.covariance(), f.positive(_spread(moments))), -1.0, 1.0)
 
 
@@ -60,7 +59,7 @@ def _correlations(moments: Moments) -> f.Interval:
     return f.clipped(f.quotient(moments.covariances(), (f.positive(low), f.positive(high))), -1.0, 1.0)
 
 
-def _correlation_weights(moments: Moments) -> dict[str, exp.Expr]:
+def _correlation_weights(moments: Moments) -> dict[str, nodes.Expr]:
     """Of r = c / (s t): dc / (s t) - r dv / (2 v) - r dw / (2 w)."""
     half = f.times(duck.double(-0.5), _correlation(moments))
     return {
@@ -70,12 +69,12 @@ def _correlation_weights(moments: Moments) -> dict[str, exp.Expr]:
     }
 
 
-def _divisor(a: exp.Expr) -> exp.Expr:
+def _divisor(a: nodes.Expr) -> nodes.Expr:
     """In steps, less than any variance of fewer than 2^60 rows that is not zero; its inverse is no infinity."""
     return f.greatest(a, duck.double(2.0**-62))
 
 
-def _twice(moments: Moments) -> dict[str, exp.Expr]:
+def _twice(moments: Moments) -> dict[str, nodes.Expr]:
     """Of a square: 2 r times the weights of r."""
     double = f.times(duck.double(2.0), _correlation(moments))
     return {name: f.times(double, weight) for name, weight in _correlation_weights(moments).items()}
@@ -109,7 +108,7 @@ def _steepest(sides: Sides) -> float:
     return 2 * sides[Y].radius
 
 
-def _slope(moments: Moments) -> exp.Expr:
+def _slope(moments: Moments) -> nodes.Expr:
     most = _steepest(moments.sides)
     return f.inside(f.over(moments.covariance(), f.positive(moments.variance(X))), -most, most)
 
@@ -120,7 +119,7 @@ def _slopes(moments: Moments) -> f.Interval:
     return f.clipped(f.quotient(moments.covariances(), (f.positive(low), f.positive(high))), -most, most)
 
 
-def _slope_weights(moments: Moments) -> dict[str, exp.Expr]:
+def _slope_weights(moments: Moments) -> dict[str, nodes.Expr]:
     """Of b = c / v: (dc - b dv) / v."""
     divisor = _divisor(moments.variance(X))
     return {
@@ -141,7 +140,7 @@ REGR_SLOPE = Function(
 )  # fmt: skip
 
 
-def _at(moments: Moments, side: str) -> exp.Expr:
+def _at(moments: Moments, side: str) -> nodes.Expr:
     """The mean itself, in steps from zero."""
     return f.plus(duck.double(moments.sides[side].centre), moments.mean(side))
 
@@ -152,7 +151,7 @@ def _ats(moments: Moments, side: str) -> f.Interval:
     return f.plus(centre, low), f.plus(centre, high)
 
 
-def _intercept_weights(moments: Moments) -> dict[str, exp.Expr]:
+def _intercept_weights(moments: Moments) -> dict[str, nodes.Expr]:
     """Of a = my - b mx: dmy - b dmx - mx db."""
     minus_x = f.times(duck.double(-1.0), _at(moments, X))
     found = {name: f.times(minus_x, weight) for name, weight in _slope_weights(moments).items()}

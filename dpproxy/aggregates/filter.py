@@ -2,31 +2,27 @@
 
 from dataclasses import replace
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import INT4
 
 
-def both(*conditions: exp.Expr | None) -> exp.Expr | None:
+def both(*conditions: nodes.Expr | None) -> nodes.Expr | None:
     """The conjunction of what is asked, None where nothing is."""
-    asked = [c for c in conditions if c is not None]
-    result = asked[0] if asked else None
-    for condition in asked[1:]:
-        result = exp.And(this=result, expression=condition)
-    return result
+    several = tuple(c for c in conditions if c is not None)
+    return nodes.And(several) if len(several) > 1 else several[0] if several else None
 
 
-def present(typed: Typed) -> exp.Expr | None:
+def present(typed: Typed) -> nodes.Expr | None:
     """The condition that a value is not NULL, None where it never is."""
     if not typed.nullable:
         return None
-    absent = exp.Paren(this=exp.Is(this=typed.presence or typed.sql, expression=exp.Null()))
-    return exp.Not(this=absent)
+    absent = nodes.Paren(nodes.IsNull(typed.presence or typed.sql))
+    return nodes.Not(absent)
 
 
-def kept(typed: Typed, condition: exp.Expr | None) -> Typed:
+def kept(typed: Typed, condition: nodes.Expr | None) -> Typed:
     """The value where the condition holds, NULL where it is false or NULL."""
     if condition is None:
         return typed
@@ -37,6 +33,6 @@ def kept(typed: Typed, condition: exp.Expr | None) -> Typed:
     )  # fmt: skip
 
 
-def rows_where(*conditions: exp.Expr | None) -> Typed:
+def rows_where(*conditions: nodes.Expr | None) -> Typed:
     """Something that is present on the rows where all conditions hold, to be counted."""
     return kept(Typed(duck.integer(1), INT4, nullable=False), both(*conditions))

@@ -3,74 +3,73 @@
 An interval is its two ends as SQL. Whoever writes a rule says why the ends hold every value in between.
 """
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 
-Interval = tuple[exp.Expr, exp.Expr]
+Interval = tuple[nodes.Expr, nodes.Expr]
 TINIEST = 1e-300
 """Keeps a divisor that is not negative from being zero."""
 
 
-def plus(a: exp.Expr, b: exp.Expr) -> exp.Expr:
+def plus(a: nodes.Expr, b: nodes.Expr) -> nodes.Expr:
     """A sum."""
-    return duck.binary(exp.Add, a, b)
+    return duck.binary("+", a, b)
 
 
-def minus(a: exp.Expr, b: exp.Expr) -> exp.Expr:
+def minus(a: nodes.Expr, b: nodes.Expr) -> nodes.Expr:
     """A difference."""
-    return duck.binary(exp.Sub, a, b)
+    return duck.binary("-", a, b)
 
 
-def times(*factors: exp.Expr) -> exp.Expr:
+def times(*factors: nodes.Expr) -> nodes.Expr:
     """A product."""
     result = factors[0]
     for factor in factors[1:]:
-        result = duck.binary(exp.Mul, result, factor)
+        result = duck.binary("*", result, factor)
     return result
 
 
-def over(a: exp.Expr, b: exp.Expr) -> exp.Expr:
+def over(a: nodes.Expr, b: nodes.Expr) -> nodes.Expr:
     """A quotient; the divisor is above zero."""
-    return duck.binary(exp.Div, a, b)
+    return duck.binary("/", a, b)
 
 
-def scaled(a: exp.Expr, factor: float) -> exp.Expr:
+def scaled(a: nodes.Expr, factor: float) -> nodes.Expr:
     """A constant multiple."""
     return a if factor == 1.0 else times(a, duck.double(factor))
 
 
-def least(*values: exp.Expr) -> exp.Expr:
+def least(*values: nodes.Expr) -> nodes.Expr:
     """The smallest."""
     return duck.call("least", *values)
 
 
-def greatest(*values: exp.Expr) -> exp.Expr:
+def greatest(*values: nodes.Expr) -> nodes.Expr:
     """The largest."""
     return duck.call("greatest", *values)
 
 
-def inside(a: exp.Expr, low: float, high: float) -> exp.Expr:
+def inside(a: nodes.Expr, low: float, high: float) -> nodes.Expr:
     """Kept within two constants."""
     return least(greatest(a, duck.double(low)), duck.double(high))
 
 
-def positive(a: exp.Expr) -> exp.Expr:
+def positive(a: nodes.Expr) -> nodes.Expr:
     """A divisor that is not negative, made one that is above zero."""
     return greatest(a, duck.double(TINIEST))
 
 
-def square(a: exp.Expr) -> exp.Expr:
+def square(a: nodes.Expr) -> nodes.Expr:
     """A square; the operand is written once."""
     return duck.call("pow", a, duck.double(2.0))
 
 
-def root(a: exp.Expr) -> exp.Expr:
+def root(a: nodes.Expr) -> nodes.Expr:
     """The square root of what is not negative."""
     return duck.call("sqrt", a)
 
 
-def size(a: exp.Expr) -> exp.Expr:
+def size(a: nodes.Expr) -> nodes.Expr:
     """The absolute value."""
     return duck.call("abs", a)
 
@@ -94,20 +93,20 @@ def product(a: Interval, b: Interval) -> Interval:
 def quotient(a: Interval, b: Interval) -> Interval:
     """All a / b for b above zero: what is above zero is smallest over the largest, what is below the reverse."""
     zero = duck.double(0.0)
-    low = over(a[0], duck.case([(exp.GTE(this=a[0], expression=zero), b[1])], b[0]))
-    return low, over(a[1], duck.case([(exp.GTE(this=a[1], expression=zero), b[0])], b[1]))
+    low = over(a[0], duck.case([(nodes.Binary(">=", a[0], zero), b[1])], b[0]))
+    return low, over(a[1], duck.case([(nodes.Binary(">=", a[1], zero), b[0])], b[1]))
 
 
 def multiple(a: Interval, b: Interval) -> Interval:
     """All a * b for b above zero, by the same rule."""
     zero = duck.double(0.0)
-    low = times(a[0], duck.case([(exp.GTE(this=a[0], expression=zero), b[0])], b[1]))
-    return low, times(a[1], duck.case([(exp.GTE(this=a[1], expression=zero), b[1])], b[0]))
+    low = times(a[0], duck.case([(nodes.Binary(">=", a[0], zero), b[0])], b[1]))
+    return low, times(a[1], duck.case([(nodes.Binary(">=", a[1], zero), b[1])], b[0]))
 
 
 def squares(a: Interval) -> Interval:
     """All squares: the nearest to zero and the farthest."""
-    nearest = greatest(a[0], exp.Paren(this=exp.Neg(this=a[1])), duck.double(0.0))
+    nearest = greatest(a[0], nodes.Paren(nodes.Negative(a[1])), duck.double(0.0))
     return square(nearest), square(greatest(size(a[0]), size(a[1])))
 
 

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sqlglot import exp
-
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.count import count_measure
 from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed, boolean
 from dpproxy.values.pgtypes import BOOL, SqlType
@@ -34,17 +33,17 @@ class Decided:
     def type(self) -> SqlType:
         return BOOL
 
-    def value(self, columns: Sequence[exp.Expr]) -> Typed:
-        kind = exp.LT if self.is_all else exp.GTE
-        return boolean(kind(this=columns[0], expression=duck.integer(1)), nullable=False)
+    def value(self, columns: Sequence[nodes.Expr]) -> Typed:
+        operator = "<" if self.is_all else ">="
+        return boolean(nodes.Binary(operator, columns[0], duck.integer(1)), nullable=False)
 
-    def noise_sd(self, columns: Sequence[exp.Expr], noise: Noise) -> exp.Expr:  # noqa: ARG002
+    def noise_sd(self, columns: Sequence[nodes.Expr], noise: Noise) -> nodes.Expr:  # noqa: ARG002
         """Of the number of rows, which is what noise was added to."""
         return duck.double(noise.sd[0])
 
     def interval(
-        self, columns: Sequence[exp.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[exp.Expr, exp.Expr]:
+        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
+    ) -> tuple[nodes.Expr, nodes.Expr]:
         """0 is false and 1 true: both ends the same where the number's interval lies on one side of 1."""
         count = duck.cast(columns[0], "DOUBLE")
         half = duck.double(float(noise.half_width(confidence)[0]))
@@ -54,11 +53,11 @@ class Decided:
         )
         return (self._none(some[1]), self._none(some[0])) if self.is_all else some
 
-    def _holds(self, number: exp.Expr) -> exp.Expr:
-        found = exp.GTE(this=number, expression=duck.double(1.0))
+    def _holds(self, number: nodes.Expr) -> nodes.Expr:
+        found = nodes.Binary(">=", number, duck.double(1.0))
         return duck.case([(found, duck.double(1.0))], duck.double(0.0))
 
-    def _none(self, some: exp.Expr) -> exp.Expr:
+    def _none(self, some: nodes.Expr) -> nodes.Expr:
         return f.minus(duck.double(1.0), some)
 
     def error(self, noise: Noise, confidence: Fraction) -> Error:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import SqlType
 
@@ -20,7 +19,7 @@ class Measure:
     less than their number times ``width``.
     """
 
-    sql: str
+    sql: nodes.Expr
     width: int
     unit_width: int | None = None
 
@@ -37,7 +36,7 @@ class Noise:
     """Drawn from the normal law, or the sum of several draws; else about two-sided exponential."""
 
 
-Drawn = tuple[exp.Expr, exp.Expr, exp.Expr, exp.Expr]
+Drawn = tuple[nodes.Expr, nodes.Expr, nodes.Expr, nodes.Expr]
 """A released number and the law of its noise, all DOUBLE: the value; ``fixed``, ``slope``, ``centre`` of ``Draws``."""
 
 
@@ -69,17 +68,17 @@ class Aggregate(Protocol):
         """PostgreSQL's type of the call."""
         ...
 
-    def value(self, columns: Sequence[exp.Expr]) -> Typed:
+    def value(self, columns: Sequence[nodes.Expr]) -> Typed:
         """The call's value from released measures."""
         ...
 
-    def noise_sd(self, columns: Sequence[exp.Expr], noise: Noise) -> exp.Expr:
+    def noise_sd(self, columns: Sequence[nodes.Expr], noise: Noise) -> nodes.Expr:
         """The standard deviation of the noise, a DOUBLE."""
         ...
 
     def interval(
-        self, columns: Sequence[exp.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[exp.Expr, exp.Expr]:
+        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
+    ) -> tuple[nodes.Expr, nodes.Expr]:
         """Ends (DOUBLE) of an interval that holds the value before noise with at least this probability."""
         ...
 

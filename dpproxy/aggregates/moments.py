@@ -6,10 +6,9 @@ Everything is in steps of the sides (``Side``), counted from their centres: at m
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlglot import exp
-
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.side import Side
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 
 COUNT, X, Y, XX, YY, XY = "n", "x", "y", "xx", "yy", "xy"
@@ -20,12 +19,12 @@ COUNT, X, Y, XX, YY, XY = "n", "x", "y", "xx", "yy", "xy"
 class Moments:
     """``sums`` by name: released integers. ``halves`` are the half-widths of the intervals they lie in together."""
 
-    sums: Mapping[str, exp.Expr]
+    sums: Mapping[str, nodes.Expr]
     sides: Mapping[str, Side]
     halves: Mapping[str, int]
 
     @property
-    def count(self) -> exp.Expr:
+    def count(self) -> nodes.Expr:
         """At least 1."""
         return f.greatest(self._double(COUNT), duck.double(1.0))
 
@@ -35,7 +34,7 @@ class Moments:
         return f.greatest(f.minus(self.count, slack), duck.double(1.0)), f.plus(self.count, slack)
 
     @property
-    def correction(self) -> exp.Expr:
+    def correction(self) -> nodes.Expr:
         """The factor n / (n - 1), of at least two rows: falls with n."""
         count = f.greatest(self._double(COUNT), duck.double(2.0))
         return f.over(count, f.minus(count, duck.double(1.0)))
@@ -47,7 +46,7 @@ class Moments:
         few, many = (f.greatest(end, two) for end in self._counts)
         return f.over(many, f.minus(many, one)), f.over(few, f.minus(few, one))
 
-    def mean(self, side: str) -> exp.Expr:
+    def mean(self, side: str) -> nodes.Expr:
         """The mean's distance from the centre."""
         return f.over(self._double(side), self.count)
 
@@ -56,7 +55,7 @@ class Moments:
         reach = float(self.sides[side].reach)
         return f.clipped(self._quotients(side), -reach, reach)
 
-    def variance(self, side: str) -> exp.Expr:
+    def variance(self, side: str) -> nodes.Expr:
         """Mean square minus squared mean, between 0 and the squared radius."""
         raw = f.minus(f.plus(self._middled(side), self._middle(side)), f.square(self.mean(side)))
         return f.inside(raw, 0.0, self.sides[side].radius ** 2)
@@ -71,7 +70,7 @@ class Moments:
         second = f.plus(middled[0], middle), f.plus(middled[1], middle)
         return f.clipped(f.difference(second, f.squares(self.means(side))), 0.0, taken.radius**2)
 
-    def covariance(self) -> exp.Expr:
+    def covariance(self) -> nodes.Expr:
         """Mean product minus product of means, at most the product of the radii."""
         raw = f.minus(self._mean_product(), f.times(self.mean(X), self.mean(Y)))
         return f.inside(raw, -self._most, self._most)
@@ -83,7 +82,7 @@ class Moments:
         raw = f.difference(mean, f.product(self.means(X), self.means(Y)))
         return f.clipped(raw, -self._most, self._most)
 
-    def deviation(self, weights: Mapping[str, exp.Expr], sd: Mapping[str, float]) -> exp.Expr:
+    def deviation(self, weights: Mapping[str, nodes.Expr], sd: Mapping[str, float]) -> nodes.Expr:
         """The noise's standard deviation, to first order, of what changes by ``weights`` with each moment.
 
         ``weights`` has the keys of the sums: X for the mean of x, XX for its variance, XY for the covariance. With
@@ -100,7 +99,9 @@ class Moments:
             total = f.plus(total, f.square(part))
         return f.over(f.root(total), self.count)
 
-    def _by_sum(self, weights: Mapping[str, exp.Expr], side: str, square: str, other: str) -> exp.Expr | None:
+    def _by_sum(
+        self, weights: Mapping[str, nodes.Expr], side: str, square: str, other: str
+    ) -> nodes.Expr | None:
         """Times the count: 1 for the mean, -2 m for the variance, -m' for the covariance."""
         terms = [weights[side]] if side in weights else []
         if square in weights:
@@ -109,7 +110,7 @@ class Moments:
             terms.append(f.times(duck.double(-1.0), weights[XY], self.mean(other)))
         return _total(terms) if terms else None
 
-    def _by_count(self, weights: Mapping[str, exp.Expr], sd: float) -> exp.Expr:
+    def _by_count(self, weights: Mapping[str, nodes.Expr], sd: float) -> nodes.Expr:
         """Times the count: m for the mean, q - 2 m^2 for the variance, p - 2 m m' for the covariance (q, p over n)."""
         two = duck.double(2.0)
         terms = [f.times(weights[side], self.mean(side)) for side in (X, Y) if side in weights]
@@ -126,17 +127,17 @@ class Moments:
     def _most(self) -> float:
         return self.sides[X].radius * self.sides[Y].radius
 
-    def _double(self, name: str) -> exp.Expr:
+    def _double(self, name: str) -> nodes.Expr:
         return duck.cast(self.sums[name], "DOUBLE")
 
-    def _middle(self, side: str) -> exp.Expr:
+    def _middle(self, side: str) -> nodes.Expr:
         return duck.double(float(self.sides[side].middle))
 
-    def _middled(self, side: str) -> exp.Expr:
+    def _middled(self, side: str) -> nodes.Expr:
         """The mean of squares, from their middle."""
         return f.over(self._double(side * 2), self.count)
 
-    def _mean_product(self) -> exp.Expr:
+    def _mean_product(self) -> nodes.Expr:
         return f.over(self._double(XY), self.count)
 
     def _quotients(self, name: str) -> f.Interval:
@@ -146,7 +147,7 @@ class Moments:
         )
 
 
-def _total(terms: list[exp.Expr]) -> exp.Expr:
+def _total(terms: list[nodes.Expr]) -> nodes.Expr:
     result = terms[0]
     for term in terms[1:]:
         result = f.plus(result, term)

@@ -9,6 +9,7 @@ from dpproxy.aggregates.count import count_measure
 from dpproxy.aggregates.filter import both, kept, present
 from dpproxy.aggregates.model import Measure
 from dpproxy.aggregates.side import Side, products
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
@@ -24,7 +25,7 @@ class Condition:
     """Of a FILTER: as it is written, and compiled."""
 
     written: exp.Expr
-    sql: exp.Expr
+    sql: nodes.Expr
 
 
 def condition_of(where: exp.Where, scope: Scope) -> Condition:
@@ -32,7 +33,7 @@ def condition_of(where: exp.Where, scope: Scope) -> Condition:
     return Condition(where.this, compile_boolean(where.this, scope).sql)
 
 
-def compiled(condition: Condition | None) -> exp.Expr | None:
+def compiled(condition: Condition | None) -> nodes.Expr | None:
     """Its SQL, None where there is no FILTER."""
     return None if condition is None else condition.sql
 
@@ -101,19 +102,20 @@ def pair(node: exp.Expr, scope: Scope, condition: Condition | None) -> Pair:
     Beside one that cannot be NULL an argument is left as it is, so that its sums are those of its own average. A
     product is NULL where a factor is: its factors need no condition. The order of the arguments changes no measure.
     """
-    nodes = {"y": plain_operand(node, node.this), "x": plain_operand(node, node.expression)}
-    typed = {name: number(this, scope) for name, this in nodes.items()}
+    operands = {"y": plain_operand(node, node.this), "x": plain_operand(node, node.expression)}
+    typed = {name: number(this, scope) for name, this in operands.items()}
     kept_by = compiled(condition)
     only = {
         name: kept(typed[name], both(kept_by, present(typed[other])))
         for name, other in (("x", "y"), ("y", "x"))
     }
-    counted = [count_measure(only[n]) for n in [n for n in only if typed[n].nullable] or only]
+    counts = [count_measure(only[n]) for n in [n for n in only if typed[n].nullable] or only]
+    counted = min(counts, key=lambda m: duck.text(m.sql))
     first, second = sorted(typed, key=lambda n: duck.text(typed[n].sql))
     return Pair(
-        argument(nodes["x"], only["x"]), argument(nodes["y"], only["y"]), min(counted, key=lambda m: m.sql),
+        argument(operands["x"], only["x"]), argument(operands["y"], only["y"]), counted,
         products(
-            Side(argument(nodes[first], kept(typed[first], kept_by))),
-            Side(argument(nodes[second], typed[second])),
+            Side(argument(operands[first], kept(typed[first], kept_by))),
+            Side(argument(operands[second], typed[second])),
         ),
     )  # fmt: skip

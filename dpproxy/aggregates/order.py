@@ -16,6 +16,7 @@ from dpproxy.aggregates.argument import Argument, argument
 from dpproxy.aggregates.filter import kept
 from dpproxy.aggregates.model import Error, Measure, Noise
 from dpproxy.aggregates.operands import Condition, compiled, name_of, number, plain_operand
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.position import position
@@ -50,10 +51,10 @@ class OrderStatistic:
         return (self.argument.high - self.argument.low) >> self.shift
 
     @property
-    def cell(self) -> exp.Expr:
+    def cell(self) -> nodes.Expr:
         """The row's cell, NULL where the argument is NULL."""
-        steps = duck.binary(exp.Sub, self.argument.sql, duck.integer(self.argument.low))
-        return steps if not self.shift else duck.binary(exp.IntDiv, steps, duck.integer(1 << self.shift))
+        steps = duck.binary("-", self.argument.sql, duck.integer(self.argument.low))
+        return steps if not self.shift else duck.binary("//", steps, duck.integer(1 << self.shift))
 
     def mechanism(self, nano: int) -> Quantile:
         """The choice among cells, for one row."""
@@ -69,41 +70,39 @@ class OrderStatistic:
     def type(self) -> SqlType:
         return FLOAT8 if self.is_double else self.argument.typed.type
 
-    def value(self, columns: Sequence[exp.Expr]) -> Typed:
+    def value(self, columns: Sequence[nodes.Expr]) -> Typed:
         steps = duck.cast(columns[0], "HUGEINT")
         if self.shift:  # the middle of the cell
-            steps = duck.binary(exp.Mul, steps, duck.integer(1 << self.shift))
-            steps = duck.binary(exp.Add, steps, duck.integer(1 << (self.shift - 1)))
-        steps = duck.binary(exp.Add, steps, duck.integer(self.argument.low))
+            steps = duck.binary("*", steps, duck.integer(1 << self.shift))
+            steps = duck.binary("+", steps, duck.integer(1 << self.shift - 1))
+        steps = duck.binary("+", steps, duck.integer(self.argument.low))
         top = duck.integer(self.argument.high)
         inside = duck.cast(duck.call("least", steps, duck.cast(top, "HUGEINT")), "HUGEINT")
         first = self.argument.typed.first
         if first is not None and self.type.oid == DATE.oid:
             days = duck.cast(inside, "INTEGER")
-            return Typed(duck.binary(exp.Add, duck.constant(_day(first)), days), DATE, nullable=False)
+            return Typed(duck.binary("+", duck.constant(_day(first)), days), DATE, nullable=False)
         if first is not None and self.type.oid == TIMESTAMP.oid:
-            since = duck.binary(exp.Add, inside, duck.integer(_micros(first)))
+            since = duck.binary("+", inside, duck.integer(_micros(first)))
             return Typed(duck.call("make_timestamp", duck.cast(since, "BIGINT")), TIMESTAMP, nullable=False)
         if first is not None and self.type.oid == TIMESTAMPTZ.oid:
-            since = duck.binary(exp.Add, inside, duck.integer(_micros(first)))
+            since = duck.binary("+", inside, duck.integer(_micros(first)))
             moment = duck.call("make_timestamp", duck.cast(since, "BIGINT"))
-            return Typed(
-                duck.call("timezone", exp.Literal.string("UTC"), moment), TIMESTAMPTZ, nullable=False
-            )
+            return Typed(duck.call("timezone", nodes.Text("UTC"), moment), TIMESTAMPTZ, nullable=False)
         scale = self.argument.typed.scale
         if not self.is_double and scale is not None:
             return Typed(inside, self.type, scale, nullable=False)
         unit = duck.double(float(self.argument.unit))
-        value = duck.binary(exp.Mul, duck.cast(inside, "DOUBLE"), unit)
+        value = duck.binary("*", duck.cast(inside, "DOUBLE"), unit)
         return Typed(value, self.type, None, nullable=False)
 
-    def noise_sd(self, columns: Sequence[exp.Expr], noise: Noise) -> exp.Expr:
+    def noise_sd(self, columns: Sequence[nodes.Expr], noise: Noise) -> nodes.Expr:
         del columns, noise
         raise self._rank("noise_sd")
 
     def interval(
-        self, columns: Sequence[exp.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[exp.Expr, exp.Expr]:
+        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
+    ) -> tuple[nodes.Expr, nodes.Expr]:
         del columns, noise, confidence
         raise self._rank("ci_low")
 
@@ -151,13 +150,13 @@ def _operand(
             position=position(node),
         )
     if typed.type.oid == DATE.oid:
-        steps = duck.cast(duck.binary(exp.Sub, typed.sql, duck.constant(_day(typed.first))), "BIGINT")
+        steps = duck.cast(duck.binary("-", typed.sql, duck.constant(_day(typed.first))), "BIGINT")
         high = (_day(typed.last) - _day(typed.first)).days
     else:
-        steps = duck.binary(exp.Sub, duck.call("epoch_us", typed.sql), duck.integer(_micros(typed.first)))
+        steps = duck.binary("-", duck.call("epoch_us", typed.sql), duck.integer(_micros(typed.first)))
         high = _micros(typed.last) - _micros(typed.first)
     inside = duck.clamp(steps, duck.integer(0), duck.integer(high))
-    return Argument(exp.Paren(this=inside), Fraction(1), 0, high, typed)
+    return Argument(nodes.Paren(inside), Fraction(1), 0, high, typed)
 
 
 def _day(moment: date) -> date:

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sqlglot import exp
-
 from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.model import Error, Measure, Noise
 from dpproxy.aggregates.sum import Sum
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import SqlType
@@ -45,30 +44,30 @@ class Posterior:
     def type(self) -> SqlType:
         return self.inner.type
 
-    def value(self, columns: Sequence[exp.Expr]) -> Typed:
+    def value(self, columns: Sequence[nodes.Expr]) -> Typed:
         """The posterior mean; of an exact number, rounded to its digits."""
         found = self._call("_dp_posterior", columns, duck.integer(self.most))
         if self.scale is None:
             return Typed(found, self.type, None, nullable=False)
-        shifted = duck.binary(exp.Mul, found, duck.double(float(10**self.scale)))
+        shifted = duck.binary("*", found, duck.double(float(10**self.scale)))
         return Typed(duck.cast(duck.call("round", shifted), "HUGEINT"), self.type, self.scale, nullable=False)
 
-    def surprise(self, columns: Sequence[exp.Expr]) -> exp.Expr:
+    def surprise(self, columns: Sequence[nodes.Expr]) -> nodes.Expr:
         """How likely a draw as far out is where the prior is right, a DOUBLE."""
         return self._call("_dp_surprise", columns)
 
-    def _call(self, function: str, columns: Sequence[exp.Expr], *more: exp.Expr) -> exp.Expr:
+    def _call(self, function: str, columns: Sequence[nodes.Expr], *more: nodes.Expr) -> nodes.Expr:
         drawn = self.inner.drawn(columns, self.noise)
-        bell = exp.Boolean(this=self.noise.bell)
-        return duck.call(function, exp.Literal.string(self.text), *drawn, bell, *more)
+        bell = nodes.Truth(self.noise.bell)
+        return duck.call(function, nodes.Text(self.text), *drawn, bell, *more)
 
-    def noise_sd(self, columns: Sequence[exp.Expr], noise: Noise) -> exp.Expr:
+    def noise_sd(self, columns: Sequence[nodes.Expr], noise: Noise) -> nodes.Expr:
         """Of the draw."""
         return self.inner.noise_sd(columns, noise)
 
     def interval(
-        self, columns: Sequence[exp.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[exp.Expr, exp.Expr]:
+        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
+    ) -> tuple[nodes.Expr, nodes.Expr]:
         """The draw's own: it holds the value before noise whatever was believed."""
         return self.inner.interval(columns, noise, confidence)
 

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sqlglot import exp
-
 from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.errors import InvalidParameter, Unsupported
@@ -54,52 +53,50 @@ class Refined:
     def _placed(self) -> bool:
         return self.prior.distance == "absolute"
 
-    def place(self, drawn: exp.Expr) -> exp.Expr:
+    def place(self, drawn: nodes.Expr) -> nodes.Expr:
         """The whole number that is released for a drawn value."""
         if self._placed:
-            steps = exp.Div(this=drawn, expression=duck.double(float(self.prior.unit)))
+            steps = nodes.Binary("/", drawn, duck.double(float(self.prior.unit)))
             return duck.cast(duck.call("round", steps), "HUGEINT")
         return duck.cast(
-            exp.Sub(this=duck.call("list_position", self._listed(), drawn), expression=duck.integer(1)),
+            nodes.Binary("-", duck.call("list_position", self._listed(), drawn), duck.integer(1)),
             "HUGEINT",
         )
 
-    def label(self, place: exp.Expr) -> exp.Expr:
+    def label(self, place: nodes.Expr) -> nodes.Expr:
         """The text at a place."""
-        at = duck.cast(duck.binary(exp.Add, place, duck.integer(1)), "BIGINT")
+        at = duck.cast(duck.binary("+", place, duck.integer(1)), "BIGINT")
         return duck.call("list_extract", self._listed(), at)
 
-    def _listed(self) -> exp.Expr:
+    def _listed(self) -> nodes.Expr:
         values = self.prior.values
         return duck.call(
             "list_value",
-            *(exp.Literal.string(v) if isinstance(v, str) else duck.double(float(v)) for v in values),
+            *(nodes.Text(v) if isinstance(v, str) else duck.double(float(v)) for v in values),
         )
 
-    def value(self, columns: Sequence[exp.Expr]) -> Typed:
+    def value(self, columns: Sequence[nodes.Expr]) -> Typed:
         if self.prior.labelled:
             longest = max(len(str(v)) for v in self.prior.values)
             return Typed(self.label(columns[0]), self.kind, longest=longest, nullable=False)
         number = self._number(columns[0])
         if self.scale is None:
             return Typed(number, self.kind, None, nullable=False)
-        shifted = (
-            number if not self.scale else duck.binary(exp.Mul, number, duck.double(float(10**self.scale)))
-        )
+        shifted = number if not self.scale else duck.binary("*", number, duck.double(float(10**self.scale)))
         return Typed(duck.cast(duck.call("round", shifted), "HUGEINT"), self.kind, self.scale, nullable=False)
 
-    def _number(self, place: exp.Expr) -> exp.Expr:
+    def _number(self, place: nodes.Expr) -> nodes.Expr:
         if not self._placed:
             return self.label(place)
         return in_units(place, self.prior.unit)
 
-    def noise_sd(self, columns: Sequence[exp.Expr], noise: Noise) -> exp.Expr:
+    def noise_sd(self, columns: Sequence[nodes.Expr], noise: Noise) -> nodes.Expr:
         del columns, noise
         raise _no_noise("noise_sd")
 
     def interval(
-        self, columns: Sequence[exp.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[exp.Expr, exp.Expr]:
+        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
+    ) -> tuple[nodes.Expr, nodes.Expr]:
         del columns, noise, confidence
         raise _no_noise("ci_low")
 
@@ -120,15 +117,11 @@ def _no_noise(function: str) -> Unsupported:
     )
 
 
-def in_units(number: exp.Expr, unit: Fraction) -> exp.Expr:
+def in_units(number: nodes.Expr, unit: Fraction) -> nodes.Expr:
     """A whole number of units as DOUBLE: of a decimal unit by its denominator, which gives the nearest one."""
     whole = duck.cast(number, "DOUBLE")
-    scaled = whole if unit.numerator == 1 else duck.binary(exp.Mul, whole, duck.double(float(unit.numerator)))
-    return (
-        scaled
-        if unit.denominator == 1
-        else duck.binary(exp.Div, scaled, duck.double(float(unit.denominator)))
-    )
+    scaled = whole if unit.numerator == 1 else duck.binary("*", whole, duck.double(float(unit.numerator)))
+    return scaled if unit.denominator == 1 else duck.binary("/", scaled, duck.double(float(unit.denominator)))
 
 
 def check_fits(prior: Prior, kind: SqlType, at: int | None) -> None:

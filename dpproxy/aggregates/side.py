@@ -13,11 +13,10 @@ One row adds e^2, which lies in [0, E^2], to a sum of squares. With H = floor(E^
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sqlglot import exp
-
 from dpproxy.aggregates.argument import Argument
 from dpproxy.aggregates.model import Measure
 from dpproxy.aggregates.sum import centred_measure
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 
 ROOT_BITS = 30
@@ -49,29 +48,27 @@ class Side:
         return self.reach**2 // 2
 
     @property
-    def steps(self) -> exp.Expr:
+    def steps(self) -> nodes.Expr:
         """A row's e, a BIGINT. What is divided is not negative, so that dropping the rest is rounding down."""
         if self.shift == 0:
             return self.argument.centred
         lift = self.reach + 1
-        moved = duck.binary(exp.Add, self.argument.centred, duck.integer((lift << self.shift) + self._half))
-        divided = duck.binary(exp.IntDiv, moved, duck.integer(1 << self.shift))
-        return duck.binary(exp.Sub, divided, duck.integer(lift))
+        moved = duck.binary("+", self.argument.centred, duck.integer((lift << self.shift) + self._half))
+        divided = duck.binary("//", moved, duck.integer(1 << self.shift))
+        return duck.binary("-", divided, duck.integer(lift))
 
     @property
     def total(self) -> Measure:
         """The sum of e; on the argument's own lattice it is the one that an average of it needs too."""
         if self.shift == 0:
             return centred_measure(self.argument)
-        return Measure(duck.text(exp.Sum(this=self.steps)), max(self.reach, 1))
+        return Measure(duck.call("sum", self.steps), max(self.reach, 1))
 
     @property
     def squares(self) -> Measure:
         """The sum of e^2 - H."""
-        centred = duck.binary(
-            exp.Sub, duck.binary(exp.Mul, self.steps, self.steps), duck.integer(self.middle)
-        )
-        return Measure(duck.text(exp.Sum(this=centred)), max(self.reach**2 - self.middle, 1))
+        centred = duck.binary("-", duck.binary("*", self.steps, self.steps), duck.integer(self.middle))
+        return Measure(duck.call("sum", centred), max(self.reach**2 - self.middle, 1))
 
     @property
     def unit(self) -> Fraction:
@@ -92,5 +89,5 @@ class Side:
 
 def products(a: Side, b: Side) -> Measure:
     """The sum of products of two sides' steps, symmetric about 0 already."""
-    product = exp.Sum(this=duck.binary(exp.Mul, a.steps, b.steps))
-    return Measure(duck.text(product), max(a.reach * b.reach, 1))
+    product = duck.call("sum", duck.binary("*", a.steps, b.steps))
+    return Measure(product, max(a.reach * b.reach, 1))

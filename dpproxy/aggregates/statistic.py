@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sqlglot import exp
-
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.model import Error, Measure, Noise
 from dpproxy.aggregates.moments import COUNT, Moments
 from dpproxy.aggregates.side import Side
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import SqlType
@@ -32,9 +31,9 @@ class Function:
     """
 
     parts: tuple[str, ...]
-    value: Callable[[Moments], exp.Expr]
+    value: Callable[[Moments], nodes.Expr]
     interval: Callable[[Moments], f.Interval]
-    weights: Callable[[Moments], Mapping[str, exp.Expr]]
+    weights: Callable[[Moments], Mapping[str, nodes.Expr]]
     limits: Callable[[Sides], tuple[float, float]]
     unit: Callable[[Sides], Fraction]
     formula: Callable[[Mapping[str, float]], str]
@@ -53,22 +52,22 @@ class Statistic:
     def measures(self) -> tuple[Measure, ...]:
         return tuple(self.named[part] for part in self.function.parts)
 
-    def _moments(self, columns: Sequence[exp.Expr], halves: Sequence[int] = ()) -> Moments:
+    def _moments(self, columns: Sequence[nodes.Expr], halves: Sequence[int] = ()) -> Moments:
         parts = self.function.parts
         return Moments(
             dict(zip(parts, columns, strict=True)), self.sides, dict(zip(parts, halves, strict=False))
         )
 
-    def _shown(self, value: exp.Expr) -> exp.Expr:
+    def _shown(self, value: nodes.Expr) -> nodes.Expr:
         limited = f.inside(value, *self.function.limits(self.sides))
         return f.scaled(limited, float(self.function.unit(self.sides)))
 
-    def value(self, columns: Sequence[exp.Expr]) -> Typed:
+    def value(self, columns: Sequence[nodes.Expr]) -> Typed:
         return Typed(
             self._shown(self.function.value(self._moments(columns))), self.type, None, nullable=False
         )
 
-    def noise_sd(self, columns: Sequence[exp.Expr], noise: Noise) -> exp.Expr:
+    def noise_sd(self, columns: Sequence[nodes.Expr], noise: Noise) -> nodes.Expr:
         """To first order; at most half the range, which no variable on it passes."""
         moments = self._moments(columns)
         sd = dict(zip(self.function.parts, noise.sd, strict=True))
@@ -82,8 +81,8 @@ class Statistic:
         return noise.half_width(1 - (1 - confidence) / len(self.function.parts))
 
     def interval(
-        self, columns: Sequence[exp.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[exp.Expr, exp.Expr]:
+        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
+    ) -> tuple[nodes.Expr, nodes.Expr]:
         """All sums lie in their intervals together; interval arithmetic holds every value they can make."""
         low, high = self.function.interval(self._moments(columns, self._halves(noise, confidence)))
         return self._shown(low), self._shown(high)

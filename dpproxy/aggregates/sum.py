@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sqlglot import exp
-
 from dpproxy.aggregates.argument import Argument
 from dpproxy.aggregates.count import count_measure
 from dpproxy.aggregates.model import Drawn, Error, Measure, Noise
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import FLOATS, INT2, INT4, INT8, NUMERIC, SqlType
@@ -28,24 +27,24 @@ def centred_measure(argument: Argument) -> Measure:
     The middles are taken from the sum at once, which is the same whole number as one by one, with less work.
     """
     if argument.centre and not argument.distinct:
-        number = exp.Var(this=count_measure(argument.typed).sql)
-        middles = duck.binary(exp.Mul, duck.cast(duck.integer(argument.centre), "HUGEINT"), number)
-        total = duck.binary(exp.Sub, exp.Sum(this=argument.sql), middles)
-        return Measure(duck.text(total), argument.centred_width)
-    return Measure(duck.text(exp.Sum(this=argument.each(argument.centred))), argument.centred_width)
+        number = count_measure(argument.typed).sql
+        middles = duck.binary("*", duck.cast(duck.integer(argument.centre), "HUGEINT"), number)
+        total = duck.binary("-", duck.call("sum", argument.sql), middles)
+        return Measure(total, argument.centred_width)
+    return Measure(argument.each("sum", argument.centred), argument.centred_width)
 
 
 def number_measure(argument: Argument) -> Measure:
     """How many values a centred sum adds up."""
     if argument.distinct:
-        return Measure(duck.text(exp.Count(this=argument.each(argument.centred))), 1)
+        return Measure(argument.each("count", argument.centred), 1)
     return count_measure(argument.typed)
 
 
-def steps_to_value(steps: exp.Expr, unit: Fraction) -> exp.Expr:
+def steps_to_value(steps: nodes.Expr, unit: Fraction) -> nodes.Expr:
     """Whole steps as a DOUBLE value."""
     as_double = duck.cast(steps, "DOUBLE")
-    return as_double if unit == 1 else duck.binary(exp.Mul, as_double, duck.double(float(unit)))
+    return as_double if unit == 1 else duck.binary("*", as_double, duck.double(float(unit)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +58,20 @@ class Sum:
     def measures(self) -> tuple[Measure, ...]:
         if self.derived:
             return centred_measure(self.argument), number_measure(self.argument)
-        total = exp.Sum(this=self.argument.each(self.argument.sql))
-        return (Measure(duck.text(total), self.argument.width),)
+        total = self.argument.each("sum", self.argument.sql)
+        return (Measure(total, self.argument.width),)
 
     @property
     def type(self) -> SqlType:
         return sum_type(self.argument.typed.type)
 
-    def _steps(self, columns: Sequence[exp.Expr]) -> exp.Expr:
+    def _steps(self, columns: Sequence[nodes.Expr]) -> nodes.Expr:
         if not self.derived or self.argument.centre == 0:
             return columns[0]
         centre = duck.cast(duck.integer(self.argument.centre), "HUGEINT")
-        return duck.binary(exp.Add, columns[0], duck.binary(exp.Mul, columns[1], centre))
+        return duck.binary("+", columns[0], duck.binary("*", columns[1], centre))
 
-    def value(self, columns: Sequence[exp.Expr]) -> Typed:
+    def value(self, columns: Sequence[nodes.Expr]) -> Typed:
         scale = self.argument.typed.scale
         if scale is not None:
             return Typed(self._steps(columns), self.type, scale, nullable=False)
@@ -90,20 +89,20 @@ class Sum:
         halves = noise.half_width((1 + confidence) / 2)  # both hold together, by the union bound
         return (halves[0] + abs(self.argument.centre) * halves[1]) * float(self.argument.unit)
 
-    def drawn(self, columns: Sequence[exp.Expr], noise: Noise) -> Drawn:
+    def drawn(self, columns: Sequence[nodes.Expr], noise: Noise) -> Drawn:
         """The draw and its law, as DOUBLEs."""
         value = steps_to_value(self._steps(columns), self.argument.unit)
         return value, duck.double(self._sd(noise)), duck.double(0.0), duck.double(0.0)
 
-    def noise_sd(self, columns: Sequence[exp.Expr], noise: Noise) -> exp.Expr:  # noqa: ARG002
+    def noise_sd(self, columns: Sequence[nodes.Expr], noise: Noise) -> nodes.Expr:  # noqa: ARG002
         return duck.double(self._sd(noise))
 
     def interval(
-        self, columns: Sequence[exp.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[exp.Expr, exp.Expr]:
+        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
+    ) -> tuple[nodes.Expr, nodes.Expr]:
         value = steps_to_value(self._steps(columns), self.argument.unit)
         half = duck.double(self._half_width(noise, confidence))
-        return duck.binary(exp.Sub, value, half), duck.binary(exp.Add, value, half)
+        return duck.binary("-", value, half), duck.binary("+", value, half)
 
     def error(self, noise: Noise, confidence: Fraction) -> Error:
         width = self.argument.width * self.argument.unit * noise.rows

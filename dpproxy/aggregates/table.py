@@ -24,6 +24,7 @@ from dpproxy.aggregates.operands import (
 from dpproxy.aggregates.side import Side
 from dpproxy.aggregates.statistic import Function, Statistic
 from dpproxy.aggregates.sum import Sum
+from dpproxy.algebra import nodes
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
@@ -123,7 +124,7 @@ def _pair_average(side: str) -> Builder:
 def _decided(*, is_all: bool) -> Builder:
     def build(node: Any, scope: Scope, _: Averaged, condition: Condition | None = None) -> Aggregate:  # noqa: ANN401
         value = compile_boolean(plain_operand(node, node.this), scope)
-        decides = exp.Not(this=value.sql) if is_all else value.sql
+        decides = nodes.Not(value.sql) if is_all else value.sql
         return Decided(rows_where(compiled(condition), decides), is_all)
 
     return build

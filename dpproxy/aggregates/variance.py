@@ -6,8 +6,6 @@ The middle of a variance's range answers for no rows, as that of an average does
 from collections.abc import Mapping
 from fractions import Fraction
 
-from sqlglot import exp
-
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.argument import Argument
 from dpproxy.aggregates.average import mean_type
@@ -15,6 +13,7 @@ from dpproxy.aggregates.moments import COUNT, XX, Moments, X
 from dpproxy.aggregates.side import Side
 from dpproxy.aggregates.statistic import Function, Sides, Statistic
 from dpproxy.aggregates.sum import number_measure
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 
 _PARTS = (COUNT, X, XX)
@@ -27,7 +26,7 @@ def spread(function: Function, argument: Argument) -> Statistic:
     return Statistic(function, {X: side}, named, mean_type(argument.typed.type))
 
 
-def _sample(moments: Moments) -> exp.Expr:
+def _sample(moments: Moments) -> nodes.Expr:
     return f.times(moments.variance(X), moments.correction)
 
 
@@ -35,20 +34,20 @@ def _samples(moments: Moments) -> f.Interval:
     return f.multiple(moments.variances(X), moments.corrections)
 
 
-def _one(_: Moments) -> Mapping[str, exp.Expr]:
+def _one(_: Moments) -> Mapping[str, nodes.Expr]:
     return {XX: duck.double(1.0)}
 
 
-def _corrected(moments: Moments) -> Mapping[str, exp.Expr]:
+def _corrected(moments: Moments) -> Mapping[str, nodes.Expr]:
     return {XX: moments.correction}
 
 
-def _root_pop(moments: Moments) -> Mapping[str, exp.Expr]:
+def _root_pop(moments: Moments) -> Mapping[str, nodes.Expr]:
     """Of a square root: 1 / (2 s)."""
     return {XX: f.over(duck.double(0.5), f.positive(f.root(moments.variance(X))))}
 
 
-def _root_sample(moments: Moments) -> Mapping[str, exp.Expr]:
+def _root_sample(moments: Moments) -> Mapping[str, nodes.Expr]:
     corrected = f.root(_sample(moments))
     return {XX: f.over(f.times(duck.double(0.5), moments.correction), f.positive(corrected))}
 

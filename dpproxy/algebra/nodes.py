@@ -39,6 +39,10 @@ class Node:
             if enter(node):
                 pending.extend(reversed(list(node.parts())))
 
+    def has(self, *kinds: type["Node"]) -> bool:
+        """Whether a node of one of these classes is in it."""
+        return any(isinstance(node, kinds) for node in self.walk())
+
     def find_all(self, kind: type[N]) -> Iterator[N]:
         """All nodes of one class."""
         return (node for node in self.walk() if isinstance(node, kind))
@@ -101,6 +105,13 @@ def _each(values: tuple[Any, ...], rule: Callable[[Node], Node | None]) -> tuple
 class Expr(Node):
     """A value for each row."""
 
+    def replaced(self, rule: Callable[[Node], Node | None]) -> "Expr":
+        """As ``transform``, by a rule that has an expression stay one."""
+        found = self.transform(rule)
+        if not isinstance(found, Expr):
+            raise TypeError("an expression stays one")
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Column(Expr):
@@ -125,6 +136,9 @@ class Truth(Expr):
     """TRUE or FALSE."""
 
     value: bool
+
+
+TRUE, FALSE = Truth(value=True), Truth(value=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,7 +403,7 @@ class Sets(Node):
     """What several groupings are made of; ``kind`` is ``ROLLUP``, ``CUBE`` or ``GROUPING SETS``."""
 
     kind: str
-    entries: tuple[Expr, ...]
+    entries: tuple["Expr | Sets", ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.nodes import Bare, Node, Ordered
+from dpproxy.sql.quoting import literal, quoted
 
 
 def text(node: Node) -> str:
@@ -12,14 +13,9 @@ def text(node: Node) -> str:
     return _PRINTERS[type(node)](node)
 
 
-def quoted(name: str) -> str:
+def name(given: str) -> str:
     """A name as the engine reads it whatever it is."""
-    return str(name) if type(name) is Bare else '"' + name.replace('"', '""') + '"'
-
-
-def literal(value: str) -> str:
-    """A text as a literal."""
-    return "'" + value.replace("'", "''") + "'"
+    return str(given) if type(given) is Bare else quoted(given)
 
 
 def _joined(parts: Iterable[Node], between: str = ", ") -> str:
@@ -27,7 +23,7 @@ def _joined(parts: Iterable[Node], between: str = ", ") -> str:
 
 
 def _column(node: nodes.Column) -> str:
-    return quoted(node.name) if node.table is None else f"{quoted(node.table)}.{quoted(node.name)}"
+    return name(node.name) if node.table is None else f"{name(node.table)}.{name(node.name)}"
 
 
 def _negative(node: nodes.Negative) -> str:
@@ -74,12 +70,12 @@ def _formula(node: nodes.Formula) -> str:
 
 
 def _alias(alias: str | None, columns: tuple[str, ...] = ()) -> str:
-    names = f"({', '.join(map(quoted, columns))})" if columns else ""
-    return "" if alias is None else f" AS {quoted(alias)}{names}"
+    names = f"({', '.join(map(name, columns))})" if columns else ""
+    return "" if alias is None else f" AS {name(alias)}{names}"
 
 
 def _table(node: nodes.Table) -> str:
-    return ".".join(map(quoted, (*node.path, node.name))) + _alias(node.alias)
+    return ".".join(map(name, (*node.path, node.name))) + _alias(node.alias)
 
 
 def _subquery(node: nodes.Subquery) -> str:
@@ -155,7 +151,7 @@ _PRINTERS: Final[dict[type[Node], Callable[[Any], str]]] = {
     nodes.Array: lambda node: f"[{_joined(node.values)}]",
     nodes.Tuple: lambda node: f"({_joined(node.values)})",
     nodes.Formula: _formula,
-    nodes.Named: lambda node: f"{text(node.value)} AS {quoted(node.name)}",
+    nodes.Named: lambda node: f"{text(node.value)} AS {name(node.name)}",
     nodes.Table: _table,
     nodes.Subquery: _subquery,
     nodes.Values: _values,

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
@@ -87,9 +88,9 @@ def simple(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
             left, right = as_scaled(a, scale), as_scaled(b, scale)
         width = _integer_type(a, b, low, high, scale, scope)
         if width is not None:
-            sql = duck.binary(type(node), duck.cast(left, width), duck.cast(right, width))
+            sql = duck.binary(duck.OPERATORS[type(node)], duck.cast(left, width), duck.cast(right, width))
             return Typed(sql, _fits(kind, low, high, node, scope), scale, low, high, nullable)
-    sql = duck.binary(type(node), as_double(a), as_double(b))
+    sql = duck.binary(duck.OPERATORS[type(node)], as_double(a), as_double(b))
     if kind.oid in INTEGERS:
         raise NumberOutOfRange(
             f"{kind.shown} could go out of range by the declared bounds",
@@ -147,10 +148,10 @@ def divide(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
         whole = None if a.magnitude is None else Fraction(a.magnitude)
         least = None if whole is None else -whole
         divisor = duck.call("nullif", duck.cast(b.sql, width), duck.integer(0))
-        sql = duck.binary(exp.IntDiv, duck.cast(a.sql, width), divisor)
+        sql = duck.binary("//", duck.cast(a.sql, width), divisor)
         return Typed(sql, kind, 0, least, whole, nullable)
     divisor = duck.call("nullif", as_double(b), duck.double(0.0))
-    return inexact(duck.binary(exp.Div, as_double(a), divisor), kind, low, high, nullable=nullable)
+    return inexact(duck.binary("/", as_double(a), divisor), kind, low, high, nullable=nullable)
 
 
 def _division_type(a: Typed, b: Typed, scope: Scope) -> str:
@@ -184,19 +185,19 @@ def modulo(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
         reach = min(a.magnitude, max(b.magnitude - Fraction(1, 10**scale), Fraction(0)))
     low = None if reach is None else (-reach if a.low is None or a.low < 0 else Fraction(0))
     nullable = a.nullable or b.nullable or not _excludes_zero(b)
-    sql = duck.binary(exp.Mod, duck.cast(as_scaled(a, scale), width), divisor)
+    sql = duck.binary("%", duck.cast(as_scaled(a, scale), width), divisor)
     return Typed(sql, common_type(a.type, b.type), scale, low, reach, nullable)
 
 
-def divided(a: Typed, digits: int, below: int, above: int) -> exp.Expr:
+def divided(a: Typed, digits: int, below: int, above: int) -> nodes.Expr:
     """The integer of an exact number, ``digits`` digits shorter, in 128 bits.
 
     Division drops what is left towards zero; ``below`` is added first to a number below zero, ``above`` to others.
     """
     zero = duck.integer(0)
-    nudge = duck.case([(exp.LT(this=a.sql, expression=zero), duck.integer(below))], duck.integer(above))
-    moved = duck.binary(exp.Add, duck.cast(a.sql, "HUGEINT"), nudge)
-    return duck.binary(exp.IntDiv, moved, duck.integer(10**digits))
+    nudge = duck.case([(nodes.Binary("<", a.sql, zero), duck.integer(below))], duck.integer(above))
+    moved = duck.binary("+", duck.cast(a.sql, "HUGEINT"), nudge)
+    return duck.binary("//", moved, duck.integer(10**digits))
 
 
 def rounded(a: Typed, digits: int, kind: SqlType) -> Typed:
@@ -207,7 +208,7 @@ def rounded(a: Typed, digits: int, kind: SqlType) -> Typed:
     half = 10 ** (scale - digits) // 2
     sql = divided(a, scale - digits, -half, half)
     if digits < 0:
-        sql = duck.binary(exp.Mul, sql, duck.integer(10**-digits))
+        sql = duck.binary("*", sql, duck.integer(10 ** (-digits)))
     bounds = [None if b is None else half_away(b, digits) for b in (a.low, a.high)]
     return Typed(sql, kind, max(digits, 0), bounds[0], bounds[1], a.nullable, presence=a.presence)
 
@@ -226,11 +227,11 @@ def negate(node: exp.Expr, a: Typed) -> Typed:
     high = None if a.low is None else -a.low
     a = replace(a, type=replace(a.type, modifier=-1))
     if a.is_constant and isinstance(a.constant, int | Fraction):
-        return replace(a, sql=duck.binary(exp.Sub, duck.integer(0), a.sql) if a.scale is None else _minus(a),
+        return replace(a, sql=duck.binary('-', duck.integer(0), a.sql) if a.scale is None else _minus(a),
                        low=low, high=high, constant=-a.constant)  # fmt: skip
     operand = a.sql if a.scale is None else duck.cast(a.sql, "HUGEINT")
-    return replace(a, sql=exp.Paren(this=exp.Neg(this=operand)), low=low, high=high, is_constant=False)
+    return replace(a, sql=nodes.Paren(nodes.Negative(operand)), low=low, high=high, is_constant=False)
 
 
-def _minus(a: Typed) -> exp.Expr:
+def _minus(a: Typed) -> nodes.Expr:
     return duck.integer(-int(Fraction(a.constant) * 10 ** (a.scale or 0)))  # type: ignore[arg-type]

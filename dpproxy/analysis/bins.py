@@ -7,6 +7,7 @@ from functools import reduce
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck, instants
 from dpproxy.analysis.dates import starts, to_timestamp, truncated
 from dpproxy.analysis.intervals import read_interval
@@ -54,12 +55,10 @@ def _binned(node: exp.Expr, value: Typed, stride: timedelta, origin: datetime, s
     if value.is_constant:
         return from_value(ends[0], TIMESTAMP)
     base = _bin(first, stride, origin, node)
-    since = duck.binary(
-        exp.Sub, duck.call("epoch_us", value.sql), duck.integer((base - _EPOCH) // _MICROSECOND)
-    )
-    rest = duck.binary(exp.Mod, since, duck.integer(stride // _MICROSECOND))
-    back = duck.call("to_microseconds", duck.binary(exp.Sub, duck.integer(0), rest))
-    return replace(value, sql=duck.binary(exp.Add, value.sql, back), first=ends[0], last=ends[1])
+    since = duck.binary("-", duck.call("epoch_us", value.sql), duck.integer((base - _EPOCH) // _MICROSECOND))
+    rest = duck.binary("%", since, duck.integer(stride // _MICROSECOND))
+    back = duck.call("to_microseconds", duck.binary("-", duck.integer(0), rest))
+    return replace(value, sql=duck.binary("+", value.sql, back), first=ends[0], last=ends[1])
 
 
 def _bin(moment: datetime, stride: timedelta, origin: datetime, node: exp.Expr) -> datetime:
@@ -110,7 +109,7 @@ def _origin(node: exp.DateBin, scope: Scope) -> datetime:
             position=position(node),
         )
     is_zoned = isinstance(given, exp.Cast) and given.to.this == exp.DType.TIMESTAMPTZ
-    literal = Typed(exp.Null(), UNKNOWN, is_constant=True, constant=text.name)
+    literal = Typed(nodes.Null(), UNKNOWN, is_constant=True, constant=text.name)
     kind = TIMESTAMPTZ if is_zoned else TIMESTAMP
     found = settle(literal, kind, scope, node).constant
     if not isinstance(found, datetime):
@@ -142,7 +141,7 @@ def to_char(node: exp.TimeToStr, arguments: list[Typed], scope: Scope) -> Typed:
     if value.is_constant and isinstance(value.constant, datetime):
         return from_value(_written(value.constant, template), TEXT)
     pieces = [_piece(part, value.sql) for part in re.findall(r"%.|[^%]+", template)]
-    sql = reduce(lambda a, b: duck.binary(exp.DPipe, a, b), pieces)
+    sql = reduce(lambda a, b: duck.binary("||", a, b), pieces)
     longest = sum(
         _FIELDS[part[1]][1] if part[0] == "%" else len(part) for part in re.findall(r"%.|[^%]+", template)
     )
@@ -188,12 +187,12 @@ def _written(moment: datetime, template: str) -> str:
     return re.sub(r"%(.)", lambda found: fields[found[1]], template)
 
 
-def _piece(part: str, sql: exp.Expr) -> exp.Expr:
+def _piece(part: str, sql: nodes.Expr) -> nodes.Expr:
     if part[0] != "%":
-        return exp.Literal.string(part)
+        return nodes.Text(part)
     name, digits = _FIELDS[part[1]]
-    number = duck.cast(duck.call("date_part", exp.Literal.string(name), sql), "VARCHAR")
-    padded = duck.binary(exp.DPipe, exp.Literal.string("0" * (digits - 1)), number)
+    number = duck.cast(duck.call("date_part", nodes.Text(name), sql), "VARCHAR")
+    padded = duck.binary("||", nodes.Text("0" * (digits - 1)), number)
     return duck.call("right", padded, duck.integer(digits))
 
 

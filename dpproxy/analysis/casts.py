@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.arithmetic import rounded
 from dpproxy.analysis.dates import to_date, to_timestamp
@@ -201,16 +202,14 @@ def _with_point(value: Typed, kind: SqlType) -> Typed:
     """The digits of a number that is held as a whole one, with the point in its place."""
     scale = value.scale or 0
     shown = duck.cast(duck.call("abs", value.sql), "VARCHAR")
-    is_short = exp.LTE(this=duck.call("length", shown), expression=duck.integer(scale))
-    padded = duck.call("lpad", shown, duck.integer(scale + 1), exp.Literal.string("0"))
+    is_short = nodes.Binary("<=", duck.call("length", shown), duck.integer(scale))
+    padded = duck.call("lpad", shown, duck.integer(scale + 1), nodes.Text("0"))
     digits = duck.case([(is_short, padded)], shown)
-    negative = exp.LT(this=value.sql, expression=duck.integer(0))
-    sign = duck.case([(negative, exp.Literal.string("-"))], exp.Literal.string(""))
+    negative = nodes.Binary("<", value.sql, duck.integer(0))
+    sign = duck.case([(negative, nodes.Text("-"))], nodes.Text(""))
     whole = duck.call("left", digits, duck.integer(-scale))
-    parts = [sign, whole, exp.Literal.string("."), duck.call("right", digits, duck.integer(scale))]
-    sql = duck.case(
-        [(exp.Is(this=value.sql, expression=exp.Null()), exp.Null())], duck.call("concat", *parts)
-    )
+    parts = [sign, whole, nodes.Text("."), duck.call("right", digits, duck.integer(scale))]
+    sql = duck.case([(nodes.IsNull(value.sql), nodes.Null())], duck.call("concat", *parts))
     return Typed(sql, kind, nullable=value.nullable, presence=value.presence, longest=41)
 
 
@@ -241,7 +240,7 @@ def _inside(value: Typed, limit: int) -> bool:
     return value.low is not None and value.high is not None and -limit <= value.low and value.high < limit
 
 
-def _round_total(value: Typed, low: Fraction, high: Fraction, rounding: str) -> exp.Expr:
+def _round_total(value: Typed, low: Fraction, high: Fraction, rounding: str) -> nodes.Expr:
     """ROUND of a DOUBLE that stays inside whole bounds, whatever the value: NaN counts as above the upper one.
 
     Halves of double precision go to the even neighbour, as in PostgreSQL: ``round_even``.

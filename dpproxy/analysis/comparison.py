@@ -6,6 +6,8 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
+from dpproxy.analysis import duck
 from dpproxy.analysis.arithmetic import common_type
 from dpproxy.analysis.dates import to_date, to_timestamp
 from dpproxy.analysis.instants import is_instant, to_instant
@@ -28,17 +30,6 @@ from dpproxy.values.pgtypes import (
     array_of,
 )
 
-_SIGNS: dict[type[exp.Expr], str] = {
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
-    exp.NullSafeNEQ: "IS DISTINCT FROM",
-}
-
 
 def compare(node: exp.Expr, kind: type[exp.Expr], a: Typed, b: Typed, scope: Scope) -> Typed:
     """One comparison. Raises ``UndefinedFunction`` (42883) where PostgreSQL has no such operator."""
@@ -56,13 +47,13 @@ def compare(node: exp.Expr, kind: type[exp.Expr], a: Typed, b: Typed, scope: Sco
     pair = _same_form(a, b)
     if pair is None:
         raise UndefinedFunction(
-            f"operator does not exist: {a.type.shown} {_SIGNS[kind]} {b.type.shown}",
+            f"operator does not exist: {a.type.shown} {duck.OPERATORS[kind]} {b.type.shown}",
             hint="No type is converted silently: write a CAST or compare values of one type.",
             position=position(node),
         )
     null_safe = kind in (exp.NullSafeEQ, exp.NullSafeNEQ)
     return boolean(
-        kind(this=pair[0], expression=pair[1]),
+        nodes.Binary(duck.OPERATORS[kind], *pair),
         nullable=not null_safe and (a.nullable or b.nullable),
     )
 
@@ -76,7 +67,7 @@ def _as_instants(node: exp.Expr, a: Typed, b: Typed, scope: Scope) -> tuple[Type
     return a, b
 
 
-def _same_form(a: Typed, b: Typed) -> tuple[exp.Expr, exp.Expr] | None:
+def _same_form(a: Typed, b: Typed) -> tuple[nodes.Expr, nodes.Expr] | None:
     if a.is_number and b.is_number:
         return _same_number_form(a, b)
     if a.type.oid in TEXTS and b.type.oid in TEXTS:
@@ -99,15 +90,15 @@ def _is_midnight(value: Typed) -> bool:
     return isinstance(held, datetime) and held == midnight(held.date())
 
 
-def _as_date(value: Typed) -> exp.Expr:
+def _as_date(value: Typed) -> nodes.Expr:
     return value.sql if value.type.oid == DATE.oid else to_date(value).sql
 
 
-def _as_timestamp(value: Typed) -> exp.Expr:
+def _as_timestamp(value: Typed) -> nodes.Expr:
     return value.sql if value.type.oid == TIMESTAMP.oid else to_timestamp(value).sql
 
 
-def _same_number_form(a: Typed, b: Typed) -> tuple[exp.Expr, exp.Expr]:
+def _same_number_form(a: Typed, b: Typed) -> tuple[nodes.Expr, nodes.Expr]:
     is_float = a.type.oid in FLOATS or b.type.oid in FLOATS
     if a.scale is not None and b.scale is not None and not is_float:
         scale = max(a.scale, b.scale)
@@ -126,7 +117,7 @@ def _size(value: Typed, scale: int) -> Fraction | None:
     return Fraction(0)
 
 
-def unify(node: exp.Expr, values: list[Typed], scope: Scope) -> tuple[list[exp.Expr], Typed]:
+def unify(node: exp.Expr, values: list[Typed], scope: Scope) -> tuple[list[nodes.Expr], Typed]:
     """All values in one physical form, and their merged shape (its ``sql`` is to be replaced)."""
     kind = _merged_type(node, values)
     settled = [settle(v, kind, scope, node) for v in values]
@@ -153,7 +144,7 @@ def unify(node: exp.Expr, values: list[Typed], scope: Scope) -> tuple[list[exp.E
     return [as_scaled(v, scale) for v in settled], replace(shape, scale=scale)
 
 
-def _moments(values: list[Typed], kind: SqlType, *, nullable: bool) -> tuple[list[exp.Expr], Typed]:
+def _moments(values: list[Typed], kind: SqlType, *, nullable: bool) -> tuple[list[nodes.Expr], Typed]:
     values = [to_timestamp(v) if kind.oid != v.type.oid else v for v in values]
     known = [v for v in values if not v.is_null] or values
     firsts, lasts = ([getattr(v, end) for v in known] for end in ("first", "last"))

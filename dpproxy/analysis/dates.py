@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.intervals import MOST_DAYS, moved, moved_sql, read_interval
 from dpproxy.analysis.literals import from_value, settle
@@ -84,10 +85,10 @@ def extract(node: exp.Extract, given: Typed) -> Typed:
         )
     scale, low, high = Fraction(1, 10**field.scale), field.low, field.high
     if name == "EPOCH":
-        sql = duck.call("epoch_us", value.sql)
+        sql: nodes.Expr = duck.call("epoch_us", value.sql)
     else:
-        sql = duck.call("date_part", exp.Literal.string(field.part), value.sql)
-        if value.sql.find(exp.Column) is None:  # the part of a constant NULL would be a DOUBLE
+        sql = duck.call("date_part", nodes.Text(field.part), value.sql)
+        if not any(value.sql.find_all(nodes.Column)):  # the part of a constant NULL would be a DOUBLE
             sql = duck.cast(sql, "BIGINT")
     bounds: list[Fraction | None] = [low * scale, high * scale]
     if field.rising is not None:
@@ -107,7 +108,7 @@ def truncate(node: exp.TimestampTrunc, given: Typed, scope: Scope) -> Typed:
     _require_bounds(node, scope, *ends)
     if value.is_constant and ends[0] is not None and not value.is_null:
         return from_value(ends[0], TIMESTAMP)
-    sql = duck.call("date_trunc", exp.Literal.string(unit.lower()), value.sql)
+    sql = duck.call("date_trunc", nodes.Text(unit.lower()), value.sql)
     return Typed(
         sql, TIMESTAMP, nullable=value.nullable, presence=value.presence, first=ends[0], last=ends[1]
     )
@@ -221,7 +222,7 @@ def arithmetic(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
 def _difference(a: Typed, b: Typed) -> Typed:
     low = None if a.first is None or b.last is None else Fraction((a.first - b.last).days)
     high = None if a.last is None or b.first is None else Fraction((a.last - b.first).days)
-    sql = duck.binary(exp.Sub, a.sql, b.sql)
+    sql = duck.binary("-", a.sql, b.sql)
     return Typed(sql, INT4, 0, low, high, a.nullable or b.nullable)
 
 
@@ -230,7 +231,7 @@ def _plus_days(node: exp.Binary, a: Typed, days: Typed, scope: Scope) -> Typed:
     sql = days.sql
     if isinstance(node, exp.Sub):
         low, high = None if high is None else -high, None if low is None else -low
-        sql = duck.binary(exp.Sub, duck.integer(0), duck.cast(sql, "BIGINT"))
+        sql = duck.binary("-", duck.integer(0), duck.cast(sql, "BIGINT"))
     try:
         first, last = _day_after(a.first, low), _day_after(a.last, high)
     except OverflowError:
@@ -240,7 +241,7 @@ def _plus_days(node: exp.Binary, a: Typed, days: Typed, scope: Scope) -> Typed:
         return null(DATE)
     if a.is_constant and days.is_constant and first is not None and first == last:
         return from_value(first, DATE)
-    moved_on = duck.binary(exp.Add, a.sql, duck.call("to_days", duck.cast(sql, "BIGINT")))
+    moved_on = duck.binary("+", a.sql, duck.call("to_days", duck.cast(sql, "BIGINT")))
     return Typed(
         duck.cast(moved_on, "DATE"), DATE, nullable=a.nullable or days.nullable, first=first, last=last
     )

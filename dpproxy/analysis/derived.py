@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import bins, duck, instants
 from dpproxy.analysis.dates import starts, unit_of
 from dpproxy.analysis.expressions import compile_expression
@@ -229,7 +230,7 @@ def _image(node: exp.Expr, scope: Scope, parts: _Parts) -> tuple[Value, ...] | N
         part = parts.get(inner)
         if part is None:
             return scope.leaf(inner)
-        sql: exp.Expr = duck.column(inputs[inner])
+        sql: nodes.Expr = duck.column(inputs[inner])
         if part.typed.is_number and part.typed.scale is not None:
             sql = duck.cast(sql, "HUGEINT")
         return replace(part.typed, sql=sql, presence=None, opaque=False, nullable=True)
@@ -277,7 +278,7 @@ def _double_key(name: str, typed: Typed, values: tuple[Value, ...]) -> Key | Non
     edge = duck.double(float(2**62))
     scaled = as_double(typed)
     if digits:
-        scaled = duck.binary(exp.Mul, scaled, duck.double(float(10**digits)))
+        scaled = duck.binary("*", scaled, duck.double(float(10**digits)))
     kept = duck.clamp(scaled, duck.double(-float(2**62)), edge)
     kind = NUMERIC if digits and typed.type.oid in FLOATS else typed.type
     raw = duck.cast(duck.call("round", kept), "HUGEINT" if kind.oid == NUMERIC.oid else "BIGINT")

@@ -6,8 +6,7 @@ from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import assert_never
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.literals import LIMITS
 from dpproxy.analysis.typed import WIDEST, Typed, midnight, nearest_double, null
@@ -81,9 +80,11 @@ def _between(column: Column, domain: Between) -> Typed:
     if domain.outside is Outside.CLAMP:
         mapped = duck.clamp(raw, _constant(column, low), _constant(column, high))
     else:
-        inside = exp.And(
-            this=exp.GTE(this=raw, expression=_constant(column, low)),
-            expression=exp.LTE(this=raw, expression=_constant(column, high)),
+        inside = nodes.And(
+            (
+                nodes.Binary(">=", raw, _constant(column, low)),
+                nodes.Binary("<=", raw, _constant(column, high)),
+            )
         )
         mapped = duck.case([(inside, raw)], None)
     clamped = domain.outside is Outside.CLAMP
@@ -97,22 +98,22 @@ def _members(column: Column, domain: Members) -> Typed:
     values = [_bound(column, v) for v in domain.values if v is not None]
     if not values:
         return null(column.type)
-    test = exp.In(this=raw, expressions=[_constant(column, v) for v in values])
+    test = nodes.InList(raw, tuple(_constant(column, v) for v in values))
     typed = _typed(column, duck.case([(test, raw)], None), values, nullable=True)
     if column.type.oid not in TEXTS:
         return typed
     return replace(typed, longest=max(len(v) for v in values if isinstance(v, str)))
 
 
-def _raw(column: Column) -> exp.Expr:
+def _raw(column: Column) -> nodes.Expr:
     """The column in a form that compares with any bound without failing: unsigned and wide integers as HUGEINT."""
-    raw: exp.Expr = duck.column(column.name)
+    raw: nodes.Expr = duck.column(column.name)
     if column.type.oid == NUMERIC.oid and not column.type.scale:
         return duck.cast(raw, "HUGEINT")
     return duck.cast(raw, "DOUBLE") if column.type.oid == FLOAT4.oid else raw
 
 
-def _constant(column: Column, value: Scalar) -> exp.Expr:
+def _constant(column: Column, value: Scalar) -> nodes.Expr:
     """A bound as an exact literal: through a DOUBLE, a long decimal would be rounded past its bound."""
     if column.type.oid == NUMERIC.oid and column.type.scale and isinstance(value, int | Fraction):
         return duck.decimal(value, column.type.scale)
@@ -139,36 +140,36 @@ def _too_wide(column: Column) -> BoundsMissing:
     )
 
 
-def _typed(column: Column, mapped: exp.Expr, bounds: list[Scalar], *, nullable: bool) -> Typed:
+def _typed(column: Column, mapped: nodes.Expr, bounds: list[Scalar], *, nullable: bool) -> Typed:
     kind = column.type
     moments = [b for b in bounds if isinstance(b, date)]
     if column.type.oid == TIMESTAMPTZ.oid:
-        mapped = duck.call("make_timestamp", duck.call("epoch_us", exp.Paren(this=mapped)))
+        mapped = duck.call("make_timestamp", duck.call("epoch_us", nodes.Paren(mapped)))
         moments = [b.replace(tzinfo=None) for b in moments if isinstance(b, datetime)]
     if moments:
-        return Typed(exp.Paren(this=mapped), kind, nullable=nullable, first=min(moments), last=max(moments))
+        return Typed(nodes.Paren(mapped), kind, nullable=nullable, first=min(moments), last=max(moments))
     numbers = [Fraction(b) for b in bounds if isinstance(b, int | Fraction) and not isinstance(b, bool)]
     if not numbers:
-        return Typed(exp.Paren(this=mapped), kind, nullable=nullable)
+        return Typed(nodes.Paren(mapped), kind, nullable=nullable)
     low, high = min(numbers), max(numbers)
     if kind.oid in FLOATS:
-        return Typed(exp.Paren(this=mapped), kind, None, low, high, nullable)
+        return Typed(nodes.Paren(mapped), kind, None, low, high, nullable)
     if not kind.scale:
         if max(abs(low), abs(high)) >= WIDEST:
             raise _too_wide(column)
-        return Typed(exp.Paren(this=mapped), kind, 0, low, high, nullable)
+        return Typed(nodes.Paren(mapped), kind, 0, low, high, nullable)
     return _decimal(column, mapped, low, high, nullable=nullable)
 
 
-def _decimal(column: Column, mapped: exp.Expr, low: Fraction, high: Fraction, *, nullable: bool) -> Typed:
+def _decimal(column: Column, mapped: nodes.Expr, low: Fraction, high: Fraction, *, nullable: bool) -> Typed:
     """A DECIMAL as the whole number of its last digit: the product has room, by the declared bounds."""
     scale = column.type.scale or 0
     if max(abs(low), abs(high)) * 10 ** (2 * scale) >= WIDEST:
         raise _too_wide(column)
     narrow = (column.type.precision or 38) <= 18 and max(abs(low), abs(high)) * 10 ** (2 * scale) < 10**18
     if narrow:  # the same in 64 bits, in a tenth of the time
-        held = duck.binary(exp.Mul, duck.cast(mapped, f"DECIMAL(18, {scale})"), duck.integer(10**scale))
+        held = duck.binary("*", duck.cast(mapped, f"DECIMAL(18, {scale})"), duck.integer(10**scale))
         return Typed(duck.cast(held, "BIGINT"), column.type, scale, low, high, nullable)
     wide = duck.cast(mapped, f"DECIMAL(38, {scale})")
-    steps = duck.cast(duck.binary(exp.Mul, wide, duck.integer(10**scale)), "HUGEINT")
+    steps = duck.cast(duck.binary("*", wide, duck.integer(10**scale)), "HUGEINT")
     return Typed(steps, column.type, scale, low, high, nullable)

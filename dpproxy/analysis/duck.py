@@ -1,18 +1,34 @@
-"""Small pieces of DuckDB syntax trees, so that SQL is built and never pasted.
-
-Trees are values here: a piece may stand in several places of several trees, and nobody changes one once it is built.
-"""
+"""Short forms of what the planner builds most often, as nodes; and what an analyst wrote, as text."""
 
 import threading
 from collections.abc import Iterable
 from datetime import date, datetime
 from fractions import Fraction
 from functools import cache, lru_cache
+from typing import Final
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
+from dpproxy.algebra import printing
+from dpproxy.algebra.nodes import (
+    Array,
+    Binary,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expr,
+    Named,
+    Negative,
+    Node,
+    Null,
+    Number,
+    Paren,
+    Text,
+    Truth,
+)  # fmt: skip
 from dpproxy.policy.model import Scalar
 
 LOCKED = {
@@ -33,22 +49,43 @@ dictionary, which is to say with the rows; and after a failure inside the engine
 
 _GENERATORS = threading.local()
 
+OPERATORS: Final[dict[type[exp.Expr], str]] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.IntDiv: "//",
+    exp.Mod: "%",
+    exp.DPipe: "||",
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
+    exp.NullSafeNEQ: "IS DISTINCT FROM",
+    exp.Like: "LIKE",
+    exp.ILike: "ILIKE",
+}
+"""The parser's classes as operators."""
 
-def column(name: str, table: str | None = None) -> exp.Column:
-    """A quoted column reference."""
-    return exp.column(exp.to_identifier(name, quoted=True), exp.to_identifier(table, quoted=True))
+
+def column(name: str, table: str | None = None) -> Column:
+    """A column reference."""
+    return Column(name, table)
 
 
-def integer(value: int) -> exp.Expr:
+def integer(value: int) -> Expr:
     """A whole-number literal; those over 64 bits are read as HUGEINT."""
-    literal: exp.Expr = exp.Literal.number(abs(value))
-    return exp.Paren(this=exp.Neg(this=literal)) if value < 0 else literal
+    literal = Number(str(abs(value)))
+    return Paren(Negative(literal)) if value < 0 else literal
 
 
-def double(value: float) -> exp.Expr:
+def double(value: float) -> Expr:
     """A DOUBLE literal."""
-    literal: exp.Expr = exp.Literal.number(double_text(abs(value)))
-    return exp.Paren(this=exp.Neg(this=literal)) if value < 0 else literal
+    literal = Number(double_text(abs(value)))
+    return Paren(Negative(literal)) if value < 0 else literal
 
 
 def double_text(value: float) -> str:
@@ -57,87 +94,104 @@ def double_text(value: float) -> str:
     return text if "e" in text else text + "e0"
 
 
-def cast(expression: exp.Expr, to: str) -> exp.Expr:
+def cast(expression: Expr, to: str) -> Expr:
     """CAST to a DuckDB type by name."""
-    return exp.Cast(this=expression, to=_type(to))
+    return Cast(expression, type_name(to))
 
 
 @cache
-def _type(name: str) -> exp.DataType:
-    return exp.DataType.build(name, dialect="duckdb")
+def type_name(name: str) -> str:
+    """One name for each type: ``INT128`` for HUGEINT, ``TEXT`` for VARCHAR."""
+    return exp.DataType.build(name, dialect="duckdb").sql("duckdb")
 
 
-def constant(value: Scalar | None) -> exp.Expr:
+def constant(value: Scalar | None) -> Expr:
     """A declared constant as the engine's literal; fractions become DOUBLE."""
     match value:
         case None:
-            return exp.Null()
+            return Null()
         case bool():
-            return exp.true() if value else exp.false()
+            return Truth(value)
         case int():
             return integer(value)
         case Fraction():
             return double(float(value))
         case str():
-            return exp.Literal.string(value)
+            return Text(value)
         case datetime():
             kind = "TIMESTAMP" if value.tzinfo is None else "TIMESTAMPTZ"
-            return cast(exp.Literal.string(value.isoformat(sep=" ")), kind)
+            return cast(Text(value.isoformat(sep=" ")), kind)
         case date():
-            return cast(exp.Literal.string(value.isoformat()), "DATE")
+            return cast(Text(value.isoformat()), "DATE")
 
 
-def decimal(value: int | Fraction, scale: int) -> exp.Expr:
+def decimal(value: int | Fraction, scale: int) -> Expr:
     """An exact DECIMAL literal with ``scale`` digits after the point; the value must have no more."""
     whole = int(value * 10**scale)
     if not scale:
         return integer(whole)
     digits = f"{abs(whole):0{scale + 1}d}"
-    literal: exp.Expr = exp.Literal.number(f"{digits[:-scale]}.{digits[-scale:]}")
-    return exp.Paren(this=exp.Neg(this=literal)) if whole < 0 else literal
+    literal = Number(f"{digits[:-scale]}.{digits[-scale:]}")
+    return Paren(Negative(literal)) if whole < 0 else literal
 
 
-def call(name: str, *arguments: exp.Expr) -> exp.Expr:
-    """A function call, kept as it is written here."""
-    return exp.Anonymous(this=name, expressions=list(arguments))
+def call(name: str, *arguments: Expr) -> Call:
+    """A function call."""
+    return Call(name, arguments)
 
 
-def case(branches: Iterable[tuple[exp.Expr, exp.Expr]], default: exp.Expr | None) -> exp.Expr:
+def array(*values: Expr) -> Array:
+    """A list."""
+    return Array(values)
+
+
+def case(branches: Iterable[tuple[Expr, Expr]], default: Expr | None) -> Expr:
     """CASE WHEN ... THEN ... ELSE ... END."""
-    return exp.Case(ifs=[exp.If(this=when, true=then) for when, then in branches], default=default)
+    return Case(tuple(branches), default)
 
 
-def binary(kind: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+def binary(operator: str, left: Expr, right: Expr) -> Expr:
     """A parenthesised binary operation."""
-    return exp.Paren(this=kind(this=left, expression=right))
+    return Paren(Binary(operator, left, right))
 
 
-def clamp(expression: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
+def clamp(expression: Expr, low: Expr, high: Expr) -> Expr:
     """Clamp in the CASE form: faster than greatest/least, keeps NULL, and maps NaN to the upper bound."""
-    return case(
-        [
-            (exp.LT(this=expression, expression=low), low),
-            (exp.GT(this=expression, expression=high), high),
-        ],
+    return Case(
+        ((Binary("<", expression, low), low), (Binary(">", expression, high), high)),
         expression,
     )
 
 
-def named(expression: exp.Expr, name: str) -> exp.Alias:
+def named(expression: Expr, name: str) -> Named:
     """``expression AS name``."""
-    return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
+    return Named(expression, name)
+
+
+def bare(expression: Expr) -> Expr:
+    """Without parentheses around it."""
+    while isinstance(expression, Paren):
+        expression = expression.value
+    return expression
+
+
+def text(node: Node) -> str:
+    """DuckDB's SQL."""
+    return printing.text(node)
+
+
+def words(tree: exp.Expr) -> str:
+    """What an analyst wrote, in PostgreSQL's SQL.
+
+    It is not copied first, as ``Expr.sql`` does: that takes most of the time of planning.
+    """
+    generator = getattr(_GENERATORS, "postgres", None)
+    if generator is None:
+        generator = _GENERATORS.postgres = Dialect.get_or_raise("postgres").generator()
+    return str(generator.generate(tree, copy=False))
 
 
 @lru_cache(maxsize=32)
 def parsed(sql: str) -> exp.Expr:
     """Our own text as a tree, which is shared: nobody changes it."""
     return sqlglot.parse_one(sql, read="duckdb")
-
-
-def text(expression: exp.Expr, dialect: str = "duckdb") -> str:
-    """The tree as SQL. It is not copied first, as ``Expr.sql`` does: that takes most of the time of planning."""
-    generator = getattr(_GENERATORS, dialect, None)
-    if generator is None:
-        generator = Dialect.get_or_raise(dialect).generator()
-        setattr(_GENERATORS, dialect, generator)
-    return str(generator.generate(expression, copy=False))

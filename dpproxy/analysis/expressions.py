@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import arithmetic, dates, duck, instants, present
 from dpproxy.analysis.casts import as_text, cast
 from dpproxy.analysis.comparison import compare, unify
@@ -75,7 +76,7 @@ def _operand(node: exp.Expr, scope: Scope) -> Typed:
     return value if isinstance(node, exp.Paren) else replace(value, is_unit=False)
 
 
-def _size(sql: exp.Expr, most: int) -> int:
+def _size(sql: nodes.Expr, most: int) -> int:
     """How many nodes, counted up to ``most``."""
     return sum(1 for _ in islice(sql.walk(), most))
 
@@ -168,12 +169,15 @@ def _numbers(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> tuple[Typed,
 
 def _connector(node: exp.Connector, scope: Scope) -> Typed:
     a, b = compile_boolean(node.this, scope), compile_boolean(node.expression, scope)
-    return boolean(type(node)(this=a.sql, expression=b.sql), nullable=a.nullable or b.nullable)
+    return boolean(
+        (nodes.And if isinstance(node, exp.And) else nodes.Or)((a.sql, b.sql)),
+        nullable=a.nullable or b.nullable,
+    )
 
 
 def _not(node: exp.Not, scope: Scope) -> Typed:
     a = compile_boolean(node.this, scope)
-    return boolean(exp.Not(this=a.sql), nullable=a.nullable)
+    return boolean(nodes.Not(a.sql), nullable=a.nullable)
 
 
 def _comparison(node: exp.Binary, scope: Scope) -> Typed:
@@ -187,7 +191,7 @@ def _between(node: exp.Between, scope: Scope) -> Typed:
     parts = [_operand(node.args[k], scope) for k in ("this", "low", "high")]
     above = compare(node, exp.GTE, parts[0], parts[1], scope)
     below = compare(node, exp.LTE, parts[0], parts[2], scope)
-    return boolean(exp.And(this=above.sql, expression=below.sql), nullable=above.nullable or below.nullable)
+    return boolean(nodes.And((above.sql, below.sql)), nullable=above.nullable or below.nullable)
 
 
 def _in(node: exp.In, scope: Scope) -> Typed:
@@ -197,16 +201,11 @@ def _in(node: exp.In, scope: Scope) -> Typed:
     if _size(value.sql, LARGEST) * len(node.expressions) > LARGEST:
         raise TooComplex("the IN list is too long for its expression", position=position(node))
     tests = [compare(node, exp.EQ, value, _operand(e, scope), scope) for e in node.expressions]
-    pairs = [t.sql.unnest() for t in tests]
+    pairs = [pair for t in tests if isinstance(pair := duck.bare(t.sql), nodes.Binary)]
     nullable = any(t.nullable for t in tests)
-    if all(pair.this == pairs[0].this for pair in pairs):  # one form for all: one copy of the value
-        return boolean(
-            exp.In(this=pairs[0].this, expressions=[p.expression for p in pairs]), nullable=nullable
-        )
-    sql = tests[0].sql
-    for test in tests[1:]:
-        sql = exp.Or(this=sql, expression=test.sql)
-    return boolean(sql, nullable=nullable)
+    if all(pair.left == pairs[0].left for pair in pairs):  # one form for all: one copy of the value
+        return boolean(nodes.InList(pairs[0].left, tuple(p.right for p in pairs)), nullable=nullable)
+    return boolean(nodes.Or(tuple(test.sql for test in tests)), nullable=nullable)
 
 
 def _is(node: exp.Is, scope: Scope) -> Typed:
@@ -214,14 +213,14 @@ def _is(node: exp.Is, scope: Scope) -> Typed:
     negated = bool(node.args.get("negate"))
     if isinstance(target, exp.Null):
         value = _operand(node.this, scope)
-        sql: exp.Expr = exp.Is(this=value.sql, expression=exp.Null())
+        sql: nodes.Expr = nodes.IsNull(value.sql)
     elif isinstance(target, exp.Boolean):
         value = compile_boolean(node.this, scope)
-        sql = exp.NullSafeEQ(this=value.sql, expression=exp.true() if target.this else exp.false())
+        sql = nodes.Binary("IS NOT DISTINCT FROM", value.sql, nodes.TRUE if target.this else nodes.FALSE)
     else:
         raise Unsupported("IS takes NULL, TRUE or FALSE", position=position(node))
-    sql = exp.Paren(this=sql)
-    return boolean(exp.Not(this=sql) if negated else sql, nullable=False)
+    sql = nodes.Paren(sql)
+    return boolean(nodes.Not(sql) if negated else sql, nullable=False)
 
 
 def _case(node: exp.Case, scope: Scope) -> Typed:
@@ -252,16 +251,16 @@ def _nullif(node: exp.Nullif, scope: Scope) -> Typed:
     a, b = compile_expression(node.this, scope), compile_expression(node.expression, scope)
     a = settle(a, TEXT if b.type is UNKNOWN else b.type, scope, node.this)
     equal = compare(node, exp.EQ, a, b, scope)
-    sql = duck.case([(equal.sql, exp.Null())], a.sql)
+    sql = duck.case([(equal.sql, nodes.Null())], a.sql)
     return replace(a, sql=sql, nullable=True, is_constant=False, constant=None, presence=None)
 
 
 def _extreme(name: str, pick: Callable[..., Any]) -> Rule:
     def apply(node: exp.Expr, scope: Scope) -> Typed:
-        nodes = (node.this, *node.expressions)
-        values = [compile_expression(e, scope) for e in nodes]
+        written = (node.this, *node.expressions)
+        values = [compile_expression(e, scope) for e in written]
         if pick is min:
-            values = [_not_passed_over(e, v, values) for e, v in zip(nodes, values, strict=True)]
+            values = [_not_passed_over(e, v, values) for e, v in zip(written, values, strict=True)]
         forms, shape = unify(node, values, scope)
         lows, highs = _extreme_bounds(values, pick)
         nullable = all(v.nullable for v in values)
@@ -281,7 +280,7 @@ def _not_passed_over(node: exp.Expr, value: Typed, values: list[Typed]) -> Typed
     if is_largest or isinstance(node.unnest(), exp.Column):
         return value
     high = duck.double(float(value.high))
-    sql = exp.Paren(this=duck.case([(exp.GT(this=value.sql, expression=high), high)], value.sql))
+    sql = nodes.Paren(duck.case([(nodes.Binary(">", value.sql, high), high)], value.sql))
     return replace(value, sql=sql)
 
 
@@ -314,7 +313,7 @@ def _concatenate(node: exp.Expr, scope: Scope) -> Typed:
     longest = None if a.longest is None or b.longest is None else a.longest + b.longest
     check_length(longest, node)
     nullable = a.nullable or b.nullable
-    return Typed(duck.binary(exp.DPipe, a.sql, b.sql), TEXT, nullable=nullable, longest=longest)
+    return Typed(duck.binary("||", a.sql, b.sql), TEXT, nullable=nullable, longest=longest)
 
 
 def _like(node: exp.Like, scope: Scope) -> Typed:
@@ -332,8 +331,8 @@ def _like(node: exp.Like, scope: Scope) -> Typed:
             "LIKE takes a constant pattern without a backslash", hint=hint, position=position(node)
         )
     _bound_match(node, value, pattern, scope)
-    match = type(node)(this=value.sql, expression=pattern.sql)
-    sql: exp.Expr = exp.Not(this=exp.Paren(this=match)) if node.args.get("negate") else match
+    match = nodes.Binary(duck.OPERATORS[type(node)], value.sql, pattern.sql)
+    sql: nodes.Expr = nodes.Not(nodes.Paren(match)) if node.args.get("negate") else match
     return boolean(sql, nullable=value.nullable or pattern.nullable)
 
 
@@ -366,9 +365,9 @@ def _cast(node: exp.Cast, scope: Scope) -> Typed:
 RULES: dict[type[exp.Expr], Rule] = {
     exp.Literal: lambda node, _: literal(node),
     exp.Parameter: parameter,
-    exp.Null: lambda _, __: Typed(exp.Null(), UNKNOWN, nullable=True, is_constant=True),
+    exp.Null: lambda _, __: Typed(nodes.Null(), UNKNOWN, nullable=True, is_constant=True),
     exp.Boolean: lambda node, _: replace(
-        boolean(exp.true() if node.this else exp.false(), nullable=False),
+        boolean(nodes.TRUE if node.this else nodes.FALSE, nullable=False),
         is_constant=True,
         constant=node.this,
     ),

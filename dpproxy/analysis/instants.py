@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import dates, duck
 from dpproxy.analysis.clocks import MOST_CHANGES, Change, changes, fixed_offset, local_of, offset_at, utc_of
 from dpproxy.analysis.intervals import moved_sql
@@ -73,8 +74,8 @@ def in_utc(value: Typed, scope: Scope) -> Typed:
     return replace(value, sql=sql, type=TIMESTAMP)
 
 
-def _utc() -> exp.Expr:
-    return exp.Literal.string("UTC")
+def _utc() -> nodes.Expr:
+    return nodes.Text("UTC")
 
 
 def to_local(value: Typed, zone: tzinfo, node: exp.Expr, scope: Scope) -> Typed:
@@ -82,7 +83,7 @@ def to_local(value: Typed, zone: tzinfo, node: exp.Expr, scope: Scope) -> Typed:
     utc = in_utc(value, scope)
     if utc.is_constant or fixed_offset(zone) is not None or scope.level is Level.ROW:
         return _shifted(utc, zone, node, scope, _Clock(local_of, lambda c: c.at, east=True))
-    name = exp.Literal.string(str(zone))  # of the tz database: others are fixed
+    name = nodes.Text(str(zone))  # of the tz database: others are fixed
     return replace(utc, sql=duck.call("timezone", name, value.sql), first=None, last=None)
 
 
@@ -133,18 +134,18 @@ def _shifted(value: Typed, zone: tzinfo, node: exp.Expr, scope: Scope, clock: _C
             position=position(node),
         )
     branches = [
-        (exp.LT(this=value.sql, expression=duck.constant(clock.place(c))), _by(value.sql, sign * c.before))
+        (nodes.Binary("<", value.sql, duck.constant(clock.place(c))), _by(value.sql, sign * c.before))
         for c in found
     ]
     last = _by(value.sql, sign * (found[-1].after if found else offset_at(zone, midnight(value.first))))
-    sql = exp.Paren(this=duck.case(branches, last)) if found else last
+    sql = nodes.Paren(duck.case(branches, last)) if found else last
     inside = [c for c in found if midnight(value.first) <= clock.place(c) <= midnight(value.last)]
     jumps = [clock.place(c) + sign * offset for c in inside for offset in (c.before, c.after)]
     known = [*(end for end in ends if end is not None), *jumps]
     return replace(value, sql=sql, first=min(known), last=max(known))
 
 
-def _by(sql: exp.Expr, offset: timedelta) -> exp.Expr:
+def _by(sql: nodes.Expr, offset: timedelta) -> nodes.Expr:
     return moved_sql(sql, Interval(microseconds=offset // timedelta(microseconds=1)))
 
 

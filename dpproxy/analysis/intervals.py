@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.values.errors import InvalidText, NumberOutOfRange, Unsupported
@@ -88,7 +89,7 @@ def moved(moment: datetime, by: Interval) -> datetime:
     return start + timedelta(days=by.days) + timedelta(microseconds=by.microseconds)
 
 
-def moved_sql(timestamp: exp.Expr, by: Interval) -> exp.Expr:
+def moved_sql(timestamp: nodes.Expr, by: Interval) -> nodes.Expr:
     """The same in the engine."""
     sql = timestamp
     for name, count in (
@@ -97,5 +98,5 @@ def moved_sql(timestamp: exp.Expr, by: Interval) -> exp.Expr:
         ("to_microseconds", by.microseconds),
     ):
         if count:
-            sql = duck.binary(exp.Add, sql, duck.call(name, duck.integer(count)))
+            sql = duck.binary("+", sql, duck.call(name, duck.integer(count)))
     return sql

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import assert_never
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import MOST_LISTED, Lookup, read_column, referenced
 from dpproxy.analysis.typed import Typed, midnight
@@ -44,9 +43,9 @@ class Key:
 
     name: str
     typed: Typed
-    raw: exp.Expr
+    raw: nodes.Expr
     values: tuple[Scalar | None, ...]
-    present: exp.Expr | None = None
+    present: nodes.Expr | None = None
     """Where nothing is listed, and every value that a row holds is one: which rows have one that counts."""
     whole: bool = False
     """No row is without one of the values, whatever it holds."""
@@ -61,7 +60,7 @@ class Key:
     @property
     def is_raw(self) -> bool:
         """Rows are grouped by what the column holds, declared or not."""
-        return type(self.raw) is exp.Column and not self.is_discovered
+        return type(self.raw) is nodes.Column and not self.is_discovered
 
     @property
     def is_discovered(self) -> bool:
@@ -170,7 +169,7 @@ def _exact(values: Sequence[Scalar | None], typed: Typed) -> tuple[Scalar | None
     return tuple(form for form in forms if not isinstance(form, float))
 
 
-def _grouped(column: Column, typed: Typed, values: tuple[Scalar | None, ...]) -> exp.Expr:
+def _grouped(column: Column, typed: Typed, values: tuple[Scalar | None, ...]) -> nodes.Expr:
     """What rows are grouped by: the raw column where any value of its type can leave the engine, else the mapped one.
 
     Mapped, an undeclared value is NULL and drops out; so where NULL itself is a key the raw column is needed.
@@ -180,33 +179,34 @@ def _grouped(column: Column, typed: Typed, values: tuple[Scalar | None, ...]) ->
     return typed.sql
 
 
-def declared(key: Key, name: str, alias: str) -> exp.Expr:
+def declared(key: Key, name: str, alias: str) -> nodes.Item:
     """The declared values as a relation ``alias(name)``."""
     if not key.values:
-        none = exp.Select(expressions=[duck.named(exp.Null(), name)], where=exp.Where(this=exp.false()))
-        return exp.Subquery(this=none, alias=exp.TableAlias(this=exp.to_identifier(alias)))
-    rows = [exp.Tuple(expressions=[duck.constant(v)]) for v in key.values]
-    columns = [exp.to_identifier(name)]
-    return exp.Values(expressions=rows, alias=exp.TableAlias(this=exp.to_identifier(alias), columns=columns))
+        none = nodes.Select(items=(duck.named(nodes.Null(), name),), where=nodes.FALSE)
+        return nodes.Subquery(none, nodes.Bare(alias))
+    rows = tuple((duck.constant(v),) for v in key.values)
+    return nodes.Values(rows, nodes.Bare(alias), (nodes.Bare(name),))
 
 
-def inside(key: Key) -> exp.Expr:
+def inside(key: Key) -> nodes.Expr:
     """True for rows whose key is a declared value."""
     if not key.values:
-        return exp.false()
+        return nodes.FALSE
     known = [v for v in key.values if v is not None]
     ends = _ends(known) if len(known) > LONGEST_LIST else None
     if ends is None:
-        test: exp.Expr = exp.In(this=key.raw, expressions=[duck.constant(v) for v in known])
+        test: nodes.Expr = nodes.InList(key.raw, tuple(duck.constant(v) for v in known))
     else:  # a list of every day of a century takes seconds to plan
-        test = exp.And(
-            this=exp.GTE(this=key.raw, expression=duck.constant(ends[0])),
-            expression=exp.LTE(this=key.raw, expression=duck.constant(ends[1])),
+        test = nodes.And(
+            (
+                nodes.Binary(">=", key.raw, duck.constant(ends[0])),
+                nodes.Binary("<=", key.raw, duck.constant(ends[1])),
+            )
         )
-        test = exp.Paren(this=test)
+        test = nodes.Paren(test)
     if len(known) < len(key.values):
-        test = exp.Or(this=exp.Is(this=key.raw, expression=exp.Null()), expression=test)
-    return exp.Paren(this=test)
+        test = nodes.Or((nodes.IsNull(key.raw), test))
+    return nodes.Paren(test)
 
 
 def _ends(values: Sequence[Scalar]) -> tuple[Scalar, Scalar] | None:

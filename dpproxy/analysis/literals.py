@@ -9,6 +9,7 @@ from typing import cast
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck, plain
 from dpproxy.analysis.clocks import utc_of
 from dpproxy.analysis.position import position
@@ -78,9 +79,7 @@ def _text(text: str, node: exp.Expr | None) -> Typed:
         exact(text)
     except ValueError:
         raise InvalidText("invalid character in a text", position=position(node)) from None
-    return Typed(
-        exp.Literal.string(text), TEXT, nullable=False, is_constant=True, constant=text, longest=len(text)
-    )
+    return Typed(nodes.Text(text), TEXT, nullable=False, is_constant=True, constant=text, longest=len(text))
 
 
 def from_value(value: object, kind: SqlType) -> Typed:
@@ -136,7 +135,7 @@ def parameter(node: exp.Parameter, scope: Scope) -> Typed:
     if scope.parameters.values is not None:
         return _bound(scope.parameters.value(index, position(node)), known or TEXT, node, scope)
     if known is None:
-        return Typed(exp.Null(), UNKNOWN, parameter=index)
+        return Typed(nodes.Null(), UNKNOWN, parameter=index)
     is_number = known.oid in INTEGERS or known.oid in FLOATS or known.oid == NUMERIC.oid
     bounds = Fraction(1) if is_number else None  # any value: only the type is asked for
     unbound = null(known)

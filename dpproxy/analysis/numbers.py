@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.arithmetic import TINIEST, divided, half_away, require_numbers, rounded
 from dpproxy.analysis.literals import settle
@@ -144,7 +145,7 @@ def truncation(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
         return replace(value, type=kind)
     sql = divided(value, value.scale - digits, 0, 0)
     if digits < 0:
-        sql = duck.binary(exp.Mul, sql, duck.integer(10**-digits))
+        sql = duck.binary("*", sql, duck.integer(10 ** (-digits)))
     step = Fraction(10) ** -digits
     low, high = (None if b is None else math.trunc(b / step) * step for b in (value.low, value.high))
     return Typed(sql, kind, max(digits, 0), low, high, value.nullable, presence=value.presence)
@@ -204,9 +205,9 @@ def common_logarithm(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Ty
     if value.low is not None and value.high is not None and float(value.low) > 0:
         low, high = (Fraction(math.log(b, float(base))) for b in (value.low, value.high))
         low, high = low - _SLACK * (1 + abs(low)), high + _SLACK * (1 + abs(high))
-    sql = duck.call("log", as_double(value))
+    sql: nodes.Expr = duck.call("log", as_double(value))
     if base != 10:
-        sql = duck.binary(exp.Div, duck.call("ln", as_double(value)), duck.double(math.log(float(base))))
+        sql = duck.binary("/", duck.call("ln", as_double(value)), duck.double(math.log(float(base))))
     return inexact(sql, FLOAT8, low, high, nullable=value.nullable)
 
 
@@ -216,7 +217,7 @@ def scaled_angle(factor: float) -> Rule:
     def apply(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
         value = _number(node, arguments, scope)
         low, high = (None if b is None else b * Fraction(factor) for b in (value.low, value.high))
-        sql = duck.binary(exp.Mul, as_double(value), duck.double(factor))
+        sql = duck.binary("*", as_double(value), duck.double(factor))
         return inexact(sql, FLOAT8, low, high, nullable=value.nullable)
 
     return apply
@@ -249,7 +250,7 @@ def _bucket(value: Fraction, low: Fraction, high: Fraction, count: int) -> int:
     return count + 1 if value >= high else math.floor((value - low) * count / (high - low)) + 1
 
 
-def _exact_bucket(value: Typed, low: Fraction, high: Fraction, count: int) -> exp.Expr | None:
+def _exact_bucket(value: Typed, low: Fraction, high: Fraction, count: int) -> nodes.Expr | None:
     """Of an exact number in whole numbers, None where they would not fit 128 bits."""
     if value.scale is None or value.type.oid in FLOATS:
         return None
@@ -262,27 +263,27 @@ def _exact_bucket(value: Typed, low: Fraction, high: Fraction, count: int) -> ex
     if value.magnitude is None or reach * 2 * count >= WIDEST:
         return None
     steps = duck.cast(as_scaled(value, scale), "HUGEINT")
-    moved = duck.binary(exp.Sub, steps, duck.integer(first))
-    inside = duck.binary(
-        exp.IntDiv, duck.binary(exp.Mul, moved, duck.integer(count)), duck.integer(last - first)
-    )
+    moved = duck.binary("-", steps, duck.integer(first))
+    inside = duck.binary("//", duck.binary("*", moved, duck.integer(count)), duck.integer(last - first))
     return _buckets(steps, duck.integer(first), duck.integer(last), inside, count)
 
 
-def _double_bucket(value: Typed, low: Fraction, high: Fraction, count: int) -> exp.Expr:
+def _double_bucket(value: Typed, low: Fraction, high: Fraction, count: int) -> nodes.Expr:
     """Of a DOUBLE: what is divided is inside [low, high), so that the cast cannot fail; kept below n all the same."""
     number = as_double(value)
-    moved = duck.binary(exp.Sub, number, duck.double(float(low)))
-    share = duck.binary(exp.Mul, moved, duck.double(float(count / (high - low))))
+    moved = duck.binary("-", number, duck.double(float(low)))
+    share = duck.binary("*", moved, duck.double(float(count / (high - low))))
     kept = duck.clamp(share, duck.double(0.0), duck.double(float(count - 1)))
     inside = duck.cast(duck.call("floor", kept), "BIGINT")
     return _buckets(number, duck.double(float(low)), duck.double(float(high)), inside, count)
 
 
-def _buckets(value: exp.Expr, low: exp.Expr, high: exp.Expr, inside: exp.Expr, count: int) -> exp.Expr:
-    below, above = exp.LT(this=value, expression=low), exp.GTE(this=value, expression=high)
-    missing = exp.Is(this=value, expression=exp.Null())
-    number = duck.binary(exp.Add, inside, duck.integer(1))
+def _buckets(
+    value: nodes.Expr, low: nodes.Expr, high: nodes.Expr, inside: nodes.Expr, count: int
+) -> nodes.Expr:
+    below, above = nodes.Binary("<", value, low), nodes.Binary(">=", value, high)
+    missing = nodes.IsNull(value)
+    number = duck.binary("+", inside, duck.integer(1))
     return duck.case(
-        [(missing, exp.Null()), (below, duck.integer(0)), (above, duck.integer(count + 1))], number
+        [(missing, nodes.Null()), (below, duck.integer(0)), (above, duck.integer(count + 1))], number
     )

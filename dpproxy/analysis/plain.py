@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.values.errors import InvalidText
@@ -71,52 +72,52 @@ def texts_of(node: exp.Expr) -> list[object]:
         raise InvalidText("malformed array literal", position=position(node)) from None
 
 
-def constant(value: object, kind: SqlType) -> exp.Expr:
+def constant(value: object, kind: SqlType) -> nodes.Expr:
     """A value as the engine's expression of its type; NULL too. Errors: as ``encode_value``."""
     if value is None:
-        return duck.cast(exp.Null(), engine_type(kind))
+        return duck.cast(nodes.Null(), engine_type(kind))
     element = element_of(kind)
     if element is not None and isinstance(value, list | tuple):
-        listed = exp.Array(expressions=[_item(item, element) for item in value])
+        listed = nodes.Array(tuple(_item(item, element) for item in value))
         return duck.cast(listed, "[]".join([engine_type(element), *[""] * _depth(value)]))
     write = _WRITERS.get(kind.oid)
     if write is not None:
         return write(value)
     written = (encode_value(kind, value, 0) or b"").decode()
-    return duck.cast(exp.Literal.string(written), engine_type(kind))
+    return duck.cast(nodes.Text(written), engine_type(kind))
 
 
-def _item(value: object, element: SqlType) -> exp.Expr:
+def _item(value: object, element: SqlType) -> nodes.Expr:
     if isinstance(value, list | tuple):
-        return exp.Array(expressions=[_item(item, element) for item in value])
-    return exp.Null() if value is None else constant(value, element)
+        return nodes.Array(tuple(_item(item, element) for item in value))
+    return nodes.Null() if value is None else constant(value, element)
 
 
 def _depth(values: Any) -> int:  # noqa: ANN401 - lists in lists
     return 1 + (_depth(values[0]) if values and isinstance(values[0], list | tuple) else 0)
 
 
-def _interval(value: object) -> exp.Expr:
+def _interval(value: object) -> nodes.Expr:
     parts = of(value)
     days = duck.binary(
-        exp.Add,
+        "+",
         duck.call("to_months", duck.integer(parts.months)),
         duck.call("to_days", duck.integer(parts.days)),
     )
-    return duck.binary(exp.Add, days, duck.call("to_microseconds", duck.integer(parts.microseconds)))
+    return duck.binary("+", days, duck.call("to_microseconds", duck.integer(parts.microseconds)))
 
 
-def _moment(value: Any) -> exp.Expr:  # noqa: ANN401 - a datetime
+def _moment(value: Any) -> nodes.Expr:  # noqa: ANN401 - a datetime
     if isinstance(value, Endless):
-        return duck.cast(exp.Literal.string(value.value.decode()), "TIMESTAMPTZ")
+        return duck.cast(nodes.Text(value.value.decode()), "TIMESTAMPTZ")
     moment: datetime = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-    return duck.cast(exp.Literal.string(moment.isoformat(sep=" ")), "TIMESTAMPTZ")
+    return duck.cast(nodes.Text(moment.isoformat(sep=" ")), "TIMESTAMPTZ")
 
 
-_WRITERS: Mapping[int, Callable[[Any], exp.Expr]] = {
-    BYTEA.oid: lambda value: duck.call("unhex", exp.Literal.string(bytes(value).hex())),
+_WRITERS: Mapping[int, Callable[[Any], nodes.Expr]] = {
+    BYTEA.oid: lambda value: duck.call("unhex", nodes.Text(bytes(value).hex())),
     INTERVAL.oid: _interval,
     TIMESTAMPTZ.oid: _moment,
-    TEXT.oid: lambda value: exp.Literal.string(str(value)),
-    JSON.oid: lambda value: duck.cast(exp.Literal.string(str(value)), "JSON"),
+    TEXT.oid: lambda value: nodes.Text(str(value)),
+    JSON.oid: lambda value: duck.cast(nodes.Text(str(value)), "JSON"),
 }

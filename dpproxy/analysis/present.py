@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck, instants
 from dpproxy.analysis.clocks import local_of
 from dpproxy.analysis.image import image
@@ -125,7 +126,7 @@ def folded(node: exp.Expr, value: Typed, scope: Scope) -> Typed:
     present = scope.parameters.present
     if present is None or value.is_constant or not value.is_number or value.parameter is not None:
         return value
-    if node.find(*PRESENT) is None or node.find(*_OPEN) is not None or value.sql.find(exp.Column) is not None:
+    if node.find(*PRESENT) is None or node.find(*_OPEN) is not None or any(value.sql.find_all(nodes.Column)):
         return value
     [found] = image(duck.text(value.sql), ())
     if isinstance(found, str | date) or found is None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis.typed import Typed
 from dpproxy.policy.model import Scalar
 from dpproxy.values.errors import TooComplex, UndefinedParameter, Unsupported
@@ -81,7 +82,7 @@ class Parameters:
 
     def note(self, value: Typed) -> None:
         """Remember how long the columns are that a text is read from."""
-        for column in value.sql.find_all(exp.Column):
+        for column in value.sql.find_all(nodes.Column):
             known = self.longest.get(column.name, 0)
             self.longest[column.name] = max(known, LONGEST if value.longest is None else value.longest)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.casts import as_text
 from dpproxy.analysis.image import image
@@ -64,7 +65,7 @@ def trim(node: exp.Trim, arguments: list[Typed], scope: Scope) -> Typed:
         raise Unsupported(f"{name} takes constant characters", position=position(node))
     removed = characters[0] if characters else None
     _spend(scope, node, value, removed)
-    sql = duck.call(name, value.sql, exp.Literal.string(" ") if removed is None else removed.sql)
+    sql = duck.call(name, value.sql, nodes.Text(" ") if removed is None else removed.sql)
     nullable = value.nullable or (removed is not None and removed.nullable)
     return Typed(sql, TEXT, nullable=nullable, longest=value.longest)
 
@@ -178,7 +179,7 @@ def _written(value: Typed, scope: Scope) -> Typed:
     """A value as CONCAT writes it: a truth value by its letter."""
     if value.type.oid != BOOL.oid:
         return as_text(value, scope) or value
-    letters = [(value.sql, exp.Literal.string("t")), (exp.Not(this=value.sql), exp.Literal.string("f"))]
+    letters = [(value.sql, nodes.Text("t")), (nodes.Not(value.sql), nodes.Text("f"))]
     return Typed(duck.case(letters, None), TEXT, nullable=value.nullable, presence=value.presence, longest=1)
 
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.plain import engine_type
 from dpproxy.analysis.unseen import Unseen
@@ -35,9 +34,9 @@ LARGEST_DOUBLE = Fraction(10) ** 300
 class Steps:
     """A column that holds a number in whole steps of ``unit``: ``sql``, a BIGINT between ``low`` and ``high``."""
 
-    value: exp.Expr
+    value: nodes.Expr
     """The number itself: only an expression that is this very object has these steps."""
-    sql: exp.Expr
+    sql: nodes.Expr
     unit: Fraction
     low: int
     high: int
@@ -53,7 +52,7 @@ class Typed:
     ``parameter`` is the number of a ``$n`` whose type is not known yet.
     """
 
-    sql: exp.Expr
+    sql: nodes.Expr
     type: SqlType
     scale: int | None = 0
     low: Fraction | None = None
@@ -62,7 +61,7 @@ class Typed:
     is_constant: bool = False
     constant: Scalar | None = None
     parameter: int | None = None
-    presence: exp.Expr | None = None
+    presence: nodes.Expr | None = None
     """Something simpler that is NULL exactly where this is."""
     longest: int | None = None
     """The most characters of a text, None where unknown."""
@@ -115,9 +114,9 @@ class Typed:
         return self.is_constant and self.constant is None
 
 
-def boolean(sql: exp.Expr, *, nullable: bool) -> Typed:
+def boolean(sql: nodes.Expr, *, nullable: bool) -> Typed:
     """A truth value."""
-    return Typed(exp.Paren(this=sql), BOOL, nullable=nullable)
+    return Typed(nodes.Paren(sql), BOOL, nullable=nullable)
 
 
 _NULLS = {DATE.oid: "DATE", TIMESTAMP.oid: "TIMESTAMP", TEXT.oid: "VARCHAR", BOOL.oid: "BOOLEAN"}
@@ -131,13 +130,13 @@ def null(kind: SqlType) -> Typed:
     name = engine_type(kind) if kind.oid in PLAIN else _NULLS.get(kind.oid)
     day = {DATE.oid: date(2000, 1, 1), TIMESTAMP.oid: midnight(date(2000, 1, 1))}.get(kind.oid)
     return Typed(
-        exp.Null() if name is None else duck.cast(exp.Null(), name), kind, low=Fraction(0), high=Fraction(0),
+        nodes.Null() if name is None else duck.cast(nodes.Null(), name), kind, low=Fraction(0), high=Fraction(0),
         is_constant=True, longest=0, first=day, last=day,
     )  # fmt: skip
 
 
 def inexact(
-    sql: exp.Expr, kind: SqlType, low: Fraction | None, high: Fraction | None, *, nullable: bool
+    sql: nodes.Expr, kind: SqlType, low: Fraction | None, high: Fraction | None, *, nullable: bool
 ) -> Typed:
     """A DOUBLE; its bounds are doubles too, so that chains of operations do not grow them.
 
@@ -183,7 +182,7 @@ def _scale_of(value: Fraction) -> int | None:
     return scale if scale is not None and abs(value) * 10**scale < WIDEST else None
 
 
-def as_double(value: Typed) -> exp.Expr:
+def as_double(value: Typed) -> nodes.Expr:
     """The expression as DOUBLE."""
     if value.scale is None:
         return value.sql
@@ -192,10 +191,10 @@ def as_double(value: Typed) -> exp.Expr:
     if value.is_constant and isinstance(value.constant, int | Fraction):
         return duck.double(float(value.constant))
     whole = duck.cast(value.sql, "DOUBLE")
-    return whole if value.scale == 0 else duck.binary(exp.Div, whole, duck.double(float(10**value.scale)))
+    return whole if value.scale == 0 else duck.binary("/", whole, duck.double(float(10**value.scale)))
 
 
-def as_scaled(value: Typed, scale: int) -> exp.Expr:
+def as_scaled(value: Typed, scale: int) -> nodes.Expr:
     """The integer of an exact number at a scale no smaller than its own."""
     if value.scale is None or scale < value.scale:
         raise AssertionError("an exact number can only be widened")
@@ -206,4 +205,4 @@ def as_scaled(value: Typed, scale: int) -> exp.Expr:
     factor = 10 ** (scale - value.scale)
     if value.is_constant and isinstance(value.constant, int | Fraction):
         return duck.integer(int(value.constant * 10**scale))
-    return duck.binary(exp.Mul, duck.cast(value.sql, "HUGEINT"), duck.integer(factor))
+    return duck.binary("*", duck.cast(value.sql, "HUGEINT"), duck.integer(factor))

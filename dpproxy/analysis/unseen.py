@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NoReturn
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 
 LARGEST = 10**9
@@ -45,13 +44,13 @@ class Unseen:
         self.place = place
         self.scale = scale
 
-    def double(self) -> exp.Expr:
+    def double(self) -> nodes.Expr:
         """Where it is written as a DOUBLE."""
-        return exp.Literal.number(f"{_OPEN}{self.place}d{_CLOSE}")
+        return nodes.Number(str(f"{_OPEN}{self.place}d{_CLOSE}"))
 
-    def scaled(self, scale: int) -> exp.Expr:
+    def scaled(self, scale: int) -> nodes.Expr:
         """Where it is written as a whole number of ``10**-scale``."""
-        return exp.Literal.number(f"{_OPEN}{self.place}s{scale}{_CLOSE}")
+        return nodes.Number(str(f"{_OPEN}{self.place}s{scale}{_CLOSE}"))
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = __bool__ = _look
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _look

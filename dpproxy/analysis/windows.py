@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import unify
 from dpproxy.analysis.expressions import compile_expression
@@ -24,7 +25,7 @@ from dpproxy.values.errors import (
 )
 from dpproxy.values.pgtypes import FLOAT8, INT4, INT8, TEXT, UNKNOWN
 
-Over = Callable[[exp.Expr], exp.Expr]
+Over = Callable[[nodes.Call], nodes.Expr]
 """Puts OVER (...) behind a call."""
 
 _PARTS = ("partition_by", "order", "spec")
@@ -90,17 +91,16 @@ def over(node: exp.Window, scope: Scope) -> Over:
     entries = [
         (e, compile_expression(e.this, scope)) for e in (order.expressions if order is not None else ())
     ]
-    spec, last = _frame(node.args.get("spec"), entries, node, scope)
+    frame, last = _frame(node.args.get("spec"), entries, node, scope)
     held = [v.sql for _, v in entries[:-1]] + [last] if entries else []
     ordered = [
-        exp.Ordered(this=sql, desc=bool(e.args.get("desc")), nulls_first=bool(e.args.get("nulls_first")))
+        nodes.Ordered(sql, descending=bool(e.args.get("desc")), nulls_first=bool(e.args.get("nulls_first")))
         for (e, v), sql in zip(entries, held, strict=True)
         if not v.is_constant
     ]
-    clause = exp.Order(expressions=ordered) if ordered else None
 
-    def behind(call: exp.Expr) -> exp.Expr:
-        return exp.Window(this=call, partition_by=partition, order=clause, spec=spec, over="OVER")
+    def behind(call: nodes.Call) -> nodes.Expr:
+        return nodes.Window(call, tuple(partition), tuple(ordered), frame)
 
     return behind
 
@@ -110,11 +110,11 @@ _ENDS = frozenset({"UNBOUNDED", "CURRENT ROW"})
 
 def _frame(
     spec: exp.WindowSpec | None, entries: list[tuple[exp.Expr, Typed]], node: exp.Expr, scope: Scope
-) -> tuple[exp.WindowSpec | None, exp.Expr]:
+) -> tuple[str, nodes.Expr]:
     """The frame, and the last order expression in the form that the frame's distances are in."""
-    last: exp.Expr = entries[-1][1].sql if entries else exp.Null()
+    last: nodes.Expr = entries[-1][1].sql if entries else nodes.Null()
     if spec is None:
-        return None, last
+        return "", last
     kind = str(spec.args["kind"])
     ends: dict[str, Any] = {}
     for end in ("start", "end"):
@@ -127,13 +127,15 @@ def _frame(
             ends[end], last = _distance(given, entries, node, scope)
         else:
             ends[end] = duck.integer(_whole(given, scope, f"{kind} frame"))
-    return (
-        exp.WindowSpec(
-            kind=kind, start=ends["start"], start_side=spec.args.get("start_side"),
-            end=ends["end"] or "CURRENT ROW", end_side=spec.args.get("end_side"),
-        ),
-        last,
-    )  # fmt: skip
+    start, end = (_end(ends[end], spec.args.get(f"{end}_side")) for end in ("start", "end"))
+    return f"{kind} BETWEEN {start} AND {end}", last
+
+
+def _end(distance: object, side: object) -> str:
+    if distance is None:
+        return "CURRENT ROW"
+    written = duck.text(distance) if isinstance(distance, nodes.Expr) else str(distance)
+    return f"{written} {side}" if side else written
 
 
 def _whole(node: exp.Expr, scope: Scope, place: str) -> int:
@@ -152,7 +154,7 @@ def _whole(node: exp.Expr, scope: Scope, place: str) -> int:
 
 def _distance(
     given: exp.Expr, entries: list[tuple[exp.Expr, Typed]], node: exp.Expr, scope: Scope
-) -> tuple[exp.Expr, exp.Expr]:
+) -> tuple[nodes.Expr, nodes.Expr]:
     """How far a RANGE frame reaches, and the order expression in the same form."""
     if len(entries) != 1:
         raise WindowMisplaced(

@@ -8,7 +8,8 @@ from functools import cache
 from typing import Final
 
 import sqlglot
-from sqlglot import exp
+
+from dpproxy.algebra import nodes
 
 _PLAIN: Final = "regexp_replace(CAST(x AS VARCHAR), '[.]0$', '')"
 _DIGITS: Final = f"regexp_replace(replace(ltrim({_PLAIN}, '-'), '.', ''), '0+$', '')"
@@ -49,14 +50,14 @@ INTERVAL: Final = (
 )
 
 
-def written(template: str, value: exp.Expr) -> exp.Expr:
+def written(template: str, value: nodes.Expr) -> nodes.Expr:
     """One of the expressions above, of a value in place of ``x``, which stands in it once: it may be large."""
-    made: exp.Expr = _parsed(template).transform(
-        lambda node: value if isinstance(node, exp.Column) and node.name == "value" else node
-    )
-    return made
+    return nodes.Formula(_pieces(template), (value,))
 
 
 @cache
-def _parsed(template: str) -> exp.Expr:
-    return sqlglot.parse_one(f"list_transform([value], lambda x: {template})[1]", read="duckdb")
+def _pieces(template: str) -> tuple[str, str]:
+    """What stands before and after the value."""
+    tree = sqlglot.parse_one(f"list_transform([value], lambda x: {template})[1]", read="duckdb")
+    before, after = tree.sql("duckdb").split("[value]")
+    return f"{before}[", f"]{after}"

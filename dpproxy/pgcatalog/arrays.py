@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dpproxy.analysis import plain
+from dpproxy.algebra import nodes
+from dpproxy.analysis import duck, plain
 from dpproxy.analysis.position import position
 from dpproxy.pgcatalog import casts, macros
 from dpproxy.pgcatalog.column_types import VECTORS
@@ -43,7 +44,12 @@ def constant(node: exp.Cast, stored: str, settings: Mapping[str, str]) -> exp.Ex
     if (kind.oid not in _READ and kind.oid not in VECTORS_OF) or not plain.is_known(kind):
         return None
     styled = replace(kind, style=settings.get("timezone", "UTC"))
-    return _read_literal(node, lambda text: plain.constant(decode(styled, text, 0), kind))
+    return _read_literal(node, lambda text: _tree(plain.constant(decode(styled, text, 0), kind)))
+
+
+def _tree(constant: nodes.Expr) -> exp.Expr:
+    """For the compiler of the catalogue, which builds trees."""
+    return duck.parsed(duck.text(constant)).copy()
 
 
 def _read_literal(node: exp.Cast, read: Callable[[bytes], exp.Expr]) -> exp.Expr:

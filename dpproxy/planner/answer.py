@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -9,6 +10,7 @@ from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.operands import name_of
 from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.prior import Refined
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import ColumnError
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
@@ -92,8 +94,8 @@ class Answer:
 
     columns: tuple[OpenColumn, ...]
     values: tuple[Typed, ...]
-    order: tuple[exp.Ordered, ...]
-    having: exp.Expr | None
+    order: tuple[nodes.Ordered, ...]
+    having: nodes.Expr | None
 
 
 def answer(select: exp.Select, scope: ReleasedScope, *, clamp: bool, intervals: bool) -> Answer:
@@ -115,12 +117,14 @@ def answer(select: exp.Select, scope: ReleasedScope, *, clamp: bool, intervals: 
     return Answer(tuple(columns), tuple(values), tuple(order), condition)
 
 
-def limits(select: exp.Expr, query: exp.Query, scope: Scope) -> None:
-    """Put LIMIT and OFFSET, as whole numbers, on a query of our own."""
-    for name in ("limit", "offset"):
-        clause = select.args.get(name)
-        if clause is not None:
-            query.set(name, type(clause)(expression=duck.integer(row_number(clause, scope))))
+Q = TypeVar("Q", nodes.Select, nodes.Combined)
+
+
+def limits(select: exp.Expr, query: Q, scope: Scope) -> Q:
+    """A query of our own with LIMIT and OFFSET, as whole numbers."""
+    clauses = (select.args.get(name) for name in ("limit", "offset"))
+    limit, offset = (None if c is None else duck.integer(row_number(c, scope)) for c in clauses)
+    return replace(query, limit=limit, offset=offset)
 
 
 def _finished(value: Typed, scope: ReleasedScope, node: exp.Expr) -> Typed:
@@ -140,7 +144,7 @@ def _column(index: int, item: Item, value: Typed, scope: ReleasedScope, *, clamp
     if call is not None:
         found = call.aggregate.error(call.noise, scope.confidence)
         error = ColumnError(
-            duck.text(item.node.unnest(), "postgres").lower(),
+            duck.words(item.node.unnest()).lower(),
             found.sensitivity,
             found.noise_sd,
             found.half_width,
@@ -165,21 +169,21 @@ def _add_interval(item: Item, scope: ReleasedScope, values: list[Typed], columns
 
 def ordering(
     select: exp.Select, listed: Sequence[Item], values: Sequence[Typed], scope: Scope
-) -> list[exp.Ordered]:
+) -> list[nodes.Ordered]:
     """ORDER BY as PostgreSQL reads it: ordinals, names of the SELECT list, expressions."""
     order = select.args.get("order")
-    result: list[exp.Ordered] = []
+    result: list[nodes.Ordered] = []
     for entry in order.expressions if order is not None else ():
         descending = bool(entry.args.get("desc"))
         key = _order_key(entry.this, listed, values, scope)
-        if isinstance(key, exp.Literal):  # the engine would take a number for a place
+        if isinstance(key, nodes.Number | nodes.Text):  # the engine would take a number for a place
             continue
         nulls_first = bool(entry.args.get("nulls_first"))
-        result.append(exp.Ordered(this=key, desc=descending, nulls_first=nulls_first))
+        result.append(nodes.Ordered(key, descending=descending, nulls_first=nulls_first))
     return result
 
 
-def _order_key(node: exp.Expr, listed: Sequence[Item], values: Sequence[Typed], scope: Scope) -> exp.Expr:
+def _order_key(node: exp.Expr, listed: Sequence[Item], values: Sequence[Typed], scope: Scope) -> nodes.Expr:
     if isinstance(node, exp.Literal) and not node.is_string:
         return values[ordinal(node, len(listed), "ORDER BY")].sql
     if type(node) is exp.Column and not node.table:

@@ -33,7 +33,7 @@ def asked_key(node: exp.Expr, rows: Rows, planning: Planning, conditions: Sequen
     if typed.type.oid in FLOATS or typed.scale is None or any(v is None for v in values):
         return None
     physical = tuple(dict.fromkeys(held(v, typed) for v in values))
-    name = node.name if type(node) is exp.Column else duck.text(node, "postgres").lower()
+    name = node.name if type(node) is exp.Column else duck.words(node).lower()
     return of_moments(Key(name, typed, typed.sql, tuple(v for v in physical if not isinstance(v, float))))
 
 

@@ -12,6 +12,7 @@ from dpproxy.aggregates.model import Aggregate, Measure, Noise
 from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.posterior import Inner
 from dpproxy.aggregates.table import AGGREGATES, averaged_arguments
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Part, Summed
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Key
@@ -59,10 +60,10 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
     refuse_windows(select.args.get("having"), "HAVING")
     _refuse_stars(select, rows)
     sets = grouping_sets(select, rows)
-    nodes = aggregate_nodes(select)
-    aggregates = _aggregates(nodes, rows, planning)
+    called = aggregate_nodes(select)
+    aggregates = _aggregates(called, rows, planning)
     refined = list(dict.fromkeys(prior_nodes(select)))
-    check_padded([*nodes, *(n.expressions[0] for n in refined)], rows)
+    check_padded([*called, *(n.expressions[0] for n in refined)], rows)
     every = list(dict.fromkeys(n for s in sets for n in s))
     block = _Block(rows, select, planning, aggregates, refined, every, env, top)
     if len(sets) > 1 and any(type(n) is exp.Window for e in select.expressions for n in own_nodes(e)):
@@ -71,48 +72,48 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
             hint="SELECT *, rank() OVER (ORDER BY n) FROM (SELECT x, count(*) AS n ... GROUP BY ROLLUP (x)) AS t",
             position=position(select),
         )
-    branches = [block.branch(nodes) for nodes in sets]
-    if not (nodes or refined or any(select.args.get(a) for a in ("group", "distinct", "having"))):
+    branches = [block.branch(keys) for keys in sets]
+    if not (called or refined or any(select.args.get(a) for a in ("group", "distinct", "having"))):
         raise _not_shown(select, rows, position(next(iter(select.expressions), select)))  # one for each row
     if sets == [[]]:  # one row has one order
         query = branches[0].query
     elif len(branches) == 1:
-        query = _ordered(branches[0].query, branches[0].answer.order, branches[0].tie)
+        order = (*branches[0].answer.order, nodes.Ordered(branches[0].tie))  # ties keep the declared order
+        query = replace(branches[0].query, order=order)
     else:
         query = _union(branches)
-    limits(select, query, branches[0].scope.scope())
     is_single = sets == [[]] or has_one_row(select)
     limit = select.args.get("limit")
     most = sum(b.scope.groups for b in branches)
     most = most if limit is None else min(most, row_number(limit, branches[0].scope.scope()))
     empty, unique = has_no_rows(select), _unique(select, sets)
     return Open(
-        query,
+        limits(select, query, branches[0].scope.scope()),
         branches[0].answer.columns,
         released=True,
         rows=most,
         empty=empty,
         single=is_single,
         unique=unique,
-        declared=not (nodes or refined or any(p.discovered for p in planning.parts)),
+        declared=not (called or refined or any(p.discovered for p in planning.parts)),
     )
 
 
 def _unique(select: exp.Select, sets: Sequence[Sequence[exp.Expr]]) -> frozenset[int] | None:
     """The keys, where all of them are shown."""
-    nodes = [item.node.unnest() for item in items(select)]
-    if len(sets) != 1 or not all(n in nodes for n in sets[0]):
+    shown = [item.node.unnest() for item in items(select)]
+    if len(sets) != 1 or not all(n in shown for n in sets[0]):
         return None
-    return frozenset(nodes.index(n) for n in sets[0])
+    return frozenset(shown.index(n) for n in sets[0])
 
 
 @dataclass(frozen=True, slots=True)
 class _Branch:
     """One grouping set."""
 
-    query: exp.Select
+    query: nodes.Select
     answer: Answer
-    tie: exp.Expr
+    tie: nodes.Expr
     scope: ReleasedScope
 
 
@@ -131,9 +132,9 @@ class _Block:
     env: Env
     top: bool
 
-    def branch(self, nodes: Sequence[exp.Expr]) -> _Branch:
+    def branch(self, present: Sequence[exp.Expr]) -> _Branch:
         """Release one grouping set and compile the SELECT over it."""
-        keys = group_keys(nodes, self.rows, self.planning, self._conditions())
+        keys = group_keys(present, self.rows, self.planning, self._conditions())
         groups = keys.count
         draws = groups * (len(self.aggregates) + len(self.refined))
         if draws > MOST_DRAWS and not keys.discovered:
@@ -153,7 +154,7 @@ class _Block:
             session.confidence(settings),
             self.rows,
             self.planning,
-            frozenset(nodes),
+            frozenset(present),
             self.env,
         )
         found = answer(
@@ -162,11 +163,11 @@ class _Block:
             clamp=session.clamp(settings),
             intervals=self.top and session.intervals(settings),
         )
-        query = exp.Select(
-            expressions=[duck.named(v.sql, f"c{i}") for i, v in enumerate(found.values)],
-            from_=exp.From(this=_relation(first)),
-            joins=[exp.Join(this=_relation(n), on=_same_ordinal(first, n)) for n in numbers[1:]],
-            where=exp.Where(this=found.having) if found.having is not None else None,
+        query = nodes.Select(
+            tuple(duck.named(v.sql, f"c{i}") for i, v in enumerate(found.values)),
+            _relation(first),
+            tuple(nodes.Join(_relation(n), _same_ordinal(first, n)) for n in numbers[1:]),
+            found.having,
         )
         return _Branch(query, found, duck.column("o", f"r{first}"), scope)
 
@@ -193,7 +194,9 @@ class _Block:
         sums = {**{n: a for n, a in self.aggregates.items() if n not in ordered}, **believed}
         numbers, calls = [], {}
         if sums or not (ordered or self.refined):
-            measures = tuple(sorted({m for a in sums.values() for m in a.measures}, key=lambda m: m.sql))
+            measures = tuple(
+                sorted({m for a in sums.values() for m in a.measures}, key=lambda m: duck.text(m.sql))
+            )
             chosen = self._chosen(keys, measures)
             loss = self.planning.share() if chosen is None else chosen.rest
             try:
@@ -238,7 +241,7 @@ class _Block:
         if loss.nano // most < LEAST_NANO:
             raise too_small(loss, most, most)
         mechanism = statistic.mechanism(loss.nano // most)
-        cells = [f"CAST({duck.text(statistic.cell)} AS INT128) AS m0", "CAST(COUNT(*) AS INT128) AS m1"]
+        cells = measured([statistic.cell, duck.call("count", nodes.Star())])
         exact = exact_sql(self.rows, keys.listed, cells, None, statistic.cell)
         vacuous = never_holds(self.select) or not keys.count
         part = Part(
@@ -305,9 +308,9 @@ class _Block:
 
 
 def _key_column(index: int, key: Key, relation: int) -> Typed:
-    held: exp.Expr = duck.column(f"k{index}", f"r{relation}")
+    held: nodes.Expr = duck.column(f"k{index}", f"r{relation}")
     if key.in_utc:
-        held = duck.call("timezone", exp.Literal.string("UTC"), held)
+        held = duck.call("timezone", nodes.Text("UTC"), held)
     return Typed(held, key.type, key.typed.scale, nullable=None in key.values, longest=key.typed.longest)
 
 
@@ -329,48 +332,30 @@ def _noise(allocation: Allocation | None, indexes: Sequence[int], rows: int, sum
     return Noise(tuple(sds[i] * sqrt(terms) for i in indexes), half_widths, rows, bell)
 
 
-def _relation(number: int) -> exp.Table:
-    return exp.Table(this=exp.to_identifier(f"r{number}"))
+def _relation(number: int) -> nodes.Table:
+    return nodes.Table(nodes.Bare(f"r{number}"))
 
 
-def _same_ordinal(first: int, other: int) -> exp.Expr:
-    return exp.EQ(this=duck.column("o", f"r{first}"), expression=duck.column("o", f"r{other}"))
+def _same_ordinal(first: int, other: int) -> nodes.Expr:
+    return nodes.Binary("=", duck.column("o", f"r{first}"), duck.column("o", f"r{other}"))
 
 
-def _ordered(query: exp.Select, order: Sequence[exp.Ordered], tie: exp.Expr) -> exp.Select:
-    """Ties keep the declared order."""
-    last = exp.Ordered(this=tie, desc=False, nulls_first=False)
-    query.set("order", exp.Order(expressions=[*order, last]))
-    return query
-
-
-def _union(branches: Sequence[_Branch]) -> exp.Select:
+def _union(branches: Sequence[_Branch]) -> nodes.Select:
     """The grouping sets one after the other, ordered as a whole."""
-    parts: list[exp.Expr] = []
-    count = len(branches[0].answer.order)
-    for place, branch in enumerate(branches):
-        for index, entry in enumerate(branch.answer.order):
-            branch.query.append("expressions", duck.named(entry.this, f"s{index}"))
-        branch.query.append("expressions", duck.named(duck.integer(place), f"s{count}"))
-        branch.query.append("expressions", duck.named(branch.tie, f"s{count + 1}"))
-        parts.append(branch.query)
-    union: exp.Expr = parts[0]
-    for part in parts[1:]:
-        union = exp.Union(this=union, expression=part, distinct=False)
-    names = [duck.column(f"c{i}") for i in range(len(branches[0].answer.columns))]
-    entries = [
-        exp.Ordered(this=duck.column(f"s{i}"), desc=e.args["desc"], nulls_first=e.args["nulls_first"])
-        for i, e in enumerate(branches[0].answer.order)
-    ]
-    entries += [
-        exp.Ordered(this=duck.column(f"s{i}"), desc=False, nulls_first=False) for i in (count, count + 1)
-    ]
-    source = exp.Subquery(this=union, alias=exp.TableAlias(this=exp.to_identifier("sets")))
-    return exp.Select(
-        expressions=names,
-        from_=exp.From(this=source),
-        order=exp.Order(expressions=entries),
-    )
+    union: nodes.Query = _arm(0, branches[0])
+    for place, branch in enumerate(branches[1:], 1):
+        union = nodes.Combined("UNION ALL", union, _arm(place, branch))
+    order = [replace(entry, value=duck.column(f"s{i}")) for i, entry in enumerate(branches[0].answer.order)]
+    order += [nodes.Ordered(duck.column(f"s{i}")) for i in (len(order), len(order) + 1)]
+    names = tuple(duck.column(f"c{i}") for i in range(len(branches[0].answer.columns)))
+    return nodes.Select(names, nodes.Subquery(union, nodes.Bare("sets")), order=tuple(order))
+
+
+def _arm(place: int, branch: _Branch) -> nodes.Select:
+    """One grouping set with what the whole is ordered by: ties keep the declared order."""
+    order = [*(e.value for e in branch.answer.order), duck.integer(place), branch.tie]
+    shown = (duck.named(value, f"s{i}") for i, value in enumerate(order))
+    return replace(branch.query, items=(*branch.query.items, *shown))
 
 
 def _refuse_stars(select: exp.Select, rows: Rows) -> None:
@@ -387,8 +372,8 @@ def _not_shown(select: exp.Select, rows: Rows, at: int | None) -> NotGranted:
     )
 
 
-def _aggregates(nodes: list[exp.Expr], rows: Rows, planning: Planning) -> dict[exp.Expr, Aggregate]:
-    if len(nodes) > MOST_AGGREGATES:
+def _aggregates(called: list[exp.Expr], rows: Rows, planning: Planning) -> dict[exp.Expr, Aggregate]:
+    if len(called) > MOST_AGGREGATES:
         raise TooComplex(f"the statement has more than {MOST_AGGREGATES} different aggregates")
-    averaged = averaged_arguments(nodes)
-    return {n: AGGREGATES[type(n)](n, rows.scope(planning.parameters), averaged) for n in nodes}
+    averaged = averaged_arguments(called)
+    return {n: AGGREGATES[type(n)](n, rows.scope(planning.parameters), averaged) for n in called}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.planner.fields import Declared, Field, Identifier
 from dpproxy.planner.relation import Rows, Scan
@@ -107,12 +108,12 @@ def references(edges: Sequence[Edge]) -> set[tuple[str, str]]:
     return {(child.name, scan.name) for e in edges for child, (scan, _) in _references(e)}
 
 
-def equated(edge: Edge) -> list[exp.Expr]:
+def equated(edge: Edge) -> list[nodes.Expr]:
     """The condition for the engine: the columns are equal, and so are the units that they lead to."""
     (left, a), (right, b) = edge.left, edge.right
-    found: list[exp.Expr] = []
+    found: list[nodes.Expr] = []
     if not (isinstance(a, Identifier) and a.is_unit):
-        found.append(exp.EQ(this=duck.column(a.column.name), expression=duck.column(b.column.name)))
+        found.append(nodes.Binary("=", duck.column(a.column.name), duck.column(b.column.name)))
     if left.unit is not None and right.unit is not None:
-        found.append(exp.EQ(this=left.unit, expression=right.unit))
+        found.append(nodes.Binary("=", left.unit, right.unit))
     return found

@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import ceil
 
-from sqlglot import exp
-
-from dpproxy.algebra import bridge
+from dpproxy.algebra import bridge, nodes
 from dpproxy.algebra.plan import Part
 from dpproxy.analysis.work import CALL, row_work
 from dpproxy.planner.fanout import FanOut, fan_out
@@ -44,7 +42,7 @@ def widen(planning: Planning, most: int, least: int, met: FanOut) -> None:
     planning.fan = max(planning.fan, max(1, own // max(1, least)) * met.mean)
 
 
-Meet = Callable[[Rows, Sequence[exp.Expr], Rows], None]
+Meet = Callable[[Rows, Sequence[nodes.Expr], Rows], None]
 
 
 @contextmanager
@@ -55,7 +53,7 @@ def nested(planning: Planning) -> Iterator[Meet]:
     """
     before, planning.inner = planning.inner, 1
 
-    def meet(inside: Rows, conditions: Sequence[exp.Expr], rows: Rows) -> None:
+    def meet(inside: Rows, conditions: Sequence[nodes.Expr], rows: Rows) -> None:
         most = inside.most
         if not inside.owner:
             met = fan_out(inside.scans, [*inside.conditions, *conditions], list(_around(rows)), planning)

@@ -51,10 +51,10 @@ def _meant(found: Sequence[Entry], env: Env) -> str:
     if len(shown) == 1:
         counted = exp.Count(this=exp.Distinct(expressions=[shown[0].copy()]))
         meant.set("expressions", [counted])
-        return f"{duck.text(meant, 'postgres')};"
+        return f"{duck.words(meant)};"
     meant.set("expressions", [*(n.copy() for n in shown), exp.Count(this=exp.Star())])
     meant.set("group", exp.Group(expressions=[n.copy() for n in shown]))
-    return f"{duck.text(meant, 'postgres')};"
+    return f"{duck.words(meant)};"
 
 
 def _query(entry: Entry, env: Env) -> exp.Select | None:

@@ -1,10 +1,11 @@
 """A subquery over protected rows as an item of FROM: its rows are still people's, and nothing was released."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.keys import Values, check_size
@@ -15,30 +16,23 @@ from dpproxy.planner.answer import Item, is_star, items
 from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.derived import key_of
 from dpproxy.planner.empty import has_no_rows, never_holds
-from dpproxy.planner.exact import ordered
+from dpproxy.planner.exact import source_of
 from dpproxy.planner.fields import Computed, Field, no_keys
-from dpproxy.planner.owners import all_of
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, Scan
 from dpproxy.values.errors import UnitLost, Unsupported
 from dpproxy.values.pgtypes import BOOL, TEXT, UNKNOWN, Column
 
 
-def rows_select(rows: Rows, expressions: Sequence[exp.Expr]) -> exp.Select:
+def rows_select(rows: Rows, expressions: Iterable[nodes.Expr]) -> nodes.Select:
     """SELECT expressions over the rows, before any is cut."""
-    select = exp.Select(
-        expressions=list(expressions), from_=exp.From(this=rows.scans[0].item), joins=list(rows.joins)
-    )
-    conditions = [*rows.present, *ordered(rows.conditions)]
-    if conditions:
-        select.set("where", exp.Where(this=all_of(conditions)))
-    return select
+    return replace(source_of(rows), items=tuple(expressions))
 
 
 def derive(rows: Rows, select: exp.Select, alias: str, planning: Planning) -> Scan:
     """The rows under the columns of a SELECT list without aggregates."""
     refuse_cut(select)
-    expressions: list[exp.Expr] = []
+    expressions: list[nodes.Expr] = []
     fields: list[Field] = []
     for item in expanded(select, rows):
         held, field = derived_field(item, rows, planning, conjuncts(select.args.get("where")))
@@ -66,7 +60,7 @@ def _known(select: exp.Select, rows: Rows, fields: Sequence[Field]) -> tuple[exp
 
 
 def derived_scan(
-    rows: Rows, select: exp.Select, fields: Sequence[Field], alias: str, planning: Planning
+    rows: Rows, select: nodes.Select, fields: Sequence[Field], alias: str, planning: Planning
 ) -> Scan:
     """An item of FROM for a SELECT to which the unit is still to be added."""
     if not fields:
@@ -74,12 +68,10 @@ def derived_scan(
     unit = None
     if rows.unit is not None:
         unit = duck.column(planning.reserve("unit"))
-        select.append("expressions", duck.named(rows.unit, unit.name))
+        select = replace(select, items=(*select.items, duck.named(rows.unit, unit.name)))
     return Scan(
         alias,
-        exp.Subquery(
-            this=select, alias=exp.TableAlias(this=exp.to_identifier(planning.reserve("t"), quoted=True))
-        ),
+        nodes.Subquery(select, planning.reserve("t")),
         tuple(fields),
         rows.tables,
         unit,
@@ -93,7 +85,7 @@ def derived_scan(
 
 def derived_field(
     item: Item, rows: Rows, planning: Planning, conditions: Sequence[exp.Expr] = ()
-) -> tuple[exp.Expr, Field]:
+) -> tuple[nodes.Expr, Field]:
     """One entry of the SELECT list of rows that passed ``conditions``: what holds it, and the column it becomes."""
     node = item.node.unnest()
     if type(node) is exp.Column:
@@ -145,7 +137,7 @@ def expanded(select: exp.Select, rows: Rows) -> list[Item]:
                 continue
             qualifier = scan.alias if len(rows.scans) > 1 else None
             found += [
-                Item(duck.column(f.name, qualifier), f.name)
+                Item(exp.column(f.name, qualifier, quoted=True), f.name)
                 for f in scan.fields
                 if table or (scan.alias, f.name) not in rows.hidden
             ]

@@ -37,4 +37,4 @@ def key_of(
     def narrowed(column: exp.Column, typed: Typed) -> Typed:
         return during(column, typed, conditions, scope)
 
-    return derived_key(node, duck.text(node, "postgres").lower(), scope, values, narrowed)
+    return derived_key(node, duck.words(node).lower(), scope, values, narrowed)

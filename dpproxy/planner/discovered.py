@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from dpproxy.accounting.model import format_delta, format_epsilon
 from dpproxy.aggregates.model import Measure
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import KeySet, Part
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_expression
@@ -68,11 +69,11 @@ def _discovered(node: exp.Expr, rows: Rows, planning: Planning, at: int | None) 
             return rows.leaf(inner)
         typed, raw, inside = _limited(inner, rows)
         # Bounded in its own place: the engine may compute an expression before it filters rows.
-        held = typed.sql if inside is None else exp.Paren(this=duck.case([(inside, raw)], None))
+        held = typed.sql if inside is None else nodes.Paren(duck.case([(inside, raw)], None))
         return replace(typed, sql=held, nullable=True)
 
     typed = compile_expression(node, replace(rows.scope(planning.parameters), leaf=leaf))
-    return _key(duck.text(node, "postgres").lower(), typed, None, at)
+    return _key(duck.words(node).lower(), typed, None, at)
 
 
 def _column(node: exp.Column, rows: Rows, at: int | None) -> Key:
@@ -80,7 +81,7 @@ def _column(node: exp.Column, rows: Rows, at: int | None) -> Key:
     return _key(node.name, typed if inside is None else replace(typed, sql=raw), inside, at)
 
 
-def _key(name: str, typed: Typed, inside: exp.Expr | None, at: int | None) -> Key:
+def _key(name: str, typed: Typed, inside: nodes.Expr | None, at: int | None) -> Key:
     if typed.is_number and typed.scale is None:
         raise BoundsMissing(
             "a floating-point number is no key",
@@ -92,37 +93,35 @@ def _key(name: str, typed: Typed, inside: exp.Expr | None, at: int | None) -> Ke
         typed = replace(typed, sql=held)
     if typed.type.oid in TEXTS:
         typed = replace(typed, type=TEXT)
-    present = inside or exp.Not(this=exp.Is(this=typed.sql, expression=exp.Null()))
+    present = inside or nodes.Not(nodes.IsNull(typed.sql))
     return Key(name, typed, typed.sql, (), present)
 
 
-def _small(typed: Typed) -> exp.Expr:
+def _small(typed: Typed) -> nodes.Expr:
     """A whole number as BIGINT. One that is none is no key: -(-2^63) would fail the statement of whoever asks."""
     raw = duck.cast(typed.sql, "BIGINT")
     if typed.low is not None and typed.high is not None and typed.low >= -INT64 - 1 and typed.high <= INT64:
         return raw
     wide = duck.cast(typed.sql, "HUGEINT")
-    inside = exp.And(
-        this=exp.GTE(this=wide, expression=duck.integer(-INT64)),
-        expression=exp.LTE(this=wide, expression=duck.integer(INT64)),
+    inside = nodes.And(
+        (nodes.Binary(">=", wide, duck.integer(-INT64)), nodes.Binary("<=", wide, duck.integer(INT64)))
     )
-    return exp.Paren(this=duck.case([(inside, raw)], None))
+    return nodes.Paren(duck.case([(inside, raw)], None))
 
 
-def _limited(node: exp.Column, rows: Rows) -> tuple[Typed, exp.Expr, exp.Expr | None]:
+def _limited(node: exp.Column, rows: Rows) -> tuple[Typed, nodes.Expr, nodes.Expr | None]:
     """A discovered column with public bounds, what holds it, and where it is inside them; None for no condition."""
     typed, raw = rows.field(node).read(node), duck.column(rows.field(node).column.name)
     if typed.type.oid in TEXTS:
-        short = exp.LTE(this=duck.call("length", raw), expression=duck.integer(LONGEST_KEY))
+        short = nodes.Binary("<=", duck.call("length", raw), duck.integer(LONGEST_KEY))
         return replace(typed, longest=LONGEST_KEY, opaque=False), raw, short
     if typed.type.oid not in (DATE.oid, TIMESTAMP.oid):
         return typed, raw, None
     first, last = (_FIRST, _LAST) if typed.type.oid == DATE.oid else (midnight(_FIRST), midnight(_LAST))
-    inside = exp.And(
-        this=exp.GTE(this=raw, expression=duck.constant(first)),
-        expression=exp.LTE(this=raw, expression=duck.constant(last)),
+    inside = nodes.And(
+        (nodes.Binary(">=", raw, duck.constant(first)), nodes.Binary("<=", raw, duck.constant(last)))
     )
-    return replace(typed, first=first, last=last, opaque=False), raw, exp.Paren(this=inside)
+    return replace(typed, first=first, last=last, opaque=False), raw, nodes.Paren(inside)
 
 
 def discovered_set(keys: Sequence[Key]) -> KeySet:
@@ -138,7 +137,7 @@ class Chosen:
     rest: Loss
     cut: int | None
     """The groups that a unit is cut to; None where it cannot be in more."""
-    units: str
+    units: nodes.Expr
     """The column that counts the units of a group."""
 
 
@@ -186,16 +185,18 @@ def _no_delta(name: str, rows: Rows, planning: Planning, at: int | None) -> Boun
     )
 
 
-def _units(rows: Rows) -> str:
+def _units(rows: Rows) -> nodes.Expr:
     """How many units a group has: of which no unit is more than one, and 0 only where there is no row.
 
     Where a row is the unit and joins may repeat it, as many rows as one can become are one unit.
     """
+    count = duck.call("count", nodes.Star())
     if rows.most == 1:
-        return "COUNT(*)"
+        return count
     if rows.unit is None:
-        return f"(COUNT(*) + {rows.most - 1}) // {rows.most}"
-    return duck.text(exp.Count(this=exp.Distinct(expressions=[rows.unit])))
+        lifted = duck.binary("+", count, duck.integer(rows.most - 1))
+        return nodes.Binary("//", lifted, duck.integer(rows.most))
+    return nodes.Call("count", (rows.unit,), distinct=True)
 
 
 def selecting(part: Part, keys: Sequence[Key], chosen: Chosen, allocation: Allocation | None) -> Part:

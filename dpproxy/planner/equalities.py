@@ -5,13 +5,13 @@ condition of the join around it any more, which becomes every row beside every o
 """
 
 from collections.abc import Iterator, Sequence
+from typing import TypeGuard
 
-from sqlglot import exp
+from dpproxy.algebra import nodes
+from dpproxy.analysis import duck
 
-_EQUAL = (exp.EQ, exp.NullSafeEQ)
 
-
-def hashed(conditions: Sequence[exp.Expr]) -> list[exp.Expr]:
+def hashed(conditions: Sequence[nodes.Expr]) -> list[nodes.Expr]:
     """The same conditions, all of which must hold, with no list of values inside an equality of two sides with columns.
 
     A column mapped into listed values is compared as it is, with the list beside it: what is NULL for the one form is
@@ -20,53 +20,56 @@ def hashed(conditions: Sequence[exp.Expr]) -> list[exp.Expr]:
     return [found for condition in conditions for found in _hashed(condition)]
 
 
-def _hashed(condition: exp.Expr) -> Iterator[exp.Expr]:
-    equality = condition.unnest()
-    if not isinstance(equality, _EQUAL) or not _is_between(equality) or equality.find(exp.In) is None:
+def _hashed(condition: nodes.Expr) -> Iterator[nodes.Expr]:
+    equality = duck.bare(condition)
+    if not is_equality(equality) or not _is_between(equality) or not equality.has(nodes.InList):
         yield condition
         return
-    sides, tests = [equality.this, equality.expression], []
-    if isinstance(equality, exp.EQ):
+    sides, tests = [equality.left, equality.right], []
+    if equality.operator == "=":
         for place, side in enumerate(sides):
             test = _listed(side)
             if test is not None:
-                sides[place] = test.this
+                sides[place] = test.value
                 tests.append(test)
-    yield type(equality)(this=_spelled(sides[0]), expression=_spelled(sides[1]))
+    yield nodes.Binary(equality.operator, _spelled(sides[0]), _spelled(sides[1]))
     yield from tests
 
 
-def _is_between(equality: exp.Binary) -> bool:
-    return all(side.find(exp.Column) is not None for side in (equality.this, equality.expression))
+def is_equality(node: nodes.Node) -> TypeGuard[nodes.Binary]:
+    """``=``, or the one that NULLs pass."""
+    return isinstance(node, nodes.Binary) and node.operator in ("=", "IS NOT DISTINCT FROM")
 
 
-def _listed(side: exp.Expr) -> exp.In | None:
+def _is_between(equality: nodes.Binary) -> bool:
+    return equality.left.has(nodes.Column) and equality.right.has(nodes.Column)
+
+
+def _listed(side: nodes.Expr) -> nodes.InList | None:
     """The test of CASE WHEN x IN (...) THEN x END; None for any other expression."""
-    mapped = side.unnest()
-    if not isinstance(mapped, exp.Case) or mapped.this is not None or mapped.args.get("default") is not None:
+    mapped = duck.bare(side)
+    if not isinstance(mapped, nodes.Case) or mapped.default is not None or len(mapped.branches) != 1:
         return None
-    [*branches] = mapped.args["ifs"]
-    test = branches[0].this.unnest()
-    is_listed = isinstance(test, exp.In) and test.args.get("query") is None
-    return test if len(branches) == 1 and is_listed and test.this == branches[0].args["true"] else None
+    [(when, then)] = mapped.branches
+    test = duck.bare(when)
+    return test if isinstance(test, nodes.InList) and test.value == then else None
 
 
-def _spelled(side: exp.Expr) -> exp.Expr:
+def _spelled(side: nodes.Expr) -> nodes.Expr:
     """With alternatives in place of lists."""
-    return side.transform(_alternatives) if side.find(exp.In) is not None else side
+    return side.replaced(_alternatives)
 
 
-def _alternatives(node: exp.Expr) -> exp.Expr:
-    if not isinstance(node, exp.In) or node.args.get("query") is not None:
-        return node
-    value = _spelled(node.this)
-    equal = [exp.EQ(this=value.copy(), expression=other) for other in node.expressions]
-    return exp.Paren(this=_either(equal))
+def _alternatives(node: nodes.Node) -> nodes.Node | None:
+    if not isinstance(node, nodes.InList):
+        return None
+    value = _spelled(node.value)
+    return nodes.Paren(_either([nodes.Binary("=", value, other) for other in node.among]))
 
 
-def _either(conditions: Sequence[exp.Expr]) -> exp.Expr:
+def _either(conditions: Sequence[nodes.Expr]) -> nodes.Expr:
     """As deep as it has to be, and no deeper."""
     if len(conditions) == 1:
         return conditions[0]
     middle = len(conditions) // 2
-    return exp.Paren(this=exp.Or(this=_either(conditions[:middle]), expression=_either(conditions[middle:])))
+    return nodes.Paren(nodes.Or((_either(conditions[:middle]), _either(conditions[middle:]))))

@@ -37,7 +37,7 @@ def existence(select: exp.Select, found: Sequence[Entry], planning: Planning, en
         rows_of(select, list(found), planning, env, inner_of(planning, env))  # what the hint asks is answered
         raise NotGranted(
             "whether rows meet a condition is counted, with noise, and not told otherwise",
-            hint=f"{duck.text(_counting(select), 'postgres')};",
+            hint=f"{duck.words(_counting(select))};",
             position=position(select.args["from_"].this),
         )
     if len(found) != 1 or not isinstance(found[0].relation, TablePolicy):

@@ -4,8 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan
@@ -34,12 +33,12 @@ class FanOut:
 class _Side:
     """An expression over an item that is equated with one over these columns of others."""
 
-    own: exp.Expr
+    own: nodes.Expr
     others: frozenset[str]
 
 
 def fan_out(
-    public: Sequence[Scan], conditions: Sequence[exp.Expr], placed: Sequence[Scan], planning: Planning
+    public: Sequence[Scan], conditions: Sequence[nodes.Expr], placed: Sequence[Scan], planning: Planning
 ) -> FanOut:
     """The combinations of public rows that meet one combination of the placed items' rows.
 
@@ -60,33 +59,33 @@ def fan_out(
 
 
 def _columns(scans: Sequence[Scan]) -> frozenset[str]:
-    return frozenset(c.name for s in scans for c in s.content if isinstance(c, exp.Column)) | {
-        s.unit.name for s in scans if isinstance(s.unit, exp.Column)
+    return frozenset(c.name for s in scans for c in s.content) | {
+        s.unit.name for s in scans if s.unit is not None
     }
 
 
-def _sides(scan: Scan, conditions: Sequence[exp.Expr], known: Collection[str]) -> list[_Side]:
+def _sides(scan: Scan, conditions: Sequence[nodes.Expr], known: Collection[str]) -> list[_Side]:
     """The expressions over this item alone that are equated with expressions over known items."""
     own = _columns([scan])
     found = []
     for condition in conditions:
-        equality = condition.unnest()
-        if type(equality) is not exp.EQ:
+        equality = duck.bare(condition)
+        if not isinstance(equality, nodes.Binary) or equality.operator != "=":
             continue
-        for one, other in ((equality.this, equality.expression), (equality.expression, equality.this)):
+        for one, other in ((equality.left, equality.right), (equality.right, equality.left)):
             mine, theirs = _names(one), _names(other)
             if (
                 mine
                 and mine <= own
                 and theirs <= set(known)
-                and not (one.find(exp.Query) or other.find(exp.Query))
+                and not equality.has(nodes.Select, nodes.Combined)
             ):
                 found.append(_Side(one, theirs))
     return found
 
 
-def _names(tree: exp.Expr) -> frozenset[str]:
-    return frozenset(c.name for c in tree.find_all(exp.Column))
+def _names(value: nodes.Expr) -> frozenset[str]:
+    return frozenset(c.name for c in value.find_all(nodes.Column))
 
 
 def _met(scan: Scan, sides: Sequence[_Side], items: Sequence[frozenset[str]], planning: Planning) -> FanOut:
@@ -100,7 +99,7 @@ def _met(scan: Scan, sides: Sequence[_Side], items: Sequence[frozenset[str]], pl
     return FanOut(all_of.most, all_of.mean, work, all_of.read)
 
 
-def _shared(scan: Scan, sides: Sequence[exp.Expr], planning: Planning) -> FanOut:
+def _shared(scan: Scan, sides: Sequence[nodes.Expr], planning: Planning) -> FanOut:
     """How many rows of an item share one value of these expressions; all of them where there are none."""
     source = duck.text(scan.item)
     if not sides:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import Lookup, read_column
 from dpproxy.analysis.keys import Key, Values, group_key, of_moments
@@ -188,11 +189,11 @@ class Computed:
     def read(self, node: exp.Column) -> Typed:
         """The computed value; a DOUBLE, whatever type it is shown as, is put inside its bounds again."""
         del node
-        held: exp.Expr = duck.column(self.column.name)
+        held: nodes.Expr = duck.column(self.column.name)
         shape = self.shape
         if shape.is_number and shape.scale is None and shape.low is not None and shape.high is not None:
-            held = exp.Paren(
-                this=duck.clamp(held, duck.double(float(shape.low)), duck.double(float(shape.high)))
+            held = nodes.Paren(
+                duck.clamp(held, duck.double(float(shape.low)), duck.double(float(shape.high)))
             )
         return replace(shape, sql=held, presence=duck.column(self.column.name), is_constant=False)
 

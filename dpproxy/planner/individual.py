@@ -15,6 +15,7 @@ from sqlglot import exp
 from dpproxy.aggregates.argument import argument
 from dpproxy.aggregates.model import Noise
 from dpproxy.aggregates.prior import Refined, in_units
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import compare
 from dpproxy.analysis.expressions import compile_expression
@@ -26,11 +27,11 @@ from dpproxy.planner.allocate import too_small
 from dpproxy.planner.answer import answer, limits
 from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.empty import has_no_rows
-from dpproxy.planner.exact import exact_sql
+from dpproxy.planner.exact import exact_sql, measured
 from dpproxy.planner.from_rows import rows_of
 from dpproxy.planner.grouping import Keys
 from dpproxy.planner.open import Open
-from dpproxy.planner.owners import all_of, owner_link, unit_link
+from dpproxy.planner.owners import owner_link, unit_link
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.predicates import inner_of
 from dpproxy.planner.priors import prior_nodes, prior_of, refined_part
@@ -67,15 +68,15 @@ def individual(select: exp.Select, found: list[Entry], planning: Planning, env: 
         refined, number = _part(node, theirs, planning)
         numbers += [number] if number not in numbers else []
         calls[node] = Call(refined, (duck.column("m0", f"r{number}"),), Noise((), lambda _: ()))
-    names = ", ".join(duck.text(n.expressions[0], "postgres").lower() for n in calls)
+    names = ", ".join(duck.words(n.expressions[0]).lower() for n in calls)
     planning.describe(f"a prior and {names} of one {key} on {table.name}", f"one {key} of {table.name}")
     settings = planning.context.settings
     released = ReleasedScope({}, calls, 1, session.confidence(settings), rows, planning, frozenset(), env)
     shown = answer(rest, released, clamp=session.clamp(settings), intervals=False)
-    query = exp.Select(
-        expressions=[duck.named(v.sql, f"c{i}") for i, v in enumerate(shown.values)],
-        from_=exp.From(this=_relation(numbers[0])),
-        joins=[exp.Join(this=_relation(n), on=exp.true()) for n in numbers[1:]],
+    query = nodes.Select(
+        items=tuple((duck.named(v.sql, f"c{i}") for i, v in enumerate(shown.values))),
+        source=_relation(numbers[0]),
+        joins=tuple(nodes.Join(_relation(n), on=nodes.TRUE) for n in numbers[1:]),
     )
     limits(rest, query, released.scope())
     return Open(
@@ -83,8 +84,8 @@ def individual(select: exp.Select, found: list[Entry], planning: Planning, env: 
     )
 
 
-def _relation(number: int) -> exp.Table:
-    return exp.Table(this=exp.to_identifier(f"r{number}"))
+def _relation(number: int) -> nodes.Table:
+    return nodes.Table(nodes.Bare(f"r{number}"))
 
 
 def _table(select: exp.Select, found: list[Entry]) -> TablePolicy:
@@ -126,7 +127,7 @@ def _split(
         )
     rest = [node for node, constant in parts if constant is None]
     copy = select.copy()
-    copy.set("where", exp.Where(this=all_of(rest)) if rest else None)
+    copy.set("where", exp.Where(this=exp.and_(*rest, copy=False, wrap=False)) if rest else None)
     return unit.key, told[0][1], copy
 
 
@@ -171,19 +172,19 @@ def _part(node: exp.Expr, rows: Rows, planning: Planning) -> tuple[Refined, int]
     scale = value.scale if value.is_number else None
     refined = Refined(mechanism, node.expressions[1].name, value.type, scale)
     steps, truth = _truth(operand, value, refined)
-    exact = exact_sql(rows, [], [f"CAST(MIN({duck.text(steps)}) AS INT128) AS m0"], None)
+    exact = exact_sql(rows, [], measured([duck.call("min", steps)]), None)
     part = refined_part(refined, truth, exact, NOTHING, planning)
     return refined, planning.add(part)
 
 
-def _truth(operand: exp.Expr, value: Typed, refined: Refined) -> tuple[exp.Expr, exp.Expr]:
+def _truth(operand: exp.Expr, value: Typed, refined: Refined) -> tuple[nodes.Expr, nodes.Expr]:
     """The value as a whole number for the exact stage, and what it stands for in the release: NULL stays NULL.
 
     A text is its place among the prior's; one that is not among them is as if it were NULL.
     """
     held = duck.column("m0", "e")
     if refined.prior.labelled:
-        texts = [(exp.EQ(this=value.sql, expression=exp.Literal.string(str(v))), duck.integer(i))
+        texts = [(nodes.Binary('=', value.sql, nodes.Text(str(v))), duck.integer(i))
                  for i, v in enumerate(refined.prior.values)]  # fmt: skip
         return duck.case(texts, None), refined.label(duck.cast(held, "HUGEINT"))
     steps = argument(operand, value)

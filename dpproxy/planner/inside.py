@@ -16,7 +16,8 @@ from sqlglot import exp
 from dpproxy.aggregates.model import Error, Measure, Noise
 from dpproxy.aggregates.operands import name_of
 from dpproxy.aggregates.order import fraction_of
-from dpproxy.algebra.plan import PREPARED, Caller, Part
+from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Caller, Part
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
@@ -28,7 +29,7 @@ from dpproxy.planner.allocate import Allocation, allocate
 from dpproxy.planner.answer import answer, limits
 from dpproxy.planner.empty import has_no_rows
 from dpproxy.planner.fields import Computed, no_keys
-from dpproxy.planner.materialized import find_materialized, typed
+from dpproxy.planner.materialized import find_materialized, table_of, typed
 from dpproxy.planner.mechanisms import noise_delta
 from dpproxy.planner.open import Open
 from dpproxy.planner.planning import Planning
@@ -70,11 +71,11 @@ class InsideStatistic:
         per = Fraction(1, 10**6) if self.column.type.oid == TIMESTAMP.oid else Fraction(1)
         return self.steps.unit * self.steps.step * per
 
-    def value(self, columns: Sequence[exp.Expr]) -> Typed:
+    def value(self, columns: Sequence[nodes.Expr]) -> Typed:
         """The place inside the column's bounds, as what it stands for."""
         place = duck.clamp(duck.cast(columns[0], "HUGEINT"), duck.integer(0), duck.integer(self.steps.last))
         number = duck.binary(
-            exp.Add, duck.binary(exp.Mul, place, duck.integer(self.steps.step)), duck.integer(self.steps.low)
+            "+", duck.binary("*", place, duck.integer(self.steps.step)), duck.integer(self.steps.low)
         )
         top = duck.cast(duck.integer(self.steps.high), "HUGEINT")
         inside = duck.cast(duck.call("least", number, top), "HUGEINT")
@@ -83,26 +84,26 @@ class InsideStatistic:
         if not self.is_double and self.column.type.oid not in FLOATS:
             return Typed(inside, self.type, self.column.type.scale or 0, nullable=False)
         unit = duck.double(float(self.steps.unit))
-        return Typed(duck.binary(exp.Mul, duck.cast(inside, "DOUBLE"), unit), self.type, None, nullable=False)
+        return Typed(duck.binary("*", duck.cast(inside, "DOUBLE"), unit), self.type, None, nullable=False)
 
-    def _moment(self, moments: Moments, inside: exp.Expr) -> Typed:
+    def _moment(self, moments: Moments, inside: nodes.Expr) -> Typed:
         first = moments.first
         if self.type.oid == DATE.oid:
             day = first.date() if isinstance(first, datetime) else first
             days = duck.cast(inside, "INTEGER")
-            return Typed(duck.binary(exp.Add, duck.constant(day), days), DATE, nullable=False)
+            return Typed(duck.binary("+", duck.constant(day), days), DATE, nullable=False)
         start = first if isinstance(first, datetime) else datetime(first.year, first.month, first.day)  # noqa: DTZ001
         since = (start - datetime(1970, 1, 1)) // timedelta(microseconds=1)  # noqa: DTZ001 - of a type without zone
-        micros = duck.cast(duck.binary(exp.Add, inside, duck.integer(since)), "BIGINT")
+        micros = duck.cast(duck.binary("+", inside, duck.integer(since)), "BIGINT")
         return Typed(duck.call("make_timestamp", micros), TIMESTAMP, nullable=False)
 
-    def noise_sd(self, columns: Sequence[exp.Expr], noise: Noise) -> exp.Expr:
+    def noise_sd(self, columns: Sequence[nodes.Expr], noise: Noise) -> nodes.Expr:
         del columns
         return duck.double(noise.sd[0] * float(self.unit))
 
     def interval(
-        self, columns: Sequence[exp.Expr], noise: Noise, confidence: Fraction
-    ) -> tuple[exp.Expr, exp.Expr]:
+        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
+    ) -> tuple[nodes.Expr, nodes.Expr]:
         [half] = noise.half_width(confidence)
         if isinstance(self.steps, Moments):
             raise TypeMismatch(
@@ -110,11 +111,11 @@ class InsideStatistic:
                 hint="EXPLAIN (PRIVACY) tells how far off it may be.",
             )
         middle = self.value(columns)
-        number = duck.cast(middle.sql, "DOUBLE")
+        number: nodes.Expr = duck.cast(middle.sql, "DOUBLE")
         if middle.scale:
-            number = duck.binary(exp.Div, number, duck.double(float(10**middle.scale)))
+            number = duck.binary("/", number, duck.double(float(10**middle.scale)))
         reach = duck.double(half * float(self.unit))
-        return duck.binary(exp.Sub, number, reach), duck.binary(exp.Add, number, reach)
+        return duck.binary("-", number, reach), duck.binary("+", number, reach)
 
     def error(self, noise: Noise, confidence: Fraction) -> Error:
         unit = float(self.unit)
@@ -151,23 +152,23 @@ def inside(select: exp.Select, view: Materialized, planning: Planning, env: Env)
         calls[call] = Call(statistic, (duck.column("m0", f"r{number}"),), noise)
     if not numbers:
         raise _refused(view, select, "rows are not shown, and nothing else of them is answered")
-    named = ", ".join(duck.text(n, "postgres").lower() for n in calls)
+    named = ", ".join(duck.words(n).lower() for n in calls)
     planning.describe(f"{named} on protected view {view.view}", f"one unit of {view.owner}")
     settings = planning.context.settings
     released = ReleasedScope({}, calls, 1, session.confidence(settings), rows, planning, frozenset(), env)
     shown = answer(select, released, clamp=False, intervals=session.intervals(settings))
-    query = exp.Select(
-        expressions=[duck.named(v.sql, f"c{i}") for i, v in enumerate(shown.values)],
-        from_=exp.From(this=_relation(numbers[0])),
-        joins=[exp.Join(this=_relation(n), on=exp.true()) for n in numbers[1:]],
+    query = nodes.Select(
+        tuple(duck.named(v.sql, f"c{i}") for i, v in enumerate(shown.values)),
+        _relation(numbers[0]),
+        tuple(nodes.Join(_relation(n), on=nodes.TRUE) for n in numbers[1:]),
     )
-    limits(select, query, released.scope())
+    limited = limits(select, query, released.scope())
     empty = has_no_rows(select)
-    return Open(query, shown.columns, True, 1, empty=empty, single=True, unique=frozenset())  # noqa: FBT003
+    return Open(limited, shown.columns, True, 1, empty=empty, single=True, unique=frozenset())  # noqa: FBT003
 
 
-def _relation(number: int) -> exp.Table:
-    return exp.Table(this=exp.to_identifier(f"r{number}"))
+def _relation(number: int) -> nodes.Table:
+    return nodes.Table(nodes.Bare(f"r{number}"))
 
 
 def _written(select: exp.Select) -> list[exp.Expr]:
@@ -228,7 +229,7 @@ def _rows(view: Materialized, alias: str) -> Rows:
         Computed(c.name, Column(c.name, c.type), typed(c, c.name), no_keys(c.name)) for c in view.columns
     )
     content = tuple(duck.column(c.name) for c in view.columns)
-    item = exp.Table(this=exp.to_identifier(view.table, quoted=True))
+    item = nodes.Table(view.table)
     scan = Scan(alias, item, fields, view.name, content=content)
     return Rows((scan,), None, view.owner, 1, 1, True, content)  # noqa: FBT003 - no unit has several rows
 
@@ -265,20 +266,16 @@ def _part(
     """One draw around the row at the quantile's place; how many rows there are is public."""
     delta = noise_delta(planning, position(node), discovered=False)
     wanted = session.mechanism(planning.context.settings)
-    measure = Measure("m0", statistic.width)
+    measure = Measure(duck.column("m0"), statistic.width)
     allocation = allocate([measure], 1, None, planning.share(), delta, wanted)
     place = max(0, -(-fraction.numerator * view.rows // fraction.denominator) - 1)
     name = duck.column(statistic.column.name)
-    table = exp.table_(view.table, db="main", catalog=PREPARED, quoted=True)
-    ordered = exp.Select(
-        expressions=[name],
-        from_=exp.From(this=table),
-        order=exp.Order(expressions=[exp.Ordered(this=name, desc=False, nulls_first=False)]),
-        limit=exp.Limit(expression=duck.integer(1)),
-        offset=exp.Offset(expression=duck.integer(place)),
+    order = (nodes.Ordered(name),)
+    row = nodes.Select(
+        (name,), table_of(view), order=order, limit=duck.integer(1), offset=duck.integer(place)
     )
-    source = exp.Subquery(this=ordered, alias=exp.TableAlias(this=exp.to_identifier("o")))
-    exact = exp.Select(expressions=[duck.named(duck.cast(name, "INT128"), "m0")], from_=exp.From(this=source))
+    shown = duck.named(duck.cast(name, "INT128"), "m0")
+    exact = nodes.Select((shown,), nodes.Subquery(row, nodes.Bare("o")))
     part = Part(
         exact=duck.text(exact),
         truncated=False,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean
 from dpproxy.analysis.position import position
@@ -116,10 +117,12 @@ def _on(index: int, items: Sequence[Item], rows: Rows) -> list[exp.Expr]:
                 hint="Write ON, with the table before each column.",
                 position=position(item.node),
             )
-        found.append(
-            exp.EQ(this=duck.column(name, left.alias), expression=duck.column(name, item.scan.alias))
-        )
+        found.append(exp.EQ(this=_written(name, left), expression=_written(name, item.scan)))
     return found
+
+
+def _written(name: str, scan: Scan) -> exp.Column:
+    return exp.column(name, scan.alias, quoted=True)
 
 
 def _ordered(items: Sequence[Item]) -> tuple[list[Item], frozenset[str]]:
@@ -167,13 +170,13 @@ def _held(scan: Scan, referred_to: Sequence[str], planning: Planning) -> Scan:
     """
     if scan.unit is None or (scan.held and (not referred_to or scan.referred)):
         return scan
-    select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=scan.item))
+    select = nodes.Select(items=(nodes.Star(),), source=scan.item)
     for column in referred_to:
         select = truncated(select, scan.unit, scan.content, 1, within=[duck.column(column)])
     if not scan.held:
         select = truncated(select, scan.unit, scan.content, scan.most)
-    alias = exp.TableAlias(this=exp.to_identifier(planning.reserve("t"), quoted=True))
-    return replace(scan, item=exp.Subquery(this=select, alias=alias), held=True, referred=bool(referred_to))
+    item = nodes.Subquery(select, planning.reserve("t"))
+    return replace(scan, item=item, held=True, referred=bool(referred_to))
 
 
 def _nullable(items: Sequence[Item]) -> list[Item]:
@@ -196,9 +199,9 @@ class _Joiner:
         self.planning = planning
         self.items = items
         self.pool = where
-        self.joins: list[exp.Join] = []
+        self.joins: list[nodes.Join] = []
         self.placed: list[Item] = []
-        self.unit: exp.Expr | None = None
+        self.unit: nodes.Expr | None = None
         self.owner = ""
         self.most = self.groups = 1
         self.met = FanOut()
@@ -211,7 +214,7 @@ class _Joiner:
         self.held = True
         self.public: list[Item] = []
         """Items whose fan-out follows from the pool."""
-        self._compiled: dict[int, list[exp.Expr]] = {}
+        self._compiled: dict[int, list[nodes.Expr]] = {}
         self.linked: list[Scan] = []
         """Protected items of inner joins."""
         self.followed: list[tuple[str, str]] = []
@@ -222,7 +225,7 @@ class _Joiner:
         match item.side:
             case "INNER":
                 if index:
-                    self.joins.append(exp.Join(this=item.scan.item, kind="CROSS"))
+                    self.joins.append(nodes.Join(item.scan.item, kind="CROSS"))
                 self.pool += on
                 self._inner(item)
             case "LEFT":
@@ -282,7 +285,7 @@ class _Joiner:
         before = [i.scan for i in self.placed if i.is_protected]
         times, groups = beside(scan, before, followed)
         if side == "FULL":
-            self.unit = duck.call("coalesce", other.unit or exp.Null(), scan.unit or exp.Null())
+            self.unit = duck.call("coalesce", other.unit or nodes.Null(), scan.unit or nodes.Null())
             self.padded = scan.most
         elif len(self.placed) == 1:
             self.preserved = preserved(before[0], scan, followed)
@@ -291,9 +294,9 @@ class _Joiner:
         self.most, self.groups = self.most * times, self.groups * groups
         self.held = self.held and scan.held
 
-    def _join(self, scan: Scan, on: list[exp.Expr], equations: list[exp.Expr], side: str) -> exp.Join:
-        conditions = [*equations, *self._compiled_all(on)] or [exp.true()]
-        return exp.Join(this=scan.item, side=side, on=all_of(conditions))
+    def _join(self, scan: Scan, on: list[exp.Expr], equations: list[nodes.Expr], side: str) -> nodes.Join:
+        conditions = [*equations, *self._compiled_all(on)] or [nodes.TRUE]
+        return nodes.Join(scan.item, on=all_of(conditions), kind=side)
 
     def _edge(self, node: exp.Expr) -> Edge | None:
         return edge_of(node, self.rows)
@@ -308,7 +311,7 @@ class _Joiner:
             position=position(item.node),
         )
 
-    def _compiled_all(self, conditions: Sequence[exp.Expr]) -> list[exp.Expr]:
+    def _compiled_all(self, conditions: Sequence[exp.Expr]) -> list[nodes.Expr]:
         scope = self.rows.scope(self.planning.parameters)
         return [compile_boolean(c, scope).sql for c in conditions]
 
@@ -338,7 +341,7 @@ class _Joiner:
             conditions=(*[e for found in edges for e in equated(found)], *rest),
         )  # fmt: skip
 
-    def _rest(self) -> list[exp.Expr]:
+    def _rest(self) -> list[nodes.Expr]:
         """The conditions of the pool so far that are no equal keys, compiled once and hashed."""
         for condition in self.pool:
             if id(condition) not in self._compiled and self._edge(condition) is None:

@@ -6,6 +6,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import KeySet
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Key, check_size
@@ -30,11 +31,11 @@ def key_sets(
     together = _together(found, rows)
     composites = _composites(found, rows, planning)
     while left:
-        nodes, tuples_of = together.get(left[0]) or composites.get(left[0]) or ([left[0]], _alone)
-        for member in nodes:
+        several, tuples_of = together.get(left[0]) or composites.get(left[0]) or ([left[0]], _alone)
+        for member in several:
             left.remove(member)
             by_node[member] = (len(by_node), found[member])
-        keys = [found[n] for n in nodes]
+        keys = [found[n] for n in several]
         whole = tuple(k.whole for k in keys) if tuples_of is _alone else None
         sets.append(KeySet(tuple(k.typed.type for k in keys), tuples_of(keys, planning), whole=whole))
     return by_node, tuple(sets)
@@ -52,13 +53,15 @@ def _alone(keys: Sequence[Key], planning: Planning) -> Tuples:
 
 def _together(found: Found, rows: Rows) -> dict[exp.Expr, Group]:
     """Columns of public items, by the items that conditions connect."""
-    nodes: dict[frozenset[str], tuple[list[exp.Expr], Component]] = {}
+    by_component: dict[frozenset[str], tuple[list[exp.Expr], Component]] = {}
     for node in found:
         for scan, field in rows.candidates(node) if type(node) is exp.Column else ():
             if isinstance(field, Public) and scan.owner is None:
                 connected = component(scan, rows)
-                nodes.setdefault(connected.names, ([], connected))[0].append(node)
-    return {n: (listed, partial(tuples, connected)) for listed, connected in nodes.values() for n in listed}
+                by_component.setdefault(connected.names, ([], connected))[0].append(node)
+    return {
+        n: (listed, partial(tuples, connected)) for listed, connected in by_component.values() for n in listed
+    }
 
 
 def _composites(found: Found, rows: Rows, planning: Planning) -> dict[exp.Expr, Group]:
@@ -70,10 +73,10 @@ def _composites(found: Found, rows: Rows, planning: Planning) -> dict[exp.Expr, 
     for (_, table), columns in named.items():
         policy = planning.context.policy.tables.get(table)
         for composite in policy.composites if policy is not None else ():
-            nodes = [columns[c] for c in composite.columns if c in columns]
-            if len(nodes) == len(composite.columns) and not any(n in result for n in nodes):
-                source = duck.text(exp.Table(this=exp.to_identifier(composite.table, quoted=True)))
-                result |= dict.fromkeys(nodes, (nodes, partial(_listed, source, composite.referenced)))
+            several = [columns[c] for c in composite.columns if c in columns]
+            if len(several) == len(composite.columns) and not any(n in result for n in several):
+                source = duck.text(nodes.Table(composite.table))
+                result |= dict.fromkeys(several, (several, partial(_listed, source, composite.referenced)))
     return result
 
 

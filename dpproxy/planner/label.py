@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.planner.grouping import Keys
 from dpproxy.planner.planning import Planning
@@ -24,7 +25,7 @@ def label(aggregates: Sequence[exp.Expr], keys: Keys, rows: Rows, planning: Plan
     policy = planning.context.policy
     known = policy.tables.keys() | policy.views.keys()
     spoken = {s.alias.lower(): f"{s.table}." for s in rows.scans if len(rows.scans) > 1 and s.table in known}
-    calls = ", ".join(_words(duck.text(n, "postgres").lower(), spoken) for n in aggregates)
+    calls = ", ".join(_words(duck.words(n).lower(), spoken) for n in aggregates)
     names = ", ".join(_words(k.name, spoken) for k in keys.listed)
     tables = ", ".join(dict.fromkeys(s.table if s.table in known else OTHER for s in rows.scans))
     return f"{calls or 'keys'}{f' by {names}' if names else ''} on {tables}"
@@ -51,7 +52,7 @@ def unit_words(rows: Rows, planning: Planning) -> str:
     """The privacy unit, and the most that is read of one."""
     if rows.unit is None:
         return f"one row of {rows.owner}" + (f", at most {rows.most} times" if rows.most > 1 else "")
-    if rows.present and isinstance(rows.unit, exp.Column):
+    if rows.present and isinstance(rows.unit, nodes.Column):
         return f"one {rows.unit.name} of {rows.tables}, at most {rows.most} rows"
     owner = planning.context.policy.tables[rows.owner].unit
     key = owner.key if owner is not None else ""

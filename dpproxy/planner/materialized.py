@@ -2,6 +2,7 @@
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PREPARED
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
@@ -55,16 +56,18 @@ def relation_of(node: exp.Table, view: Materialized, planning: Planning) -> Open
     if not view.private:
         planning.masked.append(node)
     planning.read.append(view)
-    table = exp.table_(view.table, db="main", catalog=PREPARED, quoted=True)
-    query = exp.Select(
-        expressions=[duck.named(duck.column(c.name), f"c{i}") for i, c in enumerate(view.columns)],
-        from_=exp.From(this=table),
-    )
+    shown = tuple(duck.named(duck.column(c.name), f"c{i}") for i, c in enumerate(view.columns))
+    query = nodes.Select(shown, table_of(view))
     columns = tuple(OpenColumn(c.name, typed(c, f"c{i}")) for i, c in enumerate(view.columns))
     return Open(query, columns, released=False, rows=view.rows)
 
 
 ASKED = "SELECT min(x), median(y), percentile_disc(0.25) WITHIN GROUP (ORDER BY x)"
+
+
+def table_of(view: Materialized) -> nodes.Table:
+    """Where its rows are."""
+    return nodes.Table(view.table, path=(PREPARED, "main"))
 
 
 def typed(column: ShownColumn, name: str) -> Typed:

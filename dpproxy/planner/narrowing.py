@@ -7,6 +7,7 @@ from math import prod
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import KeySet
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean
@@ -70,9 +71,9 @@ def _over_keys(condition: exp.Expr, by_node: ByNode, planning: Planning) -> tupl
         typed = _compiled(condition, by_node, planning)
     except Refusal:
         return None
-    if typed.sql.find(exp.Parameter, exp.Placeholder, exp.Query) is not None:
+    if typed.sql.has(nodes.Parameter, nodes.Select, nodes.Combined):
         return None
-    used = {int(c.name[1:]) for c in typed.sql.find_all(exp.Column)}
+    used = {int(c.name[1:]) for c in typed.sql.find_all(nodes.Column)}
     return (duck.text(typed.sql), used) if used else None
 
 

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import ColumnError
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import Column
@@ -37,7 +36,7 @@ class Open:
     Public tables stand in it by their quoted names, parts and fetched tables by unquoted ones.
     """
 
-    query: exp.Query
+    query: nodes.Query
     columns: tuple[OpenColumn, ...]
     released: bool
     rows: int

@@ -10,6 +10,7 @@ from sqlglot import exp
 from dpproxy.aggregates.average import mean_type
 from dpproxy.aggregates.operands import distinct_operand, name_of
 from dpproxy.aggregates.sum import sum_type
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
@@ -57,9 +58,9 @@ class _Call:
         value = self.operand(self.node.this if distinct is None else distinct)
         return value if distinct is None else replace(value, is_constant=False)
 
-    def argument(self, sql: exp.Expr) -> exp.Expr:
-        """The argument as the engine takes it."""
-        return exp.Distinct(expressions=[sql]) if isinstance(self.node.this, exp.Distinct) else sql
+    def made(self, name: str, *arguments: nodes.Expr) -> nodes.Expr:
+        """The engine's call, of different values where DISTINCT is written, with FILTER and OVER."""
+        return self.finish(nodes.Call(name, arguments, isinstance(self.node.this, exp.Distinct)))
 
     def operand(self, node: exp.Expr) -> Typed:
         """A compiled argument; a quoted literal is text."""
@@ -75,7 +76,7 @@ class _Call:
         value = self.value()
         return value if value.is_number else self._refuse(value)
 
-    def double(self, node: exp.Expr) -> exp.Expr:
+    def double(self, node: exp.Expr) -> nodes.Expr:
         value = self.operand(node)
         return as_double(value if value.is_number else self._refuse(value))
 
@@ -90,31 +91,25 @@ class _Call:
 Rule = Callable[[_Call], Typed]
 
 
-def _called(name: str, *arguments: exp.Expr) -> exp.Expr:
-    """A call that the tree knows as an aggregate."""
-    return exp.AnonymousAggFunc(this=name, expressions=list(arguments))
-
-
 def aggregate(node: exp.Expr, scope: Scope, over: Over | None = None) -> Typed:
     """Compile one call, with its FILTER, and with OVER where given. Raises a ``Refusal``."""
     behind = over if over is not None else _as_is
     call = node
     if type(node) is exp.Filter:
         call = node.this
-        kept = exp.Where(this=compile_boolean(node.expression.this, scope).sql)
-        behind = _filtered(kept, behind)
+        behind = _filtered(compile_boolean(node.expression.this, scope).sql, behind)
     rule = AGGREGATES.get(type(call))
     if rule is None:
         raise Unsupported(f"{name_of(call)}() is not answered here", position=position(node))
     return rule(_Call(call, scope, behind, over is not None))
 
 
-def _as_is(sql: exp.Expr) -> exp.Expr:
-    return sql
+def _as_is(call: nodes.Call) -> nodes.Expr:
+    return call
 
 
-def _filtered(kept: exp.Where, behind: Over) -> Over:
-    return lambda sql: behind(exp.Filter(this=sql, expression=kept))
+def _filtered(condition: nodes.Expr, behind: Over) -> Over:
+    return lambda call: behind(replace(call, where=condition))
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -128,20 +123,20 @@ def _count(call: _Call) -> Typed:
         raise UndefinedFunction(
             "count() takes an argument", hint="Write count(*) or count(x).", position=position(node)
         )
-    sql = exp.Star() if isinstance(node.this, exp.Star) else call.argument(call.value().sql)
-    return Typed(call.finish(exp.Count(this=sql)), INT8, 0, Fraction(0), nullable=False)
+    sql = nodes.Star() if isinstance(node.this, exp.Star) else call.value().sql
+    return Typed(call.made("count", sql), INT8, 0, Fraction(0), nullable=False)
 
 
 def _sum(call: _Call) -> Typed:
     value = call.number()
     exact = value.scale is not None
-    sql = call.argument(duck.cast(value.sql, "HUGEINT") if exact else value.sql)
-    return Typed(call.finish(exp.Sum(this=sql)), sum_type(value.type), value.scale)
+    sql = duck.cast(value.sql, "HUGEINT") if exact else value.sql
+    return Typed(call.made("sum", sql), sum_type(value.type), value.scale)
 
 
 def _average(call: _Call) -> Typed:
     value = call.number()
-    return Typed(call.finish(exp.Avg(this=call.argument(as_double(value)))), mean_type(value.type), None)
+    return Typed(call.made("avg", as_double(value)), mean_type(value.type), None)
 
 
 _UNORDERED = frozenset({BOOL.oid, UUID.oid, BYTEA.oid, JSON.oid, array_of(JSON).oid})
@@ -156,14 +151,14 @@ def _extreme(call: _Call) -> Typed:
             hint="Use bool_and or bool_or." if value.type.oid == BOOL.oid else None,
             position=position(call.node),
         )
-    sql = call.finish(_called(call.name, call.argument(value.sql)))
+    sql = call.made(call.name, value.sql)
     return replace(value, sql=sql, nullable=True, is_constant=False, constant=None, presence=None)
 
 
 def _spread(name: str) -> Rule:
     def apply(call: _Call) -> Typed:
         value = call.number()
-        return Typed(call.finish(_called(name, call.argument(as_double(value)))), mean_type(value.type), None)
+        return Typed(call.made(name, as_double(value)), mean_type(value.type), None)
 
     return apply
 
@@ -173,32 +168,32 @@ def _pair(name: str) -> Rule:
 
     def apply(call: _Call) -> Typed:
         y, x = call.double(call.node.this), call.double(call.node.expression)
-        value = call.finish(_called(name, y, x))
-        return Typed(duck.call("nullif", value, duck.cast(exp.Literal.string("nan"), "DOUBLE")), FLOAT8, None)
+        value = call.finish(duck.call(name, y, x))
+        return Typed(duck.call("nullif", value, duck.cast(nodes.Text("nan"), "DOUBLE")), FLOAT8, None)
 
     return apply
 
 
 def _pair_count(call: _Call) -> Typed:
     y, x = call.double(call.node.this), call.double(call.node.expression)
-    return Typed(call.finish(_called("regr_count", y, x)), INT8, 0, Fraction(0), nullable=False)
+    return Typed(call.finish(duck.call("regr_count", y, x)), INT8, 0, Fraction(0), nullable=False)
 
 
 def _decided(name: str) -> Rule:
     def apply(call: _Call) -> Typed:
         value = compile_boolean(distinct_operand(call.node) or call.node.this, call.scope)
-        return Typed(call.finish(_called(name, value.sql)), BOOL)
+        return Typed(call.finish(duck.call(name, value.sql)), BOOL)
 
     return apply
 
 
 def _count_if(call: _Call) -> Typed:
     value = compile_boolean(call.node.this, call.scope)
-    return Typed(call.finish(_called("count_if", value.sql)), INT8, 0, Fraction(0), nullable=False)
+    return Typed(call.finish(duck.call("count_if", value.sql)), INT8, 0, Fraction(0), nullable=False)
 
 
 def _median(call: _Call) -> Typed:
-    return Typed(call.finish(_called("median", as_double(call.number()))), FLOAT8, None)
+    return Typed(call.finish(duck.call("median", as_double(call.number()))), FLOAT8, None)
 
 
 def _percentile(call: _Call) -> Typed:
@@ -211,16 +206,16 @@ def _percentile(call: _Call) -> Typed:
         raise Unsupported("this WITHIN GROUP is not answered", position=position(node))
     fraction = _fraction(kind.this, call.scope)
     value = call.operand(entries[0].this)
-    order = exp.Ordered(this=value.sql, desc=bool(entries[0].args.get("desc")), nulls_first=False)
-    place = duck.double(float(fraction))
+    descending, place = bool(entries[0].args.get("desc")), duck.double(float(fraction))
     if type(kind) is exp.PercentileCont:
-        order = exp.Ordered(this=call.double(entries[0].this), desc=order.args.get("desc"), nulls_first=False)
-        sql = exp.WithinGroup(this=exp.PercentileCont(this=place), expression=exp.Order(expressions=[order]))
-        return Typed(call.finish(sql), FLOAT8, None)
-    sql = exp.WithinGroup(this=exp.PercentileDisc(this=place), expression=exp.Order(expressions=[order]))
-    return replace(
-        value, sql=call.finish(sql), nullable=True, is_constant=False, constant=None, presence=None
-    )
+        number = call.double(entries[0].this)
+        return Typed(call.finish(_quantile("quantile_cont", number, place, descending)), FLOAT8, None)
+    sql = call.finish(_quantile("quantile_disc", value.sql, place, descending))
+    return replace(value, sql=sql, nullable=True, is_constant=False, constant=None, presence=None)
+
+
+def _quantile(name: str, value: nodes.Expr, place: nodes.Expr, descending: bool) -> nodes.Call:  # noqa: FBT001
+    return nodes.Call(name, (value, place), order=(nodes.Ordered(value, descending),))
 
 
 def _fraction(node: exp.Expr, scope: Scope) -> Fraction:
@@ -263,17 +258,16 @@ def _joined(call: _Call) -> Typed:
             hint="Put what differs by row into the text: string_agg(x || separator, '').",
             position=position(separator),
         )
-    sql: exp.Expr = exp.Distinct(expressions=[value.sql]) if is_distinct else value.sql
-    last: exp.Expr = exp.Literal.string("") if between.is_null else between.sql
-    if listed is not None:
-        last = exp.Order(this=last, expressions=[_entry(e, call) for e in listed.expressions])
-    return Typed(call.finish(_called("string_agg", sql, last)), TEXT, longest=LONGEST_TEXT)
+    last = nodes.Text("") if between.is_null else between.sql
+    order = () if listed is None else tuple(_entry(e, call) for e in listed.expressions)
+    found = nodes.Call("string_agg", (value.sql, last), is_distinct, order)
+    return Typed(call.finish(found), TEXT, longest=LONGEST_TEXT)
 
 
-def _entry(entry: exp.Ordered, call: _Call) -> exp.Ordered:
-    return exp.Ordered(
-        this=call.operand(entry.this).sql,
-        desc=bool(entry.args.get("desc")),
+def _entry(entry: exp.Ordered, call: _Call) -> nodes.Ordered:
+    return nodes.Ordered(
+        call.operand(entry.this).sql,
+        descending=bool(entry.args.get("desc")),
         nulls_first=bool(entry.args.get("nulls_first")),
     )
 

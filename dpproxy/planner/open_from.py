@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import compare, unify
 from dpproxy.analysis.expressions import compile_boolean
@@ -37,7 +38,7 @@ class OpenRows:
 
     sources: tuple[Source, ...]
     visible: tuple[OpenColumn, ...]
-    joins: tuple[exp.Join, ...]
+    joins: tuple[nodes.Join, ...]
     rows: int
     around: Around | None = None
     run: tuple[Source, ...] = ()
@@ -86,11 +87,11 @@ class OpenRows:
         found = [s for s in self.sources if s.alias == table]
         for source in found:
             for column in source.columns:
-                yield duck.column(column.name, source.alias), column
+                yield _written(column.name, source.alias), column
 
     def _named(self, column: OpenColumn) -> exp.Column:
         alias = next((s.alias for s in self.sources if any(c is column for c in s.columns)), None)
-        return duck.column(column.name, alias)
+        return _written(column.name, alias)
 
     def normal(self, tree: exp.Expr) -> None:
         """Write each column of these in one way, in place on a fresh tree."""
@@ -101,6 +102,10 @@ class OpenRows:
             if found is not None:
                 named = self._named(found)
                 node.set("table", named.args.get("table"))
+
+
+def _written(name: str, alias: str | None) -> exp.Column:
+    return exp.column(exp.to_identifier(name, quoted=True), exp.to_identifier(alias, quoted=True))
 
 
 def open_rows(
@@ -130,13 +135,12 @@ def _settled(rows: OpenRows, planning: Planning, entry: Entry) -> OpenRows:
 
 def _source(entry: Entry, planning: Planning) -> Source:
     name = planning.reserve("q")
-    alias = exp.TableAlias(this=exp.to_identifier(name))
     relation = entry.relation
     columns: list[OpenColumn]
     if isinstance(relation, TablePolicy):
         listed = planning.context.schema.tables[relation.name]
         columns = [OpenColumn(c.name, _qualified(public_value(c, c.name), name)) for c in listed]
-        item: exp.Expr = exp.Table(this=exp.to_identifier(relation.name, quoted=True), alias=alias)
+        item: nodes.Item = nodes.Table(relation.name, nodes.Bare(name))
         [[size]] = planning.context.facts(f"SELECT count(*) FROM {quoted(relation.name)}")  # noqa: S608 - quoted
         return Source(
             entry.alias,
@@ -152,7 +156,7 @@ def _source(entry: Entry, planning: Planning) -> Source:
         replace(c, typed=replace(c.typed, sql=duck.column(f"c{i}", name), presence=None, is_constant=False))
         for i, c in enumerate(relation.columns)
     ]
-    item = exp.Subquery(this=relation.query, alias=alias)
+    item = nodes.Subquery(relation.query, nodes.Bare(name))
     return Source(
         entry.alias,
         item,
@@ -164,10 +168,10 @@ def _source(entry: Entry, planning: Planning) -> Source:
 
 
 def _qualified(typed: Typed, name: str) -> Typed:
-    sql = typed.sql.copy()
-    for column in sql.find_all(exp.Column):
-        column.set("table", exp.to_identifier(name, quoted=True))
-    return replace(typed, sql=sql)
+    return replace(
+        typed,
+        sql=typed.sql.replaced(lambda n: replace(n, table=name) if isinstance(n, nodes.Column) else None),
+    )
 
 
 def _named(columns: Sequence[OpenColumn], names: Sequence[str]) -> tuple[OpenColumn, ...]:
@@ -205,11 +209,9 @@ def _joined(
     written = [*(conjuncts(exp.Where(this=on)) if on is not None else []), *([] if side else pool)]
     pairs += [p for p in (_equated(c, both, source) for c in written) if p is not None]
     if conditions:
-        added = exp.Join(this=source.item, side=side or None, on=all_of(conditions))
+        added = nodes.Join(source.item, all_of(conditions), side)
     else:
-        added = exp.Join(this=source.item, kind="CROSS")
-        if side:
-            added = exp.Join(this=source.item, side=side, on=exp.true())
+        added = nodes.Join(source.item, nodes.TRUE if side else None, side or "CROSS")
     both = replace(both, joins=(*rows.joins, added))
     if not side:
         return replace(both, run=(*rows.run, source), pairs=(*rows.pairs, *pairs))

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
@@ -14,7 +15,9 @@ from dpproxy.planner.relation import own_nodes
 from dpproxy.values.errors import GroupingError
 from dpproxy.values.pgtypes import INT4
 
-_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
+_SETS: dict[type[exp.Expr], str] = {
+    exp.Rollup: "ROLLUP", exp.Cube: "CUBE", exp.GroupingSets: "GROUPING SETS",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,7 @@ class Grouping:
     """``keys`` by their node, as compiled; ``clause`` is None where all rows are one group."""
 
     keys: dict[exp.Expr, Typed]
-    clause: exp.Group | None
+    clause: tuple[nodes.Expr | nodes.Sets, ...] | None
     has_sets: bool
 
     def bits(self, node: exp.Grouping) -> Typed:
@@ -33,7 +36,7 @@ class Grouping:
                 "arguments to GROUPING must be grouping expressions of the associated query level",
                 position=position(node),
             )
-        sql = exp.Grouping(expressions=[self.keys[a].sql for a in arguments])
+        sql = duck.call("grouping", *(self.keys[a].sql for a in arguments))
         return Typed(duck.cast(sql, "INTEGER"), INT4, 0, Fraction(0), nullable=False)
 
 
@@ -65,8 +68,8 @@ def grouping(
     if group is None:
         return Grouping({}, None, has_sets=False) if has_groups(select) else None
     builder = _Builder(listed, knows, compiled, {})
-    clause = exp.Group(expressions=[builder.entry(e) for e in group.expressions])
-    has_sets = any(isinstance(e, _SETS) for e in group.expressions)
+    clause = tuple(builder.entry(e) for e in group.expressions)
+    has_sets = any(type(e) in _SETS for e in group.expressions)
     return Grouping(builder.keys, clause, has_sets)
 
 
@@ -77,15 +80,15 @@ class _Builder:
     compiled: Callable[[exp.Expr], Typed]
     keys: dict[exp.Expr, Typed]
 
-    def entry(self, node: exp.Expr) -> exp.Expr:
+    def entry(self, node: exp.Expr) -> nodes.Expr | nodes.Sets:
         """One entry of GROUP BY, compiled."""
-        if isinstance(node, _SETS):
-            return type(node)(expressions=[self.entry(e) for e in node.expressions])
+        if type(node) in _SETS:
+            return nodes.Sets(_SETS[type(node)], tuple(self.entry(e) for e in node.expressions))
         if isinstance(node, exp.Tuple):
-            return exp.Tuple(expressions=[self._key(e) for e in node.expressions])
+            return nodes.Tuple(tuple(self._key(e) for e in node.expressions))
         return self._key(node)
 
-    def _key(self, node: exp.Expr) -> exp.Expr:
+    def _key(self, node: exp.Expr) -> nodes.Expr:
         target = node.unnest()
         if isinstance(target, exp.Literal) and not target.is_string:
             target = self.listed[ordinal(target, len(self.listed), "GROUP BY")].node.unnest()
@@ -95,8 +98,4 @@ class _Builder:
             self.keys[target] = self.compiled(target)
         sql = self.keys[target].sql
         # A bare number would be a place in the SELECT list.
-        return (
-            exp.Paren(this=duck.cast(sql, "HUGEINT"))
-            if isinstance(sql, exp.Literal) and not sql.is_string
-            else sql
-        )
+        return nodes.Paren(duck.cast(sql, "HUGEINT")) if isinstance(sql, nodes.Number) else sql

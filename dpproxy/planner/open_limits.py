@@ -1,9 +1,9 @@
 """How much work a free statement may ask for: it could be asked again and again."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.open import Open, OpenColumn
@@ -49,32 +49,44 @@ def refuse_plain(columns: Iterable[OpenColumn]) -> None:
             )
 
 
-def moments_in_utc(found: Open) -> exp.Query:
+def moments_in_utc(found: Open) -> nodes.Query:
     """The query of an answer, its moments as the timestamps of UTC that they are read as.
 
     Errors: ``Unsupported`` for columns of other types that are not carried to where releases are.
     """
     query = found.query
-    is_select = isinstance(query, exp.Select)
+    is_select = isinstance(query, nodes.Select)
     refuse_plain(c for c in found.columns if not (is_select and c.typed.type.oid == TIMESTAMPTZ.oid))
-    for place, column in enumerate(found.columns):
-        if column.typed.type.oid == TIMESTAMPTZ.oid:
-            shown = query.expressions[place]
-            moment = shown.this if isinstance(shown, exp.Alias) else shown
-            utc = duck.call("timezone", exp.Literal.string("UTC"), moment)
-            query.expressions[place] = duck.named(utc, shown.alias_or_name)
-    return query
+    if not isinstance(query, nodes.Select):
+        return query
+    shown = [
+        _in_utc(item) if column.typed.type.oid == TIMESTAMPTZ.oid else item
+        for item, column in zip(query.items, found.columns, strict=True)
+    ]
+    return replace(query, items=tuple(shown))
 
 
-def streams(query: exp.Query) -> bool:
+def _in_utc(item: nodes.Expr) -> nodes.Expr:
+    moment = item.value if isinstance(item, nodes.Named) else item
+    name = item.name if isinstance(item, nodes.Named | nodes.Column) else ""
+    return duck.named(duck.call("timezone", nodes.Text("UTC"), moment), name)
+
+
+def streams(query: nodes.Query) -> bool:
     """Whether the engine gives the rows of a query as it finds them: none waits until the others are known."""
     return not any(_holds(node) for node in query.walk())
 
 
-def _holds(node: exp.Expr) -> bool:
-    if isinstance(node, exp.SetOperation):
-        return not isinstance(node, exp.Union) or node.args.get("distinct") is not False
-    return isinstance(node, exp.Order | exp.Group | exp.Distinct | exp.Window | exp.With)
+def _holds(node: nodes.Node) -> bool:
+    match node:
+        case nodes.Combined():
+            return node.operator != "UNION ALL" or bool(node.order)
+        case nodes.Select():
+            return bool(node.order or node.group or node.distinct or node.distinct_on)
+        case nodes.Call():
+            return bool(node.order or node.distinct)
+        case _:
+            return isinstance(node, nodes.Window)
 
 
 def check_answer(rows: int, values: Iterable[Typed], at: int | None) -> None:

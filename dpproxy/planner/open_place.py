@@ -1,58 +1,60 @@
 """Where a query over open relations is run: with the releases, if it reads any; public tables are fetched there."""
 
-from sqlglot import exp
+from dataclasses import replace
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.planner.planning import Planning
 
 
-def reads_release(query: exp.Expr) -> bool:
+def reads_release(query: nodes.Query) -> bool:
     """Whether it has to be run where the releases are."""
-    return any(not is_public(t) for t in query.find_all(exp.Table))
+    return any(not is_public(t) for t in query.find_all(nodes.Table))
 
 
-def is_public(table: exp.Table) -> bool:
+def is_public(table: nodes.Table) -> bool:
     """A table of the backend: parts and fetched tables have bare names of our own."""
-    return bool(table.this.args.get("quoted"))
+    return type(table.name) is not nodes.Bare
 
 
-def placed(query: exp.Expr, planning: Planning) -> exp.Expr:
+def placed(query: nodes.Query, planning: Planning) -> nodes.Query:
     """The query with ``p0...`` for each subquery over public tables alone, and for each public table beside releases.
 
     Of a table only the columns that are read are fetched.
     """
-    if not any(is_public(t) for t in query.find_all(exp.Table)):
+    if not any(is_public(t) for t in query.find_all(nodes.Table)):
         return query
-    copy = query.copy()
-    columns: dict[str, dict[str, None]] = {}
-    for column in copy.find_all(exp.Column):
-        columns.setdefault(column.table, {})[column.name] = None
-    left = [copy]
+    columns: dict[str | None, set[str]] = {}
+    for column in query.find_all(nodes.Column):
+        columns.setdefault(column.table, set()).add(column.name)
+    others: dict[int, nodes.Node] = {}
+    left: list[nodes.Node] = [query]
     while left:
         node = left.pop()
-        if isinstance(node, exp.Select | exp.SetOperation) and _is_apart(node):
-            source = exp.Table(this=exp.to_identifier(_fetched(node, planning)))
-            node.replace(exp.Select(expressions=[exp.Star()], from_=exp.From(this=source)))
-        elif type(node) is exp.Table and is_public(node):
-            read = sorted(columns.get(node.alias, ()))
-            shown: list[exp.Expr] = [duck.column(name) for name in read] or [duck.integer(1)]
-            select = exp.Select(expressions=shown, from_=exp.From(this=exp.Table(this=node.this.copy())))
-            node.set("this", exp.to_identifier(_fetched(select, planning)))
+        if isinstance(node, nodes.Query) and _is_apart(node):
+            others[id(node)] = nodes.Select((nodes.Star(),), nodes.Table(_fetched(node, planning)))
+        elif isinstance(node, nodes.Table) and is_public(node):
+            shown = tuple(map(duck.column, sorted(columns.get(node.alias, ())))) or (duck.integer(1),)
+            fetched = _fetched(nodes.Select(shown, replace(node, alias=None)), planning)
+            others[id(node)] = replace(node, name=fetched)
         else:
-            left.extend(node.iter_expressions())
-    return copy
+            left.extend(node.parts())
+    found = query.transform(lambda node: others.get(id(node)))
+    if not isinstance(found, nodes.Query):
+        raise AssertionError("a query stays one")  # noqa: TRY004 - a fault of ours
+    return found
 
 
-def _is_apart(query: exp.Expr) -> bool:
+def _is_apart(query: nodes.Query) -> bool:
     """Reads public tables, nothing released, and no column of a query around it."""
-    tables = list(query.find_all(exp.Table))
-    own = {s.alias for s in query.find_all(exp.Table, exp.Subquery, exp.Values)}
-    around = {c.table for c in query.find_all(exp.Column) if c.table} - own
-    return bool(tables) and all(is_public(t) for t in tables) and not around
+    tables = list(query.find_all(nodes.Table))
+    own = {n.alias for n in query.walk() if isinstance(n, nodes.Item)}
+    around = {c.table for c in query.find_all(nodes.Column) if c.table} - own
+    return bool(tables) and all(map(is_public, tables)) and not around
 
 
-def _fetched(query: exp.Expr, planning: Planning) -> str:
+def _fetched(query: nodes.Query, planning: Planning) -> nodes.Bare:
     sql = duck.text(query)
     if sql not in planning.publics:
         planning.publics.append(sql)
-    return f"p{planning.publics.index(sql)}"
+    return nodes.Bare(f"p{planning.publics.index(sql)}")

@@ -5,11 +5,9 @@ from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Values
-from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.fields import Present, Public, no_keys
 from dpproxy.planner.open import Open, OpenColumn
@@ -23,13 +21,13 @@ from dpproxy.values.pgtypes import BOOL, DATE, FLOATS, INTEGERS, NUMERIC, PLAIN,
 MOST_WRITTEN = 2_000
 """Rows of a public subquery that are written into the statement."""
 
-_PLAIN: frozenset[type[exp.Expr]] = frozenset({
-    exp.Select, exp.From, exp.Join, exp.Where, exp.Group, exp.Order, exp.Ordered, exp.Union, exp.Intersect, exp.Except,
-    exp.Distinct, exp.Table, exp.TableAlias, exp.Identifier, exp.Column, exp.Alias, exp.Star, exp.Literal, exp.Boolean,
-    exp.Null, exp.Paren, exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ,
-    exp.NullSafeNEQ, exp.Is, exp.In, exp.Exists, exp.Between, exp.Case, exp.If, exp.Count, exp.Values, exp.Tuple,
+_PLAIN: frozenset[type[nodes.Node]] = frozenset({
+    nodes.Join, nodes.Ordered, nodes.Combined, nodes.Table, nodes.Subquery, nodes.Column, nodes.Named, nodes.Star,
+    nodes.Number, nodes.Text, nodes.Truth, nodes.Null, nodes.Paren, nodes.And, nodes.Or, nodes.Not, nodes.IsNull,
+    nodes.InList, nodes.InQuery, nodes.Exists, nodes.Case, nodes.Values, nodes.Tuple,
 })  # fmt: skip
 """What cannot fail and comes out alike every time, whichever rows a plan computes it for."""
+_COMPARED = frozenset(("=", "<>", "<", "<=", ">", ">=", "IS NOT DISTINCT FROM", "IS DISTINCT FROM"))
 
 
 def open_scan(relation: Open, alias: str, planning: Planning) -> Scan:
@@ -40,11 +38,8 @@ def open_scan(relation: Open, alias: str, planning: Planning) -> Scan:
     query = relation.query if _is_plain(relation.query) else _written(relation, planning)
     source = f"({duck.text(query)})"
     names = [planning.reserve(c.name) for c in relation.columns]
-    inner = exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier("s")))
-    select = exp.Select(
-        expressions=[duck.named(duck.column(f"c{i}"), n) for i, n in enumerate(names)],
-        from_=exp.From(this=inner),
-    )
+    shown = tuple(duck.named(duck.column(f"c{i}"), n) for i, n in enumerate(names))
+    select = nodes.Select(shown, nodes.Subquery(query, nodes.Bare("s")))
     fields = tuple(
         Present(c.name, Column(n, c.typed.type))
         if c.typed.type.oid in PLAIN
@@ -58,32 +53,30 @@ def open_scan(relation: Open, alias: str, planning: Planning) -> Scan:
         )
         for i, (c, n) in enumerate(zip(relation.columns, names, strict=True))
     )
-    item = exp.Subquery(
-        this=select, alias=exp.TableAlias(this=exp.to_identifier(planning.reserve("t"), quoted=True))
-    )
+    item = nodes.Subquery(select, planning.reserve("t"))
     content = tuple(duck.column(n) for n in names)
     return Scan(alias, item, fields, alias, content=content, held=True)
 
 
-def _is_plain(query: exp.Expr) -> bool:
-    return all(_is_plain_node(node) for node in query.walk())
+def _is_plain(query: nodes.Query) -> bool:
+    return all(map(_is_plain_node, query.walk()))
 
 
-def _is_plain_node(node: exp.Expr) -> bool:
+def _is_plain_node(node: nodes.Node) -> bool:
     match node:
-        case exp.Distinct():
-            return node.args.get("on") is None
-        case exp.Subquery():
-            return isinstance(node.parent, exp.From | exp.Join | exp.In)
-        case exp.Cast():
-            return type(node.this) is exp.Column and node.to.this == exp.DType.DOUBLE
-        case exp.DataType():
-            return True
+        case nodes.Select():
+            return not (node.distinct_on or node.having or node.qualify or node.limit or node.offset)
+        case nodes.Binary():
+            return node.operator in _COMPARED
+        case nodes.Call():
+            return node.name == "count" and node.where is None
+        case nodes.Cast():
+            return type(node.value) is nodes.Column and node.type == "DOUBLE" and not node.tries
         case _:
             return type(node) in _PLAIN
 
 
-def _written(relation: Open, planning: Planning) -> exp.Select:
+def _written(relation: Open, planning: Planning) -> nodes.Select:
     """The rows themselves. Raises ``TooComplex`` for many."""
     sql = f"SELECT * FROM ({duck.text(relation.query)}) LIMIT {MOST_WRITTEN + 1}"  # noqa: S608 - our own text
     refuse_plain(relation.columns)
@@ -92,19 +85,15 @@ def _written(relation: Open, planning: Planning) -> exp.Select:
         raise TooComplex(
             f"a computed public subquery beside protected rows has more than {MOST_WRITTEN} rows",
             hint="Select columns as they are, or fewer rows.",
-            position=position(relation.query),
         )
     types = [_held(c.typed) for c in relation.columns]
-    tuples = [
-        exp.Tuple(expressions=[_constant(v, t) for v, t in zip(row, types, strict=True)]) for row in rows
-    ]
-    nothing = exp.Tuple(expressions=[_constant(None, t) for t in types])
-    names = [exp.to_identifier(f"v{i}", quoted=True) for i in range(len(types))]
-    alias = exp.TableAlias(this=exp.to_identifier(planning.reserve("q")), columns=names)
-    return exp.Select(
-        expressions=[duck.named(duck.column(f"v{i}"), f"c{i}") for i in range(len(types))],
-        from_=exp.From(this=exp.Values(expressions=tuples or [nothing], alias=alias)),
-        where=None if rows else exp.Where(this=exp.false()),
+    listed = rows or [(None,) * len(types)]
+    tuples = tuple(tuple(_constant(v, t) for v, t in zip(row, types, strict=True)) for row in listed)
+    names = tuple(f"v{i}" for i in range(len(types)))
+    return nodes.Select(
+        tuple(duck.named(duck.column(name), f"c{i}") for i, name in enumerate(names)),
+        nodes.Values(tuples, nodes.Bare(planning.reserve("q")), names),
+        where=None if rows else nodes.FALSE,
     )
 
 
@@ -115,14 +104,14 @@ def _held(typed: Typed) -> str:
     return {BOOL.oid: "BOOLEAN", DATE.oid: "DATE", TIMESTAMP.oid: "TIMESTAMP"}.get(typed.type.oid, "VARCHAR")
 
 
-def _constant(value: object, kind: str) -> exp.Expr:
+def _constant(value: object, kind: str) -> nodes.Expr:
     match value:
         case None:
-            return duck.cast(exp.Null(), kind)
+            return duck.cast(nodes.Null(), kind)
         case bool():
             return duck.constant(value)
         case float():
-            return duck.cast(exp.Literal.string(repr(value)), "DOUBLE")
+            return duck.cast(nodes.Text(repr(value)), "DOUBLE")
         case int() | Decimal():
             return duck.cast(duck.integer(int(value)), kind)
         case str() | date():

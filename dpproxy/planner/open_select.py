@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
@@ -106,21 +107,20 @@ def open_select(select: exp.Select, found: Sequence[Entry], planning: Planning, 
     scope = _Place(rows, planning, inner, "this place", grouped).scope()
     raw = [compile_expression(i.node, scope) for i in listed]
     values = [_finished(v, scope, i.node) for i, v in zip(listed, raw, strict=True)]
-    query = _query(rows, values)
-    _filter(select, query, before.scope(), scope)
-    query.set("group", grouped.clause if grouped is not None else None)
-    order = ordering(select, listed, values, scope)
-    _distinct(select, query, listed, values, order, scope)
-    if order:
-        query.set("order", exp.Order(expressions=order))
-    limits(select, query, scope)
+    where, having = select.args.get("where"), select.args.get("having")
+    query = nodes.Select(
+        items=tuple(duck.named(v.sql, f"c{i}") for i, v in enumerate(values)),
+        source=rows.sources[0].item if rows.sources else None,
+        joins=rows.joins,
+        where=None if where is None else compile_boolean(where.this, before.scope()).sql,
+        group=(grouped.clause or ()) if grouped is not None else (),
+        having=None if having is None else compile_boolean(having.this, scope).sql,
+    )
+    query = replace(query, order=tuple(ordering(select, listed, values, scope)))
+    query = limits(select, _distinct(select, query, listed, values, scope), scope)
     most, is_single = _bounds(select, rows, grouped, scope, planning)
     unique = frozenset[int]() if is_single else _unique(listed, rows, grouped)
-    if (
-        unique is None
-        and query.args.get("distinct") is not None
-        and query.args["distinct"].args.get("on") is None
-    ):
+    if unique is None and query.distinct:
         unique = frozenset(range(len(values)))
     columns = tuple(
         _column(n, i, v, r, rows) for n, (i, v, r) in enumerate(zip(listed, values, raw, strict=True))
@@ -128,24 +128,6 @@ def open_select(select: exp.Select, found: Sequence[Entry], planning: Planning, 
     return Open(
         query, columns, reads_release(query), most, has_no_rows(select), is_single, unique, lists_keys(found)
     )  # fmt: skip
-
-
-def _query(rows: OpenRows, values: Sequence[Typed]) -> exp.Select:
-    """SELECT and FROM."""
-    query = exp.Select(expressions=[duck.named(v.sql, f"c{i}") for i, v in enumerate(values)])
-    if rows.sources:
-        query.set("from_", exp.From(this=rows.sources[0].item))
-        query.set("joins", list(rows.joins))
-    return query
-
-
-def _filter(select: exp.Select, query: exp.Select, before: Scope, after: Scope) -> None:
-    """WHERE and HAVING."""
-    where, having = select.args.get("where"), select.args.get("having")
-    if where is not None:
-        query.set("where", exp.Where(this=compile_boolean(where.this, before).sql))
-    if having is not None:
-        query.set("having", exp.Having(this=compile_boolean(having.this, after).sql))
 
 
 def _bounds(
@@ -166,14 +148,14 @@ def _bounds(
 
 def _unique(listed: Sequence[Item], rows: OpenRows, grouped: Grouping | None) -> frozenset[int] | None:
     """The keys of groups where all are listed; what is unique in the only entry of FROM where it is listed."""
-    nodes = [item.node.unnest() for item in listed]
+    written = [item.node.unnest() for item in listed]
     if grouped is not None:
-        shown = all(key in nodes for key in grouped.keys) and not grouped.has_sets
-        return frozenset(nodes.index(key) for key in grouped.keys) if shown else None
+        shown = all(key in written for key in grouped.keys) and not grouped.has_sets
+        return frozenset(written.index(key) for key in grouped.keys) if shown else None
     unique = rows.sources[0].unique if len(rows.sources) == 1 else None
     if unique is None:
         return None
-    found = [rows.find(n) if type(n) is exp.Column else None for n in nodes]
+    found = [rows.find(n) if type(n) is exp.Column else None for n in written]
     kept = [rows.sources[0].columns[i] for i in unique]
     places = frozenset(p for p, f in enumerate(found) if any(f is k for k in kept))
     return places if all(any(f is k for f in found) for k in kept) else None
@@ -231,29 +213,26 @@ def _star(node: exp.Expr, rows: OpenRows) -> list[Item]:
 
 
 def _distinct(
-    select: exp.Select, query: exp.Select, listed: Sequence[Item], values: Sequence[Typed],
-    order: Sequence[exp.Ordered], scope: Scope,
-) -> None:  # fmt: skip
+    select: exp.Select, query: nodes.Select, listed: Sequence[Item], values: Sequence[Typed], scope: Scope
+) -> nodes.Select:
     distinct = select.args.get("distinct")
     if distinct is None:
-        return
+        return query
     on = distinct.args.get("on")
     if on is None:
-        shown = {duck.text(v.sql) for v in values}
-        if any(duck.text(e.this) not in shown for e in order):
+        shown = {v.sql for v in values}
+        if any(e.value not in shown for e in query.order):
             raise SyntaxRefused(
                 "for SELECT DISTINCT, ORDER BY expressions must appear in select list",
                 position=position(select),
             )
-        query.set("distinct", exp.Distinct())
-        return
+        return replace(query, distinct=True)
     keys = exp.Select(
         expressions=[], order=exp.Order(expressions=[exp.Ordered(this=e) for e in on.expressions])
     )
-    chosen = [e.this for e in ordering(keys, listed, values, scope)]
-    first = {duck.text(e.this) for e in order[: len(chosen)]}
-    if order and first != {duck.text(c) for c in chosen}:
+    chosen = [e.value for e in ordering(keys, listed, values, scope)]
+    if query.order and {e.value for e in query.order[: len(chosen)]} != set(chosen):
         raise SyntaxRefused(
             "SELECT DISTINCT ON expressions must match initial ORDER BY expressions", position=position(on)
         )
-    query.set("distinct", exp.Distinct(on=exp.Tuple(expressions=chosen)))
+    return replace(query, distinct_on=tuple(chosen))

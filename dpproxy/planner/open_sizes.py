@@ -4,8 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.planner.open import OpenColumn
 from dpproxy.planner.planning import Planning
 from dpproxy.sql.quoting import quoted
@@ -19,7 +18,7 @@ class Source:
     """One entry of FROM; ``typed.sql`` of its columns is qualified by a name that nothing else has."""
 
     alias: str
-    item: exp.Expr
+    item: nodes.Item
     columns: tuple[OpenColumn, ...]
     rows: int
     unique: frozenset[int] | None

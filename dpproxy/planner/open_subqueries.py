@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import compare
 from dpproxy.analysis.expressions import compile_expression
@@ -43,8 +44,7 @@ class Subqueries:
         """The value of a subquery, None for other nodes. Raises a ``Refusal``."""
         match node:
             case exp.Exists():
-                query = exp.Subquery(this=self._planned(node.this, node).query)
-                return boolean(exp.Exists(this=query.this), nullable=False)
+                return boolean(nodes.Exists(self._planned(node.this, node).query), nullable=False)
             case exp.In() if node.args.get("query") is not None:
                 return self._in(node, scope())
             case exp.Subquery():
@@ -86,7 +86,7 @@ class Subqueries:
             raise SyntaxRefused("subquery must return only one column", position=position(node))
         typed = relation.columns[0].typed
         return replace(
-            typed, sql=exp.Subquery(this=relation.query), nullable=True, is_constant=False, presence=None
+            typed, sql=nodes.Scalar(relation.query), nullable=True, is_constant=False, presence=None
         )
 
     def _in(self, node: exp.In, scope: Scope) -> Typed:
@@ -102,9 +102,8 @@ class Subqueries:
         name = self.planning.reserve("q")
         column = replace(relation.columns[0].typed, sql=duck.column("c0", name), presence=None)
         value = compile_expression(node.this, scope)
-        test = compare(node, exp.EQ, value, column, scope).sql.unnest()
-        alias = exp.TableAlias(this=exp.to_identifier(name))
-        listed = exp.Select(
-            expressions=[test.expression], from_=exp.From(this=exp.Subquery(this=relation.query, alias=alias))
-        )
-        return boolean(exp.In(this=test.this, query=exp.Subquery(this=listed)), nullable=True)
+        test = duck.bare(compare(node, exp.EQ, value, column, scope).sql)
+        if not isinstance(test, nodes.Binary):
+            raise AssertionError("a comparison has two sides")  # noqa: TRY004 - a fault of ours
+        listed = nodes.Select((test.right,), nodes.Subquery(relation.query, nodes.Bare(name)))
+        return boolean(nodes.InQuery(test.left, listed), nullable=True)

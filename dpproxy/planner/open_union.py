@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import unify
 from dpproxy.analysis.position import position
@@ -25,8 +26,8 @@ def open_union(query: exp.SetOperation, left: Open, right: Open, planning: Plann
             position=position(query.expression),
         )
     scope = _scope(planning)
-    first: list[exp.Expr] = []
-    second: list[exp.Expr] = []
+    first: list[nodes.Expr] = []
+    second: list[nodes.Expr] = []
     columns: list[OpenColumn] = []
     for a, b in zip(left.columns, right.columns, strict=True):
         forms, shape = unify(query, [a.literal or a.typed, b.literal or b.typed], scope)
@@ -36,7 +37,8 @@ def open_union(query: exp.SetOperation, left: Open, right: Open, planning: Plann
         first.append(forms[0])
         second.append(forms[1])
     distinct = bool(query.args.get("distinct"))
-    combined = type(query)(this=_side(left, first), expression=_side(right, second), distinct=distinct)
+    word = f"{type(query).__name__.upper()}{'' if distinct else ' ALL'}"
+    combined = nodes.Combined(word, _side(left, first), _side(right, second))
     is_union = type(query) is exp.Union
     rows = left.rows + right.rows if is_union else left.rows
     unique = frozenset(range(len(columns))) if distinct else None if is_union else left.unique
@@ -66,12 +68,9 @@ def _ceiling(a: OpenColumn, b: OpenColumn) -> int | None:
     return None if a.ceiling is None or b.ceiling is None else max(a.ceiling, b.ceiling)
 
 
-def _side(relation: Open, forms: Sequence[exp.Expr]) -> exp.Select:
-    expressions = [duck.named(form, f"c{i}") for i, form in enumerate(forms)]
-    alias = exp.TableAlias(this=exp.to_identifier("side"))
-    return exp.Select(
-        expressions=expressions, from_=exp.From(this=exp.Subquery(this=relation.query, alias=alias))
-    )
+def _side(relation: Open, forms: Sequence[nodes.Expr]) -> nodes.Select:
+    items = tuple(duck.named(form, f"c{i}") for i, form in enumerate(forms))
+    return nodes.Select(items, nodes.Subquery(relation.query, nodes.Bare("side")))
 
 
 def arranged(node: exp.Expr, found: Open, planning: Planning) -> Open:
@@ -79,29 +78,24 @@ def arranged(node: exp.Expr, found: Open, planning: Planning) -> Open:
     if not any(node.args.get(a) is not None for a in ("order", "limit", "offset")):
         return found
     names = [duck.column(f"c{i}", "whole") for i in range(len(found.columns))]
-    alias = exp.TableAlias(this=exp.to_identifier("whole"))
-    query = exp.Select(
-        expressions=[duck.named(n, f"c{i}") for i, n in enumerate(names)],
-        from_=exp.From(this=exp.Subquery(this=found.query, alias=alias)),
+    order, scope = node.args.get("order"), _scope(planning)
+    query = nodes.Select(
+        tuple(duck.named(n, f"c{i}") for i, n in enumerate(names)),
+        nodes.Subquery(found.query, nodes.Bare("whole")),
+        order=tuple(_entry(e, found, names) for e in (order.expressions if order is not None else ())),
     )
-    order = node.args.get("order")
-    entries = [_entry(e, found, names) for e in (order.expressions if order is not None else ())]
-    if entries:
-        query.set("order", exp.Order(expressions=entries))
-    scope = _scope(planning)
-    limits(node, query, scope)
     limit = node.args.get("limit")
     rows = found.rows if limit is None else min(found.rows, row_number(limit, scope))
     return replace(
         found,
-        query=query,
+        query=limits(node, query, scope),
         rows=rows,
         empty=found.empty or has_no_rows(node),
         single=found.single or has_one_row(node),
     )
 
 
-def _entry(entry: exp.Ordered, found: Open, names: Sequence[exp.Column]) -> exp.Ordered:
+def _entry(entry: exp.Ordered, found: Open, names: Sequence[nodes.Column]) -> nodes.Ordered:
     node = entry.this.unnest()
     place = None
     if isinstance(node, exp.Literal) and not node.is_string:
@@ -116,6 +110,6 @@ def _entry(entry: exp.Ordered, found: Open, names: Sequence[exp.Column]) -> exp.
             hint="SELECT * FROM (... UNION ...) AS t ORDER BY expression",
             position=position(node),
         )
-    return exp.Ordered(
-        this=names[place], desc=bool(entry.args.get("desc")), nulls_first=bool(entry.args.get("nulls_first"))
+    return nodes.Ordered(
+        names[place], descending=bool(entry.args.get("desc")), nulls_first=bool(entry.args.get("nulls_first"))
     )

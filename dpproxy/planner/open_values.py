@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import unify
 from dpproxy.analysis.expressions import compile_expression
@@ -41,19 +42,14 @@ def open_values(node: exp.Values, planning: Planning, env: Env) -> Open:
         OpenColumn(f"column{i + 1}", replace(shape, sql=duck.column(names[i])))
         for i, (_, shape) in enumerate(listed)
     ]
-    tuples = [exp.Tuple(expressions=list(row)) for row in zip(*(forms for forms, _ in listed), strict=True)]
-    alias = exp.TableAlias(
-        this=exp.to_identifier(planning.reserve("q")),
-        columns=[exp.to_identifier(n, quoted=True) for n in names],
-    )
-    query = exp.Select(
-        expressions=[duck.column(n, alias.name) for n in names],
-        from_=exp.From(this=exp.Values(expressions=tuples, alias=alias)),
-    )
+    rows_of = tuple(zip(*(forms for forms, _ in listed), strict=True))
+    name = nodes.Bare(planning.reserve("q"))
+    source = nodes.Values(rows_of, name, tuple(names))
+    query = nodes.Select(tuple(duck.column(n, str(name)) for n in names), source)
     return Open(query, tuple(columns), reads_release(query), len(rows), single=len(rows) == 1)
 
 
-def _column(node: exp.Expr, values: list[Typed], scope: Scope) -> tuple[list[exp.Expr], Typed]:
+def _column(node: exp.Expr, values: list[Typed], scope: Scope) -> tuple[list[nodes.Expr], Typed]:
     if all(v.type is UNKNOWN for v in values):
         values = [settle(v, TEXT, scope, node) for v in values]
     forms, shape = unify(node, values, scope)

@@ -2,6 +2,7 @@
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
@@ -16,6 +17,8 @@ def window(node: exp.Window, scope: Scope) -> Typed:
     function = node.this
     if type(function) in WINDOWS:
         value = WINDOWS[type(function)](function, scope)
+        if not isinstance(value.sql, nodes.Call):
+            raise AssertionError("a window function is a call")
         return Typed(
             behind(value.sql),
             value.type,

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from dpproxy.aggregates.argument import Argument, argument
 from dpproxy.aggregates.sum import sum_type
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
@@ -23,7 +24,6 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.planner.answer import Item, items, ordinal
 from dpproxy.planner.derive import computed, derived_field, derived_scan, refuse_cut, rows_select
 from dpproxy.planner.fields import Field
-from dpproxy.planner.owners import all_of
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, Scan
 from dpproxy.values.errors import GroupingError, TypeMismatch, Unsupported
@@ -49,10 +49,10 @@ def grouped(node: exp.Expr, listed: Sequence[Item], rows: Rows) -> exp.Expr:
     return target
 
 
-def key_columns(nodes: Sequence[exp.Expr], rows: Rows) -> list[exp.Column]:
+def key_columns(keys: Sequence[exp.Expr], rows: Rows) -> list[exp.Column]:
     """The nodes that are key columns of protected items: each has the rows of one unit only."""
     found = []
-    for node in nodes:
+    for node in keys:
         if type(node) is not exp.Column:
             continue
         candidates = list(rows.candidates(node))
@@ -66,31 +66,23 @@ def people(rows: Rows, select: exp.Select, alias: str, planning: Planning) -> Sc
     refuse_cut(select)
     if rows.unit is None:
         raise AssertionError("rows with a key have a unit")
-    nodes = group_nodes(select, rows)
-    groups, inside = _group_columns(nodes, rows, planning)
+    groups, inside = _group_columns(group_nodes(select, rows), rows, planning)
     unit = duck.named(rows.unit, planning.reserve("unit"))
     calls = _Calls(rows, planning, groups)
     listed = [_item(item, calls, planning) for item in items(select)]
     having = select.args.get("having")
-    kept = [compile_boolean(having.this, calls.scope()).sql] if having is not None else []
+    condition = compile_boolean(having.this, calls.scope()).sql if having is not None else None
     inner = rows_select(rows, [*inside, unit, *calls.expressions])
-    places: list[exp.Expr] = [exp.Literal.number(i + 1) for i in range(len(inside) + 1)]
-    inner.set("group", exp.Group(expressions=places))
-    source = exp.Subquery(
-        this=inner, alias=exp.TableAlias(this=exp.to_identifier(planning.reserve("t"), quoted=True))
-    )
-    outer = exp.Select(
-        expressions=[duck.named(held, field.column.name) for held, field in listed],
-        from_=exp.From(this=source),
-        where=exp.Where(this=all_of(kept)) if kept else None,
+    places = tuple(nodes.Number(str(i + 1)) for i in range(len(inside) + 1))
+    outer = nodes.Select(
+        tuple(duck.named(held, field.column.name) for held, field in listed),
+        nodes.Subquery(replace(inner, group=places), planning.reserve("t")),
+        where=condition,
     )
     # Where an outer join fills the key with NULL, one unit has two groups.
     direct = len(groups) == 1 and all(_is_unit(f) and f.column.not_null for _, f in groups.values())
-    alone = (
-        replace(rows, unit=duck.column(unit.alias), most=1, groups=1, held=True)
-        if direct
-        else replace(rows, unit=duck.column(unit.alias))
-    )
+    alone = replace(rows, unit=duck.column(unit.name))
+    alone = replace(alone, most=1, groups=1, held=True) if direct else alone
     return derived_scan(alone, outer, [field for _, field in listed], alias, planning)
 
 
@@ -110,26 +102,25 @@ def one_person(rows: Rows, select: exp.Select, planning: Planning) -> Typed:
             hint="Write max(x) instead of x.",
             position=position(listed[0].node),
         )
-    alias = exp.TableAlias(this=exp.to_identifier(planning.reserve("t"), quoted=True))
-    inner = exp.Subquery(this=rows_select(rows, calls.expressions), alias=alias)
-    outer = exp.Select(expressions=[typed.sql], from_=exp.From(this=inner))
-    return replace(typed, sql=exp.Subquery(this=outer), nullable=True, presence=None, is_constant=False)
+    inner = nodes.Subquery(rows_select(rows, calls.expressions), planning.reserve("t"))
+    outer = nodes.Select((typed.sql,), inner)
+    return replace(typed, sql=nodes.Scalar(outer), nullable=True, presence=None, is_constant=False)
 
 
 def _is_unit(field: Field) -> bool:
     return bool(getattr(field, "is_unit", False))
 
 
-Groups = dict[exp.Expr, tuple[exp.Expr, Field]]
+Groups = dict[exp.Expr, tuple[nodes.Column, Field]]
 
 
 def _group_columns(
-    nodes: Sequence[exp.Expr], rows: Rows, planning: Planning
-) -> tuple[Groups, list[exp.Expr]]:
+    keys: Sequence[exp.Expr], rows: Rows, planning: Planning
+) -> tuple[Groups, list[nodes.Expr]]:
     """By node: the column of the inner SELECT that holds it and the field; and these columns."""
     groups: Groups = {}
-    inside: list[exp.Expr] = []
-    for node in nodes:
+    inside: list[nodes.Expr] = []
+    for node in keys:
         if isinstance(node, exp.AggFunc):
             raise GroupingError("aggregate functions are not allowed in GROUP BY", position=position(node))
         if node in groups:
@@ -148,7 +139,7 @@ class _Calls:
         self.rows = rows
         self.planning = planning
         self.groups = groups
-        self.expressions: list[exp.Expr] = []
+        self.expressions: list[nodes.Expr] = []
         self._known: dict[exp.Expr, Typed] = {}
 
     def scope(self) -> Scope:
@@ -181,8 +172,8 @@ class _Calls:
     def _subquery(self, node: exp.Expr) -> Typed | None:
         """A subquery beside the aggregates: the row around it is there no more."""
         found = self.rows.inner(node, self.rows)
-        own = {c.name for s in self.rows.scans for c in (*s.content, s.unit) if isinstance(c, exp.Column)}
-        if found is not None and any(c.name in own for c in found.sql.find_all(exp.Column)):
+        own = {c.name for s in self.rows.scans for c in (*s.content, s.unit) if c is not None}
+        if found is not None and any(c.name in own for c in found.sql.find_all(nodes.Column)):
             raise Unsupported(
                 "a subquery beside one person's aggregates does not see the rows they are of",
                 hint="Put the condition into WHERE, or into the query around this one.",
@@ -217,7 +208,7 @@ def _as_column(node: exp.Expr, field: Field) -> exp.Column:
     return node if type(node) is exp.Column else exp.column(field.name)
 
 
-def _item(item: Item, calls: _Calls, planning: Planning) -> tuple[exp.Expr, Field]:
+def _item(item: Item, calls: _Calls, planning: Planning) -> tuple[nodes.Expr, Field]:
     node = item.node.unnest()
     if node in calls.groups:
         held, field = calls.groups[node]
@@ -229,37 +220,36 @@ def _item(item: Item, calls: _Calls, planning: Planning) -> tuple[exp.Expr, Fiel
     return typed.sql, computed(item.name, typed, planning.reserve(item.name.replace("?", "") or "c"))
 
 
-def _when(condition: exp.Expr | None, value: exp.Expr) -> exp.Expr:
+def _when(condition: nodes.Expr | None, value: nodes.Expr) -> nodes.Expr:
     return value if condition is None else duck.case([(condition, value)], None)
 
 
-def _count(node: Any, calls: _Calls, condition: exp.Expr | None) -> Typed:  # noqa: ANN401
+def _count(node: Any, calls: _Calls, condition: nodes.Expr | None) -> Typed:  # noqa: ANN401
     most = Fraction(calls.rows.most)
-    this = node.this
-    if isinstance(this, exp.Distinct):
+    this, distinct = node.this, isinstance(node.this, exp.Distinct)
+    if distinct:
         if len(this.expressions) != 1:
             raise Unsupported("count(DISTINCT ...) takes one expression here", position=position(node))
-        value: exp.Expr = exp.Distinct(
-            expressions=[_when(condition, calls.argument(this.expressions[0]).sql)]
-        )
+        value = _when(condition, calls.argument(this.expressions[0]).sql)
     elif this is None or isinstance(this, exp.Star):
-        value = exp.Star() if condition is None else _when(condition, duck.integer(1))
+        value = nodes.Star() if condition is None else _when(condition, duck.integer(1))
     else:
         typed = calls.argument(this)
         value = _when(condition, typed.presence or typed.sql)
-    limited = duck.call("least", exp.Count(this=value), duck.integer(calls.rows.most))
+    count = nodes.Call("count", (value,), distinct)
+    limited = duck.call("least", count, duck.integer(calls.rows.most))
     return Typed(duck.cast(limited, "BIGINT"), INT8, 0, Fraction(0), most, nullable=False)
 
 
-def _steps(node: Any, calls: _Calls, condition: exp.Expr | None) -> tuple[Argument, exp.Expr]:  # noqa: ANN401
+def _steps(node: Any, calls: _Calls, condition: nodes.Expr | None) -> tuple[Argument, nodes.Expr]:  # noqa: ANN401
     if isinstance(node.this, exp.Distinct):
         raise Unsupported("DISTINCT is answered in count() only, per person", position=position(node))
     scope = calls.rows.scope(calls.planning.parameters)
     found = argument(node.this, settle(calls.argument(node.this), NUMERIC, scope, node.this))
-    return found, exp.Sum(this=_when(condition, found.sql))
+    return found, duck.call("sum", _when(condition, found.sql))
 
 
-def _sum(node: Any, calls: _Calls, condition: exp.Expr | None) -> Typed:  # noqa: ANN401
+def _sum(node: Any, calls: _Calls, condition: nodes.Expr | None) -> Typed:  # noqa: ANN401
     found, total = _steps(node, calls, condition)
     most = calls.rows.most
     low, high = min(0, found.low * most), max(0, found.high * most)
@@ -268,33 +258,33 @@ def _sum(node: Any, calls: _Calls, condition: exp.Expr | None) -> Typed:  # noqa
     nullable = found.typed.nullable or condition is not None
     if found.typed.scale is not None:
         return Typed(inside, kind, found.typed.scale, low * found.unit, high * found.unit, nullable)
-    value = duck.binary(exp.Mul, duck.cast(inside, "DOUBLE"), duck.double(float(found.unit)))
+    value = duck.binary("*", duck.cast(inside, "DOUBLE"), duck.double(float(found.unit)))
     return Typed(value, kind, None, low * found.unit, high * found.unit, nullable)
 
 
-def _average(node: Any, calls: _Calls, condition: exp.Expr | None) -> Typed:  # noqa: ANN401
+def _average(node: Any, calls: _Calls, condition: nodes.Expr | None) -> Typed:  # noqa: ANN401
     found, total = _steps(node, calls, condition)
-    count = exp.Count(this=_when(condition, found.sql))
+    count = duck.call("count", _when(condition, found.sql))
     mean = duck.binary(
-        exp.Div, duck.cast(total, "DOUBLE"), duck.call("nullif", duck.cast(count, "DOUBLE"), duck.double(0.0))
+        "/", duck.cast(total, "DOUBLE"), duck.call("nullif", duck.cast(count, "DOUBLE"), duck.double(0.0))
     )
     low, high = found.low * found.unit, found.high * found.unit
-    value = duck.binary(exp.Mul, mean, duck.double(float(found.unit)))
+    value = duck.binary("*", mean, duck.double(float(found.unit)))
     inside = duck.clamp(value, duck.double(float(low)), duck.double(float(high)))
     kind = FLOAT8 if found.typed.type.oid in FLOATS else NUMERIC
     nullable = found.typed.nullable or condition is not None
-    return Typed(exp.Paren(this=inside), kind, None, low, high, nullable)
+    return Typed(nodes.Paren(inside), kind, None, low, high, nullable)
 
 
-def _extreme(node: Any, calls: _Calls, condition: exp.Expr | None) -> Typed:  # noqa: ANN401
+def _extreme(node: Any, calls: _Calls, condition: nodes.Expr | None) -> Typed:  # noqa: ANN401
     typed = calls.argument(node.this)
-    sql = type(node)(this=_when(condition, typed.sql))
+    sql = duck.call("min" if type(node) is exp.Min else "max", _when(condition, typed.sql))
     nullable = typed.nullable or condition is not None
     return replace(typed, sql=sql, nullable=nullable, is_constant=False, presence=None)
 
 
-def _logical(name: str) -> Callable[[Any, _Calls, exp.Expr | None], Typed]:
-    def build(node: Any, calls: _Calls, condition: exp.Expr | None) -> Typed:  # noqa: ANN401
+def _logical(name: str) -> Callable[[Any, _Calls, nodes.Expr | None], Typed]:
+    def build(node: Any, calls: _Calls, condition: nodes.Expr | None) -> Typed:  # noqa: ANN401
         typed = calls.argument(node.this)
         if typed.type.oid != BOOL.oid:
             raise TypeMismatch(f"{name} takes a truth value", position=position(node))
@@ -303,7 +293,7 @@ def _logical(name: str) -> Callable[[Any, _Calls, exp.Expr | None], Typed]:
     return build
 
 
-CALLS: dict[type[exp.Expr], Callable[[Any, _Calls, exp.Expr | None], Typed]] = {
+CALLS: dict[type[exp.Expr], Callable[[Any, _Calls, nodes.Expr | None], Typed]] = {
     exp.Count: _count,
     exp.Sum: _sum,
     exp.Avg: _average,

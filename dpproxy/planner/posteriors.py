@@ -17,6 +17,7 @@ from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.model import Aggregate, Noise
 from dpproxy.aggregates.posterior import Inner, Posterior
 from dpproxy.aggregates.sum import Sum
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Check, Notice
 from dpproxy.analysis import duck
 from dpproxy.planner.grouping import Keys
@@ -37,14 +38,14 @@ SURPRISE = Fraction(1, 20)
 
 
 def posteriors(
-    nodes: Sequence[exp.Expr], keys: Keys, rows: Rows, planning: Planning, alone: Callable[[Inner], Noise]
+    calls: Sequence[exp.Expr], keys: Keys, rows: Rows, planning: Planning, alone: Callable[[Inner], Noise]
 ) -> dict[exp.Expr, Posterior]:
     """The calls that are answered by noise and a posterior, their noise still open. Raises a ``Refusal``.
 
     ``alone`` gives the noise of an aggregate that is released by itself for the whole loss.
     """
     found = {}
-    for node in nodes:
+    for node in calls:
         inner = aggregate_of(node, rows, planning)
         prior = prior_of(node, inner.type)
         if prior.distance != "absolute":
@@ -130,10 +131,7 @@ def watch(calls: Mapping[exp.Expr, Call], number: int, keys: Keys, rows: Rows, p
     least = float(SURPRISE) / max(1, keys.count * len(believed))
     for aggregate, columns in believed:
         planning.tell(_compared(aggregate, keys, rows, planning))
-        rare = exp.LT(this=aggregate.surprise(columns), expression=duck.double(least))
-        query = exp.Select(
-            expressions=[exp.Count(this=exp.Star(), big_int=True)],
-            from_=exp.From(this=exp.Table(this=exp.to_identifier(f"r{number}"))),
-            where=exp.Where(this=rare),
-        )
+        rare = nodes.Binary("<", aggregate.surprise(columns), duck.double(least))
+        count = duck.call("count", nodes.Star())
+        query = nodes.Select((count,), nodes.Table(nodes.Bare(f"r{number}")), where=rare)
         planning.checks.append(Check(duck.text(query), _short(aggregate.text), keys.count))

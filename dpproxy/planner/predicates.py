@@ -13,6 +13,7 @@ from itertools import islice, product
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import compare
 from dpproxy.analysis.expressions import compile_expression
@@ -243,17 +244,11 @@ class _Predicates:
                 position=position(node),
             )
         held = as_double(typed) if typed.is_number else typed.sql
-        alias = exp.TableAlias(this=exp.to_identifier("s"))
-        query = exp.Select(
-            expressions=[held], from_=exp.From(this=exp.Subquery(this=relation.query, alias=alias))
-        )
-        kind = "DOUBLE" if typed.is_number else duck.text(exp.DataType.build(typed.type.name.upper()))
-        place = exp.Parameter(
-            this=exp.Literal.number(self._planning.take(duck.text(placed(query, self._planning))))
-        )
+        query = nodes.Select((held,), nodes.Subquery(relation.query, nodes.Bare("s")))
+        place = nodes.Parameter(self._planning.take(duck.text(placed(query, self._planning))))
         if not typed.is_number:
-            return Typed(duck.cast(place, kind), typed.type)
-        return Typed(duck.cast(place, kind), FLOAT8 if typed.scale is None else typed.type, None)
+            return Typed(duck.cast(place, typed.type.name.upper()), typed.type)
+        return Typed(duck.cast(place, "DOUBLE"), FLOAT8 if typed.scale is None else typed.type, None)
 
 
 def _fraction(value: object, scale: int) -> object:
@@ -291,10 +286,10 @@ def _alone(scan: Scan) -> Rows:
 class _Pair:
     """A value of IN beside a column of its subquery; of two keys only rows with the same privacy unit are compared."""
 
-    equal: tuple[exp.Expr, ...]
-    outer: exp.Expr | None
+    equal: tuple[nodes.Expr, ...]
+    outer: nodes.Expr | None
     """The value, where it may be NULL."""
-    inner: exp.Expr | None
+    inner: nodes.Expr | None
     """The column, where it may be NULL and that decides."""
     is_linked: bool = False
 
@@ -322,12 +317,12 @@ def _is_in(inside: Rows, pairs: Sequence[_Pair], node: exp.In) -> Typed:
     unknown = [] if _as_false(node) else _unknown(inside, pairs, node)
     if not unknown:
         return found
-    any_of = exp.or_(*unknown, copy=False)
-    sql = duck.case([(found.sql, exp.true()), (any_of, exp.Null())], exp.false())
+    any_of = unknown[0] if len(unknown) == 1 else nodes.Or(tuple(unknown))
+    sql = duck.case([(found.sql, nodes.TRUE), (any_of, nodes.Null())], nodes.FALSE)
     return boolean(sql, nullable=True)
 
 
-def _unknown(inside: Rows, pairs: Sequence[_Pair], node: exp.In) -> list[exp.Expr]:
+def _unknown(inside: Rows, pairs: Sequence[_Pair], node: exp.In) -> list[nodes.Expr]:
     """Where NULL decides, a test for each way: each looks up equal values, and compares no row with every other."""
     if len(pairs) > MOST_UNKNOWN:
         raise Unsupported(
@@ -340,7 +335,7 @@ def _unknown(inside: Rows, pairs: Sequence[_Pair], node: exp.In) -> list[exp.Exp
     for chosen in islice(product(*ways), 1, None):  # the first is equality throughout
         around = [c for way in chosen for c in way.around]
         exists = _exists(inside, [c for way in chosen for c in way.inside]).sql
-        found.append(exp.Paren(this=all_of([*around, exists])))
+        found.append(nodes.Paren(all_of([*around, exists])))
     return found
 
 
@@ -348,8 +343,8 @@ def _unknown(inside: Rows, pairs: Sequence[_Pair], node: exp.In) -> list[exp.Exp
 class _Way:
     """How two values can be not different: conditions on a row of the subquery, and on the row around it."""
 
-    inside: tuple[exp.Expr, ...] = ()
-    around: tuple[exp.Expr, ...] = ()
+    inside: tuple[nodes.Expr, ...] = ()
+    around: tuple[nodes.Expr, ...] = ()
 
 
 def _ways(pair: _Pair) -> list[_Way]:
@@ -361,8 +356,8 @@ def _ways(pair: _Pair) -> list[_Way]:
     return ways
 
 
-def _is_null(value: exp.Expr) -> exp.Expr:
-    return exp.Paren(this=exp.Is(this=value, expression=exp.Null()))
+def _is_null(value: nodes.Expr) -> nodes.Expr:
+    return nodes.Paren(nodes.IsNull(value))
 
 
 def _as_false(node: exp.Expr) -> bool:
@@ -375,11 +370,8 @@ def _as_false(node: exp.Expr) -> bool:
     return isinstance(above, exp.Where | exp.Having) or (isinstance(above, exp.Join) and node.arg_key == "on")
 
 
-def _exists(inside: Rows, further: Sequence[exp.Expr]) -> Typed:
-    select = exp.Select(
-        expressions=[duck.integer(1)], from_=exp.From(this=inside.scans[0].item), joins=list(inside.joins)
-    )
+def _exists(inside: Rows, further: Sequence[nodes.Expr]) -> Typed:
     conditions = [*inside.present, *inside.conditions, *hashed(further)]
-    if conditions:
-        select.set("where", exp.Where(this=all_of(conditions)))
-    return boolean(exp.Exists(this=select), nullable=False)
+    where = all_of(conditions) if conditions else None
+    select = nodes.Select((duck.integer(1),), inside.scans[0].item, inside.joins, where)
+    return boolean(nodes.Exists(select), nullable=False)

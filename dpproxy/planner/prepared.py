@@ -14,7 +14,7 @@ from typing import TypeGuard
 from sqlglot import exp
 
 from dpproxy.aggregates.argument import argument
-from dpproxy.algebra import bridge
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
@@ -50,27 +50,24 @@ class Mapped:
         """The value as it is held."""
         del node
         typed, raw = read_column(self.column, self.domain), duck.column(self.column.name)
-        value: exp.Expr = raw
+        value: nodes.Expr = raw
         if _is_decimal(self.column):
-            value = (
-                exp.Cast(this=raw, to=typed.sql.to)
-                if isinstance(typed.sql, exp.Cast)
-                else duck.cast(raw, "HUGEINT")
-            )
+            held = typed.sql.type if isinstance(typed.sql, nodes.Cast) else "HUGEINT"
+            value = duck.cast(raw, held)
         presence = raw if self.steps is None else duck.column(self.steps)  # NULL alike, and read anyway
         return replace(typed, sql=value, presence=presence, steps=self._steps(typed, value))
 
-    def _steps(self, typed: Typed, value: exp.Expr) -> Steps | None:
+    def _steps(self, typed: Typed, value: nodes.Expr) -> Steps | None:
         if self.steps is None:
             return None
-        found = argument(duck.column(self.column.name), typed)
+        found = argument(exp.column(self.column.name), typed)
         return Steps(value, duck.cast(duck.column(self.steps), "BIGINT"), found.unit, found.low, found.high)
 
     def key(self, at: int | None) -> Key:
         """Exactly the declared values; a row beside them is NULL, which is none of them."""
-        key, typed = group_key(self.column, self.domain, at), self.read(duck.column(self.column.name))
+        key, typed = group_key(self.column, self.domain, at), self.read(exp.column(self.column.name))
         # In parentheses: a bare column would be looked up among the declared values again.
-        return replace(key, name=self.name, typed=typed, raw=exp.Paren(this=typed.sql))
+        return replace(key, name=self.name, typed=typed, raw=nodes.Paren(typed.sql))
 
     def moved(self, name: str, column: Column) -> Field:
         """The same values in another column; steps that stood beside it stay behind."""
@@ -99,14 +96,12 @@ def prepared_scan(
     if table.unit is None:
         raise AssertionError("a protected table has a unit")
     planning.prepares[layout.table.name] = layout.table
-    item: exp.Expr = exp.table_(layout.table.name, db="main", catalog=PREPARED, quoted=True)
+    item: nodes.Item = nodes.Table(layout.table.name, path=(PREPARED, "main"))
     names = {name: planning.reserve(name) for name in layout.columns}
     if not lone or any(name != held for name, held in names.items()):
         renamed = [duck.named(duck.column(name), held) for name, held in names.items()]
-        select = exp.Select(expressions=renamed, from_=exp.From(this=item))
-        item = exp.Subquery(
-            this=select, alias=exp.TableAlias(this=exp.to_identifier(planning.reserve("t"), quoted=True))
-        )
+        select = nodes.Select(items=tuple(renamed), source=item)
+        item = nodes.Subquery(select, planning.reserve("t"))
     return Scan(
         alias,
         item,
@@ -140,10 +135,10 @@ def layout_of(table: TablePolicy, fields: Sequence[Field], context: Context) -> 
         return None
     columns = tuple(c.name for c in context.schema.tables[table.name])
     used = set(columns)
-    held: dict[str, exp.Expr] = {}
+    held: dict[str, nodes.Expr] = {}
     found = tuple(_held(f, held, used) for f in fields)
     referred = [f.column.name for f in fields if f.link == (table.name, f.name) and f.name != unit.key]
-    source: exp.Expr = exp.Table(this=exp.to_identifier(table.name, quoted=True))
+    source: nodes.Item = nodes.Table(table.name)
     resolved = None
     if unit.key is not None:
         resolved = _free("unit", used)
@@ -153,17 +148,17 @@ def layout_of(table: TablePolicy, fields: Sequence[Field], context: Context) -> 
         if is_direct(policy, unit):  # the key itself is the unit
             resolved = unit.key
         held.setdefault(resolved, duck.column(resolved))
-    select = exp.Select(expressions=[duck.named(e, n) for n, e in held.items()], from_=exp.From(this=source))
+    select = nodes.Select(items=tuple(duck.named(e, n) for n, e in held.items()), source=source)
     sql = duck.text(select)
-    parameters = check_total(bridge.read(sql))
+    parameters = check_total(select)
     digest = hashlib.sha256(f"{LAYOUT}/{policy.data_version}/{sql}".encode()).hexdigest()
     kept = PreparedTable(f"t{digest[:24]}", table.name, sql, truncated=1 in parameters)
     return Layout(kept, found, resolved, tuple(held), bool(referred))
 
 
 def _cut(
-    rows: exp.Select, resolved: str, unit: Unit, columns: Sequence[str], referred: Sequence[str]
-) -> exp.Subquery:
+    rows: nodes.Select, resolved: str, unit: Unit, columns: Sequence[str], referred: Sequence[str]
+) -> nodes.Subquery:
     """At most MAX ROWS rows of each unit, of those with one value that others refer to one."""
     whose, content = duck.column(resolved), [duck.column(c) for c in columns]
     source = bounded(rows)
@@ -177,7 +172,7 @@ def _is_mapped(field: Field) -> TypeGuard[Declared]:
     return isinstance(field, Declared) and isinstance(field.domain, Between) and field.link is None
 
 
-def _held(field: Field, held: dict[str, exp.Expr], used: set[str]) -> Field:
+def _held(field: Field, held: dict[str, nodes.Expr], used: set[str]) -> Field:
     """The field as the prepared table has it; its columns are added to those that are held."""
     name = field.column.name
     if not _is_mapped(field):
@@ -190,7 +185,7 @@ def _held(field: Field, held: dict[str, exp.Expr], used: set[str]) -> Field:
         held[name] = duck.column(name)
         return field
     try:
-        steps = argument(duck.column(name), typed) if typed.is_number else None
+        steps = argument(exp.column(name), typed) if typed.is_number else None
     except BoundsMissing:  # too wide for exact sums: refused where it is summed
         steps = None
     if steps is None:

@@ -17,6 +17,7 @@ from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.prior import Refined, check_fits
 from dpproxy.aggregates.sum import Sum
 from dpproxy.aggregates.table import AGGREGATES
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Part
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
@@ -160,16 +161,16 @@ def prior_of(node: exp.Expr, kind: SqlType) -> Prior:
     return prior
 
 
-def refined_part(refined: Refined, truth: exp.Expr, exact: Exact, keys: Keys, planning: Planning) -> Part:
+def refined_part(refined: Refined, truth: nodes.Expr, exact: Exact, keys: Keys, planning: Planning) -> Part:
     """A part that draws around a truth, a DOUBLE or a text: what both forms share."""
     mechanism = refined.mechanism
-    epsilon = exp.Literal.number(f"{mechanism.nano // NANO}.{mechanism.nano % NANO:09d}")
+    epsilon = nodes.Number(f"{mechanism.nano // NANO}.{mechanism.nano % NANO:09d}")
     drawn = duck.call(
         "_dp_refine_label" if mechanism.prior.labelled else "_dp_refine",
         truth,
-        exp.Literal.string(refined.text),
+        nodes.Text(refined.text),
         duck.cast(epsilon, "DECIMAL(18,9)"),
-        exp.Literal.string(mechanism.kind),
+        nodes.Text(mechanism.kind),
         duck.double(0.0),
     )
     words = f"refinement {mechanism.kind} {refined.text}"

@@ -13,6 +13,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from dpproxy.aggregates.argument import argument
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Parameters
@@ -27,7 +28,7 @@ from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, Scan
 from dpproxy.planner.sources import Env, Relation
 from dpproxy.policy.model import ColumnClass, Members, Policy, TablePolicy, Taxonomic
-from dpproxy.sql.quoting import identifier
+from dpproxy.sql.quoting import identifier, quoted
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, NotGranted, UnitLost
 from dpproxy.values.pgtypes import BOOL, DATE, FLOAT8, FLOATS, NUMERIC, TEXT, TIMESTAMP, SqlType
 from dpproxy.views.columns import Listed, Moments, PlacesOf, Steps, ViewColumn
@@ -132,9 +133,9 @@ def _is_starred(tree: exp.Expr) -> bool:
 
 def _columns(
     scan: Scan, planning: Planning, *, starred: bool
-) -> tuple[list[tuple[ViewColumn, exp.Expr]], tuple[str, ...]]:
+) -> tuple[list[tuple[ViewColumn, nodes.Expr]], tuple[str, ...]]:
     """The columns with what gives them; identifiers that ``*`` stands for are left out, others refused."""
-    found: list[tuple[ViewColumn, exp.Expr]] = []
+    found: list[tuple[ViewColumn, nodes.Expr]] = []
     left_out: list[str] = []
     for field in scan.fields:
         if _identifies(field):
@@ -162,14 +163,14 @@ def _identifies(field: Field) -> bool:
     return isinstance(field, Declared) and (field.is_unit or field.column_class is ColumnClass.IDENTIFIER)
 
 
-def _column(field: Field, planning: Planning) -> tuple[ViewColumn, exp.Expr]:
+def _column(field: Field, planning: Planning) -> tuple[ViewColumn, nodes.Expr]:
     node = exp.column(field.name)
     kind = field.column_class if isinstance(field, Declared) else None
     if isinstance(field, Declared) and isinstance(field.domain, Taxonomic):
         return _concepts(field, field.domain, planning)
     is_listed = isinstance(field, Declared) and isinstance(field.domain, Members)
     typed = field.read(node)
-    made: tuple[PlacesOf, exp.Expr]
+    made: tuple[PlacesOf, nodes.Expr]
     if typed.is_number and (not is_listed or typed.scale is None):
         built = argument(node, typed)
         made = Steps.of(built.low, built.high, built.unit), built.sql
@@ -191,13 +192,13 @@ def _shown_type(typed: Typed) -> SqlType:
     return typed.type if typed.is_number or typed.type.oid in _AS_THEY_ARE else TEXT
 
 
-def _listed(field: Field) -> tuple[Listed, exp.Expr]:
+def _listed(field: Field) -> tuple[Listed, nodes.Expr]:
     key = field.key(None)
     is_ordered = key.type.oid in _ORDERED or key.typed.is_number
     return Listed(key.values, is_ordered), key.raw
 
 
-def _since(field: Field, typed: Typed) -> tuple[Moments, exp.Expr]:
+def _since(field: Field, typed: Typed) -> tuple[Moments, nodes.Expr]:
     """Days, or microseconds in steps that make no more than a lattice has, from the first declared moment."""
     if typed.first is None or typed.last is None:
         raise BoundsMissing(
@@ -207,11 +208,11 @@ def _since(field: Field, typed: Typed) -> tuple[Moments, exp.Expr]:
     first, last = _moment(typed.first), _moment(typed.last)
     if typed.type.oid == DATE.oid:
         high = (last - first).days
-        sql = duck.cast(duck.binary(exp.Sub, typed.sql, duck.constant(first.date())), "BIGINT")
+        sql = duck.cast(duck.binary("-", typed.sql, duck.constant(first.date())), "BIGINT")
     else:
         high = (last - first) // timedelta(microseconds=1)
         start = duck.integer((first - _EPOCH) // timedelta(microseconds=1))
-        sql = duck.binary(exp.Sub, duck.call("epoch_us", typed.sql), start)
+        sql = duck.binary("-", duck.call("epoch_us", typed.sql), start)
     steps = Steps.of(0, high, _ONE)
     return Moments(0, high, _ONE, steps.step, first), sql
 
@@ -220,7 +221,7 @@ def _moment(day: date) -> datetime:
     return day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)  # noqa: DTZ001 - no zone
 
 
-def _concepts(field: Declared, domain: Taxonomic, planning: Planning) -> tuple[ViewColumn, exp.Expr]:
+def _concepts(field: Declared, domain: Taxonomic, planning: Planning) -> tuple[ViewColumn, nodes.Expr]:
     """The codes of the taxonomy, and the places of each one's parents."""
     taxonomy = planning.context.policy.taxonomies[domain.taxonomy]
     code, parent, table = (quoted_name(n) for n in (taxonomy.code, taxonomy.parent, taxonomy.table))
@@ -247,7 +248,7 @@ def _concepts(field: Declared, domain: Taxonomic, planning: Planning) -> tuple[V
 
 def quoted_name(name: str) -> str:
     """A name in the engine's SQL."""
-    return duck.text(exp.to_identifier(name, quoted=True))
+    return quoted(name)
 
 
 def _expected(scan: Scan, owner: TablePolicy, tables: Sequence[str], policy: Policy) -> int | None:

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Key, check_size
 from dpproxy.planner.owners import all_of
@@ -20,7 +19,7 @@ class Component:
     """Public items that conditions connect, and the conditions over them alone."""
 
     scans: tuple[Scan, ...]
-    conditions: tuple[exp.Expr, ...]
+    conditions: tuple[nodes.Expr, ...]
 
     @property
     def names(self) -> frozenset[str]:
@@ -31,11 +30,15 @@ class Component:
 def component(scan: Scan, rows: Rows) -> Component:
     """The public items that vary together with one of them."""
     public = {s.name: s for s in rows.scans if s.owner is None}
-    holder = {c.name: s.name for s in public.values() for c in s.content if isinstance(c, exp.Column)}
+    holder = {c.name: s.name for s in public.values() for c in s.content}
     about = []
     for condition in rows.conditions:
-        columns = {c.name for c in condition.find_all(exp.Column)}
-        if columns and columns <= holder.keys() and condition.find(exp.Query, exp.Parameter) is None:
+        columns = {c.name for c in condition.find_all(nodes.Column)}
+        if (
+            columns
+            and columns <= holder.keys()
+            and not condition.has(nodes.Select, nodes.Combined, nodes.Parameter)
+        ):
             about.append((condition, {holder[c] for c in columns}))
     reached = {scan.name}
     while more := {n for _, names in about if names & reached for n in names} - reached:
@@ -48,14 +51,13 @@ def tuples(
     found: Component, keys: Sequence[Key], planning: Planning
 ) -> tuple[tuple[Scalar | None, ...], ...]:
     """What the keys are together, in order. Raises 54001 for too many."""
-    select = exp.Select(
-        expressions=[duck.named(k.raw, f"k{i}") for i, k in enumerate(keys)],
-        distinct=exp.Distinct(),
-        from_=exp.From(this=found.scans[0].item),
-        joins=[exp.Join(this=s.item, kind="CROSS") for s in found.scans[1:]],
+    select = nodes.Select(
+        items=tuple(duck.named(k.raw, f"k{i}") for i, k in enumerate(keys)),
+        distinct=True,
+        source=found.scans[0].item,
+        joins=tuple(nodes.Join(s.item, kind="CROSS") for s in found.scans[1:]),
+        where=all_of(found.conditions) if found.conditions else None,
     )
-    if found.conditions:
-        select.set("where", exp.Where(this=all_of(found.conditions)))
     rows = planning.context.facts(f"{duck.text(select)} ORDER BY ALL NULLS LAST LIMIT {MOST}")
     check_size(len(rows), None)
     return tuple(tuple(_physical(v, k) for v, k in zip(row, keys, strict=True)) for row in rows)

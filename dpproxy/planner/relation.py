@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
@@ -26,17 +27,17 @@ class Scan:
     """
 
     alias: str
-    item: exp.Expr
+    item: nodes.Item
     fields: tuple[Field, ...]
     table: str
-    unit: exp.Expr | None = None
+    unit: nodes.Column | None = None
     owner: str | None = None
     most: int = 1
     groups: int = 1
     held: bool = False
-    present: tuple[exp.Expr, ...] = ()
+    present: tuple[nodes.Expr, ...] = ()
     """What must hold of a row that belongs to somebody, where the item does not ask for it itself."""
-    content: tuple[exp.Expr, ...] = ()
+    content: tuple[nodes.Column, ...] = ()
     """The columns that make up the row."""
     referred: bool = False
     """At most one row of a unit for each value of the column that others refer to: joined along the reference, it adds
@@ -64,15 +65,15 @@ class Rows:
     """Scans joined: ``FROM tree joins WHERE conditions``."""
 
     scans: tuple[Scan, ...]
-    unit: exp.Expr | None
+    unit: nodes.Expr | None
     owner: str
     most: int
     groups: int
     held: bool
-    content: tuple[exp.Expr, ...]
-    joins: tuple[exp.Join, ...] = ()
-    present: tuple[exp.Expr, ...] = ()
-    conditions: tuple[exp.Expr, ...] = ()
+    content: tuple[nodes.Column, ...]
+    joins: tuple[nodes.Join, ...] = ()
+    present: tuple[nodes.Expr, ...] = ()
+    conditions: tuple[nodes.Expr, ...] = ()
     padded: frozenset[str] = frozenset()
     """Aliases of protected items whose side an outer join fills with NULL for public rows: these must count for 0."""
     hidden: frozenset[tuple[str, str]] = frozenset()
@@ -128,7 +129,7 @@ class Rows:
             if found is not None and (node.table or (scan.alias, node.name) not in self.hidden):
                 yield scan, found
 
-    def where(self, conditions: list[exp.Expr]) -> "Rows":
+    def where(self, conditions: list[nodes.Expr]) -> "Rows":
         """The same rows under further conditions."""
         return replace(self, conditions=(*self.conditions, *conditions))
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from dpproxy.aggregates.model import Aggregate, Noise
+from dpproxy.algebra import nodes
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.spoken import construct
@@ -28,7 +29,7 @@ class Call:
     """An aggregate call with its released measures, as columns of a released relation, and their error."""
 
     aggregate: Aggregate
-    columns: tuple[exp.Expr, ...]
+    columns: tuple[nodes.Expr, ...]
     noise: Noise
 
 
@@ -130,20 +131,20 @@ class ReleasedScope:
         return Typed(DP_FUNCTIONS[name](found, self.confidence), FLOAT8, None, nullable=False)
 
 
-def _low(call: Call, confidence: Fraction) -> exp.Expr:
+def _low(call: Call, confidence: Fraction) -> nodes.Expr:
     return call.aggregate.interval(call.columns, call.noise, confidence)[0]
 
 
-def _high(call: Call, confidence: Fraction) -> exp.Expr:
+def _high(call: Call, confidence: Fraction) -> nodes.Expr:
     return call.aggregate.interval(call.columns, call.noise, confidence)[1]
 
 
-def _sd(call: Call, confidence: Fraction) -> exp.Expr:
+def _sd(call: Call, confidence: Fraction) -> nodes.Expr:
     del confidence
     return call.aggregate.noise_sd(call.columns, call.noise)
 
 
-DP_FUNCTIONS: dict[str, Callable[[Call, Fraction], exp.Expr]] = {
+DP_FUNCTIONS: dict[str, Callable[[Call, Fraction], nodes.Expr]] = {
     "ci_low": _low,
     "ci_high": _high,
     "noise_sd": _sd,

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import Lookup
 from dpproxy.analysis.keys import Values, check_size
@@ -46,7 +45,7 @@ def protected_scan(table: TablePolicy, alias: str, planning: Planning, *, lone: 
             planning.reserve(column.name)
         return Scan(
             alias,
-            exp.Table(this=exp.to_identifier(table.name, quoted=True)),
+            nodes.Table(table.name),
             _fields(table, owner, columns, planning, {}),
             table.name,
             None if unit.key is None else duck.column(unit.key),
@@ -61,14 +60,14 @@ def protected_scan(table: TablePolicy, alias: str, planning: Planning, *, lone: 
     content = tuple(duck.column(name) for name in names.values())
     if unit.key is None:
         renamed = [duck.named(duck.column(c), name) for c, name in names.items()]
-        base = exp.Table(this=exp.to_identifier(table.name, quoted=True))
-        select, resolved = exp.Select(expressions=renamed, from_=exp.From(this=base)), None
+        base = nodes.Table(table.name)
+        select, resolved = nodes.Select(items=tuple(renamed), source=base), None
     else:
         resolved = duck.column(planning.reserve("unit"))
         select = owned(policy, table, unit, names, resolved.name)
     return Scan(
         alias,
-        _subquery(select, planning.reserve("t")),
+        nodes.Subquery(select, planning.reserve("t")),
         _fields(table, owner, columns, planning, names),
         table.name,
         resolved,
@@ -100,10 +99,6 @@ def prepared_names(context: Context) -> frozenset[str]:
     protected = [t for t in policy.tables.values() if t.unit is not None and t.name in context.schema.tables]
     layouts = [prepared_layout(t, planning) for t in protected]
     return frozenset(found.table.name for found in layouts if found is not None)
-
-
-def _subquery(select: exp.Select, alias: str) -> exp.Subquery:
-    return exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
 
 
 def _fields(
@@ -155,7 +150,7 @@ def _lookup(planning: Planning) -> Lookup:
     """The values of a public column."""
 
     def lookup(table: str, column: str) -> tuple[Scalar | None, ...]:
-        values = _distinct(planning, duck.text(exp.Table(this=exp.to_identifier(table, quoted=True))), column)
+        values = _distinct(planning, duck.text(nodes.Table(table)), column)
         return tuple(v for v in values if v is not None)
 
     return lookup
@@ -164,11 +159,10 @@ def _lookup(planning: Planning) -> Lookup:
 def public_scan(table: TablePolicy, alias: str, planning: Planning) -> Scan:
     """A public table under names of its own."""
     columns = planning.context.schema.tables[table.name]
-    base = exp.Table(this=exp.to_identifier(table.name, quoted=True))
+    base = nodes.Table(table.name)
     names = {c.name: planning.reserve(c.name) for c in columns}
-    select = exp.Select(
-        expressions=[duck.named(duck.column(c.name), names[c.name]) for c in columns],
-        from_=exp.From(this=base),
+    select = nodes.Select(
+        items=tuple(duck.named(duck.column(c.name), names[c.name]) for c in columns), source=base
     )
     source = duck.text(base)
     fields = tuple(
@@ -186,7 +180,7 @@ def public_scan(table: TablePolicy, alias: str, planning: Planning) -> Scan:
     )
     content = tuple(duck.column(names[c.name]) for c in columns)
     return Scan(
-        alias, _subquery(select, planning.reserve("t")), fields, table.name, content=content, held=True
+        alias, nodes.Subquery(select, planning.reserve("t")), fields, table.name, content=content, held=True
     )
 
 
@@ -197,14 +191,12 @@ def is_public(table: TablePolicy) -> bool:
 
 def public_value(column: Column, name: str) -> Typed:
     """A public column in the form expressions take."""
-    raw: exp.Expr = duck.column(name)
+    raw: nodes.Expr = duck.column(name)
     kind = column.type
     if kind.oid in FLOATS:
         return Typed(duck.cast(raw, "DOUBLE"), kind, None)
     if kind.oid == NUMERIC.oid and kind.scale:
-        wide = duck.binary(
-            exp.Mul, duck.cast(raw, f"DECIMAL(38, {kind.scale})"), duck.integer(10**kind.scale)
-        )
+        wide = duck.binary("*", duck.cast(raw, f"DECIMAL(38, {kind.scale})"), duck.integer(10**kind.scale))
         return Typed(duck.cast(wide, "HUGEINT"), kind, kind.scale)
     return Typed(raw, kind, 0)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis.position import position
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.access import Use, find_table
@@ -99,8 +100,10 @@ def apart(query: exp.Expr, alias: str, planning: Planning, env: Env) -> Relation
     planning.names = before
     if isinstance(relation, Open):
         return relation
-    held = [c.name for c in (*relation.content, relation.unit) if isinstance(c, exp.Column)]
-    shown = {name.lower() for name in (*held, relation.item.alias_or_name)}
+    held = [c.name for c in (*relation.content, relation.unit) if c is not None]
+    item = relation.item
+    name = item.alias or (item.name if isinstance(item, nodes.Table) else "")
+    shown = {name.lower() for name in (*held, name)}
     if shown & before:
         return env.plan(query, alias, planning, env)
     planning.names = before | shown

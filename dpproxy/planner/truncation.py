@@ -5,47 +5,40 @@ the content itself: rows that tie there too are alike in everything that is read
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 
 
 def truncated(
-    source: exp.Select | exp.Subquery,
-    unit: exp.Expr,
-    content: Sequence[exp.Expr],
+    source: nodes.Select | nodes.Subquery,
+    unit: nodes.Expr,
+    content: Sequence[nodes.Expr],
     most: int,
     rank: str = "row_number",
-    within: Sequence[exp.Expr] = (),
-) -> exp.Select:
+    within: Sequence[nodes.Expr] = (),
+) -> nodes.Select:
     """At most ``most`` rows (row_number) or distinct contents (dense_rank) of each unit.
 
     With ``within``, of each unit and each value of these columns. The truncation secret is the statement's first
     parameter.
     """
-    secret = exp.Parameter(this=exp.Literal.number(1))
-    order = [duck.call("hash", secret, unit, *content), *content]
-    window = exp.Window(
-        this=duck.call(rank),
-        partition_by=[unit, *within],
-        order=exp.Order(expressions=[exp.Ordered(this=o, desc=False, nulls_first=False) for o in order]),
-    )
-    if isinstance(source, exp.Select) and _is_plain(source):
+    order = [duck.call("hash", nodes.Parameter(1), unit, *content), *content]
+    window = nodes.Window(duck.call(rank), (unit, *within), tuple(nodes.Ordered(o) for o in order))
+    if isinstance(source, nodes.Select) and _is_plain(source):
         select = source
     else:
-        item = source if isinstance(source, exp.Subquery) else bounded(source)
-        select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=item))
-    select.set("qualify", exp.Qualify(this=exp.LTE(this=window, expression=duck.integer(most))))
-    return select
+        item = source if isinstance(source, nodes.Subquery) else bounded(source)
+        select = nodes.Select((nodes.Star(),), item)
+    return replace(select, qualify=nodes.Binary("<=", window, duck.integer(most)))
 
 
-def _is_plain(select: exp.Select) -> bool:
+def _is_plain(select: nodes.Select) -> bool:
     """Shows its columns as they are and cuts nothing yet, so that a window can stand in the same SELECT."""
-    shows_all = len(select.expressions) == 1 and isinstance(select.expressions[0], exp.Star)
-    return shows_all and select.args.get("qualify") is None
+    return select.items == (nodes.Star(),) and select.qualify is None
 
 
-def bounded(select: exp.Select) -> exp.Subquery:
+def bounded(select: nodes.Select) -> nodes.Subquery:
     """The rows as an item of FROM."""
-    return exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier("bounded")))
+    return nodes.Subquery(select, nodes.Bare("bounded"))

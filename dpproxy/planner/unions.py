@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.comparison import unify
 from dpproxy.analysis.keys import Values
@@ -66,12 +67,10 @@ def _union(query: exp.SetOperation, left: Scan, right: Scan, alias: str, plannin
         unit = duck.column(planning.reserve("unit"))
         first.append(duck.named(left.unit, unit.name))
         second.append(duck.named(right.unit, unit.name))
-    union = exp.Union(this=_arm(first, left), expression=_arm(second, right), distinct=False)
+    union = nodes.Combined("UNION ALL", _arm(first, left), _arm(second, right))
     return Scan(
         alias,
-        exp.Subquery(
-            this=union, alias=exp.TableAlias(this=exp.to_identifier(planning.reserve("t"), quoted=True))
-        ),
+        nodes.Subquery(union, planning.reserve("t")),
         tuple(fields),
         left.table,
         unit,
@@ -84,11 +83,11 @@ def _union(query: exp.SetOperation, left: Scan, right: Scan, alias: str, plannin
     )
 
 
-def _arm(expressions: Sequence[exp.Expr], scan: Scan) -> exp.Select:
-    return exp.Select(expressions=list(expressions), from_=exp.From(this=scan.item))
+def _arm(expressions: Sequence[nodes.Expr], scan: Scan) -> nodes.Select:
+    return nodes.Select(tuple(expressions), scan.item)
 
 
-def _merged(query: exp.Expr, a: Field, b: Field, planning: Planning) -> tuple[Field, exp.Expr, exp.Expr]:
+def _merged(query: exp.Expr, a: Field, b: Field, planning: Planning) -> tuple[Field, nodes.Expr, nodes.Expr]:
     """The common column of two, and what each side puts into it."""
     name = planning.reserve(a.column.name)
     not_null = a.column.not_null and b.column.not_null

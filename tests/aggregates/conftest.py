@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from dpproxy.aggregates.model import Aggregate, Measure
 from dpproxy.aggregates.table import AGGREGATES, averaged_arguments
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
 from dpproxy.analysis.scopes import Level, Parameters, Scope
@@ -72,13 +73,15 @@ def measured(
     connection: duckdb.DuckDBPyConnection, measures: Sequence[Measure], where: str = "TRUE", by: str = ""
 ) -> list[tuple[int, ...]]:
     """The exact measures, for each group where ``by`` names one; 0 over no rows."""
-    parts = ", ".join(f"CAST({m.sql} AS HUGEINT)" for m in measures)
+    parts = ", ".join(f"CAST({duck.text(m.sql)} AS HUGEINT)" for m in measures)
     group = f"GROUP BY {by}" if by else ""
     rows = connection.execute(f"SELECT {parts} FROM t WHERE {where} {group}").fetchall()
     return [tuple(int(m or 0) for m in row) for row in rows]
 
 
-def evaluated(expressions: Sequence[exp.Expr], rows: Sequence[Mapping[str, float]]) -> list[tuple[Any, ...]]:
+def evaluated(
+    expressions: Sequence[nodes.Expr], rows: Sequence[Mapping[str, float]]
+) -> list[tuple[Any, ...]]:
     """What SQL over released measures gives, for rows of them."""
     kinds = ", ".join(f"{n} {'HUGEINT' if isinstance(v, int) else 'DOUBLE'}" for n, v in rows[0].items())
     marks = ", ".join(f"({', '.join('?' * len(row))})" for row in rows)
@@ -89,11 +92,11 @@ def evaluated(expressions: Sequence[exp.Expr], rows: Sequence[Mapping[str, float
         return connection.execute(f"SELECT {listed} FROM r ORDER BY rowid").fetchall()
 
 
-def evaluate(expressions: Sequence[exp.Expr], row: Mapping[str, float]) -> tuple[Any, ...]:
+def evaluate(expressions: Sequence[nodes.Expr], row: Mapping[str, float]) -> tuple[Any, ...]:
     """The same for one row."""
     return evaluated(expressions, [row])[0]
 
 
-def names(aggregate: Aggregate) -> list[exp.Expr]:
+def names(aggregate: Aggregate) -> list[nodes.Expr]:
     """Columns named after the place of their measure."""
     return [duck.column(f"m{i}") for i in range(len(aggregate.measures))]

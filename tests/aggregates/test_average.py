@@ -4,6 +4,7 @@ import duckdb
 import pytest
 
 from dpproxy.aggregates.model import Aggregate, Noise
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.values.pgtypes import FLOAT8, NUMERIC
 from tests.aggregates.conftest import Calls
@@ -12,7 +13,7 @@ COLUMNS = [duck.column("s"), duck.column("n")]
 NOISE = Noise((30.0, 2.0), lambda _: (60, 4))
 
 
-def value(expression: duck.exp.Expr, total: int, count: int) -> float:
+def value(expression: nodes.Expr, total: int, count: int) -> float:
     sql = f"SELECT {duck.text(expression)} FROM (VALUES ({total}::HUGEINT, {count}::HUGEINT)) AS t(s, n)"
     with duckdb.connect() as connection:
         return float(connection.execute(sql).fetchone()[0])  # type: ignore[index]
@@ -27,7 +28,9 @@ def test_two_measures_the_sum_centred(calls: Calls):
     assert (total.width, count.width) == (50, 1)
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE t AS SELECT unnest([34, 61, 130, NULL]) AS age")
-        assert connection.execute(f"SELECT {total.sql}, {count.sql} FROM t").fetchone() == (-16 + 11 + 50, 3)
+        assert connection.execute(
+            f"SELECT {duck.text(total.sql)}, {duck.text(count.sql)} FROM t"
+        ).fetchone() == (-16 + 11 + 50, 3)
 
 
 @pytest.mark.parametrize(

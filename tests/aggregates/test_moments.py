@@ -11,6 +11,7 @@ from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.moments import COUNT, XX, XY, YY, Moments, X, Y
 from dpproxy.aggregates.side import Side
 from dpproxy.aggregates.sum import Sum
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from tests.aggregates.conftest import Calls, evaluate, evaluated
 
@@ -42,7 +43,7 @@ def drawn(count: int, seed: int) -> list[tuple[int, int]]:
     return [(source.randint(-50, 50), source.randint(-3, 4)) for _ in range(count)]
 
 
-def all_values(moments: Moments) -> list[duck.exp.Expr]:
+def all_values(moments: Moments) -> list[nodes.Expr]:
     return [moments.mean(X), moments.mean(Y), moments.variance(X), moments.variance(Y), moments.covariance(),
             moments.correction]  # fmt: skip
 
@@ -101,7 +102,7 @@ def test_deviation_is_the_derivative_by_every_sum(sides: dict[str, Side]):
         assert stated == pytest.approx([abs(d) for d in differences(value, exact)], rel=1e-4, abs=1e-9)
 
 
-def differences(value: duck.exp.Expr, at: dict[str, float]) -> list[float]:
+def differences(value: nodes.Expr, at: dict[str, float]) -> list[float]:
     """By how much the value changes with each sum."""
     step = 1e-3
     rows = [{n: float(v) + d * (n == name) for n, v in at.items()} for name in NAMES for d in (step, -step)]

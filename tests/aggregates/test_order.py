@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from dpproxy.aggregates.order import CELL_BITS, OrderStatistic
 from dpproxy.aggregates.table import AGGREGATES
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
@@ -27,7 +28,7 @@ def statistic(call: str, kind: SqlType, low: int, high: int) -> OrderStatistic:
     return found
 
 
-def run(sql: exp.Expr, column: str, values: Sequence[object], kind: str) -> list[object]:
+def run(sql: nodes.Expr, column: str, values: Sequence[object], kind: str) -> list[object]:
     with duckdb.connect(":memory:") as connection:
         connection.execute(f"CREATE TABLE t (n INTEGER, {column} {kind})")
         connection.executemany("INSERT INTO t VALUES (?, ?)", list(enumerate(values)))

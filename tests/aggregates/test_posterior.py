@@ -4,12 +4,12 @@ from fractions import Fraction
 
 import duckdb
 import pytest
-from sqlglot import exp
 
 import udfs
 from dpproxy.aggregates.count import Count, count_measure
 from dpproxy.aggregates.model import Noise
 from dpproxy.aggregates.posterior import Posterior
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.values.pgtypes import INT8
 from udfs.posterior import Draws
@@ -22,7 +22,7 @@ def posterior(text: str, scale: int | None) -> Posterior:
     return Posterior(Count(count_measure(None)), parse(text), text, scale, NOISE, 2000)
 
 
-def computed(sql: exp.Expr) -> object:
+def computed(sql: nodes.Expr) -> object:
     with duckdb.connect() as connection:
         udfs.register(connection)
         [[value]] = connection.sql(f"SELECT {duck.text(sql)}").fetchall()

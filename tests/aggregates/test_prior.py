@@ -2,10 +2,10 @@ from fractions import Fraction
 
 import duckdb
 import pytest
-from sqlglot import exp
 
 from dpproxy.aggregates.model import Noise
 from dpproxy.aggregates.prior import Refined, check_fits, in_units
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.values.errors import InvalidParameter, Unsupported
 from dpproxy.values.pgtypes import BOOL, FLOAT8, INT2, INT4, INT8, NUMERIC, TEXT, SqlType
@@ -19,7 +19,7 @@ def refined(text: str, kind: SqlType, scale: int | None) -> Refined:
     return Refined(Refinement.statistical(parse(text), 10**9), text, kind, scale)
 
 
-def computed(sql: exp.Expr) -> object:
+def computed(sql: nodes.Expr) -> object:
     with duckdb.connect() as connection:
         [[value]] = connection.sql(f"SELECT {duck.text(sql)}").fetchall()
         return value
@@ -40,7 +40,7 @@ def computed(sql: exp.Expr) -> object:
 def test_every_value_goes_to_its_place_and_comes_back(text: str, kind: SqlType, scale: int | None):
     found = refined(text, kind, scale)
     for value in found.prior.values[:: max(1, len(found.prior.values) // 50)]:
-        drawn = exp.Literal.string(value) if isinstance(value, str) else duck.double(value)
+        drawn = nodes.Text(value) if isinstance(value, str) else duck.double(value)
         place = computed(found.place(drawn))
         assert isinstance(place, int)
         shown = found.value([duck.cast(duck.integer(place), "HUGEINT")])

@@ -2,9 +2,9 @@ from fractions import Fraction
 
 import duckdb
 import pytest
+from sqlglot import exp
 
 from dpproxy.aggregates.argument import argument
-from dpproxy.aggregates.model import Measure
 from dpproxy.aggregates.side import ROOT_BITS, Side, products
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
@@ -17,7 +17,7 @@ WIDE = [
 
 
 def side(low: int, high: int, name: str = "x") -> Side:
-    return Side(argument(duck.column(name), Typed(duck.column(name), INT8, 0, Fraction(low), Fraction(high))))
+    return Side(argument(exp.column(name), Typed(duck.column(name), INT8, 0, Fraction(low), Fraction(high))))
 
 
 def near(low: int, high: int, step: int) -> list[int]:
@@ -52,12 +52,14 @@ def test_one_row_moves_no_sum_further_than_its_width(low: int, high: int):
     found = side(low, high)
     values = near(low, high, 2**found.shift)
     for measure in (found.total, found.squares, products(found, found)):
-        moves = each(measure.sql.removeprefix("SUM"), values)
+        moves = each(duck.text(measure.sql).removeprefix("SUM"), values)
         assert max(map(abs, moves)) == measure.width
 
 
 def test_the_squares_are_centred():
-    assert side(-10, 10).squares == Measure('SUM(((CAST("x" AS BIGINT) * CAST("x" AS BIGINT)) - 50))', 50)
+    squares = side(-10, 10).squares
+    shown = 'SUM(((CAST("x" AS BIGINT) * CAST("x" AS BIGINT)) - 50))'
+    assert (duck.text(squares.sql), squares.width) == (shown, 50)
     assert side(0, 100).squares.width == 1250
     assert side(3, 3).squares.width == 1
 

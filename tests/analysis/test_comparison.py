@@ -2,6 +2,7 @@
 
 import pytest
 
+from dpproxy.analysis import duck
 from dpproxy.values.errors import TypeMismatch, UndefinedFunction
 from dpproxy.values.pgtypes import FLOAT8, INT8, NUMERIC, TEXT, TIMESTAMP, SqlType
 from tests.analysis.rows import compiled
@@ -52,4 +53,4 @@ def test_null_beside_a_number_keeps_its_bounds(text: str):
 
 def test_a_decimal_is_compared_exactly():
     """As a DOUBLE, 9999.99 would be another number."""
-    assert "DOUBLE" not in compiled("price = 9999.99").sql.sql(dialect="duckdb")
+    assert "DOUBLE" not in duck.text(compiled("price = 9999.99").sql)

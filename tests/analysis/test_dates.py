@@ -163,10 +163,10 @@ def test_an_interval_that_is_taken_away_is_named_so():
 def test_seconds_of_a_moment_with_a_zone():
     """Where nothing is private."""
     [node] = grammar.parse("SELECT extract(epoch FROM tz)")[0].selects
-    moment = Typed(exp.column("tz"), TIMESTAMPTZ)
+    moment = Typed(duck.column("tz"), TIMESTAMPTZ)
     leaf = {exp.column("tz"): moment}.get
     found = compile_expression(node, Scope(Level.RELEASED, leaf, Parameters()))
-    assert (duck.text(found.sql), found.type, found.scale) == ("EPOCH_US(tz)", NUMERIC, 6)
+    assert (duck.text(found.sql), found.type, found.scale) == ('EPOCH_US("tz")', NUMERIC, 6)
     [other] = grammar.parse("SELECT tz + interval '1 day'")[0].selects
     with pytest.raises(UndefinedFunction) as refused:
         compile_expression(other, Scope(Level.RELEASED, leaf, Parameters()))

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.policy.model import Scalar
 
@@ -70,7 +71,7 @@ def test_a_decimal_reads_back(value: str, scale: int):
     ("value", "expected"), [(-5, 0), (3, 3), (99, 10), (math.nan, 10), (math.inf, 10), (-math.inf, 0)]
 )
 def test_clamp_maps_nan_to_the_upper_bound(value: float, expected: float):
-    operand = duck.cast(duck.exp.Literal.string(str(value)), "DOUBLE")
+    operand = duck.cast(nodes.Text(str(value)), "DOUBLE")
     assert read(duck.text(duck.clamp(operand, duck.double(0.0), duck.double(10.0)))) == expected
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from dpproxy.analysis import duck
 from dpproxy.values.errors import NumberOutOfRange, UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import FLOAT8, INT4, NUMERIC, SqlType
 from tests.analysis.rows import compiled, connect, value_of, values_of
@@ -82,7 +83,7 @@ def test_buckets_lie_between_two_bounds(arguments: str):
 def test_a_sign_of_a_double_is_a_double():
     typed = compiled("sign(real4)")
     assert typed.scale is None
-    assert typed.sql.sql(dialect="duckdb").startswith("CAST(")
+    assert duck.text(typed.sql).startswith("CAST(")
 
 
 @pytest.mark.parametrize("column", ["age", "price", "small", "real4", "real8", "huge"])

@@ -8,6 +8,7 @@ import duckdb
 import psycopg
 import pytest
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.written import FLOAT4, FLOAT8, INTERVAL, NUMERIC, written
 from dpproxy.engine.output import _decimal
@@ -36,7 +37,7 @@ def real(postgres: Server) -> Iterator[psycopg.Connection]:  # noqa: F811
 
 
 def ours(template: str, kind: str, values: list[float]) -> list[str]:
-    text = duck.text(written(template, duck.cast(duck.parsed("SELECT v").selects[0], kind)))
+    text = duck.text(written(template, duck.cast(duck.column("v"), kind)))
     rows = duckdb.connect().execute(f"SELECT {text} FROM (SELECT unnest(?) AS v)", [values]).fetchall()
     return [row[0] for row in rows]
 
@@ -74,7 +75,7 @@ def test_a_numeric_has_the_digits_of_its_answer():
 def test_intervals_are_written_alike(real: psycopg.Connection):
     for months, days, seconds in INTERVALS:
         value = f"to_months({months}) + to_days({days}) + to_seconds({seconds})"
-        text = duck.text(written(INTERVAL, duck.parsed(f"SELECT {value}").selects[0]))
+        text = duck.text(written(INTERVAL, nodes.Formula((value,))))
         found = duckdb.connect().execute(f"SELECT {text}").fetchone()
         parts = (months, days, seconds)
         assert (

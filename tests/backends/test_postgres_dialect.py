@@ -3,24 +3,36 @@
 import pytest
 from sqlglot import exp
 
-from dpproxy.analysis.totality import CASTS, FUNCTIONS, NODES
+from dpproxy.algebra import nodes
+from dpproxy.analysis import duck
+from dpproxy.analysis.totality import AGGREGATES, CASTS, FUNCTIONS, NODES, OPERATORS
 from dpproxy.backends import postgres_dialect as table
 from dpproxy.values.errors import Unsupported
 
-QUERIES = {
-    exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Where, exp.Group, exp.Qualify, exp.Subquery, exp.Star,
-    exp.Join, exp.Values, exp.Tuple, exp.Distinct, exp.Union, exp.Exists, exp.Identifier, exp.Column, exp.Alias,
-    exp.Paren, exp.DataType, exp.DataTypeParam, exp.Window, exp.WindowSpec, exp.Order, exp.Ordered, exp.If,
+CLASSES = {
+    nodes.Truth: exp.Boolean, nodes.Null: exp.Null, nodes.Parameter: exp.Placeholder, nodes.And: exp.And,
+    nodes.Or: exp.Or, nodes.Not: exp.Not, nodes.IsNull: exp.Is, nodes.Number: exp.Literal, nodes.Text: exp.Literal,
+    nodes.InList: exp.In, nodes.Case: exp.Case, nodes.Negative: exp.Neg,
 }  # fmt: skip
-"""What ``transpile`` rebuilds by itself."""
-BY_ANOTHER_NAME = {"ltrim", "rtrim", "row_number", "dense_rank", "bool_and", "bool_or"}
-"""TRIM tells its side, ranks belong to windows, the others are node classes."""
+"""What our classes are read as."""
+QUERIES = {
+    nodes.Select, nodes.Combined, nodes.Table, nodes.Subquery, nodes.Values, nodes.Join, nodes.Exists, nodes.InQuery,
+    nodes.Scalar, nodes.Star, nodes.Column, nodes.Named, nodes.Paren, nodes.Window, nodes.Ordered,
+    nodes.Binary, nodes.Call, nodes.Cast,
+}  # fmt: skip
+"""What ``transpile`` rebuilds by itself, or has tables of its own for."""
+BY_ANOTHER_NAME = {"ltrim", "rtrim", "row_number", "dense_rank"}
+"""TRIM tells its side, ranks belong to windows."""
 NOT_THERE = {"make_timestamp", "TIMESTAMPTZ"}
 """They read columns with a time zone, which a server's source shows as timestamps of UTC."""
 
 
 def test_everything_that_can_be_planned_has_a_line():
-    assert set(NODES) - QUERIES == set(table.EXPRESSIONS) & set(NODES)
+    assert set(NODES) - QUERIES == set(CLASSES)
+    operators = {kind for kind, sign in duck.OPERATORS.items() if sign in OPERATORS}
+    aggregates = {exp.Count, exp.Sum, exp.Max, exp.Min, exp.LogicalAnd, exp.LogicalOr}
+    assert {*CLASSES.values(), *operators, *aggregates} == set(table.EXPRESSIONS)
+    assert len(aggregates) == len(AGGREGATES)
     assert set(FUNCTIONS) - BY_ANOTHER_NAME - NOT_THERE <= set(table.FUNCTIONS)
     assert set(CASTS) - NOT_THERE <= set(table.CASTS)
 

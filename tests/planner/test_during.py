@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis.scopes import Parameters, Present
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.accept import parse
@@ -20,7 +21,7 @@ from tests.analysis.rows import row_scope
 from tests.proxies import serving, write_home
 
 FIRST, LAST = datetime(2000, 1, 1), datetime(2030, 1, 1)
-SEEN = Typed(exp.column("seen"), TIMESTAMP, first=FIRST, last=LAST)
+SEEN = Typed(nodes.Column(nodes.Bare("seen")), TIMESTAMP, first=FIRST, last=LAST)
 A_DAY, A_MOMENT = datetime(2020, 5, 1), datetime(2020, 5, 1, 12)
 
 

@@ -1,5 +1,4 @@
-import sqlglot
-
+from dpproxy.algebra import bridge, nodes, printing
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.planner.open_place import is_public, placed, reads_release
 from dpproxy.planner.planning import Planning
@@ -9,15 +8,14 @@ from udfs.privacy import Loss
 
 def place(sql: str) -> tuple[str, list[str]]:
     planning = Planning(None, Parameters(), Loss(1))  # type: ignore[arg-type] - the context is not read
-    tree = sqlglot.parse_one(sql, read="duckdb")
-    return placed(tree, planning).sql("duckdb"), planning.publics
+    return printing.text(placed(bridge.read(sql), planning)), planning.publics
 
 
 def test_quoted_names_are_tables_of_the_backend():
-    tree = sqlglot.parse_one('SELECT 1 FROM "cities" AS q, r0', read="duckdb")
-    assert sorted(is_public(t) for t in tree.find_all(sqlglot.exp.Table)) == [False, True]
+    tree = bridge.read('SELECT 1 FROM "cities" AS q JOIN r0 ON 1 = 1')
+    assert sorted(is_public(t) for t in tree.find_all(nodes.Table)) == [False, True]
     assert reads_release(tree)
-    assert not reads_release(sqlglot.parse_one('SELECT 1 FROM "cities" AS q', read="duckdb"))
+    assert not reads_release(bridge.read('SELECT 1 FROM "cities" AS q'))
 
 
 def test_only_the_columns_that_are_read_are_fetched():
@@ -42,7 +40,7 @@ def test_one_that_follows_a_row_is_run_there():
 
 
 def test_a_table_none_of_whose_columns_is_read():
-    _, publics = place('SELECT COUNT(*) FROM r0, "cities" AS q')
+    _, publics = place('SELECT COUNT(*) FROM r0 CROSS JOIN "cities" AS q')
     assert publics == ['SELECT 1 FROM "cities"']
 
 

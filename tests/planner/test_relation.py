@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.scopes import Level, Parameters
 from dpproxy.analysis.typed import Typed
@@ -21,7 +22,7 @@ def scan(alias: str, *names: str, key: str | None = None) -> Scan:
     if key is not None:
         fields.append(Identifier(key, Column(f"{key}_{alias}", INT4), ("t", key), "t", is_unit=True))
     content = tuple(duck.column(f.column.name) for f in fields)
-    return Scan(alias, exp.to_table(alias), tuple(fields), f"table_{alias}", content=content)
+    return Scan(alias, nodes.Table(alias), tuple(fields), f"table_{alias}", content=content)
 
 
 def rows(*scans: Scan, outer: Rows | None = None) -> Rows:
@@ -81,7 +82,7 @@ def test_the_second_column_of_using_has_its_qualified_name_only():
 
 
 def test_the_leaves_of_expressions():
-    answer = Typed(exp.true(), BOOL)
+    answer = Typed(nodes.TRUE, BOOL)
     asked: list[exp.Expr] = []
 
     def inner(node: exp.Expr, around: Rows) -> Typed | None:
@@ -106,7 +107,7 @@ def test_the_leaves_of_expressions():
 
 
 def test_conditions_add_up():
-    one, two = exp.true(), exp.false()
+    one, two = nodes.TRUE, nodes.FALSE
     assert BOTH.where([one]).where([two]).conditions == (one, two)
     assert BOTH.conditions == ()
 
@@ -123,9 +124,9 @@ def test_the_nodes_of_a_subquery_are_not_its_own():
 def written(sql: str, found: Rows) -> str:
     tree = parse(sql)
     assert isinstance(tree, exp.Select)
-    before = duck.text(tree)
-    normalised = duck.text(normal(tree, found))
-    assert duck.text(tree) == before  # the given tree is as it was
+    before = duck.words(tree)
+    normalised = duck.words(normal(tree, found))
+    assert duck.words(tree) == before  # the given tree is as it was
     return normalised
 
 

@@ -1,7 +1,6 @@
 """Cuts add up: a second one never takes the place of the first."""
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.planner.truncation import truncated
 from tests.golden.neighbours import furthest
@@ -23,7 +22,7 @@ REPEATED = (
 
 def test_a_second_cut_keeps_the_first():
     unit, content = duck.column("u"), [duck.column("a")]
-    select = exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.to_table("t")))
+    select = nodes.Select(items=(nodes.Star(),), source=nodes.Table("t"))
     once = truncated(select, unit, content, 1, within=content)
     twice = duck.text(truncated(once, unit, content, 3))
     assert twice.count("QUALIFY") == 2

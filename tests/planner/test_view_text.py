@@ -6,7 +6,6 @@ from decimal import Decimal
 import duckdb
 import pytest
 
-from dpproxy.analysis import duck
 from dpproxy.planner.view_text import Text, check_stars, read_text
 from dpproxy.values.errors import Refusal
 
@@ -58,7 +57,7 @@ def read(connection: duckdb.DuckDBPyConnection, query: str, names: str = "") -> 
 )
 def test_the_text_asks_what_the_view_asks(connection: duckdb.DuckDBPyConnection, query: str):
     """The engine answers the tree as it answers the view."""
-    text = duck.text(read(connection, query).tree)
+    text = read(connection, query).tree.sql("duckdb")
     expected, found = ([*connection.execute(sql).fetchall()] for sql in ("SELECT * FROM v", text))
     assert sorted(map(plain, found)) == sorted(map(plain, expected))
 
@@ -115,7 +114,7 @@ def test_names_are_spelled_as_in_the_schema():
         (),
         {"age": "Age", "people": "People"},
     )
-    assert duck.text(text.tree) == 'SELECT "p"."Age", "p"."town" AS "town" FROM "People" AS "p"'
+    assert text.tree.sql("duckdb") == 'SELECT "p"."Age", "p"."town" AS "town" FROM "People" AS "p"'
     assert (text.reads, text.bare) == (("People",), frozenset())
 
 

@@ -24,6 +24,7 @@ from dpproxy.backends.pushed import Pushed
 from dpproxy.backends.source import Source
 from dpproxy.backends.spark import Spark
 from dpproxy.config.configuration import load_config
+from dpproxy.sql.quoting import quoted
 from tests import proxies
 from tests.postgres import Server
 from tests.proxies import Proxy, write_home
@@ -102,13 +103,13 @@ def fill(file: Path, target: psycopg.Connection[tuple[object, ...]]) -> None:
             "WHERE schema_name = 'main' AND NOT internal ORDER BY table_name, column_index"
         ).fetchall():
             known = _TYPES.get(kind, kind.replace("DECIMAL", "numeric"))
-            tables.setdefault(table, []).append(f"{quote(column)} {known}{'' if nullable else ' NOT NULL'}")
+            tables.setdefault(table, []).append(f"{quoted(column)} {known}{'' if nullable else ' NOT NULL'}")
         for table, columns in tables.items():
-            target.execute(f"CREATE TABLE {quote(table)} ({', '.join(columns)})".encode())
-            names = connection.table(quote(table)).columns
-            shown = ", ".join(f"CAST({quote(name)} AS VARCHAR)" for name in names)
-            rows = connection.execute(f"SELECT {shown} FROM {quote(table)}").fetchall()
-            with target.cursor().copy(f"COPY {quote(table)} FROM STDIN".encode()) as copy:
+            target.execute(f"CREATE TABLE {quoted(table)} ({', '.join(columns)})".encode())
+            names = connection.table(quoted(table)).columns
+            shown = ", ".join(f"CAST({quoted(name)} AS VARCHAR)" for name in names)
+            rows = connection.execute(f"SELECT {shown} FROM {quoted(table)}").fetchall()
+            with target.cursor().copy(f"COPY {quoted(table)} FROM STDIN".encode()) as copy:
                 for row in rows:
                     copy.write_row([_known(v) for v in row])
     found = target.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [READER]).fetchone()
