@@ -120,7 +120,7 @@ class DpMarginals:
         options.only(request, self.options)
         number = price.attributes(request)
         total, delta = price.epsilon(request), price.delta(request)
-        weights = _weights(request)
+        named = weights(request)
         purse = _purse(total, delta, number)
         if not purse.concentrated:
             price.enough(Loss(int(total.nano * min(SINGLE / number, COUNTING))))
@@ -130,12 +130,13 @@ class DpMarginals:
             guarantee=f"differential privacy, epsilon {price.shown(total)}{also}",
             loss=total,
             delta=paid,
-            make=partial(_make, Plan(boxes.lines(request.attributes, scaled=True), weights, purse)),
+            make=partial(_make, Plan(boxes.lines(request.attributes, scaled=True), named, purse)),
             columns=tuple(a.name for a in request.attributes),
         )
 
 
-def _weights(request: Request) -> tuple[int, ...]:
+def weights(request: Request) -> tuple[int, ...]:
+    """How much each column matters, by the option ``workload``: 2 if it is named, else 1. Errors: InvalidOption."""
     given = request.options.get("workload", ())
     named = (given,) if isinstance(given, str) else given
     known = {a.name for a in request.attributes}

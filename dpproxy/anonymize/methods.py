@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from dpproxy.anonymize.auto import Auto
 from dpproxy.anonymize.dp_individual_ranking import DpIndividualRanking
 from dpproxy.anonymize.dp_kdtree import DpKdtree
 from dpproxy.anonymize.dp_marginals import DpMarginals
@@ -20,6 +21,7 @@ _ALL: tuple[Method, ...] = (
     DpMarginals(),
     DpMicroaggregation(),
     DpIndividualRanking(),
+    Auto(),
 )
 
 METHODS: Final[dict[str, Method]] = {method.name: method for method in _ALL}

@@ -36,3 +36,14 @@ def test_what_is_planned_while_a_build_takes_the_place_of_another_reads_the_new_
         monkeypatch.setattr(type(views._backend), "unload", lambda _, name: unload(name))
         ask(engine, "REFRESH PROTECTED VIEW v")
         assert len(ask(engine, asked, ANN).rows) == 1
+
+
+@pytest.mark.parametrize(
+    "options", ["method = dp_marginals, epsilon = 1, workload = (age)", "method = auto, epsilon = 1"]
+)
+def test_wide_tables_are_built_through_statements(tmp_path: Path, options: str):
+    ddl = (
+        f"CREATE PROTECTED VIEW v WITH ({options}) AS SELECT age FROM patients; GRANT SELECT ON v TO analyst;"
+    )
+    with started(home(tmp_path, ddl)) as engine:
+        assert len(ask(engine, "SELECT count(*), avg(age) FROM v", ANN).rows) == 1

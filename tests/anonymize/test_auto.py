@@ -1,0 +1,92 @@
+"""The choice of a method from public facts."""
+
+import os
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpproxy.anonymize.auto import Auto, predicted
+from dpproxy.anonymize.model import (
+    Attribute,
+    Categories,
+    Interval,
+    InvalidOption,
+    OptionValue,
+    Request,
+    silent,
+)
+from tests.anonymize.audited import least_epsilon
+from udfs.privacy import Loss
+
+
+def wide(columns: int) -> tuple[Attribute, ...]:
+    return tuple(Attribute(f"c{place}", Interval(0, 10_000)) for place in range(columns))
+
+
+def request(columns: int, rows: int | None, epsilon: Fraction | int) -> Request:
+    return Request(wide(columns), {"epsilon": epsilon}, rows)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "epsilon", "method"),
+    [
+        (14, 30_000, Fraction(1, 10), "dp_marginals"),
+        (14, 30_000, 1, "dp_marginals"),
+        (8, 30_000, 1, "dp_marginals"),
+        (4, 30_000, 10, "dp_kdtree"),
+        (4, 1_080, 1, "dp_kdtree"),
+        (8, 500, Fraction(1, 10), "dp_kdtree"),
+        (13, 834, 1, "dp_microaggregation"),
+        (13, None, Fraction(1, 10), "dp_microaggregation"),
+    ],
+)
+def test_what_was_measured_to_be_better_is_chosen(
+    columns: int, rows: int | None, epsilon: Fraction | int, method: str
+) -> None:
+    build = Auto().check(request(columns, rows, epsilon))
+    assert build.guarantee.endswith(f"by {method}")
+    assert build.loss == Loss.of(Fraction(epsilon))
+
+
+def test_few_cells_are_counted_one_by_one() -> None:
+    few = tuple(Attribute(f"c{place}", Categories(2)) for place in range(10))
+    assert Auto().check(Request(few, {"epsilon": 1}, 100_000)).guarantee.endswith("by dp_kdtree")
+
+
+def test_a_method_is_predicted_to_lose_less_where_there_are_more_rows() -> None:
+    less, more = (predicted(request(8, rows, 1), Loss(10**9)) for rows in (5_000, 500_000))
+    assert all(more[name] < less[name] for name in less)
+
+
+@pytest.mark.parametrize("rows", [500, 30_000])
+@pytest.mark.parametrize("options", [{"delta": 1}, {"workload": "no"}, {"k": 3}, {"epsilon": 0}])
+def test_an_option_is_wrong_whatever_is_chosen(rows: int, options: dict[str, OptionValue]) -> None:
+    with pytest.raises(InvalidOption) as caught:
+        Auto().check(Request(wide(12), {"epsilon": 1, **options}, rows))
+    assert caught.value.option in options
+
+
+def test_one_noisy_mean_is_one_row_for_all() -> None:
+    rows = np.arange(834 * 13).reshape(834, 13) % 10_000
+    found = Auto().check(request(13, 834, 1)).make(rows, os.urandom, silent).rows
+    assert len(np.unique(found, axis=0)) == 1
+
+
+def test_delta_and_workload_may_be_given_whatever_is_chosen() -> None:
+    for rows in (500, 30_000):
+        options: dict[str, OptionValue] = {
+            "epsilon": 1,
+            "delta": Fraction(1, 10**6),
+            "workload": ("c0", "c1"),
+        }
+        assert Auto().check(Request(wide(12), options, rows)).loss == Loss(10**9)
+
+
+@pytest.mark.statistical
+def test_the_promise_holds_on_neighbours() -> None:
+    """One row far from all others, there and not: at epsilon 1 a bound above 1 is one time in 1,000."""
+    data = np.array([[3, 3], [5, 9], [4, 2], [9, 9], [9_999, 9_998]])
+    assert least_epsilon(Auto().check(request(2, 5, 1)), data, data[:-1], 10_000) <= 1
+    loose = Auto().check(request(2, 5, 40))
+    assert least_epsilon(loose, data, data[:-1], 10_000) > 1  # the audit sees what there is to see
