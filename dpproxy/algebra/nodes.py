@@ -185,13 +185,20 @@ class Binary(Expr):
     right: Expr
 
 
-OPERATORS: Final = frozenset(
-    (
-        "+", "-", "*", "/", "//", "%", "||",
-        "=", "<>", "<", "<=", ">", ">=", "IS NOT DISTINCT FROM", "IS DISTINCT FROM",
-        "LIKE", "ILIKE", "NOT LIKE", "NOT ILIKE",
-    )
-)  # fmt: skip
+COMPARISONS: Final = frozenset(("=", "<>", "<", "<=", ">", ">=", "IS NOT DISTINCT FROM", "IS DISTINCT FROM"))
+OPERATORS: Final = COMPARISONS | {
+    "+",
+    "-",
+    "*",
+    "/",
+    "//",
+    "%",
+    "||",
+    "LIKE",
+    "ILIKE",
+    "NOT LIKE",
+    "NOT ILIKE",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,7 +227,7 @@ def negate(node: exp.Expr, a: Typed) -> Typed:
     high = None if a.low is None else -a.low
     a = replace(a, type=replace(a.type, modifier=-1))
     if a.is_constant and isinstance(a.constant, int | Fraction):
-        return replace(a, sql=duck.binary('-', duck.integer(0), a.sql) if a.scale is None else _minus(a),
+        return replace(a, sql=duck.binary("-", duck.integer(0), a.sql) if a.scale is None else _minus(a),
                        low=low, high=high, constant=-a.constant)  # fmt: skip
     operand = a.sql if a.scale is None else duck.cast(a.sql, "HUGEINT")
     return replace(a, sql=nodes.Paren(nodes.Negative(operand)), low=low, high=high, is_constant=False)

@@ -27,12 +27,12 @@ from dpproxy.values.pgtypes import BOOL, INTERVAL, NUMERIC, PLAIN, TEXT, TEXTS, 
 
 Rule = Callable[[Any, Scope], Typed]
 
-NODE = 10
+NODE = 11
 """Work of one node, in characters matched."""
 LONGEST_PATTERN = 100
 MOST_WILDCARDS = 8
 
-LARGEST = 5_000
+LARGEST = 3_500
 """Nodes of one compiled expression at most."""
 
 
@@ -203,7 +203,9 @@ def _in(node: exp.In, scope: Scope) -> Typed:
     tests = [compare(node, exp.EQ, value, _operand(e, scope), scope) for e in node.expressions]
     pairs = [pair for t in tests if isinstance(pair := duck.bare(t.sql), nodes.Binary)]
     nullable = any(t.nullable for t in tests)
-    if all(pair.left == pairs[0].left for pair in pairs):  # one form for all: one copy of the value
+    if len(pairs) == len(tests) and all(
+        pair.left == pairs[0].left for pair in pairs
+    ):  # one form for all: one copy of the value
         return boolean(nodes.InList(pairs[0].left, tuple(p.right for p in pairs)), nullable=nullable)
     return boolean(nodes.Or(tuple(test.sql for test in tests)), nullable=nullable)
 

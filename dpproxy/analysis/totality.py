@@ -142,9 +142,12 @@ def _is_listed(node: Node) -> bool:
             return is_plain and (node.name in FUNCTIONS or node.name in AGGREGATES)
         case nodes.Cast():
             kind = node.type.partition("(")[0]
-            return not node.tries and (kind in CASTS or type(node.value) is nodes.Null)
+            is_one = not (node.tries or node.type.endswith("]"))
+            return is_one and (kind in CASTS or type(node.value) is nodes.Null)
         case nodes.Window():
             return not node.frame
+        case nodes.Subquery():
+            return not node.lateral
         case nodes.Combined():
             return node.operator in ("UNION", "UNION ALL") and not (node.order or node.limit or node.offset)
         case nodes.Select():

@@ -46,11 +46,11 @@ class Unseen:
 
     def double(self) -> nodes.Expr:
         """Where it is written as a DOUBLE."""
-        return nodes.Number(str(f"{_OPEN}{self.place}d{_CLOSE}"))
+        return nodes.Number(f"{_OPEN}{self.place}d{_CLOSE}")
 
     def scaled(self, scale: int) -> nodes.Expr:
         """Where it is written as a whole number of ``10**-scale``."""
-        return nodes.Number(str(f"{_OPEN}{self.place}s{scale}{_CLOSE}"))
+        return nodes.Number(f"{_OPEN}{self.place}s{scale}{_CLOSE}")
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __hash__ = __bool__ = _look
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _look

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.nodes import Node
+from dpproxy.analysis import duck
 from dpproxy.analysis.unseen import is_place
 
 OPERATION = 50
@@ -113,12 +114,9 @@ def _before_joins(every: Sequence[Node]) -> Iterator[Node]:
         items = [_names(item) for item in (select.source, *(j.item for j in select.joins))]
         where = select.where
         for condition in where.conditions if isinstance(where, nodes.And) else (where,):
-            alone = condition
-            while isinstance(alone, nodes.Paren):
-                alone = alone.value
+            alone = duck.bare(condition)
             is_equality = isinstance(alone, nodes.Binary) and alone.operator == "="
-            sides = (alone, alone.left, alone.right) if is_equality else (alone,)  # type: ignore[attr-defined]
-            yield from (s for s in sides if _is_of_one(s, items))
+            yield from (s for s in (alone, *(alone.parts() if is_equality else ())) if _is_of_one(s, items))
 
 
 def _names(item: nodes.Item) -> frozenset[str]:
@@ -132,7 +130,7 @@ def _names(item: nodes.Item) -> frozenset[str]:
 
 def _is_of_one(condition: Node, items: Sequence[frozenset[str]]) -> bool:
     names = {c.name for c in condition.find_all(nodes.Column) if not is_place(c.name)}
-    is_alone = not any(isinstance(n, nodes.Query) for n in condition.walk())
+    is_alone = not condition.has(nodes.Select, nodes.Combined)
     return bool(names) and is_alone and any(names <= item for item in items)
 
 
@@ -219,9 +217,6 @@ def _run(pattern: Node) -> int:
     return max(0, max(len(run) for run in written.split("%")) - 2)
 
 
-_COMPARED = frozenset(("=", "<>", "<", "<=", ">", ">=", "IS NOT DISTINCT FROM", "IS DISTINCT FROM"))
-
-
 def _characters(node: Node, sizes: Mapping[int, int]) -> int:
     """Nanoseconds that the characters of the operands take."""
     match node:
@@ -233,7 +228,7 @@ def _characters(node: Node, sizes: Mapping[int, int]) -> int:
             return (2 * _MAPPED + _FURTHER * _run(node.right)) * sizes[id(node.left)]
         case nodes.InList() | nodes.InQuery():  # of texts as they are, a word of the machine at a time
             return _largest(node.parts(), sizes)
-        case nodes.Binary() if node.operator in _COMPARED:
+        case nodes.Binary() if node.operator in nodes.COMPARISONS:
             return _largest(node.parts(), sizes)
         case _:
             return CHARACTER * sum(_sizes(node.parts(), sizes))
@@ -245,7 +240,7 @@ def _called(node: nodes.Call, sizes: Mapping[int, int]) -> int:
         case "lower" | "upper", [text]:
             return _MAPPED * text
         case "trim" | "ltrim" | "rtrim", [text, *rest]:
-            return (_TRIMMED + _FURTHER * max(1, *rest, 1)) * text
+            return (_TRIMMED + _FURTHER * max([1, *rest])) * text
         case "strpos" | "starts_with", [text, part]:
             return (_SEARCHED + _FURTHER * part) * text
         case "replace", [text, part, _]:

@@ -122,8 +122,6 @@ class DpMarginals:
         total, delta = price.epsilon(request), price.delta(request)
         named = weights(request)
         purse = _purse(total, delta, number)
-        if not purse.concentrated:
-            price.enough(Loss(int(total.nano * min(SINGLE / number, COUNTING))))
         paid = delta if purse.concentrated else Fraction(0)
         also = f", delta {price.shown(paid)}" if paid else ""
         return Build(
@@ -146,14 +144,22 @@ def weights(request: Request) -> tuple[int, ...]:
 
 
 def _purse(total: Loss, delta: Fraction, attributes: int) -> Purse:
-    """Concentrated if a delta is given and noise for single attributes is less then; public facts decide."""
-    pure = Purse(total.nano)
-    rho = within(total, delta).nano if delta else 0
-    part = SINGLE / attributes
-    if int(rho * part) < 1:
+    """Concentrated if a delta is given and noise for single attributes is less then; public facts decide.
+
+    Errors: InvalidOption, where epsilon is too little to be divided either way.
+    """
+    single = SINGLE / attributes
+    least = min(single, COUNTING)
+    pure, concentrated = (
+        Purse(total.nano),
+        Purse(within(total, delta).nano if delta else 0, concentrated=True),
+    )
+    if int(concentrated.nano * least) < 1:
+        price.enough(Loss(int(total.nano * least)))
         return pure
-    concentrated = Purse(rho, concentrated=True)
-    return min(pure, concentrated, key=lambda purse: purse.noise(1, part).noise_sd()[0])
+    if int(total.nano * least) < LEAST_NANO:
+        return concentrated
+    return min(pure, concentrated, key=lambda purse: purse.noise(1, single).noise_sd()[0])
 
 
 def _make(plan: Plan, rows: Table, words: Words, progress: Progress) -> Anonymized:

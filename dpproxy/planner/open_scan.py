@@ -22,12 +22,11 @@ MOST_WRITTEN = 2_000
 """Rows of a public subquery that are written into the statement."""
 
 _PLAIN: frozenset[type[nodes.Node]] = frozenset({
-    nodes.Join, nodes.Ordered, nodes.Combined, nodes.Table, nodes.Subquery, nodes.Column, nodes.Named, nodes.Star,
+    nodes.Join, nodes.Ordered, nodes.Table, nodes.Subquery, nodes.Column, nodes.Named, nodes.Star,
     nodes.Number, nodes.Text, nodes.Truth, nodes.Null, nodes.Paren, nodes.And, nodes.Or, nodes.Not, nodes.IsNull,
     nodes.InList, nodes.InQuery, nodes.Exists, nodes.Case, nodes.Values, nodes.Tuple,
 })  # fmt: skip
 """What cannot fail and comes out alike every time, whichever rows a plan computes it for."""
-_COMPARED = frozenset(("=", "<>", "<", "<=", ">", ">=", "IS NOT DISTINCT FROM", "IS DISTINCT FROM"))
 
 
 def open_scan(relation: Open, alias: str, planning: Planning) -> Scan:
@@ -66,8 +65,10 @@ def _is_plain_node(node: nodes.Node) -> bool:
     match node:
         case nodes.Select():
             return not (node.distinct_on or node.having or node.qualify or node.limit or node.offset)
+        case nodes.Combined():
+            return not (node.limit or node.offset)
         case nodes.Binary():
-            return node.operator in _COMPARED
+            return node.operator in nodes.COMPARISONS
         case nodes.Call():
             return node.name == "count" and node.where is None
         case nodes.Cast():

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import duckdb
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis.totality import AGGREGATES, FUNCTIONS, OPERATORS
 
 ENGINE = {"LIKE": "~~", "NOT LIKE": "!~~", "ILIKE": "~~*", "NOT ILIKE": "!~~*"}
 """What the engine calls some operators."""
-COMPARISONS = {"=", "<>", "<", "<=", ">", ">=", "IS NOT DISTINCT FROM", "IS DISTINCT FROM"}
-"""Of any two values of one type; the engine knows no other kind."""
 PINNED = Path(__file__).with_suffix(".txt")
 _QUERY = """
     SELECT DISTINCT format('{}({}{}) -> {} {}', function_name, array_to_string(parameter_types, ', '),
@@ -29,7 +28,7 @@ def overloads() -> str:
     with duckdb.connect() as connection:
         rows = connection.execute(
             _QUERY,
-            [[*FUNCTIONS, *AGGREGATES, *(ENGINE.get(o, o) for o in OPERATORS if o not in COMPARISONS)]],
+            [[*FUNCTIONS, *AGGREGATES, *(ENGINE.get(o, o) for o in OPERATORS if o not in nodes.COMPARISONS)]],
         ).fetchall()
     return "".join(f"{line}\n" for (line,) in rows)
 

@@ -52,6 +52,20 @@ def test_more_columns_than_epsilon_can_be_divided_among_are_refused() -> None:
         DpMarginals().check(request(many, epsilon=Fraction(1, 20)))
 
 
+@pytest.mark.parametrize("columns", [1, 3, 7, 20])
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**9), Fraction(1, 1000)])
+def test_what_is_not_refused_can_be_built(columns: int, delta: Fraction) -> None:
+    """A build that fails is charged all the same."""
+    attributes = tuple(Attribute(f"c{place}", Interval(0, 5000)) for place in range(columns))
+    rows = np.zeros((20, columns), dtype=np.int64)
+    for epsilon in (Fraction(1, 10**n) for n in range(7)):
+        try:
+            build = DpMarginals().check(request(attributes, epsilon=epsilon, delta=delta))
+        except InvalidOption:
+            continue
+        assert build.make(rows, os.urandom, silent).rows.shape[1] == columns
+
+
 def test_delta_is_charged_only_where_it_is_of_use() -> None:
     many = tuple(Attribute(f"c{place}", Categories(2)) for place in range(40))
     delta = Fraction(1, 10**6)

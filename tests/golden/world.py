@@ -28,6 +28,7 @@ from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.parser import is_privacy_statement
 from dpproxy.policy.store import change_of
 from dpproxy.values.pgtypes import TIMESTAMPTZ, TYPES, Column, Schema
+from tests.golden.engine_reading import unlisted
 from udfs.privacy import Exact, Released
 
 Row = tuple[object, ...]
@@ -175,7 +176,10 @@ def plan_tree(
         prepared={} if world.prepared else None,
         snapshot="world",
     )
-    return plan_query(accept(tree), context, given)
+    plan = plan_query(accept(tree), context, given)
+    if isinstance(plan, Plan):  # whoever plans here has the engine's own parser look at what came of it
+        assert [unlisted(part.exact) for part in plan.parts] == [frozenset()] * len(plan.parts)
+    return plan
 
 
 def plan_of(world: World, sql: str, options: dict[str, str] | None = None) -> Plan:

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpproxy.planner.canonical import stage
+from dpproxy.algebra import bridge, nodes, printing
+from dpproxy.analysis.totality import check_total
+from dpproxy.planner import exact
+from dpproxy.planner.canonical import normal, stage
 from tests.golden.world import World, build, plan_of
 from tests.planner.wordings import CONDITIONS, HEADER, JOINED, KEYS, MEASURES, QUESTIONS, Asked, worded
 
@@ -43,6 +46,23 @@ def test_another_question_has_another_form(world: World, data: st.DataObject):
     asked = data.draw(QUESTIONS)
     other = data.draw(st.one_of(st.just(changed) for changed in _changed(asked)))
     assert form(world, data.draw(worded(asked))) != form(world, data.draw(worded(other)))
+
+
+@CALM
+@given(data=st.data())
+def test_a_text_means_what_its_nodes_mean(world: World, data: st.DataObject):
+    """A pair of parentheses that is missing would be another statement."""
+    queries: list[nodes.Query] = []
+
+    def checked(query: nodes.Query) -> frozenset[int]:
+        queries.append(query)
+        return check_total(query)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact, "check_total", checked)
+        plan_of(world, data.draw(worded(data.draw(QUESTIONS))))
+    assert queries
+    assert [normal(bridge.read(printing.text(q))) for q in queries] == [normal(q) for q in queries]
 
 
 def _changed(asked: Asked) -> list[Asked]:
