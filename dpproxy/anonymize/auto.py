@@ -45,7 +45,7 @@ class Auto:
         method, own = _chosen(request, total)
         shared = {name: value for name, value in request.options.items() if name in method.options}
         build = method.check(replace(request, options={**shared, **own}))
-        return replace(build, guarantee=f"{build.guarantee}, by {method.name}")
+        return replace(build, guarantee=f"{build.guarantee}, by {method.name}", method=method.name)
 
 
 def _chosen(request: Request, total: Loss) -> tuple[Method, dict[str, OptionValue]]:

@@ -158,6 +158,7 @@ class Build:
         delta: the delta that the release costs besides.
         columns: names of the columns of ``Anonymized.rows``, in order: first the attributes that are released there,
             then those the method adds (a group number).
+        method: the method that was chosen, where the view leaves the choice open; otherwise "".
         make: builds the release; raises ``Unachievable``.
     """
 
@@ -168,6 +169,7 @@ class Build:
     columns: tuple[str, ...] = ()
     k: int = 0
     """The least rows of a cluster if the rows stay inside: bounds how far one privacy unit moves an order statistic."""
+    method: str = ""
 
 
 class Method(Protocol):

@@ -280,11 +280,11 @@ class ProtectedViews:
             statement=key,
             policy_version=policy.version,
             data_version=policy.data_version,
-            mechanism=planned.method.name,
+            mechanism=begun.method,
             nano=nano,
             debits=planned.debits,
             release=key,
-            label=f"protected view {begun.view} by {planned.method.name}",
+            label=f"protected view {begun.view} by {begun.method}",
             delta=planned.build.delta,
         )
         try:
@@ -331,7 +331,7 @@ def _begun(planned: PlannedView, policy: Policy, by: str) -> Built:
         view=view.name,
         epoch=0,
         definition=protected_view(view),
-        method=planned.method.name,
+        method=planned.build.method or planned.method.name,
         private=planned.method.private,
         inside=view.is_inside,
         k=build.k,

@@ -6,7 +6,7 @@ import pytest
 
 from dpproxy.engine.protected import ProtectedViews, at_offset
 from dpproxy.values.errors import UnitLost
-from tests.hospital import ANN, ask, home
+from tests.hospital import ANN, ROOT, ask, home
 from tests.proxies import started
 
 VIEW = """
@@ -47,3 +47,10 @@ def test_wide_tables_are_built_through_statements(tmp_path: Path, options: str):
     )
     with started(home(tmp_path, ddl)) as engine:
         assert len(ask(engine, "SELECT count(*), avg(age) FROM v", ANN).rows) == 1
+
+
+def test_the_ledger_names_the_method_that_was_chosen(tmp_path: Path):
+    view = "CREATE PROTECTED VIEW v WITH (method = auto, epsilon = 1) AS SELECT age FROM patients;"
+    with started(home(tmp_path, view)) as engine:
+        rows = ask(engine, "SELECT mechanism, what FROM dp.ledger", ROOT).rows
+        assert {(row[0], row[1]) for row in rows} == {("dp_kdtree", "protected view v by dp_kdtree")}
