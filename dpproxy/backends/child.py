@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from weakref import WeakSet
 
 from dpproxy.backends.failures import failure
 from dpproxy.backends.frames import Channel
@@ -52,6 +53,7 @@ class Child:
             )
         lane = Channel(first)
         self._lanes = [lane]
+        self._used = WeakSet(self._lanes)
         try:
             lane.send(list(opening))
             [outcome, cause] = lane.receive()[0]
@@ -69,7 +71,9 @@ class Child:
             ours, theirs = socket.socketpair()
             with theirs:
                 socket.send_fds(self._control, [ORDER.pack(LANE, 0)], [theirs.fileno()])
-            return Channel(ours)
+            lane = Channel(ours)
+            self._used.add(lane)
+            return lane
 
     def give(self, lane: Channel) -> None:
         """The lane back, its last statement answered."""
@@ -81,9 +85,12 @@ class Child:
         self._say(INTERRUPT, number)
 
     def kill(self) -> None:
-        """End it now: it cannot refuse."""
+        """End it now: it cannot refuse. Who waits for it is not left to wait until the kernel has its memory back."""
         self.doomed = True
         self.process.kill()
+        with self._lock:
+            for lane in self._used:
+                lane.hang_up()
 
     def end(self) -> None:
         """Have it close its files and leave; it is killed where it does not. Waits."""

@@ -2,7 +2,7 @@
 
 import socket
 import struct
-from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -14,45 +14,29 @@ LARGEST_HEADER = 1 << 30
 LARGEST_BODY = 1 << 36
 ROOM = 4096
 """Bytes that are read at once before it is known how long a frame is."""
-POLL = 0.1
-"""Seconds between two looks at whether to wait on."""
-_TIMEVAL = struct.pack("@ll", 0, int(POLL * 1_000_000))
-
-
-Patience = Callable[[], None]
-
-
-def _no_end() -> None:
-    """Wait on."""
 
 
 class Channel:
-    """One end; used by one thread at a time.
-
-    ``patience`` is called while the other end is silent, every ``POLL`` seconds, and raises to give up. Without it
-    there is no end to waiting.
+    """One end; used by one thread at a time. It waits for the other end until another thread calls ``hang_up``.
 
     Errors: ``EOFError`` where the other end is gone, ``ValueError`` for what is no frame, ``OSError``.
     """
 
-    def __init__(self, end: socket.socket, *, patient: bool = False) -> None:
+    def __init__(self, end: socket.socket) -> None:
         self._end = end
-        # By the kernel's own limit: Python's would ask before each call whether it can be made.
         self._end.settimeout(None)
-        for limit in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO) if not patient else ():
-            self._end.setsockopt(socket.SOL_SOCKET, limit, _TIMEVAL)
         self._ahead = b""
 
-    def send(self, header: object, body: memoryview | bytes = b"", patience: Patience = _no_end) -> None:
+    def send(self, header: object, body: memoryview | bytes = b"") -> None:
         """Write one frame."""
         encoded = values.dumps(header)
         view = memoryview(body).cast("B")
-        self._write([memoryview(_LENGTHS.pack(len(encoded), len(view))), memoryview(encoded), view], patience)
+        self._write([memoryview(_LENGTHS.pack(len(encoded), len(view))), memoryview(encoded), view])
 
-    def receive(self, patience: Patience = _no_end) -> tuple[Any, memoryview]:
+    def receive(self) -> tuple[Any, memoryview]:
         """Read one frame: its header and its body."""
         while len(self._ahead) < _LENGTHS.size:
-            self._ahead += self._some(patience)
+            self._ahead += self._some()
         header, body = _LENGTHS.unpack_from(self._ahead)
         if header > LARGEST_HEADER or body > LARGEST_BODY:
             raise ValueError("no frame")
@@ -60,47 +44,39 @@ class Channel:
         data = memoryview(self._ahead)[_LENGTHS.size : end]
         self._ahead = self._ahead[end:]
         if len(data) < header + body:
-            data = self._read(data, header + body, patience)
+            data = self._read(data, header + body)
         return values.loads(data[:header]), data[header:]
 
+    def hang_up(self) -> None:
+        """Have the thread that uses it, and the other end, find the other end gone."""
+        with suppress(OSError):
+            self._end.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
-        """Hang up."""
+        """Give the socket back."""
         self._end.close()
 
-    def _write(self, parts: list[memoryview], patience: Patience) -> None:
+    def _write(self, parts: list[memoryview]) -> None:
         while parts:
-            try:
-                sent = self._end.sendmsg(parts)
-            except BlockingIOError:
-                patience()
-                continue
+            sent = self._end.sendmsg(parts)
             while parts and sent >= len(parts[0]):
                 sent -= len(parts.pop(0))
             if parts:
                 parts[0] = parts[0][sent:]
 
-    def _some(self, patience: Patience) -> bytes:
+    def _some(self) -> bytes:
         """What comes next, most often all of a short frame."""
-        while True:
-            try:
-                data = self._end.recv(ROOM)
-            except BlockingIOError:
-                patience()
-                continue
-            if not data:
-                raise EOFError
-            return data
+        data = self._end.recv(ROOM)
+        if not data:
+            raise EOFError
+        return data
 
-    def _read(self, begun: memoryview, size: int, patience: Patience) -> memoryview:
+    def _read(self, begun: memoryview, size: int) -> memoryview:
         whole = memoryview(bytearray(size))
         whole[: len(begun)] = begun
         left = whole[len(begun) :]
         while len(left):
-            try:
-                count = self._end.recv_into(left)
-            except BlockingIOError:
-                patience()
-                continue
+            count = self._end.recv_into(left)
             if not count:
                 raise EOFError
             left = left[count:]

@@ -4,10 +4,11 @@ A statement that passes the server's limit, or that somebody cancels, is interru
 obey, its process is killed and another one started. All that the process ran fails with it, in the same words.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -21,6 +22,7 @@ from dpproxy.backends.child import Child, Keeper
 from dpproxy.backends.duckdb import LONGEST_PUBLIC, Select
 from dpproxy.backends.failures import FAILURES, failure
 from dpproxy.backends.frames import Channel, unpacked
+from dpproxy.backends.limits import Limits
 from dpproxy.backends.remote_batches import GONE, batches
 from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import Schema, SqlType
@@ -34,16 +36,21 @@ LONGEST_BUILD = 3600.0
 """Seconds of one prepared table: those who wait for it may leave, and nobody is charged again."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Call:
-    """One statement under way."""
+    """One statement that runs."""
 
     child: Child
     number: int
     until: float
     """When it is interrupted, then when its process is killed."""
+    limits: Limits
     interrupted: bool = False
     expired: bool = False
+
+    def limited(self) -> AbstractContextManager[None]:
+        """Inside the block it is stopped when it is due."""
+        return self.limits.apply(self)
 
     def interrupt(self) -> None:
         """Stop it, by force after ``GRACE``."""
@@ -51,16 +58,16 @@ class _Call:
             self.until = time.monotonic() + GRACE
             self.interrupted = True
             self.child.interrupt(self.number)
+            self.limits.wake(self.until)
 
-    def check(self) -> None:
-        """What to do while nothing comes. Raises ``EOFError`` once the process was killed for it."""
-        if time.monotonic() < self.until:
-            return
+    def expire(self) -> None:
+        """Interrupt it at its limit; kill its process where it was interrupted before."""
         if self.interrupted:
+            self.until = math.inf
             self.child.kill()
-            raise EOFError
-        self.expired = True
-        self.interrupt()
+        else:
+            self.expired = True
+            self.interrupt()
 
 
 class Remote:
@@ -80,6 +87,7 @@ class Remote:
         self._lock = threading.Lock()
         self._running: dict[str, _Call] = {}
         self._keeper = Keeper(path.absolute(), threads, memory, prepared)
+        self._limits = Limits()
 
     @property
     def epoch(self) -> int:
@@ -154,7 +162,7 @@ class Remote:
     def run_portions(self, plan: PublicPlan, session: str) -> Generator[pa.Table]:
         """Rows of a statement over public tables and views, in the engine's types, as they are taken."""
         child = self._keeper.child()
-        call = _Call(child, next(self._numbers), time.monotonic() + LONGEST_PUBLIC + GRACE)
+        call = _Call(child, next(self._numbers), time.monotonic() + LONGEST_PUBLIC + GRACE, self._limits)
         request = [call.number, "run_portions", [plan.sql, plan.portion]]
         waiting = partial(self._waiting, session, call)
         try:
@@ -170,7 +178,8 @@ class Remote:
         with self._lock:
             self._running[session] = call
         try:
-            yield
+            with call.limited():
+                yield
         finally:
             with self._lock:
                 if self._running.get(session) is call:
@@ -186,6 +195,7 @@ class Remote:
     def close(self) -> None:
         """End the process."""
         self._keeper.close()
+        self._limits.close()
 
     def _ask(
         self,
@@ -198,36 +208,29 @@ class Remote:
     ) -> tuple[Any, pa.Table]:
         """Ask the process: a value and a table. A statement that must not be asked again is never sent twice."""
         child = self._keeper.child()
-        call = _Call(child, next(self._numbers), time.monotonic() + limit)
-        with self._lock:
-            self._running[session] = call
+        call = _Call(child, next(self._numbers), time.monotonic() + limit, self._limits)
         try:
-            if cancelled():
-                raise failure("cancelled")
-            lane = child.take()
-            try:
-                outcome = _exchange(lane, call, [call.number, method, list(arguments)], select)
-            except BaseException:
-                lane.close()
-                raise
-            child.give(lane)
+            with self._waiting(session, call):
+                if cancelled():
+                    raise failure("cancelled")
+                lane = child.take()
+                try:
+                    outcome = _exchange(lane, [call.number, method, list(arguments)], select)
+                except BaseException:
+                    lane.close()
+                    raise
+                child.give(lane)
         except GONE:
             _lost(call, is_charged=method == "run")
-        finally:
-            with self._lock:
-                if self._running.get(session) is call:
-                    del self._running[session]
         return _result(outcome, call)
 
 
-def _exchange(
-    lane: Channel, call: _Call, request: object, select: Select | None
-) -> tuple[str, Any, pa.Table]:
+def _exchange(lane: Channel, request: object, select: Select | None) -> tuple[str, Any, pa.Table]:
     """Send, answer what is asked back, and wait: outcome, value, table."""
     refused: Refusal | None = None
-    lane.send(request, patience=call.check)
+    lane.send(request)
     while True:
-        header, body = lane.receive(call.check)
+        header, body = lane.receive()
         outcome, value = header
         if outcome != "groups" or select is None:
             if refused is not None:
@@ -237,9 +240,9 @@ def _exchange(
             kept = bytes(select(Exact(unpacked(body)["units"].combine_chunks())))
         except Refusal as refusal:
             refused = refusal
-            lane.send("stop", patience=call.check)
+            lane.send("stop")
         else:
-            lane.send("keep", kept, call.check)
+            lane.send("keep", kept)
 
 
 def _result(outcome: tuple[str, Any, pa.Table], call: _Call) -> tuple[Any, pa.Table]:

@@ -19,7 +19,7 @@ GONE = (EOFError, OSError, ValueError)
 
 
 class Call(Protocol):
-    """One statement under way, as ``remote`` knows it."""
+    """One statement that runs, as ``remote`` knows it."""
 
     number: int
     until: float
@@ -28,8 +28,8 @@ class Call(Protocol):
     def interrupt(self) -> None:
         """Stop it, by force where it does not obey."""
 
-    def check(self) -> None:
-        """What to do while nothing comes. Raises ``EOFError`` once its process was killed for it."""
+    def limited(self) -> AbstractContextManager[object]:
+        """Inside the block it is stopped when it is due."""
 
 
 def batches(
@@ -48,12 +48,13 @@ def batches(
     """
     is_over = False
     try:
-        lane.send(request, patience=call.check)
+        with waiting():
+            lane.send(request)
         while True:
+            if not call.interrupted:
+                call.until = time.monotonic() + limit
             with waiting():
-                if not call.interrupted:
-                    call.until = time.monotonic() + limit
-                header, body = lane.receive(call.check)
+                header, body = lane.receive()
             outcome, value = header
             if outcome != "batch":
                 break
@@ -75,8 +76,9 @@ def batches(
 def _leave(lane: Channel, call: Call, give: Callable[[Channel], None]) -> None:
     """Read what nobody takes any more, to its end."""
     try:
-        while lane.receive(call.check)[0][0] == "batch":
-            pass
+        with call.limited():
+            while lane.receive()[0][0] == "batch":
+                pass
     except GONE:
         lane.close()
     else:

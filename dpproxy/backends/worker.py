@@ -192,7 +192,7 @@ def opened(lane: Channel) -> Worker | None:
 
 def main(control: socket.socket, first: socket.socket) -> None:
     """Serve until the parent says so or is gone."""
-    lane = Channel(first, patient=True)
+    lane = Channel(first)
     worker = opened(lane)
     if worker is None:
         return
@@ -201,7 +201,7 @@ def main(control: socket.socket, first: socket.socket) -> None:
         order, ends, _, _ = socket.recv_fds(control, ORDER.size, 1)
         kind, number = ORDER.unpack(order) if len(order) == ORDER.size else (b"", 0)
         if kind == LANE and ends:
-            lane = Channel(socket.socket(fileno=ends[0]), patient=True)
+            lane = Channel(socket.socket(fileno=ends[0]))
             threading.Thread(target=worker.serve, args=(lane,), daemon=True).start()
         elif kind == INTERRUPT:
             worker.interrupt(number)

@@ -39,18 +39,20 @@ def test_a_large_frame_is_sent_in_pieces(ends: tuple[socket.socket, socket.socke
     assert unpacked(body).equals(table)
 
 
-def test_who_waits_is_asked_and_may_give_up(ends: tuple[socket.socket, socket.socket]):
-    asked = []
-
-    def patience() -> None:
-        asked.append(1)
-        if len(asked) > 1:
-            raise EOFError
-
+def test_who_waits_stops_when_another_thread_hangs_up(ends: tuple[socket.socket, socket.socket]):
+    channel = Channel(ends[0])
+    threading.Timer(0.1, channel.hang_up).start()
     with pytest.raises(EOFError):
-        Channel(ends[0]).receive(patience)
-    with pytest.raises(EOFError):  # nobody reads: the socket is full
-        Channel(ends[0]).send("x", bytes(10_000_000), patience)
+        channel.receive()
+    with pytest.raises(OSError, match="Broken pipe"):
+        channel.send("x", bytes(10_000_000))
+
+
+def test_who_sends_to_nobody_stops_when_another_thread_hangs_up(ends: tuple[socket.socket, socket.socket]):
+    channel = Channel(ends[0])
+    threading.Timer(0.1, channel.hang_up).start()
+    with pytest.raises(OSError, match="Broken pipe"):
+        channel.send("x", bytes(10_000_000))  # the socket is full
 
 
 def test_what_is_no_frame_is_refused(ends: tuple[socket.socket, socket.socket]):

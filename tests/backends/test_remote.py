@@ -110,6 +110,20 @@ def test_the_limit_is_the_servers(file: Path, monkeypatch: pytest.MonkeyPatch):
     remote.close()
 
 
+def test_the_limit_is_kept_to_some_milliseconds(remote: Remote):
+    """The engine looks for an interrupt between two portions of rows."""
+    remote._limit = 0.03
+    took = []
+    for _ in range(10):
+        begun = time.monotonic()
+        with pytest.raises(Cancelled, match="statement timeout"):
+            remote.run(ENDLESS, {}, "s", few=())
+        took.append(time.monotonic() - begun)
+    assert min(took) >= 0.03
+    assert sorted(took)[5] < 0.08
+    assert remote.epoch == 0
+
+
 def test_what_does_not_obey_is_killed_and_the_next_statement_works(
     remote: Remote, monkeypatch: pytest.MonkeyPatch
 ):
@@ -204,3 +218,23 @@ def test_a_view_is_read_from_its_file_and_put_away(file: Path, tmp_path: Path):
     with pytest.raises(Internal, match="view"):
         remote.load("w2", tmp_path / "absent.duckdb", "SELECT a FROM rows")
     remote.close()
+
+
+def test_stopped_statements_leave_no_thread_and_no_file(file: Path):
+    """Interrupted, killed, closed: what was opened for them is given back."""
+
+    def held() -> tuple[int, int]:
+        return len(os.listdir("/proc/self/fd")), threading.active_count()
+
+    before = held()
+    remote = Remote(file, threads=1, limit=0.02)
+    for _ in range(2):
+        with pytest.raises(Cancelled):
+            remote.run(ENDLESS, {}, "s", few=())
+    running = held()
+    for _ in range(10):
+        with pytest.raises(Cancelled):
+            remote.run(ENDLESS, {}, "s", few=())
+    assert held() == running
+    remote.close()
+    assert held() == before

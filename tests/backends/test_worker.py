@@ -37,7 +37,7 @@ def worker(file: Path) -> Iterator[Worker]:
 @pytest.fixture
 def lane(worker: Worker) -> Iterator[Channel]:
     ours, theirs = socket.socketpair()
-    serving = threading.Thread(target=worker.serve, args=(Channel(theirs, patient=True),))
+    serving = threading.Thread(target=worker.serve, args=(Channel(theirs),))
     serving.start()
     yield Channel(ours)
     ours.close()
@@ -113,7 +113,7 @@ def test_a_file_that_cannot_be_opened_is_told(tmp_path: Path):
     ours, theirs = socket.socketpair()
     with ours, theirs:
         Channel(ours).send([str(tmp_path / "none.duckdb"), None, None, None, None])
-        assert opened(Channel(theirs, patient=True)) is None
+        assert opened(Channel(theirs)) is None
         [outcome, cause] = Channel(ours).receive()[0]
     assert (outcome, str(cause).startswith("data source")) == ("failed", True)
 
