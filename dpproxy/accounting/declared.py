@@ -9,7 +9,8 @@ from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Debit, format_epsilon
 from dpproxy.algebra.plan import Notice
 from dpproxy.policy.difference import Difference, Effect, differences
-from dpproxy.policy.files import apply_file, read_file
+from dpproxy.policy.dump import Subject
+from dpproxy.policy.files import apply_file, read_file, without_weakening
 from dpproxy.policy.model import Policy
 from dpproxy.values.errors import StartupError
 from dpproxy.values.pgtypes import Schema
@@ -18,38 +19,42 @@ from dpproxy.values.pgtypes import Schema
 def changed(before: Policy, after: Policy, files: Sequence[Path], schema: Schema) -> tuple[Notice, ...]:
     """One notice for each declaration that differs, in the words of ``policy diff``."""
     found = differences(before, after)
-    otherwise = {d.declared: (path, d) for path, d in _otherwise(after, files, schema)} if found else {}
-    return tuple(_told(each, otherwise.get(each.declared)) for each in found)
+    hints = dict(_hints(after, files, schema)) if found else {}
+    return tuple(_told(each, hints.get(each.declared)) for each in found)
 
 
-def _told(found: Difference, file: tuple[Path, Difference] | None) -> Notice:
+def _told(found: Difference, hint: str | None) -> Notice:
     mark = "" if found.effect is Effect.SAME else f" [{found.effect.value}]"
     was = found.was or "nothing"
     return Notice(
         f"{found.subject}{mark}: {found.meaning}",
         detail=f"was: {was}; now: {found.now or 'nothing'}",
-        hint=None if file is None else _hint(*file),
+        hint=hint,
     )
 
 
-def _hint(path: Path, found: Difference) -> str:
-    says = f"{path} still says otherwise: {found.now or 'nothing'}"
-    if found.effect is Effect.WEAKER:
-        return f"{says}. A start leaves it as it is now; dpproxy policy apply would have it as the file says."
-    return f"{says}. The next start has it as the file says, unless you change the file, too."
+def _hints(policy: Policy, files: Sequence[Path], schema: Schema) -> Iterator[tuple[Subject, str]]:
+    """For each declaration that the files would change: which file does, and what the next start makes of it.
 
-
-def _otherwise(policy: Policy, files: Sequence[Path], schema: Schema) -> Iterator[tuple[Path, Difference]]:
-    """The declarations that each file would change in a policy; the last file with a declaration decides on it."""
-    made = policy
+    The last file with a declaration decides on it.
+    """
+    made, says = policy, dict[Subject, tuple[Path, Difference]]()
     for path in files:
         try:
             after = apply_file(made, read_file(path), schema)
-        except StartupError:
-            return  # the next start reports the fault and applies no file
-        now = {d.declared: d for d in differences(policy, after)}
-        yield from ((path, now[d.declared]) for d in differences(made, after) if d.declared in now)
+        except StartupError:  # the next start reports the fault and applies no file
+            break
+        says |= {d.declared: (path, d) for d in differences(made, after)}
         made = after
+    left = {d.declared for d in without_weakening(policy, made)[1]}
+    for each in differences(policy, made):
+        path, found = says[each.declared]
+        then = _STAYS if each.declared in left else _CHANGES
+        yield each.declared, f"{path} still says otherwise: {found.now or 'nothing'}. {then}"
+
+
+_STAYS = "A start leaves it as it is now; dpproxy policy apply would have it as the file says."
+_CHANGES = "The next start has it as the file says, unless you change the file, too."
 
 
 def overspent(before: Policy, after: Policy, ledger: Ledger) -> Iterator[Notice]:

@@ -36,6 +36,7 @@ from dpproxy.planner.query import plan_query, view_columns
 from dpproxy.planner.routing import runnable, settled
 from dpproxy.policy import amounts
 from dpproxy.policy.apply import apply
+from dpproxy.policy.difference import Effect
 from dpproxy.policy.dump import alter_table
 from dpproxy.policy.model import Policy, Scalar, TablePolicy
 from dpproxy.policy.parser import parse
@@ -63,6 +64,7 @@ from dpproxy.policy.units import unit_table
 from dpproxy.policy.usable import usable
 from dpproxy.sql.cursor import Name
 from dpproxy.sql.quoting import identifier
+from dpproxy.state.role_settings import Move
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, NotGranted, Refusal, UndefinedObject
 from dpproxy.values.pgtypes import Schema
 from dpproxy.views import listing, verify
@@ -158,8 +160,10 @@ def change(
     zone are read in the session's time zone.
     """
     if isinstance(statement, RoleChange):
-        world.roles.change(statement, request.caller)
-        return Answer("ALTER ROLE")
+        moves = world.roles.change(statement, request.caller)
+        return Answer(
+            "ALTER ROLE", notices=tuple(_moved(each) for each in moves if each.setting.startswith("dp."))
+        )
     before = world.store.current
     if isinstance(statement, ResetBudget):
         return _reset(statement, request.caller, before, ledger)
@@ -169,7 +173,19 @@ def change(
     sql = request.prepared.sql
     after = world.store.change(statement, sql, world.schema, request.caller.user, clock)
     notices = changed(before, after, world.store.files, world.schema), overspent(before, after, ledger)
-    return Answer(_tag(sql), notices=tuple(chain.from_iterable(notices)))
+    advanced = [_ADVANCED] if after.data_version != before.data_version else []
+    return Answer(_tag(sql), notices=(*chain.from_iterable(notices), *advanced))
+
+
+_ADVANCED = Notice("the data: stored answers are no longer used; the next ones are charged")
+
+
+def _moved(found: Move) -> Notice:
+    mark = {None: "", True: f" [{Effect.STRONGER.value}]", False: f" [{Effect.WEAKER.value}]"}[found.lowers]
+    return Notice(
+        f"setting {found.setting}{mark}: sessions start with it from the next login on",
+        detail=f"was: {found.was or 'nothing'}; now: {found.now or 'nothing'}",
+    )
 
 
 def _reset(statement: ResetBudget, caller: Caller, policy: Policy, ledger: Ledger) -> Answer:

@@ -231,7 +231,7 @@ def _budget(subject: Subject, before: Policy, after: Policy) -> Iterator[Meaning
     if was is None and now is not None:
         yield _SAME, f"whom it is granted to may spend epsilon {decimal(now.limit)} of it"
     elif now is None:
-        yield _STRONGER, "nothing more is paid from it"
+        yield _SAME, "nothing is paid from it any more; no grant named it"
     elif was is not None:
         yield from _moved(was.limit, now.limit, "epsilon may be spent; ceilings hold as they are")
         yield from _moved(was.delta, now.delta, "delta may be spent")

@@ -1,14 +1,16 @@
 """The settings that sessions of a role start with: a file in the state directory, read at each login."""
 
 import json
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 from dpproxy.algebra.plan import Caller, Settings
 from dpproxy.config.settings import DEFAULTS, SETTINGS, find, normalise
 from dpproxy.policy.role_statements import RoleChange
+from dpproxy.sql.quoting import identifier
 from dpproxy.system import disk
 from dpproxy.values.errors import CatalogueUnavailable, InvalidParameter, NotGranted, Refusal, UnknownDatabase
 
@@ -35,6 +37,26 @@ class RoleDefaults:
     def assignments(self) -> list[str]:
         """The settings as pg_db_role_setting lists them."""
         return [f"{find(name).name}={value}" for name, value in self.settings]
+
+
+class Move(NamedTuple):
+    """A setting of a role, by lower-case name, before and after ALTER ROLE; None where it had or has none."""
+
+    setting: str
+    was: str | None
+    now: str | None
+
+    @property
+    def lowers(self) -> bool | None:
+        """Of a setting that can only be lowered by others than administrators, whether it is lower now; else None."""
+        if not _only_goes_down(self.setting):
+            return None
+        return self._limit(self.now) < self._limit(self.was)
+
+    def _limit(self, value: str | None) -> float:
+        """A value that is no longer valid limits nothing."""
+        is_valid = value is not None and _valid_setting(self.setting, value, DEFAULTS)
+        return float(value) if value is not None and is_valid else math.inf
 
 
 class RoleSettings:
@@ -65,8 +87,8 @@ class RoleSettings:
                 found |= _valid_setting(name, value, {**DEFAULTS, **found})
         return found
 
-    def change(self, change: RoleChange, caller: Caller) -> None:
-        """Apply ALTER ROLE, durably.
+    def change(self, change: RoleChange, caller: Caller) -> tuple[Move, ...]:
+        """Apply ALTER ROLE, durably; returns the settings that differ now.
 
         Raises:
             NotGranted: the role is another one than the caller, who is no administrator.
@@ -77,7 +99,7 @@ class RoleSettings:
         if role != caller.user and not caller.is_admin:
             raise NotGranted(
                 "the settings of another role are for administrators",
-                hint=f'ALTER ROLE "{caller.user}" SET ... changes your own.',
+                hint=f"ALTER ROLE {identifier(caller.user)} SET dp.epsilon = 0.1; changes your own.",
                 position=at,
             )
         database = "" if change.database is None else change.database.text
@@ -88,15 +110,17 @@ class RoleSettings:
                 position=change.database.position if change.database else None,
             )
         with disk.lock(self._folder):
-            entries = self._read()
+            before = entries = self._read()
             own = None if caller.is_admin else self.of(caller)
-            for is_user in _name_spaces(change, caller):
-                entries = _with(entries, RoleDefaults(role, database, (), is_user), change, own)
+            asked = [RoleDefaults(role, database, (), is_user) for is_user in _name_spaces(change, caller)]
+            for one in asked:
+                entries = _with(entries, one, change, own)
             if len(entries) > MOST:
                 raise InvalidParameter(
                     f"more than {MOST} roles have settings", hint="RESET ALL those that have gone."
                 )
             self._write(sorted(entries, key=lambda one: (one.role, one.database, one.is_user)))
+        return tuple(dict.fromkeys(move for one in asked for move in _moves(before, entries, one)))
 
     def _read(self) -> list[RoleDefaults]:
         try:
@@ -133,14 +157,20 @@ def _with(
     entries: list[RoleDefaults], asked: RoleDefaults, change: RoleChange, own: Settings | None
 ) -> list[RoleDefaults]:
     """The entries after a change of one of them."""
-    is_it = [
-        (one.role, one.database, one.is_user) == (asked.role, asked.database, asked.is_user)
-        for one in entries
-    ]
-    before = next((dict(one.settings) for one, is_one in zip(entries, is_it, strict=True) if is_one), {})
-    after = _changed(before, change, own)
-    kept = [one for one, is_one in zip(entries, is_it, strict=True) if not is_one]
+    after = _changed(_held(entries, asked), change, own)
+    kept = [one for one in entries if replace(one, settings=()) != asked]
     return [*kept, replace(asked, settings=tuple(after.items()))] if after else kept
+
+
+def _held(entries: list[RoleDefaults], asked: RoleDefaults) -> dict[str, str]:
+    return next((dict(one.settings) for one in entries if replace(one, settings=()) == asked), {})
+
+
+def _moves(before: list[RoleDefaults], after: list[RoleDefaults], asked: RoleDefaults) -> Iterator[Move]:
+    old, new = _held(before, asked), _held(after, asked)
+    for name in {**old, **new}:
+        if old.get(name) != new.get(name):
+            yield Move(name, old.get(name), new.get(name))
 
 
 def _rank(one: RoleDefaults, caller: Caller) -> int | None:
@@ -186,5 +216,6 @@ def _only_goes_down(name: str) -> bool:
 
 def _refuse_rise(name: str) -> NoReturn:
     raise InvalidParameter(
-        f'parameter "{name}" can only be lowered', hint="An administrator can reset it: ALTER ROLE ... RESET."
+        f'parameter "{name}" can only be lowered',
+        hint=f"An administrator can reset it: ALTER ROLE ALL RESET {name};",
     )

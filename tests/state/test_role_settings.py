@@ -138,3 +138,17 @@ def test_an_older_file_says_it_of_both(roles: RoleSettings, tmp_path: Path):
     change(roles, ROOT, "ALTER USER analyst RESET ALL")
     assert roles.of(ANN) == {"dp.session_epsilon": "2"}
     assert roles.of(Caller("analyst", frozenset(), "s")) == {}
+
+
+def test_a_change_returns_the_settings_that_differ(tmp_path: Path):
+    settings = RoleSettings(tmp_path)
+
+    def moves(sql: str) -> list[tuple[str, str | None, str | None, bool | None]]:
+        found = settings.change(read_role_statement(sql), ROOT)
+        return [(*move, move.lowers) for move in found]
+
+    assert moves("ALTER ROLE x SET dp.session_epsilon = 2") == [("dp.session_epsilon", None, "2", True)]
+    assert moves("ALTER ROLE x SET dp.session_epsilon = 2") == []
+    assert moves("ALTER ROLE x SET dp.session_epsilon = 3") == [("dp.session_epsilon", "2", "3", False)]
+    assert moves("ALTER ROLE x SET TimeZone = 'UTC'") == [("timezone", None, "UTC", None)]
+    assert [name for name, *_ in moves("ALTER ROLE x RESET ALL")] == ["dp.session_epsilon", "timezone"]
