@@ -25,6 +25,8 @@ _RELATIONS = f"""SELECT nspname || '.' || relname AS relation, relkind AS kind,
 """Numbers in information_schema are counted from the schema's: initdb numbers the locales of the machine before it."""
 SOURCES = {
     "keywords": "SELECT * FROM pg_get_keywords()",
+    "pg_aggregate": """SELECT a.*, number AS aggfnoid, number::regprocedure AS signature
+      FROM (SELECT aggfnoid::oid AS number, * FROM pg_aggregate) AS a (number, function)""",
     "pg_am": "SELECT * FROM pg_am",
     "pg_collation": "SELECT * FROM pg_collation",
     "pg_opclass": "SELECT * FROM pg_opclass WHERE opcmethod = 403",

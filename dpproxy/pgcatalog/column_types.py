@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dpproxy.pgcatalog import casts
 from dpproxy.pgcatalog.results import column_type
-from dpproxy.pgcatalog.table import client_type_name, relations, stored_as
+from dpproxy.pgcatalog.table import NUMBERED, client_type_name, relations, stored_as
 from dpproxy.values.pgtypes import (
     FLOATS,
     INTEGERS,
@@ -29,7 +29,7 @@ for _relation in relations().values():
         _KINDS[_name].add(_kind)
 VECTORS = frozenset(name for name, kinds in _KINDS.items() if kinds & {"int2vector", "oidvector"})
 """Columns of vectors, which are indexed from 0."""
-PROCEDURES = frozenset(name for name, kinds in _KINDS.items() if "regproc" in kinds)
+PROCEDURES = frozenset(name for name, kinds in _KINDS.items() if "regproc" in kinds) - NUMBERED
 """Columns that refer to functions, stored by name: a dash where there is none, whose OID is 0."""
 
 

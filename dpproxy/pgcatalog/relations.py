@@ -13,6 +13,7 @@ from dpproxy.pgcatalog import (
     information_table_privileges,
     information_tables,
     information_views,
+    pg_aggregate,
     pg_attribute,
     pg_auth_members,
     pg_constraint,
@@ -48,6 +49,7 @@ from dpproxy.pgcatalog.pg_class import pg_class
 from dpproxy.pgcatalog.table import Table, relations, table
 
 _ANSWERED: tuple[Table, ...] = (
+    pg_aggregate.TABLE,
     pg_attribute.TABLE,
     pg_auth_members.TABLE,
     pg_constraint.TABLE,

@@ -30,6 +30,8 @@ _STORED = {
     "xid": "UINTEGER",
 }
 """The DuckDB type that stores a PostgreSQL type; other types are texts."""
+NUMBERED = frozenset({"aggfnoid"})
+"""Columns that refer to functions by number: many have the same name."""
 _TYPES = {kind.name: kind for kind in (*BY_OID.values(), INET)}
 
 
@@ -47,7 +49,9 @@ class Table:
     @cached_property
     def columns(self) -> dict[str, str]:
         """The types that DuckDB stores, by name."""
-        return {name: stored_as(kind) for name, kind in self.kinds.items()}
+        return {
+            name: "UINTEGER" if name in NUMBERED else stored_as(kind) for name, kind in self.kinds.items()
+        }
 
     @cached_property
     def types(self) -> dict[str, SqlType]:

@@ -2,6 +2,9 @@
 
 Only constant texts in a template of plain numbers; ``to_timestamp`` gives the moment without time zone that the text
 says, as sessions here have none of their own. ``date(x)`` is ``x::date``.
+
+Tableau writes the Sunday before a day as the day minus the number of its weekday. Here that is the Monday before the
+next day, minus one day: ``date_trunc`` has declared keys.
 """
 
 import re
@@ -44,6 +47,51 @@ def write_moments(tree: exp.Expr) -> None:
             day = exp.Cast(this=call.this, to=exp.DataType.build("DATE"))
             day.meta.update(call.meta, name="date")
             call.replace(day)
+    for total in list(tree.find_all(exp.Add, exp.Sub)):
+        if _is_sunday(total):
+            total.replace(_sunday(total))
+
+
+def _is_sunday(node: exp.Binary) -> bool:
+    """``day - extract(dow FROM day) * INTERVAL '1 day'``, or plus the negative of it."""
+    by, days = node.expression.unnest(), None
+    if type(by) is exp.Mul:
+        pair = (by.this.unnest(), by.expression.unnest())
+        days = next((a for a, b in (pair, pair[::-1]) if _is_one_day(b)), None)
+    if isinstance(node, exp.Add):
+        days = days.this.unnest() if isinstance(days, exp.Neg) else None
+    if not isinstance(days, exp.Extract) or days.this.name.upper() != "DOW":
+        return False
+    return _is_day(node.this) and _moment(node.this) == _moment(days.expression)
+
+
+def _is_one_day(node: exp.Expr) -> bool:
+    if not isinstance(node, exp.Interval) or not isinstance(node.this, exp.Literal):
+        return False
+    unit = node.args.get("unit")
+    return f"{node.this.name} {unit.name if unit else ''}".split() in (["1", "day"], ["1", "DAY"])
+
+
+def _is_day(node: exp.Expr) -> bool:
+    bare = node.unnest()
+    is_cut = isinstance(bare, exp.TimestampTrunc) and bare.args["unit"].name.upper() == "DAY"
+    return is_cut or (type(bare) is exp.Cast and bare.to.this == exp.DType.DATE)
+
+
+def _moment(node: exp.Expr) -> exp.Expr:
+    """What a day is the day of, by the session's clock."""
+    bare = node.unnest()
+    is_timestamp = type(bare) is exp.Cast and bare.to.this == exp.DType.TIMESTAMP
+    return _moment(bare.this) if is_timestamp or _is_day(bare) else bare
+
+
+def _sunday(node: exp.Binary) -> exp.Expr:
+    day = exp.Interval(this=exp.Literal.string("1"), unit=exp.Var(this="DAY"))
+    next_day = exp.Add(this=node.this.copy(), expression=day)
+    made = exp.Sub(this=exp.TimestampTrunc(this=next_day, unit=exp.Var(this="WEEK")), expression=day.copy())
+    for part in (made, made.this, next_day):
+        part.meta.update(node.meta)
+    return made
 
 
 def _text(node: exp.Expr | None) -> str | None:

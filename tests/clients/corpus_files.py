@@ -15,7 +15,6 @@ types       ``COLUMN, COLUMN: reason``. The types of these columns differ
 keys        how many columns are keys of groups: groups that nobody is in are shown too
 why         the reason of a refusal
 parameters  values of ``$1`` and so on, as JSON
-undone      what is missing: the statement is expected to fail, and the test fails when it does not
 ==========  =========================================================================================
 """
 
@@ -26,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("corpus")
-REMARKS = ("but", "rows", "types", "keys", "why", "parameters", "undone")
+REMARKS = ("but", "rows", "types", "keys", "why", "parameters")
 _START = re.compile(r"-- (look|ask|refuse (\w{5})) (.+)")
 _REMARK = re.compile(rf"-- ({'|'.join(REMARKS)}): (.+)")
 

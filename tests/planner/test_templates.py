@@ -41,6 +41,33 @@ def test_a_day_is_a_cast(call: str, cast: str):
     assert parse(f"SELECT {call}").selects[0].sql("postgres") == cast
 
 
+WEEK = "DATE_TRUNC('WEEK', {} + INTERVAL '1 DAY') - INTERVAL '1 DAY'"
+
+
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [
+        ("date_trunc('day', x) + (-extract(dow FROM x) * INTERVAL '1 day')", "DATE_TRUNC('DAY', x)"),
+        ("x::date - INTERVAL '1 day' * extract(dow FROM x)", "CAST(x AS DATE)"),
+        ("date_trunc('day', x::timestamp) - (extract(dow FROM x::date) * '1 day'::interval)", None),
+        (
+            "date_trunc('day', x::timestamp) - (extract(dow FROM x::date) * INTERVAL '1' DAY)",
+            "DATE_TRUNC('DAY', CAST(x AS TIMESTAMP))",
+        ),
+        ("x - extract(dow FROM x) * INTERVAL '1 day'", None),  # keeps the time of the day
+        ("date_trunc('day', x) + extract(dow FROM x) * INTERVAL '1 day'", None),
+        ("date_trunc('day', x) - extract(dow FROM y) * INTERVAL '1 day'", None),
+        ("date_trunc('day', x) - extract(isodow FROM x) * INTERVAL '1 day'", None),
+        ("date_trunc('day', x) - extract(dow FROM x) * INTERVAL '2 day'", None),
+        ("date_trunc('month', x) - extract(dow FROM x) * INTERVAL '1 day'", None),
+    ],
+)
+def test_the_sunday_before_a_day_is_a_week(written: str, day: str | None):
+    """As Tableau writes it."""
+    found = parse(f"SELECT {written}").selects[0].sql("postgres")
+    assert found == WEEK.format(day) if day else "'WEEK'" not in found
+
+
 @pytest.mark.parametrize(
     ("call", "name"), [("date(seen)", "date"), ("to_date('1951', 'YYYY')", "to_date"), ("seen::date", "seen")]
 )

@@ -34,7 +34,7 @@ ORDER BY column_name;
 -- look the type of a column
 SELECT udt_name FROM information_schema.columns WHERE quote_ident(table_name) = 'orders' AND quote_ident(column_name) = 'created_at';
 -- look aggregates
--- undone: pg_aggregate is empty
+-- rows: statements here have median(), and not every aggregate of PostgreSQL
 SELECT DISTINCT proname FROM pg_aggregate INNER JOIN pg_proc ON pg_aggregate.aggfnoid = pg_proc.oid
 INNER JOIN pg_type ON pg_type.oid = pg_proc.prorettype WHERE pronargs = 1 AND typname IN ('float8') AND aggkind = 'n'
 ORDER BY 1;

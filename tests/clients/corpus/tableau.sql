@@ -72,8 +72,12 @@ FROM "public"."orders" "orders" GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT DATE_TRUNC('MONTH', CAST("orders"."created_at" AS TIMESTAMP)) AS "tmn:created_at:ok",
   SUM("orders"."amount") AS "sum:amount:ok" FROM "public"."orders" "orders" GROUP BY 1 ORDER BY 1;
 -- ask a week that starts on Sunday
--- undone: intervals times a number of the row
 -- keys: 1
+SELECT (DATE_TRUNC('DAY', CAST("orders"."created_at" AS TIMESTAMP)) + (-EXTRACT(DOW FROM "orders"."created_at") * INTERVAL '1 DAY')) AS "twk:created_at:ok",
+  COUNT(1) AS "n" FROM "public"."orders" "orders" GROUP BY 1 ORDER BY 1;
+-- ask a week of days that starts on Sunday
+-- types: twk:ordered_on:ok: date_trunc of a date has no time zone
+-- rows: so it is shown without one
 SELECT (DATE_TRUNC('DAY', CAST("orders"."ordered_on" AS DATE)) + (-EXTRACT(DOW FROM "orders"."ordered_on") * INTERVAL '1 DAY')) AS "twk:ordered_on:ok",
   COUNT(1) AS "n" FROM "public"."orders" "orders" GROUP BY 1 ORDER BY 1;
 -- ask the days between two moments
