@@ -67,14 +67,15 @@ def predicted(request: Request, total: Loss) -> dict[str, float]:
     """The predicted error of each method, in percent, about that of the cells of two columns.
 
     ``dp_kdtree`` loses by the number of columns, since boxes have as many sides, and by fewer rows slowly.
-    ``dp_marginals`` loses what a forest of pairs does not tell, and its noise is proportional to columns / rows.
+    ``dp_marginals`` loses what bins and pairs do not tell, and its noise is proportional to columns / rows.
     """
     columns, rows = len(request.attributes), max(_rows(request), 1)
     reach = max(float(rows * total.epsilon), 1e-9)
     if flat.suits(boxes.lines(request.attributes, scaled=True), total.nano, rows):
         return {DpKdtree.name: 0.0}
     tree = 5 * exp(0.15 * columns) * (_UNIT / reach) ** min(0.5, 2.8 / columns)
-    forest = (4.5 if columns > 1 else 0.0) + 12_000 * columns / reach
+    pairs = 3.5 * (_UNIT / reach) ** 0.5 if columns > 1 else 0.0
+    marginals = pairs + 10_000 * columns / reach
     if columns <= _NARROW:
-        return {DpKdtree.name: min(tree, _MEAN), DpMarginals.name: forest}
-    return {DpMicroaggregation.name: _MEAN, DpKdtree.name: tree, DpMarginals.name: forest}
+        return {DpKdtree.name: min(tree, _MEAN), DpMarginals.name: marginals}
+    return {DpMicroaggregation.name: _MEAN, DpKdtree.name: tree, DpMarginals.name: marginals}

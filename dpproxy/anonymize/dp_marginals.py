@@ -1,8 +1,9 @@
 """A model of the marginals: noisy counts of each attribute and of chosen pairs, and rows that follow them.
 
-Pairs that are farthest from independence are chosen one by one, by the exponential mechanism, to a forest. Noise grows
-with the number of attributes and not with the number of their combinations, which is what wide tables need. After
-McKenna, Miklau and Sheldon, "Winning the NIST contest", 2021. Proof: ``dp_marginals.md``.
+Pairs that are farthest from independence are chosen one by one, by the exponential mechanism: at least as many as make
+a tree, and as many more as there are rows for. Noise grows with the number of attributes and pairs, and not with the
+number of their combinations, which is what wide tables need. After McKenna, Miklau and Sheldon, "Winning the NIST
+contest", 2021. Proof: ``dp_marginals.md``.
 """
 
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ import numpy.typing as npt
 
 from dpproxy.anonymize import boxes, forest, grids, options, price
 from dpproxy.anonymize.boxes import Line
-from dpproxy.anonymize.forest import Edge
+from dpproxy.anonymize.forest import Pair
 from dpproxy.anonymize.grids import Grid
 from dpproxy.anonymize.model import Anonymized, Build, InvalidOption, Progress, Request, Table
 from udfs.conversion import within
@@ -30,15 +31,19 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 COUNTING: Final = Fraction(1, 20)
-SINGLE: Final = Fraction(7, 20)
+SINGLE: Final = Fraction(1, 4)
 OFFSETS: Final = Fraction(1, 10)
 CHOOSING: Final = Fraction(1, 10)
-PAIRS: Final = Fraction(2, 5)
+PAIRS: Final = Fraction(1, 2)
 """The parts of the whole: the number of rows, single attributes, offsets in cells, the choice of pairs, pairs."""
-_CLEAR: Final = 8
-"""Rows to a cell of a single attribute on average, in standard deviations of its noise."""
-_NOISE: Final = 0.15
+_CLEAR: Final = 2
+"""Rows to a cell of an ordered attribute on average, in standard deviations of its noise."""
+_NOISE: Final = 0.3
 """What part of all rows the noise of a pair may add up to."""
+_ROWS: Final = 700
+"""Rows to a pair beyond those of a tree, in standard deviations of the noise that the whole would buy."""
+_SAMPLE: Final = 1 << 16
+"""Rows of the forest that are weighted until they follow the other pairs as well."""
 _LEAST_BINS: Final = 2
 _MOST_BINS: Final = 32
 _PAYS: Final = 0.5
@@ -79,10 +84,16 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Single:
-    """An attribute as it was released: its counts, and the bins that its pairs are measured in."""
+    """An attribute as it was released.
+
+    Attributes:
+        counts: of each cell of ``grid``; ``variances`` of their noise.
+        bins: the bin of each cell; pairs are measured in bins.
+    """
 
     grid: Grid
     counts: Floats
+    variances: Floats
     bins: Integers
 
     @property
@@ -105,7 +116,7 @@ class Single:
 
 @dataclass(frozen=True, slots=True)
 class DpMarginals:
-    """A forest of marginals."""
+    """Marginals of single attributes and of pairs."""
 
     name: ClassVar[str] = "dp_marginals"
     private: ClassVar[bool] = True
@@ -171,49 +182,85 @@ def _make(plan: Plan, rows: Table, words: Words, progress: Progress) -> Anonymiz
     progress(0.2)
     tilts = _tilts(plan, singles, positions, words)
     binned = [one.bins[one.grid.places(found)] for one, found in zip(singles, positions, strict=True)]
-    edges = _chosen(plan, singles, binned, total, words)
+    pairs = _chosen(plan, singles, binned, total, words)
     progress(0.5)
-    joint = {edge: _joint(plan, singles, binned, edge, len(edges), words) for edge in edges}
+    law = _pairs(plan, len(pairs))
+    noisy = {pair: _counted(singles, binned, pair, law, words) for pair in pairs}
+    variance = _variance(law)
+    margins = [_margin(singles, place, noisy, variance, total) for place in range(len(singles))]
+    joint = {
+        (a, b): forest.agreeing(found, margins[a], margins[b], variance) for (a, b), found in noisy.items()
+    }
     progress(0.7)
-    made = _rows(singles, tilts, joint, total, words)
+    made = _rows(singles, tilts, margins, joint, total, words)
     progress(1.0)
     return Anonymized(made)
 
 
 def _rows(
-    singles: list[Single], tilts: list[Floats], joint: Mapping[Edge, Floats], total: int, words: Words
+    singles: list[Single],
+    tilts: list[Floats],
+    margins: list[Floats],
+    joint: Mapping[Pair, Floats],
+    total: int,
+    words: Words,
 ) -> Table:
-    """Rows that follow the model: bins along the forest, then cells in bins, then values in cells."""
+    """Rows that follow the model: bins, then cells in bins, then values in cells."""
     made = np.empty((total, len(singles)), dtype=np.int64)
-    bins: dict[int, Integers] = {}
-    for parent, place in forest.walk(len(singles), list(joint)):
-        one = singles[place]
-        if parent is None:
-            groups, table = np.zeros(total, dtype=np.int64), one.binned()[None]
-        else:
-            groups = bins[parent]
-            table = joint[parent, place] if (parent, place) in joint else joint[place, parent].T
-        bins[place] = forest.drawn(groups, table, words)
+    bins = _bins(margins, joint, total, words)
+    for place, one in enumerate(singles):
         cells = forest.drawn(bins[place], one.inside(), words)
         even = forest.shares(cells, one.grid.cells, words)
         made[:, place] = one.grid.values(cells, forest.tilted(even, tilts[place][cells]))
     return made
 
 
+def _bins(
+    margins: list[Floats], joint: Mapping[Pair, Floats], total: int, words: Words
+) -> dict[int, Integers]:
+    """The bins of each attribute, shape (total,): drawn along a forest, and weighted if there are more pairs."""
+    tree = forest.spanning(joint)
+    size = total if len(tree) == len(joint) else _SAMPLE
+    bins: dict[int, Integers] = {}
+    for parent, place in forest.walk(len(margins), tree):
+        if parent is None:
+            groups, table = np.zeros(size, dtype=np.int64), margins[place][None]
+        else:
+            groups = bins[parent]
+            table = joint[parent, place] if (parent, place) in joint else joint[place, parent].T
+        bins[place] = forest.drawn(groups, table, words)
+    if len(tree) == len(joint):
+        return bins
+    order = np.lexsort([bins[place] for place in reversed(bins)])
+    weights = forest.weighted(bins, joint, size)
+    rows = order[forest.drawn(np.zeros(total, dtype=np.int64), weights[order][None], words)]
+    return {place: found[rows] for place, found in bins.items()}
+
+
 def _single(plan: Plan, line: Line, positions: Integers, total: int, words: Words) -> Single:
     law = plan.purse.noise(1, SINGLE / len(plan.lines))
     grid = Grid.of(line, int(np.clip(total / (_CLEAR * law.noise_sd()[0]), 4, grids.MOST_CELLS)))
     noisy = grid.counts(positions) + law.draw(grid.cells, words)[:, 0]
-    counts = forest.settled(noisy, float(total))
-    return Single(grid, counts, grids.bins(counts, _most_bins(plan, total), ordered=grid.ordered))
+    number = _most_bins(plan, total)
+    every = np.arange(grid.cells)
+    pieces = forest.pieces(noisy, _variance(law), total / number) if grid.ordered else every
+    merged = grid.merged(pieces)
+    counts = forest.settled(np.bincount(pieces, noisy), float(total))
+    variances = np.bincount(pieces).astype(np.float64) * _variance(law)
+    bins = grids.bins(counts, number, ordered=grid.ordered)
+    return Single(merged, counts, variances, bins)
 
 
-def _pairs(plan: Plan, edges: int) -> Laplace | Gaussian:
-    return plan.purse.noise(1, PAIRS / max(edges, 1))
+def _variance(law: Laplace | Gaussian) -> float:
+    return max(float(law.noise_sd()[0]) ** 2, 1e-9)
+
+
+def _pairs(plan: Plan, number: int) -> Laplace | Gaussian:
+    return plan.purse.noise(1, PAIRS / max(number, 1))
 
 
 def _most_bins(plan: Plan, total: int) -> int:
-    noise = max(_pairs(plan, _rounds(plan)).noise_sd()[0], 1e-3)
+    noise = max(_pairs(plan, _rounds(plan, total)).noise_sd()[0], 1e-3)
     return int(np.clip(isqrt(int(_NOISE * total / noise)), _LEAST_BINS, _MOST_BINS))
 
 
@@ -233,51 +280,71 @@ def _tilts(plan: Plan, singles: list[Single], positions: list[Integers], words: 
     return result
 
 
-def _rounds(plan: Plan) -> int:
-    """The most pairs: a tree, or as many as epsilon allows to choose."""
-    return min(len(plan.lines) - 1, plan.purse.most(CHOOSING))
+def _rounds(plan: Plan, total: int) -> int:
+    """The most pairs: a tree, or as many as there are rows for; but all, or as many as epsilon allows to choose."""
+    columns = len(plan.lines)
+    many = int(total / (_ROWS * max(plan.purse.noise(1, Fraction(1)).noise_sd()[0], 1e-3)))
+    return min(max(columns - 1, many), columns * (columns - 1) // 2, plan.purse.most(CHOOSING))
 
 
 def _chosen(
     plan: Plan, singles: list[Single], binned: list[Integers], total: int, words: Words
-) -> list[Edge]:
-    """Choose pairs until they make a tree, or the choice is to stop."""
-    rounds = _rounds(plan)
+) -> list[Pair]:
+    """Choose pairs until there are enough, or the choice is to stop."""
+    rounds = _rounds(plan, total)
     if rounds < 1:
         return []
-    scores = _scores(plan, singles, binned, total)
+    distances = _distances(singles, binned, total)
     first, second = sorted(plan.weights)[-2:]
     law = plan.purse.choice(2 * first * second, CHOOSING / rounds)
-    part_of, edges = list(range(len(singles))), []
+    chosen: list[Pair] = []
     for _ in range(rounds):
-        apart = [edge for edge in scores if part_of[edge[0]] != part_of[edge[1]]]
-        found = law.choose([*(scores[edge] for edge in apart), 0], words)
-        if found == len(apart):
+        price = _PAYS * _pairs(plan, len(chosen) + 1).noise_sd()[0]
+        left = [pair for pair in distances if pair not in chosen]
+        found = law.choose(
+            [*(_score(plan, singles, pair, distances[pair], price) for pair in left), 0], words
+        )
+        if found == len(left):
             break
-        edges.append(apart[found])
-        old, new = part_of[apart[found][1]], part_of[apart[found][0]]
-        part_of = [new if part == old else part for part in part_of]
-    return edges
+        chosen.append(left[found])
+    return chosen
 
 
-def _scores(plan: Plan, singles: list[Single], binned: list[Integers], total: int) -> dict[Edge, int]:
-    """How far each pair is from independence, in rows, less what is public: the price of its noise."""
-    noise = _pairs(plan, _rounds(plan)).noise_sd()[0]
-    scores = {}
+def _score(plan: Plan, singles: list[Single], pair: Pair, distance: int, price: float) -> int:
+    """What the pair tells, in rows, less what is public: the price of its noise."""
+    a, b = pair
+    costs = int(price * singles[a].number * singles[b].number)
+    return plan.weights[a] * plan.weights[b] * (distance - costs)
+
+
+def _distances(singles: list[Single], binned: list[Integers], total: int) -> dict[Pair, int]:
+    """How far each pair is from independence, in rows; exact."""
+    found = {}
     for a, b in combinations(range(len(singles)), 2):
         shape = (singles[a].number, singles[b].number)
         expected = np.outer(singles[a].binned(), singles[b].binned()) / max(total, 1)
         apart = np.abs(grids.pair(binned[a], binned[b], shape) - np.rint(expected).astype(np.int64))
-        costs = int(_PAYS * noise * shape[0] * shape[1])
-        scores[a, b] = plan.weights[a] * plan.weights[b] * (int(apart.sum()) - costs)
-    return scores
+        found[a, b] = int(apart.sum())
+    return found
 
 
-def _joint(
-    plan: Plan, singles: list[Single], binned: list[Integers], edge: Edge, edges: int, words: Words
-) -> Floats:
-    a, b = edge
-    law = _pairs(plan, edges)
+def _counted(
+    singles: list[Single], binned: list[Integers], pair: Pair, law: Laplace | Gaussian, words: Words
+) -> Integers:
+    a, b = pair
     exact = grids.pair(binned[a], binned[b], (singles[a].number, singles[b].number))
-    noisy = exact + law.draw(exact.size, words)[:, 0].reshape(exact.shape)
-    return forest.agreeing(noisy, singles[a].binned(), singles[b].binned(), law.noise_sd()[0] ** 2)
+    return exact + law.draw(exact.size, words)[:, 0].reshape(exact.shape)
+
+
+def _margin(
+    singles: list[Single], place: int, noisy: Mapping[Pair, Integers], variance: float, total: int
+) -> Floats:
+    """The count of each bin of an attribute, by its own cells and by its pairs, each as far as it is exact."""
+    one = singles[place]
+    found = [(one.binned(), np.bincount(one.bins, one.variances).astype(np.float64))]
+    for pair, counts in noisy.items():
+        if place in pair:
+            axis = 1 - pair.index(place)
+            sums = counts.sum(axis=axis).astype(np.float64)
+            found.append((sums, np.full(one.number, variance * counts.shape[axis])))
+    return forest.settled(forest.combined(found), float(total))

@@ -1,10 +1,10 @@
-"""Fit a forest of noisy marginals, and make rows that follow it; released numbers only, so nothing here costs anything.
+"""Fit noisy marginals, and make rows that follow them; released numbers only, so nothing here costs anything.
 
-The model: bins of attributes that an edge joins depend on each other, and given its bin an attribute depends on
-nothing else. On a forest the fit is exact: the rows of a child are drawn by those of its parent.
+On a forest of pairs the fit is exact: the rows of a child are drawn by those of its parent. Pairs that close a circle
+are fitted by weights of such rows, the same that iterative proportional fitting would give to a table of all cells.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -14,16 +14,55 @@ from udfs.randomness import Words, word_array
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Edge = tuple[int, int]
+Pair = tuple[int, int]
 
 _ROUNDS: Final = 50
+_PASSES: Final = 20
+"""Passes over all pairs in which rows are weighted."""
+_PENALTY: Final = 4.0
+"""What a further piece of a histogram must explain, in variances of the noise."""
 _TILT: Final = 1 / 3
 """The largest mean offset, in half sides, of a density that is a straight line."""
 _SPREAD: Final = 1 / 3
 """The variance of a uniform offset, in squared half sides."""
 
 
-def settled(noisy: Integers, total: float) -> Floats:
+def pieces(noisy: Integers, variance: float, most: float) -> Integers:
+    """The piece of each of ordered cells, numbers that ascend: halves are told apart if they differ by more than noise.
+
+    Of all such cuts, those that leave the least unexplained, at a price for each piece; a piece of several cells has a
+    count of ``most`` at most.
+    """
+    sums, squares = (
+        np.concatenate([[0.0], np.cumsum(noisy.astype(np.float64) ** power)]) for power in (1, 2)
+    )
+    firsts = np.zeros(noisy.size, dtype=np.int64)
+
+    def cut(first: int, end: int) -> float:
+        """Mark the first cells of the pieces from ``first`` to ``end``, and return what they leave unexplained."""
+        total = sums[end] - sums[first]
+        whole = float(squares[end] - squares[first] - total**2 / (end - first)) + _PENALTY * variance
+        if end - first > 1:
+            middle = (first + end) // 2
+            halves = cut(first, middle) + cut(middle, end)
+            if halves < whole or total > most:
+                return halves
+        firsts[first:end] = 0
+        firsts[first] = 1
+        return whole
+
+    cut(0, noisy.size)
+    return np.cumsum(firsts) - 1
+
+
+def combined(found: Sequence[tuple[Floats, Floats]]) -> Floats:
+    """The weighted mean of several estimates of the same counts, each given with its variances."""
+    weights = np.array([1 / variances for _, variances in found])
+    result: Floats = (np.array([one for one, _ in found]) * weights).sum(axis=0) / weights.sum(axis=0)
+    return result
+
+
+def settled(noisy: Integers | Floats, total: float) -> Floats:
     """The counts nearest to ``noisy`` that are not negative and add up to ``total``; shape (cells,)."""
     values = noisy.astype(np.float64)
     falling = np.sort(values)[::-1]
@@ -97,7 +136,34 @@ def tilted(even: Floats, means: Floats) -> Floats:
     return np.where(means > 0, 1 - found, found)
 
 
-def walk(attributes: int, edges: Sequence[Edge]) -> list[tuple[int | None, int]]:
+def spanning(joint: Mapping[Pair, Floats]) -> list[Pair]:
+    """The pairs of a forest: those farthest from independence that close no circle."""
+    apart = {
+        pair: float(np.abs(t - np.outer(t.sum(axis=1), t.sum(axis=0)) / max(t.sum(), 1e-9)).sum())
+        for pair, t in joint.items()
+    }
+    part_of = {place: place for pair in joint for place in pair}
+    found: list[Pair] = []
+    for a, b in sorted(joint, key=lambda pair: -apart[pair]):
+        old, new = part_of[b], part_of[a]
+        if old != new:
+            found.append((a, b))
+            part_of = {place: new if part == old else part for place, part in part_of.items()}
+    return found
+
+
+def weighted(bins: Mapping[int, Integers], joint: Mapping[Pair, Floats], size: int) -> Floats:
+    """Weights of rows, shape (size,), by which their bins come near to all ``joint`` counts."""
+    weights = np.ones(size)
+    for _ in range(_PASSES):
+        for (a, b), table in joint.items():
+            cells = bins[a] * table.shape[1] + bins[b]
+            now = np.bincount(cells, weights, minlength=table.size).astype(np.float64)
+            weights *= _quotient(table.ravel(), now)[cells]
+    return weights
+
+
+def walk(attributes: int, edges: Sequence[Pair]) -> list[tuple[int | None, int]]:
     """Each attribute after its parent: pairs of parent (None for a root) and attribute."""
     found: list[tuple[int | None, int]] = []
     visited: set[int] = set()

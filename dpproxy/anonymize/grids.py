@@ -1,6 +1,6 @@
 """Grids: the declared domain of each attribute in public cells, the exact counts and offsets of rows in them.
 
-A grid is made from a declared domain and a released number of rows. Proof: ``dp_marginals.md``.
+A grid is made from a declared domain, and made coarser by released counts. Proof: ``dp_marginals.md``.
 """
 
 from dataclasses import dataclass
@@ -20,18 +20,28 @@ MOST_CELLS: Final = 256
 """The most cells of an ordered attribute."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Grid:
-    """The positions of a line in ``cells`` cells of about equal length; an attribute without order has one for each."""
+    """The positions of a line in cells: ``firsts`` are their first positions, shape (cells,)."""
 
     line: Line
-    cells: int
+    firsts: Integers
 
     @staticmethod
     def of(line: Line, most: int) -> "Grid":
-        """The grid of a line: at most ``most`` cells where positions have an order."""
+        """At most ``most`` cells of about equal length where positions have an order; otherwise a cell for each."""
         positions = line.last + 1
-        return Grid(line, min(positions, most) if isinstance(line, Ruler) else positions)
+        cells = min(positions, most) if isinstance(line, Ruler) else positions
+        return Grid(line, -(-np.arange(cells) * positions // cells))
+
+    def merged(self, pieces: Integers) -> "Grid":
+        """The grid of ``pieces``: for each cell the number of the piece that it is in, ascending without a gap."""
+        return Grid(self.line, self.firsts[np.unique(pieces, return_index=True)[1]])
+
+    @property
+    def cells(self) -> int:
+        """The number of cells."""
+        return self.firsts.size
 
     @property
     def ordered(self) -> bool:
@@ -43,15 +53,14 @@ class Grid:
         """Whether a cell has several positions."""
         return self.cells <= self.line.last
 
-    def ends(self) -> tuple[Integers, Integers]:
-        """The first and the last position of each cell, both of shape (cells,)."""
-        borders = -(-np.arange(self.cells + 1) * (self.line.last + 1) // self.cells)
-        return borders[:-1], borders[1:] - 1
+    @property
+    def lasts(self) -> Integers:
+        """The last position of each cell."""
+        return np.append(self.firsts[1:] - 1, self.line.last)
 
     def places(self, positions: Integers) -> Integers:
         """The cell of each position."""
-        result: Integers = positions * self.cells // (self.line.last + 1)
-        return result
+        return np.searchsorted(self.firsts, positions, side="right") - 1
 
     def counts(self, positions: Integers) -> Integers:
         """How many rows are in each cell; exact."""
@@ -59,9 +68,8 @@ class Grid:
 
     def offsets(self, positions: Integers) -> Integers:
         """The sum over each cell's rows of their offsets from its middle, each within +-``REACH``; exact."""
-        firsts, lasts = self.ends()
         cells = self.places(positions)
-        first, last = firsts[cells], lasts[cells]
+        first, last = self.firsts[cells], self.lasts[cells]
         length = np.maximum(last - first, 1)
         each = (2 * (2 * positions - first - last) * REACH + length) // (2 * length)
         result = np.zeros(self.cells, dtype=np.int64)
@@ -70,10 +78,9 @@ class Grid:
 
     def values(self, cells: Integers, shares: Floats) -> Integers:
         """The values at ``shares`` (from 0 to 1) of the way through ``cells``; both of shape (rows,)."""
-        firsts, lasts = self.ends()
-        lengths = (lasts - firsts + 1)[cells]
+        lengths = (self.lasts - self.firsts + 1)[cells]
         within = np.minimum((shares * lengths).astype(np.int64), lengths - 1)
-        return self.line.values(firsts[cells] + within)
+        return self.line.values(self.firsts[cells] + within)
 
 
 def bins(counts: Floats, most: int, *, ordered: bool) -> Integers:

@@ -34,7 +34,7 @@ def request(columns: int, rows: int | None, epsilon: Fraction | int) -> Request:
         (14, 30_000, Fraction(1, 10), "dp_marginals"),
         (14, 30_000, 1, "dp_marginals"),
         (8, 30_000, 1, "dp_marginals"),
-        (4, 30_000, 10, "dp_kdtree"),
+        (4, 30_000, 10, "dp_marginals"),
         (4, 1_080, 1, "dp_kdtree"),
         (8, 500, Fraction(1, 10), "dp_kdtree"),
         (13, 834, 1, "dp_microaggregation"),

@@ -4,6 +4,7 @@ import os
 from fractions import Fraction
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from dpproxy.anonymize import dp_marginals
@@ -123,14 +124,30 @@ def test_a_column_of_one_value_keeps_its_mean() -> None:
     assert found.mean(axis=0) == pytest.approx([0, 37], abs=0.5)
 
 
-def test_a_workload_says_which_pairs_are_measured_first() -> None:
-    """Two equal pairs share a column: only one of both fits into a tree beside a third."""
-    value = np.arange(3000) * 7919 % 3000 // 30
-    rows = np.column_stack([value, value, value])
-    attributes = (*PLANE, Attribute("c", Interval(0, 100)))
-    build = DpMarginals().check(request(attributes, epsilon=10, workload=("a", "c")))
-    found = build.make(rows, os.urandom, silent).rows
-    assert np.asarray(np.corrcoef(found[:, [0, 2]].T))[0, 1] > 0.9
+def correlations(found: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    result: npt.NDArray[np.float64] = np.corrcoef(found.T)
+    return result
+
+
+def test_pairs_that_close_a_circle_are_kept() -> None:
+    """Of three columns never all are equal: two pairs let the third be equal too often."""
+    patterns = np.array([[number >> place & 1 for place in range(3)] for number in range(1, 7)])
+    attributes = tuple(Attribute(name, Categories(2)) for name in "abc")
+    build = DpMarginals().check(request(attributes, epsilon=10))
+    near = correlations(build.make(np.repeat(patterns, 2000, axis=0), os.urandom, silent).rows)
+    assert near[np.triu_indices(3, 1)] == pytest.approx([-1 / 3] * 3, abs=0.05)
+
+
+@pytest.mark.parametrize("workload", [("a", "b", "c", "d"), ("c", "d", "e", "f"), ("a", "b", "e", "f")])
+def test_a_workload_says_which_pairs_are_measured(workload: tuple[str, ...]) -> None:
+    """Of three pairs of equal columns epsilon suffices to choose two."""
+    values = [np.arange(50_000) * step % 50_000 // 500 for step in (1, 7919, 104_729)]
+    rows = np.column_stack([values[place // 2] for place in range(6)])
+    attributes = tuple(Attribute(name, Interval(0, 100)) for name in "abcdef")
+    asked = request(attributes, epsilon=Fraction(1, 40), workload=workload)
+    near = correlations(DpMarginals().check(asked).make(rows, os.urandom, silent).rows)
+    strong = {"abcdef"[place : place + 2] for place in (0, 2, 4) if near[place, place + 1] > 0.6}
+    assert strong == {"".join(workload[:2]), "".join(workload[2:])}
 
 
 @pytest.mark.statistical

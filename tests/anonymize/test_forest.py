@@ -21,6 +21,40 @@ def test_counts_that_agree_stay() -> None:
     assert forest.settled(np.array([3, 0, 7]), 10.0).tolist() == [3, 0, 7]
 
 
+def test_neighbouring_cells_are_alike_unless_they_differ_by_more_than_noise() -> None:
+    assert forest.pieces(np.array([9, 11, 10, 10, 500, 10, 9, 11]), 4.0, 600).tolist() == [
+        0,
+        0,
+        0,
+        0,
+        1,
+        2,
+        3,
+        3,
+    ]
+    assert forest.pieces(np.array([1, 5, 3]), 0.0, 9).tolist() == [0, 1, 2]
+    assert forest.pieces(np.array([5, 5, 5, 5]), 4.0, 10).tolist() == [0, 0, 1, 1]
+
+
+def test_estimates_are_weighted_by_how_exact_they_are() -> None:
+    exact, loose = (np.array([4.0]), np.array([1.0])), (np.array([8.0]), np.array([3.0]))
+    assert forest.combined([exact, loose]).tolist() == [5.0]
+
+
+def test_the_strongest_pairs_make_a_forest() -> None:
+    equal, near, independent = np.eye(2), np.array([[3.0, 1], [1, 3]]) / 4, np.ones((2, 2)) / 2
+    joint = {(0, 1): independent, (0, 2): near, (1, 2): equal, (3, 4): independent}
+    assert forest.spanning(joint) == [(1, 2), (0, 2), (3, 4)]
+
+
+def test_rows_are_weighted_until_a_circle_of_pairs_fits() -> None:
+    bins = {place: np.arange(800) >> place & 1 for place in range(3)}
+    joint = {pair: np.array([[300.0, 100], [100, 300]]) for pair in ((0, 1), (1, 2), (0, 2))}
+    found = forest.weighted(bins, joint, 800)
+    for (a, b), table in joint.items():
+        assert np.bincount(2 * bins[a] + bins[b], found) == pytest.approx(table.ravel(), rel=1e-6)
+
+
 def test_a_pair_has_the_marginals_of_its_attributes() -> None:
     left, right = np.array([30.0, 70]), np.array([60.0, 40])
     found = forest.agreeing(np.array([[33, -4], [30, 41]]), left, right, 4.0)

@@ -18,7 +18,7 @@ def grid(domain: Domain, most: int = 5) -> Grid:
 @given(st.integers(0, 300), st.integers(1, 40))
 def test_cells_partition_the_positions(last: int, most: int) -> None:
     one = grid(Interval(0, last), most)
-    firsts, lasts = one.ends()
+    firsts, lasts = one.firsts, one.lasts
     assert firsts[0] == 0
     assert lasts[-1] == last
     assert (firsts[1:] == lasts[:-1] + 1).all()
@@ -32,6 +32,13 @@ def test_the_widest_domain_is_cut() -> None:
     positions = one.line.positions(np.array([-(2**60), 0, 2**60]))
     assert one.places(positions).tolist() == [0, 127, 255] or one.places(positions).tolist() == [0, 128, 255]
     assert np.abs(one.offsets(positions)).max() <= REACH
+
+
+def test_neighbouring_cells_are_merged() -> None:
+    one = grid(Interval(0, 99)).merged(np.array([0, 0, 1, 2, 2]))
+    assert one.firsts.tolist() == [0, 40, 60]
+    assert one.lasts.tolist() == [39, 59, 99]
+    assert one.counts(np.array([39, 40, 99, 60])).tolist() == [1, 1, 2]
 
 
 @pytest.mark.parametrize("domain", [Categories(7), TREE])
