@@ -8,7 +8,18 @@ from enum import Enum, auto
 from sqlglot import exp
 
 from dpproxy.values.errors import Unsupported
-from dpproxy.values.pgtypes import BOOL, DATE, FLOAT4, FLOAT8, INTEGERS, NUMERIC, TEXTS, TIMESTAMP, SqlType
+from dpproxy.values.pgtypes import (
+    BOOL,
+    DATE,
+    FLOAT4,
+    FLOAT8,
+    INTEGERS,
+    NUMERIC,
+    TEXTS,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    SqlType,
+)
 
 
 class Kind(Enum):
@@ -27,6 +38,8 @@ class Kind(Enum):
     TEXT = auto()
     DATE = auto()
     TIMESTAMP = auto()
+    INSTANT = auto()
+    """A moment with a time zone, held as the TIMESTAMP of UTC: compared and counted, not computed with."""
     SPAN = auto()
     """A length of time: of months, days or microseconds."""
 
@@ -51,6 +64,7 @@ _KINDS = {
     FLOAT8.oid: Kind.DOUBLE,
     DATE.oid: Kind.DATE,
     TIMESTAMP.oid: Kind.TIMESTAMP,
+    TIMESTAMPTZ.oid: Kind.INSTANT,
 }
 
 
@@ -171,7 +185,7 @@ class Dialect:
 
 
 _NUMBERS = (Kind.WHOLE, Kind.HUGE, Kind.DECIMAL, Kind.SINGLE, Kind.DOUBLE)
-_ENGINE_NAMES = {"str_position": "strpos", "timestamp_trunc": "date_trunc"}
+_ENGINE_NAMES = {"str_position": "strpos", "timestamp_trunc": "date_trunc", "unix_to_time": "make_timestamp"}
 """Where the parser calls a function otherwise than the engine."""
 
 

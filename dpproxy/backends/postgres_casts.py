@@ -8,7 +8,7 @@ from sqlglot import exp
 from dpproxy.backends import postgres_doubles as doubles
 from dpproxy.backends.dialect import Kind, Reach, Rule, Value
 from dpproxy.backends.postgres_logic import no
-from dpproxy.backends.standard import EXACT, MOMENTS
+from dpproxy.backends.standard import EXACT, MOMENTS, utc_text
 
 SINGLE = Reach(-3.4028235e38, 3.4028235e38, 1.4e-45)
 """What a real can be."""
@@ -82,6 +82,11 @@ def to_moment(name: str, kind: Kind) -> Rule:
         return Value(f"{a.sql}::{name}", kind)
 
     return apply
+
+
+def to_instant(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    """TIMESTAMPTZ: of a text of ours, or of NULL."""
+    return Value(f"{utc_text(node, parts[0])}::timestamp", Kind.INSTANT)
 
 
 _LAST = "'294276-12-31'::date"

@@ -15,7 +15,7 @@ from dpproxy.backends import postgres_logic as logic
 from dpproxy.backends import postgres_numbers as numbers
 from dpproxy.backends.dialect import Construct, Dialect, Kind, Value
 from dpproxy.backends.postgres_logic import no
-from dpproxy.backends.standard import constructs
+from dpproxy.backends.standard import constructs, in_utc
 from dpproxy.sql.quoting import quoted
 
 _SAME = "the same in both engines: total, NULL of NULL"
@@ -103,6 +103,8 @@ FUNCTIONS: Mapping[str, Construct] = {
     "date_part": Construct(functions.date_part, "of the proleptic Gregorian calendar in both engines"),
     "date_trunc": Construct(functions.date_trunc, "of the proleptic Gregorian calendar in both engines"),
     "epoch_us": Construct(functions.epoch, "exact: numeric seconds have six digits"),
+    "make_timestamp": Construct(functions.make_timestamp, "exact: whole days, and microseconds of one day"),
+    "timezone": Construct(in_utc(logic.ENGINE), "moments are held in UTC"),
     "to_months": Construct(
         functions.span("make_interval(months => ({})::int)"), "the last day of a shorter month in both"
     ),
@@ -121,6 +123,7 @@ CASTS: Mapping[str, Construct] = {
     "DECIMAL": Construct(casts.to_decimal, "widened only"),
     "TIMESTAMPNTZ": Construct(casts.to_moment("timestamp", Kind.TIMESTAMP), "of a day, its midnight"),
     "TIMESTAMP": Construct(casts.to_moment("timestamp", Kind.TIMESTAMP), "of a day, its midnight"),
+    "TIMESTAMPTZ": Construct(casts.to_instant, "a literal of ours, in UTC"),
     "DATE": Construct(casts.to_moment("date", Kind.DATE), "the day of a moment"),
     "TEXT": Construct(casts.to_text, "of NULL, a whole number or a truth value: written alike"),
     "VARCHAR": Construct(casts.to_null("text", Kind.TEXT), "of NULL"),

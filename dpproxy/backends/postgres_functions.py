@@ -9,6 +9,8 @@ from dpproxy.backends.postgres_logic import no
 from dpproxy.backends.postgres_texts import folded
 from dpproxy.backends.standard import MOMENTS
 
+_DAY = 86_400_000_000
+"""Microseconds."""
 LONGEST_IN_ROW = 100_000
 """Bytes: 1,600 columns of that are far below the gigabyte that a row may have."""
 
@@ -106,7 +108,7 @@ def date_trunc(node: exp.Expr, parts: Sequence[Value]) -> Value:
 
 def epoch(_: exp.Expr, parts: Sequence[Value]) -> Value:
     """Microseconds since 1970."""
-    if parts[0].kind not in MOMENTS:
+    if parts[0].kind not in (*MOMENTS, Kind.INSTANT):
         raise no("epoch_us of this type")
     micros = f"(extract(epoch FROM {parts[0].sql}) * 1000000)"
     most = 2**63 - 1
@@ -114,6 +116,16 @@ def epoch(_: exp.Expr, parts: Sequence[Value]) -> Value:
         f"CASE WHEN {micros} > {most} THEN {most} WHEN {micros} < -{most} THEN -{most} ELSE {micros} END"
     )
     return Value(f"(CASE WHEN isfinite({parts[0].sql}) THEN ({clamped})::bigint END)", Kind.WHOLE)
+
+
+def make_timestamp(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """The timestamp so many microseconds after 1970: by days and the rest of one, which an interval holds exactly."""
+    micros = parts[0]
+    if micros.kind is not Kind.WHOLE:
+        raise no("make_timestamp of this type")
+    days = f"({micros.sql} / {_DAY})::int * interval '1 day'"
+    rest = f"({micros.sql} % {_DAY}) * interval '1 microsecond'"
+    return Value(f"('1970-01-01'::timestamp + {days} + {rest})", Kind.TIMESTAMP)
 
 
 def span(template: str) -> Rule:

@@ -23,6 +23,7 @@ from dpproxy.values.pgtypes import (
     NUMERIC,
     TEXT,
     TIMESTAMP,
+    TIMESTAMPTZ,
     VARCHAR,
     Check,
     Column,
@@ -187,6 +188,6 @@ _TYPES: dict[str, Callable[[int], Reading]] = {
     "uuid": _plain(TEXT, stored(Kind.TEXT, "textin(uuid_out({}))")),
     "date": _plain(DATE, stored(Kind.DATE)),
     "timestamp": _plain(TIMESTAMP, stored(Kind.TIMESTAMP)),
-    "timestamptz": _plain(TIMESTAMP, stored(Kind.TIMESTAMP, "({} AT TIME ZONE 'UTC')")),
+    "timestamptz": _plain(TIMESTAMPTZ, stored(Kind.INSTANT, "({} AT TIME ZONE 'UTC')")),
 }
 """By PostgreSQL's name, the type that is shown and how a column of it is read."""

@@ -19,6 +19,7 @@ _ARROW = {
     Kind.TEXT: pa.string(),
     Kind.DATE: pa.date32(),
     Kind.TIMESTAMP: pa.timestamp("us"),
+    Kind.INSTANT: pa.timestamp("us", "UTC"),
 }
 
 

@@ -10,7 +10,7 @@ from dpproxy.backends import spark_values as values
 from dpproxy.backends.dialect import Construct, Dialect, Kind
 from dpproxy.backends.spark_texts import ENGINE, literal, quoted
 from dpproxy.backends.spark_values import grouped, one_form
-from dpproxy.backends.standard import constructs
+from dpproxy.backends.standard import constructs, in_utc
 
 _SAME = "the same in both engines: total, NULL of NULL"
 _ORDER = "values of one type; NaN stands above all numbers, texts are compared by their bytes"
@@ -83,6 +83,8 @@ FUNCTIONS: Mapping[str, Construct] = {
     "date_part": Construct(functions.date_part, _CALENDAR),
     "date_trunc": Construct(functions.date_trunc, _CALENDAR),
     "epoch_us": Construct(functions.epoch, "exact; the session's time zone is UTC"),
+    "make_timestamp": Construct(functions.make_timestamp, "exact; the session's time zone is UTC"),
+    "timezone": Construct(in_utc(ENGINE), "moments are held in UTC"),
     "to_months": Construct(
         functions.span("make_interval(0, {})", constant=True), "the last day of a shorter month in both"
     ),
@@ -101,6 +103,7 @@ CASTS: Mapping[str, Construct] = {
     "DECIMAL": Construct(numbers.to_decimal, "widened only"),
     "TIMESTAMPNTZ": Construct(numbers.to(Kind.TIMESTAMP, Kind.DATE), "of a day, its midnight"),
     "TIMESTAMP": Construct(numbers.to(Kind.TIMESTAMP, Kind.DATE), "of a day, its midnight"),
+    "TIMESTAMPTZ": Construct(numbers.to_instant, "a literal of ours, in UTC"),
     "DATE": Construct(numbers.to(Kind.DATE, Kind.TIMESTAMP), "the day of a moment"),
     "TEXT": Construct(
         numbers.to(Kind.TEXT, Kind.WHOLE, Kind.HUGE, Kind.TRUTH),

@@ -111,9 +111,16 @@ def date_trunc(node: exp.Expr, parts: Sequence[Value]) -> Value:
 
 def epoch(_: exp.Expr, parts: Sequence[Value]) -> Value:
     """Microseconds since 1970."""
-    if parts[0].kind not in MOMENTS:
+    if parts[0].kind not in (*MOMENTS, Kind.INSTANT):
         raise no("epoch_us of this type")
     return Value(f"unix_micros({cast(parts[0].sql, Kind.TIMESTAMP)}::TIMESTAMP)", Kind.WHOLE)
+
+
+def make_timestamp(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    """The timestamp so many microseconds after 1970."""
+    if parts[0].kind is not Kind.WHOLE:
+        raise no("make_timestamp of this type")
+    return Value(cast(f"timestamp_micros({parts[0].sql})", Kind.TIMESTAMP), Kind.TIMESTAMP)
 
 
 def span(template: str, *, constant: bool) -> Rule:

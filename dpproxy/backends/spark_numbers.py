@@ -17,7 +17,7 @@ from dpproxy.backends.spark_values import (
     no,
     one_form,
 )
-from dpproxy.backends.standard import EXACT, MOMENTS, counted, summed
+from dpproxy.backends.standard import EXACT, MOMENTS, counted, summed, utc_text
 
 # --- numbers --------------------------------------------------------------------------------------
 
@@ -285,3 +285,8 @@ def to(kind: Kind, *others: Kind) -> Rule:
         return Value(cast(a.sql, kind), kind)
 
     return apply
+
+
+def to_instant(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    """TIMESTAMPTZ: of a text of ours, or of NULL."""
+    return Value(cast(utc_text(node, parts[0]), Kind.INSTANT), Kind.INSTANT)

@@ -19,6 +19,7 @@ from dpproxy.values.pgtypes import (
     NUMERIC,
     TEXT,
     TIMESTAMP,
+    TIMESTAMPTZ,
     Column,
     SqlType,
 )
@@ -39,8 +40,9 @@ _TYPES: dict[str, SqlType] = {
     "string": TEXT,
     "date": DATE,
     "timestamp_ntz": TIMESTAMP,
+    "timestamp": TIMESTAMPTZ,
 }
-_WRAPS = {Kind.WHOLE: "{}::BIGINT", Kind.HUGE: "{}::DECIMAL(38,0)"}
+_WRAPS = {Kind.WHOLE: "{}::BIGINT", Kind.HUGE: "{}::DECIMAL(38,0)", Kind.INSTANT: "{}::TIMESTAMP_NTZ"}
 
 
 @dataclass(frozen=True, slots=True)

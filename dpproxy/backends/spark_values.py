@@ -23,6 +23,7 @@ TYPES = {
     Kind.TEXT: "STRING",
     Kind.DATE: "DATE",
     Kind.TIMESTAMP: "TIMESTAMP_NTZ",
+    Kind.INSTANT: "TIMESTAMP_NTZ",
 }
 """What values are there. A DECIMAL keeps its own digits, a FLOAT is read as a DOUBLE."""
 MOST_DIGITS = 6

@@ -1,6 +1,7 @@
 """What engines compute alike: constructs by one text, that of the SQL standard, and letters by one table."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 
 import duckdb
@@ -54,6 +55,32 @@ def _is_value(engine: str, grouped: Callable[[str], str]) -> Rule:
 
 def _every(name: str) -> Rule:
     return lambda _, parts: Value(f"{name}({parts[0].sql})", Kind.TRUTH)
+
+
+def utc_text(node: exp.Expr, value: Value) -> str:
+    """A literal of ours with its offset as the text of UTC, in quotes; NULL of NULL."""
+    if value.kind is Kind.NULL:
+        return "NULL"
+    literal = node.this.unnest()
+    if not isinstance(literal, exp.Literal) or not literal.is_string:
+        raise unanswered("this cast")
+    moment = datetime.fromisoformat(literal.name)
+    if moment.tzinfo is None:
+        raise unanswered("a moment without its offset")
+    return f"'{moment.astimezone(UTC).replace(tzinfo=None).isoformat(sep=' ')}'"
+
+
+def in_utc(engine: str) -> Rule:
+    """``timezone('UTC', x)``: a moment as the timestamp that it is held as, or back."""
+    other = {Kind.INSTANT: Kind.TIMESTAMP, Kind.TIMESTAMP: Kind.INSTANT}
+
+    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+        zone, value = parts
+        if zone.constant != "UTC" or value.kind not in other:
+            raise unanswered("this time zone", engine)
+        return Value(value.sql, other[value.kind])
+
+    return apply
 
 
 def check_comparable(parts: Sequence[Value], engine: str) -> None:

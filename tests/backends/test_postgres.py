@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
@@ -220,7 +220,15 @@ PARTS = [
 
 
 @pytest.mark.parametrize(
-    "sql", [*PARTS, "d - DATE '2000-01-01'", "d - d", "epoch_us(m)", "CAST(CAST(d AS TIMESTAMP) AS DATE) = d"]
+    "sql",
+    [
+        *PARTS,
+        "d - DATE '2000-01-01'",
+        "d - d",
+        "epoch_us(m)",
+        "make_timestamp(epoch_us(m)) = m",
+        "CAST(CAST(d AS TIMESTAMP) AS DATE) = d",
+    ],
 )
 def test_days_without_end_raise_nowhere(postgres: Server, opened: Callable[..., Pushed], sql: str):
     source = opened(
@@ -378,7 +386,7 @@ def test_what_a_role_sets_or_a_schema_holds_is_not_computed_with(
         "SELECT id, abs(x) AS x, day, CAST(id AS BIGINT) AS b FROM t WHERE name = 'a'", {}, "s"
     )
     assert found.value.to_pylist() == [
-        {"id": 1, "x": 0.1 + 0.2, "day": datetime(2020, 1, 1), "b": 1}  # noqa: DTZ001 - the type has no zone
+        {"id": 1, "x": 0.1 + 0.2, "day": datetime(2020, 1, 1, tzinfo=UTC), "b": 1}
     ]
 
 

@@ -15,6 +15,7 @@ from tests.backends.test_postgres_logic import COLUMNS, dialect, transpiled, val
         ("date_trunc('month', d)", "date_trunc('month', "),
         ("date_trunc('month', CAST(d AS DATE))", "date_trunc('month', "),
         ("epoch_us(CAST(d AS TIMESTAMP))", "THEN (CASE WHEN (extract(epoch FROM "),
+        ("make_timestamp(epoch_us(d))", "('1970-01-01'::timestamp + ("),
         ("d + to_days(CAST(i AS BIGINT))", "make_interval(days => "),
         ("hash('00ff', i, s)", "hash_record_extended(ROW('00ff'::text, "),
         ("hash('00ff', i, s)", "THEN md5("),  # a row of long texts would be longer than a row can be
@@ -28,7 +29,7 @@ def test_each_function_has_its_own_text(sql: str, text: str):
 @pytest.mark.parametrize(
     "sql",
     ["s LIKE s", "left(s, i)", "length(i)", "date_part('epoch', d)", "date_part(s, d)", "date_trunc('century', d)",
-     "epoch_us(i)", "lower(i)", "concat(s, i)", "to_days(s)"],
+     "epoch_us(i)", "make_timestamp(s)", "timezone('Europe/Berlin', d)", "lower(i)", "concat(s, i)", "to_days(s)"],
 )  # fmt: skip
 def test_what_is_not_known_to_agree_is_refused(sql: str):
     with pytest.raises(Unsupported):

@@ -63,7 +63,7 @@ def test_each_type_stands_for_one_of_ours(found: Described):
         "b": ("bool", None), "i2": ("int2", None), "i4": ("int4", None), "i8": ("int8", None), "n": ("numeric", 2),
         "whole": ("numeric", 0), "wide": ("float8", None), "more": ("float8", None), "f4": ("float4", None),
         "f8": ("float8", None), "t": ("text", None), "v": ("varchar", None), "c": ("text", None), "m": ("text", None),
-        "u": ("text", None), "d": ("date", None), "ts": ("timestamp", None), "tz": ("timestamp", None),
+        "u": ("text", None), "d": ("date", None), "ts": ("timestamp", None), "tz": ("timestamptz", None),
         "clinic": ("int4", None),
     }  # fmt: skip
     assert [c.name for c in found.schema.tables["t"] if c.not_null] == ["i4"]

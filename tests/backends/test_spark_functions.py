@@ -57,7 +57,8 @@ def test_dates_are_cut_and_moved_alike(spark: Spark, lake: Lake):
     later = [f"DATE_TRUNC('{unit}', \"moment\")" for unit in units]
     days = [f"DATE_TRUNC('{unit}', \"day\")" for unit in units[:5]]
     further = ["\"day\" - CAST('2020-01-01' AS DATE)", 'CAST("day" AS TIMESTAMP)', 'CAST("moment" AS DATE)']
-    assert not differing(spark, lake, [*later, *days, *further, 'EPOCH_US("moment")'])
+    back = 'MAKE_TIMESTAMP(EPOCH_US("moment"))'
+    assert not differing(spark, lake, [*later, *days, *further, 'EPOCH_US("moment")', back])
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,15 @@ import sqlglot
 from sqlglot import exp
 
 from dpproxy.backends.dialect import Kind, Value
-from dpproxy.backends.standard import changed_letters, check_comparable, constructs, counted, summed
+from dpproxy.backends.standard import (
+    changed_letters,
+    check_comparable,
+    constructs,
+    counted,
+    in_utc,
+    summed,
+    utc_text,
+)
 from dpproxy.values.errors import Unsupported
 
 NUMBER, TEXT = Value("n", Kind.WHOLE), Value("s", Kind.TEXT)
@@ -48,3 +56,32 @@ def test_letters_that_change_are_paired():
     beyond, small = changed_letters("lower", 128)
     assert "A" not in beyond
     assert dict(zip(beyond, small, strict=True))["É"] == "é"
+
+
+@pytest.mark.parametrize(
+    ("text", "utc"),
+    [
+        ("2024-03-31 02:30:00+02:00", "'2024-03-31 00:30:00'"),
+        ("2024-03-31 00:00:00.25-05:30", "'2024-03-31 05:30:00.250000'"),
+        ("0001-01-01 00:00:00+00:00", "'0001-01-01 00:00:00'"),
+    ],
+)
+def test_a_moment_of_ours_is_written_in_utc(text: str, utc: str):
+    node = sqlglot.parse_one(f"CAST('{text}' AS TIMESTAMPTZ)", read="duckdb")
+    assert utc_text(node, Value("x", Kind.TEXT, constant=text)) == utc
+
+
+def test_a_moment_without_its_offset_and_what_is_no_constant_are_refused():
+    for sql in ("CAST('2024-03-31 02:30:00' AS TIMESTAMPTZ)", "CAST(x AS TIMESTAMPTZ)"):
+        with pytest.raises(Unsupported):
+            utc_text(sqlglot.parse_one(sql, read="duckdb"), Value("x", Kind.TEXT))
+    assert utc_text(sqlglot.parse_one("CAST(NULL AS TIMESTAMPTZ)"), Value("NULL", Kind.NULL)) == "NULL"
+
+
+def test_a_moment_is_the_timestamp_of_utc():
+    rule, utc = in_utc("an engine"), Value("'UTC'", Kind.TEXT, constant="UTC")
+    assert rule(exp.Null(), [utc, Value("x", Kind.INSTANT)]) == Value("x", Kind.TIMESTAMP)
+    assert rule(exp.Null(), [utc, Value("x", Kind.TIMESTAMP)]) == Value("x", Kind.INSTANT)
+    for parts in ([Value("z", Kind.TEXT), Value("x", Kind.INSTANT)], [utc, Value("x", Kind.DATE)]):
+        with pytest.raises(Unsupported, match="an engine"):
+            rule(exp.Null(), parts)
