@@ -40,8 +40,8 @@ _CLEAR: Final = 2
 """Rows to a cell of an ordered attribute on average, in standard deviations of its noise."""
 _NOISE: Final = 0.3
 """What part of all rows the noise of a pair may add up to."""
-_ROWS: Final = 700
-"""Rows to a pair beyond those of a tree, in standard deviations of the noise that the whole would buy."""
+_ROWS: Final = 350
+"""There may be more pairs than a tree has as long as the noise of each is less than one in so many rows."""
 _SAMPLE: Final = 1 << 16
 """Rows of the forest that are weighted until they follow the other pairs as well."""
 _LEAST_BINS: Final = 2
@@ -75,10 +75,10 @@ class Purse:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What was asked, checked; ``weights`` has 2 for each attribute of the workload, 1 for each other."""
+    """What was asked, checked."""
 
     lines: tuple[Line, ...]
-    weights: tuple[int, ...]
+    weights: Mapping[Pair, int]
     purse: Purse
 
 
@@ -123,7 +123,7 @@ class DpMarginals:
     options: ClassVar[Mapping[str, str]] = {
         "epsilon": price.EPSILON_HELP,
         "delta": "0 (Laplace noise, the default), or that of Gaussian noise, which is used if it is less",
-        "workload": "columns whose pairs matter more than others",
+        "workload": "columns, or statements, whose pairs of columns matter more than others",
     }
 
     def check(self, request: Request) -> Build:
@@ -144,14 +144,27 @@ class DpMarginals:
         )
 
 
-def weights(request: Request) -> tuple[int, ...]:
-    """How much each column matters, by the option ``workload``: 2 if it is named, else 1. Errors: InvalidOption."""
+def weights(request: Request) -> dict[Pair, int]:
+    """How much each pair of columns matters, by the option ``workload``: from 1 to 4. Errors: InvalidOption.
+
+    A column that is named doubles the weight of its pairs; those of columns that are named together have the most.
+    """
+    places = {attribute.name: place for place, attribute in enumerate(request.attributes)}
     given = request.options.get("workload", ())
-    named = (given,) if isinstance(given, str) else given
-    known = {a.name for a in request.attributes}
-    if not isinstance(named, tuple) or not all(name in known for name in named):
-        raise InvalidOption("workload", "workload names columns of the view", f"({', '.join(sorted(known))})")
-    return tuple(2 if a.name in named else 1 for a in request.attributes)
+    entries = (given,) if isinstance(given, str) else given
+    named, together = set[int](), set[Pair]()
+    for entry in map(str, entries if isinstance(entries, tuple) else (entries,)):
+        names = (entry,) if entry in places else tuple(map(str.strip, entry.split(",")))
+        if not all(name in places for name in names):
+            hint = f"Columns ({', '.join(sorted(places))}), or statements about them: ('SELECT ...')."
+            raise InvalidOption("workload", "workload names what is no column of the view", hint)
+        group = sorted({places[name] for name in names})
+        named.update(group if len(group) == 1 else ())
+        together.update(combinations(group, 2))
+    return {
+        (a, b): 4 if (a, b) in together else 2 ** len({a, b} & named)
+        for a, b in combinations(range(len(places)), 2)
+    }
 
 
 def _purse(total: Loss, delta: Fraction, attributes: int) -> Purse:
@@ -283,8 +296,9 @@ def _tilts(plan: Plan, singles: list[Single], positions: list[Integers], words: 
 def _rounds(plan: Plan, total: int) -> int:
     """The most pairs: a tree, or as many as there are rows for; but all, or as many as epsilon allows to choose."""
     columns = len(plan.lines)
-    many = int(total / (_ROWS * max(plan.purse.noise(1, Fraction(1)).noise_sd()[0], 1e-3)))
-    return min(max(columns - 1, many), columns * (columns - 1) // 2, plan.purse.most(CHOOSING))
+    clear = total / (_ROWS * max(_pairs(plan, 1).noise_sd()[0], 1e-3))
+    many = clear**2 if plan.purse.concentrated else clear
+    return min(max(columns - 1, int(many)), columns * (columns - 1) // 2, plan.purse.most(CHOOSING))
 
 
 def _chosen(
@@ -295,8 +309,7 @@ def _chosen(
     if rounds < 1:
         return []
     distances = _distances(singles, binned, total)
-    first, second = sorted(plan.weights)[-2:]
-    law = plan.purse.choice(2 * first * second, CHOOSING / rounds)
+    law = plan.purse.choice(2 * max(plan.weights.values()), CHOOSING / rounds)
     chosen: list[Pair] = []
     for _ in range(rounds):
         price = _PAYS * _pairs(plan, len(chosen) + 1).noise_sd()[0]
@@ -314,7 +327,7 @@ def _score(plan: Plan, singles: list[Single], pair: Pair, distance: int, price: 
     """What the pair tells, in rows, less what is public: the price of its noise."""
     a, b = pair
     costs = int(price * singles[a].number * singles[b].number)
-    return plan.weights[a] * plan.weights[b] * (distance - costs)
+    return plan.weights[pair] * (distance - costs)
 
 
 def _distances(singles: list[Single], binned: list[Integers], total: int) -> dict[Pair, int]:

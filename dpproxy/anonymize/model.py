@@ -159,6 +159,7 @@ class Build:
         columns: names of the columns of ``Anonymized.rows``, in order: first the attributes that are released there,
             then those the method adds (a group number).
         method: the method that was chosen, where the view leaves the choice open; otherwise "".
+        changed: the columns that swapping changes, where it leaves others as they are.
         make: builds the release; raises ``Unachievable``.
     """
 
@@ -170,6 +171,7 @@ class Build:
     k: int = 0
     """The least rows of a cluster if the rows stay inside: bounds how far one privacy unit moves an order statistic."""
     method: str = ""
+    changed: tuple[str, ...] = ()
 
 
 class Method(Protocol):

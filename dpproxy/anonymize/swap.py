@@ -1,13 +1,14 @@
 """Data swapping: MDAV-SWAP and IR-SWAP shuffle each confidential attribute inside clusters of rows.
 
 MDAV-SWAP clusters rows that are similar in all other attributes, IR-SWAP rows of neighbouring rank in the attribute
-itself. Source: thesis ch.3.
+itself. Against uninformed intruders, who know quasi-identifiers alone, MDAV-SWAP clusters rows by these and moves all
+confidential attributes of a row together. Source: thesis ch.3.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -22,13 +23,15 @@ from dpproxy.anonymize.model import (
     InvalidOption,
     Progress,
     Request,
+    Role,
     Table,
 )
 from dpproxy.anonymize.space import SCALES, is_ordered, space
 from udfs.randomness import Words
 
-Clustering = Callable[[Table, int, int, Progress], Integers]
-"""From the rows, the number of an attribute and its k: the cluster of each row, shape (rows,)."""
+Clustering = Callable[[Table, list[int], int, Progress], Integers]
+"""From the rows, the attributes that move together, and their k: the cluster of each row, shape (rows,)."""
+INTRUDERS: Final = ("informed", "uninformed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +43,58 @@ class MdavSwap:
     options: ClassVar[Mapping[str, str]] = {
         "k": "the least number of rows among which a value is shuffled, or auto",
         "scale": SCALE_HELP,
+        "intruder": "informed (may know all but one confidential value) or uninformed (knows quasi-identifiers alone)",
     }
 
     def check(self, request: Request) -> Build:
         """Validate. Errors: InvalidOption."""
         options.only(request, self.options)
+        scale = options.word(request, "scale", SCALES)
+        clustering = partial(_similar, request.attributes, scale)
+        if options.word(request, "intruder", INTRUDERS) == "uninformed":
+            return _together(request, clustering)
         places = confidential(request)
         if len(request.attributes) < 2:
             raise InvalidOption(
                 "", "rows of one column are alike in nothing else", "Use method = ir_swap, or add columns."
             )
         k = options.cluster_size(request, len(request.attributes) - 1)
-        scale = options.word(request, "scale", SCALES)
         names = named(request.attributes, places)
         return _build(
             request,
-            places,
-            [k] * len(places),
-            partial(_similar, request.attributes, scale),
+            [([place], k) for place in places],
+            clustering,
             f"Probabilistic {k}-anonymity: each of {names} was exchanged uniformly at random among at least {k} "
             f"rows alike in all else, so that a row holds its own value with probability at most 1/{k} "
             f"(another's may equal it). {CAVEAT}",
         )
+
+
+def _together(request: Request, clustering: Clustering) -> Build:
+    """Swapping for uninformed intruders. Errors: InvalidOption."""
+    places = [place for place, a in enumerate(request.attributes) if a.role is Role.SENSITIVE]
+    known = [place for place in range(len(request.attributes)) if place not in places]
+    if not places:
+        raise InvalidOption(
+            "intruder",
+            "swapping for uninformed intruders needs a sensitive column",
+            "Name some: sensitive = (a, b).",
+        )
+    if not known:
+        raise InvalidOption(
+            "intruder", "swapping for uninformed intruders needs a column that is not sensitive"
+        )
+    k = options.cluster_size(request, len(known))
+    names, alike = named(request.attributes, places), named(request.attributes, known)
+    return _build(
+        request,
+        [(places, k)],
+        clustering,
+        f"Probabilistic {k}-anonymity towards intruders who know no more than {alike}: {names} were exchanged "
+        f"together, uniformly at random among at least {k} rows alike in {alike}, so that a row holds its own with "
+        f"probability at most 1/{k} (another's may equal them). Whoever knows one of {names} may recognise the "
+        f"others. {CAVEAT}",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +126,7 @@ class IrSwap:
         )
         return _build(
             request,
-            places,
-            sizes,
+            [([place], k) for place, k in zip(places, sizes, strict=True)],
             _neighbouring,
             f"Probabilistic k-anonymity: values were exchanged uniformly at random among rows of neighbouring rank "
             f"({clauses}), so that a row holds its own value with probability at most 1/k (another's may equal "
@@ -113,39 +145,40 @@ def _sizes(request: Request, count: int) -> list[int]:
 
 
 def _similar(
-    attributes: tuple[Attribute, ...], scale: str, rows: Table, place: int, k: int, progress: Progress
+    attributes: tuple[Attribute, ...], scale: str, rows: Table, places: list[int], k: int, progress: Progress
 ) -> Integers:
-    """Cluster rows by all attributes but the one at ``place``."""
-    others = [other for other in range(len(attributes)) if other != place]
+    """Cluster rows by all attributes but those at ``places``."""
+    others = [other for other in range(len(attributes)) if other not in places]
     return clusters.mdav(space(rows[:, others], [attributes[other] for other in others], scale), k, progress)
 
 
-def _neighbouring(rows: Table, place: int, k: int, progress: Progress) -> Integers:
-    """Cluster rows by their rank in the attribute at ``place``."""
+def _neighbouring(rows: Table, places: list[int], k: int, progress: Progress) -> Integers:
+    """Cluster rows by their rank in the one attribute at ``places``."""
     progress(0.0)
-    return clusters.ranks(rows[:, place], k)
+    return clusters.ranks(rows[:, places[0]], k)
 
 
-def _build(
-    request: Request, places: list[int], sizes: list[int], clustering: Clustering, guarantee: str
-) -> Build:
+Steps = list[tuple[list[int], int]]
+"""The attributes that move together in each step, and their k."""
+
+
+def _build(request: Request, steps: Steps, clustering: Clustering, guarantee: str) -> Build:
     return Build(
         guarantee=guarantee,
         loss=None,
-        make=partial(_make, places, sizes, clustering),
+        make=partial(_make, steps, clustering),
         columns=tuple(a.name for a in request.attributes),
+        changed=tuple(request.attributes[place].name for places, _ in steps for place in places),
     )
 
 
-def _make(
-    places: list[int], sizes: list[int], clustering: Clustering, rows: Table, words: Words, progress: Progress
-) -> Anonymized:
-    enough(rows, max(sizes))
+def _make(steps: Steps, clustering: Clustering, rows: Table, words: Words, progress: Progress) -> Anonymized:
+    enough(rows, max(k for _, k in steps))
     source = clusters.canonical(rows)
     released, smallest = rows[source], len(rows)
-    for done, (place, k) in enumerate(zip(places, sizes, strict=True)):
-        labels = clustering(released, place, k, _part(progress, done, len(places)))
-        released[:, place] = released[shuffle.within(labels, words), place]
+    for done, (places, k) in enumerate(steps):
+        labels = clustering(released, places, k, _part(progress, done, len(steps)))
+        released[:, places] = released[shuffle.within(labels, words)[:, None], places]
         smallest = min(smallest, int(np.bincount(labels).min()))
     progress(1.0)
     return in_random_order(released, source, {"smallest_cluster": smallest}, words)

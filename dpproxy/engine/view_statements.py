@@ -136,7 +136,9 @@ def _build(
 ) -> Answer:
     built = world.views.build(planned, world.store.current, order, declare)
     world.fit()
-    return Answer(tag, notices=(built_notice(built, planned.query.left_out),), nano=built.nano)
+    return Answer(
+        tag, notices=(built_notice(built, planned.query.left_out, planned.build.changed),), nano=built.nano
+    )
 
 
 def _verified(

@@ -1,12 +1,14 @@
 """Build a view: from its definition to the request for its method, to the method's input, to the released relations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from math import prod
 from typing import assert_never
 
 import numpy as np
 import pyarrow as pa
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from dpproxy.anonymize import measures
 from dpproxy.anonymize.model import (
@@ -21,6 +23,8 @@ from dpproxy.anonymize.model import (
     Table,
 )
 from dpproxy.policy.model import ColumnClass, OptionValue, ProtectedView
+from dpproxy.sql.grammar import parse
+from dpproxy.values.errors import Refusal
 from dpproxy.values.pgtypes import INT8
 from dpproxy.views.columns import Listed, ShownColumn, Steps, ViewColumn, decode, encode, shown_column
 from udfs.privacy import Exact
@@ -53,11 +57,34 @@ def checked(
     if method is None:
         raise InvalidOption("method", "no such method", f"Methods: {', '.join(sorted(methods))}.")
     own = {name: value for name, value in view.options if name not in OWN}
+    own |= {"workload": _workload(own["workload"], columns)} if "workload" in own else {}
     unknown = next((name for name in own if name not in method.options), None)
     if unknown is not None:
         listed = ", ".join([*method.options, *sorted(OWN - {"method"})])
         raise InvalidOption(unknown, f"{method.name} has no such option", f"Options: {listed}.")
     return method, method.check(Request(_attributes(view, columns), own, expected_rows))
+
+
+def _workload(value: OptionValue, columns: Sequence[ViewColumn]) -> OptionValue:
+    """The workload, with the columns that a statement uses, between commas, in place of the statement."""
+    listed = {column.name for column in columns}
+    entries = (value,) if isinstance(value, str) else value
+    if not isinstance(entries, tuple):
+        return value
+    return tuple(str(one) if one in listed else _used(str(one), listed) for one in entries)
+
+
+def _used(text: str, listed: Set[str]) -> str:
+    """The columns of ``listed`` that a SELECT uses, between commas; any other text as it is."""
+    try:
+        trees = parse(text)
+    except (Refusal, SqlglotError):
+        return text
+    if not (trees and isinstance(trees[0], exp.Select)):
+        return text
+    found = [column.this for tree in trees for column in tree.find_all(exp.Column)]
+    names = [one.name if one.args.get("quoted") else one.name.lower() for one in found]
+    return ", ".join(dict.fromkeys(name for name in names if name in listed)) or text
 
 
 def _attributes(view: ProtectedView, columns: Sequence[ViewColumn]) -> tuple[Attribute, ...]:

@@ -10,13 +10,14 @@ from dpproxy.views.manifest import Built
 from dpproxy.views.materialized import Materialized
 
 
-def built_notice(build: Built, left_out: tuple[str, ...]) -> Notice:
-    """The notice of a finished build: its price, its guarantee, and the columns that were left out."""
+def built_notice(build: Built, left_out: tuple[str, ...], changed: tuple[str, ...] = ()) -> Notice:
+    """The notice of a finished build: its price, its guarantee, and which columns were left out or ``changed``."""
     price = f"cost {format_epsilon(build.nano)} epsilon" if build.private else listing.UNBOUNDED
     left = f" Left out, since they tell people apart: {', '.join(left_out)}." if left_out else ""
+    only = f" Changed: {', '.join(changed)}; every other column is released as it is." if changed else ""
     return Notice(
         f'protected view "{build.view}" is built: {price}',
-        detail=f"{build.guarantee.rstrip('.')}.{left}",
+        detail=f"{build.guarantee.rstrip('.')}.{only}{left}",
         hint=f"GRANT SELECT ON {build.view} TO <role>;" if not build.inside else None,
     )
 

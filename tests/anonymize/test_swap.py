@@ -86,6 +86,37 @@ def test_quasi_identifiers_stay() -> None:
     assert made.achieved == {"smallest_cluster": 3}
 
 
+KNOWN = (
+    Attribute("a", Interval(0, 100), Role.QUASI),
+    Attribute("s", Interval(0, 100), Role.SENSITIVE),
+    Attribute("b", Interval(0, 100)),
+    Attribute("t", Interval(0, 100), Role.SENSITIVE),
+)
+
+
+def test_for_uninformed_intruders_confidential_values_stay_together() -> None:
+    """Clusters are of rows alike in a and b, which stay; s and t move from the same row."""
+    rows = np.array([[0, 10, 0, 30], [1, 11, 1, 31], [2, 12, 2, 32], [98, 20, 99, 40], [99, 21, 99, 41]])
+    build = MdavSwap().check(Request(KNOWN, {"k": 2, "intruder": "uninformed"}))
+    moved = set()
+    for _ in range(400):
+        made = build.make(rows, os.urandom, silent)
+        assert made.source is not None
+        assert (made.rows[:, [0, 2]] == rows[made.source][:, [0, 2]]).all()
+        assert (made.rows[:, 3] - made.rows[:, 1] == 20).all()
+        assert ((made.rows[:, 1] >= 20) == (made.rows[:, 0] > 50)).all()
+        moved.add(tuple(made.rows[np.argsort(made.rows[:, 0]), 1].tolist()))
+    assert len(moved) == 12
+    assert build.changed == ("s", "t")
+    assert "no more than a, b" in build.guarantee
+
+
+@pytest.mark.parametrize("columns", [KNOWN[:1], KNOWN[1:2]])
+def test_for_uninformed_intruders_both_kinds_of_columns_are_needed(columns: tuple[Attribute, ...]) -> None:
+    with pytest.raises(InvalidOption, match="sensitive"):
+        MdavSwap().check(Request(columns, {"k": 2, "intruder": "uninformed"}))
+
+
 def test_each_attribute_has_its_own_k() -> None:
     attributes = tuple(Attribute(name, Interval(0, 99)) for name in "ab")
     build = IrSwap().check(Request(attributes, {"k": (Fraction(2), Fraction(5))}))

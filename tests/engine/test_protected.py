@@ -39,7 +39,11 @@ def test_what_is_planned_while_a_build_takes_the_place_of_another_reads_the_new_
 
 
 @pytest.mark.parametrize(
-    "options", ["method = dp_marginals, epsilon = 1, workload = (age)", "method = auto, epsilon = 1"]
+    "options",
+    [
+        "method = dp_marginals, epsilon = 1, workload = (age, 'SELECT avg(age) FROM v')",
+        "method = auto, epsilon = 1",
+    ],
 )
 def test_wide_tables_are_built_through_statements(tmp_path: Path, options: str):
     ddl = (

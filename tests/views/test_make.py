@@ -56,6 +56,23 @@ def test_a_method_is_asked_without_what_every_view_takes():
     assert method.asked == Request((Attribute("age", Interval(0, 9), Role.QUASI),), {"k": 3}, 7)
 
 
+@pytest.mark.parametrize(
+    ("workload", "columns"),
+    [
+        ("age", ("age",)),
+        (("age", "SELECT avg(AGE) FROM v WHERE \"sex\" = 'f' AND other = 3"), ("age", "age, sex")),
+        (("SELECT 1", "DROP TABLE v", "SELECT ("), ("SELECT 1", "DROP TABLE v", "SELECT (")),
+    ],
+)
+def test_a_statement_of_the_workload_stands_for_the_columns_it_uses(
+    workload: OptionValue, columns: OptionValue
+):
+    method = Echo()
+    method.options = {"workload": ""}
+    checked(view(workload=workload), [AGE, SEX], 7, {"echo": method})
+    assert method.asked.options["workload"] == columns
+
+
 def test_lists_of_the_view_win_over_classes_and_what_neither_names_is_both():
     assert roles() == [Role.QUASI, Role.SENSITIVE]
     assert roles(quasi=("sex",)) == [Role.BOTH, Role.QUASI]

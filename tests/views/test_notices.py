@@ -37,6 +37,7 @@ def test_a_build_tells_its_price_its_guarantee_and_what_was_left_out():
     notice = built_notice(BUILD, ("id",))
     assert notice.message == 'protected view "v" is built: cost 0.25 epsilon'
     assert notice.detail == "Words. Left out, since they tell people apart: id."
+    assert "Changed: cost, age; every" in str(built_notice(BUILD, (), ("cost", "age")).detail)
     assert "no finite bound" in built_notice(replace(BUILD, private=False), ()).message
     assert built_notice(replace(BUILD, inside=True), ()).hint is None
 
