@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.literals import settle
+from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows
@@ -26,14 +27,26 @@ def most_distinct(call: exp.Expr, rows: Rows, planning: Planning) -> int | None:
     count = call.this if isinstance(call, exp.Filter) else call
     if not isinstance(count, exp.Count) or not isinstance(count.this, exp.Distinct):
         return None
-    operand = count.this.expressions[0].unnest()
-    scope = rows.scope(planning.parameters)
+    return _most(count.this.expressions[0].unnest(), rows, rows.scope(planning.parameters))
+
+
+def _most(operand: exp.Expr, rows: Rows, scope: Scope) -> int | None:
     try:
         typed = settle(compile_expression(operand, scope), TEXT, scope, operand)
     except Refusal:
         return None
-    known = (_by_type(typed), _by_columns(operand, rows))
+    known = (_by_type(typed), _by_columns(operand, rows), _by_results(operand, rows, scope))
     return min((n for n in known if n is not None), default=None)
+
+
+def _by_results(operand: exp.Expr, rows: Rows, scope: Scope) -> int | None:
+    """Of CASE, as many as its different results have together; conditions make no values."""
+    if not isinstance(operand, exp.Case):
+        return None
+    results = [branch.args["true"] for branch in operand.args["ifs"]] + [operand.args.get("default")]
+    bare = {result.unnest() for result in results if result is not None} - {exp.Null()}
+    found = [1 if isinstance(one, exp.Literal) else _most(one, rows, scope) for one in bare]
+    return None if None in found else sum(n for n in found if n is not None)
 
 
 def _by_type(typed: Typed) -> int | None:

@@ -201,7 +201,10 @@ def _load(connection: sqlite3.Connection, path: Path) -> Policy:
         row = connection.execute(_LATEST).fetchone()
         connection.execute("COMMIT")
     except sqlite3.OperationalError as error:
-        locked = getattr(error, "sqlite_errorcode", None) in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+        code = getattr(error, "sqlite_errorcode", None)
+        if code is None:  # Python's own: a text that is not UTF-8, which its message would quote
+            raise StartupError(f"policy catalogue {path}: damaged; restore it from a backup") from None
+        locked = code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
         cause = "in use by another process" if locked else f"cannot be read or written ({error})"
         if not shutil.disk_usage(path.parent).free:
             cause = "cannot be written: the disk is full"

@@ -153,6 +153,15 @@ def test_a_damaged_file_is_one_line(tmp_path: Path, content: bytes):
     assert "\n" not in str(caught.value)
 
 
+def test_a_text_that_is_not_utf_8_is_not_quoted(tmp_path: Path, schema: Schema):
+    with closing(PolicyStore.open(tmp_path)) as store:
+        change_all(store, [PUBLIC], schema, "boss")
+    edit(tmp_path, "UPDATE history SET policy = CAST(CAST(policy AS BLOB) || x'ff' AS TEXT)")
+    with pytest.raises(StartupError) as caught:
+        PolicyStore.open(tmp_path)
+    assert str(caught.value) == f"policy catalogue {tmp_path / FILE}: damaged; restore it from a backup"
+
+
 def edit(directory: Path, sql: str) -> None:
     with closing(sqlite3.connect(directory / FILE)) as connection:
         connection.execute(sql)
