@@ -98,6 +98,12 @@ bench: env $(if $(PEERS),.venv-peers/ready .venv-smartnoise/ready)  ## beside ot
 	.venv-smartnoise/bin/pip install --quiet --disable-pip-version-check 'smartnoise-sql==1.0.*'
 	@touch $@
 
+.venv-synthesizers/ready: # its declared dependencies include a deep learning framework that MST and AIM do not use
+	$(PYTHON) -m venv .venv-synthesizers
+	.venv-synthesizers/bin/pip install --quiet --disable-pip-version-check 'smartnoise-sql==1.0.*' 'mbi<2' disjoint-set Faker opendp
+	.venv-synthesizers/bin/pip install --quiet --disable-pip-version-check --no-deps 'smartnoise-synth==1.0.8'
+	@touch $@
+
 soak: env          ## half an hour of mixed traffic from 32 connections: MINUTES=30
 	$(BIN)/python -m tests.bench.soak --minutes $(or $(MINUTES),30)
 
