@@ -8,6 +8,7 @@ from dpproxy.aggregates.argument import Argument
 from dpproxy.aggregates.model import Drawn, Error, Measure, Noise
 from dpproxy.aggregates.sum import centred_measure, number_measure, steps_to_value
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import MeanError
 from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import FLOAT8, FLOATS, NUMERIC, SqlType
@@ -87,9 +88,14 @@ class Average:
         high_mean = duck.binary("/", high, duck.case([(nodes.Binary(">=", high, zero), few)], many))
         return self._clamp(low_mean), self._clamp(high_mean)
 
-    def error(self, noise: Noise, confidence: Fraction) -> Error:
-        halves = noise.half_width((1 + confidence) / 2)
+    def mean_error(self, noise: Noise, confidence: Fraction) -> MeanError:
+        """How far off both released numbers are together, by the union bound."""
+        total, count = noise.half_width((1 + confidence) / 2)
         unit = float(self.argument.unit)
-        top = halves[0] * unit + self.argument.centred_width * unit * halves[1]
+        return MeanError(total * unit, float(count), self.middle, self.argument.centred_width * unit)
+
+    def error(self, noise: Noise, confidence: Fraction) -> Error:
+        found = self.mean_error(noise, confidence)
+        top = found.total + found.farthest * found.count
         width = float(self.argument.centred_width * self.argument.unit * noise.rows)
         return Error(f"({width:.15g}, {noise.rows})", None, None, f"about {top:.6g} / count", top)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from dpproxy.policy.interval import Interval
 from dpproxy.policy.model import Scalar
@@ -114,7 +114,7 @@ class Output:
 
     ``scale`` is that of an exact number held as an integer, None for everything else. ``floor`` is 0 for a count
     that is shown as never negative, ``ceiling`` the most that one is shown as. ``error`` is a line for
-    EXPLAIN (PRIVACY), None for a column without noise.
+    EXPLAIN (PRIVACY), None for a column without noise. ``accuracy`` is for the notice beside the answer.
     """
 
     column: Column
@@ -122,6 +122,59 @@ class Output:
     floor: int | None = None
     error: "ColumnError | None" = None
     ceiling: int | None = None
+    accuracy: "Accuracy | None" = None
+    possible: "Possible | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Possible:
+    """What a value can be before noise: of one ``sign``, or zero; none in a row whose count is not positive.
+
+    ``sign`` is 0 where both can be; ``count`` is the place of the count among the values of the answer stage.
+    """
+
+    sign: int = 0
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MeanError:
+    """The half-widths of a sum of distances from a ``middle`` and of their number, which make an average together.
+
+    ``farthest`` is the most that a value's distance can be. Let S and n be released, d = S / n their quotient, and
+    S' = d' n' the same before noise. Then n (d - d') = (S - S') + d' (n' - n), so that
+    |d - d'| <= (total + |d'| count) / n. With |d'| <= farthest that is one bound; with |d'| <= |d| + |d - d'|, where n
+    is above ``count``, it is another: |d - d'| <= (total + |d| count) / (n - count). Both hold where n is taken as 1
+    for less, as the average does, and of a d that is kept within the bounds of d', which is between d and d'.
+    """
+
+    total: float
+    count: float
+    middle: float
+    farthest: float
+
+    def half_width(self, value: float, number: float) -> float:
+        """Of an average that is shown as ``value``, from a released ``number``."""
+        number = max(1.0, number)
+        most = (self.total + self.farthest * self.count) / number
+        if number <= self.count:
+            return most
+        return min(most, (self.total + abs(value - self.middle) * self.count) / (number - self.count))
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """Within what distance of a shown value the value before noise is, in its unit.
+
+    ``half`` is the distance for all rows. ``place`` is that of a value of the answer stage which is the distance for
+    its row, NULL where none is proved; with the error of a ``mean``, of the released number. Neither where only
+    ``words`` say it.
+    """
+
+    half: float | None = None
+    place: int | None = None
+    mean: MeanError | None = None
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +346,24 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Stated:
+    """What is said about all noisy columns of an answer.
+
+    All distances of a row hold with ``confidence`` each; ``together``, where released values decide which rows are
+    shown, those of all rows that could have been shown hold at once. ``unproved`` where they decide, and the rows that
+    could have been shown are not known. ``most`` is the largest epsilon that the statement may cost. ``impossible``
+    says what is shown for values that cannot be, and ``significant`` whether digits that say nothing are dropped.
+    """
+
+    confidence: Fraction
+    together: bool
+    unproved: bool
+    most: Fraction
+    impossible: Literal["show", "clamp", "null"] = "show"
+    significant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A statement over protected data, planned from the policy alone; nothing was read or spent.
 
@@ -323,6 +394,8 @@ class Plan:
     """Notices beside its answer: they follow from the statement and the policy."""
     checks: tuple["Check", ...] = ()
     """What else is told, by what was released."""
+    accuracy: "Stated | None" = None
+    """What the distances of ``Output.accuracy`` mean; None where no released value is shown."""
 
     @property
     def charged(self) -> tuple[Part, ...]:

@@ -20,6 +20,10 @@ from dpproxy.values.errors import FixedSetting, InvalidParameter, UndefinedObjec
 
 Wanted = Literal["auto", "staircase", "laplace", "gaussian"]
 """The values of dp.mechanism."""
+Impossible = Literal["show", "clamp", "null"]
+"""The values of dp.impossible."""
+Reuse = Literal["always", "better", "never"]
+"""The values of dp.reuse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,24 @@ _PRIVACY = (
         "on",
         checks.switch,
         "Shows released counts not below zero, and those of different values not above the declared number.",
+    ),
+    Setting(
+        "dp.impossible",
+        "show",
+        checks.one_of("show", "clamp", "null"),
+        "What is shown for sums of a sign that they cannot have (clamp: 0), and for averages of nobody (null: NULL).",
+    ),
+    Setting(
+        "dp.reuse",
+        "always",
+        checks.one_of("always", "better", "never"),
+        "When released answers are used again: better unless a new draw would halve the error, which is charged then.",
+    ),
+    Setting(
+        "dp.round",
+        "off",
+        checks.one_of("off", "significant"),
+        "significant: shown values are rounded to the second digit of their half-width.",
     ),
     Setting(
         "dp.preview",
@@ -282,8 +304,8 @@ def is_shared(settings: Settings) -> bool:
 
 PRESENT = "present"
 """A key beside the settings of a statement that depends on the time, with the values of ``now()`` and the like."""
-UNPLANNED = frozenset({"dp.notices", "dp.session_settings"})
-"""The dp settings that no plan depends on: whether notices are sent, and how long settings last."""
+UNPLANNED = frozenset({"dp.notices", "dp.reuse", "dp.session_settings"})
+"""The dp settings that no plan depends on: about notices, what answers a plan, and how long settings last."""
 PLANNED_BY = (
     "timezone",
     *(
@@ -367,3 +389,18 @@ def preview(settings: Settings) -> bool:
 def clamp(settings: Settings) -> bool:
     """dp.clamp."""
     return settings["dp.clamp"] == "on"
+
+
+def impossible(settings: Settings) -> Impossible:
+    """dp.impossible."""
+    return cast("Impossible", settings["dp.impossible"])
+
+
+def is_rounded(settings: Settings) -> bool:
+    """Whether dp.round drops digits that say nothing."""
+    return settings["dp.round"] == "significant"
+
+
+def reuse(settings: Settings) -> Reuse:
+    """dp.reuse."""
+    return cast("Reuse", settings["dp.reuse"])

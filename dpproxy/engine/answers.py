@@ -18,6 +18,7 @@ from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.release import Relations, Release
 from dpproxy.backends.source import Source
 from dpproxy.engine import output, payloads, payment
+from dpproxy.engine.accuracy import accuracy_notice, presented
 from dpproxy.engine.deadlines import Deadlines
 from dpproxy.engine.questions import (
     Question,
@@ -75,7 +76,16 @@ class Answers:
         for check in shown.checks:
             count = int(str(self._release.value(check.sql, relations, publics)))
             execution.notices.extend([payment.contradiction_notice(check, count)] if count else [])
-        return output.convert(plan.outputs, rows), cost
+        return self._shown(execution, shown, rows), cost
+
+    def _shown(
+        self, execution: Execution, plan: Plan, rows: Sequence[tuple[object, ...]]
+    ) -> list[tuple[object, ...]]:
+        """The rows as the client sees them; the notice about their accuracy is added to the execution's."""
+        values = output.convert(plan.outputs, rows)
+        accuracy = accuracy_notice(plan, rows, values, None if plan is execution.plan else execution.plan)
+        execution.notices.extend([] if accuracy is None else [accuracy])
+        return presented(plan, rows, values)
 
     def at_hand(
         self, execution: Execution, replan: Callable[[tuple[Drawn, ...]], Plan | None]
@@ -106,8 +116,9 @@ class Answers:
         known = plan if as_planned(plan, drawn) else replan(tuple(drawn))
         if known is None:
             return None
-        rows = self._release.again(as_released(plan, drawn, lambda _: known), relations)
-        return None if rows is None else output.convert(plan.outputs, rows)
+        shown = as_released(plan, drawn, lambda _: known)
+        rows = self._release.again(shown, relations)
+        return None if rows is None else self._shown(execution, shown, rows)
 
     def public(self, plan: PublicPlan, session: str) -> Answer:
         """The answer to a statement over public data, or over protected data that the caller may read exactly."""

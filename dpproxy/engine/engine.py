@@ -363,7 +363,8 @@ class Engine:
         rows = self._answers.at_hand(execution, find)
         if rows is None:
             return None
-        return self._receipt(request, plan).answer(rows, Cost(), self._sessions.find(caller.session))
+        session = self._sessions.find(caller.session)
+        return self._receipt(request, plan).answer(rows, Cost(), session, execution.notices)
 
     def _receipt(self, request: Request, plan: Plan) -> Receipt:
         return Receipt(plan, request, self._ledger)

@@ -45,9 +45,12 @@ _FIRST_LAST: Final = {
 
 
 def convert(outputs: Sequence[Output], rows: Sequence[tuple[object, ...]]) -> list[tuple[object, ...]]:
-    """Rows in the types of the columns. Raises ``NumberOutOfRange`` for a numeric that is not a number."""
+    """Rows in the types of the columns, without values behind these.
+
+    Raises ``NumberOutOfRange`` for a numeric that is not a number.
+    """
     makers = [_maker(output) for output in outputs]
-    return [tuple(make(value) for make, value in zip(makers, row, strict=True)) for row in rows]
+    return [tuple(make(value) for make, value in zip(makers, row, strict=False)) for row in rows]
 
 
 class Portions(Sequence[tuple[object, ...]]):

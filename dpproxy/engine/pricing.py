@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import floor, log10
+from math import floor, log10, nextafter
 
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import format_epsilon
@@ -100,14 +100,20 @@ class PricedStatement:
         return self.epsilon > 0
 
 
-def tolerance(settings: Settings) -> tuple[float, bool]:
-    """Which stored releases may answer: the largest ratio of noise, and whether only those of the planned mechanism.
+HALVED = nextafter(2.0, 0.0)
+"""The largest ratio of a stored release's noise to that of a draw that would not halve it."""
 
-    The ratio is 1 where dp.target_error is set; the mechanism matters where dp.mechanism names one.
+
+def tolerance(settings: Settings) -> tuple[float, bool, bool]:
+    """Which stored releases may answer: the largest ratio of noise, whether of the planned mechanism only, and if any.
+
+    The ratio is 1 where dp.target_error is set, and less than 2 where dp.reuse is better: a new draw would not halve
+    the error then. The mechanism matters where dp.mechanism names one.
     """
-    return MOST_NOISE if session.target_error(settings) is None else 1.0, session.mechanism(
-        settings
-    ) != "auto"
+    reuse = session.reuse(settings)
+    most = HALVED if reuse == "better" else MOST_NOISE
+    worst = most if session.target_error(settings) is None else 1.0
+    return worst, session.mechanism(settings) != "auto", reuse != "never"
 
 
 def explain_lines(statement: ExplainOne | ExplainSeveral, desk: Desk) -> list[str]:
@@ -198,15 +204,16 @@ def _priced(
 
 
 def _earlier(
-    part: Part, plan: Plan, before: Sequence[PricedStatement], tolerated: tuple[float, bool]
+    part: Part, plan: Plan, before: Sequence[PricedStatement], tolerated: tuple[float, bool, bool]
 ) -> tuple[int, Drawn] | None:
     """The number of the first earlier statement that the part can be derived from, and the derivation."""
-    for number, each in enumerate(before, 1):
+    worst, alike, reuse = tolerated
+    for number, each in enumerate(before if reuse else (), 1):
         if isinstance(each.plan, PublicPlan) or each.plan.payer.budget != plan.payer.budget:
             continue
         for other in each.fresh:
             found = _following(part, plan, other, each.plan)
-            if found is not None and _is_near(found, part, *tolerated):
+            if found is not None and _is_near(found, part, worst, alike):
                 return number, found
     return None
 

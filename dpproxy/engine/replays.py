@@ -34,7 +34,8 @@ class Execution:
 
     ``worst`` bounds the noise of a part that is derived from a stored release, as a multiple of that of a new draw. For
     a part that is derived from a release that this run itself has drawn (``fresh``, by ledger sequence) the bound is 1.
-    ``alike`` where only releases of the planned mechanism may answer, since the caller has named one.
+    ``alike`` where only releases of the planned mechanism may answer, since the caller has named one. Without ``reuse``
+    only those of this run may.
     """
 
     caller: Caller
@@ -42,6 +43,7 @@ class Execution:
     cancelled: Callable[[], bool]
     worst: float = MOST_NOISE
     alike: bool = False
+    reuse: bool = True
     fresh: set[int] = field(default_factory=set)
     notices: list[Notice] = field(default_factory=list)
     """Notices about the released values."""
@@ -134,9 +136,11 @@ class Replays:
     def stored_release(self, execution: Execution, question: Question) -> Stored | None:
         """A stored release of the same part that is visible, or that this run has drawn itself."""
         stored = self._releases.find(question.key, question.part.loss.nano, execution.account)
-        if stored is None or stored.id in execution.fresh or self._deadlines.is_seen(stored.id):
-            return stored
-        return None
+        return stored if stored is None or self._may_answer(execution, stored.id) else None
+
+    def _may_answer(self, execution: Execution, origin: int) -> bool:
+        """Whether a run may use a release: its own, or one that is visible."""
+        return origin in execution.fresh or (execution.reuse and self._deadlines.is_seen(origin))
 
     def free_answer(self, execution: Execution, question: Question) -> PartAnswer | None:
         """The part from a release that the caller has paid for: of the same part, or of one it can be derived from."""
@@ -167,7 +171,7 @@ class Replays:
         best: tuple[float, PartAnswer] | None = None
         for origin, nano in self._releases.paid(origins(asked), execution.account):
             # Checked first: the time of reading a release would reveal that it exists.
-            if nano < part.loss.nano or not (origin in execution.fresh or self._deadlines.is_seen(origin)):
+            if nano < part.loss.nano or not self._may_answer(execution, origin):
                 continue
             worst = 1.0 if origin in execution.fresh else execution.worst
             found = self._follows(origin, asked, part)

@@ -1,17 +1,18 @@
 """The answer stage: everything the analyst wrote over released values, as one SELECT on the released relation."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from sqlglot import exp
 
+from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.operands import name_of
-from dpproxy.aggregates.order import OrderStatistic
-from dpproxy.aggregates.prior import Refined
+from dpproxy.aggregates.posterior import Posterior
+from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import ColumnError
+from dpproxy.algebra.plan import Accuracy, ColumnError, Possible
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
@@ -19,11 +20,17 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.ceiling import most_distinct
+from dpproxy.planner.intervals import calls_in, distance, interval
 from dpproxy.planner.open import OpenColumn
 from dpproxy.planner.open_limits import check_answer
-from dpproxy.planner.released import ReleasedScope
+from dpproxy.planner.released import Call, ReleasedScope
 from dpproxy.values.errors import AmbiguousColumn, InvalidParameter, SyntaxRefused, Unsupported
-from dpproxy.values.pgtypes import INT8, TEXT, UNKNOWN
+from dpproxy.values.pgtypes import FLOAT8, INT8, TEXT, UNKNOWN
+
+UNKNOWN_ERROR = "no interval is proved for it"
+"""Said of a column of released values that no rule of ``intervals`` is for."""
+UNBOUNDED = duck.cast(nodes.Null(), "DOUBLE")
+"""The ends of its interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +103,20 @@ class Answer:
     values: tuple[Typed, ...]
     order: tuple[nodes.Ordered, ...]
     having: nodes.Expr | None
+    more: tuple[nodes.Expr, ...] = ()
+    """Behind the values: how far each row's may be off, where that differs by row, and the counts of averages."""
 
 
-def answer(select: exp.Select, scope: ReleasedScope, *, clamp: bool, intervals: bool) -> Answer:
-    """Compile SELECT list, HAVING and ORDER BY over released values."""
+def answer(
+    select: exp.Select, scope: ReleasedScope, *, clamp: bool, intervals: bool, top: bool = False
+) -> Answer:
+    """Compile SELECT list, HAVING and ORDER BY over released values; with ``more`` where it is ``top``."""
     listed = items(select)
+    single, scope = scope, _simultaneous(select, listed, scope)
     raw = [compile_expression(i.node, scope.scope()) for i in listed]
     values = [_finished(v, scope, i.node) for i, v in zip(listed, raw, strict=True)]
     columns = [
-        _column(n, i, v, scope, clamp=clamp) for n, (i, v) in enumerate(zip(listed, values, strict=True))
+        _column(n, i, v, single, clamp=clamp) for n, (i, v) in enumerate(zip(listed, values, strict=True))
     ]
     columns = [replace(c, literal=_literal(v)) for c, v in zip(columns, raw, strict=True)]
     if intervals:
@@ -114,7 +126,12 @@ def answer(select: exp.Select, scope: ReleasedScope, *, clamp: bool, intervals: 
     having = select.args.get("having")
     condition = compile_boolean(having.this, scope.scope()).sql if having is not None else None
     order = ordering(select, listed, values, scope.scope())
-    return Answer(tuple(columns), tuple(values), tuple(order), condition)
+    more = _More(len(values))
+    for index, item in enumerate(listed if top else ()):
+        node = item.node.unnest()
+        accuracy = _accuracy(node, values[index], scope, more)
+        columns[index] = replace(columns[index], accuracy=accuracy, possible=_possible(node, scope, more))
+    return Answer(tuple(columns), tuple(values), tuple(order), condition, tuple(more.values))
 
 
 Q = TypeVar("Q", nodes.Select, nodes.Combined)
@@ -155,16 +172,94 @@ def _column(index: int, item: Item, value: Typed, scope: ReleasedScope, *, clamp
     return OpenColumn(item.name, held, floor, error, ceiling=ceiling)
 
 
+def is_selected(select: exp.Select, listed: Sequence[Item], calls: Mapping[exp.Expr, Call]) -> bool:
+    """Whether released values decide which rows are shown: in HAVING, or in the order of a LIMIT."""
+    having = select.args.get("having")
+    if having is not None and calls_in(having, calls):
+        return True
+    if select.args.get("limit") is None and select.args.get("offset") is None:
+        return False
+    order = select.args.get("order")
+    return any(calls_in(_ordered(e.this, listed), calls) for e in (order.expressions if order else ()))
+
+
+def _ordered(node: exp.Expr, listed: Sequence[Item]) -> exp.Expr:
+    """What an entry of ORDER BY stands for."""
+    if isinstance(node, exp.Literal) and not node.is_string:
+        return listed[ordinal(node, len(listed), "ORDER BY")].node
+    named = [i.node for i in listed if type(node) is exp.Column and not node.table and i.name == node.name]
+    return named[0] if named else node
+
+
+def _simultaneous(select: exp.Select, listed: Sequence[Item], scope: ReleasedScope) -> ReleasedScope:
+    """The scope; where released values decide which rows are shown, with intervals that hold for all rows at once.
+
+    By the union bound over the rows that could be shown and their noisy columns.
+    """
+    if not is_selected(select, listed, scope.calls):
+        return scope
+    columns = sum(1 for item in listed if calls_in(item.node, scope.calls))
+    many = max(1, scope.groups) * max(1, columns)
+    return replace(scope, confidence=1 - (1 - scope.confidence) / many)
+
+
+@dataclass(slots=True)
+class _More:
+    """Values behind the first ones."""
+
+    first: int
+    values: list[nodes.Expr] = field(default_factory=list)
+
+    def place(self, value: nodes.Expr) -> int:
+        """Where a value stands, once for equal ones."""
+        if value not in self.values:
+            self.values.append(value)
+        return self.first + self.values.index(value)
+
+
+def _accuracy(node: exp.Expr, value: Typed, scope: ReleasedScope, more: _More) -> Accuracy | None:
+    """How far a column may be off; None without noise, and of the ends of an interval."""
+    if type(node) is exp.Dot or not calls_in(node, scope.calls):
+        return None
+    call = scope.calls.get(node)
+    if call is not None:
+        error = call.aggregate.error(call.noise, scope.confidence)
+        if isinstance(call.aggregate, Posterior):
+            return Accuracy(words="the prior is believed; dp.ci_low and dp.ci_high bound the draw")
+        if isinstance(call.aggregate, Average):
+            mean = call.aggregate.mean_error(call.noise, scope.confidence)
+            return Accuracy(place=more.place(call.columns[1]), mean=mean)
+        if error.half_width is None:
+            return Accuracy(words=error.formula or UNKNOWN_ERROR)
+        return Accuracy(half=error.half_width)
+    found = distance(node, scope, scope.confidence) if value.is_number else None
+    if found is None:
+        return Accuracy(words=UNKNOWN_ERROR)
+    return Accuracy(half=found) if isinstance(found, float) else Accuracy(place=more.place(found))
+
+
+def _possible(node: exp.Expr, scope: ReleasedScope, more: _More) -> Possible | None:
+    """What a call can be before noise: sums of the sign of what is added up, averages of somebody."""
+    call = scope.calls.get(node)
+    aggregate = None if call is None else call.aggregate
+    if isinstance(aggregate, Sum):
+        low, high = aggregate.argument.typed.low, aggregate.argument.typed.high
+        sign = 1 if low is not None and low >= 0 else -1 if high is not None and high <= 0 else 0
+        return Possible(sign) if sign else None
+    if call is not None and isinstance(aggregate, Average):
+        return Possible(count=more.place(call.columns[1]))
+    return None
+
+
 def _add_interval(item: Item, scope: ReleasedScope, values: list[Typed], columns: list[OpenColumn]) -> None:
-    call = scope.calls.get(item.node.unnest())
-    if call is None or isinstance(call.aggregate, Refined | OrderStatistic):
-        return  # their error is none of the value
-    for end in ("ci_low", "ci_high"):
-        function = exp.Anonymous(this=end, expressions=[item.node.unnest()])
-        value = compile_expression(exp.Dot(this=exp.to_identifier("dp"), expression=function), scope.scope())
-        held = replace(value, sql=duck.column(f"c{len(values)}"))
+    node = item.node.unnest()
+    if type(node) is exp.Dot or not calls_in(node, scope.calls):
+        return
+    ends = interval(node, scope, scope.confidence) or (UNBOUNDED, UNBOUNDED)
+    for name, end in zip(("ci_low", "ci_high"), ends, strict=True):
+        value = Typed(end, FLOAT8, None)
+        columns.append(OpenColumn(f"{item.name}_{name}", replace(value, sql=duck.column(f"c{len(values)}"))))
         values.append(value)
-        columns.append(OpenColumn(f"{item.name}_{end}", held))
 
 
 def ordering(

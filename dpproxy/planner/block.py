@@ -21,7 +21,7 @@ from dpproxy.analysis.typed import Typed, null
 from dpproxy.analysis.windows import refuse_windows
 from dpproxy.config import settings as session
 from dpproxy.planner.allocate import Allocation, TooLittle, allocate, too_small
-from dpproxy.planner.answer import Answer, answer, is_star, items, limits, row_number
+from dpproxy.planner.answer import Answer, answer, is_selected, is_star, items, limits, row_number
 from dpproxy.planner.blocks import blocks_of
 from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.discovered import Chosen, choose, refuse_order, selecting
@@ -30,7 +30,7 @@ from dpproxy.planner.exact import Exact, exact_sql, measured
 from dpproxy.planner.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
 from dpproxy.planner.label import label, unit_words
 from dpproxy.planner.mechanisms import noise_delta
-from dpproxy.planner.open import Open
+from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.planner.padding import check_padded
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.posteriors import posteriors, under, watch
@@ -41,6 +41,7 @@ from dpproxy.planner.release import quantile_sql, release_sql
 from dpproxy.planner.released import Call, ReleasedScope
 from dpproxy.planner.rollup import half_width
 from dpproxy.planner.sources import Env
+from dpproxy.planner.undeclared import tell_undeclared
 from dpproxy.values.errors import NotGranted, TooComplex, Unsupported
 from udfs.mechanisms import Gaussian
 from udfs.privacy import LEAST_NANO, Loss
@@ -73,6 +74,8 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
             position=position(select),
         )
     branches = [block.branch(keys) for keys in sets]
+    tell_undeclared(select, rows, planning)
+    planning.selected = top and is_selected(select, items(select), branches[0].scope.calls)
     if not (called or refined or any(select.args.get(a) for a in ("group", "distinct", "having"))):
         raise _not_shown(select, rows, position(next(iter(select.expressions), select)))  # one for each row
     if sets == [[]]:  # one row has one order
@@ -89,7 +92,7 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
     empty, unique = has_no_rows(select), _unique(select, sets)
     return Open(
         limits(select, query, branches[0].scope.scope()),
-        branches[0].answer.columns,
+        tuple(map(_farthest, zip(*(b.answer.columns for b in branches), strict=True))),
         released=True,
         rows=most,
         empty=empty,
@@ -97,6 +100,15 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
         unique=unique,
         declared=not (called or refined or any(p.discovered for p in planning.parts)),
     )
+
+
+def _farthest(columns: tuple[OpenColumn, ...]) -> OpenColumn:
+    """A column of all grouping sets, as accurate as in the least accurate of them."""
+    first = columns[0]
+    halves = [c.accuracy.half for c in columns if c.accuracy is not None and c.accuracy.half is not None]
+    if first.accuracy is None or len(halves) < len(columns):
+        return first
+    return replace(first, accuracy=replace(first.accuracy, half=max(halves)))
 
 
 def _unique(select: exp.Select, sets: Sequence[Sequence[exp.Expr]]) -> frozenset[int] | None:
@@ -162,9 +174,11 @@ class _Block:
             scope,
             clamp=session.clamp(settings),
             intervals=self.top and session.intervals(settings),
+            top=self.top,
         )
+        shown = [*(v.sql for v in found.values), *found.more]
         query = nodes.Select(
-            tuple(duck.named(v.sql, f"c{i}") for i, v in enumerate(found.values)),
+            tuple(duck.named(value, f"c{i}") for i, value in enumerate(shown)),
             _relation(first),
             tuple(nodes.Join(_relation(n), _same_ordinal(first, n)) for n in numbers[1:]),
             found.having,
@@ -347,7 +361,7 @@ def _union(branches: Sequence[_Branch]) -> nodes.Select:
         union = nodes.Combined("UNION ALL", union, _arm(place, branch))
     order = [replace(entry, value=duck.column(f"s{i}")) for i, entry in enumerate(branches[0].answer.order)]
     order += [nodes.Ordered(duck.column(f"s{i}")) for i in (len(order), len(order) + 1)]
-    names = tuple(duck.column(f"c{i}") for i in range(len(branches[0].answer.columns)))
+    names = tuple(duck.column(f"c{i}") for i in range(len(branches[0].query.items)))
     return nodes.Select(names, nodes.Subquery(union, nodes.Bare("sets")), order=tuple(order))
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dpproxy.algebra import nodes
-from dpproxy.algebra.plan import ColumnError
+from dpproxy.algebra.plan import Accuracy, ColumnError, Possible
 from dpproxy.analysis.typed import Typed
 from dpproxy.values.pgtypes import Column
 
@@ -21,6 +21,10 @@ class OpenColumn:
     """NULL or a quoted literal whose type nothing beside it told: a set operation may tell it."""
     ceiling: int | None = None
     """The most that a released count of different values is shown as."""
+    accuracy: Accuracy | None = None
+    """Of a value that is made of released ones, where it is shown as it is here."""
+    possible: Possible | None = None
+    """What such a value can be before noise."""
 
     @property
     def column(self) -> Column:

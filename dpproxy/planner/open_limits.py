@@ -59,10 +59,8 @@ def moments_in_utc(found: Open) -> nodes.Query:
     refuse_plain(c for c in found.columns if not (is_select and c.typed.type.oid == TIMESTAMPTZ.oid))
     if not isinstance(query, nodes.Select):
         return query
-    shown = [
-        _in_utc(item) if column.typed.type.oid == TIMESTAMPTZ.oid else item
-        for item, column in zip(query.items, found.columns, strict=True)
-    ]
+    moments = {i for i, column in enumerate(found.columns) if column.typed.type.oid == TIMESTAMPTZ.oid}
+    shown = [_in_utc(item) if i in moments else item for i, item in enumerate(query.items)]
     return replace(query, items=tuple(shown))
 
 

@@ -57,6 +57,8 @@ class Planning:
     """Where views are named that are not private differentially."""
     notices: list[Notice] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
+    selected: bool = False
+    """Released values decide which rows are shown."""
     read: list[Materialized] = field(default_factory=list)
     """The released views of the statement."""
 

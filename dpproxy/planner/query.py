@@ -6,11 +6,12 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from dpproxy.algebra.plan import Output, Part, Payer, Plan, PublicPlan
+from dpproxy.algebra.plan import Output, Part, Payer, Plan, PublicPlan, Stated
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.analysis.present import present_of
 from dpproxy.analysis.scopes import Parameters
+from dpproxy.config import settings as session
 from dpproxy.planner.access import (
     Context,
     Use,
@@ -246,7 +247,9 @@ def _public(found: Relation) -> PublicPlan:
 
 def _output(column: OpenColumn) -> Output:
     scale = column.typed.scale if column.typed.is_number else None
-    return Output(column.column, scale, column.floor, column.error, column.ceiling)
+    return Output(
+        column.column, scale, column.floor, column.error, column.ceiling, column.accuracy, column.possible
+    )
 
 
 def _plan(found: Relation, planning: Planning, payer: Payer) -> Plan:
@@ -274,6 +277,22 @@ def _plan(found: Relation, planning: Planning, payer: Payer) -> Plan:
         sized=expected(planning) is not None,
         notices=tuple(planning.notices),
         checks=tuple(dict.fromkeys(planning.checks)),
+        accuracy=_stated(planning, payer, parts),
+    )
+
+
+def _stated(planning: Planning, payer: Payer, parts: Sequence[Part]) -> Stated | None:
+    """What is said about all noisy columns; None where nothing is drawn."""
+    if all(p.vacuous for p in parts):
+        return None
+    context = planning.context
+    return Stated(
+        session.confidence(context.settings),
+        planning.selected,
+        planning.selected and any(p.discovered for p in parts),
+        most_epsilon(payer, context.policy.budgets[payer.budget]),
+        session.impossible(context.settings),
+        session.is_rounded(context.settings),
     )
 
 

@@ -1,0 +1,227 @@
+"""What is shown of released values, and the notice that says how far off they may be.
+
+Both follow from the plan and the released values alone; what is stored, ordered and computed with stays as drawn.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import floor, inf, isfinite, log10
+from statistics import median
+
+from dpproxy.accounting.model import format_epsilon
+from dpproxy.algebra.plan import Accuracy, Notice, Output, Plan, Possible
+from dpproxy.values.pgtypes import FLOATS, INTEGERS, NUMERIC
+
+DIGITS = 3
+"""Of a half-width, rounded up."""
+MOST_COLUMNS = 8
+"""That are named."""
+AIM = 0.1
+"""The share of a value that its half-width should be: the hint names the epsilon for it."""
+
+NUMBERS = INTEGERS | FLOATS | {NUMERIC.oid}
+Row = Sequence[object]
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """A noisy column of an answer: the half-widths of its rows, and what they are of the shown values."""
+
+    name: str
+    halves: tuple[float, ...]
+    """Of the rows where one is proved; one for all where it is the same."""
+    shares: tuple[float, ...]
+    """Half-width over value, row by row."""
+    words: str = ""
+    impossible: int = 0
+    """How many values cannot be."""
+
+    @property
+    def lost(self) -> int:
+        """How many values are smaller than their error."""
+        return sum(1 for share in self.shares if share > 1)
+
+    def __str__(self) -> str:
+        if not self.halves:
+            return f"{self.name}: {self.words}"
+        low, high = min(self.halves), max(self.halves)
+        if figure(low) == figure(high):
+            return f"{self.name} ±{figure(high)}"
+        return f"{self.name} ±{figure(low)} to ±{figure(high)} (median ±{figure(median(self.halves))})"
+
+
+def presented(
+    plan: Plan, rows: Sequence[Row], values: Sequence[tuple[object, ...]]
+) -> list[tuple[object, ...]]:
+    """The shown ``values`` of the answer stage's ``rows`` under dp.impossible and dp.round."""
+    stated = plan.accuracy
+    if stated is None or (stated.impossible == "show" and not stated.significant):
+        return list(values)
+    columns = [list(column) for column in zip(*values, strict=True)]
+    for index, output in enumerate(plan.outputs if columns else ()):
+        shown = columns[index]
+        if stated.impossible != "show" and output.possible is not None:
+            cannot = impossible(output.possible, rows, shown)
+            nothing = stated.impossible == "null"
+            shown = [
+                _instead(v, output.possible, as_null=nothing) if c else v
+                for v, c in zip(shown, cannot, strict=True)
+            ]
+        if stated.significant and output.accuracy is not None:
+            halves = _halves(index, output.accuracy, rows)
+            shown = [_rounded(value, half) for value, half in zip(shown, halves, strict=True)]
+        columns[index] = shown
+    return list(zip(*columns, strict=True))
+
+
+def impossible(possible: Possible, rows: Sequence[Row], values: Sequence[object]) -> list[bool]:
+    """Which values of a column cannot be what they would be without noise."""
+    if possible.count is not None:
+        return [int(str(row[possible.count])) <= 0 for row in rows]
+    return [isinstance(v, int | float | Decimal) and v * possible.sign < 0 for v in values]
+
+
+def _instead(value: object, possible: Possible, *, as_null: bool) -> object:
+    """What is shown in its place: the nearest that can be; an average has none."""
+    if as_null:
+        return None
+    return abs(value * 0) if possible.sign and isinstance(value, int | float | Decimal) else value
+
+
+def _rounded(value: object, half: float) -> object:
+    """Rounded to the second digit of its half-width, which makes it larger by a twentieth at most."""
+    if not isinstance(value, int | float | Decimal) or not isfinite(half) or half <= 0:
+        return value
+    number = round(value, 1 - floor(log10(half)))
+    return Decimal(f"{number:f}") if isinstance(number, Decimal) else number
+
+
+def _halves(index: int, accuracy: Accuracy, rows: Sequence[Row]) -> list[float]:
+    """The half-width of a column in each row; infinite where none is proved."""
+    half, place, mean = accuracy.half, accuracy.place, accuracy.mean
+    if half is not None:
+        return [half] * len(rows)
+    if place is None:
+        return [inf] * len(rows)
+    if mean is not None:
+        return [mean.half_width(float(str(row[index])), float(str(row[place]))) for row in rows]
+    return [inf if row[place] is None else float(str(row[place])) for row in rows]
+
+
+def accuracy_notice(
+    plan: Plan, rows: Sequence[Row], values: Sequence[Row], fresh: Plan | None = None
+) -> Notice | None:
+    """The half-width of each noisy column; None where none is shown.
+
+    ``rows`` are those of the answer stage, ``values`` the same as they are shown. ``fresh`` is the plan of a new draw,
+    where stored releases answer: its price and half-widths are said where they are better.
+    """
+    stated = plan.accuracy
+    noisy = [(i, o, o.accuracy) for i, o in enumerate(plan.outputs) if o.accuracy is not None]
+    if stated is None or not values:
+        return None
+    if not noisy:
+        return _outer(plan)
+    columns = [_measured(i, o, accuracy, rows, values) for i, o, accuracy in noisy]
+    level = f"{float(stated.confidence * 100):.4g} % half-width"
+    if stated.together:
+        level += " of all rows that could be shown, together" if not stated.unproved else ""
+    named = [str(column) for column in columns[:MOST_COLUMNS]]
+    more = len(columns) - len(named)
+    named += [f"{more} more columns: EXPLAIN (PRIVACY) lists them"] if more else []
+    return Notice(
+        f"{level}: {'; '.join(named)}",
+        detail=" ".join([*_dominated(columns, is_unproved=stated.unproved), *_better(columns, fresh)])
+        or None,
+        hint=_hint(columns, plan),
+    )
+
+
+def _outer(plan: Plan) -> Notice | None:
+    if all(o.column.type.oid not in NUMBERS for o in plan.outputs):
+        return None
+    return Notice(
+        "no half-width is stated: the values are computed from a subquery's released values",
+        hint="EXPLAIN (PRIVACY) of the subquery says how far off its values may be.",
+    )
+
+
+def _measured(
+    index: int, output: Output, accuracy: Accuracy, rows: Sequence[Row], values: Sequence[Row]
+) -> _Measured:
+    name = output.column.name
+    if accuracy.words:
+        return _Measured(name, (), (), accuracy.words)
+    possible = output.possible
+    cannot = 0 if possible is None else sum(impossible(possible, rows, [row[index] for row in values]))
+    pairs = [
+        (half, abs(float(value)))
+        for half, row in zip(_halves(index, accuracy, rows), values, strict=True)
+        if isinstance(value := row[index], int | float | Decimal) and isfinite(half)
+    ]
+    if not pairs:
+        return _Measured(name, (), (), "no interval is proved: a divisor may be zero", cannot)
+    shares = tuple(half / value if value else inf for half, value in pairs)
+    return _Measured(name, tuple(half for half, _ in pairs), shares, impossible=cannot)
+
+
+def _better(columns: Sequence[_Measured], fresh: Plan | None) -> list[str]:
+    """What a new draw costs, where it is more accurate in a column that is equally accurate in all rows."""
+    accuracies = {} if fresh is None else {o.column.name: o.accuracy for o in fresh.outputs if o.accuracy}
+    better = [
+        f"{column.name} ±{figure(new.half)}"
+        for column in columns[:MOST_COLUMNS]
+        if (new := accuracies.get(column.name)) and new.half is not None
+        if column.halves and figure(new.half) != figure(column.halves[0]) and new.half < column.halves[0]
+    ]
+    if fresh is None or not better:
+        return []
+    price = format_epsilon(fresh.loss.nano)
+    return [f"A new draw costs {price} epsilon: {'; '.join(better)} (SET dp.reuse = 'never';)."]
+
+
+def _dominated(columns: Sequence[_Measured], *, is_unproved: bool) -> list[str]:
+    """Where noise is larger than what it is added to."""
+    lines = [
+        f"{column.lost} of {len(column.shares)} values of {column.name} are smaller than their error."
+        for column in columns
+        if column.lost
+    ]
+    lines += [
+        f"{column.impossible} of {column.name} cannot be (a sum of a sign that nothing has, or an average of nobody)."
+        for column in columns
+        if column.impossible
+    ]
+    if is_unproved:
+        lines.append("Released values decide which rows are shown: these may be farther off than the others.")
+    return lines
+
+
+def _hint(columns: Sequence[_Measured], plan: Plan) -> str | None:
+    """The epsilon at which the middle value of each column is known to a tenth: errors fall as 1 / epsilon, about."""
+    shares = [middle for c in columns if c.shares and isfinite(middle := median(c.shares))]
+    farthest = max(shares, default=0.0)
+    if plan.accuracy is None or farthest <= AIM or plan.free:
+        return None
+    wanted = plan.loss.epsilon * Fraction(farthest / AIM)
+    if wanted > plan.accuracy.most:
+        return (
+            "Group more coarsely: no epsilon that is allowed brings half-widths to 10 % of the middle value."
+        )
+    return f"SET dp.epsilon = {figure(float(wanted))}; brings half-widths to about 10 % of the middle value."
+
+
+def figure(value: float) -> str:
+    """A number that is not negative, rounded up to ``DIGITS`` digits, without an exponent.
+
+    >>> [figure(v) for v in (0.0, 58.2, 898720.4, 0.012345)]
+    ['0', '58.2', '899000', '0.0124']
+    """
+    if not value:
+        return "0"
+    places = DIGITS - 1 - floor(log10(value))
+    step = Decimal(1).scaleb(-places)
+    whole = (Decimal(repr(value)) / step).to_integral_value("ROUND_CEILING")
+    return f"{(whole * step).normalize():f}"

@@ -1,0 +1,212 @@
+"""How far what is written over released values may be off: sums, differences, products, quotients, rounding.
+
+All aggregate calls of an expression are within their half-widths together (union bound over the calls). Each rule below
+takes operands that are within their distances to a distance of the result, so that by induction the expression is
+within its own of the value that it has before noise, with the probability with which the calls are.
+"""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpproxy.aggregates import formulas as f
+from dpproxy.aggregates.average import Average
+from dpproxy.aggregates.order import OrderStatistic
+from dpproxy.aggregates.posterior import Posterior
+from dpproxy.aggregates.prior import Refined
+from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import MeanError
+from dpproxy.analysis import duck
+from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.typed import as_double
+from dpproxy.planner.released import Call, ReleasedScope
+from dpproxy.values.pgtypes import FLOATS, INTEGERS, NUMERIC
+
+Distance = float | nodes.Expr
+"""The same for all rows, or a DOUBLE of each row: NULL where none is proved."""
+MOST_FACTORS = 8
+"""Products and quotients in an expression: each writes its operands once more."""
+_MOST_PLACES = 30
+_NUMBERS = INTEGERS | FLOATS | {NUMERIC.oid}
+
+
+def calls_in(node: exp.Expr, calls: Mapping[exp.Expr, Call]) -> list[exp.Expr]:
+    """The different aggregate calls of an expression."""
+    return list(dict.fromkeys(n for n in node.walk(prune=lambda n: n in calls) if n in calls))
+
+
+def distance(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> Distance | None:
+    """How far the value may be from that before noise, with at least this probability.
+
+    None where the expression has a part that no rule is for.
+    """
+    own = calls_in(node, scope.calls)
+    if not own or sum(1 for _ in node.find_all(exp.Mul, exp.Div)) > MOST_FACTORS:
+        return None
+    return _Distances(scope, 1 - (1 - confidence) / len(own)).of(node)
+
+
+def interval(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> f.Interval | None:
+    """Ends (DOUBLE) that hold the value before noise with at least this probability; None where no rule is for it."""
+    call = scope.calls.get(node)
+    if call is not None and not isinstance(call.aggregate, Refined | OrderStatistic):
+        return call.aggregate.interval(call.columns, call.noise, confidence)
+    found = distance(node, scope, confidence)
+    if found is None:
+        return None
+    middle, reach = as_double(compile_expression(node, scope.scope())), _sql(found)
+    return f.minus(middle, reach), f.plus(middle, reach)
+
+
+class _Distances:
+    """The rules; ``confidence`` is that of each call."""
+
+    def __init__(self, scope: ReleasedScope, confidence: Fraction) -> None:
+        self._scope = scope
+        self._confidence = confidence
+
+    def of(self, node: exp.Expr) -> Distance | None:
+        """The distance of an expression, None where it has no rule."""
+        call = self._scope.calls.get(node)
+        if call is not None:
+            return self._call(call)
+        rule = _RULES.get(type(node))
+        if rule is not None:
+            return rule(self, node)
+        return None if calls_in(node, self._scope.calls) else 0.0
+
+    def _call(self, call: Call) -> Distance | None:
+        if isinstance(call.aggregate, Posterior):
+            return None  # its interval is the draw's, around which it need not be
+        if isinstance(call.aggregate, Average):
+            return _of_mean(call.aggregate.mean_error(call.noise, self._confidence), call)
+        return call.aggregate.error(call.noise, self._confidence).half_width
+
+    def _size(self, node: exp.Expr) -> Distance | None:
+        """The absolute value of a number."""
+        typed = compile_expression(node, self._scope.scope())
+        if typed.type.oid not in _NUMBERS:
+            return None
+        if isinstance(typed.constant, int | Fraction):
+            return abs(float(typed.constant))
+        return f.size(as_double(typed))
+
+    def inner(self, node: exp.Expr) -> Distance | None:
+        """Parentheses, and a change of sign."""
+        return self.of(node.this)
+
+    def sum(self, node: exp.Expr) -> Distance | None:
+        """Of a sum or a difference: both."""
+        left, right = self.of(node.this), self.of(node.expression)
+        return None if left is None or right is None else _plus(left, right)
+
+    def product(self, node: exp.Expr) -> Distance | None:
+        """|a b - a' b'| <= |a| db + |b| da + da db."""
+        left, right = self.of(node.this), self.of(node.expression)
+        a, b = self._size(node.this), self._size(node.expression)
+        if left is None or right is None or a is None or b is None:
+            return None
+        return _plus(_plus(_times(a, right), _times(b, left)), _times(left, right))
+
+    def quotient(self, node: exp.Expr) -> Distance | None:
+        """|a/b - a'/b'| <= (da + |a/b| db) / |b'|, and |b'| >= |b| - db; none where that may be zero.
+
+        For a'/b' - a/b = (b (a' - a) - a (b' - b)) / (b b'). A quotient of whole numbers drops what is behind the
+        point, which moves each of both by less than 1.
+        """
+        left, right = self.of(node.this), self.of(node.expression)
+        a, b = self._size(node.this), self._size(node.expression)
+        if left is None or right is None or a is None or b is None:
+            return None
+        found: Distance
+        if right == 0.0:
+            found = _over(left, b)
+        else:
+            above = _plus(left, _times(_over(a, b), right))
+            found = _over(above, f.minus(_sql(b), _sql(right)))
+        whole = compile_expression(node, self._scope.scope()).type.oid in INTEGERS
+        return _plus(found, 1.0) if whole else found
+
+    def rounded(self, node: exp.Expr) -> Distance | None:
+        """Both values are moved by half a step at most."""
+        digits = node.args.get("decimals")
+        places = 0 if digits is None else compile_expression(digits, self._scope.scope()).constant
+        found = self.of(node.this)
+        if (
+            found is None
+            or not isinstance(places, int | Fraction)
+            or not -_MOST_PLACES <= places <= _MOST_PLACES
+        ):
+            return None
+        return _plus(found, 10.0 ** -int(places))
+
+    def cast(self, node: exp.Expr) -> Distance | None:
+        """Casts between numbers; to a whole number, and to a numeric of few digits, they round."""
+        found = self.of(node.this)
+        kind = compile_expression(node, self._scope.scope()).type
+        if found is None or kind.oid not in _NUMBERS:
+            return None
+        scale = 0 if kind.oid in INTEGERS else kind.scale if kind.oid == NUMERIC.oid else None
+        return found if scale is None else _plus(found, 10.0**-scale)
+
+    def otherwise(self, node: exp.Expr) -> Distance | None:
+        """COALESCE(x, constants): x where it is there; not of a quotient, which is none where it divides by zero."""
+        if node.find(exp.Div) is not None or any(calls_in(n, self._scope.calls) for n in node.expressions):
+            return None
+        return self.of(node.this)
+
+    def unless(self, node: exp.Expr) -> Distance | None:
+        """NULLIF(x, constant): x, where there is one."""
+        return None if calls_in(node.expression, self._scope.calls) else self.of(node.this)
+
+
+def _of_mean(error: MeanError, call: Call) -> nodes.Expr:
+    """``MeanError.half_width`` as SQL."""
+    number = f.greatest(duck.cast(call.columns[1], "DOUBLE"), duck.double(1.0))
+    most = f.over(duck.double(error.total + error.farthest * error.count), number)
+    distance = f.size(f.minus(as_double(call.aggregate.value(call.columns)), duck.double(error.middle)))
+    near = f.plus(duck.double(error.total), f.scaled(distance, error.count))
+    is_many = nodes.Binary(">", number, duck.double(error.count))
+    left = f.minus(number, duck.double(error.count))
+    return f.least(most, duck.case([(is_many, f.over(near, left))], None))  # LEAST passes over NULL
+
+
+def _sql(one: Distance) -> nodes.Expr:
+    return duck.double(one) if isinstance(one, float) else one
+
+
+def _plus(a: Distance, b: Distance) -> Distance:
+    if isinstance(a, float) and isinstance(b, float):
+        return a + b
+    if 0.0 in (a, b):
+        return b if a == 0.0 else a
+    return f.plus(_sql(a), _sql(b))
+
+
+def _times(a: Distance, b: Distance) -> Distance:
+    if isinstance(a, float) and isinstance(b, float):
+        return a * b
+    return 0.0 if 0.0 in (a, b) else f.times(_sql(a), _sql(b))
+
+
+def _over(a: Distance, b: Distance) -> Distance:
+    """NULL where the divisor is not above zero."""
+    if isinstance(a, float) and isinstance(b, float) and b > 0:
+        return a / b
+    above = nodes.Binary(">", _sql(b), duck.double(0.0))
+    return duck.case([(above, f.over(_sql(a), _sql(b)))], None)
+
+
+_RULES: dict[type[exp.Expr], Callable[[_Distances, exp.Expr], Distance | None]] = {
+    exp.Paren: _Distances.inner,
+    exp.Neg: _Distances.inner,
+    exp.Add: _Distances.sum,
+    exp.Sub: _Distances.sum,
+    exp.Mul: _Distances.product,
+    exp.Div: _Distances.quotient,
+    exp.Round: _Distances.rounded,
+    exp.Cast: _Distances.cast,
+    exp.Coalesce: _Distances.otherwise,
+    exp.Nullif: _Distances.unless,
+}

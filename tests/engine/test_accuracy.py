@@ -1,0 +1,221 @@
+"""What is shown of released values, and what the notice says of them."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from dpproxy.algebra.plan import Accuracy, Answer, MeanError, Notice, Plan
+from dpproxy.algebra.request import Request
+from dpproxy.config.settings import DEFAULTS
+from dpproxy.engine.accuracy import accuracy_notice, figure, presented
+from dpproxy.engine.engine import Engine
+from tests.engine.test_answers import ANN, DDL, POLICY, ask
+from tests.engine.test_payment import plan as planned
+from tests.proxies import started, write_home
+
+Rows = Sequence[tuple[object, ...]]
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    with started(write_home(tmp_path_factory.mktemp("accuracy"), DDL, POLICY)) as found:
+        found.open(ANN)
+        yield found
+
+
+def of_error(answer: Answer) -> Notice:
+    [found] = [n for n in answer.notices if "half-width" in n.message]
+    return found
+
+
+def test_a_half_width_is_said_for_each_noisy_column(engine: Engine):
+    said = of_error(
+        ask(engine, "SELECT k, count(*) AS n, avg(x) AS mean, 3 AS three FROM t GROUP BY k", epsilon="2")
+    )
+    assert said.message.startswith("95 % half-width: n ±")
+    assert "; mean ±" in said.message
+    assert "three" not in said.message
+
+
+def test_the_same_is_said_beside_a_stored_answer(engine: Engine):
+    sql = "SELECT k, count(*) AS n, sum(x) FROM t GROUP BY k"
+    first, second = ask(engine, sql, epsilon="1"), ask(engine, sql, epsilon="1")
+    assert second.nano == 0
+    assert of_error(first) == of_error(second)
+
+
+def test_what_a_new_draw_costs_is_said_where_it_is_better(engine: Engine):
+    """A total that follows from groups has the noise of all of them."""
+    ask(engine, "SELECT b, y, count(*) AS n FROM t WHERE x > 7 GROUP BY b, y", epsilon="0.2")
+    said = of_error(ask(engine, "SELECT count(*) AS n FROM t WHERE x > 7", epsilon="0.2"))
+    assert said.detail is not None
+    assert re.search(r"A new draw costs 0\.2 epsilon: n ±\d+ \(SET dp\.reuse = 'never';\)\.", said.detail)
+
+
+def test_released_answers_are_used_as_set(engine: Engine):
+    def cost(sql: str, reuse: str) -> float:
+        settings = {**DEFAULTS, "dp.epsilon": "0.3", "dp.reuse": reuse}
+        return engine.run(Request(ANN, engine.prepare(ANN, sql, (), settings), (), settings)).nano / 1e9
+
+    groups, total = (
+        "SELECT b, y, count(*) FROM t WHERE x > 8 GROUP BY b, y",
+        "SELECT count(*) FROM t WHERE x > 8",
+    )
+    assert cost(groups, "always") == 0.3
+    assert cost(groups, "always") == cost(groups, "better") == 0
+    assert cost(total + " AND b", "better") == 0.3  # of 5 groups
+    assert cost(total, "better") == 0.3  # of 10 groups it has sqrt(10) times the noise
+    assert cost(total, "better") == 0
+    assert cost(total, "never") == cost(total, "never") == 0.3
+    assert cost(total, "always") == 0
+
+
+def test_what_a_query_around_computes_has_no_stated_error(engine: Engine):
+    said = of_error(
+        ask(engine, "SELECT max(n) FROM (SELECT k, count(*) AS n FROM t GROUP BY k) s", epsilon="1")
+    )
+    assert (
+        said.message == "no half-width is stated: the values are computed from a subquery's released values"
+    )
+
+
+def notice(plan: Plan, rows: Rows) -> Notice:
+    found = accuracy_notice(plan, rows, rows)
+    assert found is not None
+    return found
+
+
+def with_halves(plan: Plan, *halves: float | None) -> Plan:
+    outputs = [
+        replace(o, accuracy=None if half is None else Accuracy(half=half))
+        for o, half in zip(plan.outputs, halves, strict=True)
+    ]
+    return replace(plan, outputs=tuple(outputs))
+
+
+def test_noise_that_dominates_is_said_with_the_epsilon_that_helps(engine: Engine):
+    plan = with_halves(
+        planned(engine, "SELECT k, sum(x) AS total FROM t GROUP BY k", epsilon="0.1"), None, 500.0
+    )
+    said = notice(plan, [("a", 1000), ("b", 400)])
+    assert said.detail == "1 of 2 values of total are smaller than their error."
+    assert said.hint == "SET dp.epsilon = 0.875; brings half-widths to about 10 % of the middle value."
+
+
+def test_no_epsilon_is_named_that_the_budget_does_not_allow(engine: Engine):
+    plan = with_halves(planned(engine, "SELECT sum(x) AS total FROM t", epsilon="0.1"), 60_000.0)
+    assert notice(plan, [(1000,)]).hint == (
+        "Group more coarsely: no epsilon that is allowed brings half-widths to 10 % of the middle value."
+    )
+
+
+def test_errors_that_are_small_need_no_hint(engine: Engine):
+    plan = with_halves(planned(engine, "SELECT sum(x) AS total FROM t", epsilon="0.1"), 99.0)
+    assert notice(plan, [(1000,)]) == Notice("95 % half-width: total ±99")
+
+
+def test_half_widths_that_differ_by_row_are_a_range_and_a_middle(engine: Engine):
+    plan = planned(engine, "SELECT k, avg(x) AS mean FROM t GROUP BY k", epsilon="0.1")
+    found = plan.outputs[1].accuracy
+    assert found is not None
+    assert (found.place, found.mean is None) == (2, False)
+    mean = replace(found, mean=MeanError(60.0, 0.0, 49.5, 50.0))
+    plan = replace(plan, outputs=(plan.outputs[0], replace(plan.outputs[1], accuracy=mean)))
+    rows = [("a", 50.0, 60), ("b", 50.0, 20), ("c", 50.0, 30), ("d", 50.0, 29)]
+    assert notice(plan, rows).message == "95 % half-width: mean ±1 to ±3 (median ±2.04)"
+
+
+def test_the_half_width_of_an_average_is_the_less_of_two_bounds():
+    error = MeanError(100.0, 10.0, 50.0, 50.0)
+    assert error.half_width(50.0, 110) == 100 / 100
+    assert error.half_width(90.0, 20) == (100 + 500) / 20
+    assert error.half_width(60.0, 5) == 600 / 5
+    assert error.half_width(60.0, -5) == 600
+
+
+def test_a_row_may_have_no_proved_half_width(engine: Engine):
+    plan = planned(engine, "SELECT k, sum(x) / count(y) AS mean FROM t GROUP BY k", epsilon="0.1")
+    assert plan.outputs[1].accuracy == Accuracy(place=2)
+    assert notice(plan, [("a", 50, 2.5), ("b", 50, None)]).message == "95 % half-width: mean ±2.5"
+    assert notice(plan, [("a", 50, None)]).message == (
+        "95 % half-width: mean: no interval is proved: a divisor may be zero"
+    )
+
+
+def test_of_many_columns_the_first_are_named(engine: Engine):
+    listed = ", ".join(f"sum(x + {i}) AS s{i}" for i in range(10))
+    plan = planned(engine, f"SELECT {listed} FROM t", epsilon="4")
+    rows = [tuple(range(1, 11))]
+    assert notice(plan, rows).message.endswith("; 2 more columns: EXPLAIN (PRIVACY) lists them")
+    assert "s8" not in notice(plan, rows).message
+
+
+def test_rows_that_released_values_choose_are_covered_together(engine: Engine):
+    plan = planned(engine, "SELECT k, count(*) AS n FROM t GROUP BY k HAVING count(*) > 3", epsilon="1")
+    assert notice(plan, [("a", 100)]).message.startswith(
+        "95 % half-width of all rows that could be shown, together: n ±"
+    )
+
+
+def test_no_rows_no_notice(engine: Engine):
+    plan = planned(engine, "SELECT k, count(*) AS n FROM t GROUP BY k HAVING count(*) > 3", epsilon="1")
+    assert accuracy_notice(plan, [], []) is None
+
+
+# --- dp.impossible and dp.round
+
+
+SUM = "SELECT k, sum(x) AS total, avg(x) AS mean FROM t GROUP BY k"
+
+
+def rows_of(plan: Plan) -> list[tuple[object, ...]]:
+    """A sum that is negative, though nothing is, and an average of nobody."""
+    possible = plan.outputs[2].possible
+    assert possible is not None
+    assert possible.count == 3
+    return [("a", -12, 49.5, -3), ("b", 4200, 37.25, 90)]
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ("show", [("a", -12, 49.5), ("b", 4200, 37.25)]),
+        ("clamp", [("a", 0, 49.5), ("b", 4200, 37.25)]),
+        ("null", [("a", None, None), ("b", 4200, 37.25)]),
+    ],
+)
+def test_values_that_cannot_be_are_shown_as_set(engine: Engine, setting: str, expected: Rows):
+    plan = planned(engine, SUM, epsilon="1", impossible=setting)
+    rows = rows_of(plan)
+    assert presented(plan, rows, [row[:3] for row in rows]) == expected
+
+
+def test_they_are_counted_in_the_notice(engine: Engine):
+    said = notice(planned(engine, SUM, epsilon="1"), rows_of(planned(engine, SUM, epsilon="1")))
+    assert said.detail is not None
+    assert "1 of total cannot be (a sum of a sign that nothing has, or an average of nobody)." in said.detail
+    assert "1 of mean cannot be" in said.detail
+
+
+def test_sums_of_both_signs_can_be_anything(engine: Engine):
+    assert planned(engine, "SELECT sum(x - 50) FROM t", epsilon="1").outputs[0].possible is None
+
+
+def test_digits_that_say_nothing_are_dropped(engine: Engine):
+    plan = planned(engine, "SELECT k, sum(x), avg(x) FROM t GROUP BY k", epsilon="1", round="significant")
+    outputs = [replace(plan.outputs[0]), *(replace(o, accuracy=Accuracy(half=h)) for o, h in zip(
+        plan.outputs[1:], (898_720.0, 0.0123), strict=True))]  # fmt: skip
+    plan = replace(plan, outputs=tuple(outputs))
+    rows = [("a", 4_804_714, 36.9112041884817), ("b", None, None)]
+    assert presented(plan, rows, rows) == [("a", 4_800_000, 36.911), ("b", None, None)]
+    decimals = [("a", Decimal("4804714.93"), 1.0)]
+    assert str(presented(plan, decimals, decimals)[0][1]) == "4800000"
+
+
+def test_figures_are_rounded_up():
+    assert [figure(v) for v in (0.0, 41, 58.21, 898_720.4, 0.012341, 1e-7)] == [
+        "0", "41", "58.3", "899000", "0.0124", "0.0000001",
+    ]  # fmt: skip

@@ -1,0 +1,155 @@
+"""Intervals of what is written over released values, and of rows that released values choose."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from dpproxy.algebra.plan import Plan
+from tests.golden.world import World, build, plan_of
+
+DRAWS = 3000
+STATEMENTS = 400
+GROUPS = 30
+ENGINE = duckdb.connect(":memory:", config={"threads": "1"})
+HEADER = (
+    "CREATE TABLE people (id INTEGER, g INTEGER, age INTEGER, pay DECIMAL(8,2), height DOUBLE)",
+    "ALTER TABLE people SET PRIVACY KEY (id)",
+    f"ALTER TABLE people ALTER COLUMN g SET PRIVACY DOMAIN BETWEEN 0 AND {GROUPS - 1}",
+    "ALTER TABLE people ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 100",
+    "ALTER TABLE people ALTER COLUMN pay SET PRIVACY DOMAIN BETWEEN 10 AND 5000",
+    "ALTER TABLE people ALTER COLUMN height SET PRIVACY DOMAIN BETWEEN -40 AND 250",
+)
+WRITTEN = (
+    "sum(pay) / count(*)",
+    "100.0 * count_if(age > 3) / count(*)",
+    "avg(pay) - avg(age)",
+    "-(sum(age) * 2) + count(*)",
+    "round(avg(pay), 1)",
+    "round(avg(pay), -2)",
+    "CAST(sum(pay) / nullif(count(*), 0) AS numeric(10,1))",
+    "count(*) / 7",
+    "CAST(avg(pay) AS integer)",
+    "avg(age) * avg(height)",
+    "(coalesce(sum(age), 0) - 5000) * 0.5",
+    "sum(height) / (0 - count(*))",
+)
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return build(HEADER)
+
+
+def shown(plan: Plan, released: Sequence[Sequence[int]]) -> list[tuple[object, ...]]:
+    """The answer stage over one part with these released measures, group by group."""
+    (part,) = plan.parts
+    columns = {f"m{i}": pa.array([row[i] for row in released], pa.int64()) for i in range(part.measures)}
+    keys = {"k0": pa.array([row[0] for k in part.keys for row in k.rows], pa.int32())} if part.keys else {}
+    table = pa.table({"o": pa.array(range(len(released))), **keys, **columns})
+    wide = "".join(f", {name}::HUGEINT AS {name}" for name in columns)
+    kept = "".join(f", {name}" for name in keys)
+    with ENGINE.cursor() as connection:
+        connection.register("released", table)
+        relation = f"WITH r0 AS (SELECT o{kept}{wide} FROM released) "
+        return connection.execute(relation + plan.answer).fetchall()
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("rows", [3, 400])
+@pytest.mark.parametrize("written", WRITTEN)
+def test_the_interval_of_an_expression_holds_its_value_as_often_as_it_says(
+    world: World, written: str, rows: int
+):
+    """False-alarm rate under 1e-6 a case: 4.9 standard deviations below the stated probability."""
+    options = {"dp.epsilon": "0.5", "dp.intervals": "columns"}
+    plan = plan_of(world, f"SELECT CAST({written} AS float8) AS x FROM people", options)
+    (part,) = plan.parts
+    assert part.mechanism is not None
+    exact = [rows if w == 1 else w * rows // 3 for w in part.mechanism.widths]
+    noise = part.mechanism.draw(DRAWS).tolist()
+    (truth, *_), *drawn = shown(
+        plan, [exact, *([e + n for e, n in zip(exact, row, strict=True)] for row in noise)]
+    )
+    bounded = [(float(str(low)), float(str(high))) for _, low, high, *_ in drawn if low is not None]
+    held = sum(low - 1e-6 <= float(str(truth)) <= high + 1e-6 for low, high in bounded)
+    missed = len(bounded) - held
+    assert missed <= DRAWS * 0.05 + 4.9 * math.sqrt(DRAWS * 0.05 * 0.95)
+    assert len(bounded) == DRAWS or "/" in written
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "HAVING count(*) > 30",
+        "ORDER BY 2 DESC LIMIT 1",
+        "ORDER BY count(*) DESC LIMIT 3",
+        "ORDER BY n LIMIT 3 OFFSET 2",
+        "HAVING avg(age) > 50",
+    ],
+)
+def test_statements_that_select_by_released_values_show_no_interval_that_misses(world: World, choice: str):
+    """At least 95 % of statements; false-alarm rate under 1e-6 a case, as above. A statement is one event."""
+    options = {"dp.epsilon": "0.5", "dp.intervals": "columns"}
+    plan = plan_of(world, f"SELECT g, count(*) AS n, avg(age) FROM people GROUP BY g {choice}", options)
+    (part,) = plan.parts
+    assert part.mechanism is not None
+    exact = [[30 if width == 1 else 0 for width in part.mechanism.widths]] * GROUPS
+    true = {g: (float(str(n)), float(str(mean))) for g, n, mean, *_ in shown(plan_of(
+        world, "SELECT g, count(*) AS n, avg(age) FROM people GROUP BY g", options), exact)}  # fmt: skip
+    whole = 0
+    for _ in range(STATEMENTS):
+        noise = part.mechanism.draw(GROUPS).tolist()
+        drawn = [
+            [e + n for e, n in zip(row, more, strict=True)] for row, more in zip(exact, noise, strict=True)
+        ]
+        rows = [[float(str(value)) for value in row] for row in shown(plan, drawn)]
+        whole += all(
+            low <= true[int(g)][0] <= high and first <= true[int(g)][1] <= last
+            for g, _, _, low, high, first, last, *_ in rows
+        )
+    assert whole >= STATEMENTS * 0.95 - 4.9 * math.sqrt(STATEMENTS * 0.95 * 0.05)
+
+
+def accuracies(world: World, listed: str) -> list[str]:
+    found = plan_of(world, f"SELECT {listed} FROM people", {"dp.epsilon": "0.5"}).outputs
+    return ["" if o.accuracy is None else o.accuracy.words or "known" for o in found]
+
+
+def test_what_has_no_rule_says_so(world: World):
+    unknown = "no interval is proved for it"
+    assert accuracies(world, "ln(1 + count(*)), CASE WHEN count(*) > 3 THEN 1 ELSE 2 END") == [unknown] * 2
+    assert accuracies(world, "coalesce(sum(age) / count(*), 0)") == [unknown]
+    assert accuracies(world, "2 * 2 * 2 * 2 * 2 * 2 * 2 * 2 * 2 * count(*)") == [unknown]
+
+
+def test_order_statistics_say_their_error_in_ranks(world: World):
+    [words] = accuracies(world, "median(age)")
+    assert words.endswith(" rows of rank")
+
+
+def test_constants_have_no_error(world: World):
+    assert accuracies(world, "1, count(*)") == ["", "known"]
+
+
+def test_all_rows_that_could_be_shown_are_covered_together(world: World):
+    """The union bound over 30 groups and one noisy column."""
+    alone, chosen = (
+        plan_of(world, f"SELECT g, count(*) FROM people GROUP BY g{more}", {"dp.confidence": c})
+        for more, c in (("", str(float(1 - Fraction(1, 20) / 30))), (" HAVING count(*) > 5", "0.95"))
+    )
+    assert [o.accuracy for o in alone.outputs] == [o.accuracy for o in chosen.outputs]
+    assert alone.accuracy is not None
+    assert chosen.accuracy is not None
+    assert (alone.accuracy.together, chosen.accuracy.together) == (False, True)
+
+
+@pytest.mark.parametrize("choice", ["ORDER BY g LIMIT 3", "HAVING g > 3", "ORDER BY 2", ""])
+def test_keys_that_decide_which_rows_are_shown_cost_no_width(world: World, choice: str):
+    plan = plan_of(world, f"SELECT g, count(*) FROM people GROUP BY g {choice}", {"dp.epsilon": "0.5"})
+    assert plan.accuracy is not None
+    assert not plan.accuracy.together
