@@ -31,7 +31,7 @@ $seen["columns"] = array_map(fn($column) => $column["type"], pg_meta_data($db, "
 $seen["list"] = pg_fetch_all_columns(pg_query_params($db, "SELECT n FROM towns WHERE town = ANY ($1) ORDER BY n", ["{Bern,Rome}"]));
 $seen["selected"] = pg_select($db, "towns", ["n" => 2])[0]["town"];
 pg_query($db, "SELECT count(*) FROM people");
-$seen["notice"] = str_contains(pg_last_notice($db), "left in budget");
+$seen["notice"] = str_contains(implode("\n", pg_last_notice($db, PGSQL_NOTICE_ALL)), "left in budget");
 pg_prepare($db, "one", "SELECT $1::int + 1");
 $seen["prepared"] = pg_fetch_result(pg_execute($db, "one", [41]), 0, 0);
 $seen["reset"] = pg_connection_reset($db);
