@@ -353,6 +353,7 @@ class Stated:
     shown, those of all rows that could have been shown hold at once. ``unproved`` where they decide, and the rows that
     could have been shown are not known. ``most`` is the largest epsilon that the statement may cost. ``impossible``
     says what is shown for values that cannot be, and ``significant`` whether digits that say nothing are dropped.
+    Groups of a released count up to ``hidden`` are not shown.
     """
 
     confidence: Fraction
@@ -361,6 +362,7 @@ class Stated:
     most: Fraction
     impossible: Literal["show", "clamp", "null"] = "show"
     significant: bool = False
+    hidden: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

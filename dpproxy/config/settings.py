@@ -22,6 +22,8 @@ Wanted = Literal["auto", "staircase", "laplace", "gaussian"]
 """The values of dp.mechanism."""
 Impossible = Literal["show", "clamp", "null"]
 """The values of dp.impossible."""
+EmptyGroups = Literal["auto", "show", "hide"]
+"""The values of dp.empty_groups."""
 Reuse = Literal["always", "better", "never"]
 """The values of dp.reuse."""
 
@@ -83,6 +85,13 @@ _PRIVACY = (
         "on",
         checks.switch,
         "Shows released counts not below zero, and those of different values not above the declared number.",
+    ),
+    Setting(
+        "dp.empty_groups",
+        "auto",
+        checks.one_of("auto", "show", "hide"),
+        "Whether groups are shown whose released count is too small to tell that they have rows; "
+        "auto hides them where the statement counts rows in more than 1,000 groups.",
     ),
     Setting(
         "dp.impossible",
@@ -399,6 +408,11 @@ def impossible(settings: Settings) -> Impossible:
 def is_rounded(settings: Settings) -> bool:
     """Whether dp.round drops digits that say nothing."""
     return settings["dp.round"] == "significant"
+
+
+def empty_groups(settings: Settings) -> EmptyGroups:
+    """dp.empty_groups."""
+    return cast("EmptyGroups", settings["dp.empty_groups"])
 
 
 def reuse(settings: Settings) -> Reuse:

@@ -119,6 +119,9 @@ def accuracy_notice(
     where stored releases answer: its price and half-widths are said where they are better.
     """
     stated = plan.accuracy
+    hidden = _hidden(plan)
+    if hidden and not values:
+        return Notice(hidden[0], hint="SET dp.empty_groups = 'show'; shows all declared groups.")
     noisy = [(i, o, o.accuracy) for i, o in enumerate(plan.outputs) if o.accuracy is not None]
     if stated is None or not values:
         return None
@@ -133,9 +136,21 @@ def accuracy_notice(
     named += [f"{more} more columns: EXPLAIN (PRIVACY) lists them"] if more else []
     return Notice(
         f"{level}: {'; '.join(named)}",
-        detail=" ".join([*_dominated(columns, is_unproved=stated.unproved), *_better(columns, fresh)])
+        detail=" ".join(
+            [*_dominated(columns, is_unproved=stated.unproved), *_better(columns, fresh), *hidden]
+        )
         or None,
         hint=_hint(columns, plan),
+    )
+
+
+def _hidden(plan: Plan) -> list[str]:
+    """Which groups are not shown; nothing where all are."""
+    most = None if plan.accuracy is None else plan.accuracy.hidden
+    return (
+        []
+        if most is None
+        else [f"Groups of a released count up to {most} are hidden: they may have no rows."]
     )
 
 

@@ -196,7 +196,7 @@ def _simultaneous(select: exp.Select, listed: Sequence[Item], scope: ReleasedSco
 
     By the union bound over the rows that could be shown and their noisy columns.
     """
-    if not is_selected(select, listed, scope.calls):
+    if not (scope.selected or is_selected(select, listed, scope.calls)):
         return scope
     columns = sum(1 for item in listed if calls_in(item.node, scope.calls))
     many = max(1, scope.groups) * max(1, columns)

@@ -26,6 +26,7 @@ from dpproxy.planner.blocks import blocks_of
 from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.discovered import Chosen, choose, refuse_order, selecting
 from dpproxy.planner.empty import has_no_rows, has_one_row, never_holds
+from dpproxy.planner.empty_groups import hiding, is_there, threshold, with_rows
 from dpproxy.planner.exact import Exact, exact_sql, measured
 from dpproxy.planner.grouping import Keys, aggregate_nodes, group_keys, grouping_sets
 from dpproxy.planner.label import label, unit_words
@@ -75,7 +76,8 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
         )
     branches = [block.branch(keys) for keys in sets]
     tell_undeclared(select, rows, planning)
-    planning.selected = top and is_selected(select, items(select), branches[0].scope.calls)
+    scopes = [branch.scope for branch in branches]
+    planning.selected = top and any(s.selected or is_selected(select, items(select), s.calls) for s in scopes)
     if not (called or refined or any(select.args.get(a) for a in ("group", "distinct", "having"))):
         raise _not_shown(select, rows, position(next(iter(select.expressions), select)))  # one for each row
     if sets == [[]]:  # one row has one order
@@ -154,7 +156,13 @@ class _Block:
                 f"the statement asks for {draws} released values, more than {MOST_DRAWS}",
                 hint="Group by fewer or coarser columns, or ask for fewer aggregates.",
             )
-        calls, numbers = self._release(keys)
+        is_listed = bool(keys.sets) and not keys.discovered
+        decides = hiding(groups, self.aggregates, self.planning) if is_listed else None
+        asked = self.aggregates if decides is None else with_rows(self.aggregates, decides)
+        calls, numbers = self._release(keys, asked)
+        most = None if decides is None else threshold(calls[decides], groups)
+        if most is not None and self.top:
+            self.planning.hidden = max(most, self.planning.hidden or 0)
         first = numbers[0]
         held = {n: _key_column(index, key, first) for n, (index, key) in keys.by_node.items()}
         held |= {n: null(self._shape(n).type) for n in self.every if n not in held}
@@ -168,6 +176,7 @@ class _Block:
             self.planning,
             frozenset(present),
             self.env,
+            selected=decides is not None,
         )
         found = answer(
             self.select,
@@ -181,7 +190,9 @@ class _Block:
             tuple(duck.named(value, f"c{i}") for i, value in enumerate(shown)),
             _relation(first),
             tuple(nodes.Join(_relation(n), _same_ordinal(first, n)) for n in numbers[1:]),
-            found.having,
+            found.having
+            if decides is None or most is None
+            else _both(is_there(calls[decides], most), found.having),
         )
         return _Branch(query, found, duck.column("o", f"r{first}"), scope)
 
@@ -199,13 +210,15 @@ class _Block:
         found = group_keys([node], self.rows, self.planning, self._conditions()).listed[0]
         return replace(found.typed, type=found.type)
 
-    def _release(self, keys: Keys) -> tuple[dict[exp.Expr, Call], list[int]]:
+    def _release(
+        self, keys: Keys, aggregates: Mapping[exp.Expr, Aggregate]
+    ) -> tuple[dict[exp.Expr, Call], list[int]]:
         """The parts of one grouping set: the calls with their columns, and the numbers of the parts."""
-        about = label([*self.aggregates, *self.refined], keys, self.rows, self.planning)
+        about = label([*aggregates, *self.refined], keys, self.rows, self.planning)
         self.planning.describe(about, unit_words(self.rows, self.planning))
-        ordered = {n: a for n, a in self.aggregates.items() if isinstance(a, OrderStatistic)}
+        ordered = {n: a for n, a in aggregates.items() if isinstance(a, OrderStatistic)}
         believed = posteriors(self.refined, keys, self.rows, self.planning, partial(self._alone, keys))
-        sums = {**{n: a for n, a in self.aggregates.items() if n not in ordered}, **believed}
+        sums = {**{n: a for n, a in aggregates.items() if n not in ordered}, **believed}
         numbers, calls = [], {}
         if sums or not (ordered or self.refined):
             measures = tuple(
@@ -344,6 +357,10 @@ def _noise(allocation: Allocation | None, indexes: Sequence[int], rows: int, sum
 
     bell = isinstance(mechanism, Gaussian) or terms > 1
     return Noise(tuple(sds[i] * sqrt(terms) for i in indexes), half_widths, rows, bell)
+
+
+def _both(condition: nodes.Expr, other: nodes.Expr | None) -> nodes.Expr:
+    return condition if other is None else nodes.And((condition, nodes.Paren(other)))
 
 
 def _relation(number: int) -> nodes.Table:

@@ -59,6 +59,8 @@ class Planning:
     checks: list[Check] = field(default_factory=list)
     selected: bool = False
     """Released values decide which rows are shown."""
+    hidden: int | None = None
+    """Groups of a released count up to it are not shown."""
     read: list[Materialized] = field(default_factory=list)
     """The released views of the statement."""
 

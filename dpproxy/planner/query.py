@@ -293,6 +293,7 @@ def _stated(planning: Planning, payer: Payer, parts: Sequence[Part]) -> Stated |
         most_epsilon(payer, context.policy.budgets[payer.budget]),
         session.impossible(context.settings),
         session.is_rounded(context.settings),
+        planning.hidden,
     )
 
 

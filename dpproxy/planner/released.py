@@ -47,6 +47,8 @@ class ReleasedScope:
     present: frozenset[exp.Expr]
     """The keys of this grouping set."""
     env: Env
+    selected: bool = False
+    """Which groups are shown follows from released values, whatever the SELECT says."""
 
     def scope(self) -> Scope:
         """The leaves for the expression compiler."""

@@ -133,7 +133,7 @@ def test_no_setting_switches_noise_off():
         "dp.budget", "dp.epsilon", "dp.delta", "dp.target_error", "dp.confidence", "dp.mechanism", "dp.intervals",
         "dp.notices",
         "dp.prior",
-        "dp.clamp", "dp.impossible", "dp.preview", "dp.reuse", "dp.round",
+        "dp.clamp", "dp.empty_groups", "dp.impossible", "dp.preview", "dp.reuse", "dp.round",
         "dp.session_epsilon", "dp.session_settings", "dp.budget_remaining", "dp.last_cost",
     }  # fmt: skip
 

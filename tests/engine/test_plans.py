@@ -74,6 +74,7 @@ VALUES = {
     "dp.intervals": ("off", "columns"),
     "dp.notices": ("on", "off"),
     "dp.clamp": ("on", "off"),
+    "dp.empty_groups": ("show", "hide"),
     "dp.impossible": ("show", "null"),
     "dp.preview": ("off", "view"),
     "dp.reuse": ("always", "never"),
