@@ -220,6 +220,8 @@ class PublicPlan:
     """So many rows are read at a time, and no more than are taken; 0 where there are few."""
     view: str = ""
     """The protected view it reads instead of the table that was named."""
+    constant: bool = False
+    """It reads no table at all: whenever it is run, its rows are the same."""
 
     @property
     def free(self) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 from sqlglot import exp
@@ -9,12 +10,15 @@ from sqlglot import exp
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
+from dpproxy.analysis.quotients import quotient
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import INT64, WIDEST, Typed, as_double, as_scaled, inexact
-from dpproxy.values.errors import NumberOutOfRange, UndefinedFunction
+from dpproxy.values.errors import DivisionByZero, NumberOutOfRange, UndefinedFunction
 from dpproxy.values.pgtypes import FLOAT4, FLOAT8, FLOATS, INT2, INT4, INT8, INTEGERS, NUMERIC, SqlType
 
 Interval = tuple[Fraction | None, Fraction | None]
+_LIMITS = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
+_MOST_SCALE = 30
 TINIEST = Fraction(1, 10**300)
 """A DOUBLE whose bounds come nearer to zero may be rounded to zero."""
 _RANK = [INT2.oid, INT4.oid, INT8.oid, NUMERIC.oid, FLOAT4.oid, FLOAT8.oid]
@@ -104,7 +108,7 @@ def _exact_scale(node: exp.Binary, a: Typed, b: Typed) -> int | None:
     if a.scale is None or b.scale is None:
         return None
     scale = a.scale + b.scale if isinstance(node, exp.Mul) else max(a.scale, b.scale)
-    return scale if scale <= 30 else None
+    return scale if scale <= _MOST_SCALE else None
 
 
 def _integer_type(
@@ -119,12 +123,29 @@ def _integer_type(
     return "BIGINT" if largest <= INT64 else "HUGEINT" if largest < WIDEST else None
 
 
+def check_range(
+    node: exp.Expr, kind: SqlType, low: Fraction | None, high: Fraction | None, scope: Scope
+) -> None:
+    """Raise ``NumberOutOfRange`` where a value over released ones is outside its type whatever they are."""
+    limit = _LIMITS.get(kind.oid)
+    if limit is None or not _is_known(node, scope):
+        return
+    if (low is not None and low >= limit) or (high is not None and high < -limit):
+        raise NumberOutOfRange(f"{kind.shown} out of range", position=position(node))
+
+
+def _is_known(node: exp.Expr, scope: Scope) -> bool:
+    """Over released values, with the values of all parameters: bounds are those of the values themselves."""
+    is_bound = scope.parameters.values is not None or node.find(exp.Parameter) is None
+    return scope.level is Level.RELEASED and is_bound
+
+
 def _fits(
     kind: SqlType, low: Fraction | None, high: Fraction | None, node: exp.Expr, scope: Scope
 ) -> SqlType:
     """The type PostgreSQL gives, refused where its range could be left (there the row would raise)."""
-    limits = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
-    limit = limits.get(kind.oid)
+    check_range(node, kind, low, high, scope)
+    limit = _LIMITS.get(kind.oid)
     if limit is None or scope.level is Level.RELEASED:
         return kind
     if low is None or high is None or low < -limit or high >= limit:
@@ -140,7 +161,10 @@ def _fits(
 def divide(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
     """``/``: whole for integers (towards zero), DOUBLE otherwise; a division by zero gives NULL."""
     require_numbers(node, "/", a, b)
+    _check_divisor(node, b, scope)
     kind = common_type(a.type, b.type)
+    if kind.oid == NUMERIC.oid and (constant := _quotient_of_constants(a, b, scope)) is not None:
+        return constant
     low, high = _quotient(a, b)
     nullable = a.nullable or b.nullable or not _excludes_zero(b)
     if kind.oid in INTEGERS:
@@ -152,6 +176,35 @@ def divide(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
         return Typed(sql, kind, 0, least, whole, nullable)
     divisor = duck.call("nullif", as_double(b), duck.double(0.0))
     return inexact(duck.binary("/", as_double(a), divisor), kind, low, high, nullable=nullable)
+
+
+def _check_divisor(node: exp.Expr, b: Typed, scope: Scope) -> None:
+    """Raise ``DivisionByZero`` over released values where the divisor is 0 whatever they are."""
+    if not _is_known(node, scope) or b.is_null or b.low is None or b.high is None:
+        return
+    if b.low == b.high == 0:
+        raise DivisionByZero("division by zero", position=position(node))
+
+
+def _quotient_of_constants(a: Typed, b: Typed, scope: Scope) -> Typed | None:
+    """Of two exact constants, with PostgreSQL's number of digits; None of others, and where there are too many."""
+    texts = [_digits_of(a), _digits_of(b)]
+    if scope.level is Level.ROW or None in texts or not b.constant:
+        return None
+    shown = quotient(str(texts[0]), str(texts[1]))
+    value, scale = Fraction(shown), len(shown.partition(".")[2])
+    if scale > _MOST_SCALE or abs(value) * 10**scale >= WIDEST:
+        return None
+    held = duck.integer(int(value * 10**scale))
+    return Typed(held, NUMERIC, scale, value, value, nullable=False, is_constant=True, constant=value)
+
+
+def _digits_of(value: Typed) -> str | None:
+    """An exact constant as it is shown."""
+    if not value.is_constant or value.scale is None or not isinstance(value.constant, int | Fraction):
+        return None
+    whole = int(value.constant * 10**value.scale)
+    return format(Decimal((int(whole < 0), tuple(map(int, str(abs(whole)))), -value.scale)), "f")
 
 
 def _division_type(a: Typed, b: Typed, scope: Scope) -> str:
@@ -174,6 +227,7 @@ def _quotient(a: Typed, b: Typed) -> Interval:
 def modulo(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
     """``%`` on exact numbers, sign of the dividend; modulo zero gives NULL."""
     require_numbers(node, "%", a, b)
+    _check_divisor(node, b, scope)
     scale = None if a.scale is None or b.scale is None else max(a.scale, b.scale)
     sizes = [m * 10 ** (scale or 0) for m in (a.magnitude, b.magnitude) if m is not None]
     if scale is None or any(o.type.oid in FLOATS for o in (a, b)) or any(s >= WIDEST for s in sizes):

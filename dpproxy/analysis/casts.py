@@ -8,13 +8,13 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.arithmetic import rounded
+from dpproxy.analysis.arithmetic import check_range, rounded
 from dpproxy.analysis.dates import to_date, to_timestamp
 from dpproxy.analysis.instants import is_instant, to_instant, to_local
-from dpproxy.analysis.literals import LIMITS, from_value, read_as, read_moment, settle
+from dpproxy.analysis.literals import LIMITS, from_value, read_constant, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
-from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, inexact, nearest_double, null
+from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, boolean, inexact, nearest_double, null
 from dpproxy.analysis.written import FLOAT8 as FLOAT8_TEXT
 from dpproxy.analysis.written import INTERVAL as INTERVAL_TEXT
 from dpproxy.analysis.written import NUMERIC as NUMERIC_TEXT
@@ -22,6 +22,7 @@ from dpproxy.analysis.written import written
 from dpproxy.values.errors import InvalidParameter, NumberOutOfRange, Unsupported
 from dpproxy.values.pgtypes import (
     BOOL,
+    BY_OID,
     BYTEA,
     DATE,
     FLOAT4,
@@ -44,6 +45,7 @@ from dpproxy.values.pgtypes import (
     VARCHAR,
     SqlType,
     array_of,
+    element_of,
 )  # fmt: skip
 
 _NAMES: dict[exp.DType, SqlType] = {
@@ -87,6 +89,15 @@ _LENGTH = re.compile("[0-9]{1,9}").fullmatch
 LONGEST_VARCHAR = 10_485_760
 
 
+def is_known(oid: int) -> bool:
+    """Whether values of a type can be computed with: by its OID, or 0 for one that nobody declared."""
+    kind = BY_OID.get(oid)
+    return oid == 0 or (kind is not None and (element_of(kind) or kind).oid in _KNOWN)
+
+
+_KNOWN = frozenset(kind.oid for kind in _NAMES.values())
+
+
 def target_type(node: exp.Cast) -> SqlType:
     """The type a CAST names. Raises ``Unsupported``."""
     return _named_type(node, node.to)
@@ -125,9 +136,7 @@ def cast(node: exp.Cast, value: Typed, scope: Scope) -> Typed:
     if value.type is UNKNOWN:
         if value.constant is None:
             return null(kind)
-        if kind.oid == TIMESTAMPTZ.oid:
-            return read_moment(str(value.constant), node, scope)
-        value = read_as(str(value.constant), replace(kind, modifier=-1), node)
+        value = read_constant(str(value.constant), replace(kind, modifier=-1), scope, node)
     return _convert(node, value, kind, scope)
 
 
@@ -138,6 +147,8 @@ def _convert(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed
         return _shortened(value, kind)
     if value.type.oid == kind.oid:
         return value
+    if scope.level is Level.RELEASED and {value.type.oid, kind.oid} == {BOOL.oid, INT4.oid}:
+        return _of_truth(value, kind)
     if (moment := _moment(node, value, kind, scope)) is not None:
         return moment
     if kind.oid in TEXTS and (text := as_text(value, scope)) is not None:
@@ -157,6 +168,14 @@ def _moment(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed 
         shown = to_local(value, scope.parameters.zone, node, scope)
         return shown if kind.oid == TIMESTAMP.oid else to_date(shown)
     return None
+
+
+def _of_truth(value: Typed, kind: SqlType) -> Typed:
+    """A truth value as 0 or 1, or an integer as whether it is another one than 0."""
+    if kind.oid == BOOL.oid:
+        return boolean(nodes.Binary("<>", value.sql, duck.integer(0)), nullable=value.nullable)
+    number = duck.cast(value.sql, "INTEGER")
+    return Typed(number, kind, 0, Fraction(0), Fraction(1), value.nullable)
 
 
 def _shortened(value: Typed, kind: SqlType) -> Typed:
@@ -213,7 +232,10 @@ def _with_point(value: Typed, kind: SqlType) -> Typed:
     return Typed(sql, kind, nullable=value.nullable, presence=value.presence, longest=41)
 
 
-def _to_float(_: exp.Cast, value: Typed, kind: SqlType, __: Scope) -> Typed:
+def _to_float(_: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed:
+    if kind.oid == FLOAT4.oid and scope.level is Level.RELEASED and value.unseen is None:
+        sql = duck.cast(duck.cast(as_double(value), "FLOAT"), "DOUBLE")
+        return inexact(sql, kind, value.low, value.high, nullable=value.nullable)
     low, high = nearest_double(value.low), nearest_double(value.high)
     return replace(value, sql=as_double(value), type=kind, scale=None, low=low, high=high)
 
@@ -226,6 +248,7 @@ def _to_integer(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Ty
         raise NumberOutOfRange(
             f"{kind.shown} could go out of range by the declared bounds", position=position(node)
         )
+    check_range(node, kind, value.low, value.high, scope)
     if value.scale is not None:
         return rounded(value, 0, kind)
     if value.low is None or value.high is None:  # over released values only
@@ -258,6 +281,9 @@ def _round_total(value: Typed, low: Fraction, high: Fraction, rounding: str) -> 
 def _to_numeric(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed:
     scale, precision = kind.scale, kind.precision
     if scale is None or precision is None:
+        if value.type.oid == FLOAT4.oid and scope.level is Level.RELEASED:
+            digits = duck.cast(duck.call("format", nodes.Text("{:.6g}"), value.sql), "DOUBLE")
+            return inexact(digits, kind, value.low, value.high, nullable=value.nullable)
         return replace(value, type=kind)
     if scope.level is Level.ROW and (value.magnitude is None or value.magnitude >= 10 ** (precision - scale)):
         raise NumberOutOfRange(

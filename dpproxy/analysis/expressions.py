@@ -6,6 +6,7 @@ not chosen here, and so that no row can make one fail.
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from itertools import islice
 from typing import Any
 
@@ -15,13 +16,13 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import arithmetic, dates, duck, instants, present
 from dpproxy.analysis.casts import as_text, cast
 from dpproxy.analysis.comparison import compare, unify
-from dpproxy.analysis.functions import FUNCTIONS
+from dpproxy.analysis.functions import FUNCTIONS, as_postgres
 from dpproxy.analysis.intervals import read_interval, times
-from dpproxy.analysis.literals import from_value, literal, parameter, settle
+from dpproxy.analysis.literals import as_written, from_value, literal, parameter, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.texts import LONGEST_TEXT, check_length, of_constants
-from dpproxy.analysis.typed import Typed, boolean, null
+from dpproxy.analysis.typed import Typed, boolean, null, number
 from dpproxy.values.errors import TooComplex, TypeMismatch, UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import BOOL, INTERVAL, NUMERIC, PLAIN, TEXT, TEXTS, UNKNOWN
 
@@ -352,12 +353,17 @@ def _bound_match(node: exp.Like, value: Typed, pattern: Typed, scope: Scope) -> 
 
 def _negative(node: exp.Neg, scope: Scope) -> Typed:
     value = compile_expression(node.this, scope)
+    whole = node.this.unnest()
+    if isinstance(whole, exp.Literal) and whole.name.isdigit() and isinstance(value.constant, int):
+        return number(Fraction(-value.constant))  # its type is that of the number below zero
     return arithmetic.negate(node, settle(value, NUMERIC, scope, node))
 
 
 def _function(node: exp.Expr, scope: Scope) -> Typed:
     function = FUNCTIONS[type(node)]
-    return function(node, [compile_expression(a, scope) for a in function.arguments(node)], scope)
+    arguments = [compile_expression(a, scope) for a in function.arguments(node)]
+    value = function(node, arguments, scope)
+    return as_postgres(node, function, arguments, value) if scope.level is Level.RELEASED else value
 
 
 def _cast(node: exp.Cast, scope: Scope) -> Typed:
@@ -365,7 +371,7 @@ def _cast(node: exp.Cast, scope: Scope) -> Typed:
 
 
 RULES: dict[type[exp.Expr], Rule] = {
-    exp.Literal: lambda node, _: literal(node),
+    exp.Literal: lambda node, scope: as_written(literal(node), str(node.this), scope),
     exp.Parameter: parameter,
     exp.Null: lambda _, __: Typed(nodes.Null(), UNKNOWN, nullable=True, is_constant=True),
     exp.Boolean: lambda node, _: replace(

@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
 
-from dpproxy.analysis import bins, instants, numbers, texts
+from dpproxy.analysis import bins, instants, numbers, patterns, texts
+from dpproxy.analysis.open_functions import joined, of_texts, only_open, split_part
 from dpproxy.analysis.scopes import Scope
-from dpproxy.analysis.typed import Typed
+from dpproxy.analysis.typed import Typed, as_double, inexact
+from dpproxy.values.pgtypes import FLOAT8, NUMERIC, TEXT
 
 Rule = Callable[[Any, list[Typed], Scope], Typed]
 
@@ -24,6 +26,8 @@ class Function:
     rule: Rule
     reason: str
     places: tuple[str, ...] = ("this",)
+    of_double: bool = False
+    """PostgreSQL has it of numeric and of double precision: one integer alone is taken as the latter."""
 
     def __call__(self, node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
         return self.rule(node, arguments, scope)
@@ -38,19 +42,21 @@ class Function:
                 yield found
 
 
+_OPEN = "refused beside rows of people"
 _EXACT = "of exact numbers in 128 bits, or DOUBLE to DOUBLE"
 
 FUNCTIONS: dict[type[exp.Expr], Function] = {
     exp.Abs: Function(numbers.absolute, "of HUGEINT or DOUBLE; the least HUGEINT is outside every bound"),
-    exp.Sign: Function(numbers.sign, "every number has a sign"),
-    exp.Floor: Function(numbers.whole("floor"), _EXACT, ("this", "decimals")),
-    exp.Ceil: Function(numbers.whole("ceil"), _EXACT, ("this", "decimals")),
+    exp.Sign: Function(numbers.sign, "every number has a sign", of_double=True),
+    exp.Floor: Function(numbers.whole("floor"), _EXACT, ("this", "decimals"), of_double=True),
+    exp.Ceil: Function(numbers.whole("ceil"), _EXACT, ("this", "decimals"), of_double=True),
     exp.Round: Function(
         numbers.rounding,
         "of exact numbers in 128 bits; of DOUBLE with a constant number of digits",
         ("this", "decimals"),
+        of_double=True,
     ),
-    exp.Trunc: Function(numbers.truncation, _EXACT, ("this", "decimals")),
+    exp.Trunc: Function(numbers.truncation, _EXACT, ("this", "decimals"), of_double=True),
     exp.Sqrt: Function(
         numbers.root, "DOUBLE to DOUBLE; NaN below zero, which counts as above the upper bound"
     ),
@@ -102,7 +108,36 @@ FUNCTIONS: dict[type[exp.Expr], Function] = {
         bins.date_bin, "of a finite date, to bins that begin after the first date", ("expression",)
     ),
     exp.TimeToStr: Function(bins.to_char, "digits of fields of a finite date"),
+    exp.Reverse: Function(only_open("reverse", of_texts("reverse")), _OPEN),
+    exp.Translate: Function(
+        only_open("translate", of_texts("translate", (TEXT, TEXT, TEXT))), _OPEN, ("this", "from_", "to")
+    ),
+    exp.SplitPart: Function(only_open("split_part", split_part), _OPEN, ("this", "delimiter", "part_index")),
+    exp.ConcatWs: Function(only_open("concat_ws", joined), _OPEN, ("expressions",)),
+    exp.RegexpLike: Function(only_open("~", patterns.matches), _OPEN, ("this", "expression")),
+    exp.RegexpILike: Function(only_open("~*", patterns.matches), _OPEN, ("this", "expression")),
+    exp.RegexpReplace: Function(
+        only_open("regexp_replace", patterns.replaced),
+        _OPEN,
+        ("this", "expression", "replacement", "modifiers"),
+    ),
     exp.TimestampTrunc: Function(
         instants.truncate, "of a finite date, to a constant unit that does not begin before the year 1"
     ),
 }
+
+
+def as_postgres(node: exp.Expr, function: Function, arguments: list[Typed], value: Typed) -> Typed:
+    """The value in the type that PostgreSQL gives, where nothing is private any more.
+
+    Beside rows a whole number stays one, which is counted exactly.
+    """
+    if value.scale is None or not value.is_number:
+        return value
+    called = str(node.meta.get("name", ""))
+    is_double = function.of_double and len(arguments) == 1 and arguments[0].is_integer
+    if is_double or (type(node) is exp.Extract and called == "date_part"):
+        return inexact(as_double(value), FLOAT8, value.low, value.high, nullable=value.nullable)
+    if function.of_double and len(arguments) == 2 and arguments[0].is_integer:
+        return replace(value, type=NUMERIC)
+    return value

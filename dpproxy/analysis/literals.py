@@ -14,7 +14,7 @@ from dpproxy.analysis import duck, plain
 from dpproxy.analysis.clocks import utc_of
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope, exact
-from dpproxy.analysis.typed import Typed, null, number
+from dpproxy.analysis.typed import WIDEST, Typed, as_scaled, null, number
 from dpproxy.analysis.unseen import Unseen
 from dpproxy.values.errors import InvalidText, NumberOutOfRange, Refusal, TooComplex, UndefinedParameter
 from dpproxy.values.pgtypes import (
@@ -42,6 +42,8 @@ LIMITS = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
 """The integer types hold numbers from minus this to below this."""
 _SPACES = " \t\n\v\f\r"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
+_DIGITS = re.compile(r"[-+.0-9\s]*", re.ASCII).fullmatch
+_MOST_SCALE = 30
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 
 
@@ -56,6 +58,16 @@ def literal(node: exp.Literal) -> Typed:
         return value if text.isdigit() else replace(value, type=NUMERIC)
     except (ValueError, OverflowError) as error:
         raise NumberOutOfRange("number out of range", position=position(node)) from error
+
+
+def as_written(value: Typed, text: str, scope: Scope) -> Typed:
+    """A numeric constant with the digits that it is written with, ``1.50``; beside rows nobody sees them."""
+    if scope.level is Level.ROW or value.type is not NUMERIC or value.scale is None or not _DIGITS(text):
+        return value
+    digits = len(text.strip(_SPACES).partition(".")[2])
+    if not value.scale < digits <= _MOST_SCALE or (value.magnitude or 0) * 10**digits >= WIDEST:
+        return value
+    return replace(value, sql=as_scaled(value, digits), scale=digits)
 
 
 def _parse_number(text: str) -> Fraction:
@@ -174,9 +186,15 @@ def settle(value: Typed, kind: SqlType, scope: Scope, node: exp.Expr) -> Typed:
         return value
     if value.constant is None:
         return null(kind)
+    return read_constant(str(value.constant), kind, scope, node)
+
+
+def read_constant(text: str, kind: SqlType, scope: Scope, node: exp.Expr) -> Typed:
+    """A quoted literal as a constant of a type. Raises ``InvalidText``."""
     if kind.oid == TIMESTAMPTZ.oid:
-        return read_moment(str(value.constant), node, scope)
-    return read_as(str(value.constant), kind, node)
+        return read_moment(text, node, scope)
+    value = read_as(text, kind, node)
+    return as_written(value, text, scope) if kind.oid == NUMERIC.oid else value
 
 
 def constant_moment(moment: datetime, scope: Scope) -> Typed:

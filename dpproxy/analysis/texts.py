@@ -166,7 +166,9 @@ def of_constants(values: list[Typed]) -> Typed | None:
 
 def concatenated(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     """CONCAT: NULLs are left out; what is no text is written as PostgreSQL writes it."""
-    values = _texts(node, "concat", [_written(settle(a, TEXT, scope, node), scope) for a in arguments], scope)
+    values = _texts(
+        node, "concat", [written_bare(settle(a, TEXT, scope, node), scope) for a in arguments], scope
+    )
     if (constant := of_constants(values)) is not None:
         return constant
     lengths = [v.longest for v in values if v.longest is not None]
@@ -175,7 +177,7 @@ def concatenated(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     return Typed(duck.call("concat", *(v.sql for v in values)), TEXT, nullable=False, longest=longest)
 
 
-def _written(value: Typed, scope: Scope) -> Typed:
+def written_bare(value: Typed, scope: Scope) -> Typed:
     """A value as CONCAT writes it: a truth value by its letter."""
     if value.type.oid != BOOL.oid:
         return as_text(value, scope) or value

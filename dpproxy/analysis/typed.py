@@ -170,7 +170,8 @@ def number(value: Fraction, *, float_type: SqlType | None = None) -> Typed:
             nullable=False, is_constant=True, constant=value,
         )  # fmt: skip
     whole = int(value * 10**scale)
-    kind = NUMERIC if scale or abs(whole) > INT64 else INT4 if abs(whole) < 2**31 else INT8
+    is_long = not -(2**31) <= whole < 2**31
+    kind = NUMERIC if scale or not -INT64 - 1 <= whole <= INT64 else INT8 if is_long else INT4
     held = int(value) if scale == 0 else value
     return Typed(
         duck.integer(whole), kind, scale, value, value, nullable=False, is_constant=True, constant=held

@@ -150,6 +150,10 @@ class Release:
             kept[1] if kept is not None and kept[0] is part.keys else None
         )  # equal keys may be shown otherwise
 
+    def constant(self, sql: str, session: str) -> Rows:
+        """Rows of a statement that reads nothing. Raises as ``answer``."""
+        return self._answer(sql, [], (), session, watched=True)
+
     def _answer(
         self, sql: str, relations: Relations, publics: Sequence[pa.Table], session: str, *, watched: bool
     ) -> Rows:

@@ -15,7 +15,7 @@ from dpproxy.accounting.releases import ReleaseStore
 from dpproxy.algebra.plan import Answer, Drawn, Part, Plan, PublicPlan
 from dpproxy.backends.columns import FEW
 from dpproxy.backends.prepared import PreparedTables
-from dpproxy.backends.release import Relations, Release
+from dpproxy.backends.release import Relations, Release, Rows
 from dpproxy.backends.source import Source
 from dpproxy.engine import output, payloads, payment
 from dpproxy.engine.accuracy import accuracy_notice, presented
@@ -31,11 +31,16 @@ from dpproxy.engine.questions import (
 )
 from dpproxy.engine.replays import Execution, PartAnswer, Replays
 from dpproxy.planner.descriptor import described
+from dpproxy.values.recent import Recent
 from udfs.privacy import Released
 
 WAIT = 60.0
 """Seconds to wait for another caller whose statement releases the same part."""
 
+CONSTANTS = 256
+"""The most answers that are kept of statements that read nothing."""
+LONGEST_KEPT = 2_000
+"""The most characters of such a statement."""
 POLL = 0.02
 """Seconds between two checks of whether a waiting caller has cancelled."""
 
@@ -55,6 +60,7 @@ class Answers:
         self._deadlines = Deadlines(padding)
         self.replays = Replays(self._releases, self._deadlines)
         self._release = Release()
+        self._constants = Recent[Rows](CONSTANTS)
 
     def rows(self, execution: Execution, replan: Replan) -> tuple[list[tuple[object, ...]], Cost]:
         """The rows of the answer, and their cost to this caller. Raises a ``Refusal``."""
@@ -124,8 +130,20 @@ class Answers:
         """The answer to a statement over public data, or over protected data that the caller may read exactly."""
         if plan.portion:
             return output.streamed_answer(plan.outputs, self._backend.run_portions(plan, session))
-        rows = output.convert(plan.outputs, self._backend.run_public(plan, session))
+        found = (
+            self._constant(plan.sql, session) if plan.constant else self._backend.run_public(plan, session)
+        )
+        rows = output.convert(plan.outputs, found)
         return Answer(f"SELECT {len(rows)}", rows=rows)
+
+    def _constant(self, sql: str, session: str) -> Rows:
+        """Rows of a statement that reads nothing, run where no data is, or kept from another time."""
+        rows = self._constants.get(sql)
+        if rows is None:
+            rows = self._release.constant(sql, session)
+            if len(rows) <= FEW and len(sql) <= LONGEST_KEPT:
+                self._constants.put(sql, rows)
+        return rows
 
     def interrupt(self, session: str) -> None:
         """Stop the queries of a session; reserved charges stay charged."""

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Self, assert_never
 
+from sqlglot import exp
+
 from dpproxy.accounting.declared import overspent
 from dpproxy.accounting.files import starting
 from dpproxy.accounting.ledger import Ledger
@@ -28,6 +30,7 @@ from dpproxy.algebra.request import (
     ViewRead,
     complete,
 )
+from dpproxy.analysis.casts import is_known
 from dpproxy.analysis.present import mentions
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends.asker import asked_by, unpaid
@@ -52,13 +55,14 @@ from dpproxy.engine.visible import catalogue_view, fitting
 from dpproxy.observe.audit_entry import Outcome
 from dpproxy.observe.audit_log import AuditLog
 from dpproxy.observe.records import exact_notice, recorder
+from dpproxy.pgcatalog.calls import asks_the_session
 from dpproxy.pgcatalog.catalogue import Catalogue
 from dpproxy.pgcatalog.paging import paged
-from dpproxy.pgcatalog.scopes import engine_settings, own_names
+from dpproxy.pgcatalog.scopes import engine_settings, own_names, reads_relations
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.planner.accept import parse
 from dpproxy.planner.access import Context
-from dpproxy.planner.explain import split_explain
+from dpproxy.planner.explain import Explain, split_explain
 from dpproxy.planner.refusals import GENERAL
 from dpproxy.planner.routing import routed_notice
 from dpproxy.planner.views import read_views
@@ -73,6 +77,8 @@ from dpproxy.values.errors import Cancelled, Refusal, Unsupported
 from dpproxy.values.pgtypes import BY_OID
 from dpproxy.values.recent import Recent
 
+UNKNOWN = frozenset({"0A000", "42883"})
+"""States of refusals that say no more than that a construct or a function is not on a list."""
 ANSWERS = 2048
 """Answers held in memory, each for the caller who has paid for it."""
 
@@ -101,6 +107,7 @@ class Engine:
         self._sessions = Sessions()
         self._known_answers = Recent[Answer](ANSWERS)
         self._answered = Recent[bool](ANSWERS)
+        self._of_sessions = Recent[Answer](ANSWERS)
         begin(world, progress, partial(recorder, log), build=config.begins)
         counted = self._answers.replays.smallest_group
         self._plans = Plans(world, backend, self._prepared, counted, log, config)
@@ -230,12 +237,34 @@ class Engine:
             return Prepared(sql, (), EXPLAIN_COLUMNS, several)
         asked = sql if explain is None else explain.sql
         tree = parse(asked, self._database, bare=False)
-        if explain is None and self._catalogue.covers(tree):
-            kinds, columns = self._catalogue.prepare(self._view(caller, settings), tree, types)
-            is_of_present = mentions(tree)
-            return Prepared(sql, kinds, columns, CatalogueQuery(tree, tuple(types), is_of_present))
-        if is_qualified(asked):
-            tree = parse(asked, self._database)
+        is_own = explain is None and self._catalogue.covers(tree)
+        if is_own and (reads_relations(tree) or not all(map(is_known, types))):
+            return self._of_catalogue(caller, sql, tree, types, settings)
+        bare = parse(asked, self._database) if is_qualified(asked) else tree.copy() if is_own else tree
+        try:
+            return self._planned(caller, sql, bare, types, settings, explain)
+        except Refusal as refusal:
+            if not is_own:
+                raise
+            try:
+                return self._of_catalogue(caller, sql, tree, types, settings)
+            except Refusal as other:
+                raise refusal if other.sqlstate in UNKNOWN else other from None
+
+    def _of_catalogue(
+        self, caller: Caller, sql: str, tree: exp.Expr, types: Sequence[int], settings: Settings
+    ) -> Prepared:
+        kinds, columns = self._catalogue.prepare(self._view(caller, settings), tree, types)
+        prepared = Prepared(sql, kinds, columns, CatalogueQuery(tree, tuple(types), mentions(tree)))
+        if asks_the_session(tree):
+            self._plans.remember(prepared, types, self._plans.state(caller, settings))
+        return prepared
+
+    def _planned(
+        self, caller: Caller, sql: str, tree: exp.Expr, types: Sequence[int], settings: Settings,
+        explain: Explain | None,
+    ) -> Prepared:  # fmt: skip
+        state = self._plans.state(caller, settings)
         parameters = Parameters({n: BY_OID[oid] for n, oid in enumerate(types, 1) if oid in BY_OID})
         plan = self._plans.route(tree, caller, sql, parameters, settings)
         kinds, select = parameters.all_types(), Select(tree, mentions(tree))
@@ -390,6 +419,8 @@ class Engine:
 
     def _describe(self, request: Request, query: CatalogueQuery) -> Answer:
         caller, settings, tree = request.caller, request.settings, query.tree
+        if asks_the_session(tree):
+            return self._of_session(request, tree)
         session = self._sessions.find(caller.session)
         by_page = paged(tree, request.values)
         if by_page is not None:
@@ -410,6 +441,16 @@ class Engine:
         view = self._view(caller, {**settings, **told})
         is_cancelled = session.cancelled.is_set
         return self._catalogue.run(view, tree, request.values, fresh, is_cancelled, query.types)
+
+    def _of_session(self, request: Request, tree: exp.Expr) -> Answer:
+        """The answer to a question that depends on the caller and the settings alone, kept for the next time."""
+        caller, settings = request.caller, request.settings
+        key = caller.user, request.text, tuple(settings.items())
+        answer = self._of_sessions.get(key)
+        if answer is None:
+            answer = self._catalogue.run(self._view(caller, settings), tree, (), {})
+            self._of_sessions.put(key, answer)
+        return answer
 
     def commits(self) -> tuple[int, float]:
         """The number of the ledger's commits since the start, and the seconds they took in all."""

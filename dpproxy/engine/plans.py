@@ -244,7 +244,12 @@ class Plans:
             return
         if not prepared.parameters and not prepared.is_of_present:
             self._plans.put((sql, (), (), None, state), plan)
-        self._statements.put((sql, tuple(types), state), prepared)
+        self.remember(prepared, types, state)
+
+    def remember(self, prepared: Prepared, types: Sequence[int], state: State) -> None:
+        """Keep a prepared statement of a length that is kept."""
+        if len(prepared.sql) <= LARGEST_KEPT:
+            self._statements.put((prepared.sql, tuple(types), state), prepared)
 
     def learn(self, prepared: Prepared, caller: Caller, settings: Settings, state: State, plan: Plan) -> None:
         """Remember the shape of a statement without parameters, so that the next of its shape need not be planned."""

@@ -69,6 +69,14 @@ NULLARY: Mapping[type[exp.Expr], Callable[[CatalogueView], str]] = {
     exp.CurrentVersion: _version,
 }
 
+_PLAIN = frozenset((exp.Select, exp.Alias, exp.Identifier, *NULLARY))
+
+
+def asks_the_session(tree: exp.Expr) -> bool:
+    """Whether a statement asks nothing but who is asking what, as ``SELECT version()``: pools do so all the time."""
+    return all(type(node) in _PLAIN for node in tree.walk())
+
+
 _WORDS: Mapping[str, Callable[[CatalogueView], str]] = {
     **SPOKEN,
     "current_database": _database,

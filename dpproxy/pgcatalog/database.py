@@ -11,6 +11,7 @@ from functools import partial
 import duckdb
 import pyarrow as pa
 
+from dpproxy.analysis.quotients import quotient
 from dpproxy.pgcatalog import macros, numbers, objects
 from dpproxy.pgcatalog.calls import MAX_SERIES, SERIES_ERROR
 from dpproxy.pgcatalog.relations import INTERNAL, TABLES
@@ -77,7 +78,7 @@ class Database:
         for key in {key for keys in macros.READS.values() for key in keys}:
             _create(self._root, _table(key))
         self._root.execute(macros.statements())
-        self._root.create_function(numbers.DIVIDE, numbers.quotient, ["VARCHAR", "VARCHAR"], "VARCHAR")
+        self._root.create_function(numbers.DIVIDE, quotient, ["VARCHAR", "VARCHAR"], "VARCHAR")
         self._root.execute(f"SET GLOBAL TimeZone = '{zone}'")
         for statement in _LOCK:
             self._root.execute(statement)

@@ -20,6 +20,11 @@ def relations(tree: exp.Expr) -> Iterator[exp.Table]:
     return (table for table in tree.find_all(exp.Table) if is_relation(table))
 
 
+def reads_relations(tree: exp.Expr) -> bool:
+    """Whether a statement names a relation, or has a function after FROM."""
+    return any(is_relation(t) or not isinstance(t.this, exp.Identifier) for t in tree.find_all(exp.Table))
+
+
 def own_names(tree: exp.Expr) -> frozenset[str]:
     """The folded names of the relations of schema dp that a statement reads."""
     return frozenset(fold(t.this) for t in relations(tree) if fold(t.args.get("db")) == "dp")

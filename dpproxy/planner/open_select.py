@@ -163,7 +163,7 @@ def _unique(listed: Sequence[Item], rows: OpenRows, grouped: Grouping | None) ->
 
 def _column(index: int, item: Item, value: Typed, raw: Typed, rows: OpenRows) -> OpenColumn:
     """A released count stays a count where it is passed on as it is."""
-    held = replace(value, sql=duck.column(f"c{index}"), is_constant=False, presence=None)
+    held = replace(value, sql=duck.column(f"c{index}"), is_constant=False, constant=None, presence=None)
     literal = raw if raw.type is UNKNOWN and raw.parameter is None else None
     node = item.node.unnest()
     if type(node) is exp.Column:

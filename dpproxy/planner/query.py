@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Output, Part, Payer, Plan, PublicPlan, Stated
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
@@ -242,7 +243,8 @@ def _public(found: Relation) -> PublicPlan:
         raise AssertionError("rows of somebody come from a protected table")  # noqa: TRY004 - our own fault
     outputs = tuple(_output(c) for c in found.columns)
     portioned = portion(found.rows, [c.typed for c in found.columns])
-    return PublicPlan(duck.text(found.query), outputs, portion=portioned)
+    reads = next(found.query.find_all(nodes.Table), None) is not None
+    return PublicPlan(duck.text(found.query), outputs, portion=portioned, constant=not reads)
 
 
 def _output(column: OpenColumn) -> Output:

@@ -106,7 +106,7 @@ def test_nested_casts_do_not_grow_without_limit(deep: int, level: Level):
         ("(40 + 2)::text", "42"),
         ("true::text", "true"),
         ("(date '2024-01-31')::text", "2024-01-31"),
-        ("1.50::text", "1.5"),
+        ("1.50::text", "1.50"),
         ("(-0.05)::text", "-0.05"),
         ("(timestamp '2024-01-31 01:02:03.50')::text", "2024-01-31 01:02:03.5"),
         ("(12.25)::text", "12.25"),

@@ -1,0 +1,42 @@
+"""What they mean is compared with PostgreSQL in tests/planner/test_with_and_without_from.py."""
+
+import pytest
+
+from dpproxy.analysis.expressions import compile_expression
+from dpproxy.analysis.scopes import Level, Parameters, Scope
+from dpproxy.values.errors import InvalidParameter, UndefinedFunction, Unsupported
+from tests.analysis.rows import node_of
+
+OPEN = Scope(Level.RELEASED, lambda _: None, Parameters())
+ROWS = Scope(Level.ROW, lambda _: None, Parameters())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "reverse('a')",
+        "translate('a', 'b', 'c')",
+        "split_part('a', ',', 1)",
+        "concat_ws(',', 'a')",
+        "'a' ~ 'b'",
+        "'a' ~* 'b'",
+        "regexp_replace('a', 'b', 'c')",
+    ],
+)
+def test_they_are_refused_beside_rows_of_people(text: str):
+    compile_expression(node_of(text), OPEN)
+    with pytest.raises(Unsupported, match="rows of people"):
+        compile_expression(node_of(text), ROWS)
+
+
+@pytest.mark.parametrize(
+    ("text", "refusal"),
+    [
+        ("split_part('a', ',', 0)", InvalidParameter),
+        ("reverse(1)", UndefinedFunction),
+        ("split_part('a', ',', 1.5)", UndefinedFunction),
+    ],
+)
+def test_what_is_refused(text: str, refusal: type[Exception]):
+    with pytest.raises(refusal):
+        compile_expression(node_of(text), OPEN)
