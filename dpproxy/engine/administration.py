@@ -306,7 +306,7 @@ def _owner(policy: Policy, table: Name) -> TablePolicy:
     if owner is None or owner.ceiling is None:
         raise BoundsMissing(
             f'table "{table.text}" has no privacy unit with a ceiling that could pay',
-            hint="First declare the key and the ceiling that SUGGEST PRIVACY FOR ...; proposes.",
+            hint=f"First declare the key and the ceiling that SUGGEST PRIVACY FOR {identifier(table.text)}; proposes.",
             position=table.position,
         )
     return owner

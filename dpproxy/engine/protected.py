@@ -19,7 +19,7 @@ from dpproxy.backends.source import Source
 from dpproxy.planner.access import Context
 from dpproxy.planner.protected import ViewQuery
 from dpproxy.planner.query import plan_view
-from dpproxy.policy.dump import protected_view
+from dpproxy.policy.dump import alter_table, protected_view
 from dpproxy.policy.model import Ceiling, Policy, ProtectedView
 from dpproxy.system.processor import any_processor
 from dpproxy.values.errors import (
@@ -173,7 +173,7 @@ class ProtectedViews:
         if owner.ceiling is None:
             raise BoundsMissing(
                 f'table "{owner.name}" has no privacy ceiling: no view of it can be built',
-                hint="ALTER TABLE ... SET PRIVACY CEILING EPSILON ...;",
+                hint=f"{alter_table(owner.name, None, 'CEILING EPSILON <n>')};",
             )
         from dpproxy.anonymize.methods import METHODS  # noqa: PLC0415 - loaded where a view is built
 
@@ -263,7 +263,7 @@ class ProtectedViews:
             raise InvalidParameter(
                 f'the same rows were released by {other.method} as protected view "{other.view}"',
                 detail="Two releases that are not private differentially may tell together what each one hides.",
-                hint="State why: WITH (..., reason = '...'); it is recorded.",
+                hint="State why, with the option reason = '<text>'; it is recorded.",
             )
 
     def unfinished(self) -> list[Built]:

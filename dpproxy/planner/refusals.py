@@ -242,8 +242,8 @@ def refuse_clause(node: exp.Expr, name: str, value: object) -> Unsupported:
 
 
 _ANSWERED = (
-    "What is answered: SELECT keys, count, sum, avg, median ... FROM tables, joined on their keys, WHERE ... "
-    "GROUP BY declared columns HAVING ... ORDER BY ... LIMIT n;"
+    "What is answered: SELECT <keys>, count(*), sum(<x>), avg(<x>), median(<x>) FROM <tables, joined on their keys> "
+    "WHERE <condition> GROUP BY <declared columns> HAVING <condition> ORDER BY <outputs> LIMIT <n>;"
 )
 GENERAL: dict[str, str] = {
     "0A000": _ANSWERED,
@@ -254,7 +254,7 @@ GENERAL: dict[str, str] = {
     "42803": "Aggregates stand in the SELECT list, HAVING and ORDER BY, and not inside each other.",
     "42804": "sum and avg take numbers; count(x) takes any column.",
     "42P01": "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'; lists the tables to ask.",
-    "42P18": "Write parameters as $1, $2, ... beside something that tells their type, or CAST them.",
+    "42P18": "Write parameters as $1, $2 and so on beside something that tells their type, or CAST them.",
     "54001": "Ask for less in one statement.",
 }
 """What to do instead, by SQLSTATE, where the place that refused knew nothing better."""

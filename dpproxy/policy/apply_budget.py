@@ -25,6 +25,7 @@ from dpproxy.policy.statements import (
     RevokeSelect,
 )
 from dpproxy.sql.cursor import Name
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import (
     BoundsMissing,
     DependentObjects,
@@ -73,7 +74,7 @@ def _change_paid(policy: Policy, change: GrantSelect | RevokeSelect, schema: Sch
                 _grantable(role)
                 _readable(name, schema)
                 if change.budget is None and is_protected(policy, name.text, schema):
-                    raise _unpaid(name)
+                    raise _unpaid(name, role)
                 _add(
                     grants, Grant(name.text, role.text, None if change.budget is None else change.budget.text)
                 )
@@ -151,7 +152,8 @@ def _check_exists(policy: Policy, budget: Name) -> None:
     if budget.text not in policy.budgets:
         raise UndefinedObject(
             f'budget "{budget.text}" does not exist',
-            hint="First CREATE PRIVACY BUDGET ... LIMIT EPSILON ...; SHOW PRIVACY BUDGETS lists those there are.",
+            hint=f"First CREATE PRIVACY BUDGET {identifier(budget.text)} LIMIT EPSILON <n>; "
+            "SHOW PRIVACY BUDGETS; lists those there are.",
             position=budget.position,
         )
 
@@ -161,16 +163,20 @@ def _unused(policy: Policy, budget: Name) -> None:
     if charged is not None:
         raise DependentObjects(
             f'budget "{budget.text}" pays for protected view "{charged.name}"',
-            hint="First DROP PROTECTED VIEW ...; SHOW PRIVACY VIEWS lists what depends on it.",
+            hint=f"First DROP PROTECTED VIEW {identifier(charged.name)}; SHOW PRIVACY VIEWS; lists what depends on it.",
             position=budget.position,
         )
     user = next((grant for grant in policy.grants if grant.budget == budget.text), None)
     if user is not None:
         raise DependentObjects(
             f'budget "{budget.text}" pays for role "{user.role}" on table "{user.table}"',
-            hint="First REVOKE SELECT ON ... FROM ...; SHOW PRIVACY GRANTS lists what depends on it.",
+            hint=f"First {_revoke(user)}; SHOW PRIVACY GRANTS; lists what depends on it.",
             position=budget.position,
         )
+
+
+def _revoke(grant: Grant) -> str:
+    return f"REVOKE SELECT ON {identifier(grant.table)} FROM {identifier(grant.role)}"  # noqa: S608 - a hint
 
 
 def _grantable(role: Name) -> None:
@@ -189,9 +195,9 @@ def _readable(relation: Name, schema: Schema | None) -> None:
         )
 
 
-def _unpaid(table: Name) -> BoundsMissing:
+def _unpaid(table: Name, role: Name) -> BoundsMissing:
     return BoundsMissing(
         f'table "{table.text}" is protected: a grant on it names the budget that pays',
-        hint="GRANT SELECT ON ... TO ... WITH PRIVACY BUDGET ...;",
+        hint=f"GRANT SELECT ON {identifier(table.text)} TO {identifier(role.text)} WITH PRIVACY BUDGET <budget>;",
         position=table.position,
     )

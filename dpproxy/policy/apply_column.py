@@ -90,7 +90,7 @@ def _bound(literal: Literal, column: Column | None, clock: Clock) -> Scalar:
     if value is None or isinstance(value, bool | str):
         raise TypeMismatch(
             "a bound has to be a number, a date or a timestamp",
-            hint="List the values instead: DOMAIN IN (...).",
+            hint="List the values instead: ALTER TABLE <table> ALTER COLUMN <column> SET PRIVACY DOMAIN IN (<values>);",
             position=literal.position,
         )
     return value

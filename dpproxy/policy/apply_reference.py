@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
+from dpproxy.policy.dump import alter_table
 from dpproxy.policy.lookup import table_column, table_policy
 from dpproxy.policy.model import (
     Composite,
@@ -31,6 +32,7 @@ from dpproxy.policy.statements import (
     TaxonomyChange,
 )
 from dpproxy.sql.cursor import Name
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import DependentObjects, InvalidParameter, TypeMismatch, UndefinedObject
 from dpproxy.values.pgtypes import BOOL, DATE, INTEGERS, NUMERIC, PLAIN, TEXTS, TIMESTAMP, Column, Schema
 
@@ -94,7 +96,7 @@ def _find_taxonomy(policy: Policy, name: Name) -> Taxonomy:
     if found is None:
         raise UndefinedObject(
             f'taxonomy "{name.text}" does not exist',
-            hint="First CREATE PRIVACY TAXONOMY ... ON <public table> (<code>, <parent>);",
+            hint=f"First CREATE PRIVACY TAXONOMY {identifier(name.text)} ON <public table> (<code>, <parent>);",
             position=name.position,
         )
     return found
@@ -106,7 +108,7 @@ def _unused(policy: Policy, name: Name) -> None:
             if isinstance(declared.domain, Taxonomic) and declared.domain.taxonomy == name.text:
                 raise DependentObjects(
                     f'taxonomy "{name.text}" is the domain of column "{column}" of table "{table.name}"',
-                    hint="First declare another domain, or ALTER COLUMN ... SET PRIVACY HIDDEN.",
+                    hint=f"First {alter_table(table.name, column, 'HIDDEN')};",
                     position=name.position,
                 )
 
@@ -117,7 +119,7 @@ def discovered_domain(change: SetDiscovered, column: Column | None) -> Discovere
         raise TypeMismatch(
             f'column "{column.name}" is of type {column.type.name}: texts, whole numbers, dates and timestamps '
             "can be discovered",
-            hint="Declare it by DOMAIN IN (...) or DOMAIN BETWEEN ... AND ...",
+            hint=f"{alter_table(change.table.text, column.name, 'DOMAIN BETWEEN <low> AND <high>')};",
             position=change.column.position,
         )
     return Discovered()
@@ -181,7 +183,7 @@ def _refuse_unless_public(found: TablePolicy, target: Name) -> None:
     if found.exposure is not Exposure.PUBLIC:
         raise InvalidParameter(
             f'table "{target.text}" is not public: keys come from public tables only',
-            hint="First ALTER TABLE ... SET PRIVACY PUBLIC, where no row of it is about a person.",
+            hint=f"First {alter_table(target.text, None, 'PUBLIC')}; where no row of it is about a person.",
             position=target.position,
         )
 
@@ -199,7 +201,8 @@ def _identical(name: Name, column: Column | None, referenced: Column | None) -> 
     if column.type.oid not in _KEYS:
         raise TypeMismatch(
             f'column "{column.name}" is of type {column.type.name}, whose values are no keys',
-            hint="Declare its bounds: DOMAIN BETWEEN ... AND ...",
+            hint=f"Declare its bounds: ALTER TABLE <table> ALTER COLUMN {identifier(column.name)} SET PRIVACY DOMAIN "
+            "BETWEEN <low> AND <high>;",
             position=name.position,
         )
 

@@ -11,6 +11,7 @@ from typing import assert_never
 
 from dpproxy.policy import amounts
 from dpproxy.policy.blocks import block_column
+from dpproxy.policy.dump import alter_table, decimal
 from dpproxy.policy.lookup import table_column, table_policy
 from dpproxy.policy.model import Accountant, Ceiling, Exposure, Policy, TablePolicy, Unit
 from dpproxy.policy.statements import (
@@ -22,6 +23,7 @@ from dpproxy.policy.statements import (
     TableChange,
 )
 from dpproxy.sql.cursor import Name
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import DependentObjects, InvalidParameter, TypeMismatch
 from dpproxy.values.pgtypes import BYTEA, INTEGERS, PLAIN, TEXTS, UUID, Column, Schema
 
@@ -101,7 +103,7 @@ def _no_cycle(policy: Policy, table: str, target: Name) -> None:
         name = found.unit.references[0]
     raise InvalidParameter(
         f'the references of table "{table}" would form a cycle',
-        hint="One table has to own the unit: ALTER TABLE ... SET PRIVACY KEY (...) without REFERENCES.",
+        hint=f"One table has to own the unit: {alter_table(table, None, 'KEY (<column>)')};",
         position=target.position,
     )
 
@@ -111,7 +113,7 @@ def _no_ceiling_left(table: TablePolicy, change: SetKey) -> None:
     if table.ceiling is not None and change.references is not None:
         raise DependentObjects(
             f'table "{table.name}" has a ceiling of its own, and a ceiling belongs to the table that owns the unit',
-            hint="ALTER TABLE ... SET PRIVACY HIDDEN takes the ceiling back; declare the key after it.",
+            hint=f"{alter_table(table.name, None, 'HIDDEN')}; takes the ceiling back; declare the key after it.",
             position=change.table.position,
         )
 
@@ -122,7 +124,7 @@ def _no_grant_unpaid(policy: Policy, table: Name) -> None:
     if unpaid is not None:
         raise DependentObjects(
             f'role "{unpaid.role}" reads table "{table.text}" without a budget',
-            hint="First REVOKE SELECT ON ... FROM ..., or GRANT it again WITH PRIVACY BUDGET ...",
+            hint=f"First REVOKE SELECT ON {identifier(table.text)} FROM {identifier(unpaid.role)};",  # noqa: S608 - a hint
             position=table.position,
         )
 
@@ -131,7 +133,7 @@ def _ceiling(table: TablePolicy, change: SetCeiling) -> Ceiling:
     if table.unit is None:
         raise InvalidParameter(
             f'table "{table.name}" has no privacy unit to set a ceiling for',
-            hint="Declare it first: ALTER TABLE ... SET PRIVACY KEY (...);",
+            hint=f"Declare it first: {alter_table(table.name, None, 'KEY (<column>)')};",
             position=change.table.position,
         )
     if table.unit.references is not None:
@@ -144,9 +146,10 @@ def _ceiling(table: TablePolicy, change: SetCeiling) -> Ceiling:
     delta = was.delta if change.delta is None else amounts.delta(change.delta)
     accountant = was.accountant if change.accountant is None else change.accountant
     if accountant is Accountant.ZCDP and not delta:
+        clause = f"CEILING EPSILON {decimal(Fraction(change.epsilon.value))} DELTA 0.00001 ACCOUNTANT ZCDP"
         raise InvalidParameter(
             "ACCOUNTANT ZCDP needs a DELTA: what rho is in epsilon depends on it",
-            hint="SET PRIVACY CEILING EPSILON ... DELTA 0.00001 ACCOUNTANT ZCDP;",
+            hint=f"{alter_table(table.name, None, clause)};",
             position=change.table.position if change.delta is None else change.delta.position,
         )
     return Ceiling(amounts.epsilon(change.epsilon), delta, accountant)

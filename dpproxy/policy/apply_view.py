@@ -10,6 +10,7 @@ from typing import assert_never
 from dpproxy.policy.model import Policy, ProtectedView
 from dpproxy.policy.statements import CreateView, DropView, Option, ViewDeclaration
 from dpproxy.sql.cursor import Name
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import InvalidParameter, UndefinedObject, UndefinedTable
 from dpproxy.values.pgtypes import Schema
 
@@ -39,7 +40,8 @@ def definition(change: CreateView) -> ProtectedView:
     if not isinstance(dict(options).get("method"), str):
         raise InvalidParameter(
             f'protected view "{change.name.text}" has no method',
-            hint="WITH (method = dp_kdtree, epsilon = 1, ...)",
+            hint=f"CREATE PROTECTED VIEW {identifier(change.name.text)} "
+            "WITH (method = dp_kdtree, epsilon = 1) AS <query>;",
             position=change.name.position,
         )
     return ProtectedView(change.name.text, options, change.query)
@@ -75,6 +77,6 @@ def _budget(policy: Policy, change: CreateView) -> None:
     if option is not None and option.value not in policy.budgets:
         raise UndefinedObject(
             "charge names no budget",
-            hint="First CREATE PRIVACY BUDGET ... LIMIT EPSILON ...; the ceiling is always charged.",
+            hint="First CREATE PRIVACY BUDGET <name> LIMIT EPSILON <n>; the ceiling is always charged.",
             position=option.position,
         )

@@ -1,8 +1,10 @@
 """Blocks divide the units of a table: each unit belongs to the block that its one row names, or to none."""
 
+from dpproxy.policy.dump import alter_table
 from dpproxy.policy.model import Members, Policy, TablePolicy
 from dpproxy.policy.statements import SetBlocks
 from dpproxy.sql.cursor import Name
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import DependentObjects, InvalidParameter, Refusal
 
 
@@ -17,12 +19,12 @@ def flaw(table: TablePolicy, column: str) -> tuple[str, str] | None:
     if unit.key is not None and unit.max_rows != 1:
         return (
             f'a privacy unit may have several rows in table "{table.name}", and so several blocks',
-            "SET PRIVACY KEY (...) without MAX ROWS keeps one row of each.",
+            f"{alter_table(table.name, None, f'KEY ({identifier(unit.key)})')}; keeps one row of each.",
         )
     if declared is None or not isinstance(declared.domain, Members):
         return (
             f'column "{column}" has no list of values',
-            "First ALTER TABLE ... ALTER COLUMN ... SET PRIVACY DOMAIN IN (...);",
+            f"First {alter_table(table.name, column, 'DOMAIN IN (<values>)')};",
         )
     return None
 
@@ -48,6 +50,6 @@ def with_checked_blocks(policy: Policy, table: Name) -> Policy:
 def _needed(table: str, column: str, at: int | None) -> Refusal:
     return DependentObjects(
         f'the units of table "{table}" are divided into blocks by "{column}"',
-        hint="First ALTER TABLE ... SET PRIVACY BLOCKS HIDDEN; which lets every statement be about everybody.",
+        hint=f"First {alter_table(table, None, 'BLOCKS HIDDEN')}; so that every statement is about everybody.",
         position=at,
     )

@@ -385,7 +385,7 @@ def _references(cursor: Cursor, table: Name, column: Name) -> SetReferences:
     if len(columns) > 1:
         raise SyntaxRefused(
             "one column has the values of one column",
-            hint="Of several together: ALTER TABLE ... SET PRIVACY DOMAIN (...) REFERENCES ... (...).",
+            hint="Several: ALTER TABLE <table> SET PRIVACY DOMAIN (<columns>) REFERENCES <table> (<columns>);",
             position=columns[1].position,
         )
     return SetReferences(table, column, (target, columns[0]))

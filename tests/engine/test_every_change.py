@@ -11,6 +11,7 @@ from dpproxy.engine.engine import Engine
 from dpproxy.policy.difference import Effect, differences
 from dpproxy.policy.files import apply_files
 from dpproxy.policy.model import Policy
+from dpproxy.values.errors import Refusal
 from tests.engine.test_engine import ROOT, ask
 from tests.proxies import ROOT as ROOT_FOLDER
 from tests.proxies import started, write_home
@@ -252,3 +253,60 @@ def test_every_form_and_every_word_of_the_grammar_is_tried():
         alike = [sql for sql in CHANGES if sql.startswith(beginning[0])]
         words = set(re.findall(r"\b[A-Z]+\b", form))
         assert words <= {word for sql in alike for word in re.findall(r"\b[A-Z]+\b", sql)}, form
+
+
+REFUSED = """
+ALTER TABLE people SET PRIVACY BLOCKS BY (age)
+ALTER TABLE wide SET PRIVACY BLOCKS BY (sex)
+GRANT SELECT ON visits TO intern WITH PRIVACY BUDGET nothing
+DROP PRIVACY BUDGET research
+DROP PRIVACY BUDGET nothing
+GRANT SELECT ON visits TO intern
+CREATE PROTECTED VIEW w WITH (epsilon = 1) AS SELECT age FROM people
+CREATE PROTECTED VIEW w WITH (method = dp_kdtree, epsilon = 1, charge = nothing) AS SELECT age FROM people
+ALTER TABLE people ALTER COLUMN diagnosis SET PRIVACY DOMAIN TAXONOMY icd9
+DROP PRIVACY TAXONOMY used
+ALTER TABLE people ALTER COLUMN weight SET PRIVACY DOMAIN DISCOVERED
+ALTER TABLE people ALTER COLUMN ward SET PRIVACY DOMAIN REFERENCES old (x)
+ALTER TABLE people ALTER COLUMN name SET PRIVACY DOMAIN REFERENCES old (y)
+ALTER TABLE people ALTER COLUMN name SET PRIVACY DOMAIN BETWEEN 'a' AND 'b'
+ALTER TABLE people ALTER COLUMN sex SET PRIVACY HIDDEN
+ALTER TABLE people SET PRIVACY KEY (id) REFERENCES visits (person)
+ALTER TABLE wide SET PRIVACY KEY (id) REFERENCES people (id)
+ALTER TABLE wards SET PRIVACY KEY ROW
+ALTER TABLE old SET PRIVACY CEILING EPSILON 1
+ALTER TABLE wide SET PRIVACY CEILING EPSILON 0.5 ACCOUNTANT ZCDP
+ALTER TABLE visits ALTER COLUMN kind SET PRIVACY DOMAIN REFERENCES wards (region, ward)
+ALTER ROLE bob SET dp.epsilon = 0.5
+"""
+"""Refused, with a hint that shows what to send: in words in angle brackets what only the sender knows."""
+MORE = """
+ALTER TABLE wide SET PRIVACY KEY (id) MAX ROWS 3;
+ALTER TABLE wide SET PRIVACY CEILING EPSILON 3;
+ALTER TABLE wide ALTER COLUMN sex SET PRIVACY DOMAIN IN ('f', 'm');
+CREATE PRIVACY TAXONOMY used ON codes (code, parent);
+ALTER TABLE people ALTER COLUMN diagnosis SET PRIVACY DOMAIN TAXONOMY used;
+GRANT SELECT ON wards TO analyst;
+"""
+
+
+def test_what_hints_show_can_be_sent(tmp_path: Path):
+    """No hint has three dots, and each whole statement in one is taken."""
+    wide = "CREATE TABLE wide AS SELECT i % 9 AS id, 'f' AS sex FROM range(20) AS r (i)"
+    more = ("ALTER TABLE people ADD COLUMN weight DOUBLE", "ALTER TABLE old ADD COLUMN y VARCHAR")
+    taken = 0
+    with started(write_home(tmp_path, (*DDL, wide, *more), POLICY + MORE)) as engine:
+        store = engine._world.store
+        declared = store.current
+        for sql in REFUSED.strip().splitlines():
+            with pytest.raises(Refusal) as caught:
+                ask(engine, sql, ANN if sql.startswith("ALTER ROLE") else ROOT)
+            hint = caught.value.hint or ""
+            assert hint, sql
+            assert "..." not in hint, (sql, hint)
+            for statement in re.findall(r"((?:ALTER|CREATE|DROP|GRANT|REVOKE|SHOW)\b[^;:]*);", hint):
+                if "<" not in statement:
+                    ask(engine, statement, ANN if "ROLE" in statement else ROOT)
+                    taken += 1
+            store.update(lambda _: declared, sql, "the test")
+    assert taken > 12

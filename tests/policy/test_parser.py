@@ -393,7 +393,7 @@ def test_names_keep_their_place():
             COLUMN + "DOMAIN REFERENCES w (a, b)",
             "b)",
             "one column has the values of one column",
-            "Of several together: ALTER TABLE ... SET PRIVACY DOMAIN (...) REFERENCES ... (...).",
+            "Several: ALTER TABLE <table> SET PRIVACY DOMAIN (<columns>) REFERENCES <table> (<columns>);",
         ),
         (TABLE + "PUBLIC, HIDDEN", ",", 'expected the end of the statement after "public", found ","', None),
         (TABLE + "CEILING 20", "20", "expected EPSILON after CEILING, found a number", None),
