@@ -9,6 +9,7 @@ import pytest
 from sqlglot import exp
 
 from dpproxy.aggregates.table import AGGREGATES
+from dpproxy.analysis.functions import FUNCTIONS
 from dpproxy.analysis.spoken import spaced
 from dpproxy.cli.commands import COMMANDS
 from dpproxy.config.configuration import KEYS, REQUIRED, Key
@@ -106,6 +107,23 @@ def test_every_aggregate_and_function_over_one_is_documented():
         assert any(f"`{name.lower()}(" in text.lower() for name in names), node.__name__
     for name in DP_FUNCTIONS:
         assert f"`dp.{name}(x)`" in text
+
+
+CALLED = {
+    exp.StrPosition: "strpos",
+    exp.TimeToStr: "to_char",
+    exp.TimestampTrunc: "date_trunc",
+    exp.RegexpLike: "x ~",
+    exp.RegexpILike: "~*",
+}
+"""Functions that the parser has under other names."""
+
+
+def test_every_function_is_documented():
+    text = page("docs/sql.md")
+    for node in FUNCTIONS:
+        names = [CALLED[node]] if node in CALLED else [name.lower() for name in node.sql_names()]
+        assert any(f"`{name}" in text for name in names), node.__name__
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -26,11 +26,18 @@ class Function:
     rule: Rule
     reason: str
     places: tuple[str, ...] = ("this",)
+    words: tuple[str, ...] = ()
+    """What else may stand in the tree: names of fields, and marks of the parser, which are no expressions."""
     of_double: bool = False
     """PostgreSQL has it of numeric and of double precision: one integer alone is taken as the latter."""
 
     def __call__(self, node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
         return self.rule(node, arguments, scope)
+
+    @property
+    def allowed(self) -> frozenset[str]:
+        """What a call may have in the tree."""
+        return frozenset((*self.places, *self.words))
 
     def arguments(self, node: exp.Expr) -> Iterator[exp.Expr]:
         """The argument expressions of a call."""
@@ -84,7 +91,9 @@ FUNCTIONS: dict[type[exp.Expr], Function] = {
     ),
     exp.Lower: Function(texts.case_mapped("lower"), "total on text"),
     exp.Upper: Function(texts.case_mapped("upper"), "total on text"),
-    exp.Trim: Function(texts.trim, "total on text, of constant characters", ("this", "expression")),
+    exp.Trim: Function(
+        texts.trim, "total on text, of constant characters", ("this", "expression"), words=("position",)
+    ),
     exp.Length: Function(texts.length, "total on text"),
     exp.Substring: Function(
         texts.substring, "total on text, constant places from 1 on", ("this", "start", "length")
@@ -99,30 +108,42 @@ FUNCTIONS: dict[type[exp.Expr], Function] = {
         ("this", "expression", "replacement"),
     ),
     exp.Concat: Function(
-        texts.concatenated, "total on text; the result is bounded by the declared lengths", ("expressions",)
+        texts.concatenated,
+        "total on text; the result is bounded by the declared lengths",
+        ("expressions",),
+        ("safe", "coalesce"),
     ),
     exp.Extract: Function(
-        instants.extract, "of a finite date in the years 1 to 9999, by the declared bounds", ("expression",)
+        instants.extract,
+        "of a finite date in the years 1 to 9999, by the declared bounds",
+        ("expression",),
+        ("this",),
     ),
     exp.DateBin: Function(
-        bins.date_bin, "of a finite date, to bins that begin after the first date", ("expression",)
+        bins.date_bin,
+        "of a finite date, to bins that begin after the first date",
+        ("expression",),
+        ("this", "unit"),
     ),
-    exp.TimeToStr: Function(bins.to_char, "digits of fields of a finite date"),
+    exp.TimeToStr: Function(bins.to_char, "digits of fields of a finite date", words=("format",)),
     exp.Reverse: Function(only_open("reverse", of_texts("reverse")), _OPEN),
     exp.Translate: Function(
         only_open("translate", of_texts("translate", (TEXT, TEXT, TEXT))), _OPEN, ("this", "from_", "to")
     ),
     exp.SplitPart: Function(only_open("split_part", split_part), _OPEN, ("this", "delimiter", "part_index")),
-    exp.ConcatWs: Function(only_open("concat_ws", joined), _OPEN, ("expressions",)),
+    exp.ConcatWs: Function(only_open("concat_ws", joined), _OPEN, ("expressions",), ("safe", "coalesce")),
     exp.RegexpLike: Function(only_open("~", patterns.matches), _OPEN, ("this", "expression")),
     exp.RegexpILike: Function(only_open("~*", patterns.matches), _OPEN, ("this", "expression")),
     exp.RegexpReplace: Function(
         only_open("regexp_replace", patterns.replaced),
         _OPEN,
         ("this", "expression", "replacement", "modifiers"),
+        ("single_replace",),
     ),
     exp.TimestampTrunc: Function(
-        instants.truncate, "of a finite date, to a constant unit that does not begin before the year 1"
+        instants.truncate,
+        "of a finite date, to a constant unit that does not begin before the year 1",
+        words=("unit", "zone"),
     ),
 }
 
