@@ -78,7 +78,7 @@ from dpproxy.values.pgtypes import BY_OID
 from dpproxy.values.recent import Recent
 
 UNKNOWN = frozenset({"0A000", "42883"})
-"""States of refusals that say no more than that a construct or a function is not on a list."""
+"""States of refusals that, without a hint, say no more than that a construct or a function is not on a list."""
 ANSWERS = 2048
 """Answers held in memory, each for the caller who has paid for it."""
 
@@ -249,7 +249,7 @@ class Engine:
             try:
                 return self._of_catalogue(caller, sql, tree, types, settings)
             except Refusal as other:
-                raise refusal if other.sqlstate in UNKNOWN else other from None
+                raise refusal if other.sqlstate in UNKNOWN and other.hint is None else other from None
 
     def _of_catalogue(
         self, caller: Caller, sql: str, tree: exp.Expr, types: Sequence[int], settings: Settings
