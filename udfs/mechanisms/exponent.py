@@ -47,7 +47,7 @@ class Ratio:
         guard = exponent.bit_length() + _GUARD
         start = self.top << (precision + guard)
         low, high = start >> self.bits, -(-start >> self.bits)
-        low, high = _power(low, high, exponent, precision + guard)
+        low, high = power_between(low, high, exponent, precision + guard)
         return low >> guard, -(-high >> guard)
 
     def least_exponent(self, limit: Fraction) -> int:
@@ -89,11 +89,11 @@ def exp_bounds(x: Fraction, precision: int) -> tuple[int, int]:
         total += -term if index % 2 else term
     # After an odd index the partial sum is too small, by less than a unit in the last place.
     low = (total.numerator << (precision + guard)) // total.denominator
-    low, high = _power(low, low + 2, pieces, precision + guard)
+    low, high = power_between(low, low + 2, pieces, precision + guard)
     return low >> guard, -(-high >> guard)
 
 
-def _power(low: int, high: int, exponent: int, precision: int) -> tuple[int, int]:
+def power_between(low: int, high: int, exponent: int, precision: int) -> tuple[int, int]:
     """Bound a power of a number in [0, 1] that lies between ``low`` and ``high``; all scaled by 2**precision."""
     result_low = result_high = 1 << precision
     while exponent:

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from udfs.mechanisms.exponent import exp_bounds, power_between
 from udfs.privacy import NANO
 from udfs.randomness import FIRST_PRECISION, WORD, Table, Words
 
@@ -36,49 +37,18 @@ def ratio(nano: int | Fraction) -> int:
         return 1
     precision = FIRST_PRECISION
     while True:
-        low, high = _exp_bounds(nano, precision)
+        low, high = exp_bounds(Fraction(nano) / NANO, precision)
         shift = precision - WORD
         if -(-low >> shift) == -(-high >> shift):
             return -(-low >> shift)
         precision *= 2
 
 
-def _exp_bounds(nano: int | Fraction, precision: int) -> tuple[int, int]:
-    """Bound 2**precision * e**-(nano / 10**9): an alternating Taylor series in (0, 1], then a power."""
-    pieces = -(-nano // NANO)
-    step = Fraction(nano) / (NANO * pieces)
-    guarded = precision + 16
-    term, total, index = Fraction(1), Fraction(1), 0
-    while (
-        term.numerator << guarded >= term.denominator or index % 2 == 0
-    ):  # ends below the limit, on an odd index
-        index += 1
-        term = term * step / index
-        total += -term if index % 2 else term
-    # After an odd index the partial sum is too small, by less than the next term, which is below 2**-guarded.
-    low = (total.numerator << guarded) // total.denominator
-    high = low + 2
-    power_low, power_high = _power(low, high, pieces, guarded)
-    return power_low >> 16, -(-power_high >> 16)
-
-
-def _power(low: int, high: int, exponent: int, precision: int) -> tuple[int, int]:
-    """Bound the power of a number of [0, 1] given by its bounds, all scaled by 2**precision."""
-    result_low = result_high = 1 << precision
-    while exponent:
-        if exponent & 1:
-            result_low = result_low * low >> precision
-            result_high = -(-(result_high * high) >> precision)
-        low, high = low * low >> precision, -(-(high * high) >> precision)
-        exponent >>= 1
-    return result_low, result_high
-
-
 def power_bounds(q: int, exponent: int, precision: int) -> tuple[int, int]:
     """Bound 2**precision * (q / 2**64)**exponent; exact (equal bounds) from precision 64 * exponent on."""
     guard = exponent.bit_length() + 16
     low = q << (precision + guard) >> WORD
-    low, high = _power(low, low, exponent, precision + guard)
+    low, high = power_between(low, low, exponent, precision + guard)
     return low >> guard, -(-high >> guard)
 
 
