@@ -166,14 +166,14 @@ def _within_years(output: Output, array: Any) -> Any:  # noqa: ANN401
     kind, steps = array.type, pa.int32() if array.type == pa.date32() else pa.int64()
     low, high = (pa.scalar(one, kind).cast(steps).as_py() for one in (first, last))
     numbers = array.cast(steps)
-    found = pc.min_max(numbers).as_py()
-    if found["min"] is None or (low <= found["min"] and found["max"] <= high):
+    extent = pc.min_max(numbers).as_py()
+    if extent["min"] is None or (low <= extent["min"] and extent["max"] <= high):
         return array
     endless = 2 ** (steps.bit_width - 1) - 1
     for one, other in ((endless, high), (-endless, low)):
         numbers = pc.if_else(pc.equal(numbers, one), pa.scalar(other, steps), numbers)
-    found = pc.min_max(numbers).as_py()
-    if not low <= found["min"] <= found["max"] <= high:
+    extent = pc.min_max(numbers).as_py()
+    if not low <= extent["min"] <= extent["max"] <= high:
         raise NumberOutOfRange("a date is outside of the years 1 to 9999")
     return numbers.cast(kind)
 
@@ -255,7 +255,7 @@ class RowStream:
     ) -> None:
         self._outputs = outputs
         self._batches = batches
-        self._clamped = list(held)
+        self._held = list(held)
         self.is_open = True
         self._left_early = False
 
@@ -265,39 +265,39 @@ class RowStream:
             raise PortalState(
                 "the cursor is closed: its rows were not read for too long", hint="Open it anew."
             )
-        if not self._clamped and self.is_open:
+        if not self._held and self.is_open:
             self._read()
-        if not self._clamped:
+        if not self._held:
             return Portions(self._outputs, _NOTHING)
-        table = self._clamped[0]
+        table = self._held[0]
         if table.num_rows > most:
-            self._clamped[0] = table.slice(most)
+            self._held[0] = table.slice(most)
         else:
-            del self._clamped[0]
+            del self._held[0]
         return Portions(self._outputs, table.slice(0, most))
 
     def whole(self) -> Portions:
         """All remaining rows. Raises ``TooComplex`` where they are more than ``LARGEST_WHOLE``."""
-        found, size = self._clamped, sum(table.nbytes for table in self._clamped)
-        self._clamped = []
+        tables, size = self._held, sum(table.nbytes for table in self._held)
+        self._held = []
         while self.is_open:
             self._read()
-            size += sum(table.nbytes for table in self._clamped)
-            found += self._clamped
-            self._clamped = []
+            size += sum(table.nbytes for table in self._held)
+            tables += self._held
+            self._held = []
             if size > LARGEST_WHOLE:
                 self.close()
                 raise TooComplex(
                     f"a cursor that scrolls would hold more than {LARGEST_WHOLE} bytes",
                     hint="Declare it with NO SCROLL, or add LIMIT.",
                 )
-        return Portions(self._outputs, pa.concat_tables(found) if found else _NOTHING)
+        return Portions(self._outputs, pa.concat_tables(tables) if tables else _NOTHING)
 
     def close(self) -> None:
         """Stop the query."""
         self._left_early = self.is_open
         self.is_open = False
-        self._clamped = []
+        self._held = []
         self._batches.close()
 
     def _read(self) -> None:
@@ -309,7 +309,7 @@ class RowStream:
         if batch is None:
             self.is_open = False
         else:
-            self._clamped.append(batch)
+            self._held.append(batch)
 
 
 _NOTHING: Final = pa.table({})

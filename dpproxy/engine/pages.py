@@ -24,8 +24,8 @@ class Paging:
         """The next rows, at most so many; none after the last, and only then."""
         while self.is_open and not self._held:
             self._read()
-        found, self._held = self._held[:most], self._held[most:]
-        return found
+        rows, self._held = self._held[:most], self._held[most:]
+        return rows
 
     def whole(self) -> Rows:
         """All that is left. Raises ``TooComplex`` where that is more than ``MOST_WHOLE`` rows."""
@@ -37,8 +37,8 @@ class Paging:
                 f"a cursor that scrolls would hold more than {MOST_WHOLE} rows",
                 hint="Declare it with NO SCROLL, or add LIMIT.",
             )
-        found, self._held = self._held, []
-        return found
+        rows, self._held = self._held, []
+        return rows
 
     def close(self) -> None:
         """Have no more made."""
