@@ -28,7 +28,7 @@ def only_open(name: str, rule: Rule) -> Rule:
         if scope.level is Level.ROW:
             raise Unsupported(
                 f"{name} is not computed of rows of people",
-                hint="Use it over a released answer: SELECT ... FROM (SELECT x, count(*) ... GROUP BY x) AS r.",
+                hint="Compare with =, IN or LIKE. It is answered over public tables and released values.",
                 position=position(node),
             )
         return rule(node, arguments, scope)
