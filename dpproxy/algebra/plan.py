@@ -145,7 +145,8 @@ class MeanError:
     S' = d' n' the same before noise. Then n (d - d') = (S - S') + d' (n' - n), so that
     |d - d'| <= (total + |d'| count) / n. With |d'| <= farthest that is one bound; with |d'| <= |d| + |d - d'|, where n
     is above ``count``, it is another: |d - d'| <= (total + |d| count) / (n - count). Both hold where n is taken as 1
-    for less, as the average does, and of a d that is kept within the bounds of d', which is between d and d'.
+    for less, as the average does, and of a d that is kept within the bounds of d', which is between d and d'. Both are
+    no farther than ``farthest`` from the middle, which is a third bound.
     """
 
     total: float
@@ -155,11 +156,11 @@ class MeanError:
 
     def half_width(self, value: float, number: float) -> float:
         """Of an average that is shown as ``value``, from a released ``number``."""
-        number = max(1.0, number)
-        most = (self.total + self.farthest * self.count) / number
+        number, distance = max(1.0, number), abs(value - self.middle)
+        most = min((self.total + self.farthest * self.count) / number, distance + self.farthest)
         if number <= self.count:
             return most
-        return min(most, (self.total + abs(value - self.middle) * self.count) / (number - self.count))
+        return min(most, (self.total + distance * self.count) / (number - self.count))
 
 
 @dataclass(frozen=True, slots=True)

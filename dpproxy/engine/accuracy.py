@@ -21,6 +21,8 @@ MOST_COLUMNS = 8
 AIM = 0.1
 """The share of a value that its half-width should be: the hint names the epsilon for it."""
 
+OF_NO_SIGN = "have a sign that no value has: SET dp.impossible shows 0 or NULL for them"
+OF_NOBODY = "are averages of a released count of nobody: SET dp.impossible = 'null' shows NULL for them"
 NUMBERS = INTEGERS | FLOATS | {NUMERIC.oid}
 Row = Sequence[object]
 
@@ -37,6 +39,8 @@ class _Measured:
     words: str = ""
     impossible: int = 0
     """How many values cannot be."""
+    why: str = ""
+    """What is wrong with them."""
 
     @property
     def lost(self) -> int:
@@ -171,15 +175,16 @@ def _measured(
         return _Measured(name, (), (), accuracy.words)
     possible = output.possible
     cannot = 0 if possible is None else sum(impossible(possible, rows, [row[index] for row in values]))
+    why = OF_NOBODY if possible is None or possible.count is not None else OF_NO_SIGN
     pairs = [
         (half, abs(float(value)))
         for half, row in zip(_halves(index, accuracy, rows), values, strict=True)
         if isinstance(value := row[index], int | float | Decimal) and isfinite(half)
     ]
     if not pairs:
-        return _Measured(name, (), (), "no interval is proved: a divisor may be zero", cannot)
-    shares = tuple(half / value if value else inf for half, value in pairs)
-    return _Measured(name, tuple(half for half, _ in pairs), shares, impossible=cannot)
+        return _Measured(name, (), (), "no interval is proved: a divisor may be zero", cannot, why)
+    shares = tuple(half / value if value else inf if half else 0.0 for half, value in pairs)
+    return _Measured(name, tuple(half for half, _ in pairs), shares, impossible=cannot, why=why)
 
 
 def _better(columns: Sequence[_Measured], fresh: Plan | None) -> list[str]:
@@ -205,9 +210,7 @@ def _dominated(columns: Sequence[_Measured], *, is_unproved: bool) -> list[str]:
         if column.lost
     ]
     lines += [
-        f"{column.impossible} of {column.name} cannot be (a sum of a sign that nothing has, or an average of nobody)."
-        for column in columns
-        if column.impossible
+        f"{column.impossible} of {column.name} {column.why}." for column in columns if column.impossible
     ]
     if is_unproved:
         lines.append("Released values decide which rows are shown: these may be farther off than the others.")

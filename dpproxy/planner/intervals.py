@@ -169,7 +169,8 @@ def _of_mean(error: MeanError, call: Call) -> nodes.Expr:
     near = f.plus(duck.double(error.total), f.scaled(distance, error.count))
     is_many = nodes.Binary(">", number, duck.double(error.count))
     left = f.minus(number, duck.double(error.count))
-    return f.least(most, duck.case([(is_many, f.over(near, left))], None))  # LEAST passes over NULL
+    apart = f.plus(distance, duck.double(error.farthest))
+    return f.least(most, apart, duck.case([(is_many, f.over(near, left))], None))  # LEAST passes over NULL
 
 
 def _sql(one: Distance) -> nodes.Expr:

@@ -128,12 +128,17 @@ def test_half_widths_that_differ_by_row_are_a_range_and_a_middle(engine: Engine)
     assert notice(plan, rows).message == "95 % half-width: mean ±1 to ±3 (median ±2.04)"
 
 
-def test_the_half_width_of_an_average_is_the_less_of_two_bounds():
+def test_what_is_known_exactly_is_no_smaller_than_its_error(engine: Engine):
+    plan = with_halves(planned(engine, "SELECT count(*) AS n FROM t", epsilon="0.1"), 0.0)
+    assert notice(plan, [(0,)]) == Notice("95 % half-width: n ±0")
+
+
+def test_the_half_width_of_an_average_is_the_least_of_three_bounds():
     error = MeanError(100.0, 10.0, 50.0, 50.0)
     assert error.half_width(50.0, 110) == 100 / 100
     assert error.half_width(90.0, 20) == (100 + 500) / 20
-    assert error.half_width(60.0, 5) == 600 / 5
-    assert error.half_width(60.0, -5) == 600
+    assert error.half_width(60.0, 11) == 600 / 11
+    assert error.half_width(60.0, 5) == error.half_width(60.0, -5) == 10 + 50
 
 
 def test_a_row_may_have_no_proved_half_width(engine: Engine):
@@ -204,8 +209,8 @@ def test_values_that_cannot_be_are_shown_as_set(engine: Engine, setting: str, ex
 def test_they_are_counted_in_the_notice(engine: Engine):
     said = notice(planned(engine, SUM, epsilon="1"), rows_of(planned(engine, SUM, epsilon="1")))
     assert said.detail is not None
-    assert "1 of total cannot be (a sum of a sign that nothing has, or an average of nobody)." in said.detail
-    assert "1 of mean cannot be" in said.detail
+    assert "1 of total have a sign that no value has: " in said.detail
+    assert "1 of mean are averages of a released count of nobody: " in said.detail
 
 
 def test_sums_of_both_signs_can_be_anything(engine: Engine):
