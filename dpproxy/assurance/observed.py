@@ -15,6 +15,9 @@ NOISY_TYPES = {20, 701, 1700}
 OF_A_DRAW = " the prior "
 """Part of the notice that a draw contradicts a prior: whether it is sent depends on noise, so it is not compared."""
 
+OF_VALUES = ("half-width", "Groups of a released count ")
+"""Parts of the notice about the accuracy of an answer: it is made of the plan and the noisy values that are shown."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ask:
@@ -65,7 +68,9 @@ def seen(message: Message, ask: Ask, noisy: set[int]) -> Seen | None:
 
 def _is_of_a_draw(message: Message) -> bool:
     fields = message.fields()
-    return fields.get("C") == "01000" and OF_A_DRAW in fields.get("M", "")
+    text = fields.get("M", "")
+    is_of_values = fields.get("C") == "00000" and any(part in text for part in OF_VALUES)
+    return is_of_values or (fields.get("C") == "01000" and OF_A_DRAW in text)
 
 
 def observe(connection: Wire, ask: Ask) -> list[Seen]:

@@ -20,7 +20,7 @@ def tell_undeclared(select: exp.Select, rows: Rows, planning: Planning) -> None:
         for column, text in _compared(node):
             values = _declared(column, rows, planning)
             if values and text not in values:
-                planning.tell(_notice(column.name, text, values))
+                planning.tell(_notice(column.name, values))
 
 
 def _compared(node: exp.Expr) -> Iterator[tuple[exp.Column, str]]:
@@ -47,10 +47,10 @@ def _declared(node: exp.Column, rows: Rows, planning: Planning) -> tuple[str, ..
     return tuple(value for value in domain.values if isinstance(value, str))
 
 
-def _notice(column: str, text: str, values: tuple[str, ...]) -> Notice:
+def _notice(column: str, values: tuple[str, ...]) -> Notice:
     named = ", ".join(f"'{value}'" for value in values[:MOST_NAMED])
     more = f" and {len(values) - MOST_NAMED} more" if len(values) > MOST_NAMED else ""
     return Notice(
-        f"column \"{column}\" has no declared value '{text[:60]}'",
+        f'column "{column}" is compared with a text that is none of its declared values',
         detail=f"Declared are {named}{more}.",
     )

@@ -18,22 +18,23 @@ def world() -> World:
 
 
 @pytest.mark.parametrize(
-    ("where", "told"),
+    ("where", "is_told"),
     [
-        ("ward = 'ER'", ["ER"]),
-        ("'ER' = v.ward", ["ER"]),
-        ("ward <> 'North' OR cost > 5", ["North"]),
-        ("ward IN ('north', 'est', 'west')", ["est", "west"]),
-        ("ward = 'ER' AND NOT ward = 'ER'", ["ER"]),
-        ("ward = 'north'", []),
-        ("cost = 700", []),
-        ("ward IS NULL", []),
-        ("ward = upper('north')", []),
+        ("ward = 'ER'", True),
+        ("'ER' = v.ward", True),
+        ("ward <> 'North' OR cost > 5", True),
+        ("ward IN ('north', 'est', 'west')", True),
+        ("ward = 'ER' AND NOT ward = 'ER'", True),
+        ("ward = 'north'", False),
+        ("cost = 700", False),
+        ("ward IS NULL", False),
+        ("ward = upper('north')", False),
     ],
 )
-def test_a_notice_names_what_is_not_declared(world: World, where: str, told: list[str]):
+def test_a_notice_names_what_is_not_declared(world: World, where: str, is_told: bool):  # noqa: FBT001
     plan = plan_of(world, f"SELECT count(*) FROM visits AS v WHERE {where}")
-    assert [n.message for n in plan.notices] == [f"column \"ward\" has no declared value '{t}'" for t in told]
+    told = 'column "ward" is compared with a text that is none of its declared values'
+    assert [n.message for n in plan.notices] == [told] * is_told
     assert {n.detail for n in plan.notices} <= {"Declared are 'north', 'south'."}
 
 
