@@ -13,13 +13,13 @@ env: .venv/ready   ## everything that tests, checks and documentation need
 
 .venv/product: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[web]'
 	@touch $@
 
 demo: .venv/product ## the tour: a proxy over real data, an analyst and an administrator
 	@$(BIN)/dpproxy demo
 
-serve: .venv/product ## the demo's proxy, kept running
+serve: .venv/product ## the demo's proxy, kept running, with its page
 	@$(BIN)/dpproxy demo --serve --port 6432
 
 test: env          ## the tests that guard privacy and say what works, in minutes

@@ -24,6 +24,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "docs/refinement",
         "docs/functions",
         "docs/clients",
+        "docs/web",
         "docs/catalogue",
     ),
     "Administering": ("docs/statements", "docs/budgets", "docs/views", "docs/views-methods"),

@@ -33,7 +33,7 @@ OPENS_EXACT = (
     "dpproxy/views/make.py",
 )
 """Who may read ``.value`` where the type is known."""
-KNOWS_ASYNCIO = ("dpproxy/server/",)
+KNOWS_ASYNCIO = ("dpproxy/server/", "dpproxy/web/")
 BANNED_MODULES = ("random", "numpy.random", "scipy.stats")
 """Sources that are not cryptographic, or that draw from one."""
 ASYNC_MODULES = ("asyncio", "anyio", "trio", "uvloop", "selectors")

@@ -315,12 +315,14 @@ class Stored:
     Attributes:
         id: sequence of the first charge that paid for it.
         payers: every account debited for it so far; see ``book.read_payers``.
+        also: other releases of the same key that the payer who was asked for has paid for, the most accurate first.
     """
 
     id: int
     nano: int
     payload: bytes = field(repr=False)
     payers: frozenset[Account]
+    also: tuple[int, ...] = ()
 
 
 Key = tuple[str, str, str, str, int]

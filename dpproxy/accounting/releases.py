@@ -13,6 +13,10 @@ MOST_PAID: Final = 200
 """The most stored releases of the same rows that are searched for an answer, which bounds the time."""
 
 
+MOST_LESS: Final = 3
+"""The most less accurate releases of the same key that are looked at, the most accurate first."""
+
+
 class ReleaseStore:
     """Released answers in the ledger's own database, found by the exact stage they came from.
 
@@ -37,33 +41,33 @@ class ReleaseStore:
     def find(self, release: bytes, at_least_nano: int, payer: Account | None = None) -> Stored | None:
         """A stored release of this key that is at least as accurate as ``at_least_nano``, or None.
 
-        Without ``payer`` the most accurate one. With it the most accurate one this account has paid for,
-        else the cheapest, since adopting costs its full loss.
+        Without ``payer`` the most accurate one. With it the most accurate one this account has paid for, and
+        whatever other ones, else the cheapest, since adopting costs its full loss.
 
         Errors: LedgerUnavailable where the database cannot be read.
         """
         # Pending answers first: one that is written in between is then read from the database.
-        waiting = {
-            a.origin: a for a in self._ledger.writer.waiting() if a.key == release and a.nano >= at_least_nano
-        }
+        waiting = {a.origin: a for a in self._ledger.writer.waiting() if a.key == release}
         found = {origin: answered.nano for origin, answered in waiting.items()}
         found |= self._ledger.read(
             lambda connection: dict(
-                connection.execute(
-                    "SELECT origin, nano FROM release WHERE key = ? AND nano >= ?", (release, at_least_nano)
-                ).fetchall()
+                connection.execute("SELECT origin, nano FROM release WHERE key = ?", (release,)).fetchall()
             )
         )
         # Most accurate first; the older of equals, so that everybody is shown the same one.
         ranked = sorted(found, key=lambda origin: (-found[origin], origin))
-        payers = {origin: self._payers(origin) for origin in ranked}
+        enough = [origin for origin in ranked if found[origin] >= at_least_nano]
+        searched = ranked[: len(enough) + MOST_LESS] if enough else []
+        payers = {origin: self._payers(origin) for origin in searched}
+        paid = [origin for origin in ranked if payer is not None and payer in payers.get(origin, ())]
         if payer is not None:
-            paid = [origin for origin in ranked if payer in payers[origin]]
-            ranked = paid or sorted(found, key=lambda origin: (found[origin], origin))
-        for origin in ranked:
+            mine = [origin for origin in enough if origin in paid]
+            enough = mine or sorted(enough, key=lambda origin: (found[origin], origin))
+        for origin in enough:
             payload = waiting[origin].payload if origin in waiting else self._payload(origin)
             if payload is not None:
-                return Stored(origin, found[origin], payload, payers[origin])
+                also = tuple(other for other in paid if other != origin) if origin in paid else ()
+                return Stored(origin, found[origin], payload, payers[origin], also)
         return None
 
     def paid(self, beginnings: Sequence[bytes], payer: Account) -> list[tuple[int, int]]:

@@ -62,4 +62,7 @@ class Count:
         return low, duck.call("greatest", duck.binary("+", count, half), duck.double(0.0))
 
     def error(self, noise: Noise, confidence: Fraction) -> Error:
-        return Error(f"{noise.rows}", noise.sd[0], float(noise.half_width(confidence)[0]))
+        half = float(noise.half_width(confidence)[0])
+        return Error(
+            f"{noise.rows}", noise.sd[0], half, rows=half if self.measure == count_measure(None) else None
+        )

@@ -34,6 +34,8 @@ class Noise:
     """The most rows of one privacy unit."""
     bell: bool = False
     """Drawn from the normal law, or the sum of several draws; else about two-sided exponential."""
+    rounded: bool = False
+    """The mean of several draws, as a whole number."""
 
 
 Drawn = tuple[nodes.Expr, nodes.Expr, nodes.Expr, nodes.Expr]
@@ -50,6 +52,8 @@ class Error:
     formula: str | None = None
     over_count: float | None = None
     """The half-width times the released count, where it is a share of that."""
+    rows: float | None = None
+    """The half-width in rows of the group, of their number or of ranks among them."""
 
 
 class Aggregate(Protocol):

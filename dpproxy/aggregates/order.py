@@ -114,7 +114,7 @@ class OrderStatistic:
 
     def error(self, noise: Noise, confidence: Fraction) -> Error:
         [rows] = noise.half_width(confidence)
-        return Error("1 row of rank", None, None, f"{rows} rows of rank")
+        return Error("1 row of rank", None, None, f"{rows} rows of rank", rows=float(rows))
 
 
 def fraction_of(node: exp.Expr, scope: Scope) -> Fraction:

@@ -1,11 +1,11 @@
 """Every aggregate that is answered: the parser's node, and how a call becomes an ``Aggregate``."""
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sqlglot import exp
 
-from dpproxy.aggregates import covariance, order, variance
+from dpproxy.aggregates import covariance, geometric, order, variance
 from dpproxy.aggregates.average import Average
 from dpproxy.aggregates.count import Count, count_measure, distinct_measure
 from dpproxy.aggregates.filter import kept, rows_where
@@ -146,6 +146,24 @@ def _filter(node: exp.Filter, scope: Scope, averaged: Averaged, _: Condition | N
     return build(node.this, scope, averaged, condition_of(node.expression, scope))
 
 
+def _own(node: Any, scope: Scope, averaged: Averaged, condition: Condition | None = None) -> Aggregate:  # noqa: ANN401
+    return OWN[node.name].build(node, scope, averaged, condition)
+
+
+class Own(NamedTuple):
+    """An aggregate of one number, in double precision, that the parser does not have.
+
+    ``written`` is the same in other words, for where no row is anybody's.
+    """
+
+    build: Builder
+    written: str
+
+
+OWN: dict[str, Own] = {
+    "geometric_mean": Own(geometric.build, "exp(avg(ln(x)))"),
+}
+"""Each is called by its name, and listed, accepted and described from here."""
 AGGREGATES: dict[type[exp.Expr], Builder] = {
     exp.Count: _count,
     exp.Sum: _sum,
@@ -167,6 +185,7 @@ AGGREGATES: dict[type[exp.Expr], Builder] = {
     exp.LogicalAnd: _decided(is_all=True),
     exp.LogicalOr: _decided(is_all=False),
     exp.CountIf: _count_if,
+    exp.CombinedAggFunc: _own,
     exp.Min: order.extreme,
     exp.Max: order.extreme,
     exp.Median: order.median,

@@ -21,14 +21,16 @@ class Bare(str):
 class Node:
     """One construct. Its parts are the nodes among its fields, and in tuples there."""
 
-    def parts(self) -> Iterator["Node"]:
+    def parts(self) -> list["Node"]:
         """The nodes directly below, in the order they are written."""
-        for name in _names(type(self)):
+        found: list[Node] = []
+        for name in _holding(type(self)):
             value = getattr(self, name)
             if isinstance(value, Node):
-                yield value
+                found.append(value)
             elif type(value) is tuple:
-                yield from _in(value)
+                _gather(value, found)
+        return found
 
     def walk(self, enter: Callable[["Node"], bool] = lambda _: True) -> Iterator["Node"]:
         """The node and all below it, from the top; nothing below one that ``enter`` refuses."""
@@ -37,7 +39,7 @@ class Node:
             node = pending.pop()
             yield node
             if enter(node):
-                pending.extend(reversed(list(node.parts())))
+                pending.extend(reversed(node.parts()))
 
     def has(self, *kinds: type["Node"]) -> bool:
         """Whether a node of one of these classes is in it."""
@@ -69,6 +71,9 @@ class Node:
 
 
 _FIELDS: Final[dict[type, tuple[str, ...]]] = {}
+_HOLDING: Final[dict[type, tuple[str, ...]]] = {}
+_PLAIN: Final = (str, int, bool, str | None)
+"""Types of fields that hold no nodes."""
 
 
 def _names(kind: type) -> tuple[str, ...]:
@@ -78,12 +83,20 @@ def _names(kind: type) -> tuple[str, ...]:
     return names
 
 
-def _in(values: tuple[Any, ...]) -> Iterator[Node]:
+def _holding(kind: type) -> tuple[str, ...]:
+    """The names of the fields in which nodes may be."""
+    names = _HOLDING.get(kind)
+    if names is None:
+        names = _HOLDING[kind] = tuple(f.name for f in fields(kind) if f.type not in _PLAIN)
+    return names
+
+
+def _gather(values: tuple[Any, ...], found: list[Node]) -> None:
     for value in values:
         if isinstance(value, Node):
-            yield value
+            found.append(value)
         elif type(value) is tuple:
-            yield from _in(value)
+            _gather(value, found)
 
 
 def _each(values: tuple[Any, ...], rule: Callable[[Node], Node | None]) -> tuple[Any, ...]:
@@ -148,6 +161,25 @@ class Number(Expr):
     text: str
 
 
+class Looked(Exception):
+    """Something depends on the number of a ``place``, at which nobody may look."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__()
+        self.place = place
+
+
+@dataclass(frozen=True, slots=True)
+class Hole(Expr):
+    """A number that nobody may look at: of the value at a ``place``, the whole number of ``10**-scale``.
+
+    A DOUBLE where that is None. It has no text: whoever asks for one has looked.
+    """
+
+    place: int
+    scale: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Text(Expr):
     """A text."""
@@ -193,6 +225,8 @@ OPERATORS: Final = COMPARISONS | {
     "/",
     "//",
     "%",
+    "&",
+    "|",
     "||",
     "LIKE",
     "ILIKE",
@@ -365,6 +399,18 @@ class Table(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Release(Node):
+    """The relation of a release, by the number of its part: ``r0``."""
+
+    number: int
+
+    @property
+    def alias(self) -> str:
+        """What its columns are qualified with."""
+        return f"r{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
 class Subquery(Node):
     """A query in FROM."""
 
@@ -393,7 +439,7 @@ class Function(Node):
     lateral: bool = False
 
 
-Item = Table | Subquery | Values | Function
+Item = Table | Release | Subquery | Values | Function
 
 
 @dataclass(frozen=True, slots=True)

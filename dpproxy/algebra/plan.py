@@ -3,13 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from math import prod
 from typing import Literal, Protocol, runtime_checkable
 
+from dpproxy.algebra import nodes, printing
 from dpproxy.policy.interval import Interval
 from dpproxy.policy.model import Scalar
 from dpproxy.values.pgtypes import Column, SqlType
 from udfs.mechanisms import Gaussian, Laplace, Selection, Staircase
+from udfs.mechanisms.averaged import Averaged, Draw
 from udfs.privacy import Loss
 
 
@@ -189,6 +192,8 @@ class ColumnError:
     formula: str | None = None
     over_count: float | None = None
     """The half-width times the released count, where it is a share of that."""
+    rows: float | None = None
+    """The half-width in rows of the group, of their number or of ranks among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,11 +246,22 @@ Additive = Staircase | Laplace | Gaussian
 
 @dataclass(frozen=True, slots=True)
 class Summed:
-    """Where the figures of a part come from: columns of draws of a mechanism, so many added up for each at most."""
+    """Where the figures of a part come from: columns of draws of a mechanism, so many added up for each at most.
+
+    ``also`` are other draws of the same figures, with which the first are averaged.
+    """
 
     mechanism: Additive
     columns: tuple[int, ...]
     terms: int
+    also: tuple["Summed", ...] = ()
+
+    @property
+    def means(self) -> tuple[Averaged, ...]:
+        """How each figure is made of those of all draws."""
+        draws = (self, *self.also)
+        rows = zip(*([Draw(s.mechanism, c, s.terms) for c in s.columns] for s in draws), strict=True)
+        return tuple(Averaged(row) for row in rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +270,11 @@ class Drawn:
 
     loss: Loss
     summed: Summed | None = None
+
+    @property
+    def draws(self) -> int:
+        """How many are averaged."""
+        return 1 if self.summed is None else 1 + len(self.summed.also)
 
 
 PREPARED = "dpproxy_prepared"
@@ -274,18 +295,18 @@ class PreparedTable:
     truncated: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Part:
     """One release of a statement: what is computed exactly, and the draw that turns it into the relation ``r<n>``.
 
-    ``exact`` is run by the backend. It takes the truncation secret as parameter 1 where ``truncated``, and the values
+    ``query`` is run by the backend. It takes the truncation secret as parameter 1 where ``truncated``, and the values
     of ``inputs``, which are computed over the relations of earlier parts. ``release`` is run over the relations
     ``keys`` and ``exact`` by an engine without data; its columns are the ordinal ``o``, the keys ``k0...`` and the
     list ``v`` of ``measures`` released integers. Where keys are not public there is no relation ``keys``, and ``exact``
     holds the groups that ``selection`` keeps.
     """
 
-    exact: str
+    query: nodes.Select
     truncated: bool
     release: str
     keys: tuple[KeySet, ...]
@@ -303,12 +324,14 @@ class Part:
     """What the noise costs besides the loss."""
     why: str = ""
     """What the mechanism was chosen for, for people."""
-    inputs: tuple[tuple[int, str], ...] = ()
+    inputs: tuple[tuple[int, nodes.Query], ...] = ()
     """Numbers of parameters, and the statements of one value that give them."""
     prepares: tuple[PreparedTable, ...] = ()
     """What ``exact`` reads beside the data, and what may have to be built first."""
     refined: bool = False
     """True where the answer is a draw from a prior; the measure is the place of one of its values."""
+    believed: bool = field(default=False, compare=False)
+    """True where a prior is weighed with the draw, which then is averaged with no other."""
     vacuous: bool = False
     """True where nothing is released: the measures are 0 whatever the data, or there are none."""
     selection: Selection | None = None
@@ -317,6 +340,11 @@ class Part:
     """The blocks of people that it is about, and no others; none for everybody."""
     most: int = 0
     """The most such groups that an answer can have; how many there are nobody knows."""
+
+    @cached_property
+    def exact(self) -> str:
+        """The query as DuckDB's SQL."""
+        return printing.text(self.query)
 
     @property
     def delta(self) -> Fraction:
@@ -395,6 +423,8 @@ class Plan:
     """True where EXPECTED ROWS of all its tables are in the deadline: one that is missed by far is no accident."""
     epoch: int = 0
     """The data source's, before any public fact was read that the plan rests on."""
+    cuts: tuple[str, ...] = ()
+    """What is not seen of the rows as they are, by the policy."""
     notices: tuple[Notice, ...] = ()
     """Notices beside its answer: they follow from the statement and the policy."""
     checks: tuple["Check", ...] = ()

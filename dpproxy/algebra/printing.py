@@ -9,7 +9,7 @@ from dpproxy.sql.quoting import literal, quoted
 
 
 def text(node: Node) -> str:
-    """The node as DuckDB's SQL."""
+    """The node as DuckDB's SQL. Raises ``Looked`` where a number is in it that nobody may look at."""
     return _PRINTERS[type(node)](node)
 
 
@@ -24,6 +24,10 @@ def _joined(parts: Iterable[Node], between: str = ", ") -> str:
 
 def _column(node: nodes.Column) -> str:
     return name(node.name) if node.table is None else f"{name(node.table)}.{name(node.name)}"
+
+
+def _hole(node: nodes.Hole) -> str:
+    raise nodes.Looked(node.place)
 
 
 def _negative(node: nodes.Negative) -> str:
@@ -130,6 +134,7 @@ _PRINTERS: Final[dict[type[Node], Callable[[Any], str]]] = {
     nodes.Null: lambda _: "NULL",
     nodes.Truth: lambda node: "TRUE" if node.value else "FALSE",
     nodes.Number: lambda node: str(node.text),
+    nodes.Hole: _hole,
     nodes.Text: lambda node: literal(node.value),
     nodes.Parameter: lambda node: f"${node.number}",
     nodes.Paren: lambda node: f"({text(node.value)})",
@@ -153,6 +158,7 @@ _PRINTERS: Final[dict[type[Node], Callable[[Any], str]]] = {
     nodes.Formula: _formula,
     nodes.Named: lambda node: f"{text(node.value)} AS {name(node.name)}",
     nodes.Table: _table,
+    nodes.Release: lambda node: node.alias,
     nodes.Subquery: _subquery,
     nodes.Values: _values,
     nodes.Function: _function,

@@ -46,10 +46,15 @@ class CatalogueQuery:
 
 @dataclass(frozen=True, slots=True)
 class ExplainOne:
-    """EXPLAIN (PRIVACY) of a query. EXPLAIN is replaced by blanks in its text, so that positions stay right."""
+    """EXPLAIN (PRIVACY) of a query; ``verbose`` with what is run, of a ``role`` for somebody who has that role alone.
+
+    EXPLAIN is replaced by blanks in its text, so that positions stay right.
+    """
 
     query: "Prepared"
     as_json: bool
+    verbose: bool = False
+    role: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,14 @@ class PolicyChange:
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyPreview:
+    """EXPLAIN (PRIVACY) of a statement that changes the policy: what it would change; nothing is changed."""
+
+    statement: Change
+    as_json: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeRun:
     """A statement that proposes bounds for columns from noisy counts, which are charged."""
 
@@ -99,7 +112,7 @@ class ViewChange:
     statement: CreateView | RefreshView | DropView
 
 
-Administration = PolicyRead | PolicyChange | ProbeRun | ViewRead | ViewChange
+Administration = PolicyRead | PolicyPreview | PolicyChange | ProbeRun | ViewRead | ViewChange
 """Privacy statements. Most are for administrators only; ``engine.administration.check`` knows which."""
 EngineStatement = Select | CatalogueQuery | ExplainOne | ExplainSeveral | Administration
 """Every kind of statement that the engine answers."""

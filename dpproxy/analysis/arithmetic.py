@@ -1,5 +1,6 @@
 """Arithmetic over numbers: total at row level, with bounds by interval arithmetic over declared domains."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
@@ -19,6 +20,7 @@ from dpproxy.values.pgtypes import FLOAT4, FLOAT8, FLOATS, INT2, INT4, INT8, INT
 Interval = tuple[Fraction | None, Fraction | None]
 _LIMITS = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
 _MOST_SCALE = 30
+LARGEST = Fraction(sys.float_info.max)
 TINIEST = Fraction(1, 10**300)
 """A DOUBLE whose bounds come nearer to zero may be rounded to zero."""
 _RANK = [INT2.oid, INT4.oid, INT8.oid, NUMERIC.oid, FLOAT4.oid, FLOAT8.oid]
@@ -95,6 +97,7 @@ def simple(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
             sql = duck.binary(duck.OPERATORS[type(node)], duck.cast(left, width), duck.cast(right, width))
             return Typed(sql, _fits(kind, low, high, node, scope), scale, low, high, nullable)
     sql = duck.binary(duck.OPERATORS[type(node)], as_double(a), as_double(b))
+    check_double(node, low, high, scope)
     if kind.oid in INTEGERS:
         raise NumberOutOfRange(
             f"{kind.shown} could go out of range by the declared bounds",
@@ -128,13 +131,20 @@ def check_range(
 ) -> None:
     """Raise ``NumberOutOfRange`` where a value over released ones is outside its type whatever they are."""
     limit = _LIMITS.get(kind.oid)
-    if limit is None or not _is_known(node, scope):
+    if limit is None or not is_known(node, scope):
         return
     if (low is not None and low >= limit) or (high is not None and high < -limit):
         raise NumberOutOfRange(f"{kind.shown} out of range", position=position(node))
 
 
-def _is_known(node: exp.Expr, scope: Scope) -> bool:
+def check_double(node: exp.Expr, low: Fraction | None, high: Fraction | None, scope: Scope) -> None:
+    """Raise ``NumberOutOfRange`` where a DOUBLE over released values is infinite whatever they are."""
+    above = low is not None and low > LARGEST
+    if is_known(node, scope) and (above or (high is not None and high < -LARGEST)):
+        raise NumberOutOfRange("value out of range: overflow", position=position(node))
+
+
+def is_known(node: exp.Expr, scope: Scope) -> bool:
     """Over released values, with the values of all parameters: bounds are those of the values themselves."""
     is_bound = scope.parameters.values is not None or node.find(exp.Parameter) is None
     return scope.level is Level.RELEASED and is_bound
@@ -180,7 +190,7 @@ def divide(node: exp.Binary, a: Typed, b: Typed, scope: Scope) -> Typed:
 
 def _check_divisor(node: exp.Expr, b: Typed, scope: Scope) -> None:
     """Raise ``DivisionByZero`` over released values where the divisor is 0 whatever they are."""
-    if not _is_known(node, scope) or b.is_null or b.low is None or b.high is None:
+    if not is_known(node, scope) or b.is_null or b.low is None or b.high is None:
         return
     if b.low == b.high == 0:
         raise DivisionByZero("division by zero", position=position(node))

@@ -15,7 +15,7 @@ from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, boolean, midnight, null
-from dpproxy.analysis.unseen import LARGEST, Looked
+from dpproxy.analysis.unseen import LARGEST
 from dpproxy.values.errors import TypeMismatch, UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import (
     DATE,
@@ -110,10 +110,11 @@ def _same_number_form(a: Typed, b: Typed) -> tuple[nodes.Expr, nodes.Expr]:
 
 def _size(value: Typed, scale: int) -> Fraction | None:
     """The magnitude; 0 for an unseen constant: there is room for each, or ``Looked`` is raised."""
-    if value.unseen is None:
+    unseen = value.unseen
+    if unseen is None:
         return value.magnitude
     if LARGEST * 10**scale >= WIDEST:
-        raise Looked
+        raise nodes.Looked(unseen.place)
     return Fraction(0)
 
 

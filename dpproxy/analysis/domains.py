@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
+from math import floor
 from typing import assert_never
 
 from dpproxy.algebra import nodes
@@ -14,8 +15,8 @@ from dpproxy.policy.model import Between, Discovered, Domain, Members, Outside, 
 from dpproxy.values.errors import BoundsMissing, Unsupported
 from dpproxy.values.pgtypes import BOOL, FLOAT4, FLOATS, INTEGERS, NUMERIC, TEXTS, TIMESTAMPTZ, Column
 
-Lookup = Callable[[str, str], tuple[Scalar | None, ...]]
-"""The distinct values of a column of a public table: (table, column)."""
+Lookup = Callable[[str, str, int], tuple[Scalar | None, ...]]
+"""The distinct values of a column of a public table, so many at most: (table, column, most)."""
 
 LONGEST_READ = 1_000
 """Characters of a text without listed values; what follows is as if it were not there."""
@@ -25,6 +26,9 @@ MOST_LISTED = 1_000
 
 def read_column(column: Column, domain: Domain, lookup: Lookup | None = None) -> Typed:
     """The column mapped into its domain: clamped or NULL outside BETWEEN, NULL outside IN.
+
+    Of a domain without NULL, NULL is the middle, where the column is known to have none but in the source: not on the
+    inner side of an outer join.
 
     The CASE form keeps NULL, and NaN, which the engine orders above every number, becomes the upper bound. A moment
     with a time zone becomes a timestamp of UTC once it is inside: infinity has none. Values of
@@ -37,7 +41,7 @@ def read_column(column: Column, domain: Domain, lookup: Lookup | None = None) ->
         case Members():
             return _members(column, domain)
         case References():
-            values = referenced(column, domain, lookup)
+            values = referenced(column, domain, lookup, MOST_LISTED + 1)
             return _members(column, Members(values)) if len(values) <= MOST_LISTED else _anything(column)
         case Discovered():
             return _anything(column)
@@ -45,14 +49,14 @@ def read_column(column: Column, domain: Domain, lookup: Lookup | None = None) ->
             assert_never(domain)
 
 
-def referenced(column: Column, domain: References, lookup: Lookup | None) -> tuple[Scalar, ...]:
-    """The values of the public column, without NULL. Raises ``Unsupported`` where nothing looks them up."""
+def referenced(column: Column, domain: References, lookup: Lookup | None, most: int) -> tuple[Scalar, ...]:
+    """The values of the public column, without NULL, so many at most. Raises ``Unsupported`` where nobody has them."""
     if lookup is None:
         raise Unsupported(
             f'column "{column.name}" has a domain that is not read here',
             hint="An administrator lists its values: SET PRIVACY DOMAIN IN (...).",
         )
-    return tuple(v for v in lookup(domain.table, domain.column) if v is not None)
+    return tuple(v for v in lookup(domain.table, domain.column, most) if v is not None)
 
 
 def _anything(column: Column) -> Typed:
@@ -88,9 +92,23 @@ def _between(column: Column, domain: Between) -> Typed:
         )
         mapped = duck.case([(inside, raw)], None)
     clamped = domain.outside is Outside.CLAMP
-    nullable = not clamped or not column.not_null
+    filled = domain.not_null and column.not_null
+    if filled:
+        mapped = duck.call("coalesce", mapped, _constant(column, _middle(column, low, high)))
+    nullable = not filled and not (clamped and column.not_null)
     typed = _typed(column, mapped, [low, high], nullable=nullable)
-    return replace(typed, presence=duck.column(column.name)) if clamped else typed
+    return replace(typed, presence=duck.column(column.name)) if clamped and not filled else typed
+
+
+def _middle(column: Column, low: Scalar, high: Scalar) -> Scalar:
+    """A value of the column's type between both, where they are as far as can be."""
+    if isinstance(low, date):
+        return low + (high - low) // 2  # type: ignore[operator]  # both are of the column's type
+    middle = Fraction(low + high) / 2  # type: ignore[operator]
+    if column.type.oid in FLOATS:
+        return _bound(column, middle)
+    steps = 10 ** (column.type.scale or 0)
+    return Fraction(floor(middle * steps), steps) if steps > 1 else floor(middle)
 
 
 def _members(column: Column, domain: Members) -> Typed:

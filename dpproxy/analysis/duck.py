@@ -56,6 +56,8 @@ OPERATORS: Final[dict[type[exp.Expr], str]] = {
     exp.Div: "/",
     exp.IntDiv: "//",
     exp.Mod: "%",
+    exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|",
     exp.DPipe: "||",
     exp.EQ: "=",
     exp.NEQ: "<>",

@@ -13,7 +13,7 @@ from typing import Any
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
-from dpproxy.analysis import arithmetic, dates, duck, instants, present
+from dpproxy.analysis import arithmetic, dates, duck, instants, likes, present
 from dpproxy.analysis.casts import as_text, cast
 from dpproxy.analysis.comparison import compare, unify
 from dpproxy.analysis.functions import FUNCTIONS, as_postgres
@@ -23,8 +23,9 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.texts import LONGEST_TEXT, check_length, of_constants
 from dpproxy.analysis.typed import Typed, boolean, null, number
-from dpproxy.values.errors import TooComplex, TypeMismatch, UndefinedFunction, Unsupported
+from dpproxy.values.errors import InvalidEscape, TooComplex, TypeMismatch, UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import BOOL, INTERVAL, NUMERIC, PLAIN, TEXT, TEXTS, UNKNOWN
+from dpproxy.values.work import step
 
 Rule = Callable[[Any, Scope], Typed]
 
@@ -74,6 +75,7 @@ def _operand(node: exp.Expr, scope: Scope) -> Typed:
     if size >= LARGEST:
         raise TooComplex("the expression is too large", position=position(node))
     scope.parameters.spend(NODE * size, position(node))
+    step(size, position(node))
     return value if isinstance(node, exp.Paren) else replace(value, is_unit=False)
 
 
@@ -319,24 +321,47 @@ def _concatenate(node: exp.Expr, scope: Scope) -> Typed:
     return Typed(duck.binary("||", a.sql, b.sql), TEXT, nullable=nullable, longest=longest)
 
 
-def _like(node: exp.Like, scope: Scope) -> Typed:
+def _escaped(node: exp.Escape, scope: Scope) -> Typed:
+    """LIKE with an escape of its own; an empty one escapes nothing."""
+    escape = node.expression
+    if not isinstance(node.this, exp.Like) or not escape.is_string or len(escape.name) > 1:
+        raise InvalidEscape("invalid escape string", hint="Escape string must be empty or one character.")
+    return _like(node.this, scope, escape.name)
+
+
+def _like(node: exp.Like, scope: Scope, escape: str = likes.ESCAPE) -> Typed:
     value = settle(compile_expression(node.this, scope), TEXT, scope, node)
     pattern = settle(compile_expression(node.expression, scope), TEXT, scope, node)
     if value.type.oid not in TEXTS or pattern.type.oid not in TEXTS:
         raise UndefinedFunction("LIKE compares text with text", position=position(node))
     is_open = pattern.parameter is not None and not pattern.is_constant
-    is_fixed = pattern.is_constant or is_open
-    if not is_fixed or "\\" in str(pattern.constant):
-        hint = "Write the pattern as a text or a parameter: x LIKE 'a%'."
-        if is_fixed:
-            hint = "A percent sign or an underscore itself is found by strpos(x, '_') > 0."
+    if not pattern.is_constant and not is_open:
         raise Unsupported(
-            "LIKE takes a constant pattern without a backslash", hint=hint, position=position(node)
+            "LIKE takes a constant pattern",
+            hint="Write the pattern as a text or a parameter: x LIKE 'a%'.",
+            position=position(node),
         )
+    if isinstance(pattern.constant, str) and escape in pattern.constant:
+        found = likes.characters(pattern.constant, escape)
+        plain = likes.unescaped(found)
+        if plain is None:
+            return _text_search(node, found, scope)
+        pattern = replace(pattern, sql=nodes.Text(plain), constant=plain)
     _bound_match(node, value, pattern, scope)
     match = nodes.Binary(duck.OPERATORS[type(node)], value.sql, pattern.sql)
     sql: nodes.Expr = nodes.Not(nodes.Paren(match)) if node.args.get("negate") else match
     return boolean(sql, nullable=value.nullable or pattern.nullable)
+
+
+def _text_search(node: exp.Like, found: list[tuple[str, bool]], scope: Scope) -> Typed:
+    search = likes.as_text_search(node, found)
+    if search is None:
+        raise Unsupported(
+            "a pattern that looks for % or _ itself has no other wildcards than % at its ends",
+            hint="A percent sign or an underscore itself is found by strpos(x, '_') > 0.",
+            position=position(node),
+        )
+    return compile_expression(exp.Not(this=search) if node.args.get("negate") else search, scope)
 
 
 def _bound_match(node: exp.Like, value: Typed, pattern: Typed, scope: Scope) -> None:
@@ -408,6 +433,7 @@ RULES: dict[type[exp.Expr], Rule] = {
     exp.DPipe: _concatenate,
     exp.Like: _like,
     exp.ILike: _like,
+    exp.Escape: _escaped,
     exp.Cast: _cast,
     exp.AtTimeZone: lambda node, scope: instants.at_zone(node, compile_expression(node.this, scope), scope),
     **present.RULES,

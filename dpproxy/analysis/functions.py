@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from dpproxy.analysis import bins, instants, numbers, patterns, texts
-from dpproxy.analysis.open_functions import joined, of_texts, only_open, split_part
+from dpproxy.analysis.open_functions import bits, character, joined, of_texts, only_open, split_part
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import Typed, as_double, inexact
 from dpproxy.values.pgtypes import FLOAT8, NUMERIC, TEXT
@@ -132,6 +132,9 @@ FUNCTIONS: dict[type[exp.Expr], Function] = {
     ),
     exp.SplitPart: Function(only_open("split_part", split_part), _OPEN, ("this", "delimiter", "part_index")),
     exp.ConcatWs: Function(only_open("concat_ws", joined), _OPEN, ("expressions",), ("safe", "coalesce")),
+    exp.Chr: Function(only_open("chr", character), _OPEN, ("expressions",), ("charset",)),
+    exp.BitwiseAnd: Function(only_open("&", bits), _OPEN, ("this", "expression")),
+    exp.BitwiseOr: Function(only_open("|", bits), _OPEN, ("this", "expression")),
     exp.RegexpLike: Function(only_open("~", patterns.matches), _OPEN, ("this", "expression")),
     exp.RegexpILike: Function(only_open("~*", patterns.matches), _OPEN, ("this", "expression")),
     exp.RegexpReplace: Function(

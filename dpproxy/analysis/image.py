@@ -10,7 +10,6 @@ import pyarrow as pa
 from dpproxy.analysis.duck import LOCKED
 from dpproxy.analysis.keys import Days, Value, Values
 from dpproxy.analysis.typed import Typed
-from dpproxy.analysis.unseen import check_seen
 from dpproxy.values.errors import Internal
 from dpproxy.values.pgtypes import BOOL, DATE, TEXTS, TIMESTAMP, TIMESTAMPTZ
 
@@ -47,7 +46,6 @@ def image(sql: str, inputs: tuple[Input, ...]) -> tuple[Value, ...]:
 
     Errors: ``Internal`` where the engine fails: what is compiled is total.
     """
-    check_seen(sql)
     sources = ", ".join(_source(i, given.values) for i, given in enumerate(inputs))
     order = "0"
     for index, given in enumerate(inputs):
@@ -69,7 +67,6 @@ def holding(sql: str, columns: tuple[tuple[str, Input], ...]) -> tuple[bool, ...
 
     Errors: ``Internal`` where the engine fails: what is compiled is total.
     """
-    check_seen(sql)
     table = {name: pa.array(tuple(given.values), given.kind) for name, given in columns}
     count = len(next(iter(table.values())))
     with _LOCK:

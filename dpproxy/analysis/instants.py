@@ -84,7 +84,19 @@ def to_local(value: Typed, zone: tzinfo, node: exp.Expr, scope: Scope) -> Typed:
     if utc.is_constant or fixed_offset(zone) is not None or scope.level is Level.ROW:
         return _shifted(utc, zone, node, scope, _Clock(local_of, lambda c: c.at, east=True))
     name = nodes.Text(str(zone))  # of the tz database: others are fixed
-    return replace(utc, sql=duck.call("timezone", name, value.sql), first=None, last=None)
+    first, last = _local_bounds(utc, zone)
+    return replace(utc, sql=duck.call("timezone", name, value.sql), first=first, last=last)
+
+
+def _local_bounds(utc: Typed, zone: tzinfo) -> tuple[datetime | None, datetime | None]:
+    """Between what a clock of the zone shows at moments in UTC: no clock is changed by a day."""
+    if utc.first is None or utc.last is None:
+        return None, None
+    try:
+        ends = local_of(midnight(utc.first), zone), local_of(midnight(utc.last), zone)
+        return ends[0] - timedelta(days=1), ends[1] + timedelta(days=1)
+    except OverflowError:
+        return None, None
 
 
 def to_instant(value: Typed, zone: tzinfo, node: exp.Expr, scope: Scope) -> Typed:

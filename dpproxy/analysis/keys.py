@@ -51,6 +51,18 @@ class Key:
     """No row is without one of the values, whatever it holds."""
     in_utc: bool = False
     """Its values are moments: timestamps of UTC, which a client sees with a time zone."""
+    span: tuple[Scalar, Scalar] | None = None
+    """The first and the last of the values, where everything between them is declared, too."""
+
+    def only(self, values: tuple[Scalar | None, ...]) -> "Key":
+        """The same with some of its values, in their order."""
+        if len(values) == len(self.values):
+            return self
+        is_whole = _ends([v for v in self.values if v is not None]) is not None
+        places = {p: v for v in values if v is not None and (p := _place(v)) is not None} if is_whole else {}
+        return replace(
+            self, values=values, span=(places[min(places)], places[max(places)]) if places else None
+        )
 
     @property
     def type(self) -> SqlType:
@@ -104,7 +116,8 @@ def _referenced_key(column: Column, domain: References, at: int | None, lookup: 
     """The values of a public column, by what the column holds: those it does not have drop out by a join."""
     if column.type.oid in FLOATS:
         raise _not_enumerable(column, at)
-    values = referenced(column, domain, lookup)
+    values: tuple[Scalar | None, ...] = referenced(column, domain, lookup, MOST_KEYS + 1)
+    values = (*values, None) if domain.or_null else values
     check_size(len(values), at)
     typed = replace(read_column(column, domain, lookup), opaque=False)
     raw = typed.sql if column.type.oid == NUMERIC.oid else duck.column(column.name)
@@ -144,9 +157,10 @@ def column_values(column: Column, domain: Domain, lookup: Lookup | None = None) 
             enumerated = _enumerated(column, low, high)
             return None if enumerated is None or _size(enumerated) > MOST_KEYS else enumerated
         case References():
-            found = referenced(column, domain, lookup)
+            found = referenced(column, domain, lookup, MOST_LISTED + 1)
             typed = read_column(column, domain, lookup)
-            return tuple(held(v, typed) for v in found) if len(found) <= MOST_LISTED else None
+            values = (*found, None) if domain.or_null else found
+            return tuple(held(v, typed) for v in values) if len(found) <= MOST_LISTED else None
         case Discovered():
             return None
         case _:
@@ -193,7 +207,9 @@ def inside(key: Key) -> nodes.Expr:
     if not key.values:
         return nodes.FALSE
     known = [v for v in key.values if v is not None]
-    ends = _ends(known) if len(known) > LONGEST_LIST else None
+    if not known:
+        return nodes.Paren(nodes.IsNull(key.raw))
+    ends = key.span or _ends(known) if len(known) > LONGEST_LIST else None
     if ends is None:
         test: nodes.Expr = nodes.InList(key.raw, tuple(duck.constant(v) for v in known))
     else:  # a list of every day of a century takes seconds to plan

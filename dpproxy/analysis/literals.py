@@ -72,7 +72,11 @@ def as_written(value: Typed, text: str, scope: Scope) -> Typed:
 
 def _parse_number(text: str) -> Fraction:
     mantissa, _, exponent = text.lower().partition("e")
-    if not _NUMBER.fullmatch(text) or len(mantissa) > LONGEST_NUMBER or abs(int(exponent or "0")) > 300:
+    if (
+        not _NUMBER.fullmatch(text)
+        or len(mantissa) > LONGEST_NUMBER
+        or not -300 <= int(exponent or "0") <= 308
+    ):
         raise ValueError("not a number, or too long")
     return Fraction(text)
 

@@ -1,9 +1,11 @@
 """Functions of numbers: exact on exact numbers, DOUBLE otherwise, with bounds.
 
 A DOUBLE function answers NaN or an infinity where PostgreSQL raises; the clamp of an aggregate's argument removes both.
+Over released values it raises, as PostgreSQL does, where it would whatever they are.
 """
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -13,17 +15,20 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.arithmetic import TINIEST, divided, half_away, require_numbers, rounded
+from dpproxy.analysis.arithmetic import TINIEST, divided, half_away, is_known, require_numbers, rounded
 from dpproxy.analysis.literals import settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Scope
 from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, inexact
-from dpproxy.values.errors import NumberOutOfRange, UndefinedFunction, Unsupported
+from dpproxy.values.errors import NoLogarithm, NoPower, NumberOutOfRange, UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import FLOAT8, FLOATS, INT4, NUMERIC, SqlType
 
 Rule = Callable[[Any, list[Typed], Scope], Typed]
 
 MOST_BUCKETS = 100_000
+_LARGEST_EXPONENT = Fraction(math.log(sys.float_info.max))
+_LEAST_EXPONENT = -746
+"""exp of less is zero as a DOUBLE."""
 _SLACK = Fraction(1, 10**9)
 """Bounds of a DOUBLE function are widened by this part: the engine's last digits may differ from ours."""
 
@@ -105,22 +110,46 @@ def _digits(node: exp.Expr, name: str, digits: Typed) -> int:
 def root(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     """SQRT; NaN below zero."""
     value = _number(node, arguments, scope)
+    if _is_below_zero(value) and is_known(node, scope):
+        raise NoPower("cannot take square root of a negative number", position=position(node))
     high = None if value.magnitude is None else Fraction(math.isqrt(math.ceil(value.magnitude)) + 1)
     return inexact(duck.call("sqrt", as_double(value)), FLOAT8, Fraction(0), high, nullable=value.nullable)
+
+
+def _is_below_zero(value: Typed) -> bool:
+    return not value.nullable and value.high is not None and value.high < 0
+
+
+def _check_logarithm(node: exp.Expr, value: Typed, scope: Scope) -> None:
+    if not is_known(node, scope) or value.nullable or value.high is None or value.high > 0:
+        return
+    if value.high < 0 or value.low == 0:
+        words = "zero" if value.high == 0 else "a negative number"
+        raise NoLogarithm(f"cannot take logarithm of {words}", position=position(node))
 
 
 def logarithm(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     """LN; -infinity at zero and NaN below."""
     value = _number(node, arguments, scope)
+    _check_logarithm(node, value, scope)
     low = high = None
     if value.low is not None and value.high is not None and float(value.low) > 0:
         low, high = Fraction(math.log(value.low)) - 1, Fraction(math.log(value.high)) + 1
     return inexact(duck.call("ln", as_double(value)), FLOAT8, low, high, nullable=value.nullable)
 
 
+def _check_exponent(node: exp.Expr, value: Typed) -> None:
+    if value.low is not None and value.low > _LARGEST_EXPONENT:
+        raise NumberOutOfRange("value out of range: overflow", position=position(node))
+    if value.high is not None and value.high < _LEAST_EXPONENT and value.type.oid != NUMERIC.oid:
+        raise NumberOutOfRange("value out of range: underflow", position=position(node))
+
+
 def exponential(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     """EXP; infinity where it overflows."""
     value = _number(node, arguments, scope)
+    if not value.nullable and is_known(node, scope):
+        _check_exponent(node, value)
     low, high = Fraction(0), None
     if value.high is not None and value.high < 700:
         high = Fraction(math.exp(value.high)) * Fraction(1001, 1000)
@@ -155,10 +184,26 @@ def power(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
     """POWER(x, constant) and ``x ^ constant``, as DOUBLE."""
     value = _number(node, arguments, scope)
     exponent = _constant_number(node, "power", arguments[1], scope)
+    if not value.nullable and is_known(node, scope):
+        _check_power(node, value, exponent)
     low, high = _power_bounds(value, exponent)
     sql = duck.call("power", as_double(value), duck.double(float(exponent)))
     kind = NUMERIC if value.type.oid == NUMERIC.oid else FLOAT8
     return inexact(sql, kind, low, high, nullable=value.nullable)
+
+
+def _check_power(node: exp.Expr, value: Typed, exponent: Fraction) -> None:
+    """Raise where the power of every value inside the bounds is not a number, or not a finite one."""
+    if value.low == value.high == 0 and exponent < 0:
+        raise NoPower("zero raised to a negative power is undefined", position=position(node))
+    if _is_below_zero(value) and exponent.denominator != 1:
+        words = "a negative number raised to a non-integer power yields a complex result"
+        raise NoPower(words, position=position(node))
+    if value.low is not None and value.low == value.high:
+        try:
+            float(value.low) ** float(exponent)
+        except OverflowError:
+            raise NumberOutOfRange("value out of range: overflow", position=position(node)) from None
 
 
 def _power_bounds(value: Typed, exponent: Fraction) -> tuple[Fraction | None, Fraction | None]:
@@ -199,6 +244,7 @@ def common_logarithm(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Ty
         base = _constant_number(node, "log", arguments[0], scope)
         arguments = arguments[1:]
     value = _number(node, arguments, scope)
+    _check_logarithm(node, value, scope)
     if float(base) <= 1:  # the quotient below is of its logarithm as a DOUBLE
         raise Unsupported("log takes a base above 1", position=position(node))
     low = high = None

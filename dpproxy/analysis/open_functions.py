@@ -4,19 +4,23 @@ They are compiled as PostgreSQL types them. Beside rows of people they are refus
 can make one fail, or how long its text can be.
 """
 
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
-from dpproxy.analysis.literals import settle
+from dpproxy.analysis.arithmetic import common_type
+from dpproxy.analysis.literals import from_value, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.texts import written_bare
 from dpproxy.analysis.typed import Typed, null
 from dpproxy.values.errors import InvalidParameter, UndefinedFunction, Unsupported
-from dpproxy.values.pgtypes import INT4, INTEGERS, TEXT, TEXTS, SqlType
+from dpproxy.values.pgtypes import INT2, INT4, INTEGERS, TEXT, TEXTS, SqlType
 
 Rule = Callable[[Any, list[Typed], Scope], Typed]
 
@@ -70,3 +74,37 @@ def joined(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
         return null(TEXT)
     sql = duck.call("concat_ws", separator.sql, *(v.sql for v in values))
     return Typed(sql, TEXT, nullable=separator.nullable)
+
+
+def character(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """CHR of a constant: the character with that number, a constant."""
+    values = [settle(a, INT4, scope, node) for a in arguments]
+    if len(values) != 1 or values[0].type.oid not in (INT2.oid, INT4.oid):
+        shown = ", ".join(v.type.shown for v in values)
+        raise UndefinedFunction(f"function chr({shown}) does not exist", position=position(node))
+    [value] = values
+    if value.is_null:
+        return null(TEXT)
+    if value.parameter is not None and not value.is_constant:  # its value is not known yet
+        return replace(null(TEXT), is_constant=False, parameter=value.parameter)
+    number = value.constant if isinstance(value.constant, int) else 0
+    if not 0 < number <= sys.maxunicode or 0xD800 <= number < 0xE000:
+        raise Unsupported(
+            "chr takes the number of a character", hint="Write chr(65).", position=position(node)
+        )
+    return from_value(chr(number), TEXT)
+
+
+def bits(node: exp.Expr, arguments: list[Typed], scope: Scope) -> Typed:
+    """``&`` and ``|`` of whole numbers."""
+    left, right = arguments
+    a = settle(left, right.type if right.is_integer else INT4, scope, node)
+    b = settle(right, a.type if a.is_integer else INT4, scope, node)
+    sign = duck.OPERATORS[type(node)]
+    if not (a.type.oid in INTEGERS and b.type.oid in INTEGERS):
+        raise UndefinedFunction(
+            f"operator does not exist: {a.type.shown} {sign} {b.type.shown}", position=position(node)
+        )
+    sides = [duck.cast(v.sql, "BIGINT") for v in (a, b)]
+    sql = nodes.Paren(nodes.Binary(sign, *sides))
+    return Typed(sql, common_type(a.type, b.type), 0, nullable=a.nullable or b.nullable)

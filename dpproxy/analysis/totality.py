@@ -7,6 +7,7 @@ must be listed here, with the reason why no row can make it raise. Nothing is sh
 from dpproxy.algebra import nodes
 from dpproxy.algebra.nodes import Node
 from dpproxy.values.errors import Internal
+from dpproxy.values.work import step
 
 FUNCTIONS: dict[str, str] = {
     "hash": "total; truncation's keyed order",
@@ -82,6 +83,7 @@ NODES: dict[type[Node], str] = {
             nodes.Column,
             nodes.Named,
             nodes.Number,
+            nodes.Hole,
             nodes.Text,
             nodes.Truth,
             nodes.Null,
@@ -126,6 +128,7 @@ def check_total(query: nodes.Query) -> frozenset[int]:
     """
     parameters: set[int] = set()
     for node in query.walk():
+        step()
         if not _is_listed(node):
             raise Internal("a statement was planned with an unlisted construct and is not run")
         if isinstance(node, nodes.Parameter):

@@ -4,13 +4,11 @@ The times are bounds, not means: at least three times what DuckDB 2.0 took of a 
 longest (texts of two bytes a character, numbers of 128 bits).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.nodes import Node
-from dpproxy.analysis import duck
-from dpproxy.analysis.unseen import is_place
 
 OPERATION = 50
 """Nanoseconds of one operation on one row, beside others; 3 to 20 were measured for most."""
@@ -35,7 +33,7 @@ _FREE: tuple[type[Node], ...] = (
     nodes.Named, nodes.Paren, nodes.Null, nodes.Truth, nodes.Parameter, nodes.Values, nodes.Exists,
 )  # fmt: skip
 """Shapes and names: what is done with them is counted elsewhere."""
-_READ: tuple[type[Node], ...] = (nodes.Number, nodes.Text, nodes.Column)
+_READ: tuple[type[Node], ...] = (nodes.Number, nodes.Hole, nodes.Text, nodes.Column)
 _READING = 5
 """Nanoseconds of what is only read; a list of values is searched."""
 _SLOW: dict[type[Node], int] = {nodes.Cast: 8, nodes.Window: 40, nodes.InList: 2, nodes.InQuery: 2}
@@ -64,15 +62,15 @@ def row_work(query: nodes.Query, longest: Mapping[str, int]) -> Work:
 
     ``longest`` are the most characters of its columns of text. Lists of declared keys are no rows of anybody.
     """
-    every = list(query.walk(lambda node: not isinstance(node, nodes.Values)))
-    early = {id(n) for part in _before_joins(every) for n in part.walk()}
     sizes: dict[int, int] = {}
     spent, before, operations = 0, 0, 0
-    for node in reversed(every):  # operands before what is made of them
+    placed: list[tuple[Node, bool]] = []
+    _place(query, (), placed, is_early=False)
+    for node, is_early in placed:
         sizes[id(node)] = _size(node, sizes, longest)
         cost = _cost(node, sizes)
         operations += cost >= OPERATION
-        if id(node) in early:
+        if is_early:
             before += cost
         else:
             spent += cost
@@ -101,22 +99,41 @@ def _worth(node: Node) -> int:
             return _SLOW.get(type(node), 1)
 
 
-def _before_joins(every: Sequence[Node]) -> Iterator[Node]:
-    """Of inner joins, the conditions over one item alone, and the sides of equalities of two.
+Items = Sequence[frozenset[str]]
+"""The columns of items of FROM that are joined by the condition at hand, and by no other."""
 
-    Every engine tests the former where it reads the item, and hashes the latter once for each of its rows.
+
+def _place(node: Node, items: Items, placed: list[tuple[Node, bool]], *, is_early: bool) -> None:
+    """Add the nodes at each of their places, operands before what is made of them, and whether that is before a join.
+
+    Of inner joins, the conditions over one item alone are, and the sides of equalities of two: every engine tests the
+    former where it reads the item, and hashes the latter once for each of its rows.
     """
-    for select in every:
-        if not isinstance(select, nodes.Select) or select.where is None or select.source is None:
-            continue
-        if not select.joins or any(j.kind != "CROSS" for j in select.joins):
-            continue
-        items = [_names(item) for item in (select.source, *(j.item for j in select.joins))]
-        where = select.where
-        for condition in where.conditions if isinstance(where, nodes.And) else (where,):
-            alone = duck.bare(condition)
-            is_equality = isinstance(alone, nodes.Binary) and alone.operator == "="
-            yield from (s for s in (alone, *(alone.parts() if is_equality else ())) if _is_of_one(s, items))
+    is_early = is_early or (bool(items) and not isinstance(node, nodes.And) and _is_of_one(node, items))
+    for part, joined in _below(node, items):
+        _place(part, joined, placed, is_early=is_early)
+    placed.append((node, is_early))
+
+
+def _below(node: Node, items: Items) -> list[tuple[Node, Items]]:
+    match node:
+        case nodes.Values():
+            return []
+        case nodes.Select():
+            below: list[tuple[Node, Items]] = [(part, ()) for part in replace(node, where=None).parts()]
+            return below if node.where is None else [*below, (node.where, _joined(node))]
+        case nodes.And() | nodes.Paren():
+            return [(part, items) for part in node.parts()]
+        case nodes.Binary(operator="="):
+            return [(part, items if _is_of_one(part, items) else ()) for part in node.parts()]
+        case _:
+            return [(part, ()) for part in node.parts()]
+
+
+def _joined(select: nodes.Select) -> Items:
+    if select.source is None or not select.joins or any(j.kind != "CROSS" for j in select.joins):
+        return ()
+    return [_names(item) for item in (select.source, *(j.item for j in select.joins))]
 
 
 def _names(item: nodes.Item) -> frozenset[str]:
@@ -129,7 +146,7 @@ def _names(item: nodes.Item) -> frozenset[str]:
 
 
 def _is_of_one(condition: Node, items: Sequence[frozenset[str]]) -> bool:
-    names = {c.name for c in condition.find_all(nodes.Column) if not is_place(c.name)}
+    names = {c.name for c in condition.find_all(nodes.Column)}
     is_alone = not condition.has(nodes.Select, nodes.Combined)
     return bool(names) and is_alone and any(names <= item for item in items)
 

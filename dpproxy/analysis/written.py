@@ -4,10 +4,7 @@ PostgreSQL writes a float with the fewest digits that read back alike, in full f
 and with an exponent beyond; an interval with ``mon`` and ``mons``, and with a sign behind a negative part.
 """
 
-from functools import cache
 from typing import Final
-
-import sqlglot
 
 from dpproxy.algebra import nodes
 
@@ -52,12 +49,4 @@ INTERVAL: Final = (
 
 def written(template: str, value: nodes.Expr) -> nodes.Expr:
     """One of the expressions above, of a value in place of ``x``, which stands in it once: it may be large."""
-    return nodes.Formula(_pieces(template), (value,))
-
-
-@cache
-def _pieces(template: str) -> tuple[str, str]:
-    """What stands before and after the value."""
-    tree = sqlglot.parse_one(f"list_transform([value], lambda x: {template})[1]", read="duckdb")
-    before, after = tree.sql("duckdb").split("[value]")
-    return f"{before}[", f"]{after}"
+    return nodes.Formula(("list_transform([", f"], lambda x: {template})[1]"), (value,))

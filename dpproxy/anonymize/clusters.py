@@ -1,10 +1,15 @@
-"""Clusters of similar records: MDAV, MDAV with a quota for each bucket, and runs of consecutive ranks.
+"""Clusters of similar records: MDAV, MDAV with a quota for each bucket, V-MDAV, and runs of consecutive ranks.
 
 MDAV: the record farthest from the centroid of the unassigned records and its k - 1 nearest neighbours form a cluster;
 the record farthest from that first record and its k - 1 nearest form another; and so on while at least 3k records are
 unassigned. If at least 2k remain, one more cluster is formed; the remainder is the last. Every cluster has k to
 2k - 1 records. Source: Domingo-Ferrer and Torra, "Ordinal, continuous and heterogeneous k-anonymity through
 microaggregation", 2005; thesis ch.2.
+
+V-MDAV: a cluster of k takes up to k - 1 rows more, one after the other: the nearest one, while it is nearer to the
+cluster than ``gain`` times the distance to the nearest row that stays outside. Fewer than k rows that are left over go
+to the clusters of their nearest rows. Source: Solanas and Martinez-Balleste, "V-MDAV: a multivariate microaggregation
+with variable group size", 2006.
 """
 
 import numpy as np
@@ -13,6 +18,7 @@ import numpy.typing as npt
 from dpproxy.anonymize.model import Progress, Table, silent
 from dpproxy.anonymize.space import Space
 
+Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 STRETCH = 1 << 26
@@ -31,6 +37,64 @@ def mdav(space: Space, k: int, progress: Progress = silent) -> Integers:
     quotas[-1, 0] += space.rows - clusters * k
     nobody = np.zeros(space.rows, dtype=np.int64)
     return with_quotas(space, nobody, quotas, np.zeros(clusters, dtype=np.int64), progress)
+
+
+def v_mdav(space: Space, k: int, gain: float, progress: Progress = silent) -> Integers:
+    """Return the cluster of each row, shape (rows,), each of at least k rows; there must be at least k rows.
+
+    The time is quadratic in the number of rows. Of rows at equal distances the one with the least number is taken.
+    """
+    from dpproxy.anonymize import grow  # noqa: PLC0415 - the compiler is imported when a view is built
+
+    rows, metric, middle = grow.rows_of(space), grow.metric_of(space), grow.middle_of(space)
+
+    def distances() -> Floats:
+        grow.measure(rows, metric, middle, space.rows)
+        return rows.distances.copy()
+
+    def around(row: int) -> Floats:
+        grow.to_row(rows, middle, row)
+        return distances()
+
+    grow.to_the_middle(metric, middle, space.rows)
+    remoteness = distances()
+    labels = np.full(space.rows, -1, dtype=np.int64)
+    free = np.arange(space.rows)
+    cluster = 0
+    while len(free) >= k:
+        seed = int(free[np.argmax(remoteness[free])])
+        taken = free[nearest(around(seed)[free], k)]
+        labels[taken] = cluster
+        free = free[labels[free] < 0]
+        near = np.minimum.reduce([around(int(row)) for row in taken])
+        for _ in range(k - 1):
+            if len(free) < 2:
+                break
+            next_row = int(free[np.argmin(near[free])])
+            others = around(next_row)
+            outside = free[free != next_row]
+            if near[next_row] >= gain**2 * others[outside].min():
+                break
+            labels[next_row] = cluster
+            near = np.minimum(near, others)
+            free = outside
+        cluster += 1
+        progress(1 - len(free) / space.rows)
+    assigned = np.flatnonzero(labels >= 0)
+    labels[free] = [labels[assigned[np.argmin(around(int(row))[assigned])]] for row in free]
+    progress(1.0)
+    return labels
+
+
+def nearest(distances: Floats, k: int) -> Integers:
+    """The places of the k least distances, of equal ones the first; shape (k,).
+
+    >>> nearest(np.array([3.0, 1.0, 2.0, 1.0, 2.0]), 3)
+    array([1, 2, 3])
+    """
+    last = np.partition(distances, k - 1)[k - 1]
+    within = np.flatnonzero(distances < last)
+    return np.sort(np.concatenate([within, np.flatnonzero(distances == last)[: k - len(within)]]))
 
 
 def with_quotas(

@@ -1,4 +1,7 @@
-"""MDAV-ID: quasi-identifiers are replaced by the centroid of the row's cluster. Source: thesis ch.2."""
+"""MDAV-ID: quasi-identifiers are replaced by the centroid of the row's cluster. Source: thesis ch.2.
+
+With ``gain`` clusters are those of V-MDAV.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,9 +18,11 @@ from dpproxy.anonymize.kanonymity import (
     quasi_identifiers,
     smallest_class,
 )
-from dpproxy.anonymize.model import Anonymized, Build, Progress, Request, Table
-from dpproxy.anonymize.space import SCALES, centroids, space
+from dpproxy.anonymize.model import Anonymized, Build, InvalidOption, Progress, Request, Table
+from dpproxy.anonymize.space import SCALES, Space, centroids, space
 from udfs.randomness import Words
+
+MOST_GAIN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,7 @@ class Mdav:
     options: ClassVar[Mapping[str, str]] = {
         "k": "the least number of rows that are alike, or auto",
         "scale": SCALE_HELP,
+        "gain": "above 0: clusters take up to k - 1 rows more that are nearer than so many times the next (V-MDAV)",
     }
 
     def check(self, request: Request) -> Build:
@@ -37,23 +43,51 @@ class Mdav:
         places = quasi_identifiers(request)
         k = options.cluster_size(request, len(places))
         scale = options.word(request, "scale", SCALES)
+        clustering = _Clustering(k, _gain(request))
         names = named(request.attributes, places)
         return Build(
             guarantee=f"{k}-anonymity: at least {k} rows share each combination of {names}. {CAVEAT}",
             loss=None,
-            make=partial(_make, request, places, k, scale),
+            make=partial(_make, request, places, clustering, scale),
             columns=tuple(a.name for a in request.attributes),
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Clustering:
+    """How many rows form a cluster: k to 2k - 1 of them, more than k by their distances where ``gain`` is above 0."""
+
+    k: int
+    gain: float
+
+    def labels(self, points: Space, progress: Progress) -> clusters.Integers:
+        """The cluster of each row, shape (rows,)."""
+        if self.gain:
+            return clusters.v_mdav(points, self.k, self.gain, progress)
+        return clusters.mdav(points, self.k, progress)
+
+
+def _gain(request: Request) -> float:
+    gain = options.number("gain", request.options.get("gain", 0))
+    if not 0 <= gain <= MOST_GAIN:
+        raise InvalidOption("gain", f"gain is a number from 0 to {MOST_GAIN}")
+    return float(gain)
+
+
 def _make(
-    request: Request, places: list[int], k: int, scale: str, rows: Table, words: Words, progress: Progress
+    request: Request,
+    places: list[int],
+    clustering: "_Clustering",
+    scale: str,
+    rows: Table,
+    words: Words,
+    progress: Progress,
 ) -> Anonymized:
-    enough(rows, k)
+    enough(rows, clustering.k)
     source = clusters.canonical(rows)
     released = rows[source]
     attributes = [request.attributes[place] for place in places]
     known = released[:, places]
-    labels = clusters.mdav(space(known, attributes, scale), k, progress)
+    labels = clustering.labels(space(known, attributes, scale), progress)
     released[:, places] = centroids(known, attributes, labels, int(labels.max()) + 1)[labels]
     return in_random_order(released, source, {"smallest_class": smallest_class(released, places)}, words)

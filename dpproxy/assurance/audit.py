@@ -1,7 +1,7 @@
 """``dpproxy audit``: run statements often on two proxies whose data differ by one person; bound epsilon from below.
 
 The columns that vary, and the time that an answer takes, are the samples of ``udfs.audit``. Every run of a statement
-has a slightly larger epsilon than the run before, so that none is answered from a stored release.
+has a slightly larger epsilon than the run before and reuses nothing, so that no answer is made of earlier draws, too.
 """
 
 import time
@@ -81,7 +81,7 @@ class _Side:
     def ask(self, sql: str, epsilon: Fraction) -> None:
         """Run the statement once.
 
-        Errors: AuditFailed where it was answered from a stored release; psycopg.Error where it was refused.
+        Errors: AuditFailed where it was answered without a draw; psycopg.Error where it was refused.
         """
         self.connection.execute(f"SET dp.epsilon = {float(epsilon):.9f}".encode())
         begun = time.perf_counter()
@@ -90,9 +90,7 @@ class _Side:
         self.runs.append([[_number(value) for value in row] for row in rows])
         cost = self.connection.execute("SHOW dp.last_cost").fetchone()
         if cost is None or not float(str(cost[0]) or 0):
-            raise AuditFailed(
-                f"answered from what was released before, or free of charge: {sql}; audit proxies with a new state"
-            )
+            raise AuditFailed(f"answered free of charge: {sql}")
 
 
 def run(
@@ -162,6 +160,7 @@ def audited(
 def _settle(connection: Connection, question: Question) -> None:
     connection.execute("SET dp.clamp = off")
     connection.execute("SET dp.notices = off")
+    connection.execute("SET dp.reuse = 'never'")
     if question.mechanism is not None:
         connection.execute(f"SET dp.mechanism = '{question.mechanism}'".encode())
     if question.delta:

@@ -31,6 +31,7 @@ _OF_ROWS: Final = (
     "count(*), sum(y), avg(x)",
     "count(*), count_if(x > 75), sum(y) FILTER (WHERE x > 75)",
     "bool_and(x < 75), bool_or(x > 75)",
+    "geometric_mean(x + 1)",
     "count(DISTINCT x)",
     "stddev(x), stddev_samp(x), stddev_pop(x)",
     "variance(y), var_pop(y)",

@@ -1,12 +1,13 @@
 """What an engine computes for each construct of ours: a table with one line each, and the reason why it is the same."""
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from typing import Any
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.values.errors import Unsupported
 from dpproxy.values.pgtypes import (
     BOOL,
@@ -108,10 +109,8 @@ class Value:
     """Of a DOUBLE."""
     scale: int = 0
     """Of a DECIMAL."""
-    name: str = ""
-    """Of a column that is read by its name alone: its name there."""
     wrap: str = "{}"
-    """How such a column is read."""
+    """How a column is read."""
     constant: str | None = None
     """The text of a literal."""
     required: bool = False
@@ -119,19 +118,20 @@ class Value:
 
     def as_column(self, name: str) -> "Value":
         """The same value as a column of a subquery."""
-        return replace(self, sql=name, name=name, wrap="{}", constant=None)
+        return replace(self, sql=name, wrap="{}", constant=None)
 
-    def under(self, alias: str) -> "Value":
-        """A column of an item of FROM."""
-        return replace(self, sql=self.wrap.format(f"{alias}.{self.name}"))
+    def under(self, name: str) -> "Value":
+        """The column where it is read by this name."""
+        return replace(self, sql=self.wrap.format(name))
 
 
 def stored(kind: Kind, wrap: str = "{}", reach: "Reach | None" = None, scale: int = 0) -> Value:
     """A column of a table, which ``wrap`` reads: ``{}`` stands for it."""
-    return Value("", kind, ANYTHING if reach is None else reach, scale, wrap=wrap)
+    return Value("", kind, ANYTHING if reach is None else reach, scale, wrap)
 
 
-Rule = Callable[[exp.Expr, Sequence[Value]], Value]
+Rule = Callable[[Any, Sequence[Value]], Value]
+"""What a node of one class is, by its operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +146,8 @@ class Construct:
 class Dialect:
     """An engine: what it is called in refusals, how names are written, and the constructs it is known to compute alike.
 
-    ``expressions`` are by node class, ``functions`` by the name they have in DuckDB, ``casts`` by the target's name
-    there (``BIGINT``, ``INT128``, ``DOUBLE``, ...).
+    ``expressions`` are by node class, ``operators`` by their sign, ``functions`` and aggregates by the name they have
+    in DuckDB, ``casts`` by the target's name there (``BIGINT``, ``INT128``, ``DOUBLE``, ...).
     """
 
     engine: str
@@ -156,7 +156,8 @@ class Dialect:
     """The text of a table by (database, name)."""
     sorted: Callable[[Value], str]
     """A value as ORDER BY takes it, so that its order is DuckDB's."""
-    expressions: Mapping[type[exp.Expr], Construct]
+    expressions: Mapping[type[nodes.Expr], Construct]
+    operators: Mapping[str, Construct]
     functions: Mapping[str, Construct]
     casts: Mapping[str, Construct]
     grouped: Callable[[str], str] = "({})".format
@@ -164,35 +165,32 @@ class Dialect:
     most_calls: int = sys.maxsize
     """Functions in one statement."""
 
-    def apply(self, node: exp.Expr, parts: Sequence[Value]) -> Value:
-        """One construct over its operands. Raises ``Unsupported`` for one that is not listed."""
-        construct = self._construct(node)
-        if construct is None:
+    def construct(self, node: nodes.Expr) -> Construct:
+        """How one construct is written. Raises ``Unsupported`` for one that is not listed."""
+        match node:
+            case nodes.Binary():
+                found = self.operators.get(node.operator)
+            case nodes.Call(distinct=False, order=(), where=None) | nodes.Call(
+                "count" | "sum", order=(), where=None
+            ):
+                found = self.functions.get(node.name)
+            case nodes.Cast(tries=False):
+                found = self.casts.get(_DIGITS.sub("DECIMAL", node.type))
+            case nodes.Call() | nodes.Cast():
+                found = None
+            case _:
+                found = self.expressions.get(type(node))
+        if found is None:
             raise unanswered("this construct", self.engine)
-        return construct.rule(node, parts)
-
-    def _construct(self, node: exp.Expr) -> Construct | None:
-        if type(node) is exp.Cast:
-            return self.casts.get(node.to.this.value)
-        found = self.expressions.get(type(node))
-        if found is None and isinstance(node, exp.Func) and not isinstance(node, exp.Cast):
-            return self.functions.get(function_name(node))
         return found
 
     def merged(self, values: Sequence[Value], sql: str) -> Value:
         """One of several values. Raises ``Unsupported`` where their kinds differ."""
-        return replace(common(values), sql=sql, name=sql, wrap="{}", constant=None)
+        return replace(common(values), sql=sql, wrap="{}", constant=None)
 
 
 _NUMBERS = (Kind.WHOLE, Kind.HUGE, Kind.DECIMAL, Kind.SINGLE, Kind.DOUBLE)
-_ENGINE_NAMES = {"str_position": "strpos", "timestamp_trunc": "date_trunc", "unix_to_time": "make_timestamp"}
-"""Where the parser calls a function otherwise than the engine."""
-
-
-def function_name(node: exp.Func) -> str:
-    """What DuckDB calls a function, in small letters."""
-    name = str(node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
-    return _ENGINE_NAMES.get(name, name)
+_DIGITS = re.compile(r"^DECIMAL\(\d+, ?\d+\)$")
 
 
 def common(values: Sequence[Value]) -> Value:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import duckdb
 import pyarrow as pa
 
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PREPARED, PreparedTable, PublicPlan
 from dpproxy.analysis.duck import LOCKED
 from dpproxy.backends.columns import WHOLE, key_type
@@ -110,7 +111,7 @@ class DuckDB:
 
     prepares = True
 
-    def check(self, sql: str, prepares: Sequence[PreparedTable] = ()) -> None:
+    def check(self, query: nodes.Query, prepares: Sequence[PreparedTable] = ()) -> None:
         """Whatever is planned is in the engine's own words."""
 
     def shown(self, sql: str) -> str:

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.backends import postgres_doubles as doubles
 from dpproxy.backends.dialect import Kind, Reach, Rule, Value
 from dpproxy.backends.postgres_logic import no
-from dpproxy.backends.standard import EXACT, MOMENTS, utc_text
+from dpproxy.backends.standard import EXACT, MOMENTS, bare, is_ours, scale_of, utc_text
 
 SINGLE = Reach(-3.4028235e38, 3.4028235e38, 1.4e-45)
 """What a real can be."""
@@ -16,19 +15,18 @@ RELEASED = Reach(-1e100, 1e100, 1e-100, top=False, bottom=False)
 """What a released value can be: the source looks at it before it is run."""
 
 
-def to_bigint(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def to_bigint(_: nodes.Cast, parts: Sequence[Value]) -> Value:
     """BIGINT: of a whole number, or of a DOUBLE known to be inside it."""
     [a] = parts
     if a.kind is Kind.DOUBLE and not (a.reach.is_finite and a.reach.most < 2.0**63):
         raise doubles.unbounded()
     if a.kind not in (*EXACT, Kind.DOUBLE, Kind.NULL):
         raise no("this cast")
-    return Value(
-        f"{a.sql}::bigint", Kind.WHOLE, a.reach, constant=a.constant if a.kind is Kind.WHOLE else None
-    )
+    constant = a.constant if a.kind is Kind.WHOLE else None
+    return Value(f"{a.sql}::bigint", Kind.WHOLE, a.reach, constant=constant)
 
 
-def to_huge(node: exp.Expr, parts: Sequence[Value]) -> Value:
+def to_huge(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """HUGEINT: a numeric without digits behind the point."""
     [a] = parts
     if a.kind is Kind.DOUBLE:  # a DOUBLE as numeric would have 15 digits
@@ -40,10 +38,10 @@ def to_huge(node: exp.Expr, parts: Sequence[Value]) -> Value:
     return Value(f"{a.sql}::numeric", Kind.HUGE, a.reach, constant=a.constant)
 
 
-def to_double(node: exp.Expr, parts: Sequence[Value]) -> Value:
+def to_double(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """DOUBLE: of a whole number, or of a released value."""
     [a] = parts
-    if isinstance(node.this.unnest(), exp.Placeholder):
+    if isinstance(bare(node.value), nodes.Parameter):
         return Value(f"{a.sql}::float8", Kind.DOUBLE, RELEASED)
     if a.kind is Kind.DOUBLE:
         return a
@@ -58,10 +56,10 @@ def to_double(node: exp.Expr, parts: Sequence[Value]) -> Value:
     return Value(f"{a.sql}::float8", Kind.DOUBLE, Reach(low, high, 1.0, top=False, bottom=False))
 
 
-def to_decimal(node: exp.Expr, parts: Sequence[Value]) -> Value:
+def to_decimal(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """DECIMAL, no shorter than it was."""
     [a] = parts
-    scale = int(str(node.args["to"].expressions[1].this))
+    scale = scale_of(node)
     if a.kind not in (*EXACT, Kind.NULL) or a.scale > scale:
         raise no("this cast")
     return Value(f"{a.sql}::numeric", Kind.DECIMAL, a.reach, scale)
@@ -70,10 +68,9 @@ def to_decimal(node: exp.Expr, parts: Sequence[Value]) -> Value:
 def to_moment(name: str, kind: Kind) -> Rule:
     """DATE and TIMESTAMP: of each other, or of a text of ours."""
 
-    def apply(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    def apply(node: nodes.Cast, parts: Sequence[Value]) -> Value:
         [a] = parts
-        is_ours = a.constant is not None or isinstance(node.this.unnest(), exp.Placeholder)
-        if a.kind not in (*MOMENTS, Kind.NULL) and not (a.kind is Kind.TEXT and is_ours):
+        if a.kind not in (*MOMENTS, Kind.NULL) and not is_ours(node, a):
             raise no("this cast")
         if a.kind is Kind.DATE and kind is Kind.TIMESTAMP:
             return Value(
@@ -84,7 +81,7 @@ def to_moment(name: str, kind: Kind) -> Rule:
     return apply
 
 
-def to_instant(node: exp.Expr, parts: Sequence[Value]) -> Value:
+def to_instant(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """TIMESTAMPTZ: of a text of ours, or of NULL."""
     return Value(f"{utc_text(node, parts[0])}::timestamp", Kind.INSTANT)
 
@@ -94,18 +91,11 @@ _LATER = "WHEN {0} IS NOT NULL THEN 'infinity'::timestamp"
 """A timestamp ends before a date does."""
 
 
-def to_text(_: exp.Expr, parts: Sequence[Value]) -> Value:
-    """TEXT: of a whole number or a truth value, which both engines write alike."""
-    if parts[0].kind not in (Kind.NULL, Kind.TEXT, Kind.WHOLE, Kind.HUGE, Kind.TRUTH):
-        raise no("this cast")
-    return Value(f"{parts[0].sql}::text", Kind.TEXT)
+def to(name: str, kind: Kind, *others: Kind) -> Rule:
+    """Of a value of the kind or of ``others``, which both engines write alike, and of NULL."""
 
-
-def to_null(name: str, kind: Kind) -> Rule:
-    """Of NULL alone."""
-
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
-        if parts[0].kind not in (Kind.NULL, kind):
+    def apply(_: nodes.Cast, parts: Sequence[Value]) -> Value:
+        if parts[0].kind not in (kind, *others, Kind.NULL):
             raise no("this cast")
         return Value(f"{parts[0].sql}::{name}", kind)
 

@@ -6,8 +6,7 @@ Texts are compared by their bytes, as in DuckDB: equality is that in every deter
 
 from collections.abc import Callable, Mapping
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.backends import postgres_casts as casts
 from dpproxy.backends import postgres_doubles as doubles
 from dpproxy.backends import postgres_functions as functions
@@ -15,47 +14,76 @@ from dpproxy.backends import postgres_logic as logic
 from dpproxy.backends import postgres_numbers as numbers
 from dpproxy.backends.dialect import Construct, Dialect, Kind, Value
 from dpproxy.backends.postgres_logic import no
-from dpproxy.backends.standard import constructs, in_utc
+from dpproxy.backends.standard import (
+    DOUBLES,
+    EVERY,
+    MOMENTS,
+    NUMBERS,
+    TEXTS,
+    WHOLES,
+    constructs,
+    in_utc,
+    of,
+    whole_digits,
+)
 from dpproxy.sql.quoting import quoted
 
+_TRIMMED = "of each of the characters that are told, in both engines"
+_BELOW = "all but so many below zero, in both engines"
 _SAME = "the same in both engines: total, NULL of NULL"
 _ORDER = "values of one type; NaN stands above all numbers in both engines, texts are compared by their bytes"
 _RANGE = "exact in both engines, in a type at least as wide"
 _IEEE = "correctly rounded in both engines; where PostgreSQL would raise it is guarded or refused"
 _LIBRARY = "the C library's in both engines; where PostgreSQL would raise it is guarded or refused"
 
-EXPRESSIONS: Mapping[type[exp.Expr], Construct] = {
-    **constructs(logic.ENGINE),
-    exp.Literal: Construct(logic.number_or_text, "DOUBLE by its shortest text, others by their digits"),
-    exp.EQ: Construct(logic.comparison("="), _ORDER),
-    exp.NEQ: Construct(logic.comparison("<>"), _ORDER),
-    exp.LT: Construct(logic.comparison("<"), _ORDER),
-    exp.LTE: Construct(logic.comparison("<="), _ORDER),
-    exp.GT: Construct(logic.comparison(">"), _ORDER),
-    exp.GTE: Construct(logic.comparison(">="), _ORDER),
-    exp.NullSafeEQ: Construct(logic.comparison("IS NOT DISTINCT FROM"), _ORDER),
-    exp.NullSafeNEQ: Construct(logic.comparison("IS DISTINCT FROM"), _ORDER),
-    exp.In: Construct(logic.is_one_of, _ORDER),
-    exp.Case: Construct(
+_MOMENTS = (*MOMENTS, Kind.INSTANT)
+
+EXPRESSIONS: Mapping[type[nodes.Expr], Construct] = {
+    **constructs(),
+    nodes.Number: Construct(logic.number, "DOUBLE by its shortest text, others by their digits"),
+    nodes.Text: Construct(logic.text, "by its characters"),
+    nodes.InList: Construct(logic.is_one_of, _ORDER),
+    nodes.Case: Construct(
         logic.case, "the first branch that is true; what it guards is not computed otherwise"
     ),
-    exp.Like: Construct(functions.like(fold=False), "by characters, without an escape"),
-    exp.ILike: Construct(functions.like(fold=True), "by characters in small letters, without an escape"),
-    exp.Add: Construct(numbers.arithmetic("+"), f"whole numbers {_RANGE}; DOUBLE {_IEEE}"),
-    exp.Sub: Construct(numbers.arithmetic("-"), f"whole numbers {_RANGE}; DOUBLE {_IEEE}"),
-    exp.Mul: Construct(numbers.arithmetic("*"), f"whole numbers {_RANGE}; DOUBLE {_IEEE}"),
-    exp.Neg: Construct(numbers.negative, "exact"),
-    exp.Div: Construct(numbers.quotient, _IEEE),
-    exp.IntDiv: Construct(numbers.whole_quotient("/", "div"), "towards zero in both engines"),
-    exp.Mod: Construct(numbers.whole_quotient("%", "mod"), "with the sign of the dividend in both engines"),
-    exp.DPipe: Construct(functions.of_texts("({} || {})"), _SAME),
-    exp.Count: Construct(numbers.counted, "64 bits in both engines"),
-    exp.Sum: Construct(numbers.summed, "of whole numbers, in any number of digits"),
-    exp.Max: Construct(numbers.end("max"), _ORDER),
-    exp.Min: Construct(numbers.end("min"), _ORDER),
+    nodes.Negative: Construct(of(numbers.negative, NUMBERS), "exact"),
 }
 
+OPERATORS: Mapping[str, Construct] = {
+    **{sign: Construct(logic.comparison(sign), _ORDER) for sign in nodes.COMPARISONS},
+    **{
+        sign: Construct(numbers.arithmetic(sign), f"whole numbers {_RANGE}; DOUBLE {_IEEE}") for sign in "+-*"
+    },
+    **{
+        word: Construct(
+            of(functions.like(word.replace("ILIKE", "LIKE"), fold="ILIKE" in word), TEXTS, TEXTS),
+            "by characters, for ILIKE in small letters, without an escape",
+        )
+        for word in ("LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE")
+    },
+    "/": Construct(of(doubles.divided, DOUBLES, DOUBLES), _IEEE),
+    "//": Construct(of(numbers.whole_quotient("/", "div"), WHOLES, WHOLES), "towards zero in both engines"),
+    "%": Construct(
+        of(numbers.whole_quotient("%", "mod"), WHOLES, WHOLES),
+        "with the sign of the dividend in both engines",
+    ),
+    "||": Construct(functions.of_texts("({} || {})"), _SAME),
+}
+
+
+def _of_double(rule: Callable[[Value], Value], reason: str) -> Construct:
+    return Construct(of(rule, DOUBLES), reason)
+
+
+_PLACES = "characters in both engines"
+_CALENDAR = "of the proleptic Gregorian calendar in both engines"
+
 FUNCTIONS: Mapping[str, Construct] = {
+    **EVERY,
+    "count": Construct(numbers.counted, "64 bits in both engines"),
+    "sum": Construct(numbers.summed, "of whole numbers, in any number of digits"),
+    "max": Construct(numbers.end("max"), _ORDER),
+    "min": Construct(numbers.end("min"), _ORDER),
     "hash": Construct(
         functions.hashed, "another keyed hash: any will do that follows from the row's content"
     ),
@@ -63,54 +91,55 @@ FUNCTIONS: Mapping[str, Construct] = {
     "coalesce": Construct(logic.coalesce, _SAME),
     "greatest": Construct(logic.extreme("greatest"), "NULLs are passed over in both engines"),
     "least": Construct(logic.extreme("least"), "NULLs are passed over in both engines"),
-    "abs": Construct(numbers.absolute, "exact"),
-    "sign": Construct(numbers.signum, "0 of NaN in both engines"),
-    "floor": Construct(numbers.of_doubles(doubles.whole("floor")), "exact"),
-    "ceil": Construct(numbers.of_doubles(doubles.whole("ceil")), "exact"),
-    "trunc": Construct(numbers.of_doubles(doubles.whole("trunc")), "exact"),
+    "abs": Construct(of(numbers.absolute, NUMBERS), "exact"),
+    "sign": Construct(of(numbers.signum, NUMBERS), "0 of NaN in both engines"),
+    "floor": _of_double(doubles.whole("floor"), "exact"),
+    "ceil": _of_double(doubles.whole("ceil"), "exact"),
+    "trunc": _of_double(doubles.whole("trunc"), "exact"),
     "round": Construct(numbers.rounded, "by what is behind the point, which is exact"),
     "round_even": Construct(
-        numbers.of_doubles(doubles.whole("round")), "rint of the C library in both engines"
+        whole_digits(of(doubles.whole("round"), DOUBLES)), "rint of the C library in both engines"
     ),
-    "sqrt": Construct(numbers.of_doubles(doubles.root), "correctly rounded; NaN below zero is guarded"),
-    "ln": Construct(numbers.of_doubles(doubles.logarithm("ln")), _LIBRARY),
-    "log": Construct(numbers.of_doubles(doubles.logarithm("log")), _LIBRARY),
-    "exp": Construct(numbers.of_doubles(doubles.exponential), _LIBRARY),
+    "sqrt": _of_double(doubles.root, "correctly rounded; NaN below zero is guarded"),
+    "ln": _of_double(doubles.logarithm("ln"), _LIBRARY),
+    "log": _of_double(doubles.logarithm("log"), _LIBRARY),
+    "exp": _of_double(doubles.exponential, _LIBRARY),
     "power": Construct(
-        numbers.power, f"{_LIBRARY}; what is nearer to zero than its power has digits for is zero"
+        of(doubles.power, (Kind.DOUBLE,), (Kind.DOUBLE,)),
+        f"{_LIBRARY}; what is nearer to zero than its power has digits for is zero",
     ),
-    "lower": Construct(functions.changed("lower"), "by DuckDB's own table of letters"),
-    "upper": Construct(functions.changed("upper"), "by DuckDB's own table of letters"),
-    "trim": Construct(functions.trimmed, "of each of the characters that are told, in both engines"),
-    "length": Construct(functions.of_texts("length({})::bigint", Kind.WHOLE), "characters in both engines"),
-    "substring": Construct(
-        functions.of_texts("substr({all})", further=2), "from the first character on, in both engines"
-    ),
-    "left": Construct(
-        functions.of_texts("left({all})", further=1), "all but so many below zero, in both engines"
-    ),
-    "right": Construct(
-        functions.of_texts("right({all})", further=1), "all but so many below zero, in both engines"
-    ),
-    "strpos": Construct(
-        functions.of_texts("strpos({all})::bigint", Kind.WHOLE), "characters in both engines"
-    ),
+    "lower": Construct(of(functions.changed("lower"), TEXTS), "by DuckDB's own table of letters"),
+    "upper": Construct(of(functions.changed("upper"), TEXTS), "by DuckDB's own table of letters"),
+    "trim": Construct(functions.of_texts("btrim({all})"), _TRIMMED),
+    "ltrim": Construct(functions.of_texts("ltrim({all})"), _TRIMMED),
+    "rtrim": Construct(functions.of_texts("rtrim({all})"), _TRIMMED),
+    "length": Construct(functions.of_texts("length({})::bigint", Kind.WHOLE), _PLACES),
+    "substring": Construct(functions.of_texts("substr({all})", further=2), f"from the first on, {_PLACES}"),
+    "left": Construct(functions.of_texts("left({all})", further=1), _BELOW),
+    "right": Construct(functions.of_texts("right({all})", further=1), _BELOW),
+    "strpos": Construct(functions.of_texts("strpos({all})::bigint", Kind.WHOLE), _PLACES),
     "starts_with": Construct(functions.of_texts("starts_with({all})", Kind.TRUTH), _SAME),
     "replace": Construct(
         functions.of_texts("replace({all})"), "an empty part changes nothing in both engines"
     ),
     "concat": Construct(functions.of_texts("concat({all})"), "NULLs are left out in both engines"),
-    "date_part": Construct(functions.date_part, "of the proleptic Gregorian calendar in both engines"),
-    "date_trunc": Construct(functions.date_trunc, "of the proleptic Gregorian calendar in both engines"),
-    "epoch_us": Construct(functions.epoch, "exact: numeric seconds have six digits"),
-    "make_timestamp": Construct(functions.make_timestamp, "exact: whole days, and microseconds of one day"),
+    "date_part": Construct(of(functions.date_part, TEXTS, MOMENTS), _CALENDAR),
+    "date_trunc": Construct(of(functions.date_trunc, TEXTS, MOMENTS), _CALENDAR),
+    "epoch_us": Construct(of(functions.epoch, _MOMENTS), "exact: numeric seconds have six digits"),
+    "make_timestamp": Construct(
+        of(functions.make_timestamp, (Kind.WHOLE,)), "exact: whole days, and microseconds of one day"
+    ),
     "timezone": Construct(in_utc(logic.ENGINE), "moments are held in UTC"),
     "to_months": Construct(
-        functions.span("make_interval(months => ({})::int)"), "the last day of a shorter month in both"
+        of(functions.span("make_interval(months => ({})::int)"), (Kind.WHOLE,)),
+        "the last day of a shorter month in both",
     ),
-    "to_days": Construct(functions.span("make_interval(days => ({})::int)"), "whole days in both engines"),
+    "to_days": Construct(
+        of(functions.span("make_interval(days => ({})::int)"), (Kind.WHOLE,)), "whole days in both engines"
+    ),
     "to_microseconds": Construct(
-        functions.span("(({})::bigint * interval '1 microsecond')"), "exact in both engines"
+        of(functions.span("(({})::bigint * interval '1 microsecond')"), (Kind.WHOLE,)),
+        "exact in both engines",
     ),
 }
 
@@ -121,13 +150,14 @@ CASTS: Mapping[str, Construct] = {
     "INT128": Construct(casts.to_huge, "numeric has room for 128 bits"),
     "DOUBLE": Construct(casts.to_double, "the nearest DOUBLE in both engines"),
     "DECIMAL": Construct(casts.to_decimal, "widened only"),
-    "TIMESTAMPNTZ": Construct(casts.to_moment("timestamp", Kind.TIMESTAMP), "of a day, its midnight"),
     "TIMESTAMP": Construct(casts.to_moment("timestamp", Kind.TIMESTAMP), "of a day, its midnight"),
     "TIMESTAMPTZ": Construct(casts.to_instant, "a literal of ours, in UTC"),
     "DATE": Construct(casts.to_moment("date", Kind.DATE), "the day of a moment"),
-    "TEXT": Construct(casts.to_text, "of NULL, a whole number or a truth value: written alike"),
-    "VARCHAR": Construct(casts.to_null("text", Kind.TEXT), "of NULL"),
-    "BOOLEAN": Construct(casts.to_null("boolean", Kind.TRUTH), "of NULL"),
+    "TEXT": Construct(
+        casts.to("text", Kind.TEXT, Kind.WHOLE, Kind.HUGE, Kind.TRUTH),
+        "of NULL, a whole number or a truth value: written alike",
+    ),
+    "BOOLEAN": Construct(casts.to("boolean", Kind.TRUTH), "of NULL"),
 }
 
 
@@ -146,4 +176,4 @@ def _sorted(value: Value) -> str:
 
 def dialect(schema: str) -> Dialect:
     """PostgreSQL with the data in one schema."""
-    return Dialect(logic.ENGINE, quoted, _table(schema), _sorted, EXPRESSIONS, FUNCTIONS, CASTS)
+    return Dialect(logic.ENGINE, quoted, _table(schema), _sorted, EXPRESSIONS, OPERATORS, FUNCTIONS, CASTS)

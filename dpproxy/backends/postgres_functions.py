@@ -1,13 +1,11 @@
 """Texts and dates in PostgreSQL: by characters and by the proleptic Gregorian calendar, as in DuckDB."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.backends.dialect import Kind, Rule, Value
 from dpproxy.backends.postgres_logic import no
 from dpproxy.backends.postgres_texts import folded
-from dpproxy.backends.standard import MOMENTS
 
 _DAY = 86_400_000_000
 """Microseconds."""
@@ -18,7 +16,7 @@ LONGEST_IN_ROW = 100_000
 def of_texts(template: str, kind: Kind = Kind.TEXT, *, further: int = 0) -> Rule:
     """A function of texts; the last ``further`` arguments are whole numbers."""
 
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         split = len(parts) - further
         if any(p.kind is not Kind.TEXT for p in parts[:split]):
             raise no("a function of this type")
@@ -30,39 +28,21 @@ def of_texts(template: str, kind: Kind = Kind.TEXT, *, further: int = 0) -> Rule
     return apply
 
 
-_SIDES = {"LEADING": "ltrim", "TRAILING": "rtrim"}
-
-
-def trimmed(node: exp.Expr, parts: Sequence[Value]) -> Value:
-    """TRIM, LTRIM and RTRIM: of spaces, or of the characters that are told."""
-    side = str(node.args.get("position") or "").upper()
-    return of_texts(f"{_SIDES.get(side, 'btrim')}({{all}})")(node, parts)
-
-
-def like(*, fold: bool) -> Rule:
+def like(word: str, *, fold: bool) -> Callable[[Value, Value], Value]:
     """LIKE without an escape character, which PostgreSQL has unless it is told none."""
 
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
-        value, pattern = parts
-        if value.kind is not Kind.TEXT or pattern.constant is None:
+    def apply(value: Value, pattern: Value) -> Value:
+        if pattern.constant is None:
             raise no("LIKE of a pattern that is no constant")
-        held, of = (
-            (folded(value.sql, "lower"), folded(pattern.sql, "lower")) if fold else (value.sql, pattern.sql)
-        )
-        return Value(f"({held} LIKE {of} ESCAPE '')", Kind.TRUTH)
+        held, of = (folded(p.sql, "lower") if fold else p.sql for p in (value, pattern))
+        return Value(f"({held} {word} {of} ESCAPE '')", Kind.TRUTH)
 
     return apply
 
 
-def changed(name: str) -> Rule:
+def changed(name: str) -> Callable[[Value], Value]:
     """LOWER and UPPER."""
-
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
-        if parts[0].kind is not Kind.TEXT:
-            raise no("a function of this type")
-        return Value(folded(parts[0].sql, name), Kind.TEXT)
-
-    return apply
+    return lambda a: Value(folded(a.sql, name), Kind.TEXT)
 
 
 _FIELDS = frozenset(
@@ -86,57 +66,45 @@ _FIELDS = frozenset(
 )
 
 
-def date_part(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def date_part(field: Value, value: Value) -> Value:
     """EXTRACT of a field."""
-    field, value = parts
-    if field.constant not in _FIELDS or value.kind not in MOMENTS:
+    if field.constant not in _FIELDS:
         raise no("this field of a date")
     part = f"extract({field.constant} FROM {value.sql})::bigint"  # of what is infinite it would be too
     return Value(f"(CASE WHEN isfinite({value.sql}) THEN {part} END)", Kind.WHOLE)
 
 
-def date_trunc(node: exp.Expr, parts: Sequence[Value]) -> Value:
+_UNITS = ("decade", "year", "quarter", "month", "week", "day", "hour", "minute", "second")
+
+
+def date_trunc(unit: Value, value: Value) -> Value:
     """The first moment of a unit."""
-    unit = str(node.args["unit"].name).lower()
-    if unit not in ("decade", "year", "quarter", "month", "week", "day", "hour", "minute", "second"):
+    name = (unit.constant or "").lower()
+    if name not in _UNITS:
         raise no("this unit of date_trunc")
-    value = parts[-1]  # of a day the parser writes the unit first, as a text
-    if value.kind not in MOMENTS:
-        raise no("date_trunc of this type")
-    return Value(f"date_trunc('{unit}', {value.sql}::timestamp)", Kind.TIMESTAMP)
+    return Value(f"date_trunc('{name}', {value.sql}::timestamp)", Kind.TIMESTAMP)
 
 
-def epoch(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def epoch(a: Value) -> Value:
     """Microseconds since 1970."""
-    if parts[0].kind not in (*MOMENTS, Kind.INSTANT):
-        raise no("epoch_us of this type")
-    micros = f"(extract(epoch FROM {parts[0].sql}) * 1000000)"
+    micros = f"(extract(epoch FROM {a.sql}) * 1000000)"
     most = 2**63 - 1
     clamped = (
         f"CASE WHEN {micros} > {most} THEN {most} WHEN {micros} < -{most} THEN -{most} ELSE {micros} END"
     )
-    return Value(f"(CASE WHEN isfinite({parts[0].sql}) THEN ({clamped})::bigint END)", Kind.WHOLE)
+    return Value(f"(CASE WHEN isfinite({a.sql}) THEN ({clamped})::bigint END)", Kind.WHOLE)
 
 
-def make_timestamp(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def make_timestamp(micros: Value) -> Value:
     """The timestamp so many microseconds after 1970: by days and the rest of one, which an interval holds exactly."""
-    micros = parts[0]
-    if micros.kind is not Kind.WHOLE:
-        raise no("make_timestamp of this type")
     days = f"({micros.sql} / {_DAY})::int * interval '1 day'"
     rest = f"({micros.sql} % {_DAY}) * interval '1 microsecond'"
     return Value(f"('1970-01-01'::timestamp + {days} + {rest})", Kind.TIMESTAMP)
 
 
-def span(template: str) -> Rule:
+def span(template: str) -> Callable[[Value], Value]:
     """A length of time from a whole number of units."""
-
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
-        if parts[0].kind is not Kind.WHOLE:
-            raise no("a length of time of this type")
-        return Value(template.format(parts[0].sql), Kind.SPAN)
-
-    return apply
+    return lambda a: Value(template.format(a.sql), Kind.SPAN)
 
 
 def _short(value: Value) -> str:
@@ -148,7 +116,7 @@ def _short(value: Value) -> str:
     )
 
 
-def hashed(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def hashed(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """Not DuckDB's: which rows of a unit are kept is as random, and as fixed, but another choice.
 
     The first is the truncation secret, 32 bytes in hexadecimal: the first eight seed the hash, all are in it.

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.backends import postgres_doubles as doubles
 from dpproxy.backends.dialect import Kind, Reach, Rule, Value, common, unanswered
 from dpproxy.backends.postgres_texts import constant
-from dpproxy.backends.standard import EXACT, check_comparable
+from dpproxy.backends.standard import EXACT, bare, check_comparable
 
 ENGINE = "PostgreSQL"
 NUMBERS = {Kind.WHOLE: "bigint", Kind.HUGE: "numeric", Kind.DECIMAL: "numeric"}
@@ -19,11 +18,14 @@ def no(what: str) -> Exception:
     return unanswered(what, ENGINE)
 
 
-def number_or_text(node: exp.Expr, _: Sequence[Value]) -> Value:
-    """A literal."""
-    text = str(node.this)
-    if node.is_string:
-        return Value(constant(text), Kind.TEXT, constant=text)
+def text(node: nodes.Text, _: Sequence[Value]) -> Value:
+    """A text literal."""
+    return Value(constant(node.value), Kind.TEXT, constant=node.value)
+
+
+def number(node: nodes.Number, _: Sequence[Value]) -> Value:
+    """A literal of a number."""
+    text = node.text
     if "e" in text.lower():
         return doubles.constant(float(text))
     if "." in text:
@@ -36,7 +38,7 @@ def number_or_text(node: exp.Expr, _: Sequence[Value]) -> Value:
 def comparison(sign: str) -> Rule:
     """A comparison of two values of one kind."""
 
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         a, b = parts
         check_comparable(parts, ENGINE)
         if a.kind is Kind.TEXT and sign in ("<", "<=", ">", ">="):
@@ -46,19 +48,18 @@ def comparison(sign: str) -> Rule:
     return apply
 
 
-def is_one_of(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def is_one_of(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """IN with a list."""
     check_comparable(parts, ENGINE)
     listed = ", ".join(p.sql for p in parts[1:])
     return Value(f"({parts[0].sql} IN ({listed}))", Kind.TRUTH)
 
 
-def case(node: exp.Expr, parts: Sequence[Value]) -> Value:
+def case(node: nodes.Case, parts: Sequence[Value]) -> Value:
     """CASE WHEN: DOUBLEs and whole numbers that are clamped in it have bounds from there on."""
-    ifs = node.args["ifs"]
-    pairs = [(parts[2 * i], parts[2 * i + 1]) for i in range(len(ifs))]
-    otherwise = parts[-1] if len(parts) > 2 * len(ifs) else Value("NULL", Kind.NULL)
-    found = common([v for _, v in pairs] + [otherwise])
+    pairs = list(zip(parts[:-1:2], parts[1::2], strict=True))
+    otherwise = Value("NULL", Kind.NULL) if node.default is None else parts[-1]
+    found = common([*(v for _, v in pairs), otherwise])
     if found.kind is Kind.NULL:
         return found
     branches = " ".join(f"WHEN {c.sql} THEN {v.sql}" for c, v in pairs)
@@ -68,42 +69,45 @@ def case(node: exp.Expr, parts: Sequence[Value]) -> Value:
     return replace(made, reach=_clamped(node, pairs, otherwise) or made.reach)
 
 
-def _clamped(node: exp.Expr, pairs: Sequence[tuple[Value, Value]], otherwise: Value) -> Reach | None:
+def _clamped(node: nodes.Case, pairs: Sequence[tuple[Value, Value]], otherwise: Value) -> Reach | None:
     """The reach of a value inside bounds, in the two forms that the planner writes."""
-    first = node.args["ifs"][0].this
-    if len(pairs) == 2 and isinstance(first, exp.LT) and first.this == node.args.get("default"):
-        last = node.args["ifs"][1].this
-        if isinstance(last, exp.GT) and last.this == first.this:
-            low, high = pairs[0][1], pairs[1][1]
-            is_clamp = first.expression == node.args["ifs"][0].args["true"]
-            is_clamp = is_clamp and last.expression == node.args["ifs"][1].args["true"]
-            if is_clamp and low.constant is not None and high.constant is not None:
-                # Where the bounds are the wrong way round, what is below both becomes the larger one.
-                return common([doubles.bounded(otherwise, low, high), low, high]).reach
-    inside = node.args["ifs"][0].args["true"]
-    if len(pairs) == 1 and otherwise.kind is Kind.NULL and isinstance(first, exp.And):
-        ends = (first.this, first.expression)
-        if type(ends[0]) is exp.GTE and type(ends[1]) is exp.LTE and ends[0].this == ends[1].this == inside:
-            bounds = [_bound(end.expression) for end in ends]
-            return doubles.bounded(pairs[0][1], *bounds).reach
-    return None
+    match node.branches, node.default:
+        case ((nodes.Binary("<", a, first), low), (nodes.Binary(">", b, last), high)), c if (
+            a,
+            first,
+            last,
+        ) == (c, low, high) and b == c:
+            lower, upper = pairs[0][1], pairs[1][1]
+            if lower.constant is None or upper.constant is None:
+                return None
+            # Where the bounds are the wrong way round, what is below both becomes the larger one.
+            return common([doubles.bounded(otherwise, lower, upper), lower, upper]).reach
+        case ((nodes.And((nodes.Binary(">=", a, first), nodes.Binary("<=", b, last))), inside),), _ if (
+            a == b == inside and otherwise.kind is Kind.NULL
+        ):
+            return doubles.bounded(pairs[0][1], _bound(first), _bound(last)).reach
+        case _:
+            return None
 
 
-def _bound(node: exp.Expr) -> Value | None:
-    node, sign = node.unnest(), 1.0
-    if isinstance(node, exp.Neg):
-        node, sign = node.this, -1.0
-    return doubles.constant(sign * float(node.name)) if isinstance(node, exp.Literal) else None
+def _bound(node: nodes.Expr) -> Value | None:
+    match bare(node):
+        case nodes.Number(text):
+            return doubles.constant(float(text))
+        case nodes.Negative(value) if isinstance(number := bare(value), nodes.Number):
+            return doubles.constant(-float(number.text))
+        case _:
+            return None
 
 
-def coalesce(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def coalesce(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """COALESCE."""
     found = common(parts)
     sql = f"coalesce({', '.join(p.sql for p in parts)})"
     return found if found.kind is Kind.NULL else replace(found, sql=sql, constant=None)
 
 
-def nullif(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def nullif(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """NULLIF."""
     check_comparable(parts, ENGINE)
     a, b = parts
@@ -115,7 +119,7 @@ def nullif(_: exp.Expr, parts: Sequence[Value]) -> Value:
 def extreme(name: str) -> Rule:
     """GREATEST and LEAST: NULLs are passed over, NaN stands above all numbers."""
 
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         found = common(parts)
         if found.kind is Kind.NULL:
             return found

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from operator import add, mul, sub
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.backends import postgres_doubles as doubles
 from dpproxy.backends import standard
 from dpproxy.backends.dialect import Kind, Rule, Value, common
@@ -16,7 +15,7 @@ from dpproxy.backends.standard import EXACT, MOMENTS
 def arithmetic(sign: str) -> Rule:
     """``+``, ``-`` and ``*`` of numbers, and of dates."""
 
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         a, b = parts
         kinds = {a.kind, b.kind}
         if Kind.NULL in kinds:
@@ -63,13 +62,8 @@ def _of_time(sign: str, a: Value, b: Value) -> Value:
     raise no("arithmetic of two types")
 
 
-def negative(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def negative(a: Value) -> Value:
     """A minus sign."""
-    [a] = parts
-    if a.kind is Kind.NULL:
-        return a
-    if a.kind not in (*EXACT, Kind.DOUBLE):
-        raise no("a minus sign")
     if a.kind is Kind.DOUBLE and a.constant is not None:
         return doubles.constant(-float(a.constant))
     reach = replace(
@@ -80,24 +74,10 @@ def negative(_: exp.Expr, parts: Sequence[Value]) -> Value:
     return replace(a, sql=f"(- {held})", reach=reach, constant=constant)
 
 
-def quotient(_: exp.Expr, parts: Sequence[Value]) -> Value:
-    """``/`` of DOUBLEs."""
-    if any(p.kind is Kind.NULL for p in parts):
-        return Value("NULL", Kind.NULL)
-    if {p.kind for p in parts} != {Kind.DOUBLE}:
-        raise no("a division of two types")
-    return doubles.divided(*parts)
-
-
-def whole_quotient(sign: str, name: str) -> Rule:
+def whole_quotient(sign: str, name: str) -> Callable[[Value, Value], Value]:
     """``//`` and ``%``: towards zero in both engines; the divisor is NULL where it would be 0."""
 
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
-        a, b = parts
-        if Kind.NULL in {a.kind, b.kind}:
-            return Value("NULL", Kind.NULL)
-        if not {a.kind, b.kind} <= {Kind.WHOLE, Kind.HUGE}:
-            raise no("a division of two types")
+    def apply(a: Value, b: Value) -> Value:
         if {a.kind, b.kind} == {Kind.WHOLE}:
             return Value(f"({a.sql}::bigint {sign} {b.sql}::bigint)", Kind.WHOLE)
         return Value(f"{name}({a.sql}::numeric, {b.sql}::numeric)", Kind.HUGE)
@@ -105,20 +85,7 @@ def whole_quotient(sign: str, name: str) -> Rule:
     return apply
 
 
-def of_doubles(rule: Callable[[Value], Value]) -> Rule:
-    """A function of one DOUBLE."""
-
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
-        if parts[0].kind is Kind.NULL:
-            return parts[0]
-        if parts[0].kind is not Kind.DOUBLE:
-            raise no("a function of this type")
-        return rule(parts[0])
-
-    return apply
-
-
-def rounded(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def rounded(_: nodes.Call, parts: Sequence[Value]) -> Value:
     """ROUND of a DOUBLE."""
     value, *digits = parts
     if value.kind is Kind.NULL:
@@ -128,34 +95,17 @@ def rounded(_: exp.Expr, parts: Sequence[Value]) -> Value:
     return doubles.rounded_to(value, int(digits[0].constant or 0) if digits else 0)
 
 
-def absolute(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def absolute(a: Value) -> Value:
     """ABS."""
-    [a] = parts
-    if a.kind is Kind.NULL:
-        return a
     if a.kind is Kind.DOUBLE:
         return doubles.absolute(a)
-    if a.kind not in EXACT:
-        raise no("abs of this type")
     return replace(a, sql=f"abs({a.sql}::{NUMBERS[a.kind]})", constant=None)
 
 
-def signum(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def signum(a: Value) -> Value:
     """SIGN."""
-    [a] = parts
-    if a.kind is Kind.NULL:
-        return a
-    if a.kind not in (*EXACT, Kind.DOUBLE):
-        raise no("sign of this type")
     held = a.sql if a.kind is Kind.DOUBLE else f"{a.sql}::numeric"
     return Value(f"sign({held})::bigint", Kind.WHOLE)
-
-
-def power(_: exp.Expr, parts: Sequence[Value]) -> Value:
-    """POWER."""
-    if {p.kind for p in parts} != {Kind.DOUBLE}:
-        raise no("power of this type")
-    return doubles.power(*parts)
 
 
 counted = standard.counted(lambda value: value.sql, ENGINE)
@@ -165,7 +115,7 @@ summed = standard.summed(lambda value: f"{value.sql}::{NUMBERS.get(value.kind, '
 def end(name: str) -> Rule:
     """MIN and MAX."""
 
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         [a] = parts
         if a.kind is Kind.TRUTH:
             return Value(f"bool_{'or' if name == 'max' else 'and'}({a.sql})", Kind.TRUTH)

@@ -15,19 +15,18 @@ from typing import Protocol
 
 import duckdb
 import pyarrow as pa
-import sqlglot
-from sqlglot import exp
 
+from dpproxy.algebra import bridge, nodes, printing
 from dpproxy.algebra.plan import PREPARED, PreparedTable, PublicPlan
 from dpproxy.backends.asker import asked_by, unpaid
 from dpproxy.backends.dialect import Dialect, Value, unanswered
 from dpproxy.backends.duckdb import LARGEST_OPEN, LONGEST_PUBLIC, MOST_OPEN, Select
 from dpproxy.backends.facts import PLANNER
 from dpproxy.backends.failures import FactsChanged, TableGone, failure
+from dpproxy.backends.printer import Statement, read, statement
 from dpproxy.backends.pushed_prepared import Keeper, Kept
 from dpproxy.backends.pushed_types import rows_of, types_of
 from dpproxy.backends.source import Source
-from dpproxy.backends.transpile import Query, transpiled
 from dpproxy.values.errors import Refusal, Unsupported
 from dpproxy.values.pgtypes import Schema, SqlType
 from dpproxy.values.recent import Recent
@@ -96,7 +95,7 @@ class Pushed:
         self._kept = None if keeper is None else Kept(keeper, server.dialect, server.tables)
         self._local = local
         self._state = state
-        self._texts = Recent[tuple[Query, Query]](KNOWN)
+        self._texts = Recent[tuple[Statement, Statement]](KNOWN)
         self._numbers = count()
         self._changes = 0
         self._facts: dict[str, tuple[str, pa.Table]] = {}
@@ -121,18 +120,18 @@ class Pushed:
         """The prepared tables, and the rows of protected views."""
         return self._local.prepared_names() | (set() if self._kept is None else self._kept.names())
 
-    def check(self, sql: str, prepares: Sequence[PreparedTable] = ()) -> None:
+    def check(self, query: nodes.Query, prepares: Sequence[PreparedTable] = ()) -> None:
         """Raise ``Unsupported`` (0A000) for an exact stage that would not run. Nothing is charged yet.
 
         Where somebody may have locked a table since, the server is asked each time: that wait is nobody's charge.
         """
         if self._kept is not None:
             self._kept.know_all(prepares)
-        if self._is_local(sql):
-            return
+        sql = printing.text(query)
         known = self._texts.get(sql)
         if known is None:
-            self._pushed(sql)
+            if not self._is_local(query):
+                self._pushed(query, sql)
         elif self._server.locks:
             self._ask(known[1])
 
@@ -153,9 +152,9 @@ class Pushed:
         epoch: int = 0,
     ) -> Exact[pa.Table]:
         """Run one statement of ours over protected tables."""
-        if self._is_local(sql):
+        query = self._answered_there(sql)
+        if query is None:
             return self._local.run(sql, parameters, session, few=few, select=select, cancelled=cancelled)
-        query = self._pushed(sql)
         types = types_of(query.columns, few)
         values = [parameters[number] for number in query.parameters]
         order = Order(
@@ -176,7 +175,7 @@ class Pushed:
         """Have the prepared tables there that somebody else has dropped; no row was read without them."""
         if self._kept is None:
             return False
-        names = self._kept.read(sql)
+        names = self._kept.read(read(sql))
         for name in names:
             self._kept.build(name, session, cancelled)
         return bool(names)
@@ -210,7 +209,9 @@ class Pushed:
         """Rows of a statement over public tables."""
         query = self._public(plan.sql)
         if query is None:
-            if session.startswith(PLANNER) and not self._is_local(plan.sql):  # it could not be asked again
+            if session.startswith(PLANNER) and not self._is_local(
+                read(plan.sql)
+            ):  # it could not be asked again
                 raise unanswered(
                     "what this statement needs to know of a public table", self._server.dialect.engine
                 )
@@ -258,7 +259,7 @@ class Pushed:
 
     # --- public tables that change ----------------------------------------------------------------
 
-    def _facts_of(self, query: Query, epoch: int) -> tuple[tuple[str, pa.Table], ...]:
+    def _facts_of(self, query: Statement, epoch: int) -> tuple[tuple[str, pa.Table], ...]:
         """The digests of the public tables that a statement reads, as they were when it was planned.
 
         Of an epoch that is over nobody knows them any more. Raises ``FactsChanged``.
@@ -268,7 +269,7 @@ class Pushed:
                 raise failure("changed")
             return tuple(self._facts[name] for name in sorted(query.tables & self._facts.keys()))
 
-    def _fact(self, query: Query, session: str) -> pa.Table:
+    def _fact(self, query: Statement, session: str) -> pa.Table:
         """What a plan shall rest on, of one snapshot with the digests of the tables it is about."""
         for _ in range(ATTEMPTS):
             epoch = self.epoch
@@ -285,14 +286,12 @@ class Pushed:
                     self._forget(epoch)
         raise failure("unavailable")
 
-    def _digest(self, name: str) -> str:
+    def _digest(self, name: str) -> nodes.Query:
         """A statement whose result changes with any row of a table."""
-        table, *columns = (
-            exp.to_identifier(n, quoted=True).sql("duckdb")
-            for n in (name, *(self._server.tables("", name) or ()))
-        )
-        row = ", ".join([f"'{'0' * 16}'", *columns])
-        return f"SELECT COUNT(*) AS n, SUM(HASH({row})) AS h FROM {table}"  # noqa: S608 - quoted names
+        columns = [nodes.Column(column) for column in self._server.tables("", name) or ()]
+        row = nodes.Call("hash", (nodes.Text("0" * 16), *columns))
+        counted = nodes.Named(nodes.Call("count", (nodes.Star(),)), "n")
+        return nodes.Select((counted, nodes.Named(nodes.Call("sum", (row,)), "h")), nodes.Table(name))
 
     def _forget(self, epoch: int) -> None:
         """A public table has changed: plans that rest on what it was are made anew, once for all that find it out."""
@@ -303,77 +302,83 @@ class Pushed:
 
     # --- texts ------------------------------------------------------------------------------------
 
-    def _is_local(self, sql: str) -> bool:
+    def _is_local(self, query: nodes.Query) -> bool:
         """Whether a statement reads protected views and nothing else."""
-        if PREPARED not in sql or (self._kept is not None and self._kept.read(sql)):
+        if self._kept is not None and self._kept.read(query):
             return False
-        return all(t.catalog == PREPARED for t in sqlglot.parse_one(sql, read="duckdb").find_all(exp.Table))
+        tables = [table.path[:1] == (PREPARED,) for table in query.find_all(nodes.Table)]
+        return bool(tables) and all(tables)
 
-    def _pushed(self, sql: str) -> Query:
-        """The statement for the server, which was asked whether it takes it. Raises ``Unsupported``."""
+    def _answered_there(self, sql: str) -> Statement | None:
+        """A statement for the server, None where the local engine answers it. Raises ``Unsupported``."""
         known = self._texts.get(sql)
-        if known is None:
-            known = self._transpiled(sql)
-            self._ask(known[1])
+        if known is not None:
+            return known[0]
+        query = read(sql)
+        return None if self._is_local(query) else self._pushed(query, sql)
+
+    def _pushed(self, query: nodes.Query, sql: str | None = None) -> Statement:
+        """The statement for the server, which was asked whether it takes it. Raises ``Unsupported``."""
+        known = self._printed(query)
+        self._ask(known[1])
+        if sql is not None:
             self._texts.put(sql, known)
         return known[0]
 
-    def _ask(self, checked: Query) -> None:
+    def _ask(self, checked: Statement) -> None:
         self._server.check(checked.sql, len(checked.parameters))
 
-    def _transpiled(self, sql: str) -> tuple[Query, Query]:
+    def _printed(self, query: nodes.Query) -> tuple[Statement, Statement]:
         """The statement that runs, and the one that is checked: it reads no prepared table, which may not be there."""
         if self._kept is None:
-            query = transpiled(sql, self._server.dialect, self._server.tables)
-            return query, query
-        query = transpiled(sql, self._kept.dialect, self._kept.tables)
-        return query, transpiled(sql, self._kept.drafts, self._kept.tables)
+            found = statement(query, self._server.dialect, self._server.tables)
+            return found, found
+        found = statement(query, self._kept.dialect, self._kept.tables)
+        return found, statement(query, self._kept.drafts, self._kept.tables)
 
-    def _public(self, sql: str) -> Query | None:
+    def _public(self, sql: str) -> Statement | None:
         """The same of a statement over public tables; None where copies of them answer it."""
-        if self._is_local(sql):
-            return None
         try:
-            return self._pushed(sql)
+            return self._answered_there(sql)
         except Unsupported:
             return None
 
     def _asked(
-        self, query: Query, session: str, facts: tuple[tuple[str, pa.Table], ...] = ()
+        self, query: Statement, session: str, facts: tuple[tuple[str, pa.Table], ...] = ()
     ) -> Generator[pa.Table]:
         types = types_of(query.columns)
         order = Order(query.sql, (), types, session, LONGEST_PUBLIC, charged=False, facts=facts)
         return self._server.batches(order)
 
-    def _whole(self, query: Query, session: str, facts: tuple[tuple[str, pa.Table], ...] = ()) -> pa.Table:
+    def _whole(
+        self, query: Statement, session: str, facts: tuple[tuple[str, pa.Table], ...] = ()
+    ) -> pa.Table:
         return pa.concat_tables([types_of(query.columns).empty_table(), *self._asked(query, session, facts)])
 
     @contextmanager
     def _copied(self, sql: str, session: str) -> Iterator[str]:
         """The statement over copies of the tables that it reads, which are dropped afterwards."""
-        tree = sqlglot.parse_one(sql, read="duckdb")
         names: dict[str, str] = {}
-        for node in list(tree.find_all(exp.Table)):
-            if node.catalog != PREPARED and isinstance(node.this, exp.Identifier):
-                if self._server.tables("", node.name) is None:
-                    continue  # a name of WITH
-                names.setdefault(node.name, f"copy{next(self._numbers)}")
-                node.set("this", exp.to_identifier(names[node.name], quoted=True))
-                node.set("db", exp.to_identifier("main", quoted=True))
-                node.set("catalog", exp.to_identifier(PREPARED, quoted=True))
+
+        def copied(table: nodes.Table) -> nodes.Table | None:
+            if table.path[:1] == (PREPARED,) or self._server.tables("", table.name) is None:
+                return None
+            name = names.setdefault(table.name, f"copy{next(self._numbers)}")
+            return nodes.Table(name, path=(PREPARED, "main"))
+
+        over = bridge.replaced(sql, copied)
         try:
             for name, copy in names.items():
                 self._copy(name, copy, session)
-            yield tree.sql("duckdb")
+            yield over
         finally:
             for copy in names.values():
                 with suppress(Refusal):
                     self._local.unload(copy)
 
     def _copy(self, name: str, copy: str, session: str) -> None:
-        quoted = exp.to_identifier(name, quoted=True).sql("duckdb")
         with asked_by(session):
-            query = self._pushed(f"SELECT * FROM {quoted}")  # noqa: S608 - a quoted name
+            query = self._pushed(nodes.Select((nodes.Star(),), nodes.Table(name)))
         rows = _bounded(types_of(query.columns), self._asked(query, session))
         path = self._state / f"copy-{hashlib.sha256(f'{id(self)}/{copy}'.encode()).hexdigest()[:16]}.duckdb"
         try:

@@ -8,12 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-import sqlglot
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.backends.dialect import Dialect, Value
-from dpproxy.backends.transpile import Query, Tables, transpiled
+from dpproxy.backends.printer import Statement, Tables, read, statement
 
 NO_SECRET = "0" * 64
 """Stands for the truncation secret where no row is read."""
@@ -23,7 +21,7 @@ NO_SECRET = "0" * 64
 class Build:
     """A prepared table in the engine's text. ``draft`` gives its columns, and takes no parameter."""
 
-    query: Query
+    query: Statement
     draft: str
 
 
@@ -59,21 +57,25 @@ class Kept:
         """Those that are there."""
         return self._keeper.names()
 
-    def read(self, sql: str) -> list[str]:
+    def read(self, query: nodes.Query) -> list[str]:
         """The names of those that a statement of ours reads."""
-        return [n for n in self._builds if n in sql]
+        tables = {t.name for t in query.find_all(nodes.Table) if t.path[:1] == (PREPARED,)}
+        return sorted(tables & self._builds.keys())
 
     def know(self, name: str, sql: str) -> Build:
         """A table that statements may read. Raises ``Unsupported`` where the engine cannot compute it alike."""
         found = self._builds.get(name)
         if found is None:
-            tree = sqlglot.parse_one(sql, read="duckdb")
-            for node in list(tree.find_all(exp.Placeholder)):
-                node.replace(exp.Literal.string(NO_SECRET))
-            draft = transpiled(tree.sql("duckdb"), self._dialect, self._data)
-            query = transpiled(sql, self._dialect, self._data)
-            found = self._builds[name] = Build(query, draft.sql)
+            query = read(sql)
+            draft = query.transform(
+                lambda n: nodes.Text(NO_SECRET) if isinstance(n, nodes.Parameter) else None
+            )
+            found = Build(self._printed(query), self._printed(draft).sql)
+            self._builds[name] = found
         return found
+
+    def _printed(self, query: nodes.Node) -> Statement:
+        return statement(query, self._dialect, self._data)
 
     def know_all(self, tables: Sequence[PreparedTable]) -> None:
         """The same of each."""

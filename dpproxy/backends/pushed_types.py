@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from dpproxy.backends.columns import WHOLE, key_type
 from dpproxy.backends.dialect import Kind
-from dpproxy.backends.transpile import Item
+from dpproxy.backends.printer import Item
 from dpproxy.values.pgtypes import SqlType
 
 _ARROW = {

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PreparedTable, PublicPlan
 from dpproxy.backends.child import Child, Keeper
 from dpproxy.backends.duckdb import LONGEST_PUBLIC, Select
@@ -96,7 +97,7 @@ class Remote:
 
     prepares = True
 
-    def check(self, sql: str, prepares: Sequence[PreparedTable] = ()) -> None:
+    def check(self, query: nodes.Query, prepares: Sequence[PreparedTable] = ()) -> None:
         """Whatever is planned is in the engine's own words."""
 
     def shown(self, sql: str) -> str:

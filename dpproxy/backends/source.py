@@ -7,6 +7,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PreparedTable, PublicPlan
 from dpproxy.backends.duckdb import Select
 from dpproxy.values.pgtypes import Schema, SqlType
@@ -24,7 +25,7 @@ class Source(Protocol):
     def prepares(self) -> bool:
         """Whether it keeps prepared tables; otherwise each statement cuts its rows."""
 
-    def check(self, sql: str, prepares: Sequence[PreparedTable] = ()) -> None:
+    def check(self, query: nodes.Query, prepares: Sequence[PreparedTable] = ()) -> None:
         """Raise ``Unsupported`` for an exact stage, and the tables that it reads, which it cannot run.
 
         Nothing is charged or read.

@@ -2,55 +2,71 @@
 
 from collections.abc import Callable, Mapping
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.backends import spark_functions as functions
 from dpproxy.backends import spark_numbers as numbers
 from dpproxy.backends import spark_values as values
 from dpproxy.backends.dialect import Construct, Dialect, Kind
 from dpproxy.backends.spark_texts import ENGINE, literal, quoted
 from dpproxy.backends.spark_values import grouped, one_form
-from dpproxy.backends.standard import constructs, in_utc
+from dpproxy.backends.standard import (
+    EVERY,
+    MOMENTS,
+    NUMBERS,
+    TEXTS,
+    constructs,
+    in_utc,
+    of,
+    whole_digits,
+)
 
 _SAME = "the same in both engines: total, NULL of NULL"
 _ORDER = "values of one type; NaN stands above all numbers, texts are compared by their bytes"
 _RANGE = "exact in both engines, in a type at least as wide"
 _IEEE = "correctly rounded in both engines, without a limit"
 _CALENDAR = "of the proleptic Gregorian calendar in both engines"
+_BEHIND = "exact where there is something behind the point"
+_TRIMMED = "of each of the characters that are told, in both engines"
+_UTC = "the session's time zone is UTC"
 _CHARACTERS = "characters in both engines"
 
 MOST_CALLS = 4_000
 """Functions in one statement: Spark analyses 1,000 in half a second and plans them in two; neither is ever stopped."""
-EXPRESSIONS: Mapping[type[exp.Expr], Construct] = {
-    **constructs(ENGINE, grouped),
-    exp.Literal: Construct(values.literal_of, "DOUBLE by its shortest text, others by their digits"),
-    exp.EQ: Construct(values.sign("="), _ORDER),
-    exp.NEQ: Construct(values.sign("<>"), _ORDER),
-    exp.LT: Construct(values.sign("<"), _ORDER),
-    exp.LTE: Construct(values.sign("<="), _ORDER),
-    exp.GT: Construct(values.sign(">"), _ORDER),
-    exp.GTE: Construct(values.sign(">="), _ORDER),
-    exp.NullSafeEQ: Construct(values.sign("<=>"), _ORDER),
-    exp.NullSafeNEQ: Construct(values.distinct, _ORDER),
-    exp.In: Construct(values.in_of, _ORDER),
-    exp.Case: Construct(values.case, "the first branch that is true; all branches are total"),
-    exp.Like: Construct(functions.like(fold=False), "by characters; a backslash is doubled"),
-    exp.ILike: Construct(functions.like(fold=True), "by characters in small letters; a backslash is doubled"),
-    exp.Add: Construct(numbers.arithmetic("+"), f"whole numbers {_RANGE}; DOUBLE {_IEEE}"),
-    exp.Sub: Construct(numbers.arithmetic("-"), f"whole numbers {_RANGE}; DOUBLE {_IEEE}"),
-    exp.Mul: Construct(numbers.arithmetic("*"), f"whole numbers {_RANGE}; DOUBLE {_IEEE}"),
-    exp.Neg: Construct(numbers.negative, "exact"),
-    exp.Div: Construct(numbers.quotient, f"{_IEEE}; the divisor is never 0"),
-    exp.IntDiv: Construct(numbers.whole_quotient("div"), "towards zero in both engines"),
-    exp.Mod: Construct(numbers.whole_quotient("%"), "with the sign of the dividend in both engines"),
-    exp.DPipe: Construct(functions.texts(grouped("{} || {}")), _SAME),
-    exp.Count: Construct(numbers.count_of, "64 bits in both engines"),
-    exp.Sum: Construct(numbers.sum_of, "of whole numbers, in 38 digits, which no number of rows fills"),
-    exp.Max: Construct(numbers.end("max"), _ORDER),
-    exp.Min: Construct(numbers.end("min"), _ORDER),
+EXPRESSIONS: Mapping[type[nodes.Expr], Construct] = {
+    **constructs(grouped),
+    nodes.Number: Construct(values.number, "DOUBLE by its shortest text, others by their digits"),
+    nodes.Text: Construct(values.text, "by its characters"),
+    nodes.InList: Construct(values.in_of, _ORDER),
+    nodes.Case: Construct(values.case, "the first branch that is true; all branches are total"),
+    nodes.Negative: Construct(of(numbers.negative, NUMBERS), "exact"),
+}
+
+OPERATORS: Mapping[str, Construct] = {
+    **{sign: Construct(values.sign(sign), _ORDER) for sign in ("=", "<>", "<", "<=", ">", ">=")},
+    "IS NOT DISTINCT FROM": Construct(values.sign("<=>"), _ORDER),
+    "IS DISTINCT FROM": Construct(values.distinct, _ORDER),
+    **{
+        sign: Construct(numbers.arithmetic(sign), f"whole numbers {_RANGE}; DOUBLE {_IEEE}") for sign in "+-*"
+    },
+    **{
+        word: Construct(
+            of(functions.like(word.replace("ILIKE", "LIKE"), fold="ILIKE" in word), TEXTS, TEXTS),
+            "by characters, for ILIKE in small letters; a backslash is doubled",
+        )
+        for word in ("LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE")
+    },
+    "/": Construct(numbers.quotient, f"{_IEEE}; the divisor is never 0"),
+    "//": Construct(numbers.whole_quotient("div"), "towards zero in both engines"),
+    "%": Construct(numbers.whole_quotient("%"), "with the sign of the dividend in both engines"),
+    "||": Construct(functions.texts(grouped("{} || {}")), _SAME),
 }
 
 FUNCTIONS: Mapping[str, Construct] = {
+    **EVERY,
+    "count": Construct(numbers.count_of, "64 bits in both engines"),
+    "sum": Construct(numbers.sum_of, "of whole numbers, in 38 digits, which no number of rows fills"),
+    "max": Construct(numbers.end("max"), _ORDER),
+    "min": Construct(numbers.end("min"), _ORDER),
     "hash": Construct(
         functions.hash_of, "another keyed hash: any will do that follows from the row's content"
     ),
@@ -58,20 +74,23 @@ FUNCTIONS: Mapping[str, Construct] = {
     "coalesce": Construct(values.coalesce, _SAME),
     "greatest": Construct(values.extreme("greatest"), "NULLs are passed over in both engines"),
     "least": Construct(values.extreme("least"), "NULLs are passed over in both engines"),
-    "abs": Construct(numbers.abs_of, "exact"),
-    "sign": Construct(numbers.signum, "by comparisons; 0 of NaN"),
-    "floor": Construct(numbers.of_doubles(numbers.FLOOR), "exact where there is something behind the point"),
-    "ceil": Construct(numbers.of_doubles(numbers.CEIL), "exact where there is something behind the point"),
-    "trunc": Construct(numbers.of_doubles(numbers.TRUNC), "exact where there is something behind the point"),
-    "round": Construct(numbers.round_of, "halves away from zero in both engines"),
-    "round_even": Construct(
-        lambda node, parts: numbers.of_doubles(numbers.EVEN)(node, parts[:1]),
-        "by what is behind the point, which is exact",
+    "abs": Construct(of(numbers.absolute, NUMBERS), "exact"),
+    "sign": Construct(of(numbers.signum, NUMBERS), "by comparisons; 0 of NaN"),
+    "floor": Construct(numbers.of_double(numbers.FLOOR), _BEHIND),
+    "ceil": Construct(numbers.of_double(numbers.CEIL), _BEHIND),
+    "trunc": Construct(numbers.of_double(numbers.TRUNC), _BEHIND),
+    "round": Construct(
+        whole_digits(numbers.of_double("round({0})")), "halves away from zero in both engines"
     ),
-    "sqrt": Construct(numbers.of_doubles("sqrt({0})"), "correctly rounded; NaN below zero in both engines"),
-    "lower": Construct(functions.folded_of("lower"), "by DuckDB's own table of letters"),
-    "upper": Construct(functions.folded_of("upper"), "by DuckDB's own table of letters"),
-    "trim": Construct(functions.trim, "of each of the characters that are told, in both engines"),
+    "round_even": Construct(
+        whole_digits(numbers.of_double(numbers.EVEN)), "by what is behind the point, which is exact"
+    ),
+    "sqrt": Construct(numbers.of_double("sqrt({0})"), "correctly rounded; NaN below zero in both engines"),
+    "lower": Construct(of(functions.folded_of("lower"), TEXTS), "by DuckDB's own table of letters"),
+    "upper": Construct(of(functions.folded_of("upper"), TEXTS), "by DuckDB's own table of letters"),
+    "trim": Construct(of(functions.trim("BOTH"), TEXTS, TEXTS), _TRIMMED),
+    "ltrim": Construct(of(functions.trim("LEADING"), TEXTS, TEXTS), _TRIMMED),
+    "rtrim": Construct(of(functions.trim("TRAILING"), TEXTS, TEXTS), _TRIMMED),
     "length": Construct(functions.texts("char_length({})::BIGINT", Kind.WHOLE), _CHARACTERS),
     "substring": Construct(functions.texts("`substring`({all})", further=2), _CHARACTERS),
     "left": Construct(functions.texts("left({all})", further=1), _CHARACTERS),
@@ -80,17 +99,21 @@ FUNCTIONS: Mapping[str, Construct] = {
     "starts_with": Construct(functions.texts("startswith({all})", Kind.TRUTH), _SAME),
     "replace": Construct(functions.texts("replace({all})"), "an empty part changes nothing in both engines"),
     "concat": Construct(functions.texts("concat_ws('', {all})"), "NULLs are left out in both engines"),
-    "date_part": Construct(functions.date_part, _CALENDAR),
-    "date_trunc": Construct(functions.date_trunc, _CALENDAR),
-    "epoch_us": Construct(functions.epoch, "exact; the session's time zone is UTC"),
-    "make_timestamp": Construct(functions.make_timestamp, "exact; the session's time zone is UTC"),
+    "date_part": Construct(of(functions.date_part, TEXTS, MOMENTS), _CALENDAR),
+    "date_trunc": Construct(of(functions.date_trunc, TEXTS, MOMENTS), _CALENDAR),
+    "epoch_us": Construct(of(functions.epoch, (*MOMENTS, Kind.INSTANT)), f"exact; {_UTC}"),
+    "make_timestamp": Construct(of(functions.make_timestamp, (Kind.WHOLE,)), f"exact; {_UTC}"),
     "timezone": Construct(in_utc(ENGINE), "moments are held in UTC"),
     "to_months": Construct(
-        functions.span("make_interval(0, {})", constant=True), "the last day of a shorter month in both"
+        of(functions.span("make_interval(0, {})", constant=True), (Kind.WHOLE,)),
+        "the last day of a shorter month in both",
     ),
-    "to_days": Construct(functions.span("make_dt_interval({}::INT)", constant=False), "whole days in both"),
+    "to_days": Construct(
+        of(functions.span("make_dt_interval({}::INT)", constant=False), (Kind.WHOLE,)), "whole days in both"
+    ),
     "to_microseconds": Construct(
-        functions.span("INTERVAL '{}' MICROSECOND", constant=True), "exact in both engines"
+        of(functions.span("INTERVAL '{}' MICROSECOND", constant=True), (Kind.WHOLE,)),
+        "exact in both engines",
     ),
 }
 
@@ -101,7 +124,6 @@ CASTS: Mapping[str, Construct] = {
     "INT128": Construct(numbers.to_huge, "38 digits: the planner's limit is one less"),
     "DOUBLE": Construct(numbers.to_double, "the nearest DOUBLE in both engines"),
     "DECIMAL": Construct(numbers.to_decimal, "widened only"),
-    "TIMESTAMPNTZ": Construct(numbers.to(Kind.TIMESTAMP, Kind.DATE), "of a day, its midnight"),
     "TIMESTAMP": Construct(numbers.to(Kind.TIMESTAMP, Kind.DATE), "of a day, its midnight"),
     "TIMESTAMPTZ": Construct(numbers.to_instant, "a literal of ours, in UTC"),
     "DATE": Construct(numbers.to(Kind.DATE, Kind.TIMESTAMP), "the day of a moment"),
@@ -109,14 +131,15 @@ CASTS: Mapping[str, Construct] = {
         numbers.to(Kind.TEXT, Kind.WHOLE, Kind.HUGE, Kind.TRUTH),
         "of NULL, a whole number or a truth value: written alike",
     ),
-    "VARCHAR": Construct(numbers.to(Kind.TEXT), "of NULL"),
     "BOOLEAN": Construct(numbers.to(Kind.TRUTH), "of NULL"),
 }
 
 
 def dialect(table: Callable[[str, str], str]) -> Dialect:
     """Spark; ``table`` gives the name under which a table is read there."""
-    return Dialect(ENGINE, quoted, table, one_form, EXPRESSIONS, FUNCTIONS, CASTS, grouped, MOST_CALLS)
+    return Dialect(
+        ENGINE, quoted, table, one_form, EXPRESSIONS, OPERATORS, FUNCTIONS, CASTS, grouped, MOST_CALLS
+    )
 
 
 _SIGNS = "it's\\$"

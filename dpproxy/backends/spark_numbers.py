@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.backends.dialect import Kind, Rule, Value, common
 from dpproxy.backends.spark_texts import ENGINE
 from dpproxy.backends.spark_values import (
@@ -17,7 +16,19 @@ from dpproxy.backends.spark_values import (
     no,
     one_form,
 )
-from dpproxy.backends.standard import EXACT, MOMENTS, counted, summed, utc_text
+from dpproxy.backends.standard import (
+    DOUBLES,
+    EXACT,
+    MOMENTS,
+    WHOLES,
+    bare,
+    counted,
+    is_ours,
+    of,
+    scale_of,
+    summed,
+    utc_text,
+)
 
 # --- numbers --------------------------------------------------------------------------------------
 
@@ -25,7 +36,7 @@ from dpproxy.backends.standard import EXACT, MOMENTS, counted, summed, utc_text
 def arithmetic(sign: str) -> Rule:
     """``+``, ``-`` and ``*``, of two numbers or of a moment and a length of time."""
 
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         a, b = parts
         kinds = {a.kind, b.kind}
         if Kind.NULL in kinds:
@@ -60,13 +71,9 @@ def of_time(sign: str, a: Value, b: Value) -> Value:
     raise no("arithmetic of two types")
 
 
-def negative(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def negative(a: Value) -> Value:
     """The minus sign."""
-    [a] = parts
-    if a.kind not in (*EXACT, Kind.DOUBLE, Kind.NULL):
-        raise no("a minus sign")
-    constant = None if a.constant is None else f"-{a.constant}"
-    return a if a.kind is Kind.NULL else replace(a, sql=_negated(a), constant=constant)
+    return replace(a, sql=_negated(a), constant=None if a.constant is None else f"-{a.constant}")
 
 
 def _negated(value: Value) -> str:
@@ -77,68 +84,58 @@ def _negated(value: Value) -> str:
     return grouped(f"0BD - {value.sql}" if is_long else f"- {value.sql}")
 
 
-def quotient(node: exp.Expr, parts: Sequence[Value]) -> Value:
+def quotient(node: nodes.Binary, parts: Sequence[Value]) -> Value:
     """A divisor is a constant, or is NULL where it would be 0."""
-    if any(p.kind is Kind.NULL for p in parts):
-        return Value("NULL", Kind.NULL)
-    if {p.kind for p in parts} != {Kind.DOUBLE} or not never_zero(node.expression):
+    if not never_zero(node.right):
         raise no("a division of this form")
-    return Value(grouped(f"{parts[0].sql} / {parts[1].sql}"), Kind.DOUBLE)
+    return of(lambda a, b: Value(grouped(f"{a.sql} / {b.sql}"), Kind.DOUBLE), DOUBLES, DOUBLES)(node, parts)
 
 
-def never_zero(node: exp.Expr) -> bool:
+def never_zero(node: nodes.Expr) -> bool:
     """Whether a divisor is a constant, or is NULL where it would be 0."""
-    node = node.unnest()
-    if isinstance(node, exp.Neg):
-        return never_zero(node.this)
-    if isinstance(node, exp.Literal):
-        return not node.is_string and float(node.name) != 0
-    if isinstance(node, exp.Cast):  # zero stays zero, and nothing else becomes it
-        return never_zero(node.this)
-    return isinstance(node, exp.Nullif) and is_zero(node.expression)
+    match bare(node):
+        case nodes.Negative(value) | nodes.Cast(value):  # zero stays zero, and nothing else becomes it
+            return never_zero(value)
+        case nodes.Number(text):
+            return float(text) != 0
+        case nodes.Call("nullif", (_, divisor)):
+            return is_zero(divisor)
+        case found:
+            return isinstance(found, nodes.Null)
 
 
-def is_zero(node: exp.Expr) -> bool:
+def is_zero(node: nodes.Expr) -> bool:
     """The constant 0."""
-    node = node.unnest()
-    if isinstance(node, exp.Cast):
-        return is_zero(node.this)
-    return isinstance(node, exp.Literal) and not node.is_string and float(node.name) == 0
+    match bare(node):
+        case nodes.Cast(value):
+            return is_zero(value)
+        case nodes.Number(text):
+            return float(text) == 0
+        case _:
+            return False
 
 
 def whole_quotient(sign: str) -> Rule:
     """``//`` and ``%``: towards zero in both engines."""
 
-    def apply(node: exp.Expr, parts: Sequence[Value]) -> Value:
-        a, b = parts
-        if Kind.NULL in {a.kind, b.kind}:
-            return Value("NULL", Kind.NULL)
-        if not never_zero(node.expression):
-            raise no("a division of this form")
+    def quotient(a: Value, b: Value) -> Value:
         if {a.kind, b.kind} == {Kind.WHOLE}:
             return Value(grouped(f"{a.sql} {sign} {b.sql}"), Kind.WHOLE)
-        if sign == "div" or not {a.kind, b.kind} <= {
-            Kind.WHOLE,
-            Kind.HUGE,
-        }:  # a quotient of decimals is a bigint
+        if sign == "div":  # a quotient of decimals is a bigint
             raise no("a division of this form")
         return Value(grouped(f"{cast(a.sql, Kind.HUGE)} % {cast(b.sql, Kind.HUGE)}"), Kind.HUGE)
 
+    def apply(node: nodes.Binary, parts: Sequence[Value]) -> Value:
+        if not never_zero(node.right):
+            raise no("a division of this form")
+        return of(quotient, WHOLES, WHOLES)(node, parts)
+
     return apply
 
 
-def of_doubles(template: str) -> Rule:
+def of_double(template: str) -> Rule:
     """A function of one DOUBLE."""
-
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
-        [a] = parts
-        if a.kind is Kind.NULL:
-            return a
-        if a.kind is not Kind.DOUBLE:
-            raise no("a function of this type")
-        return Value(template.format(a.sql), Kind.DOUBLE)
-
-    return apply
+    return of(lambda a: Value(template.format(a.sql), Kind.DOUBLE), DOUBLES)
 
 
 _TO_WHOLE = f"`when`(abs({{0}}) < {LARGEST_FRACTION!r}D, {{1}}::DOUBLE, {{0}})"
@@ -152,30 +149,15 @@ EVEN = grouped("`when`(abs({0} % 1D) = 0.5D, round({0} / 2D) * 2D, round({0}))")
 """Twice the half of a half, which is no half, is even."""
 
 
-def round_of(node: exp.Expr, parts: Sequence[Value]) -> Value:
-    """ROUND, to whole numbers."""
-    if len(parts) > 1 and parts[1].constant != "0":
-        raise no("round to digits behind the point")
-    return of_doubles("round({0})")(node, parts[:1])
-
-
-def abs_of(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def absolute(a: Value) -> Value:
     """ABS."""
-    [a] = parts
-    if a.kind not in (*EXACT, Kind.DOUBLE, Kind.NULL):
-        raise no("abs of this type")
     if a.kind in (Kind.HUGE, Kind.DECIMAL):
         return replace(a, sql=f"greatest({a.sql}, {_negated(replace(a, constant=None))})", constant=None)
-    return a if a.kind is Kind.NULL else replace(a, sql=f"abs({a.sql})", constant=None)
+    return replace(a, sql=f"abs({a.sql})", constant=None)
 
 
-def signum(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def signum(a: Value) -> Value:
     """SIGN; 0 of NaN."""
-    [a] = parts
-    if a.kind is Kind.NULL:
-        return a
-    if a.kind not in (*EXACT, Kind.DOUBLE):
-        raise no("sign of this type")
     held, zero = (f"nanvl({a.sql} + 0D, 0D)", "0D") if a.kind is Kind.DOUBLE else (a.sql, "0L")
     signs = [cast(grouped(f"{held} {sign} {zero}"), Kind.WHOLE) for sign in "><"]
     return Value(grouped(" - ".join(signs)), Kind.WHOLE)
@@ -198,7 +180,7 @@ sum_of = summed(_wide, TYPES[Kind.HUGE], ENGINE)
 def end(name: str) -> Rule:
     """MIN and MAX."""
 
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         [a] = parts
         return replace(a, sql=f"{name}({one_form(a)})", constant=None)
 
@@ -208,56 +190,55 @@ def end(name: str) -> Rule:
 # --- casts ----------------------------------------------------------------------------------------
 
 
-def to_bigint(node: exp.Expr, parts: Sequence[Value]) -> Value:
+def to_bigint(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """A whole number of 64 bits."""
     [a] = parts
     if a.kind is Kind.DOUBLE:
-        if not is_rounded(node.this):
+        if not is_rounded(node.value):
             raise no("a DOUBLE that is not rounded as a whole number")
         inside = f"`when`(abs({a.sql}) <= {LARGEST_WHOLE!r}D, {a.sql})"
         return Value(cast(inside, Kind.WHOLE), Kind.WHOLE)
     if a.kind not in (*EXACT, Kind.NULL):
         raise no("this cast")
-    held = f"round({a.sql}, 0)" if a.kind is Kind.DECIMAL else a.sql
-    return Value(
-        a.sql if a.kind is Kind.WHOLE else cast(held, Kind.WHOLE),
-        Kind.WHOLE,
-        constant=a.constant if a.kind is Kind.WHOLE else None,
-    )
+    if a.kind is Kind.WHOLE:
+        return Value(a.sql, Kind.WHOLE, constant=a.constant)
+    return Value(cast(_no_digits(a), Kind.WHOLE), Kind.WHOLE)
 
 
-def is_rounded(node: exp.Expr) -> bool:
+def _no_digits(a: Value) -> str:
+    return f"round({a.sql}, 0)" if a.kind is Kind.DECIMAL else a.sql
+
+
+def is_rounded(node: nodes.Expr) -> bool:
     """A whole number, if it is a number: DuckDB rounds where it casts, and Spark cuts."""
-    node = node.unnest()
-    if isinstance(node, exp.Case):
-        values = [branch.args["true"] for branch in node.args["ifs"]]
-        default = node.args.get("default")
-        return all(map(is_rounded, [*values, *([] if default is None else [default])]))
-    if isinstance(node, exp.Neg):
-        return is_rounded(node.this)
-    if isinstance(node, exp.Literal):
-        return not node.is_string and float(node.name).is_integer()
-    if isinstance(node, exp.Anonymous):
-        return node.name.lower() == "round_even"
-    is_function = isinstance(node, exp.Round | exp.Floor | exp.Ceil | exp.Trunc)
-    return is_function or isinstance(node, exp.Null)
+    match bare(node):
+        case nodes.Case(branches, default):
+            values = [value for _, value in branches]
+            return all(map(is_rounded, values if default is None else [*values, default]))
+        case nodes.Negative(value):
+            return is_rounded(value)
+        case nodes.Number(text):
+            return float(text).is_integer()
+        case nodes.Call(name):
+            return name in ("round_even", "round", "floor", "ceil", "trunc")
+        case found:
+            return isinstance(found, nodes.Null)
 
 
-def to_huge(node: exp.Expr, parts: Sequence[Value]) -> Value:
+def to_huge(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """A whole number of 38 digits."""
     [a] = parts
     if a.kind is Kind.DOUBLE:
         return Value(cast(to_bigint(node, parts).sql, Kind.HUGE), Kind.HUGE)
     if a.kind not in (*EXACT, Kind.NULL):
         raise no("this cast")
-    held = f"round({a.sql}, 0)" if a.kind is Kind.DECIMAL else a.sql
-    return Value(cast(held, Kind.HUGE), Kind.HUGE, constant=a.constant if not a.scale else None)
+    return Value(cast(_no_digits(a), Kind.HUGE), Kind.HUGE, constant=a.constant if not a.scale else None)
 
 
-def to_double(node: exp.Expr, parts: Sequence[Value]) -> Value:
+def to_double(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """A DOUBLE, of what is exactly one or the nearest to a bigint."""
     [a] = parts
-    is_released = isinstance(node.this.unnest(), exp.Placeholder)
+    is_released = isinstance(bare(node.value), nodes.Parameter)
     if a.kind is Kind.DOUBLE:
         return a
     if not is_released and a.kind not in (Kind.WHOLE, Kind.NULL):
@@ -265,28 +246,27 @@ def to_double(node: exp.Expr, parts: Sequence[Value]) -> Value:
     return Value(cast(a.sql, Kind.DOUBLE), Kind.DOUBLE, constant=a.constant)
 
 
-def to_decimal(node: exp.Expr, parts: Sequence[Value]) -> Value:
+def to_decimal(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """A DECIMAL with as many digits behind the point, or more."""
     [a] = parts
-    digits, scale = (int(str(e.this)) for e in node.args["to"].expressions)
+    scale = scale_of(node)
     if a.kind not in (*EXACT, Kind.NULL) or a.scale > scale:
         raise no("this cast")
-    return Value(f"{a.sql}::DECIMAL({digits},{scale})", Kind.DECIMAL, scale=scale)
+    return Value(f"{a.sql}::{node.type.replace(' ', '')}", Kind.DECIMAL, scale=scale)
 
 
 def to(kind: Kind, *others: Kind) -> Rule:
     """Of a value of the kind or of ``others``, of NULL, and of a text of ours for a moment."""
 
-    def apply(node: exp.Expr, parts: Sequence[Value]) -> Value:
+    def apply(node: nodes.Cast, parts: Sequence[Value]) -> Value:
         [a] = parts
-        is_ours = a.constant is not None or isinstance(node.this.unnest(), exp.Placeholder)
-        if a.kind not in (kind, *others, Kind.NULL) and not (a.kind is Kind.TEXT and others and is_ours):
+        if a.kind not in (kind, *others, Kind.NULL) and not (others and is_ours(node, a)):
             raise no("this cast")
         return Value(cast(a.sql, kind), kind)
 
     return apply
 
 
-def to_instant(node: exp.Expr, parts: Sequence[Value]) -> Value:
+def to_instant(node: nodes.Cast, parts: Sequence[Value]) -> Value:
     """TIMESTAMPTZ: of a text of ours, or of NULL."""
     return Value(cast(utc_text(node, parts[0]), Kind.INSTANT), Kind.INSTANT)

@@ -9,8 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlglot import exp
-
+from dpproxy.algebra import nodes
 from dpproxy.backends.dialect import Kind, Rule, Value, common, unanswered
 from dpproxy.backends.spark_texts import ENGINE, literal
 from dpproxy.backends.standard import check_comparable
@@ -65,11 +64,14 @@ def _number(value: float) -> str:
 # --- values ---------------------------------------------------------------------------------------
 
 
-def literal_of(node: exp.Expr, _: Sequence[Value]) -> Value:
-    """A constant of the planner."""
-    text = str(node.this)
-    if node.is_string:
-        return Value(literal(text), Kind.TEXT, constant=text)
+def text(node: nodes.Text, _: Sequence[Value]) -> Value:
+    """A text literal."""
+    return Value(literal(node.value), Kind.TEXT, constant=node.value)
+
+
+def number(node: nodes.Number, _: Sequence[Value]) -> Value:
+    """A literal of a number."""
+    text = node.text
     if "e" in text.lower():
         return Value(_number(float(text)), Kind.DOUBLE, constant=text)
     if "." in text:
@@ -85,14 +87,14 @@ def literal_of(node: exp.Expr, _: Sequence[Value]) -> Value:
 def sign(sign: str) -> Rule:
     """A comparison of two values of one kind."""
 
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         a, b = comparable(parts)
         return Value(grouped(f"{a} {sign} {b}"), Kind.TRUTH)
 
     return apply
 
 
-def distinct(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def distinct(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """IS DISTINCT FROM."""
     a, b = comparable(parts)
     return Value(grouped(f"NOT {a} <=> {b}"), Kind.TRUTH)
@@ -104,7 +106,7 @@ def comparable(parts: Sequence[Value]) -> list[str]:
     return [one_form(p) for p in parts]
 
 
-def in_of(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def in_of(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """IN, of a list."""
     value, *listed = comparable(parts)
     return Value(f"`in`({', '.join([value, *listed])})", Kind.TRUTH)
@@ -120,19 +122,17 @@ def one_of(parts: Sequence[Value]) -> tuple[Value, list[str]]:
     return found, [p.sql if p.kind is found.kind else cast(p.sql, found.kind) for p in parts]
 
 
-def case(node: exp.Expr, parts: Sequence[Value]) -> Value:
+def case(node: nodes.Case, parts: Sequence[Value]) -> Value:
     """CASE WHEN ... THEN ... ELSE ... END, all of one type."""
-    ifs = node.args["ifs"]
-    conditions = [parts[2 * i].sql for i in range(len(ifs))]
-    otherwise = parts[-1] if len(parts) > 2 * len(ifs) else Value("NULL", Kind.NULL)
-    found, values = one_of([*(parts[2 * i + 1] for i in range(len(ifs))), otherwise])
+    otherwise = Value("NULL", Kind.NULL) if node.default is None else parts[-1]
+    found, values = one_of([*parts[1::2], otherwise])
     if found.kind is Kind.NULL:
         return found
-    branches = ", ".join(f"{c}, {v}" for c, v in zip(conditions, values[:-1], strict=True))
+    branches = ", ".join(f"{c.sql}, {v}" for c, v in zip(parts[:-1:2], values[:-1], strict=True))
     return replace(found, sql=f"`when`({branches}, {values[-1]})", constant=None)
 
 
-def coalesce(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def coalesce(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """COALESCE."""
     found, values = one_of(parts)
     if found.kind is Kind.NULL:
@@ -140,7 +140,7 @@ def coalesce(_: exp.Expr, parts: Sequence[Value]) -> Value:
     return replace(found, sql=f"coalesce({', '.join(values)})", constant=None)
 
 
-def nullif(_: exp.Expr, parts: Sequence[Value]) -> Value:
+def nullif(_: nodes.Expr, parts: Sequence[Value]) -> Value:
     """NULLIF; zero of either sign is zero."""
     a, b = comparable(parts)
     return replace(parts[0], sql=f"nullif({a}, {b})", constant=None)
@@ -149,7 +149,7 @@ def nullif(_: exp.Expr, parts: Sequence[Value]) -> Value:
 def extreme(name: str) -> Rule:
     """GREATEST and LEAST: NULLs are passed over, NaN stands above all numbers."""
 
-    def apply(_: exp.Expr, parts: Sequence[Value]) -> Value:
+    def apply(_: nodes.Expr, parts: Sequence[Value]) -> Value:
         found, _sql = one_of(parts)
         if found.kind is Kind.NULL:
             return found

@@ -16,7 +16,8 @@ from dpproxy.values.errors import Refusal
 def explain(arguments: Arguments) -> int:
     """``dpproxy explain``: EXPLAIN (PRIVACY) of one statement, or of all in a file; shows the place of an error."""
     budget = "" if arguments.budget is None else f", BUDGET {float(arguments.budget):.9g}"
-    sql, prefix = arguments.sql, f"EXPLAIN (PRIVACY{', FORMAT JSON' if arguments.json else ''}{budget}) "
+    options = f"{', FORMAT JSON' if arguments.json else ''}{', VERBOSE' if arguments.verbose else ''}{budget}"
+    sql, prefix = arguments.sql, f"EXPLAIN (PRIVACY{options}) "
     is_file = sql.endswith(".sql")
     if is_file:
         sql = read_file(Path(sql)).text + "\n"

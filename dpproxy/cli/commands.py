@@ -116,6 +116,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
         (
             (("sql",), {"metavar": "SQL", "help": "one SELECT, or a file of several (.sql)"}),
             (("--budget",), {"metavar": "E", "type": exactly, "help": "an epsilon to split among them"}),
+            (("--verbose",), {"action": "store_true", "help": "with what is run"}),
             JSON,
             CONFIG,
             DATABASE,
@@ -136,6 +137,17 @@ COMMANDS: Final[tuple[Command, ...]] = (
         "dpproxy budget show --config dpproxy.toml",
         (CONFIG, DATABASE, JSON),
         "cli.budget:show",
+    ),
+    Command(
+        "report",
+        "write who protects what from whom, and what was released, as a page for people without mathematics",
+        "dpproxy report --output report.html --config dpproxy.toml",
+        (
+            CONFIG,
+            DATABASE,
+            (("--output",), {"type": Path, "metavar": "FILE", "help": "the HTML file (default: stdout)"}),
+        ),
+        "cli.report:command",
     ),
     Command(
         "budget reset",

@@ -6,6 +6,7 @@ with a status other than 0.
 
 import re
 import secrets
+import socket
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from typing import TextIO
 
 import psycopg
 
+from dpproxy.cli.page import is_installed
 from dpproxy.config.users import add_user
 from dpproxy.system.process import Process, serving
 from dpproxy.terminal.arguments import Arguments
@@ -42,6 +44,12 @@ files = ['{examples}/policy/*.sql']
 [users]
 file = "users.toml"
 """
+PAGE = 8080
+"""The port of the page, where it is free."""
+_PAGE = """\
+[web]
+listen = "127.0.0.1:{port}"
+"""
 
 
 class TourFailed(Exception):
@@ -57,12 +65,16 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path, port: int) -> Iterator[Running]:
-    """A server over the example data, its state and users in ``folder``; it is stopped at the end."""
+def running(folder: Path, port: int, *, has_page: bool = False) -> Iterator[Running]:
+    """A server over the example data, its state and users in ``folder``; it is stopped at the end.
+
+    A page is shown where its packages are installed.
+    """
     if not (EXAMPLES / "data").is_dir():
         raise StartupError(f"{EXAMPLES}: expected the example data; install dpproxy anew")
     file = folder / "dpproxy.toml"
-    file.write_text(CONFIG.format(port=port, examples=EXAMPLES), encoding="utf-8")
+    page = _PAGE.format(port=_free(PAGE)) if has_page and is_installed() else ""
+    file.write_text(CONFIG.format(port=port, examples=EXAMPLES) + page, encoding="utf-8")
     passwords = {user: secrets.token_urlsafe(12) for user in ROLES}
     for user, role in ROLES.items():
         add_user(folder / "users.toml", user, [role], passwords[user])
@@ -72,12 +84,18 @@ def running(folder: Path, port: int) -> Iterator[Running]:
         )
 
 
+def _free(port: int) -> int:
+    """The port where nobody listens on it, 0 for any other where somebody does."""
+    with socket.socket() as trying:
+        return 0 if trying.connect_ex(("127.0.0.1", port)) == 0 else port
+
+
 def serve(port: int, out: TextIO = sys.stdout) -> int:
     """Keep a server running and print one URL per role, until interrupted."""
     try:
         with (
             tempfile.TemporaryDirectory(prefix="dpproxy-demo-") as folder,
-            running(Path(folder), port) as server,
+            running(Path(folder), port, has_page=True) as server,
         ):
             for url in server.urls.values():
                 print(url, file=out, flush=True)

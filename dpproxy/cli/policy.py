@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from dpproxy.cli import page
 from dpproxy.config.configuration import Config, check_files, load_config
 from dpproxy.config.text import ConfigError
 from dpproxy.config.tls import server_context
@@ -19,7 +20,7 @@ from dpproxy.policy.dump import dump as statements_of
 from dpproxy.policy.files import PolicyFileError, apply_file, read_file
 from dpproxy.policy.model import Policy
 from dpproxy.policy.store import PolicyStore
-from dpproxy.policy.units import unanswerable
+from dpproxy.policy.units import unanswerable, without_people
 from dpproxy.state.directory import require
 from dpproxy.terminal.arguments import Arguments
 from dpproxy.terminal.console import print_result, say, tell
@@ -33,7 +34,8 @@ def check(arguments: Arguments) -> int:
     file: Path = arguments.file
     try:
         if file.suffix == ".toml":
-            _check_config(load_config(file))
+            for line in _check_config(load_config(file)):
+                tell(line)
         else:
             _applied(Policy(), (file,), None)
     except ConfigError as error:
@@ -55,17 +57,23 @@ def check(arguments: Arguments) -> int:
     return 0
 
 
-def _check_config(config: Config) -> None:
+def _check_config(config: Config) -> list[str]:
+    """What is no mistake and worth knowing."""
     check_files(config)
     read_users(config.users)
     if config.tls_certificate is not None:
         server_context(config.tls_certificate, config.tls_key)
     watching(config)
+    page.require(config)
+    found: list[str] = []
     for name in config.sources:
         source = config.of(name)
-        lines = unanswerable(_applied(Policy(), source.policy_files, _schema(source)))
-        if lines:
+        schema = _schema(source)
+        policy = _applied(Policy(), source.policy_files, schema)
+        if lines := unanswerable(policy):
             raise StartupError(lines[0])
+        found += without_people(policy, schema)
+    return found
 
 
 def _schema(config: Config) -> Schema:

@@ -1,6 +1,7 @@
 """``dpproxy serve``: checks the configuration and starts databases and server."""
 
-from dpproxy.config.configuration import Config, check_files, load_config
+from dpproxy.cli.page import page
+from dpproxy.config.configuration import LOCAL, Config, check_files, load_config
 from dpproxy.config.tls import server_context
 from dpproxy.config.users import UsersFile, check_private, mock_key, read_users
 from dpproxy.server.options import Options
@@ -18,18 +19,23 @@ def serve(arguments: Arguments) -> int:
         check_private(config.root, tell)
     if config.tls_certificate is not None:
         server_context(config.tls_certificate, config.tls_key)
-    elif config.host not in ("127.0.0.1", "::1", "localhost"):
+    elif config.host not in LOCAL:
         tell(f"warning: {config.host} without TLS: answers cross the network in the clear")
     from dpproxy.engine.databases import open_databases  # noqa: PLC0415 - slow to import
     from dpproxy.server.listener import Server  # noqa: PLC0415 - too
 
-    with open_databases(config, tell) as databases:
+    with page(config, tell) as show, open_databases(config, tell) as databases:
         server = Server(options(config), databases, UsersFile(config.users))
         host = f"[{config.host}]" if ":" in config.host else config.host
         versions = databases.versions()
         served = f"serving {', '.join(versions)} on {host}"
         policy = f"(policy version {', '.join(map(str, versions.values()))})"
-        server.run(lambda port: say(f"{served}:{port} {policy}"))
+
+        def listening(port: int) -> None:
+            say(f"{served}:{port} {policy}")
+            show(port)
+
+        server.run(listening)
     return 0
 
 

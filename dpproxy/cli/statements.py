@@ -1,7 +1,8 @@
 """Statements that commands run, under the policy in force: no policy file is applied, and no view is built."""
 
 import secrets
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor, wait
 
 from dpproxy.algebra.plan import Answer, Caller
 from dpproxy.config.configuration import check_files, load_config
@@ -17,7 +18,14 @@ ADMIN = frozenset({"admin"})
 
 
 def run_statement(arguments: Arguments, sql: str, roles: frozenset[str] | None = ADMIN) -> Answer:
-    """Answer a statement of the user ``dpproxy``, as audit log and ledger name it; its progress goes to stderr.
+    """Answer a statement as ``run_statements`` does."""
+    return run_statements(arguments, [sql], roles)[0]
+
+
+def run_statements(
+    arguments: Arguments, statements: Sequence[str], roles: frozenset[str] | None = ADMIN
+) -> list[Answer]:
+    """Answer statements of the user ``dpproxy``, as audit log and ledger name it; their progress goes to stderr.
 
     ``roles`` are the user's, None for all roles that have a grant. Raises ``Refusal``, and ``StartupError`` also where
     no proxy has run on the state directory.
@@ -27,11 +35,15 @@ def run_statement(arguments: Arguments, sql: str, roles: frozenset[str] | None =
             roles = frozenset(grant.role for grant in engine.policy.grants)
         caller = Caller("dpproxy", roles, secrets.token_hex(16))
         engine.open(caller)
-        future = executor.submit(engine.answer, caller, sql)
-        while wait((future,), NEWS).not_done:
-            for notice in engine.news(caller.session):
-                tell(notice.message)
-        return future.result()
+        return [_answered(engine, executor, caller, sql) for sql in statements]
+
+
+def _answered(engine: Engine, executor: Executor, caller: Caller, sql: str) -> Answer:
+    future = executor.submit(engine.answer, caller, sql)
+    while wait((future,), NEWS).not_done:
+        for notice in engine.news(caller.session):
+            tell(notice.message)
+    return future.result()
 
 
 def print_answer(arguments: Arguments, found: Answer) -> None:

@@ -68,6 +68,10 @@ class Config:
     """Days that entries of the audit log are kept; None keeps all."""
     log_format: str = "text"
     metrics_port: int | None = None
+    page: tuple[str, int] | None = None
+    """Host and port of the page for browsers; None for no page."""
+    page_url: str | None = None
+    """The origin at which people open the page, where it is another than its address."""
     weakens: bool = False
     """Whether policy files may weaken the policy in force."""
     begins: bool = True
@@ -152,6 +156,8 @@ class Key:
 
 
 REQUIRED = object()
+LOCAL = ("127.0.0.1", "::1", "localhost")
+"""Hosts that only programs of the same machine reach."""
 KEYS: tuple[Key, ...] = (
     Key("server", "listen", read.address, ("127.0.0.1", 6432)),
     Key("server", "padding", read.duration, 0.01),
@@ -177,6 +183,8 @@ KEYS: tuple[Key, ...] = (
     Key("audit", "keep_days", read.whole(1, 36_500)),
     Key("log", "format", read.one_of("text", "json"), "text"),
     Key("metrics", "port", read.whole(0, 65_535)),
+    Key("web", "listen", read.address),
+    Key("web", "url", read.web_url),
 )
 _BY_DOTTED = {key.dotted: key for key in KEYS}
 _OF_SOURCE = re.compile(
@@ -302,6 +310,23 @@ def _require(file: Path, values: dict[str, Any]) -> None:
     _require_apart(file, values, sources)
     if ("server.tls_certificate" in values) != ("server.tls_key" in values):
         raise ConfigError(file, "server.tls_certificate, server.tls_key: expected both or none")
+    _require_private(file, values)
+
+
+def _require_private(file: Path, values: Mapping[str, Any]) -> None:
+    """Check that passwords reach the page over TLS, or from the same machine alone."""
+    host, url = values.get("web.listen", (LOCAL[0], 0))[0], values.get("web.url")
+    if host not in LOCAL and "server.tls_certificate" not in values:
+        raise ConfigError(
+            file,
+            f'web.listen: expected "{LOCAL[0]}:port", or a server.tls_certificate: passwords are sent to it',
+        )
+    if host not in LOCAL and url is None:
+        raise ConfigError(
+            file, 'web.url: expected, such as "https://host:port": browsers open the page by that name'
+        )
+    if url is not None and url.startswith("http:"):
+        raise ConfigError(file, 'web.url: expected "https://...": passwords are sent to it')
 
 
 def _is_postgresql(values: Mapping[str, Any], name: str) -> bool:
@@ -376,6 +401,8 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
         audit_days=values["audit.keep_days"],
         log_format=values["log.format"],
         metrics_port=values["metrics.port"],
+        page=values["web.listen"],
+        page_url=values["web.url"],
     )
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
@@ -48,13 +49,45 @@ probability = _within("a decimal number between 0 and 1, such as 0.95", lambda n
 delta = _within("a decimal number from 0 to below 1, such as 1e-8", lambda number: 0 <= number < 1)
 
 
+_TARGET = re.compile(
+    r"(?P<amount>[\d.e+-]+)\s*(?P<share>%)?(?:\s+for\s+groups\s+of\s+(?:at\s+least\s+)?(?P<rows>\d{1,15}))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A half-width that no column shall exceed: in its unit or, where ``is_share``, of its value.
+
+    It is for groups of at least so many ``rows``; for all where that is None.
+
+    >>> Target.read("5 % for groups of at least 500")
+    Target(amount=Fraction(1, 20), is_share=True, rows=500)
+    """
+
+    amount: Fraction
+    is_share: bool = False
+    rows: int | None = None
+
+    @staticmethod
+    def read(text: str) -> "Target":
+        """Errors: ValueError."""
+        found = _TARGET.fullmatch(text.strip().lower())
+        if found is None or not _DECIMAL.fullmatch(found["amount"]) or found["rows"] == "0":
+            raise ValueError("a number such as 50, '5 %', '5 % for groups of at least 500', or 'off'")
+        amount = decimal(found["amount"])
+        rows = None if found["rows"] is None else max(1, int(found["rows"]))
+        return Target(amount / 100 if found["share"] else amount, found["share"] is not None, rows)
+
+    def words(self, half_width: float) -> str:
+        """A half-width as it is compared with the target."""
+        return f"{100 * half_width:.6g} %" if self.is_share else f"{half_width:.6g}"
+
+
 def target(text: str) -> str:
     """A half-width above 0; 0 and off are none."""
     if text.strip().lower() in ("", "off", "0"):
         return ""
-    if not _DECIMAL.fullmatch(text.strip()):
-        raise ValueError("a decimal number such as 50, or 'off'")
-    return text.strip() if decimal(text) else ""
+    return text.strip() if Target.read(text).amount else ""
 
 
 def one_of(*allowed: str) -> Check:

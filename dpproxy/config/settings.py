@@ -59,7 +59,7 @@ _PRIVACY = (
         "dp.target_error",
         "",
         checks.target,
-        "The half-width that no column shall exceed: epsilon is solved for it; off by default.",
+        "The half-width that no column shall exceed, or a share as in '5 %': epsilon is solved for it; off by default.",
     ),
     Setting(
         "dp.confidence",
@@ -345,9 +345,9 @@ def epsilon(settings: Settings) -> Fraction | None:
     return decimal(settings["dp.epsilon"]) if settings["dp.epsilon"] else None
 
 
-def target_error(settings: Settings) -> Fraction | None:
+def target_error(settings: Settings) -> checks.Target | None:
     """dp.target_error, None where not set."""
-    return decimal(settings["dp.target_error"]) if settings["dp.target_error"] else None
+    return checks.Target.read(settings["dp.target_error"]) if settings["dp.target_error"] else None
 
 
 def delta(settings: Settings) -> Fraction | None:

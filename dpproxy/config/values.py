@@ -52,6 +52,12 @@ size = text(r"[1-9]\d{0,5}(?:\.\d)? ?[KMGT]i?B", 'a size such as "4GB"')
 """A size with a unit of bytes, as DuckDB reads it."""
 
 
+web_url = text(
+    r"https?://(?:[A-Za-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?", '"https://host" or "https://host:port"'
+)
+"""The origin of the page as people open it."""
+
+
 def path(value: object) -> str:
     """The path of a file or directory."""
     if not isinstance(value, str) or not value.strip() or "\0" in value:

@@ -18,6 +18,8 @@ DIGITS = 3
 """Of a half-width, rounded up."""
 MOST_COLUMNS = 8
 """That are named."""
+MOST_BOUNDS = 4
+"""That are named."""
 AIM = 0.1
 """The share of a value that its half-width should be: the hint names the epsilon for it."""
 
@@ -141,7 +143,12 @@ def accuracy_notice(
     return Notice(
         f"{level}: {'; '.join(named)}",
         detail=" ".join(
-            [*_dominated(columns, is_unproved=stated.unproved), *_better(columns, fresh), *hidden]
+            [
+                *_dominated(columns, is_unproved=stated.unproved),
+                *_better(columns, fresh),
+                *hidden,
+                *_bounds(plan),
+            ]
         )
         or None,
         hint=_hint(columns, plan),
@@ -158,11 +165,18 @@ def _hidden(plan: Plan) -> list[str]:
     )
 
 
+def _bounds(plan: Plan) -> list[str]:
+    """What the statement does not see of rows, by the policy: the error does not hold that."""
+    more = len(plan.cuts) - MOST_BOUNDS
+    named = [*plan.cuts[:MOST_BOUNDS], *([f"{more} more: EXPLAIN (PRIVACY) lists them"] if more > 0 else [])]
+    return [f"Not in it, by the policy: {'; '.join(named)}."] if named else []
+
+
 def _outer(plan: Plan) -> Notice | None:
     if all(o.column.type.oid not in NUMBERS for o in plan.outputs):
         return None
     return Notice(
-        "no half-width is stated: the values are computed from a subquery's released values",
+        "no half-width is stated: the values are computed from released values",
         hint="EXPLAIN (PRIVACY) of the subquery says how far off its values may be.",
     )
 

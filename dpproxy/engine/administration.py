@@ -1,5 +1,6 @@
 """Privacy statements: who may send which, and their answers."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,6 +14,7 @@ from dpproxy.accounting.windows import users
 from dpproxy.algebra.plan import Answer, Caller, Drawn, Notice, Plan, Settings
 from dpproxy.algebra.request import (
     PolicyChange,
+    PolicyPreview,
     PolicyRead,
     Prepared,
     ProbeRun,
@@ -25,6 +27,7 @@ from dpproxy.analysis.scopes import Parameters
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine import payment
 from dpproxy.engine.answers import Answers
+from dpproxy.engine.pricing import EXPLAIN_COLUMNS
 from dpproxy.engine.replays import Execution
 from dpproxy.engine.view_statements import ViewContext
 from dpproxy.observe import records
@@ -32,13 +35,13 @@ from dpproxy.observe.audit_log import AuditLog
 from dpproxy.planner.accept import accept
 from dpproxy.planner.accept import parse as parse_query
 from dpproxy.planner.access import Context, Facts
+from dpproxy.planner.explain import Explain
 from dpproxy.planner.query import plan_query, view_columns
 from dpproxy.planner.routing import runnable, settled
 from dpproxy.policy import amounts
 from dpproxy.policy.apply import apply
-from dpproxy.policy.difference import Effect
-from dpproxy.policy.dump import alter_table
-from dpproxy.policy.model import Policy, Scalar, TablePolicy
+from dpproxy.policy.difference import Effect, differences, explanation
+from dpproxy.policy.model import Policy, TablePolicy
 from dpproxy.policy.parser import parse
 from dpproxy.policy.role_statements import RoleChange, is_role_statement, read_role_statement
 from dpproxy.policy.show import Listed, show_grants, show_policy
@@ -56,16 +59,24 @@ from dpproxy.policy.statements import (
     Suggest,
     VerifyViews,
 )
+from dpproxy.policy.store import change_of
 from dpproxy.policy.suggest import SUGGEST_COLUMNS, suggest
-from dpproxy.policy.suggest_column import between
-from dpproxy.policy.suggest_probe import CONFIDENCE, Probe, probe, probing_policy
+from dpproxy.policy.suggest_limits import probes, with_released
+from dpproxy.policy.suggest_probe import CONFIDENCE
 from dpproxy.policy.suggest_unit import Proposal
 from dpproxy.policy.units import unit_table
 from dpproxy.policy.usable import usable
 from dpproxy.sql.cursor import Name
 from dpproxy.sql.quoting import identifier
 from dpproxy.state.role_settings import Move
-from dpproxy.values.errors import BoundsMissing, InvalidParameter, NotGranted, Refusal, UndefinedObject
+from dpproxy.values.errors import (
+    BoundsMissing,
+    InvalidParameter,
+    NotGranted,
+    Refusal,
+    UndefinedObject,
+    Unsupported,
+)
 from dpproxy.values.pgtypes import Schema
 from dpproxy.views import listing, verify
 from dpproxy.wire.zones import zone
@@ -112,6 +123,35 @@ def prepare(sql: str, caller: Caller, policy: Policy) -> Prepared:
             return Prepared(sql, (), None, ViewChange(statement))
         case _:
             return Prepared(sql, (), None, PolicyChange(statement))
+
+
+def prepare_preview(sql: str, explain: Explain, caller: Caller) -> Prepared:
+    """Parse EXPLAIN (PRIVACY) of a statement that changes the policy. Raises ``NotGranted``, ``SyntaxRefused``."""
+    if not caller.is_admin:
+        raise _not_granted()
+    if is_role_statement(explain.sql):
+        raise Unsupported("settings of roles change nothing of the policy", position=0)
+    return Prepared(sql, (), EXPLAIN_COLUMNS, PolicyPreview(change_of(explain.sql), explain.as_json))
+
+
+def preview(asked: PolicyPreview, request: Request, world: ViewContext, ledger: Ledger) -> Answer:
+    """What a statement would change of the policy in force, and what that means for guarantees and limits."""
+    before, clock = world.store.current, partial(utc_of, zone=zone(request.settings["timezone"]))
+    if isinstance(asked.statement, GrantSelect):
+        _check_views(asked.statement, before, world.schema, world.facts)
+    after = apply(before, asked.statement, world.schema, clock)
+    found = differences(before, after)
+    if asked.as_json:
+        rows = [(d.subject, d.was, d.now, d.effect.value, d.meaning) for d in found]
+        lines = [json.dumps([dict(zip(_DIFFERENCE, row, strict=True)) for row in rows], indent=2)]
+    else:
+        lines = list(explanation(found)) or ["nothing would change"]
+    return Answer(
+        "EXPLAIN", EXPLAIN_COLUMNS, [(line,) for line in lines], tuple(overspent(before, after, ledger))
+    )
+
+
+_DIFFERENCE = ("subject", "was", "now", "effect", "meaning")
 
 
 def check(statement: Statement | RoleChange, caller: Caller, policy: Policy) -> None:
@@ -255,10 +295,10 @@ def charged_planner(
 def run_probe(
     statement: Suggest, policy: Policy, schema: Schema, ledger: Ledger, ask: ChargedPlanner
 ) -> Answer:
-    """Propose declarations, with bounds from counts that are released at the statement's epsilon.
+    """Propose declarations, with bounds and limits from counts that are released at the statement's epsilon.
 
-    The columns share the epsilon equally. All are planned, and the ceiling must have enough left for all of them,
-    before the first one runs.
+    The counts share the epsilon equally, and are the same whatever bounds and limits are declared by then. All are
+    planned, and the ceiling must have enough left for all of them, before the first one runs.
 
     Raises:
         BoundsMissing: the table has no unit or no ceiling yet.
@@ -268,35 +308,26 @@ def run_probe(
         raise AssertionError("no probe")
     table = statement.table.text
     proposed = suggest(policy, schema, statement.table)
-    probes = {one.unbounded: _probe(schema, table, one) for one in proposed}
-    found = {name: one for name, one in probes.items() if one is not None}
+    fitting, _ = usable(policy, schema)
+    found = probes(fitting, schema, table, [one.unbounded for one in proposed if one.unbounded])
     if not found:
         return _proposed(proposed)
-    fitting, _ = usable(policy, schema)
     owner = _owner(fitting, statement.table)
     share = _share(statement.epsilon, len(found))
-    wide = probing_policy(fitting, table, found.values())
     given = {"dp.epsilon": format_epsilon(share), "dp.confidence": CONFIDENCE}
-    planned = {name: ask(wide, one.sql(table), given) for name, one in found.items()}
-    for each in planned.values():
+    planned = [ask(one.policy(fitting, table), one.sql(table), given) for one in found]
+    for each in planned:
         ledger.check(each.debits, sum([Cost.of(share)] * len(found), Cost()))
-    cost = 0
-    for index, one in enumerate(proposed):
-        if one.unbounded in found:
-            rows, paid = planned[one.unbounded].run()
-            proposed[index] = _bounded(table, one, found[one.unbounded].bounds(rows), format_epsilon(share))
-            cost += paid
+    ran = [each.run() for each in planned]
+    cost = sum(paid for _, paid in ran)
+    released = [(one, rows) for one, (rows, _) in zip(found, ran, strict=True)]
     notice = Notice(f'cost {format_epsilon(cost)} epsilon of the ceiling of table "{owner.name}"')
-    return replace(_proposed(proposed), notices=(notice,), nano=cost)
+    answer = _proposed(with_released(proposed, fitting.tables[table], released, format_epsilon(share)))
+    return replace(answer, notices=(notice,), nano=cost)
 
 
 def _proposed(found: list[Proposal]) -> Answer:
     return Answer("SUGGEST", SUGGEST_COLUMNS, [(one.statement, one.reason) for one in found])
-
-
-def _probe(schema: Schema, table: str, proposal: Proposal) -> Probe | None:
-    column = None if proposal.unbounded is None else schema.column(table, proposal.unbounded)
-    return None if column is None else probe(column)
 
 
 def _owner(policy: Policy, table: Name) -> TablePolicy:
@@ -313,26 +344,15 @@ def _owner(policy: Policy, table: Name) -> TablePolicy:
 
 
 def _share(amount: Amount, columns: int) -> int:
-    """The loss of one column, in nano-epsilon."""
+    """The loss of one of so many counts, in nano-epsilon."""
     share = nano_limit(amounts.epsilon(amount)) // columns
     if share < amounts.LEAST_EPSILON * NANO:
         raise InvalidParameter(
-            f"{amount.clause} is too little for {columns} columns",
+            f"{amount.clause} is too little for {columns} counts",
             hint="Each takes 0.001 at least.",
             position=amount.position,
         )
     return share
-
-
-def _bounded(table: str, proposal: Proposal, bounds: tuple[Scalar, Scalar] | None, epsilon: str) -> Proposal:
-    if bounds is None:
-        return replace(
-            proposal, reason=f"{proposal.reason}; counts released at epsilon {epsilon} show no bounds"
-        )
-    reason = (
-        f"counts released at epsilon {epsilon} show rows from mark to mark; what is outside is moved to them"
-    )
-    return Proposal(alter_table(table, proposal.unbounded, f"{between(*bounds)};"), reason)
 
 
 def _list(statement: Show, policy: Policy, ledger: Ledger | None) -> Listed:

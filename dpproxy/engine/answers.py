@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from math import inf
 
 import pyarrow as pa
 
@@ -12,7 +13,8 @@ from dpproxy.accounting.inflight import InFlight
 from dpproxy.accounting.ledger import Ledger
 from dpproxy.accounting.model import Charge, Cost, Reservation
 from dpproxy.accounting.releases import ReleaseStore
-from dpproxy.algebra.plan import Answer, Drawn, Part, Plan, PublicPlan
+from dpproxy.algebra import printing
+from dpproxy.algebra.plan import Answer, Caller, Drawn, Part, Plan, PublicPlan
 from dpproxy.backends.columns import FEW
 from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.release import Relations, Release, Rows
@@ -32,7 +34,7 @@ from dpproxy.engine.questions import (
 from dpproxy.engine.replays import Execution, PartAnswer, Replays
 from dpproxy.planner.descriptor import described
 from dpproxy.values.recent import Recent
-from udfs.privacy import Released
+from udfs.privacy import Loss, Released
 
 WAIT = 60.0
 """Seconds to wait for another caller whose statement releases the same part."""
@@ -82,7 +84,10 @@ class Answers:
         for check in shown.checks:
             count = int(str(self._release.value(check.sql, relations, publics)))
             execution.notices.extend([payment.contradiction_notice(check, count)] if count else [])
-        return self._shown(execution, shown, rows), cost
+        values = self._shown(execution, shown, rows)
+        most = max((d.draws for d in drawn), default=1)
+        execution.notices.extend([payment.average_notice(most)] if most > 1 else [])
+        return values, cost
 
     def _shown(
         self, execution: Execution, plan: Plan, rows: Sequence[tuple[object, ...]]
@@ -92,6 +97,23 @@ class Answers:
         accuracy = accuracy_notice(plan, rows, values, None if plan is execution.plan else execution.plan)
         execution.notices.extend([] if accuracy is None else [accuracy])
         return presented(plan, rows, values)
+
+    def earlier(self, caller: Caller, plan: Plan) -> Sequence[Sequence[object]] | None:
+        """The rows of a plan's answer as its parts were released to the caller at any epsilon; None where not all were.
+
+        What else the plan computes of them, half-widths above all, is of its own epsilon.
+        """
+        if plan.publics or any(part.inputs for part in plan.parts):
+            return None
+        execution = Execution(caller, plan, lambda: False, inf)
+        relations: Relations = []
+        for part in plan.parts:
+            question = self.replays.question(execution, replace(part, loss=Loss(1)))
+            found = None if part.vacuous else self.replays.free_answer(execution, question)
+            if found is None and not part.vacuous:
+                return None
+            relations.append((part, self._release.zeros(part) if found is None else found.released))
+        return output.convert(plan.outputs, self._release.answer(plan, relations, [], caller.session))
 
     def at_hand(
         self, execution: Execution, replan: Callable[[tuple[Drawn, ...]], Plan | None]
@@ -114,7 +136,7 @@ class Answers:
         drawn: list[Drawn] = []
         for part in plan.parts:
             question = self.replays.cached_question(execution, part)
-            found = None if question is None else self.replays.same_release(execution, question)
+            found = None if question is None else self.replays.single_release(execution, question)
             if found is None:
                 return None
             relations.append((part, found.released))
@@ -182,7 +204,7 @@ class Answers:
     def _question(
         self, execution: Execution, part: Part, earlier: Relations, publics: Sequence[pa.Table]
     ) -> Question:
-        values = tuple(self._release.value(sql, earlier, publics) for _, sql in part.inputs)
+        values = tuple(self._release.value(printing.text(q), earlier, publics) for _, q in part.inputs)
         return self.replays.question(execution, part, values)
 
     def _wait(self, execution: Execution) -> None:
@@ -223,7 +245,7 @@ class Answers:
         """Charge one part, once the data source has accepted them all. Raises ``BudgetExceeded``, ``Unsupported``."""
         for part in execution.plan.charged:
             if part.exact not in execution.accepted:
-                self._backend.check(part.exact, part.prepares)
+                self._backend.check(part.query, part.prepares)
                 execution.accepted.add(part.exact)
         charge = payment.charge(execution.caller, execution.plan, question.part, question.key)
         if question.part.groups <= FEW or self._can_pay(charge):
@@ -265,7 +287,8 @@ class Answers:
                     return replayed
                 released = self._release_anew(execution, question, paid)
                 claim.resolve(b"stored")
-                return PartAnswer(released, Cost.of(question.part.loss.nano, question.part.delta))
+                bought = PartAnswer(released, Cost.of(question.part.loss.nano, question.part.delta))
+                return self.replays.with_earlier(execution, question, bought)
 
     def _replay(
         self, execution: Execution, question: Question, *, is_second: bool = False
@@ -285,10 +308,9 @@ class Answers:
         if stored is None or stored.nano != part.loss.nano:
             return None
         reservation = self._releases.adopt(stored, payment.charge(execution.caller, plan, part, question.key))
-        return replace(
-            self.replays.as_asked(execution, question, stored),
-            cost=Cost() if reservation is None else reservation.cost,
-        )
+        cost = Cost() if reservation is None else reservation.cost
+        bought = replace(self.replays.as_asked(execution, question, stored), cost=cost)
+        return self.replays.with_earlier(execution, question, bought)
 
     @contextmanager
     def _timed(self, execution: Execution, question: Question) -> Iterator[None]:

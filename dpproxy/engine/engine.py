@@ -21,6 +21,7 @@ from dpproxy.algebra.request import (
     ExplainOne,
     ExplainSeveral,
     PolicyChange,
+    PolicyPreview,
     PolicyRead,
     Prepared,
     ProbeRun,
@@ -73,12 +74,15 @@ from dpproxy.policy.statements import Suggest
 from dpproxy.policy.store import PolicyStore
 from dpproxy.sql.grammar import is_qualified
 from dpproxy.state.directory import prepare
-from dpproxy.values.errors import Cancelled, Refusal, Unsupported
+from dpproxy.values.errors import Cancelled, NotGranted, Refusal, Unsupported
 from dpproxy.values.pgtypes import BY_OID
 from dpproxy.values.recent import Recent
+from dpproxy.values.work import cancelled_by
 
 UNKNOWN = frozenset({"0A000", "42883"})
 """States of refusals that, without a hint, say no more than that a construct or a function is not on a list."""
+WRONG_VALUES = frozenset({"22003", "22012", "22023", "2201E", "2201F"})
+"""States of refusals that PostgreSQL has, too: no second compiler is asked."""
 ANSWERS = 2048
 """Answers held in memory, each for the caller who has paid for it."""
 
@@ -110,7 +114,7 @@ class Engine:
         self._of_sessions = Recent[Answer](ANSWERS)
         begin(world, progress, partial(recorder, log), build=config.begins)
         counted = self._answers.replays.smallest_group
-        self._plans = Plans(world, backend, self._prepared, counted, log, config)
+        self._plans = Plans(world, backend, self._prepared, counted, self._answers.earlier, log, config)
 
     @classmethod
     def start(cls, config: Config, progress: Callable[[str], None]) -> Self:
@@ -216,7 +220,8 @@ class Engine:
     def _cancellable(self, caller: Caller) -> Iterator[None]:
         """Let a cancel request that arrives inside the block stop this statement, and add hints to refusals."""
         try:
-            with self._sessions.find(caller.session).inside(), asked_by(caller.session):
+            session = self._sessions.find(caller.session)
+            with session.inside(), asked_by(caller.session), cancelled_by(session.cancelled.is_set):
                 yield
         except Refusal as refusal:
             refusal.hint = refusal.hint or GENERAL.get(refusal.sqlstate)
@@ -232,9 +237,9 @@ class Engine:
         if known is not None:
             return known
         explain = split_explain(sql)
-        if explain is not None and explain.several:
-            several = ExplainSeveral(explain.several, explain.as_json, explain.budget)
-            return Prepared(sql, (), EXPLAIN_COLUMNS, several)
+        if explain is not None and (found := _explained(sql, explain, caller)) is not None:
+            return found
+        caller = caller if explain is None else _with_role(caller, explain.role)
         asked = sql if explain is None else explain.sql
         tree = parse(asked, self._database, bare=False)
         is_own = explain is None and self._catalogue.covers(tree)
@@ -244,7 +249,7 @@ class Engine:
         try:
             return self._planned(caller, sql, bare, types, settings, explain)
         except Refusal as refusal:
-            if not is_own:
+            if not is_own or refusal.sqlstate in WRONG_VALUES:
                 raise
             try:
                 return self._of_catalogue(caller, sql, tree, types, settings)
@@ -271,7 +276,12 @@ class Engine:
         columns = tuple(o.column for o in plan.outputs)
         prepared = Prepared(sql, kinds, columns, select, not plan.free, plan.deadline)
         if explain is not None:
-            prepared = Prepared(sql, kinds, EXPLAIN_COLUMNS, ExplainOne(prepared, explain.as_json))
+            prepared = Prepared(
+                sql,
+                kinds,
+                EXPLAIN_COLUMNS,
+                ExplainOne(prepared, explain.as_json, explain.verbose, explain.role),
+            )
         self._plans.keep(prepared, types, state, plan)
         if explain is None and not types and not kinds and isinstance(plan, Plan):
             self._plans.learn(prepared, caller, settings, state, plan)
@@ -295,10 +305,8 @@ class Engine:
                     return self._describe(request, query)
                 case ExplainOne() | ExplainSeveral() as explain:
                     return self._explain(request, explain)
-                case PolicyRead() | PolicyChange() | ProbeRun() | ViewRead() | ViewChange() as administrative:
+                case administrative:
                     return self._administer(request, administrative)
-                case statement:
-                    assert_never(statement)
 
     def _administer(self, request: Request, administrative: Administration) -> Answer:
         check = partial(self._check_may, administrative, request.caller)
@@ -308,6 +316,8 @@ class Engine:
                 return self._probe(request, statement)
             case PolicyRead(statement):
                 answer = administration.read(statement, self._world, self._ledger, self.log)
+            case PolicyPreview():
+                answer = administration.preview(administrative, request, self._world, self._ledger)
             case PolicyChange(statement):
                 answer = administration.change(statement, request, self._world, self._ledger)
             case ViewRead(statement) | ViewChange(statement):
@@ -405,6 +415,8 @@ class Engine:
                 raise Unsupported("EXPLAIN (PRIVACY) prices queries without parameters", position=0)
             return query
 
+        if isinstance(statement, ExplainOne):
+            request = replace(request, caller=_with_role(request.caller, statement.role))
         shared = self._answers, self._ledger, self.policy, request
         desk = Desk(*shared, self._plans.plan, prepared, self._backend.shown)
         return Answer("EXPLAIN", EXPLAIN_COLUMNS, [(line,) for line in explain_lines(statement, desk)])
@@ -474,6 +486,25 @@ class Engine:
 
     def __exit__(self, *_: object) -> None:
         self.shut_down()
+
+
+def _with_role(caller: Caller, role: str | None) -> Caller:
+    """The caller as somebody who has one role alone, where it is named. Raises ``NotGranted`` for analysts."""
+    if role is not None and not caller.is_admin:
+        raise NotGranted("prices of other roles are for administrators", position=0)
+    return caller if role is None else replace(caller, roles=frozenset({role}))
+
+
+def _explained(sql: str, explain: Explain, caller: Caller) -> Prepared | None:
+    """EXPLAIN of something else than one query; None for one query."""
+    if explain.role is not None and (explain.several or is_privacy_statement(explain.sql)):
+        raise Unsupported("ROLE is for the price of one query", position=0)
+    if is_privacy_statement(explain.sql):
+        return administration.prepare_preview(sql, explain, caller)
+    if explain.several:
+        several = ExplainSeveral(explain.several, explain.as_json, explain.budget)
+        return Prepared(sql, (), EXPLAIN_COLUMNS, several)
+    return None
 
 
 def _timed(request: Request) -> Request:

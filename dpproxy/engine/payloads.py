@@ -1,5 +1,7 @@
 """Released relations as bytes with a descriptor of what was released; and other relations derived from them."""
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from dpproxy.algebra.plan import Part
@@ -7,6 +9,7 @@ from dpproxy.backends.columns import WHOLE
 from dpproxy.backends.release import key_table
 from dpproxy.planner.descriptor import Descriptor, read, written
 from dpproxy.planner.rollup import Derivation, Row
+from udfs.mechanisms.averaged import Averaged
 
 _OF = b"dpproxy"
 """The key of the descriptor in the Arrow schema's metadata."""
@@ -45,6 +48,20 @@ def groups_of(table: pa.Table) -> list[Row]:
 def wanted_of(part: Part) -> list[Row]:
     """The declared keys of a part, in order."""
     return groups_of(key_table(part.keys))
+
+
+def averaged(tables: Sequence[pa.Table], means: Sequence[Averaged]) -> pa.Table:
+    """The relation of a part, each value the mean of those in ``tables``."""
+    drawn = [table["v"].to_pylist() for table in tables]
+    lists = [
+        [
+            mean.of([int(v) for v in values])
+            for mean, values in zip(means, zip(*rows, strict=True), strict=True)
+        ]
+        for rows in zip(*drawn, strict=True)
+    ]
+    keys = tables[0].drop_columns("v")
+    return keys.append_column("v", pa.array(lists, pa.list_(WHOLE)))
 
 
 def derive(table: pa.Table, derivation: Derivation, part: Part) -> pa.Table:

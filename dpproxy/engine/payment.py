@@ -1,6 +1,6 @@
 """What a plan costs: the accounts it debits, its entries in the ledger, the keys of its releases, and its notices."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 
 from dpproxy.accounting.accounts import as_epsilon, limited
@@ -19,6 +19,7 @@ from dpproxy.accounting.model import (
     format_epsilon,
 )
 from dpproxy.accounting.windows import Standing
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Answer, Caller, Check, Notice, Part, Payer, Plan, Settings
 from dpproxy.algebra.request import Request
 from dpproxy.config import settings as session_settings
@@ -148,6 +149,14 @@ def contradiction_notice(check: Check, count: int) -> Notice:
     )
 
 
+def average_notice(draws: int) -> Notice:
+    """The notice beside the mean of several stored releases."""
+    return Notice(
+        f"mean of {draws} draws that you have paid for, weighed by their accuracy",
+        detail="One draw for the price of all is at least as accurate.",
+    )
+
+
 def _answered(groups: int) -> str:
     return f"{groups} key{'s' if groups > 1 else ''} answered"
 
@@ -201,11 +210,19 @@ class Receipt:
 
     def _of_present(self, cost: Cost, settings: Settings) -> tuple[Notice, ...]:
         """The notice for a charged statement that has the current time among its constants."""
-        texts = [part.exact for part in self._plan.parts]
-        fleeting = session_settings.fleeting(settings)
-        if not cost.nano or not any(piece in text for piece in fleeting for text in texts):
+        fleeting = session_settings.fleeting(settings) if cost.nano else ()
+        if not fleeting or not any(piece in c for c in _constants(self._plan) for piece in fleeting):
             return ()
         told = "the present is part of this question to the second: it is another one each time, and charged each time"
         return (
             Notice(told, hint="Ask of whole days, which are free again: ts >= date_trunc('day', now())."),
         )
+
+
+def _constants(plan: Plan) -> Iterator[str]:
+    """What is written in the exact stages, as it is written."""
+    for node in (n for part in plan.parts for n in part.query.walk()):
+        if isinstance(node, nodes.Number):
+            yield node.text
+        elif isinstance(node, nodes.Text):
+            yield node.value

@@ -10,7 +10,8 @@ from functools import partial
 
 from sqlglot import exp
 
-from dpproxy.algebra.plan import Caller, Drawn, Plan, PublicPlan, Settings
+from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Caller, Drawn, Plan, PreparedTable, PublicPlan, Settings
 from dpproxy.algebra.request import EngineStatement, Prepared, Request, Select
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends.asker import asked_by
@@ -23,7 +24,7 @@ from dpproxy.engine.visible import Views, fitting
 from dpproxy.observe.audit_log import AuditLog
 from dpproxy.observe.records import recorder
 from dpproxy.planner.accept import parse
-from dpproxy.planner.access import LONGEST_WORK, Context
+from dpproxy.planner.access import LONGEST_WORK, Context, no_check
 from dpproxy.planner.routing import plan_routed
 from dpproxy.planner.scans import prepared_names
 from dpproxy.planner.shapes import (
@@ -46,6 +47,8 @@ PLANS = 512
 """The most plans, and prepared statements, in the cache."""
 SHAPES = 512
 """The most shapes in the cache."""
+TRIES = 4
+"""How often a shape is tried beside one statement, each time with a place fewer: each is another plan."""
 LARGEST_KEPT = 16_000
 """The most characters of a statement and its parameters that are cached."""
 _OUT_OF_ORDER = frozenset({"57", "58", "XX"})
@@ -105,11 +108,15 @@ class ShapeCache:
         if places is None:
             places = open_places(tree, found)
             self._places.put(found.shape, places)
-        if places:
-            known = replace(prepared, statement=Select())
-            self._try(
-                _shape_key(found, places, state), lambda: template(tree, found, places, plan, planner), known
-            )
+        known = replace(prepared, statement=Select())
+        for turn in range(TRIES):
+            make = partial(template, tree, found, places, plan, planner)
+            key = _shape_key(found, places, state)
+            looked = self._try(key, make, known, is_first=not turn) if places else None
+            if looked is None:
+                return
+            places = (*places[:looked], *places[looked + 1 :])
+            self._places.put(found.shape, places)
 
     def plan_of(self, bound: BoundStatement) -> Plan | None:
         """The plan of a statement with parameters, where the cache has its shape; never waits."""
@@ -129,18 +136,36 @@ class ShapeCache:
             numbers = open_parameters(tree)
             self._parameters.put(bound.sql, numbers)
         places, key = _bound_key(bound, numbers)
-        if places:
-            given = Parameters(dict(enumerate(bound.kinds, 1)), bound.values)
-            self._try(key, lambda: bound_template(places, given, plan, lambda opened: planner(tree, opened)))
+        given = Parameters(dict(enumerate(bound.kinds, 1)), bound.values)
+        for turn in range(TRIES):
+            make = partial(bound_template, places, given, plan, partial(planner, tree))
+            looked = self._try(key, make, is_first=not turn) if places else None
+            if looked is None:
+                return
+            numbers -= {places[looked] + 1}
+            self._parameters.put(bound.sql, numbers)
+            places, key = _bound_key(bound, numbers)
 
     def _try(
-        self, key: object, make: Callable[[], Template | None], prepared: Prepared | None = None
-    ) -> None:
+        self,
+        key: object,
+        make: Callable[[], Template | None],
+        prepared: Prepared | None = None,
+        *,
+        is_first: bool,
+    ) -> int | None:
+        """Make the template of a shape that is known but has not been tried, and of one that is not the first.
+
+        Returns which of its open places planning looked at: with that one closed it is another shape.
+        """
         known = self._shapes.get(key)
-        if known is None:
+        if known is None and is_first:
             self._shapes.put(key, _Shape())
-        elif not known.is_tried:
-            self._shapes.put(key, _Shape(is_tried=True, template=_template_or_none(make), prepared=prepared))
+        elif known is None or not known.is_tried:
+            made, looked = _tried(make)
+            self._shapes.put(key, _Shape(is_tried=True, template=made, prepared=prepared))
+            return looked
+        return None
 
 
 def _shape_key(found: Cut, places: Sequence[int], state: object) -> object:
@@ -159,18 +184,21 @@ def _bound_key(bound: BoundStatement, numbers: frozenset[int]) -> tuple[list[int
     return places, (bound.sql, bound.kinds, tuple(parts), bound.state)
 
 
-def _template_or_none(make: Callable[[], Template | None]) -> Template | None:
+def _tried(make: Callable[[], Template | None]) -> tuple[Template | None, int | None]:
+    """The template, or the place that was looked at."""
     try:
-        return make()
-    except Exception:  # noqa: BLE001 - ``Looked``, and whatever else a number that is none leads to
-        return None
+        return make(), None
+    except nodes.Looked as look:
+        return None, look.place
+    except Exception:  # noqa: BLE001 - whatever a number that is none leads to
+        return None, None
 
 
 class Plans:
     """Plans for one data source; its methods may be called from any thread.
 
     ``counted`` returns the released number of rows of a plan's smallest group, where a count was released to the
-    caller; ``snapshot`` identifies the state of the data.
+    caller, ``earlier`` the rows of its answer from what was; ``snapshot`` identifies the state of the data.
     """
 
     def __init__(
@@ -179,6 +207,7 @@ class Plans:
         backend: Source,
         prepared: PreparedTables,
         counted: Callable[[Caller, Plan], float | None],
+        earlier: Callable[[Caller, Plan], Sequence[Sequence[object]] | None],
         log: AuditLog,
         config: Config,
     ) -> None:
@@ -187,7 +216,7 @@ class Plans:
         self._world, self._schema, self._store, self._facts = world, world.schema, world.store, world.facts
         self._backend = backend
         self._prepared = prepared
-        self._counted = counted
+        self._counted, self._earlier = counted, earlier
         self._log = log
         self.snapshot = ""
         self._plans, self._statements = Recent[Plan | PublicPlan](PLANS), Recent[Prepared](PLANS)
@@ -260,8 +289,9 @@ class Plans:
             return  # epsilon is solved for the target, and depends on stored releases
 
         def planner(tree: exp.Expr, given: Parameters) -> Plan | PublicPlan:
-            return self.route(tree, caller, prepared.sql, given, settings)
+            return plan_routed(tree, context, given, recorder(self._log, caller, prepared.sql))
 
+        context = replace(self.context(self.policy, caller, settings, None), check=no_check)
         self._shaped.learn(prepared, statement.tree, plan, state, planner)
 
     def route(
@@ -302,13 +332,13 @@ class Plans:
             raise TypeError("only queries have plans")
         tree = parse(bound.sql, self._database) if statement.tree is None else statement.tree
 
-        def planner(tree: exp.Expr, given: Parameters) -> Plan | PublicPlan:
-            record = recorder(self._log, context.caller, bound.sql, bound.values)
-            return plan_routed(tree, context, given, record)
-
-        plan = planner(tree, Parameters(dict(enumerate(bound.kinds, 1)), bound.values))
+        record = recorder(self._log, context.caller, bound.sql, bound.values)
+        plan = plan_routed(tree, context, Parameters(dict(enumerate(bound.kinds, 1)), bound.values), record)
         if is_shaped and isinstance(plan, Plan):
-            self._shaped.learn_bound(bound, tree, plan, planner)
+            open_context = replace(context, check=no_check)
+            self._shaped.learn_bound(
+                bound, tree, plan, lambda tree, given: plan_routed(tree, open_context, given, record)
+            )
         return plan
 
     def check_readable(self, plan: PublicPlan, request: Request) -> None:
@@ -333,8 +363,9 @@ class Plans:
         """The context of planning, under a policy and for a caller."""
         _, fits, layouts, _ = self._fitting
         prepared = layouts if policy is fits and self._prepared.usable else None
-        given = self._facts, prepared, partial(self._counted, caller), self.snapshot
-        more = self._world.views.relations, self._backend.check
+        released = partial(self._counted, caller), partial(self._earlier, caller)
+        given = self._facts, prepared, *released, self.snapshot
+        more = self._world.views.relations, self._check
         return Context(
             policy,
             self._schema,
@@ -346,6 +377,9 @@ class Plans:
             longest_work=self._longest_work,
             epoch=lambda: self._backend.epoch,
         )
+
+    def _check(self, query: nodes.Query, prepares: Sequence[PreparedTable]) -> None:
+        self._backend.check(query, prepares)
 
     def _state(self, policy: Policy, caller: Caller, settings: Settings) -> State:
         given = (

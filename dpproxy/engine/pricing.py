@@ -130,22 +130,9 @@ def explain_lines(statement: ExplainOne | ExplainSeveral, desk: Desk) -> list[st
             plan = desk.plan(request, drawn)
         if isinstance(plan, Plan):
             plan = _numbered(plan, desk)
-    plan = _pushed(plan, desk.source_sql)
     if statement.as_json:
-        return [explain_json(plan, desk.confidence, known)]
-    return explain_text(plan, desk.confidence, known)
-
-
-def _pushed(plan: Plan | PublicPlan, shown: Callable[[str], str]) -> Plan | PublicPlan:
-    """The plan with its SQL over the data translated into that of the data source."""
-    if isinstance(plan, PublicPlan):
-        return replace(plan, sql=shown(plan.sql))
-    return replace(plan, parts=tuple(_part(part, shown) for part in plan.parts))
-
-
-def _part(part: Part, shown: Callable[[str], str]) -> Part:
-    prepares = tuple(replace(table, sql=shown(table.sql)) for table in part.prepares)
-    return replace(part, exact=shown(part.exact), prepares=prepares)
+        return [explain_json(plan, desk.confidence, known, desk.source_sql)]
+    return explain_text(plan, desk.confidence, known, desk.source_sql, verbose=statement.verbose)
 
 
 def _numbered(plan: Plan, desk: Desk) -> Plan:

@@ -168,7 +168,7 @@ class ProtectedViews:
         """Compile, validate and price a view; reads no row. Raises a ``Refusal``."""
         epoch = self._backend.epoch
         query = plan_view(view.name, view.query, context)
-        context.check(query.sql, ())
+        context.check(query.query, ())
         owner = query.owner
         if owner.ceiling is None:
             raise BoundsMissing(

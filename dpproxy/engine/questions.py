@@ -1,19 +1,16 @@
 """Parts of a plan as questions to the release store: which are independent, and which can be derived from others."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf, sqrt
-from typing import Final
 
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Additive, Drawn, Part, Plan, Summed
 from dpproxy.engine import payloads
 from dpproxy.planner.descriptor import Descriptor
 from dpproxy.planner.rollup import derivation
 from udfs.mechanisms import Gaussian
 
-_RELATION: Final = re.compile(r"\br(\d+)\b")
-"""The name of a released relation; a text that looks like one does no harm."""
 Replan = Callable[[tuple[Drawn, ...]], Plan]
 """Plans the same statement again, with the error of what its parts were answered from."""
 
@@ -30,7 +27,7 @@ class Question:
 def independent(parts: Sequence[Part], first: int) -> Sequence[Part]:
     """The longest run of parts, at least one, that take values only of parts with a number below ``first``."""
     for place, part in enumerate(parts):
-        read = (int(n) for _, sql in part.inputs for n in _RELATION.findall(sql))
+        read = (r.number for _, query in part.inputs for r in query.find_all(nodes.Release))
         if place and any(n >= first for n in read):
             return parts[:place]
     return parts
@@ -67,5 +64,5 @@ def as_released(plan: Plan, drawn: Sequence[Drawn], replan: Replan) -> Plan:
     if as_planned(plan, drawn):
         return plan
     better = replan(tuple(drawn))
-    same = [(p.exact, p.box) for p in better.parts] == [(p.exact, p.box) for p in plan.parts]
+    same = [(p.query, p.box) for p in better.parts] == [(p.query, p.box) for p in plan.parts]
     return better if same else plan

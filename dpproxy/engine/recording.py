@@ -16,8 +16,10 @@ from dpproxy.observe.audit_entry import Entry, Outcome
 from dpproxy.observe.logs import JsonLines
 from dpproxy.observe.metrics import ADDRESS, Metrics
 from dpproxy.observe.records import entry_of
+from dpproxy.planner.explain import is_draft
 from dpproxy.values.errors import Internal, InvalidPassword, Refusal
 
+_OF_DRAFTS = frozenset({Outcome.EXPLAINED, Outcome.REFUSED})
 OPERATOR = Caller("dpproxy", frozenset({"admin"}), "metrics")
 
 
@@ -135,6 +137,8 @@ class RecordingEngine:
         return self._engine.log.now()
 
     def _note(self, begun: float, entry: Entry) -> None:
+        if entry.outcome in _OF_DRAFTS and is_draft(entry.statement):
+            return
         if entry.outcome is not Outcome.EXACT:  # the engine wrote that one before it read rows
             self._engine.log.note(entry)
         for watcher in self._watchers:

@@ -1,7 +1,7 @@
 """Answers of a plan's parts from stored releases that the caller has paid for and that are visible."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -20,6 +20,8 @@ from udfs.privacy import Loss, Released
 
 MOST_NOISE = 10.0
 """A part may be derived from a stored release where that has at most this many times the noise of a new draw."""
+MOST_AVERAGED = 4
+"""The most draws of the same figures that are averaged: the most accurate ones."""
 MOST_DESCRIPTORS = 4096
 """The most stored releases whose descriptors are held in memory."""
 MOST_QUESTIONS = 1024
@@ -108,11 +110,43 @@ class Replays:
         """A stored release of the same part that the caller has paid for; no derivation is tried."""
         return self.if_paid(execution, question, self.stored_release(execution, question))
 
+    def single_release(self, execution: Execution, question: Question) -> PartAnswer | None:
+        """As ``same_release``; None where several would be averaged, which takes its time."""
+        stored = self.stored_release(execution, question)
+        return None if stored is None or stored.also else self.if_paid(execution, question, stored)
+
     def if_paid(self, execution: Execution, question: Question, stored: Stored | None) -> PartAnswer | None:
-        """The answer from a stored release of the same part, where the caller has paid for it; else None."""
+        """The answer from a stored release of the same part, where the caller has paid for it; else None.
+
+        It is averaged with other releases of the same part that they have paid for.
+        """
         if stored is None or execution.account not in stored.payers:
             return None
-        return self.as_asked(execution, question, stored)
+        first = self.as_asked(execution, question, stored)
+        return (
+            first
+            if question.part.believed
+            else _averaged([first, *self._others(execution, question, stored)])
+        )
+
+    def with_earlier(self, execution: Execution, question: Question, bought: PartAnswer) -> PartAnswer:
+        """What was bought now, averaged with other releases of the same part that the caller has paid for before."""
+        if (
+            not execution.reuse
+            or question.part.mechanism is None
+            or len(self._releases.paid((question.key,), execution.account)) == 1
+        ):
+            return bought
+        found = self.same_release(execution, question)
+        return bought if found is None else replace(found, cost=bought.cost)
+
+    def _others(self, execution: Execution, question: Question, stored: Stored) -> Iterator[PartAnswer]:
+        for origin in stored.also:
+            # Checked first: the time of reading a release would reveal that it exists.
+            payload = self._releases.load(origin) if self._may_answer(execution, origin) else None
+            if payload is not None:
+                other = replace(stored, id=origin, payload=payload)
+                yield self.as_asked(execution, question, other)
 
     def free_draw(self, execution: Execution, part: Part) -> Drawn | None:
         """What would answer a part without inputs at no cost; None where it would be charged."""
@@ -163,15 +197,23 @@ class Replays:
         return PartAnswer(Released(table, loss), summed=Summed(of.mechanism, found.columns, 1))
 
     def derived_answer(self, execution: Execution, question: Question) -> PartAnswer | None:
-        """The part as derived from a stored release of finer groups or more columns: from the most accurate one."""
+        """The part as derived from a stored release of finer groups or more columns: from the most accurate one.
+
+        It is averaged with what follows from other releases of the same groups and columns.
+        """
         part = question.part
         asked = described(part, question.values, execution.plan.data_version)
         if asked is None or part.mechanism is None:
             return None
-        best: tuple[float, PartAnswer] | None = None
-        for origin, nano in self._releases.paid(origins(asked), execution.account):
-            # Checked first: the time of reading a release would reveal that it exists.
-            if nano < part.loss.nano or not self._may_answer(execution, origin):
+        # Checked first: the time of reading a release would reveal that it exists.
+        paid = [
+            (origin, nano)
+            for origin, nano in self._releases.paid(origins(asked), execution.account)
+            if self._may_answer(execution, origin)
+        ]
+        best: tuple[float, int, PartAnswer] | None = None
+        for origin, nano in paid:
+            if nano < part.loss.nano:
                 continue
             worst = 1.0 if origin in execution.fresh else execution.worst
             found = self._follows(origin, asked, part)
@@ -179,8 +221,19 @@ class Replays:
                 continue
             ratio = noise_ratio(found.summed, part.mechanism, alike=execution.alike)
             if ratio <= worst and (best is None or ratio < best[0]):
-                best = ratio, found
-        return None if best is None else best[1]
+                best = ratio, origin, found
+        if best is None or part.believed:
+            return None if best is None else best[2]
+        others = sorted((nano, origin) for origin, nano in paid if self._is_another(origin, best[1]))
+        follow = (self._follows(origin, asked, part) for _, origin in reversed(others))
+        return _averaged([best[2], *(found for found in follow if found is not None)])
+
+    def _is_another(self, origin: int, first: int) -> bool:
+        """Whether a release is another draw of the same figures."""
+        of, same = (self._descriptor(each, None) for each in (origin, first))
+        if origin == first or of is None or same is None:
+            return False
+        return (of.rows, *_sets(of)) == (same.rows, *_sets(same))
 
     def _follows(self, origin: int, asked: Descriptor, part: Part) -> PartAnswer | None:
         known, payload = self._described.get(origin), None
@@ -201,9 +254,25 @@ class Replays:
         return PartAnswer(Released(payloads.derive(table, found, part), part.loss), summed=summed)
 
     def _descriptor(self, origin: int, payload: bytes | None) -> Descriptor | None:
-        """The descriptor of a stored release, read once."""
+        """The descriptor of a stored release, read once, from its ``payload`` where that is at hand."""
         known = self._described.get(origin)
         if known is None:
+            payload = self._releases.load(origin) if payload is None else payload
             known = (None if payload is None else payloads.descriptor_of(payload),)
             self._described.put(origin, known)
         return known[0]
+
+
+def _sets(of: Descriptor) -> tuple[object, ...]:
+    return set(of.conditions), set(of.keys), set(of.measures), type(of.mechanism)
+
+
+def _averaged(answers: Sequence[PartAnswer]) -> PartAnswer:
+    """The first answer, averaged with those of other draws of the same figures; as it is where none is of a sum."""
+    first = answers[0]
+    draws = [(a.summed, a.released.value) for a in answers[:MOST_AVERAGED] if a.summed is not None]
+    if first.summed is None or len(draws) == 1:
+        return first
+    summed = replace(first.summed, also=tuple(of for of, _ in draws[1:]))
+    table = payloads.averaged([table for _, table in draws], summed.means)
+    return PartAnswer(Released(table, first.released.loss), first.cost, summed)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cache
 
+from dpproxy.aggregates.table import OWN
 from dpproxy.pgcatalog import oids
 from dpproxy.pgcatalog.fact_files import facts
 from dpproxy.pgcatalog.pg_type import built_in
@@ -66,6 +67,7 @@ def functions() -> tuple[Function, ...]:
         _own("median", "a", FLOAT8.oid, FLOAT8.oid),
         _own("median", "a", FLOAT8.oid, NUMERIC.oid),
         _own("count_if", "a", INT8.oid, BOOL.oid),
+        *(_own(name, "a", FLOAT8.oid, FLOAT8.oid) for name in OWN),
         *(_own(name, "f", FLOAT8.oid, _ANY, "dp") for name in ("ci_high", "ci_low", "noise_sd")),
     )
 

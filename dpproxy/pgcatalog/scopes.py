@@ -21,8 +21,9 @@ def relations(tree: exp.Expr) -> Iterator[exp.Table]:
 
 
 def reads_relations(tree: exp.Expr) -> bool:
-    """Whether a statement names a relation, or has a function after FROM."""
-    return any(is_relation(t) or not isinstance(t.this, exp.Identifier) for t in tree.find_all(exp.Table))
+    """Whether a statement names a relation, or has a function after FROM that the planner does not know."""
+    known = exp.Identifier | exp.ExplodingGenerateSeries
+    return any(is_relation(t) or not isinstance(t.this, known) for t in tree.find_all(exp.Table))
 
 
 def own_names(tree: exp.Expr) -> frozenset[str]:

@@ -5,6 +5,7 @@ import logging
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
+from dpproxy.aggregates.table import OWN
 from dpproxy.analysis.functions import FUNCTIONS
 from dpproxy.analysis.position import position
 from dpproxy.analysis.present import write_present
@@ -15,8 +16,9 @@ from dpproxy.planner.parentheses import check_joins, from_left
 from dpproxy.planner.prior_text import is_with_prior, write_priors
 from dpproxy.planner.qualified import without_schemas
 from dpproxy.planner.refusals import HINTS, refuse_clause, refuse_node, refuse_statement
+from dpproxy.planner.series import write_series
 from dpproxy.planner.templates import write_moments
-from dpproxy.sql import grammar
+from dpproxy.sql import grammar, lexer
 from dpproxy.values.errors import SyntaxRefused, TooComplex, Unsupported
 
 LONGEST_STATEMENT = 100_000
@@ -38,7 +40,7 @@ def parse(sql: str, database: str | None = None, *, bare: bool = True) -> exp.Ex
     """
     if len(sql) > LONGEST_STATEMENT:
         raise TooComplex(f"the statement is longer than {LONGEST_STATEMENT} characters")
-    if sql.count("[") > MOST_SUBSCRIPTS:
+    if sql.count("[") > MOST_SUBSCRIPTS and _subscripts(sql) > MOST_SUBSCRIPTS:
         raise TooComplex(f"the statement has more than {MOST_SUBSCRIPTS} subscripts")
     tree = _alone(sql, bare=bare)
     _fold(tree, sql)
@@ -51,6 +53,10 @@ def parse(sql: str, database: str | None = None, *, bare: bool = True) -> exp.Ex
     write_priors(tree)
     inline_windows(tree)
     return tree
+
+
+def _subscripts(sql: str) -> int:
+    return sum(1 for token in lexer.tokens(sql) if token.raw == "[")
 
 
 def _alone(sql: str, *, bare: bool) -> exp.Expr:
@@ -107,12 +113,23 @@ def _fold(tree: exp.Expr, sql: str) -> None:
 
 
 def _spell(tree: exp.Expr) -> None:
-    """EVERY is the standard's word for BOOL_AND; the parser does not know it."""
+    """Aggregates of one argument that the parser does not know; EVERY is the standard's word for BOOL_AND."""
     for node in list(tree.find_all(exp.Anonymous)):
-        if str(node.this).lower() == "every" and len(node.expressions) == 1:
-            every = exp.LogicalAnd(this=node.expressions[0])
-            every.meta.update(node.meta, name="every")
-            node.replace(every)
+        name = str(node.this).lower()
+        if len(node.expressions) == 1 and (name == "every" or name in OWN):
+            is_own, value = name in OWN, node.expressions[0]
+            call = (
+                exp.CombinedAggFunc(this=name, expressions=[value]) if is_own else exp.LogicalAnd(this=value)
+            )
+            call.meta.update(node.meta, name=name)
+            node.replace(call)
+
+
+def _check_statement(tree: exp.Expr) -> None:
+    if type(tree) not in QUERIES:
+        raise refuse_statement(tree)
+    if isinstance(tree, exp.Select) and not tree.expressions:
+        raise Unsupported("SELECT without columns is not supported", hint="SELECT 1;")
 
 
 def accept(tree: exp.Expr) -> exp.Expr:
@@ -120,11 +137,10 @@ def accept(tree: exp.Expr) -> exp.Expr:
 
     Errors: ``Unsupported`` (0A000), ``UndefinedFunction`` (42883).
     """
-    if type(tree) not in QUERIES:
-        raise refuse_statement(tree)
+    _check_statement(tree)
     for node in tree.walk():
         check_joins(node)
-    tree = from_left(without_schemas(write_present(tree)))
+    tree = from_left(without_schemas(write_present(write_series(tree))))
     for node in tree.walk():
         _check_join(node)
         allowed = NODES.get(type(node))
@@ -146,6 +162,8 @@ def _is_misplaced(node: exp.Expr) -> bool:
     """Stands where it means something else than what is listed: a function of no schema, a word that is no unit."""
     if type(node) is exp.AnonymousAggFunc:
         return not is_with_prior(node)
+    if type(node) is exp.ExplodingGenerateSeries:
+        return type(node.parent) is not exp.Subquery
     if isinstance(node, exp.Anonymous):
         above = node.parent
         return not isinstance(above, exp.Dot) or getattr(above.args.get("this"), "name", "") != "dp"
@@ -186,6 +204,7 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.CTE: frozenset({"this", "alias"}),
     exp.Join: frozenset({"this", "side", "kind", "on", "using", "method"}),
     exp.Exists: _ONE,
+    exp.ExplodingGenerateSeries: frozenset({"start", "end", "step"}),
     exp.WithinGroup: _PAIR,
     exp.PercentileCont: _ONE,
     exp.PercentileDisc: _ONE,
@@ -232,6 +251,7 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     ),
     exp.Like: _PAIR | {"negate"},
     exp.ILike: _PAIR | {"negate"},
+    exp.Escape: _PAIR,
     exp.Div: _PAIR | {"typed", "safe"},
     exp.DPipe: _PAIR | {"safe"},
     exp.Is: _PAIR | {"negate"},
@@ -261,7 +281,7 @@ NODES: dict[type[exp.Expr], frozenset[str]] = {
     exp.CurrentDate: frozenset(),
     exp.Interval: frozenset({"this", "unit"}),
     exp.Var: _ONE,
-    exp.AnonymousAggFunc: frozenset({"this", "expressions"}),
+    **dict.fromkeys((exp.AnonymousAggFunc, exp.CombinedAggFunc), frozenset({"this", "expressions"})),
     exp.Dot: _PAIR,
     exp.Anonymous: frozenset({"this", "expressions"}),
 }  # fmt: skip

@@ -7,6 +7,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from dpproxy.accounting.model import format_epsilon
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Caller, Drawn, Payer, Plan, PreparedTable, Settings
 from dpproxy.analysis.position import position
 from dpproxy.config import settings as session
@@ -38,8 +39,12 @@ def _no_counts(_: Plan) -> float | None:
     return None
 
 
-def _no_check(_: str, __: Sequence[PreparedTable]) -> None:
-    """Every source takes what is planned, unless it says that it does not."""
+def _no_earlier(_: Plan) -> Sequence[Sequence[object]] | None:
+    return None
+
+
+def no_check(_: nodes.Query, __: Sequence[PreparedTable]) -> None:
+    """Every source takes what is planned, unless it says that it does not; nobody asks one of a plan with holes."""
 
 
 def _no_facts(_: str) -> tuple[tuple[Scalar | None, ...], ...]:
@@ -61,11 +66,13 @@ class Context:
     """None where rows are cut by each statement; otherwise what is known of prepared tables under this policy."""
     counted: Callable[[Plan], float | None] = _no_counts
     """The least number of rows of a plan's groups that was released to the caller; None where none was."""
+    earlier: Callable[[Plan], Sequence[Sequence[object]] | None] = _no_earlier
+    """The rows of a plan's answer from what was released to the caller at any epsilon; None where that is not all."""
     snapshot: str = ""
     """Names the state of the data, and the secret that cuts rows; empty where nobody knows."""
     views: Mapping[str, Materialized] = field(default_factory=dict)
     """The protected views that are built, and the relations beside them, by name."""
-    check: Callable[[str, Sequence[PreparedTable]], None] = _no_check
+    check: Callable[[nodes.Query, Sequence[PreparedTable]], None] = no_check
     """Refuses an exact stage that the data source cannot run."""
     longest_work: float = LONGEST_WORK
     """Seconds that the rows of one unit may take at their worst."""

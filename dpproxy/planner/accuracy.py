@@ -1,17 +1,21 @@
 """dp.target_error: the least epsilon at which no column is farther off than asked, before anything is paid.
 
 The predicted error of a statement falls with its epsilon; it is planned at several until the least is known to three
-digits. Averages need a count: the least released one of the groups, else the declared rows shared among the groups.
+digits. Counts and sums need no more than the policy. Averages, ranks and shares of counts need a number of rows: that
+of the target, else the least released one of the groups, else the declared rows shared among the groups. All others are
+estimated from what was released to the caller before: what their intervals at another epsilon would be around that.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
-from math import ceil, floor, inf, log10, sqrt
+from math import ceil, floor, inf, isfinite, log10, sqrt
 
 from dpproxy.accounting.model import format_epsilon
-from dpproxy.algebra.plan import ColumnError, Payer, Plan, PublicPlan
+from dpproxy.algebra.plan import ColumnError, Output, Payer, Plan, PublicPlan
 from dpproxy.config import settings as session
+from dpproxy.config.setting_checks import Target
 from dpproxy.planner.access import Context
 from dpproxy.policy.model import Budget
 from dpproxy.values.errors import InvalidParameter
@@ -23,6 +27,8 @@ PlanAt = Callable[[Context], Plan | PublicPlan]
 """The plan of one statement under other settings."""
 LEAST = Fraction(1, 1000)
 CANNOT = "dp.target_error cannot be met"
+_OTHERWISE = "SET dp.epsilon instead, or dp.target_error = off;"
+_FIRST = "Ask once at a small epsilon, with dp.target_error = off: what is released then is what it is estimated from."
 
 
 def within_target(context: Context, plan_at: PlanAt, rows: Callable[[], int | None]) -> Plan | PublicPlan:
@@ -40,15 +46,85 @@ def within_target(context: Context, plan_at: PlanAt, rows: Callable[[], int | No
         return most
     cap = _most(context, most)
     plan = _at(context, plan_at, cap)
-    count = _count(plan, context, rows)
-    least = worst(plan, count)
-    if least > target:
+    search = _Search(target, context, plan_at, _count(plan, target, context, rows))
+    least = search.worst(cap)
+    if least > target.amount:
         raise _above(target, cap, least)
-    found = _least(lambda epsilon: _worst_at(context, plan_at, epsilon, count), target, cap)
-    plan = _at(context, plan_at, found)
-    groups = f", for {count:g} rows a group" if count is not None and _is_ratio(plan) else ""
-    words = f"dp.target_error = {float(target):g}: worst half-width {worst(plan, count):.6g}{groups}"
-    return replace(plan, solved=words)
+    found = _least(search.error, target.amount, cap)
+    return replace(_at(context, plan_at, found), solved=search.words(found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The worst error of a statement at an epsilon; ``count`` is the number of rows of a group, None where unknown."""
+
+    target: Target
+    context: Context
+    plan_at: PlanAt
+    count: float | None
+
+    def error(self, epsilon: Fraction) -> float:
+        """As ``worst``; infinite where the epsilon is too small to share among rows."""
+        try:
+            return self.worst(epsilon)
+        except InvalidParameter:
+            return inf
+
+    def worst(self, epsilon: Fraction) -> float:
+        """The largest predicted error of a column. Raises ``InvalidParameter`` where one is not known."""
+        plan = _at(self.context, self.plan_at, epsilon)
+        known = predicted(plan, self.target, self.count)
+        unknown = [i for i, error in known.items() if error is None]
+        estimates = self._estimated(epsilon, unknown)
+        for i in unknown:
+            if estimates.get(i) is None:
+                raise _unknown(plan.outputs[i], self.target)
+        found = [error for error in (*known.values(), *estimates.values()) if error is not None]
+        if not found:
+            raise InvalidParameter(f"{CANNOT}: no column is made of an aggregate", hint=_OTHERWISE)
+        return max(found)
+
+    def words(self, epsilon: Fraction) -> str:
+        """What the epsilon was solved for."""
+        plan = _at(self.context, self.plan_at, epsilon)
+        known = predicted(plan, self.target, self.count)
+        groups = f", for {self.count:g} rows a group" if self.count is not None else ""
+        names = [plan.outputs[i].column.name for i, error in known.items() if error is None]
+        guessed = f", as estimated from earlier releases for {', '.join(names)}" if names else ""
+        asked = self.context.settings["dp.target_error"]
+        return f"dp.target_error = {asked}: worst half-width {self.target.words(self.worst(epsilon))}{groups}{guessed}"
+
+    def _estimated(self, epsilon: Fraction, columns: Sequence[int]) -> dict[int, float | None]:
+        """The worst error of each of these columns around the values that were released before; None if unknown."""
+        if not columns:
+            return {}
+        given = {**self.context.settings, "dp.intervals": "columns"}
+        plan = _at(replace(self.context, settings=given), self.plan_at, epsilon)
+        rows = self.context.earlier(plan)
+        noisy = [i for i, o in enumerate(plan.outputs) if o.accuracy is not None]
+        first = len(plan.outputs) - 2 * len(noisy)  # the ends of intervals follow the columns, in their order
+        if not rows:
+            return {}
+        number = next((i for i, o in enumerate(plan.outputs) if o.error is not None and o.error.rows), None)
+        if self.target.rows is not None and number is not None:
+            rows = [row for row in rows if (_number(row[number]) or 0.0) >= self.target.rows]
+        return {i: _widest(rows, i, first + 2 * noisy.index(i), self.target) for i in columns if i in noisy}
+
+
+def _widest(rows: Sequence[Sequence[object]], column: int, ends: int, target: Target) -> float | None:
+    """The largest error of a column; None where a row has no interval, or there is no row."""
+    found = []
+    for row in rows:
+        value, low, high = _number(row[column]), _number(row[ends]), _number(row[ends + 1])
+        if value is None or low is None or high is None:
+            return None
+        half = max(high - value, value - low)
+        found.append(half if not target.is_share else half / abs(value) if value else inf)
+    return max(found, default=None)
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float | Decimal) and isfinite(value) else None
 
 
 def priced(context: Context, epsilon: Fraction | None) -> Context:
@@ -64,14 +140,6 @@ def _at(context: Context, plan_at: PlanAt, epsilon: Fraction) -> Plan:
     if isinstance(plan, PublicPlan):
         raise TypeError("a statement over protected rows")
     return plan
-
-
-def _worst_at(context: Context, plan_at: PlanAt, epsilon: Fraction, count: float | None) -> float:
-    """The error at an epsilon; infinite where that is too small to share among rows."""
-    try:
-        return worst(_at(context, plan_at, epsilon), count)
-    except InvalidParameter:
-        return inf
 
 
 def _most(context: Context, plan: Plan) -> Fraction:
@@ -93,41 +161,52 @@ def most_epsilon(payer: Payer, budget: Budget) -> Fraction:
     return max(LEAST, min(limit for limit in limits if limit is not None))
 
 
-def worst(plan: Plan, count: float | None) -> float:
-    """The largest predicted half-width of a column. Raises ``InvalidParameter`` where one is not known."""
-    errors = [(o.column.name, o.error) for o in plan.outputs if o.error is not None]
-    if not errors:
-        raise InvalidParameter(
-            f"{CANNOT}: no column is an aggregate by itself",
-            hint="SET dp.epsilon instead, or dp.target_error = off;",
-        )
-    return max(_half_width(name, error, count) for name, error in errors)
+def predicted(plan: Plan, target: Target, count: float | None) -> dict[int, float | None]:
+    """The error of each noisy column as it follows from the policy and a number of rows; None where it does not."""
+    found: dict[int, float | None] = {}
+    for i, output in enumerate(plan.outputs):
+        if output.error is not None:
+            found[i] = _predicted(output.error, target, count)
+        elif output.accuracy is not None:
+            found[i] = None if target.is_share else output.accuracy.half
+    return found
 
 
-def _half_width(name: str, error: ColumnError, count: float | None) -> float:
+def _predicted(error: ColumnError, target: Target, count: float | None) -> float | None:
+    if target.is_share:
+        return None if error.rows is None or count is None else error.rows / count
     if error.half_width is not None:
         return error.half_width
-    if error.over_count is None:
-        raise InvalidParameter(
-            f'{CANNOT}: the error of column "{name}" is not known beforehand',
-            hint="SET dp.epsilon instead, or dp.target_error = off;",
+    return None if error.over_count is None or count is None else error.over_count / count
+
+
+def _unknown(output: Output, target: Target) -> InvalidParameter:
+    name, error = output.column.name, output.error
+    ranks = error is not None and error.half_width is None and error.rows is not None
+    if ranks and not target.is_share:
+        return InvalidParameter(
+            f'{CANNOT}: the error of column "{name}" is one of ranks', hint="SET dp.target_error = '5 %';"
         )
-    if count is None:
-        raise InvalidParameter(
+    if error is not None and (ranks or error.over_count is not None or error.rows is not None):
+        return InvalidParameter(
             f'{CANNOT}: the error of column "{name}" depends on how many rows there are',
             hint="Ask for their count first, or have ALTER TABLE ... SET PRIVACY EXPECTED ROWS declared;",
         )
-    return error.over_count / count
+    return InvalidParameter(
+        f'{CANNOT}: the error of column "{name}" is not known beforehand', detail=_FIRST, hint=_OTHERWISE
+    )
 
 
-def _is_ratio(plan: Plan) -> bool:
-    return any(o.error is not None and o.error.over_count is not None for o in plan.outputs)
+def _needs_count(error: ColumnError, target: Target) -> bool:
+    return error.rows is not None if target.is_share else error.over_count is not None
 
 
-def _count(plan: Plan, context: Context, rows: Callable[[], int | None]) -> float | None:
-    """Rows of the smallest group, as far as that was released; else of every group, as declared."""
-    if not _is_ratio(plan):
+def _count(plan: Plan, target: Target, context: Context, rows: Callable[[], int | None]) -> float | None:
+    """Rows of a group: of the target, else of the smallest that was released, else of every group as declared."""
+    if not any(o.error is not None and _needs_count(o.error, target) for o in plan.outputs):
         return None
+    if target.rows is not None:
+        return float(target.rows)
     released = context.counted(plan)
     if released is not None:
         return max(1.0, released)
@@ -135,12 +214,19 @@ def _count(plan: Plan, context: Context, rows: Callable[[], int | None]) -> floa
     return None if declared is None else max(1.0, declared / max(1, plan.groups))
 
 
-def _above(target: Fraction, cap: Fraction, least: float) -> InvalidParameter:
-    return InvalidParameter(
-        f"{CANNOT}: {float(target):g} takes more than epsilon {float(cap):g}, the most this statement may cost",
-        detail=f"At epsilon {float(cap):g} the worst half-width is {least:.6g}.",
-        hint=f"SET dp.target_error = '{_up(least):g}';",
+def _above(target: Target, cap: Fraction, least: float) -> InvalidParameter:
+    amount = target.words(float(target.amount))
+    found = InvalidParameter(
+        f"{CANNOT}: {amount} takes more than epsilon {float(cap):g}, the most this statement may cost",
+        detail=f"At epsilon {float(cap):g} the worst half-width is {target.words(least)}.",
+        hint=_OTHERWISE,
     )
+    if not isfinite(least):
+        return found
+    enough = f"{100 * _up(least):g} %" if target.is_share else f"{_up(least):g}"
+    rows = "" if target.rows is None else f" for groups of at least {target.rows}"
+    found.hint = f"SET dp.target_error = '{enough}{rows}';"
+    return found
 
 
 def _up(value: float) -> float:

@@ -127,6 +127,10 @@ def answer(
 ) -> Answer:
     """Compile SELECT list, HAVING and ORDER BY over released values; with ``more`` where it is ``top``."""
     listed = items(select)
+    having = select.args.get("having")
+    scope = replace(
+        scope, filtered=scope.selected or (having is not None and bool(calls_in(having, scope.calls)))
+    )
     single, scope = scope, _simultaneous(select, listed, scope)
     raw = [compile_expression(i.node, scope.scope()) for i in listed]
     values = [_finished(v, scope, i.node) for i, v in zip(listed, raw, strict=True)]
@@ -138,14 +142,18 @@ def answer(
         for item in listed:
             _add_interval(item, scope, values, columns)
     check_answer(scope.groups, values, position(select))
-    having = select.args.get("having")
     condition = compile_boolean(having.this, scope.scope()).sql if having is not None else None
     order = ordering(select, listed, values, scope.scope())
     more = _More(len(values))
-    for index, item in enumerate(listed if top else ()):
+    around = scope if top else _together(listed, single)
+    for index, item in enumerate(listed):
         node = item.node.unnest()
-        accuracy = _accuracy(node, values[index], scope, more)
-        columns[index] = replace(columns[index], accuracy=accuracy, possible=_possible(node, scope, more))
+        accuracy = _accuracy(node, values[index], around, more)
+        if top:
+            columns[index] = replace(columns[index], accuracy=accuracy, possible=_possible(node, scope, more))
+        else:
+            columns[index] = replace(columns[index], accuracy=_passed_on(accuracy))
+    more = more if top else _More(len(values))
     return Answer(tuple(columns), tuple(values), tuple(order), condition, tuple(more.values))
 
 
@@ -182,6 +190,7 @@ def _column(index: int, item: Item, value: Typed, scope: ReleasedScope, *, clamp
             found.half_width,
             found.formula,
             found.over_count,
+            found.rows,
         )
     held = replace(value, sql=duck.column(f"c{index}"))
     return OpenColumn(item.name, held, floor, error, ceiling=ceiling)
@@ -213,6 +222,11 @@ def _simultaneous(select: exp.Select, listed: Sequence[Item], scope: ReleasedSco
     """
     if not (scope.selected or is_selected(select, listed, scope.calls)):
         return scope
+    return _together(listed, scope)
+
+
+def _together(listed: Sequence[Item], scope: ReleasedScope) -> ReleasedScope:
+    """The scope with intervals that hold for all rows at once."""
     columns = sum(1 for item in listed if calls_in(item.node, scope.calls))
     many = max(1, scope.groups) * max(1, columns)
     return replace(scope, confidence=1 - (1 - scope.confidence) / many)
@@ -244,13 +258,19 @@ def _accuracy(node: exp.Expr, value: Typed, scope: ReleasedScope, more: _More) -
         if isinstance(call.aggregate, Average):
             mean = call.aggregate.mean_error(call.noise, scope.confidence)
             return Accuracy(place=more.place(call.columns[1]), mean=mean)
-        if error.half_width is None:
+        if error.half_width is None or not value.is_number:
             return Accuracy(words=error.formula or UNKNOWN_ERROR)
         return Accuracy(half=error.half_width)
     found = distance(node, scope, scope.confidence) if value.is_number else None
     if found is None:
         return Accuracy(words=UNKNOWN_ERROR)
     return Accuracy(half=found) if isinstance(found, float) else Accuracy(place=more.place(found))
+
+
+def _passed_on(accuracy: Accuracy | None) -> Accuracy | None:
+    """What a query around may say of a column: whichever rows it shows, the distance is that of all of them."""
+    known = accuracy is None or accuracy.half is not None or bool(accuracy.words)
+    return accuracy if known else Accuracy(words=UNKNOWN_ERROR)
 
 
 def _possible(node: exp.Expr, scope: ReleasedScope, more: _More) -> Possible | None:

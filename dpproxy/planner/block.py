@@ -24,6 +24,7 @@ from dpproxy.planner.allocate import Allocation, TooLittle, allocate, too_small
 from dpproxy.planner.answer import Answer, answer, is_selected, is_star, items, limits, row_number
 from dpproxy.planner.blocks import blocks_of
 from dpproxy.planner.conditions import conjuncts
+from dpproxy.planner.cuts import note_cuts
 from dpproxy.planner.discovered import Chosen, choose, refuse_order, selecting
 from dpproxy.planner.empty import has_no_rows, has_one_row, never_holds
 from dpproxy.planner.empty_groups import hiding, is_there, threshold, with_rows
@@ -76,6 +77,7 @@ def charged(rows: Rows, select: exp.Select, planning: Planning, env: Env, *, top
         )
     branches = [block.branch(keys) for keys in sets]
     tell_undeclared(select, rows, planning)
+    note_cuts(select, rows, planning)
     scopes = [branch.scope for branch in branches]
     planning.selected = top and any(s.selected or is_selected(select, items(select), s.calls) for s in scopes)
     if not (called or refined or any(select.args.get(a) for a in ("group", "distinct", "having"))):
@@ -188,8 +190,8 @@ class _Block:
         shown = [*(v.sql for v in found.values), *found.more]
         query = nodes.Select(
             tuple(duck.named(value, f"c{i}") for i, value in enumerate(shown)),
-            _relation(first),
-            tuple(nodes.Join(_relation(n), _same_ordinal(first, n)) for n in numbers[1:]),
+            nodes.Release(first),
+            tuple(nodes.Join(nodes.Release(n), _same_ordinal(first, n)) for n in numbers[1:]),
             found.having
             if decides is None or most is None
             else _both(is_there(calls[decides], most), found.having),
@@ -230,7 +232,8 @@ class _Block:
                 allocation = self._allocation(measures, loss, keys)
             except TooLittle as error:
                 raise (error if chosen is None else error.of(self.planning.share(), 2)) from None
-            number = self._add(self._part(keys, measures, allocation, chosen))
+            part = self._part(keys, measures, allocation, chosen)
+            number = self._add(replace(part, believed=bool(believed)))
             numbers.append(number)
             for node, aggregate in sums.items():
                 indexes = [measures.index(m) for m in aggregate.measures]
@@ -272,7 +275,7 @@ class _Block:
         exact = exact_sql(self.rows, keys.listed, cells, None, statistic.cell)
         vacuous = never_holds(self.select) or not keys.count
         part = Part(
-            exact=exact.sql,
+            query=exact.query,
             truncated=1 in exact.parameters,
             release=quantile_sql(len(keys.by_node), mechanism, vacuous=vacuous),
             keys=keys.sets,
@@ -287,7 +290,7 @@ class _Block:
         )
         return part, Noise((), lambda confidence: (mechanism.rank_error(confidence),), most)
 
-    def _inputs(self, exact: Exact) -> tuple[tuple[int, str], ...]:
+    def _inputs(self, exact: Exact) -> tuple[tuple[int, nodes.Query], ...]:
         return tuple((n, self.planning.inputs[n - 2]) for n in sorted(exact.parameters - {1}))
 
     def _chosen(self, keys: Keys, measures: Sequence[Measure]) -> Chosen | None:
@@ -316,7 +319,7 @@ class _Block:
             columns, groups = [*columns, chosen.units], chosen.cut
         exact = exact_sql(self.rows, keys.listed, measured(columns), groups)
         part = Part(
-            exact=exact.sql,
+            query=exact.query,
             truncated=1 in exact.parameters,
             release=release_sql(len(keys.by_node), measures, None if vacuous else allocation),
             keys=keys.sets,
@@ -346,6 +349,15 @@ def _noise(allocation: Allocation | None, indexes: Sequence[int], rows: int, sum
         raise AssertionError("an aggregate has measures")
     mechanism = allocation.mechanism
     terms = 1
+    if summed is not None and summed.also:
+        means = [summed.means[i] for i in indexes]
+        return Noise(
+            tuple(m.noise_sd() for m in means),
+            lambda confidence: tuple(m.half_width(confidence) for m in means),
+            rows,
+            bell=True,
+            rounded=True,
+        )
     if summed is not None:
         mechanism, terms = summed.mechanism, summed.terms
         indexes = [summed.columns[i] for i in indexes]
@@ -361,10 +373,6 @@ def _noise(allocation: Allocation | None, indexes: Sequence[int], rows: int, sum
 
 def _both(condition: nodes.Expr, other: nodes.Expr | None) -> nodes.Expr:
     return condition if other is None else nodes.And((condition, nodes.Paren(other)))
-
-
-def _relation(number: int) -> nodes.Table:
-    return nodes.Table(nodes.Bare(f"r{number}"))
 
 
 def _same_ordinal(first: int, other: int) -> nodes.Expr:

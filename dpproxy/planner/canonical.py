@@ -11,7 +11,7 @@ from itertools import count, permutations, product
 from math import factorial, prod
 from typing import Any
 
-from dpproxy.algebra import bridge, nodes
+from dpproxy.algebra import nodes
 from dpproxy.algebra.printing import text
 from dpproxy.planner.terms import Term, Unknown, arranged, conjunction, encoded, put, rearranged, term
 from dpproxy.values.recent import Recent
@@ -40,21 +40,23 @@ class Stage:
         return len(set(map(encoded, items))) < len(items)
 
 
-_STAGES = Recent[Stage](256)
+_STAGES = Recent[tuple[nodes.Query, Stage]](256)
+"""By the identity of the query, which is kept with it: to hash one, or to compare two, takes its size."""
 
 
-def stage(sql: str) -> Stage:
+def stage(query: nodes.Query) -> Stage:
     """The normal form of an exact stage."""
-    found = _STAGES.get(sql)
-    if found is None:
-        found = normal(bridge.read(sql))
-        _STAGES.put(sql, found)
+    known = _STAGES.get(id(query))
+    if known is not None and known[0] is query:
+        return known[1]
+    found = normal(query)
+    known_as(query, found)
     return found
 
 
-def known_as(sql: str, found: Stage) -> None:
+def known_as(query: nodes.Query, found: Stage) -> None:
     """Have ``stage`` know a normal form that was made in another way."""
-    _STAGES.put(sql, found)
+    _STAGES.put(id(query), (query, found))
 
 
 def filled(found: Stage, constants: Mapping[Term, Term]) -> Stage:

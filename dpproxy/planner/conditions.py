@@ -83,13 +83,12 @@ def key_column(node: exp.Expr, rows: Rows | None) -> tuple[Scan, Field] | None:
 def _references(edge: Edge) -> list[tuple[Scan, tuple[Scan, Field]]]:
     """Which side is declared to refer, and the side with the column that it refers to.
 
-    The item's own privacy key is none, and neither is a column that is equated with itself or with its like.
+    An edge is between columns that lead to the same, so whatever either is called, the one refers to the other.
     """
     found = []
     for (scan, field), (child, other) in ((edge.left, edge.right), (edge.right, edge.left)):
-        own = isinstance(field, Identifier | Declared) and field.is_unit
-        refers = isinstance(other, Identifier | Declared) and other.refers
-        if field.link == (scan.table, field.name) and not own and refers:
+        is_target = isinstance(field, Identifier | Declared) and field.referred
+        if is_target and isinstance(other, Identifier | Declared) and other.refers:
             found.append((child, (scan, field)))
     return found
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import ceil
 
-from dpproxy.algebra import bridge, nodes
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Part
 from dpproxy.analysis.work import CALL, row_work
 from dpproxy.planner.fanout import FanOut, fan_out
@@ -84,7 +84,7 @@ def deadline(planning: Planning, parts: Sequence[Part]) -> float:
     """Seconds of the exact stages and the draws of ``parts``. Raises ``TooComplex`` where one unit takes too long."""
     rows = ceil((expected(planning) or 0) * planning.fan)
     charged = [p for p in parts if not p.vacuous]
-    worst = sum(_worst(planning, p.exact) for p in charged)
+    worst = sum(_worst(planning, p.query) for p in charged)
     if worst > planning.context.longest_work * 1e9:
         raise TooComplex(
             f"what is computed on the {planning.worst * planning.inner} rows that one privacy unit may have here could "
@@ -102,9 +102,9 @@ def _seconds(nanoseconds: int) -> str:
     return f"{seconds:.0f}" if seconds >= 9.95 else f"{seconds:.2g}"
 
 
-def _worst(planning: Planning, exact: str) -> int:
+def _worst(planning: Planning, query: nodes.Query) -> int:
     """Nanoseconds of one unit's rows, which may stand alone in as many batches as there are."""
-    work = row_work(bridge.read(exact), planning.parameters.longest)
+    work = row_work(query, planning.parameters.longest)
     rows, own = planning.worst * planning.inner, planning.own * planning.inner
     alone = min(rows, own + (planning.met + rows) // BATCH + 1)
     return rows * (JOINED + work.nanoseconds) + own * work.before + alone * work.operations * CALL

@@ -17,7 +17,7 @@ from dpproxy.planner.conditions import conjuncts
 from dpproxy.planner.derived import key_of
 from dpproxy.planner.empty import has_no_rows, never_holds
 from dpproxy.planner.exact import source_of
-from dpproxy.planner.fields import Computed, Field, no_keys
+from dpproxy.planner.fields import Computed, Field, no_keys, repeated
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Rows, Scan
 from dpproxy.values.errors import UnitLost, Unsupported
@@ -80,6 +80,7 @@ def derived_scan(
         rows.groups,
         held=rows.held,
         content=tuple(duck.column(f.column.name) for f in fields),
+        inner=rows.sources,
     )
 
 
@@ -91,7 +92,8 @@ def derived_field(
     if type(node) is exp.Column:
         field = rows.field(node)
         kept = Column(planning.reserve(item.name), field.column.type, field.column.not_null)
-        return duck.column(field.column.name), field.moved(item.name, kept)
+        moved = field.moved(item.name, kept)
+        return duck.column(field.column.name), moved if len(rows.scans) == 1 else repeated(moved)
     scope = rows.scope(planning.parameters)
     typed = compile_expression(item.node, scope)
     typed = settle(typed, TEXT, scope, item.node) if typed.type is UNKNOWN else typed

@@ -11,6 +11,7 @@ from dpproxy.analysis.typed import Typed
 from dpproxy.planner.during import during
 from dpproxy.planner.narrowing import passing
 from dpproxy.planner.planning import Planning
+from dpproxy.planner.public_keys import listed
 from dpproxy.planner.relation import Rows
 from dpproxy.values.errors import Refusal
 
@@ -28,6 +29,9 @@ def key_of(
 
     def values(column: exp.Column) -> Values | None:
         try:
+            public = listed(column, rows, planning)
+            if public is not None:
+                return public
             return passing(column, rows.field(column).key(None), conditions, planning)
         except Refusal:
             return None

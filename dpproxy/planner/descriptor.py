@@ -6,7 +6,6 @@ A descriptor says from which rows, by which keys and with what noise: enough to 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 from dpproxy.accounting.canonical import digest
@@ -42,12 +41,7 @@ class Descriptor:
 
 def family(part: Part, values: Sequence[object], data_version: int) -> bytes:
     """Equal for questions about the same rows, whatever their conditions, keys and aggregates."""
-    return _family(part.exact, repr(tuple(values)), data_version)
-
-
-@lru_cache(maxsize=256)
-def _family(exact: str, values: str, data_version: int) -> bytes:
-    return digest("rows", FORM, encoded(stage(exact).rows), values, data_version)
+    return digest("rows", FORM, encoded(stage(part.query).rows), repr(tuple(values)), data_version)
 
 
 def kin(part: Part, values: Sequence[object], data_version: int) -> bytes:
@@ -74,7 +68,7 @@ def described(part: Part, values: Sequence[object], data_version: int) -> Descri
     """The descriptor of a part; None where nothing follows from its release but itself."""
     if part.mechanism is None or part.discovered or part.vacuous:
         return None
-    found = stage(part.exact)
+    found = stage(part.query)
     whole = tuple(w for k in part.keys for w in (k.whole or (None,) * len(k.types)))
     return Descriptor(
         family(part, values, data_version),
@@ -102,7 +96,7 @@ def _is_number(measure: Term) -> bool:
 
 def key_words(part: Part) -> tuple[str, ...]:
     """What tells the question of a part from others about the same rows; sums and keys in any order."""
-    found = stage(part.exact)
+    found = stage(part.query)
     if part.mechanism is None or part.discovered:
         keys = [(tuple(t.name for t in k.types), k.rows) for k in part.keys]
         return "as it is", encoded(_listed(found)), repr(keys), part.box

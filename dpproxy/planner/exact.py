@@ -1,6 +1,5 @@
 """The exact stage: bounded integers by group, as SQL for the backend."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -8,19 +7,23 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Key, declared, inside
 from dpproxy.analysis.totality import check_total
-from dpproxy.analysis.unseen import PLACE, Looked, is_written
 from dpproxy.planner.owners import all_of
 from dpproxy.planner.relation import Rows
 from dpproxy.planner.truncation import bounded, truncated
+from dpproxy.values.errors import TooComplex
 
-_NUMBER = re.compile(rf"{PLACE}|(?<![\w.\"])\d+(\.\d+)?(e[+-]?\d+)?", re.ASCII)
+_ANY = nodes.Column(nodes.Bare("#"))
+"""In the place of a number."""
+
+MOST_SUBQUERIES = 48
+"""In the conditions of one exact stage: the time in which an engine plans them grows with the cube of their number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exact:
     """The statement and the numbers of its parameters: 1 is the truncation secret, others are released values."""
 
-    sql: str
+    query: nodes.Select
     parameters: frozenset[int]
 
 
@@ -29,11 +32,19 @@ def ordered(conditions: Sequence[nodes.Expr]) -> list[nodes.Expr]:
 
     By everything but their numbers first. Raises ``Looked`` where that leaves it to a number that nobody may look at.
     """
-    distinct = {duck.text(c): c for c in conditions}
-    masked = {text: _NUMBER.sub("#", text) for text in distinct}
-    if len(set(masked.values())) < len(masked) and any(map(is_written, masked)):
-        raise Looked
-    return [distinct[text] for text in sorted(distinct, key=lambda text: (masked[text], text))]
+    alike: dict[str, list[nodes.Expr]] = {}
+    for condition in conditions:
+        others = alike.setdefault(duck.text(condition.transform(_without_number)), [])
+        others += [] if condition in others else [condition]
+    return [c for words in sorted(alike) for c in _by_numbers(alike[words])]
+
+
+def _without_number(node: nodes.Node) -> nodes.Node | None:
+    return _ANY if isinstance(node, nodes.Number | nodes.Hole) else None
+
+
+def _by_numbers(conditions: list[nodes.Expr]) -> list[nodes.Expr]:
+    return conditions if len(conditions) == 1 else sorted(conditions, key=duck.text)
 
 
 def source_of(rows: Rows, further: Sequence[nodes.Expr] = ()) -> nodes.Select:
@@ -63,7 +74,7 @@ def exact_sql(
     select = replace(select, items=(*select.items, *shown, *columns), group=places)
     if not filtered and any(k.is_raw for k in keys):
         select = _declared_only(select, keys, len(columns))
-    return Exact(duck.text(select), check_total(select))
+    return Exact(select, _parameters(select))
 
 
 def rows_sql(rows: Rows, columns: Sequence[tuple[nodes.Expr, str]]) -> Exact:
@@ -71,7 +82,19 @@ def rows_sql(rows: Rows, columns: Sequence[tuple[nodes.Expr, str]]) -> Exact:
     select, _ = _bounded(rows, [], None)
     named = tuple(duck.named(expression, name) for expression, name in columns)
     select = replace(select, items=(*select.items, *named))
-    return Exact(duck.text(select), check_total(select))
+    return Exact(select, _parameters(select))
+
+
+def _parameters(select: nodes.Select) -> frozenset[int]:
+    """The numbers of its parameters, if engines can plan it. Raises ``TooComplex``."""
+    subqueries = sum(isinstance(n, nodes.Exists | nodes.InQuery | nodes.Scalar) for n in select.walk())
+    if subqueries > MOST_SUBQUERIES:
+        raise TooComplex(
+            f"the conditions have more than {MOST_SUBQUERIES} subqueries",
+            hint="Put several conditions into one subquery, join a table once, or write NOT EXISTS in place of NOT IN, "
+            "which is up to three.",
+        )
+    return check_total(select)
 
 
 def measured(measures: Sequence[nodes.Expr]) -> list[nodes.Named]:

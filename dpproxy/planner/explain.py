@@ -1,33 +1,43 @@
 """EXPLAIN (PRIVACY): what a statement would cost and how wrong its answer would be, from the policy alone."""
 
 import json
-import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from textwrap import wrap
 
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import TokenType
 
 from dpproxy.accounting.model import format_delta
-from dpproxy.algebra.plan import Output, Part, Plan, PublicPlan
+from dpproxy.algebra.plan import Drawn, Output, Part, Plan, PublicPlan
 from dpproxy.sql import grammar
-from dpproxy.values.errors import SyntaxRefused, TooComplex, Unsupported
+from dpproxy.sql.cursor import Cursor
+from dpproxy.values.errors import Refusal, SyntaxRefused, TooComplex, Unsupported
 from udfs import conversion
 from udfs.mechanisms import Gaussian
 from udfs.privacy import Concentrated
 
 ANY = "any"
 """The sensitivity of what no sensitivity is needed for."""
-_EXPLAIN = re.compile(r"\s*EXPLAIN\b", re.IGNORECASE)
-_PRIVACY = re.compile(
-    r"\s*EXPLAIN\s*(?:\(\s*PRIVACY\s*(?:,\s*FORMAT\s+(?P<format>TEXT|JSON)\s*)?"
-    r"(?:,\s*BUDGET\s+(?P<budget>[0-9]{1,9}(\.[0-9]{1,9})?)\s*)?\)"
-    r"|\(\s*(?:FORMAT\s+TEXT|(?:COSTS|SETTINGS|SUMMARY|VERBOSE)(?:\s+(?:ON|OFF|TRUE|FALSE))?)\s*\)"
-    r"|(?:VERBOSE\b\s*)?(?=(?:SELECT|WITH|VALUES)\b))",
-    re.IGNORECASE | re.ASCII,
-)
-"""Without options, or with one that asks for no more, it is the same: tools ask so for what a query would cost."""
+_SWITCH = frozenset({"", "on", "off", "true", "false"})
+_OPTIONS = {
+    "privacy": frozenset({""}),
+    "format": frozenset({"text", "json"}),
+    "verbose": _SWITCH,
+    "draft": _SWITCH,
+    "costs": _SWITCH,
+    "settings": _SWITCH,
+    "summary": _SWITCH,
+    "analyze": frozenset({"off", "false"}),
+}
+"""The options and their values, but for BUDGET. Without PRIVACY it is the same: tools ask so for what a query costs."""
+_DIGITS = 19
+"""The most characters of a budget."""
+WIDTH = 100
+"""The longest line, but for words that are longer."""
+NONE: Mapping[int, Drawn] = {}
+"""No part has a stored release."""
 MOST_STATEMENTS = 100
 """Statements priced at once."""
 
@@ -37,13 +47,17 @@ class Explain:
     """The statement to explain, blank where EXPLAIN stood, so that positions stay.
 
     ``several`` are the statements in parentheses with semicolons between them, each blank where the others stood;
-    ``budget`` is the epsilon to split among them.
+    ``budget`` is the epsilon to split among them. ``verbose`` shows what is run as well. A ``draft`` is priced while
+    it is being written, and is not recorded. It is priced for somebody who has the ``role`` alone, where one is named.
     """
 
     sql: str
     as_json: bool
     several: tuple[str, ...] = ()
     budget: Fraction | None = None
+    verbose: bool = False
+    draft: bool = False
+    role: str | None = None
 
 
 ONE = Explain("", as_json=False)
@@ -52,19 +66,66 @@ ONE = Explain("", as_json=False)
 
 def split_explain(sql: str) -> Explain | None:
     """The statement behind EXPLAIN, with the option PRIVACY or none; None for others. Raises ``Unsupported``."""
-    if not _EXPLAIN.match(sql):
+    if sql.lstrip()[: len("EXPLAIN")].upper() != "EXPLAIN":
         return None
-    found = _PRIVACY.match(sql)
-    if found is None:
+    cursor = Cursor(sql)
+    if not cursor.accept("explain"):
+        return None
+    options = _options(cursor)
+    if options is None:
         raise Unsupported(
             "EXPLAIN shows how the engine would read rows, which is not answered",
             hint="EXPLAIN (PRIVACY) <query>; or EXPLAIN (PRIVACY, FORMAT JSON, BUDGET 2) (<query>; <query>);",
             position=0,
         )
-    rest = " " * found.end() + sql[found.end() :]
-    as_json = (found["format"] or "text").lower() == "json"
-    budget = None if found["budget"] is None else Fraction(found["budget"])
-    return Explain(rest, as_json, _several(rest, is_list=budget is not None), budget)
+    end = cursor.before.end
+    rest = " " * end + sql[end:]
+    budget = Fraction(options["budget"]) if "budget" in options else None
+    is_verbose, is_draft = (options.get(name, "off") not in ("off", "false") for name in ("verbose", "draft"))
+    several = _several(rest, is_list=budget is not None)
+    as_json, role = options.get("format") == "json", options.get("role")
+    return Explain(rest, as_json, several, budget, is_verbose, is_draft, role)
+
+
+def is_draft(sql: str) -> bool:
+    """Whether the statement is EXPLAIN with the option DRAFT."""
+    try:
+        explain = split_explain(sql)
+    except Refusal:
+        return False
+    return explain is not None and explain.draft
+
+
+def _options(cursor: Cursor) -> dict[str, str] | None:
+    """The options by name; None where one is not answered, or what follows is no query."""
+    if not cursor.accept("("):
+        found = {"verbose": ""} if cursor.accept("verbose") else {}
+        return found if any(map(cursor.at, ("select", "with", "values"))) else None
+    found = {}
+    while True:
+        name = cursor.take().text
+        value = _value(cursor, name)
+        if value is None:
+            return None
+        found[name] = value
+        if cursor.accept(")"):
+            break
+        if not cursor.accept(","):
+            return None
+    needs_privacy = "budget" in found or "role" in found or found.get("format") == "json"
+    return found if "privacy" in found or not needs_privacy else None
+
+
+def _value(cursor: Cursor, option: str) -> str | None:
+    """The value of an option; None where it cannot have it."""
+    if option == "role":
+        return cursor.name("a role", "ROLE").text
+    value = "" if cursor.at(",") or cursor.at(")") else cursor.take().text.lower()
+    if option == "budget":
+        is_known = len(value) <= _DIGITS and value.replace(".", "", 1).isdigit() and value[0] != "."
+    else:
+        is_known = value in _OPTIONS.get(option, ())
+    return value if is_known else None
 
 
 def _several(sql: str, *, is_list: bool) -> tuple[str, ...]:
@@ -91,28 +152,66 @@ def _several(sql: str, *, is_list: bool) -> tuple[str, ...]:
     return tuple(found)
 
 
-def explain_text(plan: Plan | PublicPlan, confidence: Fraction, stored: Collection[int] = ()) -> list[str]:
-    """The plan as lines, one per row of the answer; the parts that are ``stored`` cost their caller nothing."""
+Shown = Callable[[str], str]
+"""A statement over the data as its source reads it."""
+
+
+def explain_text(
+    plan: Plan | PublicPlan,
+    confidence: Fraction,
+    stored: Mapping[int, Drawn] = NONE,
+    shown: Shown = str,
+    *,
+    verbose: bool = False,
+) -> list[str]:
+    """The plan as lines of at most ``WIDTH``, one per row of the answer; ``verbose`` adds what is run, as ``shown``.
+
+    The parts that are ``stored`` cost their caller nothing.
+    """
+    lines = _said(plan, confidence, stored)
+    lines += _stages(plan, shown) if verbose else []
+    return [short for line in lines for short in _short(line)]
+
+
+def _short(line: str) -> list[str]:
+    """A line as several, where it is longer than ``WIDTH``."""
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return wrap(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def _said(plan: Plan | PublicPlan, confidence: Fraction, stored: Mapping[int, Drawn]) -> list[str]:
+    """Price, mechanism, keys and errors."""
     if isinstance(plan, PublicPlan):
         why = f"exact answers of {', '.join(plan.exact)}, recorded" if plan.exact else "public table, exact"
-        return [f"Price: epsilon 0 ({why})", f"  {plan.sql}"]
+        return [f"Price: epsilon 0 ({why})"]
     lines = [
         f"Price: {_price(plan, stored)}",
         *([f"Solved for {plan.solved}"] if plan.solved else []),
         f"Privacy unit: {plan.unit}" if plan.unit else "Follows from the policy: rows are not read",
         f"Pays: budget {plan.payer.budget}, ceiling of {plan.payer.ceiling}{_blocks(plan)}",
+        *([f"Bounds: {'; '.join(plan.cuts)}"] if plan.cuts and not plan.free else []),
     ]
     for index, (title, part) in enumerate(_titled(plan)):
         if index in stored:
-            lines.append(f"Answered{title}: from a stored release, whose error is told below")
+            lines.append(f"Answered{title}: from {_stored(stored[index])}, whose error is told below")
         lines.append(f"Mechanism{title}: {_mechanism(part)}")
         lines.append(f"Keys{title}: {_keys(part)}")
     lines += [f"  {output.column.name}: {_error(output, confidence)}" for output in plan.outputs]
-    lines += [f"Told: {notice.message}. {notice.detail or ''}".rstrip() for notice in plan.notices]
+    return [*lines, *(f"Told: {notice.message}. {notice.detail or ''}".rstrip() for notice in plan.notices)]
+
+
+def _stages(plan: Plan | PublicPlan, shown: Shown) -> list[str]:
+    """What is run, as the engine is asked it."""
+    if isinstance(plan, PublicPlan):
+        return [f"  {shown(plan.sql)}"]
+    lines: list[str] = []
     for table in dict.fromkeys(t for p in plan.parts for t in p.prepares):
-        lines += [f'Prepared once of "{table.table}", as {table.name} (stays inside):', f"  {table.sql}"]
+        lines += [
+            f'Prepared once of "{table.table}", as {table.name} (stays inside):',
+            f"  {shown(table.sql)}",
+        ]
     for title, part in _titled(plan):
-        lines += [f"Exact stage{title} (stays inside):", f"  {part.exact}"]
+        lines += [f"Exact stage{title} (stays inside):", f"  {shown(part.exact)}"]
         lines += [f"Release stage{title}:", f"  {part.release}"]
     return [*lines, "Answer stage:", f"  {plan.answer}"] if plan.answer else lines
 
@@ -122,6 +221,12 @@ def _titled(plan: Plan) -> list[tuple[str, Part]]:
     if len(plan.parts) == 1:
         return [("", plan.parts[0])]
     return [(f" r{index}", part) for index, part in enumerate(plan.parts)]
+
+
+def _stored(drawn: Drawn) -> str:
+    if drawn.draws == 1:
+        return "a stored release"
+    return f"the mean of {drawn.draws} stored releases (one for the price of all is at least as accurate)"
 
 
 def unpaid(plan: Plan, stored: Collection[int]) -> tuple[Fraction, Fraction]:
@@ -190,12 +295,15 @@ def _mechanism(part: Part) -> str:
 
 
 def _error(output: Output, confidence: Fraction) -> str:
-    error = output.error
+    error, accuracy = output.error, output.accuracy
+    percent = f"{float(confidence) * 100:g} %"
+    if error is None and accuracy is not None:
+        half = "that differs by row" if accuracy.half is None else f"{accuracy.half:.6g}"
+        return f"computed from released values, {accuracy.words or f'{percent} half-width {half}'}"
     if error is None:
         return "a key, or computed from keys and released values"
     if error.formula is not None and error.sensitivity == ANY:
         return f"{error.aggregate}, {error.formula}"
-    percent = f"{float(confidence) * 100:g} %"
     if error.noise_sd is None or error.half_width is None:
         return f"{error.aggregate}, sensitivity {error.sensitivity}, {percent} half-width {error.formula}"
     return (
@@ -204,10 +312,12 @@ def _error(output: Output, confidence: Fraction) -> str:
     )
 
 
-def explain_json(plan: Plan | PublicPlan, confidence: Fraction, stored: Collection[int] = ()) -> str:
+def explain_json(
+    plan: Plan | PublicPlan, confidence: Fraction, stored: Mapping[int, Drawn] = NONE, shown: Shown = str
+) -> str:
     """The plan as one JSON document; the parts that are ``stored`` cost their caller nothing."""
     if isinstance(plan, PublicPlan):
-        free = {"epsilon": 0.0, "free": True, "exact": plan.sql, "recorded": list(plan.exact)}
+        free = {"epsilon": 0.0, "free": True, "exact": shown(plan.sql), "recorded": list(plan.exact)}
         return json.dumps(free, indent=2)
     document = {
         "epsilon": float(unpaid(plan, stored)[0]),
@@ -218,6 +328,7 @@ def explain_json(plan: Plan | PublicPlan, confidence: Fraction, stored: Collecti
         "stored": sorted(stored),
         "solved": plan.solved or None,
         "unit": plan.unit or None,
+        "bounds": list(plan.cuts),
         "budget": plan.payer.budget,
         "ceiling": plan.payer.ceiling,
         "blocks": [block.partition(":")[2] for block in plan.blocks],
@@ -225,13 +336,13 @@ def explain_json(plan: Plan | PublicPlan, confidence: Fraction, stored: Collecti
         "confidence": float(confidence),
         "columns": [_column(o) for o in plan.outputs],
         "notices": [{"message": n.message, "detail": n.detail} for n in plan.notices],
-        "parts": [_part(p) for p in plan.parts],
+        "parts": [_part(p, shown) for p in plan.parts],
         "answer": plan.answer,
     }
     return json.dumps(document, indent=2)
 
 
-def _part(part: Part) -> dict[str, object]:
+def _part(part: Part, shown: Shown) -> dict[str, object]:
     mechanism = part.mechanism
     is_gaussian = isinstance(mechanism, Gaussian)
     return {
@@ -243,8 +354,8 @@ def _part(part: Part) -> dict[str, object]:
         "contributions": part.factor,
         "keys": None if part.discovered else part.groups,
         "selection": _selection(part),
-        "prepared": {table.name: table.sql for table in part.prepares},
-        "exact": part.exact,
+        "prepared": {table.name: shown(table.sql) for table in part.prepares},
+        "exact": shown(part.exact),
         "release": part.release,
     }
 

@@ -68,6 +68,8 @@ class Declared:
     """What it is declared to be to an intruder; only protected views ask."""
     refers: bool = False
     """Its table's privacy key is declared to refer to another table's column."""
+    referred: bool = False
+    """Another table's privacy key is declared to refer to it, and each row of its table is here at most once."""
 
     def read(self, node: exp.Column) -> Typed:
         """The value inside the domain."""
@@ -97,6 +99,8 @@ class Identifier:
     is_unit: bool
     refers: bool = False
     """Its table's privacy key is declared to refer to another table's column."""
+    referred: bool = False
+    """Another table's privacy key is declared to refer to it, and each row of its table is here at most once."""
 
     def read(self, node: exp.Column) -> Typed:
         """Presence, for COUNT and IS NULL; nothing else."""
@@ -230,12 +234,22 @@ class Public:
 
     def key(self, at: int | None) -> Key:
         """The values the column has."""
+        key = self.unlisted()
+        return replace(key, values=_exact(self.keys(at)))
+
+    def unlisted(self) -> Key:
+        """The column as a group key whose values are not asked for yet."""
         typed = self.shape(self.column.name)
-        return Key(self.name, typed, typed.sql, _exact(self.keys(at)))
+        return Key(self.name, typed, typed.sql, ())
 
     def moved(self, name: str, column: Column) -> Field:
         """The same values in another column."""
         return replace(self, name=name, column=column)
+
+
+def repeated(field: Field) -> Field:
+    """The column where one row of its table may be here several times."""
+    return replace(field, referred=False) if isinstance(field, Declared | Identifier) else field
 
 
 def _exact(values: Values) -> tuple[Scalar | None, ...]:

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from dpproxy.aggregates.table import calls, is_call
 from dpproxy.algebra.plan import KeySet
-from dpproxy.analysis.keys import Key, check_size
+from dpproxy.analysis.keys import Key, check_size, of_moments
 from dpproxy.analysis.position import position
 from dpproxy.planner.answer import Item, is_star, items, ordinal
 from dpproxy.planner.asked_keys import asked_key
@@ -18,6 +18,7 @@ from dpproxy.planner.fields import Identifier
 from dpproxy.planner.keysets import key_sets
 from dpproxy.planner.narrowing import narrowed
 from dpproxy.planner.planning import Planning
+from dpproxy.planner.public_keys import public_key
 from dpproxy.planner.relation import Rows, own_nodes
 from dpproxy.values.errors import BoundsMissing, GroupingError, SyntaxRefused, TooComplex, Unsupported
 
@@ -190,11 +191,21 @@ def group_keys(
         return Keys(numbered, (discovered_set([*found.values()]),))
     by_node, sets = narrowed(*key_sets(found, rows, planning), conditions, planning)
     check_size(prod(len(s.rows) for s in sets), position(nodes[0]) if nodes else None)
-    return Keys(by_node, sets)
+    return Keys(_answered(by_node, sets), sets)
+
+
+def _answered(
+    by_node: dict[exp.Expr, tuple[int, Key]], sets: Sequence[KeySet]
+) -> dict[exp.Expr, tuple[int, Key]]:
+    """The keys with the values that are answered, and no others."""
+    values = [tuple(dict.fromkeys(row[n] for row in s.rows)) for s in sets for n in range(len(s.types))]
+    return {node: (place, key.only(values[place])) for node, (place, key) in by_node.items()}
 
 
 def _key(node: exp.Expr, rows: Rows, planning: Planning, conditions: Sequence[exp.Expr]) -> Key:
     """What is declared, or follows from it; where nothing does, what the statement itself lists."""
+    if (public := public_key(node, rows)) is not None:
+        return of_moments(public[1])
     try:
         key = key_of(node, rows, planning, position(node), conditions)
     except BoundsMissing:

@@ -75,17 +75,13 @@ def individual(select: exp.Select, found: list[Entry], planning: Planning, env: 
     shown = answer(rest, released, clamp=session.clamp(settings), intervals=False)
     query = nodes.Select(
         items=tuple((duck.named(v.sql, f"c{i}") for i, v in enumerate(shown.values))),
-        source=_relation(numbers[0]),
-        joins=tuple(nodes.Join(_relation(n), on=nodes.TRUE) for n in numbers[1:]),
+        source=nodes.Release(numbers[0]),
+        joins=tuple(nodes.Join(nodes.Release(n), on=nodes.TRUE) for n in numbers[1:]),
     )
     limits(rest, query, released.scope())
     return Open(
         query, shown.columns, released=True, rows=1, empty=has_no_rows(rest), single=True, unique=frozenset()
     )
-
-
-def _relation(number: int) -> nodes.Table:
-    return nodes.Table(nodes.Bare(f"r{number}"))
 
 
 def _table(select: exp.Select, found: list[Entry]) -> TablePolicy:

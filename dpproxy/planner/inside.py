@@ -44,6 +44,7 @@ from dpproxy.views.columns import Moments, ShownColumn, Steps
 from dpproxy.views.materialized import Materialized
 
 ORDERS = (exp.Min, exp.Max, exp.Median, exp.WithinGroup)
+_SPANS = {DATE.oid: "days", TIMESTAMP.oid: "seconds"}
 _PLAIN = frozenset({"expressions", "from_", "limit", "offset", "order", "kind"})
 
 
@@ -120,7 +121,8 @@ class InsideStatistic:
     def error(self, noise: Noise, confidence: Fraction) -> Error:
         unit = float(self.unit)
         [half] = noise.half_width(confidence)
-        return Error(f"{self.width * unit:g} (width / k)", noise.sd[0] * unit, half * unit)
+        words = f"\u00b1{half * unit:g} {_SPANS[self.type.oid]}" if isinstance(self.steps, Moments) else None
+        return Error(f"{self.width * unit:g} (width / k)", noise.sd[0] * unit, half * unit, words)
 
 
 def inside_view(select: exp.Select, planning: Planning, env: Env) -> Materialized | None:
@@ -133,7 +135,7 @@ def inside_view(select: exp.Select, planning: Planning, env: Env) -> Materialize
     return found if found is not None and found.inside else None
 
 
-def inside(select: exp.Select, view: Materialized, planning: Planning, env: Env) -> Open:
+def inside(select: exp.Select, view: Materialized, planning: Planning, env: Env, *, top: bool) -> Open:
     """The released relation of such a SELECT: one row. Raises PD002; nothing is read or spent."""
     node = select.args["from_"].this
     _check_plain(select, view)
@@ -153,22 +155,19 @@ def inside(select: exp.Select, view: Materialized, planning: Planning, env: Env)
     if not numbers:
         raise _refused(view, select, "rows are not shown, and nothing else of them is answered")
     named = ", ".join(duck.words(n).lower() for n in calls)
+    planning.cuts.append(f"each row of {view.view} is the middle of at least {view.k}")
     planning.describe(f"{named} on protected view {view.view}", f"one unit of {view.owner}")
     settings = planning.context.settings
     released = ReleasedScope({}, calls, 1, session.confidence(settings), rows, planning, frozenset(), env)
-    shown = answer(select, released, clamp=False, intervals=session.intervals(settings))
+    shown = answer(select, released, clamp=False, intervals=session.intervals(settings), top=top)
     query = nodes.Select(
-        tuple(duck.named(v.sql, f"c{i}") for i, v in enumerate(shown.values)),
-        _relation(numbers[0]),
-        tuple(nodes.Join(_relation(n), on=nodes.TRUE) for n in numbers[1:]),
+        tuple(duck.named(v, f"c{i}") for i, v in enumerate((*(v.sql for v in shown.values), *shown.more))),
+        nodes.Release(numbers[0]),
+        tuple(nodes.Join(nodes.Release(n), on=nodes.TRUE) for n in numbers[1:]),
     )
     limited = limits(select, query, released.scope())
     empty = has_no_rows(select)
     return Open(limited, shown.columns, True, 1, empty=empty, single=True, unique=frozenset())  # noqa: FBT003
-
-
-def _relation(number: int) -> nodes.Table:
-    return nodes.Table(nodes.Bare(f"r{number}"))
 
 
 def _written(select: exp.Select) -> list[exp.Expr]:
@@ -275,9 +274,9 @@ def _part(
         (name,), table_of(view), order=order, limit=duck.integer(1), offset=duck.integer(place)
     )
     shown = duck.named(duck.cast(name, "INT128"), "m0")
-    exact = nodes.Select((shown,), nodes.Subquery(row, nodes.Bare("o")))
+    query = nodes.Select((shown,), nodes.Subquery(row, nodes.Bare("o")))
     part = Part(
-        exact=duck.text(exact),
+        query=query,
         truncated=False,
         release=_release(allocation),
         keys=(),

@@ -5,16 +5,19 @@ takes operands that are within their distances to a distance of the result, so t
 within its own of the value that it has before noise, with the probability with which the calls are.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from math import sqrt
 
 from sqlglot import exp
 
 from dpproxy.aggregates import formulas as f
 from dpproxy.aggregates.average import Average
+from dpproxy.aggregates.count import Count
 from dpproxy.aggregates.order import OrderStatistic
 from dpproxy.aggregates.posterior import Posterior
 from dpproxy.aggregates.prior import Refined
+from dpproxy.aggregates.sum import Sum
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import MeanError
 from dpproxy.analysis import duck
@@ -41,10 +44,17 @@ def distance(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> Dist
 
     None where the expression has a part that no rule is for.
     """
-    own = calls_in(node, scope.calls)
+    own = _uses(node, scope.calls)
     if not own or sum(1 for _ in node.find_all(exp.Mul, exp.Div)) > MOST_FACTORS:
         return None
-    return _Distances(scope, 1 - (1 - confidence) / len(own)).of(node)
+    return _Distances(scope, 1 - (1 - confidence) / own).of(node)
+
+
+def _uses(node: exp.Expr, calls: Mapping[exp.Expr, Call]) -> int:
+    """How many half-widths an expression takes: of its calls, and of those of other rows in window functions."""
+    ends = list(node.walk(prune=lambda n: n in calls or type(n) is exp.Window))
+    windows = {n for n in ends if type(n) is exp.Window}
+    return len({n for n in ends if n in calls}) + sum(len(calls_in(n, calls)) for n in windows)
 
 
 def interval(node: exp.Expr, scope: ReleasedScope, confidence: Fraction) -> f.Interval | None:
@@ -93,7 +103,7 @@ class _Distances:
         return f.size(as_double(typed))
 
     def inner(self, node: exp.Expr) -> Distance | None:
-        """Parentheses, and a change of sign."""
+        """Parentheses, a change of sign, and what is without one."""
         return self.of(node.this)
 
     def sum(self, node: exp.Expr) -> Distance | None:
@@ -156,6 +166,63 @@ class _Distances:
             return None
         return self.of(node.this)
 
+    def farthest(self, node: exp.Expr) -> Distance | None:
+        """GREATEST and LEAST move by no more than the argument that moves most."""
+        return self._most([node.this, *node.expressions])
+
+    def case(self, node: exp.Expr) -> Distance | None:
+        """Of the branch that is taken: where no noise decides which, the same is taken before noise."""
+        branches = [branch.args["true"] for branch in node.args["ifs"]]
+        conditions = [node.this, *(branch.this for branch in node.args["ifs"])]
+        if any(calls_in(one, self._scope.calls) for one in conditions if one is not None):
+            return None
+        return self._most([*branches, *filter(None, (node.args.get("default"),))])
+
+    def _most(self, parts: Sequence[exp.Expr]) -> Distance | None:
+        """The largest of distances that are the same for all rows."""
+        found = [self.of(part) for part in parts]
+        known = [one for one in found if isinstance(one, float)]
+        return max(known) if len(known) == len(found) else None
+
+    def window(self, node: exp.Expr) -> Distance | None:
+        """Over groups in an order of keys: a value of another group, or a total or mean of one call."""
+        function, calls = node.this, self._scope.calls
+        behind = (
+            *node.args.get("partition_by", ()),
+            *filter(None, (node.args.get(n) for n in ("order", "spec"))),
+        )
+        if any(calls_in(part, calls) for part in behind):
+            return None
+        if type(function) in (exp.Sum, exp.Avg):
+            return self._total(node, function.this.unnest())
+        if type(function) not in (exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue):
+            return None if calls_in(node, calls) else 0.0
+        others = [v for k, v in function.args.items() if k != "this" and isinstance(v, exp.Expr)]
+        found = self.of(function.this)
+        return found if isinstance(found, float) and not any(calls_in(n, calls) for n in others) else None
+
+    def _total(self, node: exp.Expr, added: exp.Expr) -> Distance | None:
+        """Of the sum or mean of a call over n groups, whose noises are independent: by Gauss's inequality.
+
+        It holds as in ``rollup.half_width``: with a uniform number of one step on top the sum has a symmetric density
+        that falls. None where released values decide which groups are added up, since these have chosen noise.
+        """
+        call = self._scope.calls.get(added)
+        if call is None or not isinstance(call.aggregate, Count | Sum) or len(call.columns) != 1:
+            return None
+        sd = call.aggregate.error(call.noise, self._confidence).noise_sd
+        if not sd or call.noise.rounded or self._scope.filtered:
+            return None
+        step = sd / call.noise.sd[0]
+        reach = max(2 / (3 * sqrt(float(1 - self._confidence))), 2 / sqrt(3))
+        counted = exp.Window(**{**node.args, "this": exp.Count(this=exp.Star())})
+        many = as_double(compile_expression(counted, self._scope.scope()))
+        spread = f.plus(
+            f.scaled(many, reach * reach * sd * sd), duck.double(reach * reach * step * step / 12)
+        )
+        total = duck.call("sqrt", spread)
+        return total if type(node.this) is exp.Sum else _over(total, many)
+
     def unless(self, node: exp.Expr) -> Distance | None:
         """NULLIF(x, constant): x, where there is one."""
         return None if calls_in(node.expression, self._scope.calls) else self.of(node.this)
@@ -210,4 +277,9 @@ _RULES: dict[type[exp.Expr], Callable[[_Distances, exp.Expr], Distance | None]] 
     exp.Cast: _Distances.cast,
     exp.Coalesce: _Distances.otherwise,
     exp.Nullif: _Distances.unless,
+    exp.Window: _Distances.window,
+    exp.Abs: _Distances.inner,
+    exp.Greatest: _Distances.farthest,
+    exp.Least: _Distances.farthest,
+    exp.Case: _Distances.case,
 }

@@ -34,6 +34,8 @@ class Item:
     on: exp.Expr | None
     using: tuple[str, ...]
     node: exp.Expr
+    is_natural: bool = False
+    """USING is every column that both sides show."""
 
     @property
     def is_protected(self) -> bool:
@@ -45,14 +47,15 @@ def item_of(scan: Scan, node: exp.Expr, join: exp.Join | None) -> Item:
     """An entry of FROM, with the JOIN it came with. Raises ``Unsupported``."""
     if join is None:
         return Item(scan, "INNER", None, (), node)
-    if join.args.get("method"):
+    method = join.args.get("method")
+    if method not in (None, "NATURAL"):
         raise Unsupported(
-            f"{join.args['method']} JOIN is not answered",
+            f"{method} JOIN is not answered",
             hint="Write the condition: JOIN ... ON a.x = b.x.",
             position=position(node),
         )
     using = tuple(i.name for i in join.args.get("using") or ())
-    return Item(scan, join.side or "INNER", join.args.get("on"), using, node)
+    return Item(scan, join.side or "INNER", join.args.get("on"), using, node, is_natural=method is not None)
 
 
 def join_rows(
@@ -62,8 +65,9 @@ def join_rows(
 
     Errors: PD002 where the unit would be lost, 0A000 for joins that are not followed, 54001 for too many rows a unit.
     """
-    items, padded = _ordered(items)
+    items, padded = _ordered(_by_names(items))
     hidden = frozenset((i.scan.alias, name) for i in items for name in i.using)
+    present = _never_null(items)
     items = _nullable(items)
     named = _together(items, padded, hidden, inner, outer)
     select = normal(select, named, frozenset(item.name for item in listed(select)))
@@ -76,10 +80,23 @@ def join_rows(
         parents = referred(edges)
         items = [replace(i, scan=_held(i.scan, parents.get(i.scan.name, ()), planning)) for i in items]
     rows = _together(items, padded, hidden, inner, outer)
-    joiner = _Joiner(rows, planning, items, where)
+    joiner = _Joiner(rows, planning, items, where, _without_partner(where, rows, present))
     for index, item in enumerate(items):
         joiner.place(index, item, on[index])
     return joiner.finish(), select
+
+
+def _by_names(items: Sequence[Item]) -> list[Item]:
+    """NATURAL joins written with USING, or ON TRUE where the sides have no name in common."""
+    found: list[Item] = []
+    before: set[str] = set()
+    for item in items:
+        names = [field.name for field in item.scan.fields]
+        using = tuple(name for name in names if name in before)
+        shown = replace(item, using=using, on=None if using else exp.true())
+        found.append(shown if item.is_natural else item)
+        before.update(names)
+    return found
 
 
 def _together(
@@ -179,6 +196,18 @@ def _held(scan: Scan, referred_to: Sequence[str], planning: Planning) -> Scan:
     return replace(scan, item=item, held=True, referred=bool(referred_to))
 
 
+def _never_null(items: Sequence[Item]) -> frozenset[str]:
+    """The physical columns of items in which no row of theirs has NULL."""
+    return frozenset(f.column.name for i in items for f in i.scan.fields if f.column.not_null)
+
+
+def _without_partner(where: Sequence[exp.Expr], rows: Rows, present: frozenset[str]) -> frozenset[str]:
+    """The names of items of which WHERE asks for NULL where no row of theirs has it: ``WHERE v.person IS NULL``."""
+    asked = [c.this.unnest() for c in where if type(c) is exp.Is and isinstance(c.expression, exp.Null)]
+    found = [list(rows.candidates(node)) for node in asked if type(node) is exp.Column]
+    return frozenset(s.name for each in found if len(each) == 1 for s, f in each if f.column.name in present)
+
+
 def _nullable(items: Sequence[Item]) -> list[Item]:
     """The columns that an outer join may fill with NULL."""
     full = any(i.side == "FULL" for i in items)
@@ -194,8 +223,20 @@ def _may_miss(scan: Scan) -> Scan:
 class _Joiner:
     """Places the items one after the other; inner joins leave their conditions in one pool with WHERE."""
 
-    def __init__(self, rows: Rows, planning: Planning, items: Sequence[Item], where: list[exp.Expr]) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        planning: Planning,
+        items: Sequence[Item],
+        where: list[exp.Expr],
+        without_partner: frozenset[str],
+    ) -> None:
         self.rows = rows
+        self.without_partner = without_partner
+        self.absent: list[nodes.Expr] = []
+        """What holds of the rows that an outer join found no partner for, where no others are asked for."""
+        self.dropped = 1
+        """By how much outer joins multiply rows that are then left out."""
         self.planning = planning
         self.items = items
         self.pool = where
@@ -284,7 +325,11 @@ class _Joiner:
         followed = references(edges)
         before = [i.scan for i in self.placed if i.is_protected]
         times, groups = beside(scan, before, followed)
-        if side == "FULL":
+        if side == "LEFT" and scan.unit is not None and scan.name in self.without_partner:
+            # A partner's unit is that of the row it meets, so never NULL: each row is left once, or not at all.
+            self.absent.append(nodes.IsNull(scan.unit))
+            self.dropped, times, groups = self.dropped * times, 1, 1
+        elif side == "FULL":
             self.unit = duck.call("coalesce", other.unit or nodes.Null(), scan.unit or nodes.Null())
             self.padded = scan.most
         elif len(self.placed) == 1:
@@ -334,11 +379,11 @@ class _Joiner:
                 position=position(self.items[-1].node),
             )
         if self.linked:
-            widen(self.planning, most, min(s.most for s in self.linked), self.met)
+            widen(self.planning, most * self.dropped, min(s.most for s in self.linked), self.met)
         return replace(
             self.rows, unit=self.unit, owner=self.owner, most=most, groups=min(most, groups),
             held=self.held, joins=tuple(self.joins),
-            conditions=(*[e for found in edges for e in equated(found)], *rest),
+            conditions=(*[e for found in edges for e in equated(found)], *self.absent, *rest),
         )  # fmt: skip
 
     def _rest(self) -> list[nodes.Expr]:

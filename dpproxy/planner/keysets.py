@@ -10,11 +10,12 @@ from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import KeySet
 from dpproxy.analysis import duck
 from dpproxy.analysis.keys import Key, check_size
-from dpproxy.planner.fields import Public
+from dpproxy.analysis.position import position
 from dpproxy.planner.planning import Planning
-from dpproxy.planner.public_keys import Component, component, tuples
+from dpproxy.planner.public_keys import Component, component, equated_key, public_key, tuples
 from dpproxy.planner.relation import Rows
 from dpproxy.policy.model import Scalar
+from dpproxy.values.work import step
 
 MOST = 100_001
 
@@ -28,16 +29,18 @@ def key_sets(
     left = list(found)
     by_node: dict[exp.Expr, tuple[int, Key]] = {}
     sets: list[KeySet] = []
-    together = _together(found, rows)
     composites = _composites(found, rows, planning)
+    together = _together({n: k for n, k in found.items() if n not in composites}, rows)
     while left:
         several, tuples_of = together.get(left[0]) or composites.get(left[0]) or ([left[0]], _alone)
         for member in several:
             left.remove(member)
             by_node[member] = (len(by_node), found[member])
         keys = [found[n] for n in several]
+        listed = tuples_of(keys, planning)
+        step(len(listed), position(several[0]))
         whole = tuple(k.whole for k in keys) if tuples_of is _alone else None
-        sets.append(KeySet(tuple(k.typed.type for k in keys), tuples_of(keys, planning), whole=whole))
+        sets.append(KeySet(tuple(k.typed.type for k in keys), listed, whole=whole))
     return by_node, tuple(sets)
 
 
@@ -53,15 +56,26 @@ def _alone(keys: Sequence[Key], planning: Planning) -> Tuples:
 
 def _together(found: Found, rows: Rows) -> dict[exp.Expr, Group]:
     """Columns of public items, by the items that conditions connect."""
-    by_component: dict[frozenset[str], tuple[list[exp.Expr], Component]] = {}
-    for node in found:
-        for scan, field in rows.candidates(node) if type(node) is exp.Column else ():
-            if isinstance(field, Public) and scan.owner is None:
-                connected = component(scan, rows)
-                by_component.setdefault(connected.names, ([], connected))[0].append(node)
+    by_component: dict[frozenset[str], tuple[dict[exp.Expr, Key], Component]] = {}
+    for node, key in found.items():
+        public = public_key(node, rows) or equated_key(node, key, rows)
+        if public is not None:
+            scan, read = public
+            connected = component(scan, rows)
+            by_component.setdefault(connected.names, ({}, connected))[0][node] = read
     return {
-        n: (listed, partial(tuples, connected)) for listed, connected in by_component.values() for n in listed
+        n: ([*read], partial(_joined, connected, read))
+        for read, connected in by_component.values()
+        for n in read
     }
+
+
+def _joined(connected: Component, found: Found, keys: Sequence[Key], planning: Planning) -> Tuples:
+    """Tuples of public items; those of a declared key, which is read from a column equal to it, are declared values."""
+    read = [*found.values()]
+    declared = [(n, set(k.values) - {None}) for n, k in enumerate(keys) if k.raw != read[n].raw]
+    rows = tuples(connected, read, planning, position(next(iter(found))))
+    return tuple(t for t in rows if all(t[n] in known for n, known in declared))
 
 
 def _composites(found: Found, rows: Rows, planning: Planning) -> dict[exp.Expr, Group]:

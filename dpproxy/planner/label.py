@@ -27,7 +27,7 @@ def label(aggregates: Sequence[exp.Expr], keys: Keys, rows: Rows, planning: Plan
     spoken = {s.alias.lower(): f"{s.table}." for s in rows.scans if len(rows.scans) > 1 and s.table in known}
     calls = ", ".join(_words(duck.words(n).lower(), spoken) for n in aggregates)
     names = ", ".join(_words(k.name, spoken) for k in keys.listed)
-    tables = ", ".join(dict.fromkeys(s.table if s.table in known else OTHER for s in rows.scans))
+    tables = ", ".join(dict.fromkeys(name if name in known else OTHER for name in rows.sources))
     return f"{calls or 'keys'}{f' by {names}' if names else ''} on {tables}"
 
 
@@ -53,7 +53,11 @@ def unit_words(rows: Rows, planning: Planning) -> str:
     if rows.unit is None:
         return f"one row of {rows.owner}" + (f", at most {rows.most} times" if rows.most > 1 else "")
     if rows.present and isinstance(rows.unit, nodes.Column):
-        return f"one {rows.unit.name} of {rows.tables}, at most {rows.most} rows"
+        return f"one {rows.unit.name} of {rows.tables}, at most {_rows(rows.most)}"
     owner = planning.context.policy.tables[rows.owner].unit
     key = owner.key if owner is not None else ""
-    return f"one {key} of {rows.owner}, at most {rows.most} rows of {rows.tables}"
+    return f"one {key} of {rows.owner}, at most {_rows(rows.most)} of {rows.tables}"
+
+
+def _rows(number: int) -> str:
+    return "1 row" if number == 1 else f"{number} rows"

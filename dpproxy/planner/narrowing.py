@@ -17,6 +17,7 @@ from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.planning import Planning
 from dpproxy.values.errors import Refusal, Unsupported
+from dpproxy.values.work import step
 
 ByNode = dict[exp.Expr, tuple[int, Key]]
 
@@ -100,6 +101,7 @@ def _merged(
     order = [*touched, *(i for i in range(len(sets)) if i not in touched)]
     starts = [sum(len(s.types) for s in sets[:i]) for i in range(len(sets))]
     moved = [n for i in order for n in range(starts[i], starts[i] + len(sets[i].types))]
+    step(prod(len(sets[i].rows) for i in touched))
     rows = tuple(
         tuple(v for part in parts for v in part) for parts in product(*(sets[i].rows for i in touched))
     )
@@ -112,6 +114,7 @@ def _merged(
 
 def _kept(sql: str, by_node: ByNode, sets: tuple[KeySet, ...], place: int) -> tuple[KeySet, ...]:
     found = sets[place]
+    step(len(found.rows))
     start = sum(len(s.types) for s in sets[:place])
     keys = dict(by_node.values())
     inputs = {

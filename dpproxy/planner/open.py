@@ -32,6 +32,13 @@ class OpenColumn:
         return Column(self.name, self.typed.type)
 
 
+def farther(a: Accuracy | None, b: Accuracy | None) -> Accuracy | None:
+    """Of two columns that are shown as one."""
+    if a is None or b is None:
+        return a or b
+    return a if a.half is None or (b.half is not None and a.half >= b.half) else b
+
+
 @dataclass(frozen=True, slots=True)
 class Open:
     """A query over open relations; its columns are ``c0...`` in the order of ``columns``.

@@ -10,6 +10,7 @@ from sqlglot import exp
 from dpproxy.aggregates.average import mean_type
 from dpproxy.aggregates.operands import distinct_operand, name_of
 from dpproxy.aggregates.sum import sum_type
+from dpproxy.aggregates.table import OWN
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
@@ -100,7 +101,9 @@ def aggregate(node: exp.Expr, scope: Scope, over: Over | None = None) -> Typed:
         behind = _filtered(compile_boolean(node.expression.this, scope).sql, behind)
     rule = AGGREGATES.get(type(call))
     if rule is None:
-        raise Unsupported(f"{name_of(call)}() is not answered here", position=position(node))
+        own = OWN.get(name_of(call))
+        hint = None if own is None else f"Write {own.written}."
+        raise Unsupported(f"{name_of(call)}() is not answered here", hint=hint, position=position(node))
     return rule(_Call(call, scope, behind, over is not None))
 
 

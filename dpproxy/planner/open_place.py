@@ -9,11 +9,11 @@ from dpproxy.planner.planning import Planning
 
 def reads_release(query: nodes.Query) -> bool:
     """Whether it has to be run where the releases are."""
-    return any(not is_public(t) for t in query.find_all(nodes.Table))
+    return query.has(nodes.Release)
 
 
 def is_public(table: nodes.Table) -> bool:
-    """A table of the backend: parts and fetched tables have bare names of our own."""
+    """A table of the backend: what was fetched of one has a bare name of our own."""
     return type(table.name) is not nodes.Bare
 
 
@@ -50,7 +50,7 @@ def _is_apart(query: nodes.Query) -> bool:
     tables = list(query.find_all(nodes.Table))
     own = {n.alias for n in query.walk() if isinstance(n, nodes.Item)}
     around = {c.table for c in query.find_all(nodes.Column) if c.table} - own
-    return bool(tables) and all(map(is_public, tables)) and not around
+    return bool(tables) and all(map(is_public, tables)) and not (reads_release(query) or around)
 
 
 def _fetched(query: nodes.Query, planning: Planning) -> nodes.Bare:

@@ -22,7 +22,7 @@ MOST_WRITTEN = 2_000
 """Rows of a public subquery that are written into the statement."""
 
 _PLAIN: frozenset[type[nodes.Node]] = frozenset({
-    nodes.Join, nodes.Ordered, nodes.Table, nodes.Subquery, nodes.Column, nodes.Named, nodes.Star,
+    nodes.Join, nodes.Ordered, nodes.Table, nodes.Release, nodes.Subquery, nodes.Column, nodes.Named, nodes.Star,
     nodes.Number, nodes.Text, nodes.Truth, nodes.Null, nodes.Paren, nodes.And, nodes.Or, nodes.Not, nodes.IsNull,
     nodes.InList, nodes.InQuery, nodes.Exists, nodes.Case, nodes.Values, nodes.Tuple,
 })  # fmt: skip

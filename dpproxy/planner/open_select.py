@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import Accuracy
 from dpproxy.analysis import duck
 from dpproxy.analysis.expressions import compile_boolean, compile_expression
 from dpproxy.analysis.literals import settle
@@ -13,7 +14,7 @@ from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.analysis.windows import refuse_windows
-from dpproxy.planner.answer import Item, is_star, items, limits, ordering, row_number
+from dpproxy.planner.answer import UNKNOWN_ERROR, Item, is_star, items, limits, ordering, row_number
 from dpproxy.planner.declared_keys import lists_keys, refuse_counted
 from dpproxy.planner.empty import has_no_rows, has_one_row
 from dpproxy.planner.open import Open, OpenColumn
@@ -125,6 +126,7 @@ def open_select(select: exp.Select, found: Sequence[Entry], planning: Planning, 
     columns = tuple(
         _column(n, i, v, r, rows) for n, (i, v, r) in enumerate(zip(listed, values, raw, strict=True))
     )
+    planning.selected |= any(c.accuracy is not None and c.accuracy.half is not None for c in columns)
     return Open(
         query, columns, reads_release(query), most, has_no_rows(select), is_single, unique, lists_keys(found)
     )  # fmt: skip
@@ -169,8 +171,20 @@ def _column(index: int, item: Item, value: Typed, raw: Typed, rows: OpenRows) ->
     if type(node) is exp.Column:
         origin = rows.find(node)
         if origin is not None:
-            return OpenColumn(item.name, held, origin.floor, origin.error, ceiling=origin.ceiling)
-    return OpenColumn(item.name, held, literal=literal)
+            return OpenColumn(
+                item.name, held, origin.floor, origin.error, ceiling=origin.ceiling, accuracy=origin.accuracy
+            )
+    return OpenColumn(item.name, held, literal=literal, accuracy=_accuracy(node, rows))
+
+
+def _accuracy(node: exp.Expr, rows: OpenRows) -> Accuracy | None:
+    """The least and the largest of values are as far off as the farthest of them; of others nothing is proved."""
+    found = [rows.find(n) for n in node.find_all(exp.Column)]
+    noisy = [c for c in found if c is not None and c.accuracy is not None]
+    if not noisy:
+        return None
+    is_extreme = type(node) in (exp.Min, exp.Max) and type(node.this.unnest()) is exp.Column
+    return noisy[0].accuracy if is_extreme else Accuracy(words=UNKNOWN_ERROR)
 
 
 def _finished(value: Typed, scope: Scope, node: exp.Expr) -> Typed:

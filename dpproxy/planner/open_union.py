@@ -13,7 +13,7 @@ from dpproxy.analysis.scopes import Level, Scope
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.answer import limits, ordinal, row_number
 from dpproxy.planner.empty import has_no_rows, has_one_row
-from dpproxy.planner.open import Open, OpenColumn
+from dpproxy.planner.open import Open, OpenColumn, farther
 from dpproxy.planner.planning import Planning
 from dpproxy.values.errors import SyntaxRefused, UndefinedColumn, Unsupported
 
@@ -33,7 +33,10 @@ def open_union(query: exp.SetOperation, left: Open, right: Open, planning: Plann
         forms, shape = unify(query, [a.literal or a.typed, b.literal or b.typed], scope)
         held = duck.column(f"c{len(columns)}")
         shown = replace(_plain(shape), sql=held)
-        columns.append(OpenColumn(a.name, shown, _floor(a, b), a.error, ceiling=_ceiling(a, b)))
+        accuracy = farther(a.accuracy, b.accuracy)
+        columns.append(
+            OpenColumn(a.name, shown, _floor(a, b), a.error, ceiling=_ceiling(a, b), accuracy=accuracy)
+        )
         first.append(forms[0])
         second.append(forms[1])
     distinct = bool(query.args.get("distinct"))

@@ -5,12 +5,16 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from dpproxy.algebra.plan import Check, Notice, Part, PreparedTable, Summed
+from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import PREPARED, Check, Notice, Part, PreparedTable, Summed
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.planner.access import Context, Use
+from dpproxy.values.work import step
 from dpproxy.views.materialized import Materialized
 from udfs.privacy import Loss
 
+PART = 10_000
+"""Steps of planning that a part takes besides its keys and expressions."""
 LEAST_DELTA = Fraction(1, 10**30)
 """A delta is a multiple of it."""
 
@@ -37,8 +41,10 @@ class Planning:
     """The protected tables of the statement."""
     units: list[str] = field(default_factory=list)
     """The privacy units of the parts, for people."""
+    cuts: list[str] = field(default_factory=list)
+    """What is not seen of the rows as they are, for people."""
     labels: list[str] = field(default_factory=list)
-    inputs: list[str] = field(default_factory=list)
+    inputs: list[nodes.Query] = field(default_factory=list)
     """Queries of one value over released relations; the parameters of exact stages from $2 on stand for them."""
     prepares: dict[str, PreparedTable] = field(default_factory=dict)
     """The prepared tables of the statement by name."""
@@ -82,16 +88,21 @@ class Planning:
 
     def add(self, part: Part) -> int:
         """The number of a part; two that are computed and released alike are one."""
+        step(PART)
         for index, known in enumerate(self.parts):
-            if (known.exact, known.box, known.keys, known.inputs, known.vacuous) == (
-                part.exact, part.box, part.keys, part.inputs, part.vacuous,
+            if (known.query, known.box, known.keys, known.inputs, known.vacuous) == (
+                part.query, part.box, part.keys, part.inputs, part.vacuous,
             ):  # fmt: skip
+                self.parts[index] = replace(known, believed=known.believed or part.believed)
                 return index
-        read = tuple(table for name, table in self.prepares.items() if name in part.exact)
-        self.parts.append(replace(part, prepares=read))
+        read = self.prepares and {
+            t.name for t in part.query.find_all(nodes.Table) if t.path[:1] == (PREPARED,)
+        }
+        tables = tuple(table for name, table in self.prepares.items() if name in read)
+        self.parts.append(replace(part, prepares=tables))
         return len(self.parts) - 1
 
-    def take(self, query: str) -> int:
+    def take(self, query: nodes.Query) -> int:
         """The number of the parameter that stands for a released value."""
         if query not in self.inputs:
             self.inputs.append(query)

@@ -133,5 +133,5 @@ def watch(calls: Mapping[exp.Expr, Call], number: int, keys: Keys, rows: Rows, p
         planning.tell(_compared(aggregate, keys, rows, planning))
         rare = nodes.Binary("<", aggregate.surprise(columns), duck.double(least))
         count = duck.call("count", nodes.Star())
-        query = nodes.Select((count,), nodes.Table(nodes.Bare(f"r{number}")), where=rare)
+        query = nodes.Select((count,), nodes.Release(number), where=rare)
         planning.checks.append(Check(duck.text(query), _short(aggregate.text), keys.count))

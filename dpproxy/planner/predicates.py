@@ -245,7 +245,7 @@ class _Predicates:
             )
         held = as_double(typed) if typed.is_number else typed.sql
         query = nodes.Select((held,), nodes.Subquery(relation.query, nodes.Bare("s")))
-        place = nodes.Parameter(self._planning.take(duck.text(placed(query, self._planning))))
+        place = nodes.Parameter(self._planning.take(placed(query, self._planning)))
         if not typed.is_number:
             return Typed(duck.cast(place, typed.type.name.upper()), typed.type)
         return Typed(duck.cast(place, "DOUBLE"), FLOAT8 if typed.scale is None else typed.type, None)

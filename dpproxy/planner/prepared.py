@@ -22,7 +22,7 @@ from dpproxy.analysis.keys import Key, group_key
 from dpproxy.analysis.totality import check_total
 from dpproxy.analysis.typed import Steps, Typed
 from dpproxy.planner.access import Context
-from dpproxy.planner.fields import Declared, Field, Link
+from dpproxy.planner.fields import Declared, Field, Identifier, Link
 from dpproxy.planner.owners import is_direct, owned
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan
@@ -137,7 +137,7 @@ def layout_of(table: TablePolicy, fields: Sequence[Field], context: Context) -> 
     used = set(columns)
     held: dict[str, nodes.Expr] = {}
     found = tuple(_held(f, held, used) for f in fields)
-    referred = [f.column.name for f in fields if f.link == (table.name, f.name) and f.name != unit.key]
+    referred = [f.column.name for f in fields if isinstance(f, Declared | Identifier) and f.referred]
     source: nodes.Item = nodes.Table(table.name)
     resolved = None
     if unit.key is not None:

@@ -175,7 +175,7 @@ def refined_part(refined: Refined, truth: nodes.Expr, exact: Exact, keys: Keys, 
     )
     words = f"refinement {mechanism.kind} {refined.text}"
     return Part(
-        exact=exact.sql,
+        query=exact.query,
         truncated=1 in exact.parameters,
         release=refined_sql(len(keys.by_node), duck.text(refined.place(drawn))),
         keys=keys.sets,

@@ -42,17 +42,22 @@ MOST_COLUMNS = 64
 class ViewQuery:
     """What a view is made of: the statement of its rows, and its columns in that order.
 
-    ``sql`` takes the truncation secret as parameter 1 where ``truncated``. ``owner`` is the table that owns the unit,
+    ``query`` takes the truncation secret as parameter 1 where ``truncated``. ``owner`` is the table that owns the unit,
     ``tables`` are the protected ones it reads, ``left_out`` names columns that ``*`` stands for and nobody is shown.
     """
 
-    sql: str
+    query: nodes.Select
     truncated: bool
     columns: tuple[ViewColumn, ...]
     owner: TablePolicy
     tables: tuple[str, ...]
     expected_rows: int | None
     left_out: tuple[str, ...] = ()
+
+    @property
+    def sql(self) -> str:
+        """The query as DuckDB's SQL."""
+        return duck.text(self.query)
 
     @property
     def digest(self) -> str:
@@ -85,7 +90,7 @@ def view_query(name: str, query: str, context: Context, plan: Plan) -> ViewQuery
     )
     exact = rows_sql(rows, [(sql, f"c{i}") for i, (_, sql) in enumerate(columns)])
     return ViewQuery(
-        exact.sql,
+        exact.query,
         1 in exact.parameters,
         tuple(column for column, _ in columns),
         owner,

@@ -51,12 +51,14 @@ from dpproxy.planner.priors import settled
 from dpproxy.planner.protected import ViewQuery, view_query
 from dpproxy.planner.relation import Scan
 from dpproxy.planner.scans import is_public
+from dpproxy.planner.series import open_series
 from dpproxy.planner.sources import Entry, Env, Relation, entries, with_ctes
 from dpproxy.planner.unions import set_operation
 from dpproxy.planner.views import find_view, uses
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import NotGranted, Refusal, TooComplex
 from dpproxy.values.pgtypes import Column
+from dpproxy.values.work import begin
 from udfs.privacy import NANO, Loss
 
 PASSES = 4
@@ -72,6 +74,7 @@ def plan_query(tree: exp.Expr, context: Context, parameters: Parameters) -> Plan
 
     def plan_at(priced: Context) -> Plan | PublicPlan:
         parameters.budget = work
+        begin()
         return _planned(tree, priced, parameters)
 
     def plan_for(asked: Context) -> Plan | PublicPlan:
@@ -172,6 +175,8 @@ def _relation(query: exp.Expr, alias: str, planning: Planning, env: Env) -> Rela
             return _renamed(found, names)
         case exp.SetOperation():
             return set_operation(query, alias, planning, with_ctes(query, env))
+        case exp.ExplodingGenerateSeries():
+            return open_series(query, alias, planning)
         case exp.Values():
             return _arranged(query, open_values(query, planning, with_ctes(query, env)), planning)
         case exp.Select():
@@ -201,7 +206,7 @@ def _renamed(found: Relation, names: list[str]) -> Relation:
 def _select(select: exp.Select, alias: str, planning: Planning, env: Env, *, top: bool) -> Relation:
     kept = inside_view(select, planning, env)
     if kept is not None:
-        return inside(select, kept, planning, env)
+        return inside(select, kept, planning, env, top=top)
     found = entries(select, planning, env)
     if not any(e.is_protected for e in found):
         return open_select(select, found, planning, env)
@@ -268,6 +273,7 @@ def _plan(found: Relation, planning: Planning, payer: Payer) -> Plan:
         parts=parts,
         answer=answer,
         unit="; ".join(planning.units),
+        cuts=tuple(planning.cuts),
         outputs=outputs,
         payer=payer,
         label=label,

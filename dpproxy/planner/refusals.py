@@ -62,7 +62,6 @@ HINTS: dict[type[exp.Expr], str] = {
     exp.RegexpReplace: "Use replace(x, 'a', 'b').",
     exp.TimeToStr: "Use extract(month FROM d) or date_trunc('month', d).",
     exp.IntDiv: "Write a / b for whole numbers, trunc(a / b) for others.",
-    exp.Escape: "Write LIKE with % and _ only.",
     exp.TryCast: "Write CAST(x AS type) between number types; other casts are not needed over declared domains.",
     exp.Placeholder: _PARAMETERS,
     exp.Var: _PARAMETERS,

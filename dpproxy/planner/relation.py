@@ -48,6 +48,8 @@ class Scan:
     """Known to have no rows, whatever the data."""
     whole: bool = False
     """A protected table under its own names, cut to units' rows and to nothing else."""
+    inner: tuple[str, ...] = ()
+    """The tables that a subquery's rows are from."""
 
     @property
     def name(self) -> str:
@@ -85,7 +87,12 @@ class Rows:
     @property
     def tables(self) -> str:
         """The relation for people."""
-        return ", ".join(dict.fromkeys(s.table for s in self.scans))
+        return ", ".join(self.sources)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of the tables that the rows are from."""
+        return tuple(dict.fromkeys(name for s in self.scans for name in s.inner or (s.table,)))
 
     def scope(self, parameters: Parameters) -> Scope:
         """The leaves for the expression compiler."""

@@ -49,6 +49,8 @@ class ReleasedScope:
     env: Env
     selected: bool = False
     """Which groups are shown follows from released values, whatever the SELECT says."""
+    filtered: bool = False
+    """Released values decide which groups window functions see."""
 
     def scope(self) -> Scope:
         """The leaves for the expression compiler."""

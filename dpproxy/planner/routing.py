@@ -23,6 +23,7 @@ from dpproxy.planner.qualified import without_schemas
 from dpproxy.policy.model import Exposure
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import Refusal
+from dpproxy.values.work import limited
 from dpproxy.views.materialized import Materialized
 
 UNANSWERED = frozenset({"42501", "0A000", "PD002", "PD003"})
@@ -37,7 +38,8 @@ def plan_routed(
     tree: exp.Expr, context: Context, parameters: Parameters, record: Record
 ) -> Plan | PublicPlan:
     """Plan a parsed statement, over a protected view where that was asked for. Raises a ``Refusal``."""
-    return settled(lambda: _routed(tree, context, parameters, record), context)
+    with limited():
+        return settled(lambda: _routed(tree, context, parameters, record), context)
 
 
 def settled(make: Callable[[], P], context: Context) -> P:
@@ -87,7 +89,7 @@ def runnable(plan: P, context: Context) -> P:
     """The plan, whose exact stages the data source can run. Raises ``Unsupported``."""
     if isinstance(plan, Plan):
         for part in plan.parts:
-            context.check(part.exact, part.prepares)
+            context.check(part.query, part.prepares)
     return plan
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import Lookup
-from dpproxy.analysis.keys import Values, check_size
+from dpproxy.analysis.keys import MOST_KEYS, Values, check_size
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.access import Context
@@ -20,8 +20,6 @@ from dpproxy.policy.units import unit_table
 from dpproxy.values.errors import BoundsMissing
 from dpproxy.values.pgtypes import FLOATS, NUMERIC, PLAIN, TEXTS, TIMESTAMPTZ, Column
 from udfs.privacy import NANO, Loss
-
-MOST_PUBLIC_KEYS = 100_001
 
 
 def protected_scan(table: TablePolicy, alias: str, planning: Planning, *, lone: bool) -> Scan:
@@ -110,7 +108,7 @@ def _fields(
 ) -> tuple[Field, ...]:
     """The declared columns, the key, and what other tables refer to; what else the table holds is as if not there."""
     policy = planning.context.policy
-    referred = {t.unit.references for t in policy.tables.values() if t.unit is not None}
+    targets = {t.unit.references for t in policy.tables.values() if t.unit is not None}
     found: list[Field] = []
     together = {
         c: References(k.table, r)
@@ -118,26 +116,26 @@ def _fields(
         for c, r in zip(k.columns, k.referenced, strict=True)
     }
     for column in columns:
-        own = table.unit is not None and table.unit.key == column.name
+        own = table.unit is not None and table.unit.key == column.name  # where it is NULL, rows are not read
         refers = own and table.unit is not None and table.unit.references is not None
-        # Rows whose key is NULL are nobody's, and not read.
-        held = Column(names.get(column.name, column.name), column.type, column.not_null or own)
-        link = (
-            unit_link(policy, table.name, column.name)
-            if own or (table.name, column.name) in referred
-            else None
-        )
+        referred = not own and (table.name, column.name) in targets
+        link = unit_link(policy, table.name, column.name) if own or referred else None
         declared = table.columns.get(column.name)
         domain = declared.domain if declared is not None else None
         domain = domain or together.get(column.name)
         is_unit = link is not None and link == owner_link(owner)
+        filled = (
+            isinstance(domain, Between) and domain.not_null and link is None
+        )  # keys are compared as they are
+        held = Column(names.get(column.name, column.name), column.type, column.not_null or own or filled)
         if domain is not None and column.type.oid in PLAIN and not _is_bounded(column, domain):
             found.append(Present(column.name, held))
         elif domain is not None:
             kind = None if declared is None else declared.column_class
-            found.append(Declared(column.name, held, domain, link, _lookup(planning), is_unit, kind, refers))
+            lookup = _lookup(planning)
+            found.append(Declared(column.name, held, domain, link, lookup, is_unit, kind, refers, referred))
         elif link is not None:
-            found.append(Identifier(column.name, held, link, table.name, is_unit, refers))
+            found.append(Identifier(column.name, held, link, table.name, is_unit, refers, referred))
     return tuple(found)
 
 
@@ -149,9 +147,9 @@ def _is_bounded(column: Column, domain: Domain) -> bool:
 def _lookup(planning: Planning) -> Lookup:
     """The values of a public column."""
 
-    def lookup(table: str, column: str) -> tuple[Scalar | None, ...]:
-        values = _distinct(planning, duck.text(nodes.Table(table)), column)
-        return tuple(v for v in values if v is not None)
+    def lookup(table: str, column: str, most: int) -> tuple[Scalar | None, ...]:
+        values = _distinct(planning, duck.text(nodes.Table(table)), column, most + 1)  # NULL may be the last
+        return tuple(v for v in values if v is not None)[:most]
 
     return lookup
 
@@ -240,7 +238,7 @@ def _keys(planning: Planning, source: str, column: Column) -> Callable[[int | No
                 f'column "{column.name}" has no declared set of keys', hint="Group by a text or a whole number.",
                 position=at,
             )  # fmt: skip
-        values = _distinct(planning, source, column.name)
+        values = _distinct(planning, source, column.name, MOST_KEYS + 1)
         check_size(len(values), at)
         scale = column.type.scale or 0
         if scale:
@@ -250,9 +248,9 @@ def _keys(planning: Planning, source: str, column: Column) -> Callable[[int | No
     return keys
 
 
-def _distinct(planning: Planning, source: str, column: str) -> tuple[Scalar | None, ...]:
+def _distinct(planning: Planning, source: str, column: str, most: int) -> tuple[Scalar | None, ...]:
     name = duck.text(duck.column(column))
     rows = planning.context.facts(
-        f"SELECT DISTINCT {name} FROM {source} ORDER BY 1 NULLS LAST LIMIT {MOST_PUBLIC_KEYS}"  # noqa: S608 - quoted
+        f"SELECT DISTINCT {name} FROM {source} ORDER BY 1 NULLS LAST LIMIT {most}"  # noqa: S608 - quoted
     )
     return tuple(row[0] for row in rows)

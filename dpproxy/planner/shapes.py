@@ -1,7 +1,7 @@
 """Statements that differ in numbers alone are planned once: the plan of a shape, with the numbers put in.
 
 The text is cut at its numbers without being parsed. Of those, a shape leaves open what stands in the outermost WHERE of
-a query of one table as ``column < number``, where the column is named nowhere else: all others are part of the shape.
+a query of tables as ``column < number``, until planning looks at one: that and all others are part of the shape.
 A plan of unseen constants holds for every value they can have; it is used only where, with the numbers of the statement
 at hand, it is what that statement was planned as.
 """
@@ -15,11 +15,12 @@ from typing import Self
 
 from sqlglot import exp
 
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Plan
 from dpproxy.analysis.scopes import Parameters
-from dpproxy.analysis.unseen import LARGEST, Unseen, Written, is_written
-from dpproxy.planner.canonical import Stage, filled, known_as, stage
-from dpproxy.planner.terms import Term
+from dpproxy.analysis.unseen import LARGEST, Unseen, constant
+from dpproxy.planner.canonical import Stage, filled, known_as, normal, stage
+from dpproxy.planner.terms import Term, term
 from dpproxy.sql.grammar import is_plain
 from dpproxy.values.pgtypes import FLOATS, INT4, INTEGERS, NUMERIC, SqlType
 
@@ -29,11 +30,9 @@ MOST_PLACES = 20
 """Numbers in it."""
 MOST_DECIMALS = 9
 """Of a parameter that is open."""
-MARK = "77003499214467"
-"""With three digits behind it, a number for each place while the normal form is made."""
 _CUT = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.$])(\d{1,9})(?:\.(\d{1,9}))?(?![\w.$])", re.ASCII)
 _COMPARISONS = (exp.LT, exp.LTE, exp.GT, exp.GTE, exp.EQ, exp.NEQ)
-_ALONE = ("joins", "with_", "laterals", "windows", "qualify", "distinct", "hint", "having")
+_ALONE = ("with_", "laterals", "windows", "qualify", "distinct", "hint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,37 +73,46 @@ def cut(sql: str) -> Cut | None:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """The exact stage of a part, with places for the open numbers, and its normal form with ``marks`` in these.
+    """The exact stage of a part, with holes for the open numbers, and its normal form with these.
 
     None where they stand somewhere else than in its conditions, or could decide the order of its items: it is made anew
     each time then.
     """
 
-    text: Written
+    query: nodes.Select
     form: Stage | None
-    marks: tuple[Term, ...]
+    holes: frozenset[nodes.Hole]
 
     @classmethod
-    def of(cls, sql: str) -> Self:
-        """Of a text that was written with unseen constants."""
-        text = Written(sql)
-        marks = [f"{MARK}{place:03}e0" for place in range(text.places)]
-        form = stage(text.with_(marks))
-        others = repr(replace(form, conditions=()))
-        is_known = not form.has_alike and not any(mark in others for mark in marks)
-        return cls(text, form if is_known else None, tuple(map(_literal, marks)))
+    def of(cls, query: nodes.Select) -> Self:
+        """Of a query that was made with unseen constants."""
+        holes = frozenset(query.find_all(nodes.Hole))
+        try:
+            form = normal(query)
+        except nodes.Looked:
+            return cls(query, None, holes)
+        is_known = not (form.has_alike or _has_hole((form.rows, form.keys, form.measures)))
+        return cls(query, form if is_known else None, holes)
 
-    def with_(self, values: Sequence[Fraction]) -> str:
-        """The text of a statement's; ``stage`` knows it from then on."""
-        constants = self.text.constants(values)
-        text = self.text.with_(constants)
+    def with_(self, values: Sequence[Fraction]) -> nodes.Select:
+        """The query of a statement's; ``stage`` knows it from then on."""
+        constants = {hole: constant(hole, values) for hole in self.holes}
+        query = self.query.transform(lambda node: constants[node] if isinstance(node, nodes.Hole) else None)
+        if not isinstance(query, nodes.Select):
+            raise TypeError("a query stays one")
         if self.form is not None:
-            known_as(text, filled(self.form, dict(zip(self.marks, map(_literal, constants), strict=True))))
-        return text
+            terms = {term(hole, _none): term(number, _none) for hole, number in constants.items()}
+            known_as(query, filled(self.form, terms))
+        return query
 
 
-def _literal(text: str) -> Term:
-    return ("literal", False, text)
+def _none(_: nodes.Node) -> None:
+    return None
+
+
+def _has_hole(found: Term) -> bool:
+    is_one = bool(found) and found[0] == "hole"
+    return is_one or any(_has_hole(part) for part in found if isinstance(part, tuple))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +125,7 @@ class Template:
     def with_(self, values: Sequence[Fraction]) -> Plan:
         """The plan of a statement."""
         parts = zip(self.plan.parts, self.exact, strict=True)
-        return replace(self.plan, parts=tuple(replace(p, exact=e.with_(values)) for p, e in parts))
+        return replace(self.plan, parts=tuple(replace(p, query=e.with_(values)) for p, e in parts))
 
 
 def open_places(tree: exp.Expr, cut: Cut) -> tuple[int, ...]:
@@ -135,18 +143,18 @@ def open_parameters(tree: exp.Expr) -> frozenset[int]:
 
 
 def _compared(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """What the outermost WHERE of a query of one table compares with columns that it says nothing else of."""
+    """What the outermost WHERE of a query of tables compares columns with."""
     where = tree.args.get("where")
     if type(tree) is not exp.Select or where is None or any(tree.args.get(name) for name in _ALONE):
         return
     if tree.find(exp.Subquery, exp.Union) is not None or len(list(tree.find_all(exp.Select))) > 1:
         return
-    columns = [column.name for column in tree.find_all(exp.Column)]
     for node in _conjuncts(where.this):
+        if type(node) is exp.Between and type(node.this) is exp.Column:
+            yield from (node.args["low"], node.args["high"])
         sides = (node.this, node.expression) if type(node) in _COMPARISONS else ()
-        column = next((s for s in sides if type(s) is exp.Column), None)
-        if column is not None and columns.count(column.name) == 1:
-            yield from (side for side in sides if side is not column)
+        if any(type(side) is exp.Column for side in sides):
+            yield from (side for side in sides if type(side) is not exp.Column)
 
 
 def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
@@ -191,18 +199,15 @@ def checked(found: object, plan: Plan, values: Sequence[Fraction]) -> Template |
     """The template out of a plan of unseen constants, if with these values it is this plan, its normal forms too."""
     if not isinstance(found, Plan):
         return None
-    rest = replace(found, parts=tuple(replace(part, exact="") for part in found.parts))
-    forms = _forms(plan)
-    made = Template(found, tuple(Exact.of(part.exact) for part in found.parts))
-    if not is_written(repr(rest)) and made.with_(values) == plan and _forms(plan) == forms:
-        return replace(made, plan=plan)  # equal in all but its texts: what is large in it is kept once
-    for part, form in zip(plan.parts, forms, strict=True):
-        known_as(part.exact, form)
-    return None
+    made = Template(found, tuple(Exact.of(part.query) for part in found.parts))
+    filled_in = made.with_(values)
+    if filled_in != plan or _forms(filled_in) != _forms(plan):
+        return None
+    return replace(made, plan=plan)  # equal in all but its queries: what is large in it is kept once
 
 
 def _forms(plan: Plan) -> list[Stage]:
-    return [stage(part.exact) for part in plan.parts]
+    return [stage(part.query) for part in plan.parts]
 
 
 def class_of(value: object, kind: SqlType) -> int | None:

@@ -38,6 +38,8 @@ class Env:
     """The open columns around one."""
     view: exp.Table | None = None
     """Inside a view, where the statement names it: names mean what they mean to the owner of the data."""
+    planned: "Mapping[str, Relation]" = field(default_factory=dict)
+    """Names of what is planned already, in a query that nobody wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,8 @@ def _entry(node: exp.Expr, join: exp.Join | None, planning: Planning, env: Env) 
     alias = node.args.get("alias")
     if type(node) is exp.Table:
         name = alias.name if alias is not None and alias.name else node.name
+        if node.name in env.planned:
+            return Entry(node, name, env.planned[node.name], join)
         cte = env.ctes.get(node.name) if not node.db else None
         if cte is not None:
             planning.parameters.spend(REFERENCE, position(node))

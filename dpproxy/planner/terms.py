@@ -92,6 +92,7 @@ _RULES: dict[type[nodes.Node], Callable[[Any, Leaf], Term]] = {
     nodes.Or: lambda node, leaf: any_of(_each(node.conditions, leaf)),
     nodes.Not: lambda node, leaf: negated(term(node.value, leaf)),
     nodes.Number: lambda node, _: ("literal", False, node.text),
+    nodes.Hole: lambda node, _: ("hole", node.place, node.scale),
     nodes.Text: lambda node, _: ("literal", True, node.value),
     nodes.Truth: lambda node, _: TRUE if node.value else FALSE,
     nodes.Null: lambda _, __: NULL,
@@ -128,6 +129,8 @@ def constant_kind(value: Term) -> Term | None:
             return ("text",)
         case ("literal", False, str(text)):
             return ("double",) if "e" in text.lower() else ("number", len(text.partition(".")[2]))
+        case ("hole", _, scale):
+            return ("double",) if scale is None else ("number", 0)
         case ("true",) | ("false",):
             return ("bool",)
         case ("neg", inner):
@@ -206,6 +209,8 @@ def conjunction(conditions: Iterable[Term]) -> tuple[Term, ...]:
     return tuple(joined[1:]) if joined[0] == "and" else () if joined == TRUE else (joined,)
 
 
+_SINGLE: dict[str, str] = {"in": "eq", "not in": "ne"}
+"""A list of one."""
 _SIDES = frozenset(_EITHER_WAY.values())
 
 
@@ -214,9 +219,15 @@ def rearranged(parts: Term) -> Term:
     if parts and parts[0] in _SIDES and len(parts) == 3:
         return (parts[0], *arranged(parts[1:]))
     if parts and parts[0] in ("and", "or"):
-        return (parts[0], *arranged(dict.fromkeys(parts[1:])))
-    if parts and parts[0] in ("in", "not in"):
-        return (*parts[:2], *arranged(parts[2:]))
+        joined = arranged(dict.fromkeys(parts[1:]))
+        return (parts[0], *joined) if len(joined) > 1 else joined[0]
+    if parts and parts[0] in _SINGLE:
+        listed = arranged(dict.fromkeys(parts[2:]))
+        return (
+            (*parts[:2], *listed)
+            if len(listed) > 1
+            else (_SINGLE[parts[0]], *arranged([parts[1], listed[0]]))
+        )
     return parts
 
 

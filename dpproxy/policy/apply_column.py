@@ -3,13 +3,15 @@
 from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
+from functools import partial
 from typing import assert_never
 
+from dpproxy.policy.apply_quantiles import quantiles
 from dpproxy.policy.apply_reference import column_reference, discovered_domain, taxonomic
 from dpproxy.policy.constants import read_date, read_timestamp
 from dpproxy.policy.fitting import Clock, fit, of_utc
 from dpproxy.policy.lookup import table_column, table_policy
-from dpproxy.policy.model import Between, ColumnPolicy, Members, Policy, Scalar
+from dpproxy.policy.model import Between, ColumnPolicy, Counted, Domain, Members, Policy, Scalar
 from dpproxy.policy.statements import (
     ColumnChange,
     Literal,
@@ -17,6 +19,7 @@ from dpproxy.policy.statements import (
     SetBetween,
     SetColumnClass,
     SetColumnHidden,
+    SetColumnQuantiles,
     SetDiscovered,
     SetMembers,
     SetReferences,
@@ -36,24 +39,39 @@ def change_column(
     column = table_column(change.table, change.column, schema)
     before = table.columns.get(change.column.text, ColumnPolicy())
     match change:
-        case SetBetween():
-            after = replace(before, domain=_between(change, column, clock))
-        case SetMembers():
-            after = replace(before, domain=_members(change, column, clock))
-        case SetReferences():
-            after = replace(before, domain=column_reference(policy, change, column, schema))
-        case SetTaxonomy():
-            after = replace(before, domain=taxonomic(policy, change, column, schema))
-        case SetDiscovered():
-            after = replace(before, domain=discovered_domain(change, column))
         case SetColumnHidden():
             after = ColumnPolicy()
         case SetColumnClass():
             after = replace(before, column_class=change.column_class)
+        case SetColumnQuantiles():
+            read = partial(_value, column=column, clock=clock) if change.of is Counted.VALUES else None
+            after = replace(before, quantiles=quantiles(change, change.of, read))
         case _:
-            assert_never(change)
+            after = replace(before, domain=_domain(policy, change, column, schema, clock))
     changed = replace(table, columns={**table.columns, change.column.text: after})
     return replace(policy, tables={**policy.tables, table.name: changed})
+
+
+def _domain(
+    policy: Policy,
+    change: SetBetween | SetMembers | SetReferences | SetTaxonomy | SetDiscovered,
+    column: Column | None,
+    schema: Schema | None,
+    clock: Clock,
+) -> Domain:
+    match change:
+        case SetBetween():
+            return _between(change, column, clock)
+        case SetMembers():
+            return _members(change, column, clock)
+        case SetReferences():
+            return column_reference(policy, change, column, schema)
+        case SetTaxonomy():
+            return taxonomic(policy, change, column, schema)
+        case SetDiscovered():
+            return discovered_domain(change, column)
+        case _:
+            assert_never(change)
 
 
 def _between(change: SetBetween, column: Column | None, clock: Clock) -> Between:
@@ -62,7 +80,7 @@ def _between(change: SetBetween, column: Column | None, clock: Clock) -> Between
         low, high = _alike(low, high, change.high.position)
     if high < low:  # type: ignore[operator]  # both are of the column's type
         raise InvalidParameter("the upper bound is below the lower", position=change.high.position)
-    return Between(low, high, change.outside)
+    return Between(low, high, change.outside, change.not_null)
 
 
 def _alike(low: Scalar, high: Scalar, position: int | None) -> tuple[Scalar, Scalar]:

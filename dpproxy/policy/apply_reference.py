@@ -49,7 +49,13 @@ def column_reference(
     target, referenced = change.target
     _public(policy, target, schema)
     _identical(change.column, column, table_column(target, referenced, schema))
-    return References(target.text, referenced.text)
+    if change.or_null and column is not None and column.type.oid == NUMERIC.oid:
+        raise TypeMismatch(
+            f'NULL is no group of column "{column.name}", which is of type {column.type.name}',
+            hint="Declare DOMAIN REFERENCES without OR NULL: rows without a value are in no group.",
+            position=change.column.position,
+        )
+    return References(target.text, referenced.text, or_null=change.or_null)
 
 
 def taxonomic(policy: Policy, change: SetTaxonomy, column: Column | None, schema: Schema | None) -> Taxonomic:

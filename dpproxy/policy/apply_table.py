@@ -10,16 +10,18 @@ from fractions import Fraction
 from typing import assert_never
 
 from dpproxy.policy import amounts
+from dpproxy.policy.apply_quantiles import quantiles
 from dpproxy.policy.blocks import block_column
 from dpproxy.policy.dump import alter_table, decimal
 from dpproxy.policy.lookup import table_column, table_policy
-from dpproxy.policy.model import Accountant, Ceiling, Exposure, Policy, TablePolicy, Unit
+from dpproxy.policy.model import Accountant, Ceiling, Counted, Exposure, Policy, TablePolicy, Unit
 from dpproxy.policy.statements import (
     SetBlocks,
     SetCeiling,
     SetExpectedRows,
     SetExposure,
     SetKey,
+    SetQuantiles,
     TableChange,
 )
 from dpproxy.sql.cursor import Name
@@ -35,7 +37,9 @@ def change_table(policy: Policy, change: TableChange, schema: Schema | None) -> 
         case SetKey():
             changed = _key(policy, table, change, schema)
         case SetExposure():
-            changed = replace(table, exposure=change.exposure, unit=None, ceiling=None, blocks=None)
+            changed = replace(
+                table, exposure=change.exposure, unit=None, ceiling=None, blocks=None, quantiles=None
+            )
         case SetCeiling():
             changed = replace(table, ceiling=_ceiling(table, change))
         case SetBlocks():
@@ -44,6 +48,8 @@ def change_table(policy: Policy, change: TableChange, schema: Schema | None) -> 
             changed = replace(table, blocks=block_column(table, change))
         case SetExpectedRows():
             changed = replace(table, expected_rows=amounts.count(change.rows, amounts.MOST_EXPECTED))
+        case SetQuantiles():
+            changed = replace(table, quantiles=quantiles(change, Counted.ROWS))
         case _:
             assert_never(change)
     is_protected = changed.exposure is Exposure.PROTECTED

@@ -195,6 +195,12 @@ def _bounds(was: Between, now: Between) -> str:
 
     if was.outside is not now.outside:
         return f"values outside become {'NULL' if now.outside.value == 'NULL' else 'the nearest bound'}"
+    if was.not_null is not now.not_null:
+        return (
+            "NULL becomes the middle"
+            if now.not_null
+            else "NULL stays NULL: counts of values, and averages, change"
+        )
     wider = width(now) > width(was)
     return "wider bounds: more noise" if wider else "other bounds: values outside are moved to them"
 
@@ -208,18 +214,21 @@ def _saying(text: str) -> Callable[..., Iterator[Meaning]]:
     return lambda *_: iter([(_SAME, text)])
 
 
+_SHOWN_BESIDE = "notices and EXPLAIN say what share of people the limits leave whole"
 _DECLARED: dict[str, Callable[[TablePolicy, TablePolicy], Iterator[Meaning]]] = {
     "EXPOSURE": _exposure,
     "CEILING": _ceiling,
     "EXPECTED": _saying("deadlines and predicted errors follow the declared number of rows"),
     "BLOCKS": _blocks,
     "DOMAIN": _saying("other combinations of keys are answered"),
+    "QUANTILES": _saying(_SHOWN_BESIDE),
 }
 """What is declared of a table, by the keyword of the clause."""
 _DECLARED_OF_COLUMNS: dict[str, Callable[[ColumnPolicy, ColumnPolicy], Iterator[Meaning]]] = {
     "HIDDEN": _saying("the column is declared and has neither domain nor class"),
     "DOMAIN": _domain,
     "CLASS": _saying("protected views treat it so from their next build on"),
+    "QUANTILES": _saying(_SHOWN_BESIDE),
 }
 
 

@@ -20,6 +20,7 @@ from dpproxy.policy.model import (
     OptionValue,
     Policy,
     ProtectedView,
+    Quantiles,
     References,
     Scalar,
     TablePolicy,
@@ -87,6 +88,8 @@ def _own(table: TablePolicy) -> Iterator[tuple[str | None, str]]:
         yield None, f"CEILING EPSILON {epsilon} DELTA {delta} ACCOUNTANT {table.ceiling.accountant.value}"
     if table.expected_rows is not None:
         yield None, f"EXPECTED ROWS {table.expected_rows}"
+    if table.quantiles is not None:
+        yield None, quantiles_text(table.quantiles)
     for name in sorted(table.columns):
         yield from ((name, text) for text in _column(table.columns[name]))
     if table.blocks is not None:
@@ -202,19 +205,28 @@ def _column(column: ColumnPolicy) -> Iterator[str]:
         yield f"DOMAIN {domain_text(column.domain)}"
     if column.column_class is not None:
         yield f"CLASS {column.column_class.value}"
+    if column.quantiles is not None:
+        yield quantiles_text(column.quantiles)
+
+
+def quantiles_text(quantiles: Quantiles) -> str:
+    """The declaration of quantiles."""
+    shares = ", ".join(f"{decimal(share)} AT {constant(mark)}" for share, mark in quantiles.shares)
+    return f"QUANTILES OF {quantiles.of.value} ({shares}) WITHIN {decimal(quantiles.within)}"
 
 
 def domain_text(domain: Domain) -> str:
     """What stands after DOMAIN."""
     match domain:
-        case Between(low, high, outside):
-            return f"BETWEEN {constant(low)} AND {constant(high)} OUTSIDE {outside.value}"
+        case Between(low, high, outside, not_null):
+            never = " NOT NULL" if not_null else ""
+            return f"BETWEEN {constant(low)} AND {constant(high)} OUTSIDE {outside.value}{never}"
         case Members(values):
             return f"IN ({', '.join(map(constant, values))})"
         case Taxonomic():
             return f"TAXONOMY {identifier(domain.taxonomy)}"
         case References(table, column):
-            return target_of(table, [column])
+            return target_of(table, [column]) + (" OR NULL" if domain.or_null else "")
         case Discovered():
             return "DISCOVERED"
         case _:

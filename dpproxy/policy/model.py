@@ -28,6 +28,8 @@ class Between:
     low: Scalar
     high: Scalar
     outside: Outside = Outside.CLAMP
+    not_null: bool = False
+    """NULL becomes the middle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +41,11 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """DOMAIN REFERENCES t (c): the values of a column of a public table; NULL is none of them."""
+    """DOMAIN REFERENCES t (c): the values of a column of a public table; NULL is one only where it is declared so."""
 
     table: str
     column: str
+    or_null: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +116,44 @@ class ColumnClass(Enum):
     SENSITIVE = "SENSITIVE"
 
 
+class Counted(Enum):
+    """What quantiles are of."""
+
+    ROWS = "ROWS"
+    GROUPS = "GROUPS"
+    VALUES = "VALUES"
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """What share of people a limit would leave whole, in percent and ascending, as SUGGEST released it.
+
+    Of ROWS and GROUPS: who has at most so many. Of VALUES: of whom a row drawn at random lies below the mark.
+    """
+
+    of: Counted
+    shares: tuple[tuple[Fraction, Scalar], ...]
+    within: Fraction
+    """By how many percent each share may be off."""
+
+    def upto(self, mark: Scalar) -> Fraction:
+        """The share at the farthest mark that is not beyond this one; 0 where there is none."""
+        return max((share for share, at in self.shares if at <= mark), default=Fraction(0))  # type: ignore[operator]
+
+    def inside(self, low: Scalar, high: Scalar) -> Fraction:
+        """The share of values between bounds, at least: by the marks that are between them."""
+        below = (share for share, at in self.shares if at >= low)  # type: ignore[operator]
+        return max(self.upto(high) - min(below, default=Fraction(100)), Fraction(0))
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnPolicy:
     """One declared column; ``domain`` is None where only a class, or HIDDEN, was declared."""
 
     domain: Domain | None = None
     column_class: ColumnClass | None = None
+    quantiles: Quantiles | None = None
+    """Of groups or of values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +215,8 @@ class TablePolicy:
     expected_rows: int | None = None
     composites: tuple[Composite, ...] = ()
     """Key sets of several columns together, at most one for a set of columns, sorted by their names."""
+    quantiles: Quantiles | None = None
+    """Of rows of one unit."""
     blocks: str | None = None
     """The column that divides the units: each is in the block of its one row, or in none."""
 

@@ -9,8 +9,9 @@ from typing import NoReturn
 
 from dpproxy.policy import interval
 from dpproxy.policy.constants import amount, literal, number
+from dpproxy.policy.forms import form_hint
 from dpproxy.policy.interval import Interval
-from dpproxy.policy.model import Accountant, ColumnClass, Exposure, OptionValue, Outside
+from dpproxy.policy.model import Accountant, ColumnClass, Counted, Exposure, OptionValue, Outside
 from dpproxy.policy.statements import (
     AdvanceDataVersion,
     Amount,
@@ -25,6 +26,7 @@ from dpproxy.policy.statements import (
     GrantExact,
     GrantSelect,
     Listing,
+    Literal,
     Option,
     RefreshView,
     ResetBudget,
@@ -35,6 +37,7 @@ from dpproxy.policy.statements import (
     SetCeiling,
     SetColumnClass,
     SetColumnHidden,
+    SetColumnQuantiles,
     SetComposite,
     SetCompositeHidden,
     SetDiscovered,
@@ -42,6 +45,7 @@ from dpproxy.policy.statements import (
     SetExposure,
     SetKey,
     SetMembers,
+    SetQuantiles,
     SetReferences,
     SetTaxonomy,
     Show,
@@ -72,8 +76,12 @@ def parse(sql: str) -> Statement:
     'visits'
     """
     cursor = Cursor(sql)
-    statement = cursor.choose(_STATEMENTS, None)(cursor)
-    cursor.end(cursor.before.description)
+    try:
+        statement = cursor.choose(_STATEMENTS, None)(cursor)
+        cursor.end(cursor.before.description)
+    except SyntaxRefused as refusal:
+        refusal.hint = refusal.hint or form_hint(sql)
+        raise
     return statement
 
 
@@ -362,7 +370,10 @@ def _between(cursor: Cursor, table: Name, column: Name) -> SetBetween:
     outside = Outside.CLAMP
     if cursor.accept("outside"):
         outside = cursor.choose({"clamp": Outside.CLAMP, "null": Outside.NULL}, "OUTSIDE")
-    return SetBetween(table, column, low, high, outside)
+    not_null = cursor.accept("not")
+    if not_null:
+        cursor.expect("null", after="NOT")
+    return SetBetween(table, column, low, high, outside, not_null)
 
 
 def _members(cursor: Cursor, table: Name, column: Name) -> SetMembers:
@@ -388,7 +399,9 @@ def _references(cursor: Cursor, table: Name, column: Name) -> SetReferences:
             hint="Several: ALTER TABLE <table> SET PRIVACY DOMAIN (<columns>) REFERENCES <table> (<columns>);",
             position=columns[1].position,
         )
-    return SetReferences(table, column, (target, columns[0]))
+    if or_null := cursor.accept("or"):
+        cursor.expect("null", after="OR")
+    return SetReferences(table, column, (target, columns[0]), or_null)
 
 
 def _class(cursor: Cursor, table: Name, column: Name) -> SetColumnClass:
@@ -411,6 +424,31 @@ def _blocks(cursor: Cursor, table: Name) -> SetBlocks:
     return SetBlocks(table, _single(cursor, _closed_columns(cursor), "blocks of several columns"))
 
 
+def _quantiles(cursor: Cursor, table: Name) -> SetQuantiles:
+    cursor.expect("of", "rows", after="QUANTILES")
+    return SetQuantiles(table, *_shares(cursor))
+
+
+def _column_quantiles(cursor: Cursor, table: Name, column: Name) -> SetColumnQuantiles:
+    cursor.expect("of", after="QUANTILES")
+    of = cursor.choose({"groups": Counted.GROUPS, "values": Counted.VALUES}, "OF")
+    return SetColumnQuantiles(table, column, of, *_shares(cursor))
+
+
+def _shares(cursor: Cursor) -> tuple[tuple[tuple[Amount, Literal], ...], Amount]:
+    """(share AT mark, ...) WITHIN error, in percent."""
+    cursor.expect("(", after="what the quantiles are of")
+    found = cursor.comma_list(lambda _: _share(cursor), '"("')
+    cursor.expect(")", "within", after="a mark")
+    return found, amount(cursor, "WITHIN")
+
+
+def _share(cursor: Cursor) -> tuple[Amount, Literal]:
+    share = amount(cursor, "QUANTILES")
+    cursor.expect("at", after="a share")
+    return share, literal(cursor, "AT")
+
+
 _TABLE: dict[str, Callable[[Cursor, Name], TableChange | CompositeChange]] = {
     "key": _key,
     "public": lambda _, table: SetExposure(table, Exposure.PUBLIC),
@@ -420,11 +458,13 @@ _TABLE: dict[str, Callable[[Cursor, Name], TableChange | CompositeChange]] = {
     "domain": _composite,
     "class": lambda cursor, _: _of_a_column("CLASS", cursor.before.position),
     "blocks": _blocks,
+    "quantiles": _quantiles,
 }
 _COLUMN: dict[str, Callable[[Cursor, Name, Name], ColumnChange]] = {
     "domain": _domain,
     "hidden": lambda _, table, column: SetColumnHidden(table, column),
     "class": _class,
+    "quantiles": _column_quantiles,
 }
 _UNLISTED = frozenset({"class"})
 """Words that are refused with a hint, and not offered in messages."""

@@ -6,7 +6,7 @@ from enum import Enum
 from fractions import Fraction
 
 from dpproxy.policy.interval import Interval
-from dpproxy.policy.model import Accountant, ColumnClass, Exposure, OptionValue, Outside
+from dpproxy.policy.model import Accountant, ColumnClass, Counted, Exposure, OptionValue, Outside
 from dpproxy.sql.cursor import Name
 
 
@@ -86,6 +86,26 @@ class SetExpectedRows:
 
 
 @dataclass(frozen=True, slots=True)
+class SetQuantiles:
+    """ALTER TABLE ... SET PRIVACY QUANTILES OF ROWS: shares in percent, each with its number of rows."""
+
+    table: Name
+    shares: tuple[tuple[Amount, Literal], ...]
+    within: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class SetColumnQuantiles:
+    """ALTER COLUMN ... SET PRIVACY QUANTILES OF GROUPS or OF VALUES."""
+
+    table: Name
+    column: Name
+    of: Counted
+    shares: tuple[tuple[Amount, Literal], ...]
+    within: Amount
+
+
+@dataclass(frozen=True, slots=True)
 class SetComposite:
     """ALTER TABLE ... SET PRIVACY DOMAIN (...) REFERENCES target (...)."""
 
@@ -112,6 +132,7 @@ class SetBetween:
     low: Literal
     high: Literal
     outside: Outside = Outside.CLAMP
+    not_null: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +152,7 @@ class SetReferences:
     table: Name
     column: Name
     target: tuple[Name, Name]
+    or_null: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,10 +346,17 @@ class Suggest:
     position: int | None = field(default=None, compare=False)
 
 
-TableChange = SetKey | SetExposure | SetCeiling | SetExpectedRows | SetBlocks
+TableChange = SetKey | SetExposure | SetCeiling | SetExpectedRows | SetBlocks | SetQuantiles
 CompositeChange = SetComposite | SetCompositeHidden
 ColumnChange = (
-    SetBetween | SetMembers | SetReferences | SetTaxonomy | SetDiscovered | SetColumnHidden | SetColumnClass
+    SetBetween
+    | SetMembers
+    | SetReferences
+    | SetTaxonomy
+    | SetDiscovered
+    | SetColumnHidden
+    | SetColumnClass
+    | SetColumnQuantiles
 )
 BudgetChange = CreateBudget | DropBudget
 GrantChange = GrantSelect | RevokeSelect | GrantExact | RevokeExact

@@ -1,8 +1,9 @@
-"""Bounds from a release: charged noisy counts of the rows between public marks.
+"""Bounds and limits from a release: charged noisy counts of people between public marks.
 
-The counts are an ordinary statement, under a policy with the widest domain that the marks allow; bounds are derived
-from them at no further cost. A column is bounded by the outermost marks between which there certainly are rows: a few
-rows far out do not count, as with a quantile.
+The counts are ordinary statements, under a policy with the widest limits and domains that the marks allow; what is
+proposed is derived from them at no further cost. Of a column's values one row of each person is counted, so that nobody
+moves more than one count. A column is bounded by the outermost marks between which there certainly are rows: a few rows
+far out do not count, as with a quantile.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,9 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from functools import partial
+from math import ceil, sqrt
 
 from dpproxy.policy.dump import constant
-from dpproxy.policy.model import Between, Budget, ColumnPolicy, Grant, Policy, Scalar
+from dpproxy.policy.model import Between, Budget, ColumnPolicy, Counted, Grant, Policy, Quantiles, Scalar
+from dpproxy.policy.units import unit_table
 from dpproxy.sql.quoting import identifier
 from dpproxy.values.pgtypes import DATE, FLOATS, INTEGERS, NUMERIC, TIMESTAMP, TIMESTAMPTZ, Column, SqlType
 
@@ -34,12 +37,25 @@ _MOMENTS: dict[int, Callable[[int, int, int], date]] = {
 _YEARS = (1800, *range(1900, 2101, 5), 2200)
 
 
+MOST_COUNTED = 1000
+"""Rows and groups of one person, told apart."""
+_TAIL = Fraction(11, 5)
+"""Standard deviations within which a sum of noise is with 95 %: 2.12 for one draw of the two-sided exponential law."""
+_LEAST_USE = 20
+"""Shares that may be off by more percent say nothing."""
+_ENOUGH = 99
+"""The share of people, in percent, whom a proposed limit leaves whole."""
+_FIGURES = "dp.ci_low(count(*)), count(*), dp.noise_sd(count(*))"
+Rows = Iterable[Sequence[object]]
+
+
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One column, and the marks between which its rows are counted, in ascending order."""
+    """One column, and the marks between which a row of each person is counted, in ascending order."""
 
     column: str
     marks: tuple[Scalar, ...]
+    of = Counted.VALUES
 
     def sql(self, table: str) -> str:
         """The query for the intervals and their noisy counts: above 0 only where an interval surely has rows."""
@@ -48,12 +64,24 @@ class Probe:
         cases = " ".join(f"WHEN {name} < {constant(mark)} THEN {number}" for number, mark in inner)
         numbered = f"CASE {cases} ELSE {len(self.marks) - 2} END AS {name}"
         rows = f"SELECT {numbered} FROM {identifier(table)} WHERE {name} IS NOT NULL"  # noqa: S608 - quoted names
-        return f"SELECT {name}, dp.ci_low(count(*)) FROM ({rows}) AS marked GROUP BY 1"  # noqa: S608
+        return f"SELECT {name}, {_FIGURES} FROM ({rows}) AS marked GROUP BY 1"  # noqa: S608
 
-    def bounds(self, rows: Iterable[Sequence[object]]) -> tuple[Scalar, Scalar] | None:
+    def policy(self, policy: Policy, table: str) -> Policy:
+        """The policy under which it runs."""
+        return probing_policy(policy, table, 1, {self.column: Between(self.marks[0], self.marks[-1])})
+
+    def quantiles(self, rows: Rows) -> Quantiles | None:
+        """The share below each mark; None where the noise is too large."""
+        found = _quantiles(self.of, self.marks[1:], rows)
+        first = (Fraction(0), self.marks[0])
+        return None if found is None else replace(found, shares=(first, *found.shares))
+
+    def bounds(self, rows: Rows) -> tuple[Scalar, Scalar] | None:
         """The outermost marks around rows; None where the counts show none."""
         found = [
-            number for number, low in rows if isinstance(number, int) and isinstance(low, float) and low > 0
+            number
+            for number, low, *_ in rows
+            if isinstance(number, int) and isinstance(low, float) and low > 0
         ]
         return (self.marks[min(found)], self.marks[max(found) + 1]) if found else None
 
@@ -72,14 +100,75 @@ def probe(column: Column) -> Probe | None:
     return None
 
 
-def probing_policy(policy: Policy, table: str, probed: Iterable[Probe]) -> Policy:
-    """The policy under which a probe runs: columns bounded by their marks, charged to ``PAYER``."""
+@dataclass(frozen=True, slots=True)
+class PeopleProbe:
+    """How many rows each person has, or different values of a column: people are counted by it."""
+
+    key: str
+    column: str | None = None
+
+    @property
+    def of(self) -> Counted:
+        """What is counted of each person."""
+        return Counted.ROWS if self.column is None else Counted.GROUPS
+
+    def sql(self, table: str) -> str:
+        """The query for the noisy number of people up to each mark and beyond the one before."""
+        counted = "*" if self.column is None else f"DISTINCT {identifier(self.column)}"
+        each = f"SELECT {identifier(self.key)}, count({counted}) AS n FROM {identifier(table)} GROUP BY 1"  # noqa: S608
+        cases = " ".join(f"WHEN n <= {mark} THEN {number}" for number, mark in enumerate(COUNTS))
+        numbered = f"SELECT CASE {cases} ELSE {len(COUNTS)} END AS m FROM ({each}) AS person"  # noqa: S608
+        return f"SELECT m, {_FIGURES} FROM ({numbered}) AS marked GROUP BY 1"  # noqa: S608 - quoted names
+
+    def policy(self, policy: Policy, table: str) -> Policy:
+        """The policy under which it runs."""
+        return probing_policy(policy, table, 2 * MOST_COUNTED, {})
+
+    def quantiles(self, rows: Rows) -> Quantiles | None:
+        """The share of people who have at most so many; None where the noise is too large."""
+        return _quantiles(self.of, COUNTS, rows)
+
+
+COUNTS = (*(size * power for power in (1, 10, 100) for size in (1, 2, 3, 5, 7)), MOST_COUNTED)
+
+
+def _quantiles(of: Counted, marks: Sequence[Scalar], rows: Rows) -> Quantiles | None:
+    """Shares of the released total, in tenths of a percent; of equal ones the first and the last."""
+    counts, sds = dict[int, Fraction](), list[Fraction]()
+    for number, _, count, sd in rows:
+        counts[int(str(number))], sds = Fraction(int(str(count))), [*sds, Fraction(float(str(sd)))]
+    total = sum(counts.values(), Fraction(0))
+    within = _TAIL * max(sds) * Fraction(sqrt(len(sds)))
+    if total * _LEAST_USE <= 100 * within:
+        return None
+    shares, share, below = list[tuple[Fraction, Scalar]](), Fraction(0), Fraction(0)
+    for number, mark in enumerate(marks):
+        below += counts.get(number, Fraction(0))
+        share = max(share, min(Fraction(round(1000 * below / total), 10), Fraction(100)))
+        if share in {s for s, _ in shares[-1:]} & {s for s, _ in shares[-2:-1]}:
+            shares.pop()
+        shares.append((share, mark))
+    return Quantiles(of, tuple(shares), Fraction(ceil(1000 * within / total), 10))
+
+
+def limit(quantiles: Quantiles) -> Scalar | None:
+    """The least number of rows or groups that leaves nearly all people whole; None where none of them does."""
+    wanted = _ENOUGH - quantiles.within
+    return next((mark for share, mark in quantiles.shares if share >= wanted), None)
+
+
+def probing_policy(policy: Policy, table: str, most: int, domains: dict[str, Between]) -> Policy:
+    """The policy under which a probe runs: other limits, charged to ``PAYER``."""
     declared = policy.tables[table]
-    wide = {one.column: ColumnPolicy(Between(one.marks[0], one.marks[-1])) for one in probed}
-    budget = Budget(PAYER, Fraction(10**9))
+    wide = {name: ColumnPolicy(domain) for name, domain in domains.items()}
+    unit = None if declared.unit is None else replace(declared.unit, max_rows=most, max_groups=None)
+    owner = unit_table(policy, table)
+    delta = Fraction(0) if owner.ceiling is None else owner.ceiling.delta
+    budget = Budget(PAYER, Fraction(10**9), delta)
+    wider = replace(declared, unit=unit, columns={**declared.columns, **wide})
     return replace(
         policy,
-        tables={**policy.tables, table: replace(declared, columns={**declared.columns, **wide})},
+        tables={**policy.tables, table: wider},
         budgets={PAYER: budget},
         grants=(Grant(table, "admin", PAYER),),
     )

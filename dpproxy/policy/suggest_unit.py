@@ -51,11 +51,11 @@ def unit_proposals(policy: Policy, schema: Schema, table: str) -> Iterator[Propo
     for name in _people(schema, table):
         if not is_unique(schema, table, name):
             reason = f'"{name}" tells people apart by its name, and a person may have several rows; {_KEPT}'
-            yield _key(table, f"KEY ({identifier(name)}) {_ROWS}", reason)
+            yield _key(table, f"KEY ({identifier(name)}) {_ROWS}", reason + _nobody(schema, table, name))
     people = _others(policy, schema, table)
     for key in _single_keys(schema, table):
         reason = f'"{key}" is a declared key: one row, one unit; {_SEVERAL}'
-        yield _of_rows(table, f"KEY ({identifier(key)})", reason, people)
+        yield _of_rows(table, f"KEY ({identifier(key)})", reason + _nobody(schema, table, key), people)
     yield _of_rows(table, "KEY ROW", f"no key is declared: one row, one unit; {_SEVERAL}", people)
 
 
@@ -201,10 +201,19 @@ def _leads_to_people(schema: Schema, table: str) -> bool:
 def _reference(policy: Policy, schema: Schema, key: ForeignKey, reason: str, mark: str = "") -> Proposal:
     """The reference, for one row of each person where both columns identify people, else for a number to fill in."""
     column, referenced = key.columns[0], key.referenced[0]
+    nobody = _nobody(schema, key.table, column)
     text = f"KEY ({identifier(column)}) {target_of(key.target, [referenced])}"
     if is_unique(schema, key.table, column) and _owns(policy, key.target, referenced):
-        return _key(key.table, f"{text}{mark}", f"{reason}; each has one row at most, by a declared key")
-    return _key(key.table, f"{text} {_ROWS}{mark}", f"{reason}; {_KEPT}")
+        return _key(
+            key.table, f"{text}{mark}", f"{reason}; each has one row at most, by a declared key{nobody}"
+        )
+    return _key(key.table, f"{text} {_ROWS}{mark}", f"{reason}; {_KEPT}{nobody}")
+
+
+def _nobody(schema: Schema, table: str, column: str) -> str:
+    """What becomes of rows without a key, where there may be some."""
+    found = schema.column(table, column)
+    return "" if found is None or found.not_null else "; rows without it count for nobody"
 
 
 def _key(table: str, text: str, reason: str) -> Proposal:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from dpproxy.policy.model import Policy, TablePolicy, Unit
 from dpproxy.values.errors import BoundsMissing, InvalidParameter, Refusal
+from dpproxy.values.pgtypes import Schema
 
 
 def unit_table(policy: Policy, table: str) -> TablePolicy:
@@ -37,6 +38,16 @@ def unanswerable(policy: Policy) -> list[str]:
                 f'nothing is answered about table "{name}": table "{owner.name}" has no privacy ceiling; '
                 "ALTER TABLE ... SET PRIVACY CEILING EPSILON ...; declares it"
             )
+    return lines
+
+
+def without_people(policy: Policy, schema: Schema) -> list[str]:
+    """A line for each protected table whose rows may be without a key: they are nobody's, and no answer counts them."""
+    lines = []
+    for name, table in sorted(policy.tables.items()):
+        key = None if table.unit is None or table.unit.key is None else schema.column(name, table.unit.key)
+        if key is not None and not key.not_null:
+            lines.append(f'rows of table "{name}" whose "{key.name}" is NULL count for nobody')
     return lines
 
 

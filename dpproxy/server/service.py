@@ -6,7 +6,6 @@ import logging
 import secrets
 import ssl
 import time
-from collections import OrderedDict
 from collections.abc import MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import Final, Protocol
 from dpproxy.algebra.plan import Caller
 from dpproxy.server.options import Options
 from dpproxy.session.session import Engines, Session, Users, Work
+from dpproxy.system.attempts import Attempts
 from dpproxy.values.errors import CannotConnectNow, InvalidPassword, Refusal, ShuttingDown, TooManyConnections
 from dpproxy.wire.messages import CancelRequest
 
@@ -26,56 +26,9 @@ PATIENT: Final = 5.0
 """Seconds of silence after which a login may be dropped for another; one that has sent nothing may be at once."""
 RESERVED: Final = 3
 """Connections beyond ``max_connections`` for administrators only."""
-
-
-MOST_ADDRESSES: Final = 10_000
-"""The most addresses whose failed logins are counted."""
-HALF_LIFE: Final = 30.0
-"""Seconds after which a failed login counts half."""
-FIRST: Final = 0.25
-LONGEST: Final = 5.0
-"""Seconds by which a login is delayed after one failure from its address, and after many."""
 _SHOWN: Final = 63
 """Characters of a user or database name that are logged."""
 _LOG: Final = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class Attempts:
-    """Failed logins by address: the more there were recently, the longer the next login from there takes.
-
-    Correct passwords are delayed, too, so that the delay reveals nothing. Delays depend on the address, not on the
-    user, so that nobody can lock out somebody else.
-    """
-
-    _failed: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
-    """By address: the number of failures, decayed with time, and when it was computed."""
-
-    def add_failure(self, address: str, now: float) -> None:
-        """Count a failed login."""
-        key = _network(address)
-        self._failed[key] = (self._count(key, now) + 1, now)
-        self._failed.move_to_end(key)
-        if len(self._failed) > MOST_ADDRESSES:
-            self._failed.popitem(last=False)
-
-    def delay(self, address: str, now: float) -> float:
-        """The seconds by which the next login is delayed."""
-        count = self._count(_network(address), now)
-        return 0.0 if count < 0.5 else min(LONGEST, FIRST * 2.0 ** min(count - 1, 10))
-
-    def _count(self, key: str, now: float) -> float:
-        count, at = self._failed.get(key, (0.0, now))
-        return float(count * 0.5 ** ((now - at) / HALF_LIFE))
-
-
-def _network(address: str) -> str:
-    """The key by which failures are counted: the address, or its /64 network for IPv6."""
-    try:
-        found = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    return str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else address
 
 
 def address_of(peer: object) -> str:

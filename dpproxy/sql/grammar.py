@@ -1,7 +1,8 @@
-"""PostgreSQL's SQL as the parser reads it, with four repairs.
+"""PostgreSQL's SQL as the parser reads it, with five repairs.
 
 ``$1,$2`` is two parameters and no dollar-quoted string; ``oid[]`` is read as ``_oid``, which is the same type, and
-so is ``regtype[]``; in ``date '2024-01-02'::text`` the date is read first; and where that is asked for,
+so is ``regtype[]``; in ``date '2024-01-02'::text`` the date is read first; ``E'..'``, ``U&'..'``, ``N'..'`` and
+``$$..$$`` are texts like others, with the escapes that PostgreSQL knows; and where that is asked for,
 ``pg_catalog.count(*)`` is ``count(*)``, since the parser knows no function behind a schema.
 
 A ``$`` before a digit never opens a quote in PostgreSQL, but the parser's tokenizer reads ``$1,$`` as one. So each is
@@ -17,6 +18,7 @@ from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.tokenizer_core import Token, TokenType
 
+from dpproxy.sql import lexer
 from dpproxy.values.errors import NumberOutOfRange, SyntaxRefused, TooComplex
 
 _MARK: Final = "\ufdd0"
@@ -28,6 +30,17 @@ _CLOSING: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R
 _TYPES: Final = frozenset(Postgres.Parser.TYPE_TOKENS)
 _LIMITS: Final = frozenset({TokenType.LIMIT, TokenType.OFFSET})
 """What the parser reads twice, with types and brackets behind them; found by trying all pairs of constructs."""
+_STARTING: Final = frozenset({
+    TokenType.COMMA, TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.SELECT, TokenType.FROM, TokenType.GROUP_BY,
+    TokenType.ORDER_BY, TokenType.VALUES, TokenType.SEMICOLON,
+})  # fmt: skip
+"""A list starts behind these, unless they are names: no comma may follow."""
+_ENDING: Final = frozenset({
+    TokenType.COMMA, TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.SEMICOLON, TokenType.FROM, TokenType.WHERE,
+    TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET, TokenType.FETCH,
+    TokenType.UNION, TokenType.INTERSECT, TokenType.EXCEPT, TokenType.ON, TokenType.USING,
+})  # fmt: skip
+"""A list ends before these: reserved words, which name nothing without quotes."""
 _DEEPEST: Final = 30
 MOST_WORK: Final = 50_000
 """Tokens that may be read again; each takes some microseconds."""
@@ -97,9 +110,10 @@ def parse(sql: str, *, bare: bool = False) -> list[exp.Expr]:
     marked = _with_marks(sql)
     words = tokens(sql)
     _check_numbers(words)
+    _check_commas(words)
     _check_work(words)
     dialect, renamed = _Marked(), _with_array_names(marked)
-    read = dialect.tokenize(renamed)
+    read = _with_plain_texts(dialect.tokenize(renamed), sql)
     found = _with_bracketed_literals(
         _labels_as_names(_without_date_part(_without_schema(read) if bare else read))
     )
@@ -127,6 +141,22 @@ def _check_numbers(found: Sequence[Token]) -> None:
             raise NumberOutOfRange("value overflows numeric format", position=token.start)
 
 
+def _check_commas(found: Sequence[Token]) -> None:
+    """Raise ``SyntaxRefused`` where a comma has no item before or behind it, which the parser reads past."""
+    padded = [None, None, *found, None]
+    for index, token in enumerate(found):
+        if token.token_type != TokenType.COMMA:
+            continue
+        named, before, _, after = padded[index : index + 4]
+        is_name = named is not None and named.token_type in (TokenType.ALIAS, TokenType.DOT)
+        if before is None or (before.token_type in _STARTING and not is_name):
+            raise SyntaxRefused('syntax error at or near ","', position=token.start)
+        if after is None:
+            raise SyntaxRefused("syntax error at end of input", position=token.end + 1)
+        if after.token_type in _ENDING:
+            raise SyntaxRefused(f'syntax error at or near "{after.text}"', position=after.start)
+
+
 def _check_work(found: Sequence[Token]) -> None:
     """Raise ``TooComplex`` where types, arrays or limits nest so deep that parsing would take too long.
 
@@ -147,6 +177,24 @@ def _check_work(found: Sequence[Token]) -> None:
         work += (1 << min(depth, _DEEPEST)) - 1
         if work > MOST_WORK:
             raise TooComplex("types, arrays or limits are nested too deeply", position=token.start)
+
+
+_WRITTEN_OTHERWISE: Final = frozenset({
+    TokenType.BYTE_STRING, TokenType.HEREDOC_STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING,
+    TokenType.UNICODE_STRING,
+})  # fmt: skip
+
+
+def _with_plain_texts(found: Sequence[Token], sql: str) -> list[Token]:
+    """The tokens, with each text in the form that has no escapes; ``N'..'`` is a text."""
+    return [_plain(token, sql) if token.token_type in _WRITTEN_OTHERWISE else token for token in found]
+
+
+def _plain(token: Token, sql: str) -> Token:
+    raw = sql[token.start : token.end + 1]
+    raw = raw[1:] if token.token_type == TokenType.NATIONAL_STRING else raw
+    text = lexer.Token(lexer.Kind.TEXT, raw, token.start).text
+    return Token(TokenType.STRING, text, token.line, token.col, token.start, token.end)
 
 
 BARE: Final = frozenset({

@@ -175,8 +175,13 @@ def pieces(sql: str) -> Iterator[Piece]:
 
 # --- literals
 
-_DOUBLED_OR_ESCAPED = re.compile(r"''|\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
-_ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'"}
+_DOUBLED_OR_ESCAPED = re.compile(
+    r"''|\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.))", re.DOTALL
+)
+_ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_UNICODE = ("u", "U")
+_FIRST_OF_SEVERAL = 128
+"""The first byte that is no character of its own in UTF-8: such escapes are refused."""
 _CODE = re.compile(r"\\(?:\\|([0-9a-fA-F]{4})|\+([0-9a-fA-F]{6})|)")
 
 
@@ -202,12 +207,14 @@ def _content(token: Token) -> str:
 
 def _unescaped(one: re.Match[str], token: Token) -> str:
     """A quote that is written twice, or an escape of E'...'."""
-    code = one[1]
-    if code is None:
-        return "'"
-    if code in _ESCAPED:
-        return _ESCAPED[code]
-    return _character(code[1:], token, token.position + 2 + one.start())
+    four, eight, byte, octal, other = one.groups()
+    position = token.position + 2 + one.start()
+    if four or eight:
+        return _character(four or eight, token, position)
+    if byte or octal:
+        value = int(byte, 16) if byte else int(octal, 8)
+        return _character(f"{value:x}" if value < _FIRST_OF_SEVERAL else "", token, position)
+    return _character("", token, position) if other in _UNICODE else _ESCAPED.get(other, other or "'")
 
 
 def _coded(one: re.Match[str], token: Token) -> str:

@@ -1,6 +1,6 @@
 """A server in a child process, for commands that need one; it ends with the command.
 
-``python -m dpproxy.system.process PARENT COMMAND...`` becomes that command of dpproxy by exec, and is terminated when
+``python -m dpproxy.system.process PARENT MODULE ARGUMENT...`` becomes that module by exec, and is terminated when
 the process PARENT, which started it, ends in any way: a death signal survives exec. That works on Linux only; elsewhere
 the parent has to stop the server, which survives a kill -9 of the parent.
 """
@@ -50,7 +50,16 @@ def serving(config: Path) -> Iterator[tuple[Process, str]]:
     """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DPPROXY_")}
     process = subprocess.Popen(  # noqa: S603 - this program itself
-        [sys.executable, "-m", "dpproxy.system.process", str(os.getpid()), "serve", "--config", str(config)],
+        [
+            sys.executable,
+            "-m",
+            "dpproxy.system.process",
+            str(os.getpid()),
+            "dpproxy",
+            "serve",
+            "--config",
+            str(config),
+        ],
         cwd=_ROOT,
         env=environment,
         stdout=subprocess.PIPE,
@@ -70,13 +79,13 @@ def serving(config: Path) -> Iterator[tuple[Process, str]]:
             process.stdout.close()
 
 
-def _become(parent: int, command: list[str]) -> None:
-    """Be ``python -m dpproxy COMMAND`` for as long as the process that started this one lives."""
+def _become(parent: int, module: list[str]) -> None:
+    """Be ``python -m MODULE ARGUMENT...`` for as long as the process that started this one lives."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(ctypes.c_int(_PDEATHSIG), ctypes.c_ulong(signal.SIGTERM))
     if os.getppid() != parent:  # it ended before the signal was asked for
         sys.exit(1)
-    os.execv(sys.executable, [sys.executable, "-m", "dpproxy", *command])  # noqa: S606 - this program itself
+    os.execv(sys.executable, [sys.executable, "-m", *module])  # noqa: S606 - this program itself
 
 
 if __name__ == "__main__":

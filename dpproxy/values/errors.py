@@ -81,6 +81,24 @@ class DivisionByZero(Refusal):
     sqlstate = "22012"
 
 
+class InvalidEscape(Refusal):
+    """A LIKE pattern that ends with its escape character, or an escape of several characters."""
+
+    sqlstate = "22025"
+
+
+class NoLogarithm(Refusal):
+    """The logarithm of zero, or of a negative number, in a constant."""
+
+    sqlstate = "2201E"
+
+
+class NoPower(Refusal):
+    """A root of a negative number, or a pole, in a constant."""
+
+    sqlstate = "2201F"
+
+
 class SeveralRows(Refusal):
     """A scalar subquery with more than one row."""
 

@@ -3,7 +3,7 @@
 import pytest
 from sqlglot import exp
 
-from dpproxy.aggregates.table import AGGREGATES, averaged_arguments, calls, is_call
+from dpproxy.aggregates.table import AGGREGATES, OWN, averaged_arguments, calls, is_call
 from dpproxy.planner.accept import NODES, parse
 from dpproxy.values.errors import InvalidText, Refusal, UndefinedFunction, Unsupported
 from tests.aggregates.conftest import Calls, filled, measured, rows_of
@@ -19,7 +19,7 @@ def test_every_aggregate_is_accepted_by_the_planner():
 
 
 def test_every_aggregate_is_tried_below():
-    tried = [f"{n}(x)" for n in ONE + LOGICAL] + [f"{n}(y, x)" for n in TWO]
+    tried = [f"{n}(x)" for n in ONE + LOGICAL + [*OWN]] + [f"{n}(y, x)" for n in TWO]
     nodes = parse(f"SELECT {', '.join(tried)}").expressions
     chosen = {exp.Min, exp.Max, exp.Median, exp.WithinGroup}  # they have no sums
     assert {type(n) for n in nodes} == set(AGGREGATES) - chosen - {exp.Filter}

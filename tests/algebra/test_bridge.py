@@ -25,10 +25,42 @@ def test_what_is_planned_is_read_and_written_alike():
     assert [t for t in texts if printing.text(bridge.read(t)) != t] == []
 
 
-@pytest.mark.parametrize("sql", ["DROP TABLE t", "SELECT x & 1", "SELECT x[1]", "SELECT x IS TRUE"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DROP TABLE t",
+        "SELECT x & 1",
+        "SELECT x[1]",
+        "SELECT x IS TRUE",
+        "WITH a AS (SELECT 1) SELECT x FROM a",
+        "SELECT x FROM t TABLESAMPLE 5 ROWS",
+        "SELECT x FROM t JOIN u USING (x)",
+        "SELECT * EXCLUDE (x) FROM t",
+        "SELECT CASE x WHEN 1 THEN 2 END FROM t",
+        "SELECT a.b.c.x FROM t",
+        "SELECT x FROM t UNION ALL BY NAME SELECT x FROM u",
+        "SELECT x FROM t GROUP BY ALL",
+        "SELECT x FROM (SELECT x FROM t) TABLESAMPLE 5 ROWS",
+        "SELECT first(x IGNORE NULLS) OVER (ORDER BY x) FROM t",
+    ],
+)
 def test_what_nobody_plans_is_not_read(sql: str):
     with pytest.raises(Internal):
         bridge.read(sql)
+
+
+def test_an_order_of_values_and_of_all_columns_is_read():
+    for sql in (
+        'SELECT STRING_AGG("x", \',\' ORDER BY "y" DESC) FROM t',
+        "SELECT x FROM t ORDER BY ALL ASC LIMIT 5",
+    ):
+        assert printing.text(bridge.read(sql)) == sql
+
+
+def test_tables_of_a_text_are_replaced_whatever_else_is_in_it():
+    sql = 'SELECT LIST_SORT(q.ids)[3] FROM "t" AS q, other.main.v, RANGE(0, 5) AS r(i)'
+    found = bridge.replaced(sql, lambda t: nodes.Table("c", path=("p", "main")) if not t.path else None)
+    assert found == 'SELECT LIST_SORT(q.ids)[3] FROM "p"."main"."c" AS q, other.main.v, RANGE(0, 5) AS r(i)'
 
 
 def test_names_without_quotes_stay_so():

@@ -60,4 +60,4 @@ def test_what_a_rule_answers_is_not_looked_at_again():
 
 def test_a_bare_name_is_the_name():
     assert nodes.Column(nodes.Bare("m0")) == nodes.Column("m0")
-    assert nodes.OPERATORS.isdisjoint({"&", "<<"})
+    assert nodes.OPERATORS.isdisjoint({"#", "<<"})

@@ -1,7 +1,10 @@
 """Every column is mapped into its domain where it is read."""
 
+from dataclasses import replace
+from datetime import date, datetime
 from fractions import Fraction
 
+import duckdb
 import pytest
 from sqlglot import exp
 
@@ -10,9 +13,9 @@ from dpproxy.analysis.domains import LONGEST_READ, MOST_LISTED, read_column
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.typed import Typed
-from dpproxy.policy.model import Between, Discovered, Members, Outside, References
+from dpproxy.policy.model import Between, Discovered, Members, Outside, References, Scalar
 from dpproxy.values.errors import BoundsMissing, Refusal, Unsupported
-from dpproxy.values.pgtypes import FLOAT8, INT4, NUMERIC, TEXT, Column
+from dpproxy.values.pgtypes import DATE, FLOAT8, INT4, NUMERIC, TEXT, TIMESTAMP, Column, SqlType
 from tests.analysis.rows import COLUMNS, SIZE, columns, connect, mapped, node_of, value_of, values_of
 
 
@@ -76,9 +79,9 @@ def test_a_float_bound_is_the_nearest_double():
 WORDS = ("a", "Bob's", None)
 
 
-def lookup(table: str, column: str) -> tuple[str | None, ...]:
+def lookup(table: str, column: str, most: int) -> tuple[str | None, ...]:
     assert (table, column) == ("u", "c")
-    return WORDS
+    return WORDS[:most]
 
 
 def test_few_values_of_another_table_are_as_those_of_in():
@@ -158,3 +161,33 @@ def test_nothing_else_is_done_with_it(text: str):
     with pytest.raises(Refusal) as refused:
         compile_expression(node_of(text), discovered_scope())
     assert refused.value.hint
+
+
+@pytest.mark.parametrize("outside", Outside)
+@pytest.mark.parametrize(
+    ("kind", "held", "low", "high", "middle"),
+    [
+        (INT4, "INTEGER", -2, 9, 3),
+        (NUMERIC.with_precision(8, 2), "DECIMAL(8, 2)", Fraction(1, 100), 5, 250),
+        (FLOAT8, "DOUBLE", 0, Fraction(33, 10), 1.65),
+        (DATE, "DATE", date(2020, 1, 1), date(2020, 1, 4), date(2020, 1, 2)),
+        (TIMESTAMP, "TIMESTAMP", datetime(2020, 1, 1), datetime(2020, 1, 2), datetime(2020, 1, 1, 12)),  # noqa: DTZ001
+    ],
+)
+def test_of_a_domain_without_null_null_is_the_middle(
+    outside: Outside, kind: SqlType, held: str, low: Scalar, high: Scalar, middle: object
+):
+    domain = Between(low, high, outside, not_null=True)
+    typed = read_column(Column("x", kind, not_null=True), domain)
+    other = read_column(Column("x", kind), replace(domain, not_null=False))
+    form, without = (f"typeof({duck.text(one.sql)})" for one in (typed, other))
+    sql = f"SELECT {duck.text(typed.sql)}, {form} = {without} FROM (SELECT CAST(NULL AS {held}) AS x)"
+    with duckdb.connect() as connection:
+        assert connection.execute(sql).fetchall() == [(middle, True)]
+    assert not typed.nullable
+
+
+def test_on_the_inner_side_of_an_outer_join_null_stays():
+    typed = read_column(Column("x", INT4, not_null=False), Between(0, 9, not_null=True))
+    assert typed.nullable
+    assert "COALESCE" not in duck.text(typed.sql)

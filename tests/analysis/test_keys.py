@@ -66,6 +66,18 @@ def test_null_is_a_key_only_where_it_is_listed():
     assert "IS NULL" not in duck.text(inside(group_key(Column("x", TEXT), Members(("a",)), None)))
 
 
+def test_some_of_many_values_without_a_gap_are_inside_their_ends():
+    key = group_key(Column("x", INT4), Between(0, 999), None)
+    some = key.only(tuple(n for n in key.values if n != 5 and n > 0))
+    text = duck.text(inside(some))
+    assert ">= 1 AND" in text
+    assert "<= 999" in text
+    assert "IN (" not in text
+    assert key.only(key.values) == key
+    odd = group_key(Column("x", INT4), Members(tuple(range(0, 600, 2))), None)
+    assert "IN (" in duck.text(inside(odd.only(odd.values[1:])))
+
+
 def test_the_keys_of_another_table_are_its_values_but_null():
     key = group_key(Column("x", TEXT), References("u", "c"), None, lambda *_: ("b", None, "a"))
     assert key.values == ("b", "a")

@@ -18,6 +18,9 @@ ROWS = Scope(Level.ROW, lambda _: None, Parameters())
         "translate('a', 'b', 'c')",
         "split_part('a', ',', 1)",
         "concat_ws(',', 'a')",
+        "chr(65)",
+        "7 & 3",
+        "7 | 8",
         "'a' ~ 'b'",
         "'a' ~* 'b'",
         "regexp_replace('a', 'b', 'c')",
@@ -35,6 +38,10 @@ def test_they_are_refused_beside_rows_of_people(text: str):
         ("split_part('a', ',', 0)", InvalidParameter),
         ("reverse(1)", UndefinedFunction),
         ("split_part('a', ',', 1.5)", UndefinedFunction),
+        ("chr(0)", Unsupported),
+        ("chr(65.5)", UndefinedFunction),
+        ("7 & 1.5", UndefinedFunction),
+        ("'a' || 'b' | 1", UndefinedFunction),
     ],
 )
 def test_what_is_refused(text: str, refusal: type[Exception]):

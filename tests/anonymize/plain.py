@@ -66,6 +66,31 @@ def mdav(space: Space, k: int) -> Integers:
     return labels
 
 
+def v_mdav(space: Space, k: int, gain: float) -> Integers:
+    """V-MDAV as its authors write it, from the table of all distances; the least row of equals."""
+    labels = np.full(space.rows, -1, dtype=np.int64)
+    everybody = np.arange(space.rows)
+    table = np.array([from_row(space, everybody, row) for row in everybody])
+    far = squared(space, everybody, *middle(space, everybody))
+    cluster = 0
+    while (labels < 0).sum() >= k:
+        left = np.flatnonzero(labels < 0)
+        seed = left[np.argmax(far[left])]
+        labels[left[np.lexsort((left, table[seed, left]))[:k]]] = cluster
+        while (labels == cluster).sum() < 2 * k - 1 and (labels < 0).sum() > 1:
+            left, inside = np.flatnonzero(labels < 0), np.flatnonzero(labels == cluster)
+            to_cluster = table[np.ix_(inside, left)].min(axis=0)
+            candidate = left[np.argmin(to_cluster)]
+            if to_cluster.min() >= gain**2 * table[candidate, left[left != candidate]].min():
+                break
+            labels[candidate] = cluster
+        cluster += 1
+    clustered = np.flatnonzero(labels >= 0)
+    for row in np.flatnonzero(labels < 0):
+        labels[row] = labels[clustered[np.argmin(table[row, clustered])]]
+    return labels
+
+
 def grow(space: Space, buckets: Integers, quotas: Integers, emphasis: Integers) -> Integers:
     """The same seeds, each with its quota of every bucket."""
     labels = np.full(space.rows, -1, dtype=np.int64)

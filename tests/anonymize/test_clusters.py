@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpproxy.anonymize.clusters import canonical, mdav, ranks
+from dpproxy.anonymize.clusters import canonical, mdav, ranks, v_mdav
 from dpproxy.anonymize.model import Attribute, Interval, Table
 from dpproxy.anonymize.space import SCALES, space
 from tests.anonymize import plain
@@ -26,6 +26,28 @@ def test_clusters_have_k_to_2k_minus_1_records_as_the_plain_form_has_them(world:
     sizes = np.bincount(labels)
     assert k <= sizes.min() <= sizes.max() <= 2 * k - 1
     assert labels.tolist() == plain.mdav(made, k).tolist()
+
+
+@given(worlds(), st.integers(2, 7), st.sampled_from([0.2, 1.1, 3.0]), st.sampled_from(SCALES))
+def test_clusters_of_variable_size_are_those_of_the_plain_form(world: World, k: int, gain: float, scale: str):
+    rows, attributes = world
+    k = min(k, len(rows))
+    made = space(rows, attributes, scale)
+    labels = v_mdav(made, k, gain)
+    assert np.bincount(labels).min() >= k
+    assert labels.tolist() == plain.v_mdav(made, k, gain).tolist()
+
+
+def test_clusters_of_variable_size_follow_the_data():
+    """Forty clouds of 3 to 5 rows, far from each other: each becomes one cluster, which MDAV of 3 cannot."""
+    inside = np.array([[0, 0], [4, 0], [0, 4], [4, 4], [2, 2]])
+    sizes = np.random.default_rng(5).integers(3, 6, 40)
+    clouds = np.repeat(np.arange(40), sizes)
+    rows = clouds[:, None] * 1000 + np.concatenate([inside[:size] for size in sizes])
+    attributes = tuple(Attribute(name, Interval(0, 50_000)) for name in "ab")
+    labels = v_mdav(space(rows, attributes), 3, 3.0)
+    assert len({*zip(clouds, labels, strict=True)}) == 40
+    assert len({*zip(clouds, mdav(space(rows, attributes), 3), strict=True)}) > 40
 
 
 @given(worlds(), st.integers(2, 5), st.randoms(use_true_random=False))

@@ -1,25 +1,28 @@
 """MDAV-ID."""
 
 import os
+from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpproxy.anonymize.mdav import Mdav
-from dpproxy.anonymize.model import Attribute, Interval, Request, Role, Table, silent
+from dpproxy.anonymize.model import Attribute, Interval, InvalidOption, Request, Role, Table, silent
 from tests.anonymize.worlds import worlds
 
 
-@given(worlds(), st.integers(2, 6), st.data())
+@given(worlds(), st.integers(2, 6), st.sampled_from([0, Fraction(1, 5), Fraction(11, 10), 10]), st.data())
 def test_every_equivalence_class_has_k_rows(
-    world: tuple[Table, tuple[Attribute, ...]], k: int, data: st.DataObject
+    world: tuple[Table, tuple[Attribute, ...]], k: int, gain: int | Fraction, data: st.DataObject
 ) -> None:
     rows, attributes = world
     roles = [Role.QUASI, *(data.draw(st.sampled_from(Role)) for _ in attributes[1:])]
     k = min(k, len(rows))
     asked = Request(
-        tuple(Attribute(a.name, a.domain, r) for a, r in zip(attributes, roles, strict=True)), {"k": k}
+        tuple(Attribute(a.name, a.domain, r) for a, r in zip(attributes, roles, strict=True)),
+        {"k": k, "gain": gain},
     )
     made = Mdav().check(asked).make(rows, os.urandom, silent)
     known = [place for place, role in enumerate(roles) if role is not Role.SENSITIVE]
@@ -39,3 +42,9 @@ def test_the_promise_names_the_columns() -> None:
     attributes = (Attribute("a", Interval(0, 9)), Attribute("s", Interval(0, 9), Role.SENSITIVE))
     build = Mdav().check(Request(attributes, {"k": 5}))
     assert build.guarantee.startswith("5-anonymity: at least 5 rows share each combination of a. ")
+
+
+@pytest.mark.parametrize("gain", [-1, 11, "much"])
+def test_a_gain_is_a_small_number(gain: int | str) -> None:
+    with pytest.raises(InvalidOption, match="gain"):
+        Mdav().check(Request((Attribute("a", Interval(0, 9)),), {"k": 2, "gain": gain}))

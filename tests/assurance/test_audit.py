@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpproxy.assurance import audit
-from dpproxy.assurance.audit import AuditFailed, Line, Question, table
+from dpproxy.assurance.audit import Line, Question, table
 from dpproxy.cli.main import main
 from tests.proxies import PASSWORD, serving, write_home
 
@@ -82,7 +82,7 @@ def test_what_cannot_be_audited_ends_with_status_2(
     assert why in capsys.readouterr().err
 
 
-def test_answers_that_were_stored_before_are_no_samples(neighbours: list[str]):
+def test_what_was_released_before_is_drawn_anew(neighbours: list[str]):
     ask = (
         neighbours,
         ["SELECT count(*) FROM t WHERE k + 0 > -2 GROUP BY k"],
@@ -90,9 +90,7 @@ def test_answers_that_were_stored_before_are_no_samples(neighbours: list[str]):
         10,
         lambda _line: None,
     )
-    audit.run(*ask)
-    with pytest.raises(AuditFailed, match="released before"):
-        audit.run(*ask)
+    assert all("count" in audit.run(*ask)[0] for _ in range(2))
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ STATEMENTS = (
     ("SELECT count(*) FROM people WHERE seen < TIMESTAMP '2000-01-01'", ANSWERED),
     ("SELECT count(*) FROM people WHERE to_date(code, 'YYYY') > born", "0A000"),
     ("SELECT sum(length(code)) FROM people", ANSWERED),
-    ("SELECT count(*) FROM people WHERE code LIKE '%\\'", "0A000"),
+    ("SELECT count(*) FROM people WHERE code LIKE '%\\'", "22025"),
     ("SELECT count(*) FROM people WHERE code LIKE town", "0A000"),
     ("SELECT count(*) FROM people WHERE code ~ '('", "0A000"),
     ("SELECT count(*) FROM people WHERE repeat(code, 1000000) = ''", "0A000"),

@@ -10,7 +10,7 @@ import pytest
 from dpproxy.backends.pushed import Order
 from dpproxy.backends.pushed_types import rows_of, types_of
 from dpproxy.backends.spark import Spark
-from dpproxy.backends.transpile import transpiled
+from tests.backends.statements import transpiled
 
 EDGES = r"""
 CREATE TABLE edges AS SELECT * REPLACE (CAST(f AS FLOAT) AS f) FROM (VALUES

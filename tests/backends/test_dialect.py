@@ -23,7 +23,7 @@ def test_one_of_several_values_is_the_widest_of_them():
 
 
 def test_a_column_is_read_in_its_own_way_once():
-    held = Value("", Kind.TEXT, name='"c"', wrap="{}::text").under('"t"')
+    held = stored(Kind.TEXT, "{}::text").under('"t"."c"')
     assert held.sql == '"t"."c"::text'
-    assert held.as_column('"d"').under('"u"').sql == '"u"."d"'
+    assert held.as_column('"d"').under('"u"."d"').sql == '"u"."d"'
     assert stored(Kind.TEXT, "{}::text").wrap == "{}::text"

@@ -13,7 +13,7 @@ import psycopg
 import pyarrow as pa
 import pytest
 
-from dpproxy.algebra.plan import Answer, Caller, PublicPlan
+from dpproxy.algebra.plan import Answer, Caller, Plan, PublicPlan
 from dpproxy.algebra.request import Request
 from dpproxy.backends.asker import asked_by
 from dpproxy.backends.duckdb import DuckDB
@@ -25,6 +25,7 @@ from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.questions import Replan
 from dpproxy.engine.replays import Execution
 from dpproxy.values.errors import Cancelled, Internal, Refusal, StartupError, Unsupported
+from tests.backends.statements import check
 from tests.postgres import Server, running
 from tests.proxies import Proxy, serving, started, write_home
 
@@ -204,7 +205,7 @@ def test_what_is_not_known_to_be_computed_alike_is_refused_first(
         "SELECT id FROM t LIMIT id",
     ):
         with pytest.raises(Unsupported):
-            source.check(sql)
+            check(source, sql)
 
 
 MOMENTS = (
@@ -235,7 +236,7 @@ def test_days_without_end_raise_nowhere(postgres: Server, opened: Callable[..., 
         made(postgres, [*MOMENTS, "INSERT INTO days VALUES (5, '5874897-12-31', '294276-12-31 23:00')"])
     )
     text = f"SELECT {sql} AS v, n AS n FROM days"
-    source.check(text)
+    check(source, text)
     found = source.run(text, {}, "s").value.sort_by("n").column("v").to_pylist()
     assert len(found) == 5
     with duckdb.connect() as connection:
@@ -305,18 +306,31 @@ def test_what_runs_on_the_server_is_explained_in_its_own_words(postgres: Server,
         engine.open(ann)
 
         def told(sql: str) -> str:
-            return "".join(
-                map(str, engine.run(Request(ann, engine.prepare(ann, sql, (), DEFAULTS), (), DEFAULTS)).rows)
-            )
+            rows = engine.run(Request(ann, engine.prepare(ann, sql, (), DEFAULTS), (), DEFAULTS)).rows
+            return " ".join(str(row[0]).strip() for row in rows)
 
-        charged = told("EXPLAIN SELECT count(*) FROM t WHERE ward < 'b'")
+        charged = told("EXPLAIN VERBOSE SELECT count(*) FROM t WHERE ward < 'b'")
         assert ' COLLATE "C" <' in charged
         assert "hash_record_extended(" in charged
         assert "INT128" not in charged
-        assert 'FROM "public"."wards"' in told("EXPLAIN (PRIVACY) SELECT floor FROM wards")
+        assert 'FROM "public"."wards"' in told("EXPLAIN (PRIVACY, VERBOSE) SELECT floor FROM wards")
         assert 'FROM "public"."t"' in told("EXPLAIN (PRIVACY, FORMAT JSON) SELECT count(*) FROM t").replace(
             "\\", ""
         )
+
+
+def test_statements_that_differ_in_a_number_share_a_plan(postgres: Server, tmp_path: Path):
+    ann = Caller("ann", frozenset({"analyst"}), "ann")
+    with started(home_of(made(postgres, PUBLIC), tmp_path)) as engine:
+        engine.open(ann)
+        for number in (1, 2, 3):
+            prepared = engine.prepare(ann, JOINED.format(number), (), DEFAULTS, only_at_hand=number == 3)
+            assert prepared is not None
+            plan = engine._plans.plan(Request(ann, prepared, (), DEFAULTS))
+            assert isinstance(plan, Plan)
+            [part] = plan.parts
+            assert f"< {number}" in part.exact
+            assert engine.run(Request(ann, prepared, (), DEFAULTS)).nano
 
 
 def test_a_plan_runs_with_the_rows_of_public_tables_it_was_made_for_or_not_at_all(
@@ -402,7 +416,7 @@ def test_rows_that_a_policy_chooses_since_the_start_are_not_read(
     with pytest.raises(Internal):
         number(source)
     with pytest.raises(Internal, match="not as it was"):
-        source.check("SELECT CAST(COUNT(id) AS INT128) AS m0 FROM t")
+        check(source, "SELECT CAST(COUNT(id) AS INT128) AS m0 FROM t")
 
 
 def test_statements_over_public_tables_are_answered_there_or_from_a_copy(
@@ -410,6 +424,10 @@ def test_statements_over_public_tables_are_answered_there_or_from_a_copy(
 ):
     source = opened(made(postgres, TABLES))
     assert source.run_public(PublicPlan("SELECT COUNT(*) AS n FROM t", ()), "s") == [(100,)]
+    for sign, rows in (("LIKE", 12), ("NOT LIKE", 88), ("NOT ILIKE", 88)):
+        sql = f"SELECT COUNT(*) AS n FROM t WHERE CAST(id AS TEXT) {sign} '1%'"
+        assert "count(*)" in source.shown(sql), "it is asked there"
+        assert source.run_public(PublicPlan(sql, ()), "s") == [(rows,)]
     copied = PublicPlan("SELECT list_sort(list(id))[3] AS n FROM t", ())
     assert source.run_public(copied, "s") == [(3,)]
     assert source.prepared_names() == set()
@@ -438,7 +456,7 @@ def test_a_changed_source_is_told_to_the_operator_with_the_reason_and_to_the_cli
     assert number(source, known) == 99
     with owner(url) as connection:
         connection.execute(change.encode())
-    for ask in (lambda: number(source, known), lambda: source.check(other)):
+    for ask in (lambda: number(source, known), lambda: check(source, other)):
         caplog.clear()
         with pytest.raises(
             Internal, match="the data source is not as it was when the proxy was started"
@@ -453,7 +471,7 @@ def test_a_locked_table_is_not_waited_for_before_anything_is_charged(
 ):
     url = made(postgres, TABLES)
     source = opened(url)
-    source.check(COUNT)
+    check(source, COUNT)
     with locked(url, "t"):
         for sql in (
             COUNT,
@@ -462,9 +480,9 @@ def test_a_locked_table_is_not_waited_for_before_anything_is_charged(
             begun = threading.Timer(0.2, source.interrupt, ("s",))
             begun.start()
             with asked_by("s"), pytest.raises(Cancelled, match="user request"):
-                source.check(sql)
+                check(source, sql)
             begun.join()
-    source.check(COUNT)
+    check(source, COUNT)
 
 
 @contextmanager
@@ -479,9 +497,9 @@ def test_a_wait_for_a_lock_ends_at_the_limit_of_the_server(postgres: Server, ope
     url = made(postgres, TABLES)
     source = opened(url, limit=0.2)
     with locked(url, "t"), pytest.raises(Cancelled, match="due to statement timeout"):
-        source.check(COUNT)
+        check(source, COUNT)
     source = opened(url, limit=0.2)
-    source.check(COUNT)
+    check(source, COUNT)
     with locked(url, "t"), pytest.raises(Cancelled, match="due to statement timeout"):
         number(source)
 

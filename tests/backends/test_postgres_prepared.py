@@ -18,6 +18,7 @@ from dpproxy.backends.postgres_prepared import PostgresPrepared
 from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.pushed import Pushed
 from dpproxy.values.errors import Internal, StartupError
+from tests.backends.statements import check
 from tests.postgres import Server, running
 
 SECRET = b"s" * 32
@@ -97,7 +98,7 @@ def opened(tmp_path: Path) -> Iterator[Open]:
 
 
 def number(source: Pushed, tables: PreparedTables) -> int:
-    source.check(COUNT, [TABLE])
+    check(source, COUNT, [TABLE])
     with tables.ready([TABLE], bool):
         return int(source.run(COUNT, {}, "s").value.column(0)[0].as_py())
 
@@ -111,7 +112,7 @@ def keep(tables: PreparedTables, names: set[str]) -> None:
 def test_a_table_is_built_once_and_kept(postgres: Server, opened: Open):
     url = made(postgres)
     source, tables = opened(url)
-    source.check(COUNT, [TABLE])
+    check(source, COUNT, [TABLE])
     assert listed(url) == []  # a check reads and makes nothing
     assert number(source, tables) == 30
     [name] = listed(url)
@@ -131,7 +132,7 @@ def test_a_new_version_of_the_data_has_tables_of_its_own(postgres: Server, opene
     run(url, "DELETE FROM t WHERE id > 4")
     later = PreparedTable("tc3", "t", TABLE.sql, truncated=True)
     count = COUNT.replace("ta1", "tc3")
-    source.check(count, [later])
+    check(source, count, [later])
     with tables.ready([later], bool):
         assert source.run(count, {}, "s").value.column(0)[0].as_py() == 15
     keep(tables, {"tc3"})
@@ -215,7 +216,7 @@ def test_a_restart_in_the_middle_of_a_build_leaves_nothing(opened: Open):
     with running() as server:
         url = made(server)
         source, tables = opened(url)
-        source.check(f'SELECT "i" AS i FROM "{PREPARED}"."main"."tb2"', [SLOW])
+        check(source, f'SELECT "i" AS i FROM "{PREPARED}"."main"."tb2"', [SLOW])
         failed: list[Exception] = []
 
         def build() -> None:
@@ -241,7 +242,7 @@ def test_a_restart_in_the_middle_of_a_build_leaves_nothing(opened: Open):
 def test_a_build_can_be_interrupted_and_leaves_nothing(postgres: Server, opened: Open):
     url = made(postgres)
     source, _ = opened(url)
-    source.check(f'SELECT "i" AS i FROM "{PREPARED}"."main"."tb2"', [SLOW])
+    check(source, f'SELECT "i" AS i FROM "{PREPARED}"."main"."tb2"', [SLOW])
     threading.Timer(0.5, source.interrupt, ("s",)).start()
     with pytest.raises(Exception, match="user request"):
         source.build("tb2", SLOW.sql, {}, "s", bool)

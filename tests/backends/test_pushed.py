@@ -16,6 +16,7 @@ from dpproxy.backends.postgres_dialect import dialect
 from dpproxy.backends.pushed import Order, Pushed
 from dpproxy.values.errors import Refusal, Unsupported
 from dpproxy.values.pgtypes import INT4, Column, Schema
+from tests.backends.statements import check
 
 
 class Server:
@@ -70,7 +71,7 @@ COUNT = "SELECT CAST(COUNT(*) AS INT128) AS m0 FROM t"
 
 
 def test_an_exact_stage_is_looked_at_once_and_run_there(source: Pushed, server: Server):
-    source.check(COUNT)
+    check(source, COUNT)
     assert source.run(COUNT, {}, "s", few=()).value.column(0).to_pylist() == [7, 7]
     assert len(server.checked) == 1
     assert server.asked[0].charged
@@ -95,7 +96,7 @@ def test_rows_of_a_protected_view_are_beside_the_data(source: Pushed, server: Se
     assert source.run_public(PublicPlan(sql, ()), "s") == [(5,)]
     assert server.asked == []
     with pytest.raises(Unsupported):
-        source.check(f'SELECT t.id AS id FROM t CROSS JOIN "{PREPARED}"."main"."v1" AS v')
+        check(source, f'SELECT t.id AS id FROM t CROSS JOIN "{PREPARED}"."main"."v1" AS v')
     source.unload("v1")
     assert source.prepared_names() == set()
 
@@ -157,6 +158,6 @@ def test_what_changes_while_a_fact_is_read_is_read_again(source: Pushed, server:
 
 
 def test_a_text_that_grew_too_long_is_refused(source: Pushed, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("dpproxy.backends.transpile.LONGEST", 10)
+    monkeypatch.setattr("dpproxy.backends.printer.LONGEST", 10)
     with pytest.raises(Unsupported):
-        source.check(COUNT)
+        check(source, COUNT)

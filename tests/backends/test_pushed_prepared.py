@@ -7,9 +7,10 @@ import pytest
 from dpproxy.algebra.plan import PREPARED, PreparedTable
 from dpproxy.backends.dialect import Kind, stored
 from dpproxy.backends.postgres_dialect import dialect
+from dpproxy.backends.printer import read
 from dpproxy.backends.pushed_prepared import NO_SECRET, Build, Kept
-from dpproxy.backends.transpile import transpiled
 from dpproxy.values.errors import Unsupported
+from tests.backends.statements import transpiled
 
 COLUMNS = {"id": stored(Kind.WHOLE), "name": stored(Kind.TEXT, "{}::text")}
 CUT = """SELECT id, name FROM (SELECT * FROM t QUALIFY row_number() OVER
@@ -56,11 +57,11 @@ def test_the_secret_is_a_parameter_of_the_build_and_of_nothing_else(kept: Kept):
 
 
 def test_a_statement_reads_the_table_and_is_checked_without_it(kept: Kept):
-    read = transpiled(READ, kept.dialect, kept.tables)
-    assert '"kept"."own_t1"' in read.sql
-    assert "hash_record" not in read.sql
-    assert read.parameters == ()
-    assert read.tables == frozenset()
+    found = transpiled(READ, kept.dialect, kept.tables)
+    assert '"kept"."own_t1"' in found.sql
+    assert "hash_record" not in found.sql
+    assert found.parameters == ()
+    assert found.tables == frozenset()
     checked = transpiled(READ, kept.drafts, kept.tables)
     assert "own_t1" not in checked.sql
     assert "hash_record" in checked.sql
@@ -68,7 +69,7 @@ def test_a_statement_reads_the_table_and_is_checked_without_it(kept: Kept):
 
 
 def test_they_are_built_and_dropped_by_name(kept: Kept):
-    assert (kept.read(READ), kept.read("SELECT 1")) == (["t1"], [])
+    assert (kept.read(read(READ)), kept.read(read("SELECT 't1' AS t1"))) == (["t1"], [])
     kept.build("t1", "s", lambda: False)
     assert kept.names() == {"t1"}
     kept.drop("t1", "s")

@@ -3,8 +3,8 @@ from decimal import Decimal
 import pyarrow as pa
 
 from dpproxy.backends.dialect import Kind, Value
+from dpproxy.backends.printer import Item
 from dpproxy.backends.pushed_types import rows_of, types_of
-from dpproxy.backends.transpile import Item
 from dpproxy.values.pgtypes import INT4, TEXT
 
 COLUMNS = (

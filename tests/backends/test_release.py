@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import KeySet, Output, Part, Payer, Plan
 from dpproxy.backends.columns import FEW, WHOLE
 from dpproxy.backends.release import Relations, Release, key_table
@@ -43,7 +44,8 @@ def part_of(keys: tuple[KeySet, ...] = (), widths: tuple[int, ...] = (1,)) -> Pa
     names = "".join(f", k.k{i}" for i in range(count))
     source = f"SELECT k.o{names}, {drawn} FROM keys AS k LEFT JOIN exact AS e ON {match}"
     return Part(
-        exact="", truncated=False, release=source if keys else f"SELECT 0 AS o, {drawn} FROM exact AS e", keys=keys,
+        query=nodes.Select(), truncated=False, keys=keys,
+        release=source if keys else f"SELECT 0 AS o, {drawn} FROM exact AS e",
         measures=len(widths), box="", noise="", loss=Loss(NANO), mechanism=mechanism,
     )  # fmt: skip
 

@@ -3,9 +3,9 @@
 import pytest
 
 from dpproxy.backends.spark import Spark
-from dpproxy.backends.transpile import transpiled
 from dpproxy.values.errors import Unsupported
 from tests.backends.lake import Lake, differing, rows
+from tests.backends.statements import transpiled
 
 pytestmark = pytest.mark.external
 

@@ -131,6 +131,24 @@ def test_check_and_a_start_judge_alike(
     assert refused in told if refused else not told
 
 
+def test_check_says_whose_rows_count_for_nobody(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    ddl = (
+        "CREATE TABLE people (id INTEGER NOT NULL)",
+        "CREATE TABLE visits (id INTEGER)",
+    )
+    policy = (
+        "ALTER TABLE people SET PRIVACY KEY (id); "
+        "ALTER TABLE visits SET PRIVACY KEY (id) REFERENCES people (id) MAX ROWS 3;"
+    )
+    file = write_home(tmp_path, ddl, policy)
+    assert main(["check", str(file)]) == 0
+    found = capsys.readouterr()
+    assert found.err == 'dpproxy: rows of table "visits" whose "id" is NULL count for nobody\n'
+    assert found.out == f"dpproxy: {file}: no mistakes found\n"
+    assert main(["check", str(file), "--json"]) == 0
+    assert capsys.readouterr().out == "[]\n"
+
+
 def test_what_cannot_be_answered_or_watched_is_a_mistake(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):

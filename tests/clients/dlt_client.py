@@ -65,7 +65,7 @@ seen["public"] = loaded(
     source.with_resources("towns"), "SELECT town, n, area, founded FROM towns ORDER BY town"
 )
 seen["again"] = loaded(towns, "SELECT count(*) FROM towns", write_disposition="replace")
-seen["view"] = loaded(spent, "SELECT count(*), sum(n) > 2000 FROM spent")
+seen["view"] = loaded(spent, "SELECT count(*) BETWEEN 10 AND 1001, sum(n) > 2000 FROM spent")
 of_people = "SELECT count(*) > 0, min(age) >= 0, count(DISTINCT town) <= 3 FROM people_open"
 seen["protected view"] = loaded(shown, of_people)
 grouped = loaded(ages, "SELECT town, n, mean FROM ages ORDER BY town")

@@ -115,7 +115,7 @@ EXPECTED: dict[str, dict[str, object]] = {
         },
         "public": [["Bern", 1, "51.60", "1191-01-01"], ["Oslo", 2, "480.75", "1048-01-01"], ["Rome", 3, None, None]],
         "again": [[3]],
-        "view": [[1001, True]],
+        "view": [[True, True]],
         "protected view": [[True, True, True]],
         "grouped": [[town, True, True] for town in TOWNS],
         "incremental": ["Oslo", "Rome"],

@@ -118,6 +118,8 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
         "audit.keep_days": "90",
         "log.format": "json",
         "metrics.port": "9187",
+        "web.listen": "0.0.0.0:8080",
+        "web.url": "https://ask.example.org",
     }
     assert samples.keys() == {key.dotted for key in KEYS}
     used = [key for key in KEYS if key.section != "data.NAME" or key.name == "path"]
@@ -127,6 +129,7 @@ def test_every_key_can_come_from_the_environment(write: Writer, tmp_path: Path):
     assert config.drain == 0.0
     assert (config.max_connections, config.threads, config.memory) == (7, 1, "512MB")
     assert (config.audit_days, config.log_format, config.metrics_port) == (90, "json", 9187)
+    assert (config.page, config.page_url) == (("0.0.0.0", 8080), "https://ask.example.org")
     assert (config.root, config.users, config.data.path) == (tmp_path / "s", tmp_path / "u", tmp_path / "d")
     assert (config.tls_certificate, config.tls_key) == (tmp_path / "c", tmp_path / "k")
     assert config.policy_files == (tmp_path / "a.sql",)
@@ -295,3 +298,22 @@ def test_files_that_are_not_there_are_named(write: Writer, tmp_path: Path):
     (tmp_path / "state").touch()
     with pytest.raises(ConfigError, match=r"state\.directory: expected a directory"):
         check_files(config)
+
+
+@pytest.mark.parametrize(
+    ("section", "why"),
+    [
+        ('listen = "0.0.0.0:8080"', "passwords are sent to it"),
+        ('listen = "127.0.0.1:8080"\nurl = "http://ask.example.org"', 'web.url: expected "https://..."'),
+        ('listen = "127.0.0.1:8080"\nurl = "https://ask.example.org/"', "web.url: expected"),
+    ],
+)
+def test_passwords_reach_the_page_in_private(write: Writer, section: str, why: str):
+    assert why in refused(write(f"{LEAST}[web]\n{section}\n"))
+
+
+def test_a_page_for_other_machines_has_a_certificate_and_a_name(write: Writer):
+    text = f"""{LEAST}[server]\ntls_certificate = "c"\ntls_key = "k"\n[web]\nlisten = "0.0.0.0:443"\n"""
+    assert "web.url: expected, such as" in refused(write(text))
+    config = load_config(write(text + 'url = "https://ask.example.org"\n'), {})
+    assert (config.page, config.page_url) == (("0.0.0.0", 443), "https://ask.example.org")

@@ -21,8 +21,8 @@ DDL = (
     """CREATE TABLE visits AS SELECT i AS visit_id, (1 + i % 1200)::BIGINT AS patient_id,
       ['north', 'south', 'west'][1 + i % 3] AS region, ['red', 'blue'][1 + i % 2] AS ward,
       ['Oslo', 'Rome', 'Bern'][1 + i % 3] AS town, (i * 13 % 1000)::DOUBLE AS cost, (2020 + i % 4)::INTEGER AS year,
-      DATE '2020-01-01' + (i % 1400)::INTEGER AS day, ['A', 'A1', 'B'][1 + i % 3] AS diagnosis
-      FROM range(4800) AS r(i)""",
+      DATE '2020-01-01' + (i % 1400)::INTEGER AS day, (i % 30)::INTEGER AS days,
+      ['A', 'A1', 'B'][1 + i % 3] AS diagnosis FROM range(4800) AS r(i)""",
     "CREATE TABLE survey AS SELECT (i % 10)::INTEGER AS answer FROM range(500) AS r(i)",
     "CREATE TABLE regions AS FROM (VALUES ('north', 'cold'), ('south', 'warm'), ('west', 'wet')) t(region, air)",
     "CREATE TABLE old AS SELECT 1 AS a",

@@ -75,11 +75,29 @@ def test_released_answers_are_used_as_set(engine: Engine):
 
 def test_what_a_query_around_computes_has_no_stated_error(engine: Engine):
     said = of_error(
-        ask(engine, "SELECT max(n) FROM (SELECT k, count(*) AS n FROM t GROUP BY k) s", epsilon="1")
+        ask(engine, "SELECT n + 1 AS more FROM (SELECT k, count(*) AS n FROM t GROUP BY k) s", epsilon="1")
     )
-    assert (
-        said.message == "no half-width is stated: the values are computed from a subquery's released values"
+    assert said.message == "95 % half-width: more: no interval is proved for it"
+
+
+def test_how_many_groups_noise_leaves_has_no_stated_error(engine: Engine):
+    said = of_error(
+        ask(
+            engine,
+            "SELECT count(*) FROM (SELECT k, count(*) AS n FROM t GROUP BY k) s WHERE n > 3",
+            epsilon="1",
+        )
     )
+    assert said.message == "no half-width is stated: the values are computed from released values"
+
+
+@pytest.mark.parametrize("shown", ["n", "max(n) AS n", "min(n) AS n"])
+def test_what_a_query_around_passes_on_is_as_far_off_as_all_rows_together(engine: Engine, shown: str):
+    inner = "SELECT k, count(*) AS n FROM t GROUP BY k"
+    all_together = of_error(ask(engine, f"{inner} HAVING count(*) > -9999", epsilon="1"))
+    said = of_error(ask(engine, f"SELECT {shown} FROM ({inner}) s WHERE n > -9999", epsilon="1"))
+    assert said.message == all_together.message
+    assert said.message.startswith("95 % half-width of all rows that could be shown, together: n ±")
 
 
 def notice(plan: Plan, rows: Rows) -> Notice:
@@ -101,7 +119,7 @@ def test_noise_that_dominates_is_said_with_the_epsilon_that_helps(engine: Engine
         planned(engine, "SELECT k, sum(x) AS total FROM t GROUP BY k", epsilon="0.1"), None, 500.0
     )
     said = notice(plan, [("a", 1000), ("b", 400)])
-    assert said.detail == "1 of 2 values of total are smaller than their error."
+    assert said.detail == f"1 of 2 values of total are smaller than their error. {BOUNDS}"
     assert said.hint == "SET dp.epsilon = 0.875; brings half-widths to about 10 % of the middle value."
 
 
@@ -112,9 +130,12 @@ def test_no_epsilon_is_named_that_the_budget_does_not_allow(engine: Engine):
     )
 
 
+BOUNDS = "Not in it, by the policy: x is moved into 0 to 99."
+
+
 def test_errors_that_are_small_need_no_hint(engine: Engine):
     plan = with_halves(planned(engine, "SELECT sum(x) AS total FROM t", epsilon="0.1"), 99.0)
-    assert notice(plan, [(1000,)]) == Notice("95 % half-width: total ±99")
+    assert notice(plan, [(1000,)]) == Notice("95 % half-width: total ±99", detail=BOUNDS)
 
 
 def test_half_widths_that_differ_by_row_are_a_range_and_a_middle(engine: Engine):

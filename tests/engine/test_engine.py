@@ -476,3 +476,28 @@ def test_a_start_loads_only_what_each_statement_needs():
     program = "import sys, dpproxy.engine.engine; print([n for n in ('scipy', 'psycopg', 'numba') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_an_administrator_sees_the_price_of_a_role(engine: Engine):
+    of_role = f"EXPLAIN (PRIVACY, ROLE analyst) {COUNT}"
+    assert ask(engine, of_role, ROOT).rows == ask(engine, f"EXPLAIN (PRIVACY) {COUNT}", BOB).rows
+    with pytest.raises(NotGranted, match="granted to none of your roles"):
+        ask(engine, f"EXPLAIN (PRIVACY) {COUNT}", ROOT)
+    for role in ("stranger", '"Analyst"'):
+        with pytest.raises(UndefinedTable):
+            ask(engine, f"EXPLAIN (PRIVACY, ROLE {role}) {COUNT}", ROOT)
+    assert accounts(engine) == {}
+
+
+def test_nobody_else_sees_the_price_of_a_role(engine: Engine):
+    of_role = f"EXPLAIN (PRIVACY, ROLE analyst) {COUNT}"
+    for _ in range(2):
+        with pytest.raises(NotGranted, match="for administrators"):
+            ask(engine, of_role, ANN)
+        ask(engine, of_role, ROOT)  # whose plan is kept
+
+
+@pytest.mark.parametrize("sql", [f"({COUNT}; {COUNT})", "ALTER TABLE t SET PRIVACY PUBLIC"])
+def test_a_role_is_for_one_query(engine: Engine, sql: str):
+    with pytest.raises(Unsupported, match="one query"):
+        ask(engine, f"EXPLAIN (PRIVACY, ROLE analyst) {sql}", ROOT)

@@ -72,6 +72,12 @@ ALTER TABLE people SET PRIVACY CEILING EPSILON 12 ACCOUNTANT BASIC
     table people [stronger]: 8 less epsilon
 ALTER TABLE people SET PRIVACY EXPECTED ROWS 1000
     table people: deadlines and predicted errors
+ALTER TABLE visits SET PRIVACY QUANTILES OF ROWS (60 AT 1, 99 AT 5) WITHIN 0.5
+    table visits: notices and EXPLAIN say what share of people
+ALTER TABLE people ALTER COLUMN kind SET PRIVACY QUANTILES OF GROUPS (100 AT 1) WITHIN 0.5
+    table people, column kind: notices and EXPLAIN say what share of people
+ALTER TABLE people ALTER COLUMN cost SET PRIVACY QUANTILES OF VALUES (0 AT 0, 100 AT 10) WITHIN 0.5
+    table people, column cost: notices and EXPLAIN say what share of people
 ALTER TABLE people SET PRIVACY BLOCKS HIDDEN
     table people [stronger]: the ceiling counts every release
 ALTER TABLE people SET PRIVACY BLOCKS BY (kind)
@@ -80,9 +86,13 @@ ALTER TABLE people ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 100 OUTSIDE
     table people, column age: values outside become NULL
 ALTER TABLE people ALTER age SET PRIVACY DOMAIN BETWEEN 0 AND 120 OUTSIDE CLAMP
     table people, column age: wider bounds: more noise
+ALTER TABLE people ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 110 NOT NULL
+    table people, column age: NULL becomes the middle
 ALTER TABLE people ALTER COLUMN kind SET PRIVACY DOMAIN IN (0, 1, 2)
     table people, column kind: 1 values more and 0 less are keys
 ALTER TABLE people ALTER COLUMN ward SET PRIVACY DOMAIN REFERENCES wards (ward)
+    table people, column ward [weaker]: the column can be computed with and grouped by
+ALTER TABLE people ALTER COLUMN ward SET PRIVACY DOMAIN REFERENCES wards (ward) OR NULL
     table people, column ward [weaker]: the column can be computed with and grouped by
 ALTER TABLE people ALTER COLUMN diagnosis SET PRIVACY DOMAIN TAXONOMY icd
     table people, column diagnosis [weaker]: the column can be computed with and grouped by

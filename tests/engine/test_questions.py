@@ -2,15 +2,17 @@
 
 from dataclasses import replace
 
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Part
 from dpproxy.engine.questions import independent
 from udfs.privacy import Loss
 
-PART = Part("", False, "", (), 1, "", "", Loss(1))  # noqa: FBT003
+PART = Part(nodes.Select(), False, "", (), 1, "", "", Loss(1))  # noqa: FBT003
 
 
 def reading(*numbers: int) -> Part:
-    return replace(PART, inputs=tuple((2 + i, f"SELECT m0 FROM r{n}") for i, n in enumerate(numbers)))
+    values = [nodes.Select((nodes.Column("m0"),), nodes.Release(n)) for n in numbers]
+    return replace(PART, inputs=tuple(enumerate(values, 2)))
 
 
 def test_parts_are_together_until_one_takes_a_value_of_another():
@@ -20,7 +22,7 @@ def test_parts_are_together_until_one_takes_a_value_of_another():
     assert independent(parts[4:], 4) == parts[4:]
 
 
-def test_one_part_at_least_is_next_whatever_its_texts_look_like():
-    lone = replace(PART, inputs=((2, "SELECT 'r9' FROM r0"),))
+def test_one_part_at_least_is_next():
+    lone = reading(9)
     assert independent([lone, PART], 1) == [lone, PART]
     assert independent([PART, lone], 1) == [PART]

@@ -90,9 +90,9 @@ def test_who_asked_what_and_was_told_what_kind_of_thing(proxy: Proxy):
 
 def test_what_a_privacy_statement_debits_is_its_price(proxy: Proxy):
     build = "CREATE PROTECTED VIEW v WITH (method = dp_individual_ranking, k = 10, epsilon = 1) AS SELECT x FROM t"
-    ask(proxy, "root", "SUGGEST PRIVACY FOR t WITH EPSILON 0.5", build, "REFRESH PROTECTED VIEW v")
+    ask(proxy, "root", "SUGGEST PRIVACY FOR t WITH EPSILON 0.6", build, "REFRESH PROTECTED VIEW v")
     assert [(e[2], str(e[3])) for e in shown(proxy)] == [
-        ("administered", "0.5"),
+        ("administered", "0.6"),
         *[("building", "1"), ("administered", "0")]
         * 2,  # what is charged before rows are read is on record by then
     ]
@@ -272,3 +272,12 @@ def test_a_failed_login_is_on_record(proxy: Proxy):
     told = "password authentication failed, from 127.0.0.1"
     found = [row for row in shown(proxy) if row[2] == "login failed"]
     assert [row[:2] + row[4:] for row in found] == [(name, "", "28P01", told, "") for name in names]
+
+
+def test_drafts_are_not_recorded(proxy: Proxy):
+    draft = "EXPLAIN (PRIVACY, DRAFT, FORMAT JSON) SELECT count(*) FROM"
+    assert (
+        ask(proxy, "ann", f"{draft} t", f"{draft} nothing", "EXPLAIN (PRIVACY) SELECT count(*) FROM t")[1]
+        == "42P01"
+    )
+    assert [row[2] for row in shown(proxy)] == ["explained"]

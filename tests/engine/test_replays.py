@@ -66,7 +66,7 @@ def test_what_is_large_is_never_at_hand_and_not_even_looked_for(
     def unpacked(*_: object) -> NoReturn:
         raise AssertionError("unpacked")
 
-    monkeypatch.setattr(Replays, "same_release", unpacked)
+    monkeypatch.setattr(Replays, "single_release", unpacked)
     assert at_hand(engine, sql) is None
 
 

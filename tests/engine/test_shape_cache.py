@@ -12,7 +12,7 @@ from dpproxy.algebra.plan import Answer, Caller
 from dpproxy.algebra.request import Prepared, Request, Select
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.engine.engine import Engine
-from dpproxy.engine.plans import ShapeCache
+from dpproxy.engine.plans import TRIES, ShapeCache
 from dpproxy.planner import routing
 from dpproxy.values.errors import Refusal
 from tests.engine.test_answers import ANN, BOB, DDL, POLICY, ask, spent
@@ -129,6 +129,28 @@ def test_the_other_numbers_of_a_shape_are_part_of_it(engine: Engine):
     assert engine.prepare(ANN, shape.format(9).replace("7", "8"), (), SETTINGS, only_at_hand=True) is None
 
 
+def test_a_number_that_planning_looks_at_is_part_of_the_shape_from_then_on(engine: Engine):
+    shape = "SELECT x, count(*) FROM t WHERE x > {} AND y < {} GROUP BY x"
+    for number in (1, 2):
+        engine.prepare(ANN, shape.format(60, number), (), SETTINGS)
+    assert engine.prepare(ANN, shape.format(60, 3), (), SETTINGS, only_at_hand=True) is not None
+    assert engine.prepare(ANN, shape.format(61, 3), (), SETTINGS, only_at_hand=True) is None
+    for number in (1, 2):
+        engine.prepare(ANN, shape.format(61, number), (), SETTINGS)
+    assert engine.prepare(ANN, shape.format(61, 3), (), SETTINGS, only_at_hand=True) is not None
+
+
+def test_a_shape_is_tried_a_few_times_beside_a_statement(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    looked = " AND ".join(f"x > {n}" for n in range(8))
+    shape = f"SELECT k, count(*) FROM t WHERE {looked} AND y < {{}} GROUP BY k"
+    engine.prepare(ANN, shape.format(1), (), SETTINGS)
+    for number, plans in ((2, 1 + TRIES), (3, 1), (4, 1 + TRIES)):
+        found = planned(monkeypatch)
+        engine.prepare(ANN, shape.format(number), (), SETTINGS)
+        assert len(found) == plans
+        monkeypatch.undo()
+
+
 def test_a_shape_is_for_the_settings_the_roles_and_the_policy_it_was_planned_under(engine: Engine):
     teach(engine, COUNT)
     sql = COUNT.format(61)
@@ -226,4 +248,21 @@ def test_another_type_is_another_shape(engine: Engine, monkeypatch: pytest.Monke
         bound(engine, number)
     found = planned(monkeypatch)
     bound(engine, 61.0, types=(701, 25))
+    assert found
+
+
+def test_a_value_that_planning_looks_at_is_planned_again(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+    sql = "SELECT x, count(*) FROM t WHERE x > $1 AND y < $2 GROUP BY x"
+
+    def asked(*values: object) -> int:
+        return len(
+            engine.run(Request(ANN, engine.prepare(ANN, sql, (23, 23), SETTINGS), values, SETTINGS)).rows
+        )
+
+    for number in (1, 2):
+        asked(60, number)
+    found = planned(monkeypatch)
+    assert asked(60, 3) == 39
+    assert found == []
+    assert asked(70, 3) == 29
     assert found

@@ -13,13 +13,26 @@ PAGE = pictures.OUT.parent / "measured.md"
 MOST_BYTES = 300_000
 
 
+SCREENS = sorted(pictures.OUT.glob("web_*.png"))
+"""Made by the tests of the page in a browser."""
+FIGURES = sorted(set(pictures.OUT.iterdir()) - set(SCREENS))
+
+
 def test_the_page_shows_every_figure_once():
     shown = re.findall(r"\]\(pictures/(\w+)\.png\)", PAGE.read_text(encoding="utf-8"))
-    assert sorted(shown) == sorted(pictures.FIGURES) == sorted(path.stem for path in pictures.OUT.iterdir())
+    assert sorted(shown) == sorted(pictures.FIGURES) == [path.stem for path in FIGURES]
 
 
-def test_the_pictures_are_small():
-    assert sum(path.stat().st_size for path in pictures.OUT.iterdir()) < MOST_BYTES
+def test_every_screen_is_shown():
+    pages = "".join(page.read_text(encoding="utf-8") for page in PAGE.parent.rglob("*.md"))
+    assert [path.name for path in SCREENS if f"pictures/{path.name})" not in pages] == []
+
+
+@pytest.mark.parametrize(
+    ("made", "most"), [(FIGURES, MOST_BYTES), (SCREENS, 1_000_000)], ids=["figures", "screens"]
+)
+def test_the_pictures_are_small(made: list[Path], most: int):
+    assert 0 < sum(path.stat().st_size for path in made) < most
 
 
 def test_each_picture_stands_below_the_command_that_draws_it():

@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 
 from dpproxy.accounting.model import Account, format_epsilon
+from dpproxy.algebra import printing
 from dpproxy.algebra.plan import Caller, Part, Plan, PublicPlan
 from dpproxy.algebra.request import Request
 from dpproxy.backends.release import Release
@@ -68,7 +69,7 @@ def plan(world: World, record: Record) -> None:
 
 
 def _part(index: int, part: Part) -> list[str]:
-    inputs = [f"${number}      {sql}" for number, sql in part.inputs]
+    inputs = [f"${number}      {printing.text(query)}" for number, query in part.inputs]
     noise = part.mechanism
     words = "none" if part.vacuous else part.noise
     if noise is not None and not part.vacuous:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
+from dpproxy.algebra import printing
 from dpproxy.algebra.plan import Part, Plan
 from dpproxy.backends.release import Relations, Release
 from dpproxy.policy.units import unit_table
@@ -127,7 +128,7 @@ def furthest(world: World, plan: Plan, tables: Tables) -> list[int]:
     tables.fill(world.rows)
     relations = tables.relations(plan)
     publics = [tables.table(sql) for sql in plan.publics]
-    held = [[_value(sql, relations, publics) for _, sql in part.inputs] for part in plan.parts]
+    held = [[_value(printing.text(q), relations, publics) for _, q in part.inputs] for part in plan.parts]
     whole = [tables.exact(p, v) for p, v in zip(plan.parts, held, strict=True)]
     most = [0] * len(plan.parts)
     for seed in range(SHUFFLES):

@@ -42,7 +42,7 @@ def one_part(world: World, sql: str) -> Part:
 
 def rows_of_unit(plan: Plan) -> int:
     """How many rows of one unit a plan of one part pays for."""
-    found = re.search(r"at most (\d+) rows", plan.unit)
+    found = re.search(r"at most (\d+) rows?", plan.unit)
     assert found is not None, plan.unit
     return int(found[1])
 

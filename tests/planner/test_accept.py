@@ -224,3 +224,8 @@ def test_a_function_of_another_schema_is_told_with_its_place(call: str, shown: s
 def test_a_call_inside_of_another_has_no_schema():
     with pytest.raises(UndefinedFunction, match=re.escape("function nope() does not exist")):
         accept(parse("SELECT pg_catalog.count(nope(x)) FILTER (WHERE true) FROM t"))
+
+
+def test_a_select_of_nothing_is_refused_in_words():
+    with pytest.raises(Unsupported, match="without columns"):
+        accept(parse("SELECT"))

@@ -8,10 +8,11 @@ import pytest
 
 from dpproxy.algebra.plan import Drawn, Plan
 from dpproxy.analysis.scopes import Parameters
+from dpproxy.config.setting_checks import Target
 from dpproxy.config.settings import DEFAULTS
 from dpproxy.planner.accept import accept, parse
 from dpproxy.planner.access import Context
-from dpproxy.planner.accuracy import worst
+from dpproxy.planner.accuracy import predicted
 from dpproxy.planner.query import plan_query
 from dpproxy.values.errors import InvalidParameter
 from tests.golden.world import ANALYST, World, build
@@ -49,10 +50,16 @@ def planned(given: Context, sql: str) -> Plan:
     return found
 
 
+def worst(found: Plan, count: float | None) -> float:
+    errors = predicted(found, Target(Fraction(0)), count).values()
+    return max(error for error in errors if error is not None)
+
+
 @pytest.mark.parametrize(
     ("sql", "error"),
     [
         ("SELECT count(*) FROM t", "20"),
+        ("SELECT 2 * count(*) + 1 FROM t", "20"),
         ("SELECT count(*) FROM t", "3"),
         ("SELECT k, count(*), sum(x) FROM t GROUP BY k", "200"),
         ("SELECT count(*), (SELECT sum(x) FROM t) FROM t", "150"),
@@ -118,11 +125,71 @@ def test_an_average_of_nobody_knows_how_many_is_refused(world: World):
 
 
 @pytest.mark.parametrize(
-    "sql", ["SELECT median(x) FROM t", "SELECT variance(x) FROM t", "SELECT count(*) + 1 FROM t"]
+    ("sql", "error"),
+    [
+        ("SELECT median(x) FROM t", "5"),
+        ("SELECT variance(x) FROM t", "5"),
+        ("SELECT sum(x) FROM t", "5 %"),
+        ("SELECT avg(x) FROM t", "5 % for groups of at least 500"),
+        ("SELECT sum(x) / count(*) FROM t", "5"),
+        ("SELECT 3 AS three, sum(n) FROM (SELECT k, count(*) AS n FROM t GROUP BY k) s", "5"),
+    ],
 )
-def test_an_error_that_is_not_known_beforehand_is_refused(world: World, sql: str):
+def test_an_error_that_is_not_known_beforehand_is_refused(world: World, sql: str, error: str):
     with pytest.raises(InvalidParameter, match="cannot be met"):
-        plan(world, sql, "5")
+        plan(world, sql, error)
+
+
+def test_of_ranks_a_share_is_met(world: World):
+    found = plan(world, "SELECT k, median(x) FROM t GROUP BY k", "4 %")
+    [rows] = [o.error.rows for o in found.outputs if o.error is not None]
+    assert rows is not None
+    assert rows <= 40
+    assert "for 1000 rows a group" in found.solved
+    with pytest.raises(InvalidParameter) as caught:
+        plan(world, "SELECT median(x) FROM t", "40")
+    assert caught.value.hint == "SET dp.target_error = '5 %';"
+
+
+def test_a_share_is_of_the_group(world: World):
+    one, groups, given = (
+        plan(world, sql, error)
+        for sql, error in [
+            ("SELECT count(*) FROM t", "2 %"),
+            ("SELECT k, count(*) FROM t GROUP BY k", "2%"),
+            ("SELECT k, count(*) FROM t GROUP BY k", "2 % for groups of at least 500"),
+        ]
+    )
+    assert worst(one, None) <= 40
+    assert worst(groups, None) <= 20
+    assert worst(given, None) <= 10
+    assert given.solved.endswith("for 500 rows a group")
+    assert one.loss.nano < groups.loss.nano < given.loss.nano
+
+
+def test_an_average_of_groups_of_at_least_so_many(world: World):
+    found = plan(world, "SELECT k, avg(x) FROM t GROUP BY k", "1 for groups of 400")
+    assert worst(found, 400.0) <= 1 < worst(found, 380.0)
+
+
+def test_what_is_not_known_is_estimated_from_earlier_releases(world: World):
+    seen: list[Plan] = []
+
+    def earlier(asked: Plan) -> Sequence[Sequence[object]]:
+        """A sum of 10,000 with the interval that the epsilon gives; a group of few rows does not count."""
+        seen.append(asked)
+        half = next(o.error.half_width for o in asked.outputs if o.column.name == "s" and o.error is not None)
+        assert half is not None
+        return [("a", 900, 10_000, 0, 0, 10_000 - half, 10_000 + half), ("b", 3, 0, 0, 0, -half, half)]
+
+    given = replace(context(world, "5 % for groups of at least 500"), earlier=earlier)
+    found = planned(given, "SELECT k, count(*) AS n, sum(x) AS s FROM t GROUP BY k")
+    [half] = [o.error.half_width for o in found.outputs if o.column.name == "s" and o.error is not None]
+    assert half is not None
+    assert 480 < half <= 500
+    assert found.solved.endswith("as estimated from earlier releases for s")
+    assert {o.column.name for o in seen[-1].outputs} >= {"s_ci_low", "s_ci_high"}
+    assert not any(o.column.name == "s_ci_low" for o in found.outputs)
 
 
 def test_what_is_free_or_stored_is_planned_as_it_is(world: World):

@@ -12,8 +12,8 @@ from dpproxy.analysis import duck
 from dpproxy.backends.dialect import Dialect, Kind, stored
 from dpproxy.backends.postgres_dialect import dialect as postgres
 from dpproxy.backends.spark_dialect import dialect as spark
-from dpproxy.backends.transpile import transpiled
 from dpproxy.planner.equalities import hashed
+from tests.backends.statements import transpiled
 from tests.golden.world import SECRET, World, build, plan_of
 
 DDL = (

@@ -1,7 +1,13 @@
 from dataclasses import replace
 
+import pytest
+
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import Part
+from dpproxy.analysis import duck
+from dpproxy.planner.exact import MOST_SUBQUERIES, ordered
 from dpproxy.policy.model import Unit
+from dpproxy.values.errors import TooComplex
 from tests.golden.world import Tables, World, plan_of
 
 
@@ -25,6 +31,18 @@ def test_a_row_unit_is_not_truncated(world: World):
 def test_conditions_are_sorted_and_said_once(world: World):
     one = exact(world, "SELECT count(*) FROM people WHERE age > 3 AND city = 'Oslo' AND age > 3")
     assert one == exact(world, "SELECT count(*) FROM people WHERE (city = 'Oslo') AND (age > 3)")
+
+
+def test_conditions_that_differ_in_numbers_alone_are_ordered_by_these():
+    above = [nodes.Binary(">", duck.column("age"), duck.integer(n)) for n in (7, 12)]
+    other = nodes.Binary("<", duck.column("age"), duck.integer(1))
+    assert (
+        ordered([above[0], other, *above]) == ordered([other, *reversed(above)]) == [other, *reversed(above)]
+    )
+    unseen = nodes.Binary(">", duck.column("age"), nodes.Hole(0, 0))
+    assert ordered([unseen, other, unseen]) == [other, unseen]
+    with pytest.raises(nodes.Looked):
+        ordered([unseen, above[0]])
 
 
 def test_aliases_qualifiers_and_output_do_not_change_the_question(world: World):
@@ -76,3 +94,24 @@ def test_a_cell_is_grouped_by_and_never_null(world: World):
     sql = exact(world, "SELECT city, max(age) FROM people GROUP BY city")
     assert "GROUP BY 1, 2" in sql
     assert "IS NULL" in sql
+
+
+@pytest.mark.parametrize(
+    ("condition", "number", "subqueries"),
+    [
+        ("id IN (SELECT id FROM people WHERE age > {})", MOST_SUBQUERIES, MOST_SUBQUERIES),
+        ("age NOT IN (SELECT beds FROM wards WHERE beds > {})", MOST_SUBQUERIES // 3, MOST_SUBQUERIES),
+    ],
+)
+def test_more_subqueries_than_engines_plan_are_refused(
+    clinic: World, condition: str, number: int, subqueries: int
+):
+    def asked(number: int) -> str:
+        conditions = (condition.format(n) for n in range(number))
+        return f"SELECT count(*) FROM people WHERE {' AND '.join(conditions)}"
+
+    assert exact(clinic, asked(number)).count("EXISTS") == subqueries
+    with pytest.raises(TooComplex) as caught:
+        exact(clinic, asked(number + 1))
+    assert caught.value.sqlstate == "54001"
+    assert "NOT EXISTS" in (caught.value.hint or "")

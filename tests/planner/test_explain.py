@@ -22,6 +22,8 @@ CONFIDENCE = Fraction(95, 100)
         ("EXPLAIN (FORMAT text) SELECT 1", False),
         ("EXPLAIN (costs off) SELECT 1", False),
         ("EXPLAIN (VERBOSE)SELECT 1", False),
+        ("EXPLAIN (ANALYZE FALSE, COSTS off) SELECT 1", False),
+        ("EXPLAIN (FORMAT JSON, VERBOSE, PRIVACY) SELECT 1", True),
     ],
 )
 def test_positions_stay_where_they_were(sql: str, as_json: bool):  # noqa: FBT001
@@ -68,6 +70,13 @@ def test_other_statements_are_left_alone():
         "EXPLAIN (ANALYZE, PRIVACY) SELECT 1",
         "EXPLAIN (FORMAT JSON) SELECT 1",
         "EXPLAIN (COSTS off, ANALYZE) SELECT 1",
+        "EXPLAIN (PRIVACY, ANALYZE true) SELECT 1",
+        "EXPLAIN (PRIVACY, BUDGET x) (SELECT 1)",
+        "EXPLAIN (PRIVACY, BUDGET 1.2.3) (SELECT 1)",
+        "EXPLAIN (BUDGET 2) (SELECT 1)",
+        "EXPLAIN (PRIVACY FORMAT JSON) SELECT 1",
+        "EXPLAIN (PRIVACY",
+        "EXPLAIN (",
         "EXPLAIN VERBOSED SELECT 1",
         "EXPLAIN DELETE FROM t",
         "EXPLAIN SELECTED",
@@ -80,27 +89,74 @@ def test_other_explains_are_refused(sql: str):
     assert "EXPLAIN (PRIVACY)" in str(error.value.hint)
 
 
+@pytest.mark.parametrize(
+    ("sql", "verbose"),
+    [
+        ("EXPLAIN (PRIVACY) SELECT 1", False),
+        ("EXPLAIN (PRIVACY, VERBOSE) SELECT 1", True),
+        ("EXPLAIN (VERBOSE on) SELECT 1", True),
+        ("EXPLAIN (VERBOSE off) SELECT 1", False),
+        ("EXPLAIN VERBOSE SELECT 1", True),
+    ],
+)
+def test_what_is_run_is_shown_where_it_is_asked_for(sql: str, verbose: bool):  # noqa: FBT001
+    found = split_explain(sql)
+    assert found is not None
+    assert found.verbose is verbose
+
+
 def test_the_text_says_price_unit_noise_and_error(world: World):
     plan = plan_of(world, "SELECT ward, count(*) AS n, avg(hours) FROM visits GROUP BY ward")
-    [part] = plan.parts
     lines = explain_text(plan, CONFIDENCE)
-    assert lines[:5] == [
+    bounds = lines.index(next(line for line in lines if line.startswith("Bounds: ")))
+    named = lines[bounds : bounds + 3]
+    del lines[bounds : bounds + 3]
+    assert " ".join(map(str.strip, named)) == (
+        "Bounds: rows of visits beyond 6 of one patient are left out; groups beyond 2 of one patient are left out "
+        "where rows are grouped; rows of visits without patient count for nobody; hours is moved into 0 to 24"
+    )
+    assert lines[:6] == [
         "Price: epsilon 0.1",
         "Privacy unit: one patient of visits, at most 6 rows",
         "Pays: budget lab, ceiling of people",
-        (
-            "Mechanism: joint staircase, 3 measures in one draw, "
-            "at epsilon 0.016666666 for each of 6 contributions of a unit "
-            "(least predicted error: laplace 2.7 times the variance)"
-        ),
+        "Mechanism: joint staircase, 3 measures in one draw, at epsilon 0.016666666 for each of 6",
+        "  contributions of a unit (least predicted error: laplace 2.7 times the variance)",
         "Keys: 3 declared, all answered",
     ]
-    assert lines[5] == "  ward: a key, or computed from keys and released values"
-    assert lines[6].startswith("  n: count(*), sensitivity 6, noise sd ")
-    assert ", 95 % half-width " in lines[6]
-    assert lines[7].startswith("  avg: avg(hours), sensitivity (72, 6), 95 % half-width about ")
-    assert lines[8:] == ["Exact stage (stays inside):", f"  {part.exact}", "Release stage:", f"  {part.release}",
-                         "Answer stage:", f"  {plan.answer}"]  # fmt: skip
+    assert lines[6] == "  ward: a key, or computed from keys and released values"
+    assert lines[7].startswith("  n: count(*), sensitivity 6, noise sd ")
+    assert ", 95 % half-width " in lines[7]
+    assert lines[8].startswith("  avg: avg(hours), sensitivity (72, 6), 95 % half-width about ")
+    assert len(lines) == 9
+
+
+def test_the_stages_are_those_that_are_run(world: World):
+    plan = plan_of(world, "SELECT ward, count(*) AS n, avg(hours) FROM visits GROUP BY ward")
+    [part] = plan.parts
+    short, whole = explain_text(plan, CONFIDENCE), explain_text(plan, CONFIDENCE, verbose=True)
+    assert whole[: len(short)] == short
+    stages = " ".join(" ".join(whole[len(short) :]).split())
+    listed = [
+        "Exact stage (stays inside):",
+        part.exact,
+        "Release stage:",
+        part.release,
+        "Answer stage:",
+        plan.answer,
+    ]
+    assert stages == " ".join(" ".join(listed).split())
+    assert max(map(len, whole)) <= 100
+
+
+def test_arithmetic_of_released_values_has_an_error(world: World):
+    plan = plan_of(world, "SELECT 2 * count(*) AS a, avg(age) - 3 AS b, ln(count(*) + 1) AS c FROM people")
+    half = plan.outputs[0].accuracy
+    assert half is not None
+    assert explain_text(plan, CONFIDENCE)[-3:] == [
+        f"  a: computed from released values, 95 % half-width {half.half:.6g}",
+        "  b: computed from released values, 95 % half-width that differs by row",
+        "  c: computed from released values, no interval is proved for it",
+    ]
 
 
 def test_what_is_free_says_so(world: World):
@@ -115,7 +171,8 @@ def test_no_unit_is_named_where_no_row_is_read(world: World, limit: int):
     lines = explain_text(plan, CONFIDENCE)
     assert lines[:2] == ["Price: epsilon 0 (free)", "Follows from the policy: rows are not read"]
     assert all(line.strip() for line in lines)
-    assert ("Answer stage:" in lines) is bool(limit)
+    assert "Answer stage:" not in lines
+    assert ("Answer stage:" in explain_text(plan, CONFIDENCE, verbose=True)) is bool(limit)
     assert json.loads(explain_json(plan, CONFIDENCE))["unit"] is None
 
 
@@ -143,10 +200,7 @@ def test_several_parts_are_told_one_by_one(world: World):
     lines = explain_text(plan, CONFIDENCE)
     assert [line for line in lines if line.startswith(("Price", "Mechanism", "Keys"))] == [
         "Price: epsilon 2",
-        (
-            "Mechanism r0: staircase, at epsilon 0.166666666 for each of 6 contributions of a unit "
-            "(least predicted error: laplace alike)"
-        ),
+        "Mechanism r0: staircase, at epsilon 0.166666666 for each of 6 contributions of a unit (least",
         "Keys r0: 3 declared, all answered",
         "Mechanism r1: exponential quantile=1/1 cells=25 nano=166666666, at epsilon 1",
         "Keys r1: 3 declared, all answered",

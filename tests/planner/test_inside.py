@@ -75,6 +75,20 @@ def test_what_is_made_of_released_values_is_free_as_ever(world: World, monkeypat
     assert len(planned(world, "SELECT max(born), max(born) FROM v", monkeypatch).charged) == 1
 
 
+def test_answers_say_how_far_off_they_are(world: World, monkeypatch: pytest.MonkeyPatch):
+    found = planned(world, "SELECT min(age), max(age) - min(age) AS span, max(born) FROM v", monkeypatch)
+    least, span, born = [o.accuracy for o in found.outputs]
+    assert least is not None
+    assert span is not None
+    assert born is not None
+    assert least.half == found.outputs[0].error.half_width  # type: ignore[union-attr]
+    assert span.half is not None
+    assert span.half > 2 * (least.half or 0)  # both, and together
+    assert born.half is None
+    assert born.words.endswith(" days")
+    assert found.cuts == ("each row of v is the middle of at least 7",)
+
+
 @pytest.mark.parametrize(
     "sql",
     [

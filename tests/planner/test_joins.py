@@ -24,11 +24,25 @@ BOUNDS = [
     ("visits v JOIN wards w ON w.ward = v.ward AND w.building = 'north'", 2),
     ("visits v LEFT JOIN wards w ON w.ward = v.ward", 4),
     ("visits v, wards w", 6),
+    ("visits v NATURAL JOIN wards w", 4),
+    ("visits v NATURAL LEFT JOIN wards w", 4),
+    ("wards w NATURAL JOIN visits v", 4),
+    ("(SELECT id AS person, city FROM people) p NATURAL JOIN visits v", 2),
+    ("(SELECT person, no FROM visits) v NATURAL JOIN (SELECT person, ward FROM visits) w", 4),
     ("people p LEFT JOIN visits v ON v.person = p.id", 2),
     ("visits v RIGHT JOIN people p ON v.person = p.id", 2),
     ("bills b LEFT JOIN visits v ON b.visit = v.no", 3),
     ("people p FULL JOIN visits v ON p.id = v.person", 3),
     ("visits v FULL JOIN visits w ON v.person = w.person AND v.hours > w.hours", 4),
+    ("people p LEFT JOIN visits v ON v.person = p.id WHERE v.person IS NULL", 1),
+    ("visits v RIGHT JOIN people p ON v.person = p.id WHERE (v.person) IS NULL AND p.age > 0", 1),
+    ("visits v LEFT JOIN bills b ON b.visit = v.no WHERE b.visit IS NULL", 2),
+    ("visits v LEFT JOIN visits w ON w.person = v.person AND w.hours > 9 WHERE w.person IS NULL", 2),
+    (
+        "people p JOIN visits w ON p.id = w.person LEFT JOIN bills b ON b.visit = w.no WHERE b.visit IS NULL",
+        2,
+    ),
+    ("people p LEFT JOIN visits v ON v.person = p.id WHERE v.person IS NULL OR p.age > 0", 2),
 ]
 
 
@@ -62,6 +76,10 @@ SAME_NAME = [
     ("orders a JOIN orders b ON a.no = b.no", 9),
     ("orders a JOIN (SELECT no AS other FROM orders) b ON a.no = b.other", 9),
     ("items i JOIN (SELECT no FROM orders) o ON i.no = o.no", 4),
+    ("items i JOIN (SELECT no AS other FROM orders) o ON i.no = o.other", 4),
+    ("items i JOIN (SELECT no FROM items) AS orders ON i.no = orders.no", 16),
+    ("items i JOIN (SELECT a.no FROM orders a JOIN orders b ON a.no = b.no) AS o ON i.no = o.no", 36),
+    ("items i JOIN (SELECT no FROM orders UNION ALL SELECT no FROM orders) o ON i.no = o.no", 24),
 ]
 
 
@@ -133,7 +151,9 @@ def test_the_units_at_the_end_of_references_are_equated_besides(clinic: World):
 @pytest.mark.parametrize(
     ("source", "error"),
     [
-        ("visits v NATURAL JOIN people p", Unsupported),
+        ("visits v NATURAL JOIN people p", UnitLost),
+        ("visits v NATURAL LEFT JOIN people p", UnitLost),
+        ("visits v ASOF JOIN people p ON v.person = p.id", Unsupported),
         ("wards w JOIN visits v ON v.ward = w.ward RIGHT JOIN people p ON p.id = v.person", Unsupported),
         ("people p JOIN visits v USING (city)", UndefinedColumn),
         ("people p JOIN visits v USING (nothing)", UndefinedColumn),

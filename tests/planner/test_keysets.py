@@ -25,6 +25,9 @@ def places() -> World:
     return build(DDL)
 
 
+PLACES = "visits v JOIN places p ON v.region = p.region WHERE p.code"
+
+
 def sets(world: World, sql: str) -> list[list[tuple[object, ...]]]:
     [part] = plan_of(world, sql).parts
     keys: tuple[KeySet, ...] = part.keys
@@ -59,3 +62,24 @@ def test_columns_of_a_public_item_vary_together(places: World):
 def test_two_items_of_one_public_table_vary_by_themselves(places: World):
     join = "visits v JOIN places p ON p.code = v.code JOIN places q ON q.code = v.code"
     assert sets(places, f"SELECT count(*) FROM {join} GROUP BY p.region, q.region") == [[("N",), ("S",)]] * 2
+
+
+@pytest.mark.parametrize(
+    ("where", "group", "expected"),
+    [
+        ("= 4", "v.region", [[("S",)]]),
+        ("< 3", "v.region, p.ward", [[("N", "a"), ("N", "b")]]),
+        ("< 3", "v.region, v.kind", [[("N",)], [(False,), (True,)]]),
+        ("= 2", "v.region, v.ward", [[("N", "a"), ("N", "b"), ("S", "c")]]),
+        ("> v.code", "v.region", [[("N",), ("S",)]]),
+    ],
+)
+def test_a_column_that_is_equal_to_a_public_one_varies_with_it(
+    places: World, where: str, group: str, expected: list[list[tuple[object, ...]]]
+):
+    assert sets(places, f"SELECT count(*) FROM {PLACES} {where} GROUP BY {group}") == expected
+
+
+def test_only_declared_values_are_keys_whatever_a_public_column_has(places: World):
+    sql = "SELECT count(*) FROM visits v JOIN places p ON v.kind = (p.code = 1) GROUP BY v.code, v.kind"
+    assert [len(s) for s in sets(places, sql)] == [4, 2]

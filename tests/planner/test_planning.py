@@ -6,7 +6,8 @@ from itertools import product
 
 import pytest
 
-from dpproxy.algebra.plan import Drawn, KeySet, Part, PreparedTable
+from dpproxy.algebra import nodes
+from dpproxy.algebra.plan import PREPARED, Drawn, KeySet, Part, PreparedTable
 from dpproxy.planner.planning import LEAST_DELTA, Planning
 from dpproxy.values.pgtypes import INT4
 from tests.golden.world import World
@@ -14,7 +15,14 @@ from tests.planner.passes import planning_of
 from udfs.privacy import NANO, Loss
 
 PART = Part(
-    exact="SELECT 1", truncated=False, release="", keys=(), measures=1, box="b", noise="", loss=Loss(1)
+    query=nodes.Select((nodes.Number("1"),)),
+    truncated=False,
+    release="",
+    keys=(),
+    measures=1,
+    box="b",
+    noise="",
+    loss=Loss(1),
 )
 
 
@@ -32,9 +40,13 @@ def test_names_are_told_apart_in_any_case(planning: Planning):
 def test_parts_are_one_where_they_are_computed_and_released_alike(planning: Planning):
     keys: list[tuple[KeySet, ...]] = [(), (KeySet((INT4,), ((1,),)),)]
     variants = [
-        replace(PART, exact=e, box=b, keys=k, inputs=i, vacuous=v)
-        for e, b, k, i, v in product(
-            ("SELECT 1", "SELECT 2"), ("b", "c"), keys, ((), ((2, "q"),)), (True, False)
+        replace(PART, query=q, box=b, keys=k, inputs=i, vacuous=v)
+        for q, b, k, i, v in product(
+            [nodes.Select((nodes.Number(n),)) for n in "12"],
+            ("b", "c"),
+            keys,
+            ((), ((2, nodes.Select()),)),
+            (True, False),
         )
     ]
     numbers = [planning.add(v) for v in variants]
@@ -46,13 +58,15 @@ def test_parts_are_one_where_they_are_computed_and_released_alike(planning: Plan
 def test_a_part_has_the_prepared_tables_that_it_reads(planning: Planning):
     tables = [PreparedTable(n, "t", "", truncated=False) for n in ("p_ab", "p_cd")]
     planning.prepares = {t.name: t for t in tables}
-    planning.add(replace(PART, exact='SELECT 1 FROM "p_cd"'))
+    named = [nodes.Table("p_cd", path=(PREPARED, "main")), nodes.Table("p_ab")]
+    planning.add(replace(PART, query=nodes.Select(source=named[0], joins=(nodes.Join(named[1]),))))
     assert planning.parts[0].prepares == (tables[1],)
 
 
 def test_a_released_value_has_one_parameter_after_the_secret(planning: Planning):
-    assert [planning.take(q) for q in ("a", "b", "a")] == [2, 3, 2]
-    assert planning.inputs == ["a", "b"]
+    first, second = (nodes.Select((nodes.Number(n),)) for n in "12")
+    assert [planning.take(q) for q in (first, second, first)] == [2, 3, 2]
+    assert planning.inputs == [first, second]
 
 
 @pytest.mark.parametrize("shares", [1, 3, 7])
@@ -75,7 +89,7 @@ def test_the_losses_of_a_stored_release_come_first(planning: Planning):
 def test_parts_that_release_nothing_cost_nothing(planning: Planning):
     costly = replace(PART, noise_delta=Fraction(1, 10**9))
     for number, part in enumerate([PART, costly, replace(costly, vacuous=True)]):
-        planning.add(replace(part, exact=str(number)))
+        planning.add(replace(part, query=nodes.Select((nodes.Number(str(number)),))))
     assert (planning.charged(), planning.selecting()) == (2, 1)
 
 

@@ -66,7 +66,7 @@ HOSTILE = [
     "age IN (SELECT age FROM people WHERE id = id)",
     "city IN (SELECT ward FROM visits v WHERE v.person <> people.id)",
     "id IN (SELECT v.person FROM visits v, visits w)",
-    "id IN (SELECT person FROM visits EXCEPT SELECT person FROM visits)",
+    "age IN (SELECT hours FROM visits EXCEPT SELECT hours FROM visits)",
     "age > (SELECT max(hours) FROM visits v WHERE v.ward = people.city)",
     "age > (SELECT hours FROM visits v WHERE v.person = people.id LIMIT 1)",
     "age > (SELECT hours FROM visits)",

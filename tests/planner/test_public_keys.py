@@ -68,3 +68,45 @@ def test_more_than_may_be_answered_is_refused(world: World, monkeypatch: pytest.
     with pytest.raises(TooComplex):
         keys(world, JOIN, "c.name")
     assert public_keys.MOST > 100_000
+
+
+DAYS = "SELECT i * 2, CAST(DATE '2000-01-01' + to_days(i::INTEGER) AS DATE), i // 30 FROM range(900) AS r(i)"
+CALENDAR = (
+    "CREATE TABLE days (no INTEGER, day DATE, month INTEGER)",
+    f"INSERT INTO days {DAYS}",
+    "CREATE TABLE sales (id INTEGER, no INTEGER)",
+    "INSERT INTO sales VALUES (1, 1), (1, 1202), (2, 7)",
+    "ALTER TABLE days SET PRIVACY PUBLIC",
+    "ALTER TABLE sales SET PRIVACY KEY (id) MAX ROWS 2",
+    "ALTER TABLE sales ALTER COLUMN no SET PRIVACY DOMAIN REFERENCES days (no)",
+)
+MONTHS = "FROM sales s JOIN days d ON s.no = d.no WHERE d.month BETWEEN 20 AND 21 GROUP BY 1"
+
+
+@pytest.fixture(scope="module")
+def calendar() -> World:
+    return build(CALENDAR)
+
+
+@pytest.mark.parametrize(
+    ("key", "count"),
+    [("d.day", 60), ("s.no", 60), ("d.no", 60), ("d.month", 2), ("extract(year FROM d.day)", 1)],
+)
+def test_no_more_keys_are_listed_than_the_conditions_leave(
+    calendar: World, monkeypatch: pytest.MonkeyPatch, key: str, count: int
+):
+    asked: list[str] = []
+    facts = World.facts
+
+    def spied(world: World, sql: str) -> tuple[tuple[object, ...], ...]:
+        asked.append(sql)
+        rows = facts(world, sql)
+        assert len(rows) <= 60 or key == "s.no", sql  # its own declared values
+        return rows
+
+    monkeypatch.setattr(World, "facts", spied)
+    monkeypatch.setattr("dpproxy.analysis.domains.MOST_LISTED", 10)
+    [part] = plan_of(calendar, f"SELECT {key}, count(*) {MONTHS}").parts
+    assert part.groups == count
+    assert asked
+    assert len(part.exact) < 5_000

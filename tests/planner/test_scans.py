@@ -10,11 +10,11 @@ from sqlglot import exp
 
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
+from dpproxy.analysis.keys import MOST_KEYS
 from dpproxy.planner.fields import Declared, Identifier
 from dpproxy.planner.planning import Planning
 from dpproxy.planner.relation import Scan
 from dpproxy.planner.scans import (
-    MOST_PUBLIC_KEYS,
     is_public,
     prepared_names,
     protected_scan,
@@ -215,9 +215,9 @@ def test_public_keys_are_not_fractions(planning: Planning):
 
 
 def test_public_keys_are_not_too_many(planning: Planning):
-    many = tuple((n,) for n in range(MOST_PUBLIC_KEYS))
+    many = tuple((n,) for n in range(MOST_KEYS + 1))
     planning.context = replace(
-        planning.context, facts=lambda sql: many if "DISTINCT" in sql else ((0, MOST_PUBLIC_KEYS),)
+        planning.context, facts=lambda sql: many if "DISTINCT" in sql else ((0, MOST_KEYS + 1),)
     )
     beds = public(planning).find("beds")
     assert beds is not None

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpproxy.algebra import bridge, nodes
-from dpproxy.planner.terms import FALSE, TRUE, Term, term
+from dpproxy.planner.terms import FALSE, TRUE, Term, put, term
 
 ROWS = [
     (x, y, d, k)
@@ -89,3 +89,19 @@ def test_equal_terms_have_equal_values_on_every_row(conditions: list[str]):
                 f"SELECT count(*) FROM t WHERE ({one}) IS DISTINCT FROM ({other})"
             ).fetchall()
             assert not differ, (one, other)
+
+
+@pytest.mark.parametrize("numbers", [("5", "7"), ("7", "5"), ("5", "5")])
+@pytest.mark.parametrize(
+    "words", ["x <> {} AND {} <> x", "x = {} OR {} = x", "x > {} AND x > {}", "{} = x AND x > {}"]
+)
+def test_numbers_that_are_put_into_a_form_make_the_form_of_the_statement(
+    words: str, numbers: tuple[str, str]
+):
+    marks = nodes.Number("990"), nodes.Number("991")
+    tree = bridge.expression(sqlglot.parse_one(words.format(*(m.text for m in marks)), read="duckdb"))
+    holes = [nodes.Hole(place, 0) for place in range(2)]
+    opened = tree.replaced(lambda node: holes[marks.index(node)] if node in marks else None)
+    form = term(opened, lambda node: ("column", node.name) if isinstance(node, nodes.Column) else None)
+    filled = put(form, {("hole", n, 0): ("literal", False, text) for n, text in enumerate(numbers)})
+    assert filled == read(words.format(*numbers))

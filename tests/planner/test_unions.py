@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import duckdb
 import pytest
 
 from dpproxy.values.errors import Refusal
@@ -25,6 +26,11 @@ KEPT = [
     ("(SELECT hours FROM visits) UNION ALL (SELECT age FROM people ORDER BY age)", 3),
     ("SELECT ward FROM shops UNION ALL SELECT ward FROM shops", 2),
     ("SELECT hours FROM visits WHERE hours > 1 UNION ALL SELECT hours FROM visits WHERE hours <= 1", 4),
+    ("SELECT person FROM visits UNION SELECT id FROM people", 1),
+    ("SELECT id FROM people INTERSECT SELECT person FROM visits", 1),
+    ("SELECT person FROM visits EXCEPT SELECT id FROM people WHERE age > 35", 1),
+    ("SELECT person FROM visits UNION SELECT id FROM people UNION SELECT person FROM visits", 1),
+    ("SELECT person, hours FROM visits UNION SELECT id, age FROM people", 3),
 ]
 
 
@@ -92,6 +98,8 @@ def test_what_would_let_rows_decide_about_others_is_refused(clinic: World, query
         ("SELECT age FROM people UNION ALL SELECT city FROM people", "42804"),
         ("SELECT id FROM people UNION ALL SELECT no FROM visits", "42501"),
         ("SELECT id FROM people UNION ALL SELECT age FROM people", "42501"),
+        ("SELECT id FROM people EXCEPT SELECT person, no FROM visits", "42601"),
+        ("SELECT id FROM people EXCEPT ALL SELECT person FROM visits", "0A000"),
     ],
 )
 def test_sides_that_do_not_fit_are_refused(clinic: World, query: str, sqlstate: str):
@@ -112,6 +120,30 @@ def test_sums_are_bounded_by_either_side(clinic: World):
     union = "(SELECT age AS n FROM people UNION ALL SELECT hours + 0.5 FROM visits) AS u"
     [(total,)] = answered(clinic, f"SELECT sum(n) FROM {union}")
     assert float(str(total)) == 30 + 40 + 50 + 1.5 + 2.5 + 4.5
+
+
+NULLS = "nullif(hours, 2)"
+SETS = [
+    "SELECT person, ward FROM visits UNION SELECT id, city FROM people",
+    f"SELECT person, {NULLS} FROM visits EXCEPT SELECT person, {NULLS} FROM visits WHERE hours <> 1",
+    f"SELECT person, {NULLS} FROM visits INTERSECT SELECT person, {NULLS} FROM visits WHERE hours <> 1",
+    "SELECT id FROM people EXCEPT SELECT person FROM visits UNION SELECT person FROM visits WHERE hours > 2",
+    "SELECT id FROM people EXCEPT (SELECT person FROM visits UNION SELECT person FROM visits WHERE hours > 2)",
+    "SELECT person FROM visits UNION ALL SELECT id FROM people EXCEPT SELECT id FROM people WHERE age = 30",
+]
+
+
+@pytest.mark.parametrize("query", SETS)
+def test_sets_of_rows_are_those_of_sql(clinic: World, query: str):
+    """Nobody has more rows than MAX ROWS; visits of 9, who is no one of ``people``, count for nobody."""
+    sql = f"SELECT count(*) FROM ({query}) AS u"
+    with duckdb.connect(":memory:") as connection:
+        for statement in clinic.ddl:
+            connection.execute(statement)
+        for name in ("people", "visits"):
+            rows = [r for r in clinic.rows[name] if r[0] != 9]
+            connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+        assert answered(clinic, sql) == connection.execute(sql).fetchall()
 
 
 def test_a_key_of_both_sides_is_still_no_value(clinic: World):

@@ -64,7 +64,7 @@ SHAPES = {
 }
 Shown = tuple[object, ...]
 OF_THE_CATALOGUE = frozenset({
-    "{i} & 3", "{i} | 8", "chr(65)", "format('%s has %s', {t}, {i})", "quote_literal({t})", "quote_ident({t})",
+    "format('%s has %s', {t}, {i})", "quote_literal({t})", "quote_ident({t})",
     "{t} SIMILAR TO 'A%'", "{t}::char(3)", "{m}::time", "{m} - {m}", "pg_typeof(now())", "interval '1 day' * 2",
     "version() IS NOT NULL", "current_user IS NOT NULL", "pg_typeof({i})", "pg_typeof({t})", "ARRAY[{i}, 2]",
     "(ARRAY[1, {i}])[1]", "array_length(ARRAY[1, 2], 1)", "string_to_array({t}, ' ')",
@@ -143,7 +143,7 @@ def test_one_answer(real: psycopg.Connection, engine: Engine):
         is_alike = found == right or all(answer is None for answer in found.values())
         if is_alike is (expression in OTHERWISE):
             wrong.append((expression, found, right))
-    assert wrong == []
+    assert not wrong, "\n".join(map(str, wrong))
 
 
 def test_what_is_written_without_from_is_answered_as_postgres_does(real: psycopg.Connection, engine: Engine):

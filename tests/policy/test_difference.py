@@ -40,6 +40,7 @@ CASES: tuple[tuple[str, Effect, str], ...] = (
     ("ALTER TABLE patients ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 200", N, "wider bounds: more noise"),
     ("ALTER TABLE patients ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 50", N, "moved to them"),
     ("ALTER TABLE patients ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 100 OUTSIDE NULL", N, "become NULL"),
+    ("ALTER TABLE patients ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 100 NOT NULL", N, "becomes the middle"),
     ("ALTER TABLE patients ALTER COLUMN sex SET PRIVACY DOMAIN IN ('f', 'x', 'y')", N, "2 values more and 1 less"),
     ("ALTER TABLE patients ALTER COLUMN sex SET PRIVACY DOMAIN DISCOVERED", W, "shown as keys, for delta"),
     ("ALTER TABLE patients ALTER COLUMN town SET PRIVACY DOMAIN IN ('a')", W, "can be computed with"),

@@ -103,7 +103,7 @@ def test_a_typo_is_shown_with_its_line_and_a_caret(tmp_path: Path, store: Policy
         apply_files(store, paths, schema)
     error = caught.value
     assert str(error) == (
-        f"{paths[1]}:4:31: expected DOMAIN, HIDDEN or CLASS after SET PRIVACY, "
+        f"{paths[1]}:4:31: expected DOMAIN, HIDDEN, CLASS or QUANTILES after SET PRIVACY, "
         'found "domian" (Did you mean DOMAIN?)'
     )
     assert error.excerpt == "\tALTER COLUMN age SET PRIVACY DOMIAN BETWEEN 0 AND 110;\n\t" + " " * 29 + "^"

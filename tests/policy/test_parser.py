@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpproxy.policy.forms import form_hint
 from dpproxy.policy.interval import Interval, Step
 from dpproxy.policy.model import Accountant, ColumnClass, Exposure, Outside
 from dpproxy.policy.parser import is_privacy_statement, parse
@@ -177,7 +178,7 @@ def test_statements(sql: str, statement: Statement):
 def test_a_mistake_is_shown_where_it_stands(sql: str, at: str, message: str, hint: str | None):
     with pytest.raises(SyntaxRefused) as caught:
         parse(sql)
-    assert (caught.value.message, caught.value.hint) == (message, hint)
+    assert (caught.value.message, caught.value.hint) == (message, hint or form_hint(sql))
     assert caught.value.position == sql.index(at)
 
 
@@ -268,6 +269,7 @@ def test_recognising_never_raises(sql: str):
 
 
 T, C = Name("t"), Name("c")
+EXPECTED_OF_TABLES = "expected KEY, PUBLIC, HIDDEN, CEILING, EXPECTED, DOMAIN, BLOCKS or QUANTILES"
 TABLE = "ALTER TABLE t SET PRIVACY "
 COLUMN = "ALTER TABLE t ALTER COLUMN c SET PRIVACY "
 
@@ -314,6 +316,14 @@ def number(value: int | Fraction) -> Literal:
             SetBetween(T, C, number(0), number(Fraction(1, 2)), Outside.NULL),
         ),
         (
+            COLUMN + "DOMAIN BETWEEN -5 AND 110 NOT NULL",
+            SetBetween(T, C, number(-5), number(110), not_null=True),
+        ),
+        (
+            COLUMN + "DOMAIN BETWEEN 0 AND 1 OUTSIDE NULL NOT NULL",
+            SetBetween(T, C, number(0), number(1), Outside.NULL, not_null=True),
+        ),
+        (
             COLUMN + "DOMAIN IN ('f', NULL)",
             SetMembers(T, C, (Literal(LiteralKind.TEXT, "f"), Literal(LiteralKind.NULL, None))),
         ),
@@ -351,13 +361,13 @@ def test_names_keep_their_place():
         (
             COLUMN + "DOMIAN BETWEEN 1 AND 2",
             "DOMIAN",
-            'expected DOMAIN, HIDDEN or CLASS after SET PRIVACY, found "domian"',
+            'expected DOMAIN, HIDDEN, CLASS or QUANTILES after SET PRIVACY, found "domian"',
             "Did you mean DOMAIN?",
         ),
         (
             TABLE + "KYE (c)",
             "KYE",
-            'expected KEY, PUBLIC, HIDDEN, CEILING, EXPECTED, DOMAIN or BLOCKS after SET PRIVACY, found "kye"',
+            f'{EXPECTED_OF_TABLES} after SET PRIVACY, found "kye"',
             "Did you mean KEY?",
         ),
         (COLUMN + "DOMAIN BETWEEN 1 2", "2", "expected AND after the lower bound, found a number", None),
@@ -403,7 +413,7 @@ def test_names_keep_their_place():
 def test_a_mistake_in_alter_table_is_shown_where_it_stands(sql: str, at: str, message: str, hint: str | None):
     with pytest.raises(SyntaxRefused) as caught:
         parse(sql)
-    assert (caught.value.message, caught.value.hint) == (message, hint)
+    assert (caught.value.message, caught.value.hint) == (message, hint or form_hint(sql))
     assert caught.value.position == (sql.rindex(at) if at else len(sql))
 
 

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from dpproxy.policy.model import Exposure, Policy, TablePolicy, Unit
-from dpproxy.policy.units import unanswerable, unit_table
+from dpproxy.policy.units import unanswerable, unit_table, without_people
 from dpproxy.values.errors import BoundsMissing, InvalidParameter
+from dpproxy.values.pgtypes import INT4, Column, Schema
 
 
 def test_references_are_followed(applied: Callable[..., Policy]):
@@ -68,3 +69,16 @@ def test_what_is_granted_and_never_answered_is_told(applied: Callable[..., Polic
     [line] = unanswerable(policy)
     assert 'table "patients" has no privacy ceiling' in line
     assert unanswerable(applied("ALTER TABLE patients SET PRIVACY CEILING EPSILON 1", to=policy)) == []
+
+
+def test_rows_that_may_be_nobodys_are_said(applied: Callable[..., Policy]):
+    policy = applied(
+        "ALTER TABLE visits SET PRIVACY KEY (patient_id) REFERENCES patients (patient_id)",
+        "ALTER TABLE patients SET PRIVACY KEY (patient_id)",
+    )
+    never, maybe = Column("patient_id", INT4, not_null=True), Column("patient_id", INT4)
+    schema = Schema({"patients": (never,), "visits": (maybe,)})
+    assert without_people(policy, schema) == [
+        'rows of table "visits" whose "patient_id" is NULL count for nobody'
+    ]
+    assert without_people(applied("ALTER TABLE patients SET PRIVACY KEY ROW"), schema) == []

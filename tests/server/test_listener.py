@@ -19,7 +19,8 @@ import pytest
 
 from dpproxy.server import service
 from dpproxy.server.listener import Options, Server
-from dpproxy.server.service import FIRST, LOCAL, LOGGING_IN, RESERVED
+from dpproxy.server.service import LOCAL, LOGGING_IN, RESERVED
+from dpproxy.system.attempts import FIRST
 from dpproxy.values.errors import StartupError
 from dpproxy.wire.messages import CancelRequest
 from tests.fake_engine import RATIO_ROWS, FakeEngine, FakeUsers, next_result

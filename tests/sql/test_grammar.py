@@ -25,13 +25,25 @@ from dpproxy.values.errors import NumberOutOfRange, SyntaxRefused, TooComplex
 def test_dollars(sql: str, numbers: list[int], strings: list[str]):
     (tree,) = grammar.parse(sql)
     assert sorted(int(p.name) for p in tree.find_all(exp.Parameter)) == numbers
-    texts = [
-        n
-        for n in tree.walk()
-        if isinstance(n, exp.ByteString | exp.RawString | exp.UnicodeString) or n.is_string
-    ]
-    assert [text.name for text in texts] == strings
+    assert [node.name for node in tree.walk() if node.is_string] == strings
     assert not any("\ufdd0" in str(node.args.get("this")) for node in tree.walk())
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (r"E'a\nb\\c\'d''e\x41\u00e9\101\%'", "a\nb\\c'd'eA\u00e9A%"),
+        ("$$a'b$$", "a'b"),
+        ("$q$ x $1 $$ y$q$", " x $1 $$ y"),
+        ("N'na''s'", "na's"),
+        (r"U&'d\0061t'", "dat"),
+    ],
+)
+def test_texts_of_every_form_are_texts(written: str, text: str):
+    (tree,) = grammar.parse(f"SELECT {written}, DATE $$2024-01-02$$::text")
+    found = tree.expressions[0]
+    assert (found.is_string, found.name, found.meta["start"]) == (True, text, 7)
+    assert isinstance(tree.expressions[1].unnest().this.unnest(), exp.Cast)
 
 
 def test_names_may_hold_dollars():
@@ -209,3 +221,47 @@ def test_any_word_is_a_name_behind_as(sql: str):
 def test_as_before_a_query_is_no_name():
     tree = grammar.parse("WITH a AS (SELECT 1), b AS NOT MATERIALIZED (SELECT 2) SELECT 3 FROM a, b")[0]
     assert [cte.alias for cte in tree.find_all(exp.CTE)] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "near"),
+    [
+        ("SELECT count(*), FROM t", "FROM"),
+        ("SELECT 1,", None),
+        ("SELECT 1, ;", ";"),
+        ("SELECT 1,, 2", ","),
+        ("SELECT , 1", ","),
+        ("SELECT (1, 2,)", ")"),
+        ("SELECT coalesce(, 1)", ","),
+        ("SELECT ARRAY[1, ]", "]"),
+        ("SELECT 1 FROM , t", ","),
+        ("SELECT 1 FROM t, WHERE true", "WHERE"),
+        ("SELECT 1 FROM t JOIN u USING (a, )", ")"),
+        ("SELECT 1 FROM t WHERE a IN (1, )", ")"),
+        ("SELECT 1 FROM t GROUP BY a, HAVING true", "HAVING"),
+        ("SELECT 1 FROM t ORDER BY , a", ","),
+        ("SELECT 1 FROM t ORDER BY a, LIMIT 3", "LIMIT"),
+        ("VALUES (1), ", None),
+        ("SELECT 1, UNION SELECT 2", "UNION"),
+    ],
+)
+def test_a_comma_stands_between_two_items(sql: str, near: str | None):
+    with pytest.raises(SyntaxRefused) as refusal:
+        grammar.parse(sql)
+    assert refusal.value.position == (len(sql.rstrip()) if near is None else sql.rindex(near))
+    assert str(refusal.value).endswith(f'near "{near}"' if near else "end of input")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1 AS select, 2 AS from, 3",
+        'SELECT a, "from", t."where" FROM t',
+        "SELECT t.values, t.from, 1 FROM t",
+        "SELECT a, left(b, 1), right(b, 2) FROM t, LATERAL (SELECT 1) x",
+        "SELECT ',', ', FROM t', $1, $2 /* , */ FROM t -- ,",
+    ],
+)
+def test_commas_between_names_and_texts(sql: str):
+    [tree] = grammar.parse(sql)
+    assert len(tree.expressions) >= 3

@@ -56,7 +56,7 @@ def test_a_server_ends_with_whoever_started_it_however_that_ends(tmp_path: Path)
 
 def test_a_server_whose_parent_has_gone_does_not_start():
     done = subprocess.run(
-        [sys.executable, "-m", "dpproxy.system.process", "1", "serve"],
+        [sys.executable, "-m", "dpproxy.system.process", "1", "dpproxy", "serve"],
         capture_output=True,
         text=True,
         check=False,

@@ -53,7 +53,7 @@ def test_an_everyday_statement_gives_the_same_numbers(
     parts = parts_of(replace(world, prepared=engine.prepared), shape.sql)
     assert parts
     for part in parts:
-        source.check(part.exact, part.prepares)
+        source.check(part.query, part.prepares)
         wanted = expected(file, part)
         assert wanted is not None, "a bound of the policy cuts"
         assert asked(source, part) == wanted
@@ -62,10 +62,14 @@ def test_an_everyday_statement_gives_the_same_numbers(
 def is_refused(source: Source, part: Part) -> bool:
     """Before anything is charged, and for this reason only: the engine is not known to compute it alike."""
     try:
-        source.check(part.exact, part.prepares)
+        source.check(part.query, part.prepares)
     except Unsupported:
         return True
     return False
+
+
+REFUSED = {"sail": {"geometric_mean"}}
+"""All of whose statements an engine refuses: Spark's logarithms are not known to be the same to the last bit."""
 
 
 @pytest.mark.parametrize("engine", [e for e in ENGINES if e.small is not None], ids=lambda e: e.name)
@@ -87,4 +91,5 @@ def test_a_golden_statement_gives_the_same_numbers_or_is_refused_first(
                 found = asked(source, part)
                 wanted = expected(file, part)
                 assert wanted is None or found == wanted, part.exact
-    assert refused <= len(records) / 3, f"{refused} parts are refused"
+    if path.stem not in REFUSED.get(engine.name, ()):
+        assert refused <= len(records) / 3, f"{refused} parts are refused"

@@ -6,6 +6,7 @@ from fractions import Fraction
 import psycopg
 import pytest
 
+from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PreparedTable
 from dpproxy.backends.dialect import unanswered
 from dpproxy.backends.failures import failure
@@ -48,14 +49,14 @@ PROBE = "SUGGEST PRIVACY FOR ev WITH EPSILON 32"
 def test_what_the_source_cannot_run_is_refused_for_nothing(proxy: Proxy, monkeypatch: pytest.MonkeyPatch):
     """The second of four columns is what it cannot: the first is not asked either."""
     assert proxy.engine is not None
-    source, seen = proxy.engine._backend, list[str]()
+    source, seen = proxy.engine._backend, list[nodes.Query]()
     real = source.check
 
-    def check(sql: str, prepares: Sequence[PreparedTable] = ()) -> None:
-        seen.append(sql)
+    def check(query: nodes.Query, prepares: Sequence[PreparedTable] = ()) -> None:
+        seen.append(query)
         if len(seen) == 2:
             raise unanswered("this statement")
-        real(sql, prepares)
+        real(query, prepares)
 
     monkeypatch.setattr(source, "check", check)
     root = psycopg.connect(proxy.dsn("root"), autocommit=True)
@@ -85,7 +86,7 @@ def test_columns_of_every_type_are_bounded_for_what_was_asked(proxy: Proxy):
     """False alarm: at epsilon 8 a column, an interval of hundreds of rows is missed with less than 1e-9."""
     with psycopg.connect(proxy.dsn("root"), autocommit=True) as root:
         rows = root.execute(PROBE).fetchall()
-        found = {s.split()[5]: s.split("PRIVACY ")[1] for s, _ in rows}
+        found = {s.split()[5]: s.split("PRIVACY ")[1] for s, _ in rows if "QUANTILES" not in s}
         assert (
             found["seen"]
             == "DOMAIN BETWEEN TIMESTAMP '2015-01-01 00:00:00' AND TIMESTAMP '2020-01-01 00:00:00';"

@@ -95,6 +95,7 @@ def proxy(folder: Path, ddl: Sequence[str]) -> Iterator[Ask]:
         spawned(write_home(folder, ddl, policy())) as server,
         psycopg.connect(server.dsn(), autocommit=True, prepare_threshold=None) as client,
     ):
+        client.execute("SET dp.reuse = 'never'")
 
         def ask(question: Question, epsilon: float, runs: int) -> Told:
             rows, times = [], []

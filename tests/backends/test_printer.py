@@ -3,11 +3,13 @@ from dataclasses import replace
 
 import pytest
 
+from dpproxy.algebra import nodes
 from dpproxy.backends import spark_dialect
 from dpproxy.backends.dialect import Kind, Value, stored
 from dpproxy.backends.postgres_dialect import dialect
-from dpproxy.backends.transpile import Query, transpiled
+from dpproxy.backends.printer import Statement, statement
 from dpproxy.values.errors import Unsupported
+from tests.backends.statements import transpiled
 
 TABLES = {
     "t": {"id": stored(Kind.WHOLE), "Name": stored(Kind.TEXT, "{}::text"), "x": stored(Kind.DOUBLE)},
@@ -19,7 +21,7 @@ def tables(database: str, name: str) -> Mapping[str, Value] | None:
     return None if database else TABLES.get(name)
 
 
-def rewritten(sql: str) -> Query:
+def rewritten(sql: str) -> Statement:
     return transpiled(sql, dialect("public"), tables)
 
 
@@ -88,6 +90,33 @@ def test_what_cannot_be_read_for_its_depth_is_refused():
         rewritten(nested("ABS({})", 3000))
 
 
+def test_conditions_of_any_number_stand_side_by_side():
+    found = rewritten("SELECT id FROM t WHERE id > 1 AND id < 9 AND (x > 1e0 OR id = 5 OR name = 'a')").sql
+    assert """(("t"."id" > 1) AND ("t"."id" < 9) AND (""" in found
+    assert """ OR ("t"."id" = 5) OR """ in found
+
+
+def test_what_is_not_like_is_written_so():
+    found = rewritten("SELECT id FROM t WHERE name NOT LIKE 'a%' AND NOT name LIKE 'b%'").sql
+    assert """::text NOT LIKE 'a%' ESCAPE '')""" in found
+    assert """(NOT ("t"."Name"::text LIKE 'b%' ESCAPE ''))""" in found
+
+
+@pytest.mark.parametrize(
+    "node", [nodes.Formula(("now()",)), nodes.Scalar(nodes.Select((nodes.Number("1"),))), nodes.Star()]
+)
+def test_a_node_without_a_row_is_refused(node: nodes.Expr):
+    query = nodes.Select((nodes.Named(nodes.Call("abs", (node,)), "a"),), nodes.Table("t"))
+    with pytest.raises(Unsupported, match="this construct is not answered over PostgreSQL"):
+        statement(query, dialect("public"), tables)
+
+
+def test_what_is_no_query_is_refused():
+    for node in (nodes.Null(), nodes.Select((nodes.Null(),), nodes.Function(nodes.Call("range"), "r"))):
+        with pytest.raises(Unsupported):
+            statement(node, dialect("public"), tables)
+
+
 @pytest.mark.parametrize(
     "sql",
     [
@@ -109,7 +138,25 @@ def test_what_cannot_be_read_for_its_depth_is_refused():
         "SELECT (SELECT max(id) FROM u) AS m FROM t",
         "SELECT id FROM t QUALIFY row_number() OVER (PARTITION BY id ORDER BY x ASC) = 1",
         "SELECT CASE id WHEN 1 THEN 2 END AS c FROM t",
-        "WITH a AS (SELECT 1 AS x) SELECT x FROM a",
+        "WITH t AS (SELECT 1 AS id) SELECT id FROM t",
+        "SELECT id FROM t JOIN u USING (id)",
+        "SELECT id FROM t GROUP BY ROLLUP (id)",
+        "SELECT id FROM t GROUP BY id HAVING count(*) > 1",
+        "SELECT id FROM t LIMIT 5 OFFSET 1",
+        "SELECT s.id FROM (SELECT id FROM t) AS s(id)",
+        "SELECT TRY_CAST(id AS BIGINT) AS r FROM t",
+        "SELECT CAST(NULL AS BIGINT[]) AS r FROM t",
+        "SELECT max(DISTINCT id) AS m FROM t",
+        "SELECT sum(id) FILTER (WHERE id > 1) AS m FROM t",
+        "SELECT count(id, x) AS m FROM t",
+        "SELECT count(DISTINCT id, x) AS m FROM t",
+        "SELECT hash(*) AS h FROM t",
+        "SELECT [id] AS a FROM t",
+        "SELECT id & 1 AS a FROM t",
+        "SELECT id IS TRUE AS a FROM t",
+        "SELECT floor(x, 1) AS a FROM t",
+        "SELECT round_even(x, 1) AS a FROM t",
+        "SELECT strpos(Name, 'a') AS a, (id, x) AS b FROM t",
     ],
 )
 def test_what_has_no_line_is_refused(sql: str):

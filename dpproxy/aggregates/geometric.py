@@ -1,0 +1,81 @@
+"""GEOMETRIC_MEAN(x) = exp(avg(ln(x))) of a number above zero: never NULL, inside its bounds but for last digits.
+
+PostgreSQL has no name for it; the engine calls it so. Written out, the logarithm is bounded more loosely, and the
+exponential of an average has no interval: the function is for the noise and for what is known of it.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+
+from dpproxy.aggregates import formulas as f
+from dpproxy.aggregates.argument import argument
+from dpproxy.aggregates.average import Average
+from dpproxy.aggregates.filter import kept
+from dpproxy.aggregates.model import Error, Measure, Noise
+from dpproxy.aggregates.operands import Condition, compiled, number, plain_operand
+from dpproxy.algebra import nodes
+from dpproxy.analysis import duck
+from dpproxy.analysis.position import position
+from dpproxy.analysis.scopes import Scope
+from dpproxy.analysis.typed import Typed
+from dpproxy.values.errors import BoundsMissing
+from dpproxy.values.pgtypes import FLOAT8, SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Geometric:
+    """e to the average of logarithms: everything known of the average carries over, as e**x increases."""
+
+    logarithms: Average
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        return self.logarithms.measures
+
+    @property
+    def type(self) -> SqlType:
+        return FLOAT8
+
+    def value(self, columns: Sequence[nodes.Expr]) -> Typed:
+        return Typed(duck.call("exp", self.logarithms.value(columns).sql), FLOAT8, None, nullable=False)
+
+    def noise_sd(self, columns: Sequence[nodes.Expr], noise: Noise) -> nodes.Expr:
+        """To first order: the value times that of the average."""
+        return f.times(self.value(columns).sql, self.logarithms.noise_sd(columns, noise))
+
+    def interval(
+        self, columns: Sequence[nodes.Expr], noise: Noise, confidence: Fraction
+    ) -> tuple[nodes.Expr, nodes.Expr]:
+        low, high = self.logarithms.interval(columns, noise, confidence)
+        return duck.call("exp", low), duck.call("exp", high)
+
+    def error(self, noise: Noise, confidence: Fraction) -> Error:
+        found = self.logarithms.error(noise, confidence)
+        return Error(found.sensitivity, None, None, f"about {found.over_count or 0:.6g} / count of the value")
+
+
+def build(node: Any, scope: Scope, _: object, condition: Condition | None = None) -> Geometric:  # noqa: ANN401
+    """Compile a call. Raises PD003 where the argument may be zero or less."""
+    this = plain_operand(node, node.expressions[0])
+    logarithm = exp.Ln(this=this.copy())
+    typed, bounded = number(logarithm, scope), number(this, scope)
+    if bounded.low is None or bounded.high is None or bounded.low <= 0:
+        raise BoundsMissing(
+            "the argument of geometric_mean() may be zero or less, or has no bounds",
+            hint="Bound it: geometric_mean(least(greatest(<expression>, 1), <high>)).",
+            position=position(node),
+        )
+    # Rows are put inside these, so that no logarithm of the engine needs to be exact.
+    low, high = Fraction(_log(bounded.low)), Fraction(_log(bounded.high))
+    return Geometric(
+        Average(argument(logarithm, kept(replace(typed, low=low, high=high), compiled(condition))))
+    )
+
+
+def _log(value: Fraction | int) -> float:
+    return math.log(value.numerator) - math.log(value.denominator)

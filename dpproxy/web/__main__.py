@@ -1,0 +1,9 @@
+"""``python -m dpproxy.web OPTIONS DESCRIPTOR``: the page, on a socket that its parent has opened and bound."""
+
+import socket
+import sys
+
+from dpproxy.web.options import Options
+from dpproxy.web.server import serve
+
+serve(Options.read(sys.argv[1]), socket.socket(fileno=int(sys.argv[2])))

@@ -1,0 +1,230 @@
+"""The pages of administrators. The proxy refuses them to others: each page only sends statements and shows answers."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from dpproxy.web.accounts import Days, budgets, ceilings
+from dpproxy.web.analyst import quoted
+from dpproxy.web.answers import as_csv
+from dpproxy.web.expected import expected
+from dpproxy.web.logins import Login
+from dpproxy.web.site import Form, Page, Site, html, refused_page
+from dpproxy.web.wire import Refused, Rows
+
+DAYS: Final = """\
+SELECT CAST(at AS date) AS day, ceiling, sum(epsilon) AS spent
+FROM dp.ledger WHERE kind = 'charge' GROUP BY 1, 2 ORDER BY 1"""
+QUESTIONS: Final = """\
+SELECT who, what, count(*) AS times, sum(epsilon) AS epsilon, max(at) AS last
+FROM dp.ledger WHERE kind = 'charge' GROUP BY who, what ORDER BY 4 DESC LIMIT 25"""
+PAGE: Final = 100
+"""Entries of the ledger on one page."""
+MOST_AUDIT: Final = 1000
+_FILTERS: Final = ("who", "kind", "budget", "ceiling")
+
+
+class RefusedHere(Exception):
+    """A statement that a page needs was refused."""
+
+    def __init__(self, refused: Refused) -> None:
+        self.refused = refused
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a change of the policy means: weaker, stronger or the same."""
+
+    subject: str
+    was: str | None
+    now: str | None
+    effect: str
+    meaning: str
+
+
+def refusing(page: Page) -> Page:
+    """A page that is made of statements the proxy may refuse to this user."""
+
+    async def shown(request: Request, login: Login) -> Response:
+        try:
+            return await page(request, login)
+        except RefusedHere as error:
+            return refused_page(login, error.refused)
+
+    return shown
+
+
+async def records(login: Login, sql: str) -> list[dict[str, str | None]]:
+    """The rows of a statement. Raises ``RefusedHere``."""
+    return (await rows(login, sql)).records()
+
+
+async def rows(login: Login, sql: str) -> Rows:
+    """The answer to a statement. Raises ``RefusedHere``."""
+    answer = await login.ask(sql)
+    if isinstance(answer, Refused):
+        raise RefusedHere(answer)
+    return answer
+
+
+def literal(text: str) -> str:
+    """A text as a constant of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+async def budgets_page(_request: Request, login: Login) -> Response:
+    """Ceilings with forecasts, budgets with those who spent from them."""
+    listed = await records(login, "SHOW PRIVACY BUDGETS")
+    days = Days.read(await records(login, DAYS))
+    today = datetime.now(UTC).date()
+    return html("budgets.html", login, ceilings=ceilings(listed, days, today), budgets=budgets(listed))
+
+
+async def reset(_request: Request, login: Login, form: Form) -> Response:
+    """Let a budget, or one user of it, begin anew."""
+    user = f" FOR USER {quoted(form['user'])}" if form.get("user") else ""
+    sql = f"RESET PRIVACY BUDGET {quoted(form.get('budget', ''))}{user} REASON {literal(form.get('reason', ''))}"
+    answer = await login.ask(sql)
+    if isinstance(answer, Refused):
+        return refused_page(login, answer)
+    return html("done.html", login, here="Budgets", statement=sql, notices=answer.notices, back="/budgets")
+
+
+async def spending_page(request: Request, login: Login) -> Response:
+    """Who spent what on which questions, and the entries of the ledger that a filter leaves."""
+    chosen = {name: request.query_params.get(name, "") for name in _FILTERS}
+    before = request.query_params.get("before", "")
+    entries = await rows(login, entries_sql(chosen, before))
+    if "csv" in request.query_params:
+        own = {"content-disposition": 'attachment; filename="ledger.csv"'}
+        return Response(as_csv(entries), media_type="text/csv", headers=own)
+    listed = entries.records()
+    older = listed[-1]["sequence"] if len(listed) == PAGE else None
+    questions = await records(login, QUESTIONS)
+    most = max((float(one["epsilon"] or 0) for one in questions), default=0.0) or 1.0
+    return html(
+        "spending.html", login, questions=questions, most=most, entries=listed, chosen=chosen, older=older
+    )
+
+
+def entries_sql(chosen: Mapping[str, str], before: str) -> str:
+    """The statement for the entries of the ledger that a filter leaves.
+
+    >>> entries_sql({"who": "o'neill"}, "12")
+    "SELECT * FROM dp.ledger WHERE who = 'o''neill' AND sequence < 12 ORDER BY sequence DESC LIMIT 100"
+    """
+    conditions = [f"{name} = {literal(value)}" for name, value in chosen.items() if value]
+    conditions += [f"sequence < {before}"] if before.isascii() and before.isdigit() else []
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"SELECT * FROM dp.ledger{where} ORDER BY sequence DESC LIMIT {PAGE}"  # noqa: S608 - quoted above
+
+
+async def policy_page(request: Request, login: Login) -> Response:
+    """The tables of the policy, or what is declared of one, and a place to change it."""
+    table = request.query_params.get("table", "")
+    declared = await records(
+        login, f"SHOW PRIVACY POLICY FOR {quoted(table)}" if table else "SHOW PRIVACY POLICY"
+    )
+    grants = [one for one in await records(login, "SHOW PRIVACY GRANTS") if table in ("", one["table"])]
+    suggested = await login.ask(f"SUGGEST PRIVACY FOR {quoted(table)}") if table else None
+    limits = await records(login, "SHOW PRIVACY BUDGETS") if table else []
+    tables: dict[str, list[dict[str, str | None]]] = {}
+    for one in declared:
+        tables.setdefault(one["table"] or "", []).append(one)
+    return html(
+        "policy.html",
+        login,
+        table=table,
+        tables=tables,
+        grants=grants,
+        expected=await expected(login, table, declared, grants, limits) if table else [],
+        suggested=suggested.records() if isinstance(suggested, Rows) else [],
+        statement=request.query_params.get("statement", ""),
+    )
+
+
+async def change(_request: Request, login: Login, form: Form) -> Response:
+    """Show what a statement would change, or make the change."""
+    statement = form.get("statement", "").strip().removesuffix(";")
+    if "apply" in form:
+        outcome = await login.run(statement)
+        if isinstance(outcome.result, Rows):
+            notices = outcome.result.notices
+            return html(
+                "done.html", login, here="Policy", statement=statement, notices=notices, back="/policy"
+            )
+        return html("change.html", login, statement=statement, refused=outcome.result, effects=[], notices=())
+    found = await effects_of(login, statement)
+    if isinstance(found, Refused):
+        return html("change.html", login, statement=statement, refused=found, effects=[], notices=())
+    effects, answer = found
+    return html(
+        "change.html", login, statement=statement, refused=None, effects=effects, notices=answer.notices
+    )
+
+
+_PREVIEW: Final = "EXPLAIN (PRIVACY, FORMAT JSON) "
+
+
+async def effects_of(login: Login, statement: str) -> tuple[list[Effect], Rows] | Refused:
+    """What a statement would change of the policy, in the words of ``policy diff``."""
+    answer = await login.ask(_PREVIEW + statement)
+    if isinstance(answer, Refused):
+        at = None if answer.position is None else max(0, answer.position - len(_PREVIEW))
+        return Refused(answer.sqlstate, answer.message, answer.detail, answer.hint, at)
+    document = json.loads(answer.rows[0][0] or "[]")
+    if not isinstance(document, list):  # a question, whose price is not asked for here
+        return Refused("42601", "this statement changes nothing of the policy", position=0)
+    return [Effect(**one) for one in document], answer
+
+
+async def views_page(request: Request, login: Login) -> Response:
+    """Protected views, and the figures of the one that is asked for."""
+    name = request.query_params.get("verify", "")
+    verified = await records(login, f"VERIFY PROTECTED VIEW {quoted(name)}") if name else []
+    return html("views.html", login, views=await records(login, "SHOW PRIVACY VIEWS"), verified=verified)
+
+
+async def audit_page(request: Request, login: Login) -> Response:
+    """The audit log, newest first, filtered by words and by outcome."""
+    words, outcome = (request.query_params.get(name, "") for name in ("words", "outcome"))
+    found = await records(login, f"SHOW PRIVACY AUDIT LIMIT {MOST_AUDIT}")
+    outcomes = sorted({one["outcome"] or "" for one in found})
+    kept = [
+        one
+        for one in found
+        if outcome in ("", one["outcome"])
+        and words.lower() in " ".join(filter(None, (one["user"], one["statement"], one["reason"]))).lower()
+    ]
+    return html(
+        "audit.html",
+        login,
+        entries=kept[:200],
+        total=len(kept),
+        words=words,
+        outcome=outcome,
+        outcomes=outcomes,
+    )
+
+
+def routes(site: Site) -> list[Route]:
+    """The addresses of these pages."""
+    pages = (
+        ("/budgets", budgets_page),
+        ("/spending", spending_page),
+        ("/policy", policy_page),
+        ("/views", views_page),
+        ("/audit", audit_page),
+    )
+
+    return [
+        *(site.page(path, refusing(page)) for path, page in pages),
+        site.action("/reset", reset),
+        site.action("/policy", change),
+    ]

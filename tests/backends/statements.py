@@ -1,0 +1,18 @@
+"""Texts of ours as statements of other engines."""
+
+from collections.abc import Sequence
+
+from dpproxy.algebra.plan import PreparedTable
+from dpproxy.backends.dialect import Dialect
+from dpproxy.backends.printer import Statement, Tables, read, statement
+from dpproxy.backends.source import Source
+
+
+def transpiled(sql: str, dialect: Dialect, tables: Tables) -> Statement:
+    """What an engine reads for a text of ours."""
+    return statement(read(sql), dialect, tables)
+
+
+def check(source: Source, sql: str, prepares: Sequence[PreparedTable] = ()) -> None:
+    """Ask a source whether it takes a text of ours."""
+    source.check(read(sql), prepares)

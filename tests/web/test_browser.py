@@ -1,0 +1,237 @@
+"""The page in a real browser, where Playwright and Debian's Chromium are installed:
+
+    pip install playwright; apt install chromium; pytest -m clients tests/web/test_browser.py
+
+With WEB_PICTURES=docs/pictures the tests make the pictures of the documentation anew.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpproxy.cli import demo
+from dpproxy.cli.serve import options
+from dpproxy.config.configuration import load_config
+from dpproxy.config.users import UsersFile, add_user
+from dpproxy.engine.databases import open_databases
+from dpproxy.server.listener import Server
+from tests.proxies import PASSWORD, Proxy
+from tests.web.pages import page
+
+playwright = pytest.importorskip("playwright.sync_api")
+Tab = Any
+"""A page of Playwright, which need not be installed."""
+Browser = Any
+CHROMIUM = Path("/usr/bin/chromium")
+pytestmark = [
+    pytest.mark.clients,
+    pytest.mark.skipif(not CHROMIUM.exists(), reason="Debian's Chromium is not installed"),
+]
+PICTURES = os.environ.get("WEB_PICTURES")
+BY_EDUCATION = """\
+SELECT education, count(*) AS people, avg(hours_per_week) AS hours
+FROM adult WHERE age >= 30 GROUP BY education"""
+BY_AGE = "SELECT age, count(*) AS people FROM adult WHERE age BETWEEN 20 AND 60 GROUP BY age ORDER BY age"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A page over the example data."""
+    folder = tmp_path_factory.mktemp("browser")
+    file = folder / "dpproxy.toml"
+    file.write_text(demo.CONFIG.format(port=0, examples=demo.EXAMPLES))
+    for user, role in demo.ROLES.items():
+        add_user(folder / "users.toml", user, [role], PASSWORD)
+    config = load_config(file)
+    with (
+        open_databases(config, lambda _line: None) as databases,
+        Server(options(config), databases, UsersFile(config.users)).running() as port,
+        page(Proxy(port, folder)) as shown,
+    ):
+        yield f"http://127.0.0.1:{shown}"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Tab]:
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tab(chromium: Browser, address: str) -> Iterator[Tab]:
+    """An empty tab; a message of its console, such as a breach of the content security policy, fails the test."""
+    context = chromium.new_context(viewport={"width": 1240, "height": 860}, base_url=address)
+    tab, said = context.new_page(), []
+    tab.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.set_default_timeout(20_000)
+    yield tab
+    context.close()
+    assert not [words for words in said if "401" not in words and "403" not in words], said
+
+
+def log_in(tab: Tab, user: str = demo.ANALYST) -> None:
+    tab.goto("/login")
+    tab.fill("[name=user]", user)
+    tab.fill("[name=password]", PASSWORD)
+    tab.click("button.main")
+    tab.wait_for_selector("#editor")
+
+
+def picture(tab: Tab, name: str) -> None:
+    if PICTURES:
+        tab.screenshot(path=f"{PICTURES}/web_{name}.png")
+
+
+def test_a_login(tab: Tab):
+    tab.goto("/")
+    tab.fill("[name=user]", demo.ANALYST)
+    tab.fill("[name=password]", "wrong")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("[role=alert]")
+    assert "password authentication failed" in tab.inner_text("[role=alert]")
+    log_in(tab)
+    assert tab.inner_text("nav [aria-current]") == "Ask"
+
+
+def test_a_question_with_its_price(tab: Tab):
+    log_in(tab)
+    tab.fill("#statement", BY_EDUCATION)
+    tab.wait_for_selector(".price")
+    assert "ε 0.1" in tab.inner_text("#price")
+    picture(tab, "price")
+    tab.keyboard.press("Control+Enter")
+    tab.wait_for_selector(".answer")
+    assert tab.locator(".chart .bar").count() == 32
+    assert tab.locator("tbody tr").count() == 16
+    picture(tab, "answer")
+    tab.click("text=Ask >> nth=0")
+    tab.fill("#statement", BY_EDUCATION.replace("people", "n"))
+    tab.wait_for_selector(".price.free")
+    tab.fill("#statement", BY_AGE)
+    tab.wait_for_selector(".price:not(.free)")
+    tab.click("#run")
+    tab.wait_for_selector(".chart .point")
+
+
+def test_only_the_last_draft_is_shown(tab: Tab):
+    log_in(tab)
+    tab.type("#statement", "SELECT count(*) FROM adult WHERE age < 33", delay=20)
+    tab.wait_for_selector(".price")
+    tab.fill("#statement", "SELECT age FROM adult")
+    tab.wait_for_selector("#price .refusal")
+    assert "rows are not shown" in tab.inner_text("#price")
+
+
+def test_a_refusal(tab: Tab):
+    log_in(tab)
+    tab.fill("#statement", "SELECT relationship, age FROM adult")
+    tab.click("#run")
+    tab.wait_for_selector("mark")
+    assert tab.inner_text("mark") == "relationship"
+    picture(tab, "refusal")
+    tab.click("text=Use this statement")
+    tab.wait_for_selector(".price")
+    assert tab.input_value("#statement") == "SELECT relationship, count(*) FROM adult GROUP BY relationship"
+
+
+def test_a_drained_budget(tab: Tab):
+    log_in(tab)
+    for column in ("agi", "fedtax"):
+        tab.fill("#statement", f"SELECT avg({column}) FROM census WHERE agi > 1000")
+        tab.click("#run")
+        tab.wait_for_selector(".figure")
+        tab.goto("/")
+    tab.fill("#statement", "SELECT avg(statetax) FROM census WHERE agi > 1000")
+    tab.click("#run")
+    tab.wait_for_selector(".refusal")
+    assert "PD001" in tab.inner_text("#price")
+
+
+def test_a_change_of_the_policy(tab: Tab):
+    log_in(tab, demo.ADMINISTRATOR)
+    tab.click("nav >> text=Policy")
+    tab.click("h2 >> text=adult")
+    assert "a count by education, 16 groups" in tab.inner_text("main")
+    picture(tab, "policy")
+    tab.fill("#statement", "ALTER TABLE adult SET PRIVACY CEILING EPSILON 30")
+    tab.click("text=What it changes")
+    tab.wait_for_selector(".effect.weaker")
+    assert "people are less protected" in tab.inner_text(".effect")
+    picture(tab, "change")
+    tab.click("text=Make this change")
+    tab.wait_for_selector("[role=status]")
+    tab.click("nav >> text=Budgets")
+    assert "left of 30" in tab.inner_text("main")
+    picture(tab, "budgets")
+
+
+def test_the_report(tab: Tab):
+    log_in(tab, demo.ADMINISTRATOR)
+    tab.click("nav >> text=Report")
+    assert "People in adult" in tab.inner_text("main")
+    assert tab.locator(".sure").count() == 4
+    picture(tab, "report")
+
+
+def test_a_session_that_ends(tab: Tab):
+    log_in(tab)
+    tab.click("text=Log out")
+    tab.wait_for_selector("[name=password]")
+    tab.goto("/history")
+    assert tab.url.endswith("/login")
+
+
+def test_a_phone_in_the_dark(chromium: Browser, address: str):
+    context = chromium.new_context(
+        viewport={"width": 390, "height": 844},
+        base_url=address,
+        color_scheme="dark",
+        java_script_enabled=False,
+    )
+    tab = context.new_page()
+    log_in(tab)
+    tab.fill("#statement", "SELECT sex, count(*) AS people, avg(age) AS age FROM adult GROUP BY sex")
+    tab.click("text=Show the price")
+    assert "ε 0.1" in tab.inner_text("#price") or "Free" in tab.inner_text("#price")
+    tab.click("#run")
+    tab.wait_for_selector(".answer")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    picture(tab, "phone")
+    context.close()
+
+
+def test_the_keyboard_reaches_everything(tab: Tab):
+    log_in(tab)
+    reached = []
+    for _ in range(24):
+        tab.keyboard.press("Tab")
+        reached.append(
+            tab.evaluate("document.activeElement.textContent.trim() || document.activeElement.name")
+        )
+    for wanted in (
+        "Skip to the content",
+        "Tables",
+        "History",
+        "Log out",
+        "statement",
+        "epsilon",
+        "Show the price",
+        "Ask",
+    ):
+        assert wanted in reached
+
+
+def test_the_first_page_is_small_and_quick(tab: Tab):
+    sizes: list[int] = []
+    tab.on("response", lambda response: sizes.append(len(response.body())))
+    tab.goto("/login")
+    tab.wait_for_load_state("networkidle")
+    assert sum(sizes) < 100_000
+    timing = tab.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
+    assert timing < 1000

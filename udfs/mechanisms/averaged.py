@@ -1,0 +1,210 @@
+"""The mean of several draws around the same number, weighed by their precision, and how far off it is.
+
+The weights follow from the laws of the noise alone, so that the mean is post-processing of what was released. It is
+rounded to a whole number, ties towards the first draw, and is never farther from the number than ``half_width`` but
+with the probability that is asked for. Proof: ``averaged.md``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, floor, nextafter, sqrt
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+SCALE: Final = 1 << 20
+"""What whole weights add up to."""
+STEP: Final = 0.75
+"""Between the tails of two knots of a law."""
+BEYOND: Final = 1024
+"""The last knot's tail is this much smaller than what may be missed."""
+ROUNDING: Final = 1e-9
+"""More than what adding up some thousand products in floating point is off, relatively."""
+USUAL: Final = Fraction(19, 20)
+"""No mean is taken that would widen intervals of this confidence."""
+Floats = NDArray[np.float64]
+
+
+class Noise(Protocol):
+    """A mechanism whose components are symmetric, and each whole number no likelier than one nearer to 0."""
+
+    def noise_sd(self) -> tuple[float, ...]:
+        """Of each component."""
+        ...
+
+    def half_width(self, confidence: Fraction) -> tuple[int, ...]:
+        """Of each component."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The noise of one released number: the sum of ``terms`` independent draws of a component of a mechanism."""
+
+    mechanism: Noise
+    component: int
+    terms: int = 1
+
+    @property
+    def variance(self) -> float:
+        """Of the sum."""
+        return self.terms * self.mechanism.noise_sd()[self.component] ** 2
+
+
+@dataclass(frozen=True, slots=True)
+class Averaged:
+    """The mean of numbers that independent ``draws`` moved; it starts from the first of them.
+
+    >>> from udfs.mechanisms.laplace import Laplace
+    >>> mean = Averaged((Draw(Laplace((1,), 10**8), 0), Draw(Laplace((1,), 10**8), 0)))
+    >>> mean.weights == (SCALE // 2, SCALE // 2), mean.of((10, 13)), mean.of((13, 10))
+    (True, 11, 12)
+    """
+
+    draws: tuple[Draw, ...]
+
+    @property
+    def weights(self) -> tuple[int, ...]:
+        """Whole numbers that add up to ``SCALE``: the inverse variances, or all of it to the first draw."""
+        return _weights(self)
+
+    def of(self, values: Sequence[int]) -> int:
+        """The mean of one value of each draw."""
+        first = values[0]
+        off = sum(w * (value - first) for w, value in zip(self.weights[1:], values[1:], strict=True))
+        size = (2 * abs(off) + SCALE - 1) // (2 * SCALE)
+        return first + (size if off >= 0 else -size)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is the first draw as it is."""
+        return self.weights[0] == SCALE
+
+    def noise_sd(self) -> float:
+        """Its standard deviation; where it is rounded, about."""
+        if self.is_single:
+            return sqrt(self.draws[0].variance)
+        shares = zip(self.draws, self.weights, strict=True)
+        return sqrt(sum((w / SCALE) ** 2 * d.variance for d, w in shares) + 1 / 12)
+
+    def half_width(self, confidence: Fraction) -> int:
+        """An h that the mean stays within with at least this confidence."""
+        if self.is_single:
+            return _single(self.draws[0], confidence)
+        return _reach(self.draws, self.weights, confidence)
+
+
+@lru_cache(maxsize=1024)
+def _weights(mean: Averaged) -> tuple[int, ...]:
+    alone = (SCALE, *(0 for _ in mean.draws[1:]))
+    variances = [d.variance for d in mean.draws]
+    if not all(variances):
+        return alone
+    total = sum(1 / v for v in variances)
+    others = [round(SCALE / v / total) for v in variances[1:]]
+    weights = (SCALE - sum(others), *others)
+    is_better = 1 / total + 1 / 12 < variances[0]
+    return (
+        weights
+        if is_better and _reach(mean.draws, weights, USUAL) <= _single(mean.draws[0], USUAL)
+        else alone
+    )
+
+
+def _single(draw: Draw, confidence: Fraction) -> int:
+    if draw.terms <= 1:
+        return draw.mechanism.half_width(confidence)[draw.component] if draw.terms else 0
+    return ceil(_gauss((draw,), (SCALE,), confidence) - 0.5)
+
+
+@lru_cache(maxsize=4096)
+def _reach(draws: tuple[Draw, ...], weights: tuple[int, ...], confidence: Fraction) -> int:
+    """Of the rounded mean: half a unit for rounding, and half a unit for the whole numbers that draws are."""
+    if any(d.terms > 1 for d in draws):
+        return floor(_gauss(draws, weights, confidence) + 1)
+    allowed = float(1 - confidence)
+    law = _law(draws[0], weights[0] / SCALE, allowed)
+    for draw, weight in zip(draws[1:], weights[1:], strict=True):
+        law = _sum(law, _law(draw, weight / SCALE, allowed), allowed)
+    return floor(float(np.interp(-allowed, -law.tails, law.knots)) * (1 + ROUNDING) + 1)
+
+
+def _gauss(draws: Sequence[Draw], weights: Sequence[int], confidence: Fraction) -> float:
+    """By Gauss's inequality, which holds for every symmetric density that falls from 0 on."""
+    shares = zip(draws, weights, strict=True)
+    variance = sum((w / SCALE) ** 2 * (d.variance + 1 / 12) for d, w in shares)
+    return max(2 / (3 * sqrt(float(1 - confidence))), 2 / sqrt(3)) * sqrt(variance)
+
+
+@dataclass(frozen=True, slots=True)
+class _Law:
+    """A symmetric law: its tail falls in straight lines between knots, never slower than before."""
+
+    knots: Floats
+    tails: Floats
+
+    def mixture(self) -> tuple[Floats, Floats]:
+        """The same as uniform laws on [-a, a]: each a, and its share; what the last tail holds is beyond all."""
+        slopes = np.append(np.diff(self.tails) / np.diff(self.knots), 0.0)
+        return self.knots[1:], self.knots[1:] * np.maximum(np.diff(slopes), 0.0)
+
+
+@lru_cache(maxsize=1024)
+def _law(draw: Draw, weight: float, allowed: float) -> _Law:
+    """One that is farther from 0 than ``weight`` times a draw with a uniform number from -1/2 to 1/2 on top."""
+    tails = [1.0]
+    knots = [0.0]
+    while tails[-1] > allowed / BEYOND:
+        tail = Fraction(tails[-1] * STEP)
+        half = draw.mechanism.half_width(1 - tail)[draw.component] + 0.5
+        tails.append(float(tail))
+        knots.append(nextafter(half * weight, half))
+    return _hull(np.array(knots), np.array(tails))
+
+
+def _hull(knots: Floats, tails: Floats) -> _Law:
+    """The largest convex function that is nowhere above the points."""
+    kept: list[int] = []
+    for i in range(len(knots)):
+        while kept and (
+            knots[kept[-1]] >= knots[i] or (len(kept) > 1 and _is_above(knots, tails, kept[-2], kept[-1], i))
+        ):
+            kept.pop()
+        kept.append(i)
+    return _Law(knots[kept], tails[kept])
+
+
+def _is_above(knots: Floats, tails: Floats, left: int, middle: int, right: int) -> bool:
+    """Whether the middle point is on or above the line between the others."""
+    rise = (tails[middle] - tails[left]) * (knots[right] - knots[left])
+    return bool(rise >= (tails[right] - tails[left]) * (knots[middle] - knots[left]))
+
+
+def _sum(one: _Law, other: _Law, allowed: float) -> _Law:
+    """A law that is at least as far from 0 as the sum of independent numbers of both."""
+    (a, some), (b, others) = one.mixture(), other.mixture()
+    missing = float(1 - (1 - one.tails[-1]) * (1 - other.tails[-1]))
+    shares = (some[:, None] * others[None, :]).ravel()
+    wide = np.maximum(a[:, None], b[None, :]).ravel()
+    narrow = np.minimum(a[:, None], b[None, :]).ravel()
+
+    def tail(x: float) -> float:
+        beyond = np.where(
+            x < wide - narrow, 1 - x / wide, np.maximum(wide + narrow - x, 0.0) ** 2 / (4 * wide * narrow)
+        )
+        return min(1.0, float(np.dot(shares, beyond)) * (1 + ROUNDING) + missing)
+
+    knots, tails = [0.0], [1.0]
+    top = float(one.knots[-1] + other.knots[-1])
+    while tails[-1] > max(allowed / BEYOND, 2 * missing):
+        low, high = knots[-1], top
+        aim = tails[-1] * STEP
+        for _ in range(24):
+            middle = (low + high) / 2
+            low, high = (low, middle) if tail(middle) <= aim else (middle, high)
+        knots.append(high)
+        tails.append(tail(high))
+    return _hull(np.array(knots), np.array(tails))
