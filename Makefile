@@ -4,17 +4,21 @@ BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE
 export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 TOGETHER := --numprocesses auto --dist loadgroup --durations 12
-.PHONY: env demo test test-all generated check clients bench soak fuzz serve audit kills docs image clean
+.PHONY: env demo test test-all generated check clients newest bench soak fuzz serve audit kills docs image clean
 
 env: .venv/ready   ## everything that tests, checks and documentation need
 .venv/ready: .venv/product
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint tests/constraints.txt --editable '.[dev]'
 	@touch $@
 
-.venv/product: pyproject.toml
+.venv/product: pyproject.toml tests/constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[web]'
+	@$(BIN)/pip install --quiet --disable-pip-version-check --constraint tests/constraints.txt --editable '.[web]'
 	@touch $@
+
+newest: env        ## the newest release of everything that pyproject.toml admits, written down in tests/constraints.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager --editable '.[dev]'
+	@sed -i '/^[^#]/d' tests/constraints.txt && $(BIN)/pip freeze --exclude-editable >>tests/constraints.txt
 
 demo: .venv/product ## the tour: a proxy over real data, an analyst and an administrator
 	@$(BIN)/dpproxy demo
