@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpproxy.accounting import book, older
+from dpproxy.accounting import book
 from dpproxy.accounting.canonical import digest
 from dpproxy.accounting.chain import Head, Seals
 from dpproxy.accounting.limits import check
@@ -109,12 +109,6 @@ class Batch:
         mac = self.seals.release(origin, key, nano, payload)
         self._releases.append((origin, key, nano, payload, mac))
         self.kept += len(payload)
-
-    def complete(self) -> None:
-        """Add to the totals the rho of entries written before rho was recorded; see ``older``."""
-        self.write()
-        self.totals.forget()
-        older.complete(self.connection)
 
     def write(self) -> None:
         """Insert the pending entries and totals. Must run before the tables are read, and before the commit."""

@@ -116,20 +116,8 @@ class Ledger:
                 mark.make(head)
             mark.advance(head)
         ledger = cls(store, seals, found, mark, clock)
-        if not found.is_complete:
-            ledger._complete()
         ledger._watch(checkpoints, found, 0 if since is None else since.place.sequence)
         return ledger
-
-    def _complete(self) -> None:
-        """Add to the totals the rho of entries written before rho was recorded. Raises StartupError."""
-        try:
-            self.writer.submit(lambda batch: batch.complete())
-        except LedgerUnavailable as error:
-            self.close()
-            raise StartupError(
-                f"ledger {self.store.name} cannot be used ({error.message}): {_REFUSING}"
-            ) from error
 
     def _watch(self, checkpoints: Checkpoints, found: Verified, last: int) -> None:
         """Write a checkpoint where many entries were verified, and have the rest verified in the background."""

@@ -122,8 +122,8 @@ def _walked(outcome: Outcome) -> Walked:
     walked = Walked(
         outcome["begin"], Place(sequence, bytes.fromhex(mac), at), outcome["debits"], outcome["late"]
     )
-    for *key, nano, delta, rho, lacking in outcome["sums"]:
-        walked.add(_key(*key), Cost(nano, Fraction(delta), Fraction(rho)), Fraction(lacking))
+    for *key, nano, delta, rho in outcome["sums"]:
+        walked.add(_key(*key), Cost(nano, Fraction(delta), Fraction(rho)))
     return walked
 
 
@@ -158,10 +158,7 @@ def _do_piece(order: Mapping[str, Any], store: Store, seals: Seals) -> Outcome:
         "end": (walked.end.sequence, walked.end.mac.hex(), walked.end.at),
         "debits": walked.debits,
         "late": walked.late,
-        "sums": [
-            (*key, cost.nano, str(cost.delta), str(cost.rho), str(walked.lacking.get(key, 0)))
-            for key, cost in walked.sums.items()
-        ],
+        "sums": [(*key, cost.nano, str(cost.delta), str(cost.rho)) for key, cost in walked.sums.items()],
     }
 
 

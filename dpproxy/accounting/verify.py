@@ -37,13 +37,11 @@ class Verified:
     Attributes:
         begin: the number of the entry after which everything was verified; 0 for all of it.
         sums: what accounts have paid, but for sessions where ``begin`` is not 0.
-        is_complete: False where the stored totals do not count the rho of older entries yet, as ``sums`` do.
     """
 
     head: Head
     begin: int
     sums: Sums
-    is_complete: bool = True
 
 
 def verify(
@@ -70,10 +68,9 @@ def verify(
         store.look(connection)
         try:
             head = _head(store, connection, seals)
-            found = None
             if since is not None and _fits(connection, since, head if mark is None else marked, head):
                 found = _since(connection, seals, head, since)
-            if found is None:
+            else:
                 store.check_pages(connection)
                 found = _whole(connection, seals, head, walking or _alone(seals))
         except ValueError as error:
@@ -129,22 +126,14 @@ def _whole(connection: book.Connection, seals: Seals, head: Head, walking: Walki
     begin = Place(0, seals.genesis(head.ledger, head.format).mac, 0)
     walked = walking(connection, begin, head.sequence)
     _check_end(connection, head, walked, _FIRST, walked.debits)
-    stored = _stored(connection, _TOTALS)
-    completed = dict(walked.sums)
-    for key, rho in walked.lacking.items():
-        completed[key] += Cost(rho=rho)
-    is_complete = _are(stored, completed)
-    if not is_complete and not _are(stored, walked.sums):
+    if not _are(_stored(connection, _TOTALS), walked.sums):
         raise Mismatch(_UNEQUAL)
-    return Verified(head, 0, completed, is_complete)
+    return Verified(head, 0, walked.sums)
 
 
-def _since(connection: book.Connection, seals: Seals, head: Head, since: Checkpoint) -> Verified | None:
-    """None where an older program wrote since: then the whole ledger is verified."""
+def _since(connection: book.Connection, seals: Seals, head: Head, since: Checkpoint) -> Verified:
     begin = since.place
     walked = walk(connection, seals, begin, head.sequence)
-    if walked.lacking:
-        return None
     _check_end(connection, head, walked, begin.sequence + 1, walked.debits - walked.late)
     sums = dict(since.sums)
     for key, cost in walked.sums.items():

@@ -12,7 +12,7 @@ from math import lcm
 from operator import attrgetter
 from typing import Any, Final
 
-from dpproxy.accounting import book, older
+from dpproxy.accounting import book
 from dpproxy.accounting.canonical import encode
 from dpproxy.accounting.chain import Mismatch, Seals
 from dpproxy.accounting.model import Cost, Key, account_of
@@ -26,7 +26,6 @@ PAGE: Final = 1_000
 REMEMBERED: Final = 50_000
 """Most encodings remembered at a time."""
 _POSITION: Final = attrgetter("position")
-_ZERO: Final = Fraction(0)
 _NOTHING: Final = Cost()
 _DEBITS: Final = (
     'SELECT e.sequence, d.position, d.kind, d.name, d.member, d.block, d."window", d.limit_nano, d.nano, d.delta, '
@@ -58,7 +57,6 @@ class Walked:
         debits: how many debits its entries have.
         late: how many of them are for a release of before the piece.
         sums: what they add up to by account.
-        lacking: what these sums lack of rho, see ``older``.
     """
 
     begin: int
@@ -66,13 +64,10 @@ class Walked:
     debits: int = 0
     late: int = 0
     sums: Sums = field(default_factory=dict)
-    lacking: dict[Key, Fraction] = field(default_factory=dict)
 
-    def add(self, key: Key, cost: Cost, lacking: Fraction) -> None:
+    def add(self, key: Key, cost: Cost) -> None:
         """Debit an account."""
         self.sums[key] = self.sums.get(key, _NOTHING) + cost
-        if lacking:
-            self.lacking[key] = self.lacking.get(key, _ZERO) + lacking
 
     def follow(self, other: "Walked") -> None:
         """Append the piece that begins where this one ends."""
@@ -80,7 +75,7 @@ class Walked:
         self.debits += other.debits
         self.late += other.late
         for key, cost in other.sums.items():
-            self.add(key, cost, other.lacking.get(key, _ZERO))
+            self.add(key, cost)
 
 
 class _Encoded(dict[Any, str]):
@@ -117,32 +112,30 @@ class _Debits(dict[Row, _Debit]):
         if account is None:
             account_of(key)  # refuses a kind that is not known
             account = self._accounts[key] = encode(*key)
+        if cost[1] and cost[3] == "0":
+            raise ValueError("every loss has a rho: limits under ZCDP count it")
         rest = self._costs.get(cost) or self._costs.setdefault(cost, encode(*cost))
         found = self[row] = _Debit(row[0], b"l%d:%b%b" % (len(account) + len(rest), account, rest), key, cost)
         return found
 
     def empty(self, walked: Walked) -> None:
         """Add all of them to the sums: as whole numbers over one denominator, for fractions are slow."""
-        parts = {
-            cost: (Fraction(cost[2]), Fraction(cost[3]), older.missing(cost[1], cost[3]))
-            for cost in self._costs
-        }
-        over = lcm(*(part.denominator for three in parts.values() for part in three))
-        whole = {cost: (cost[1], *(int(part * over) for part in three)) for cost, three in parts.items()}
-        sums: dict[Key, tuple[int, int, int, int]] = {}
+        parts = {cost: (Fraction(cost[2]), Fraction(cost[3])) for cost in self._costs}
+        over = lcm(*(part.denominator for both in parts.values() for part in both))
+        whole = {cost: (cost[1], *(int(part * over) for part in both)) for cost, both in parts.items()}
+        sums: dict[Key, tuple[int, int, int]] = {}
         for debit in self.values():
             count = debit.count
             walked.debits += count
-            nano, delta, rho, lacking = whole[debit.cost]
-            before = sums.get(debit.key, (0, 0, 0, 0))
+            nano, delta, rho = whole[debit.cost]
+            before = sums.get(debit.key, (0, 0, 0))
             sums[debit.key] = (
                 before[0] + count * nano,
                 before[1] + count * delta,
                 before[2] + count * rho,
-                before[3] + count * lacking,
             )
-        for key, (nano, delta, rho, lacking) in sums.items():
-            walked.add(key, Cost(nano, Fraction(delta, over), Fraction(rho, over)), Fraction(lacking, over))
+        for key, (nano, delta, rho) in sums.items():
+            walked.add(key, Cost(nano, Fraction(delta, over), Fraction(rho, over)))
         for some in (self, self._accounts, self._costs):
             some.clear()
 

@@ -24,7 +24,7 @@ from dpproxy.config.configuration import Config
 from dpproxy.observe import audit_file as audit
 from dpproxy.observe.audit_entry import seal
 from dpproxy.policy import store as policy
-from dpproxy.state.directory import VERSION, layout, require
+from dpproxy.state.directory import VERSION, check_layout, require
 from dpproxy.state.role_settings import FILE as ROLES
 from dpproxy.system import disk
 from dpproxy.terminal.display import quantity
@@ -69,7 +69,7 @@ def restore(config: Config, source: Path, names: Sequence[str]) -> tuple[list[st
     """
     if not (source / VERSION).exists():
         raise StartupError(f"{source}: expected a directory that dpproxy backup has made")
-    layout(source)
+    check_layout(source)
     for name in names:
         _require_room(config.of(name), source)
     with _telling(config.root):

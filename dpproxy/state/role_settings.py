@@ -125,7 +125,7 @@ class RoleSettings:
     def _read(self) -> list[RoleDefaults]:
         try:
             held = json.loads(self._path.read_text(encoding="utf-8"))
-            return [entry for one in held for entry in _entries(one)]
+            return [_entry(one) for one in held]
         except FileNotFoundError:
             return []
         except (OSError, ValueError, TypeError, KeyError) as error:
@@ -139,11 +139,9 @@ class RoleSettings:
         disk.replace(self._path, json.dumps(held, indent=1).encode())
 
 
-def _entries(held: Mapping[str, Any]) -> list[RoleDefaults]:
-    """What one entry of the file says; one that does not say whom it names is of both."""
+def _entry(held: Mapping[str, Any]) -> RoleDefaults:
     settings = tuple((str(n), str(v)) for n, v in held["settings"])
-    kinds = (bool(held["user"]),) if "user" in held else (False, True) if held["role"] else (False,)
-    return [RoleDefaults(held["role"], held["database"], settings, is_user) for is_user in kinds]
+    return RoleDefaults(held["role"], held["database"], settings, bool(held["user"]))
 
 
 def _name_spaces(change: RoleChange, caller: Caller) -> Collection[bool]:

@@ -2,7 +2,6 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from fractions import Fraction
 from pathlib import Path
 
 import psycopg
@@ -423,13 +422,20 @@ def test_a_rollback_behind_the_checkpoint_is_a_rollback(
         older.open(high_water=mark)
 
 
-def test_what_an_older_program_wrote_since_is_completed(
-    since: Home, mark: Path, make: Callable[..., Charge], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("from_checkpoint", [False, True])
+def test_a_loss_without_rho_is_refused(
+    since: Home,
+    mark: Path,
+    make: Callable[..., Charge],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    from_checkpoint: bool,
 ):
+    """Limits under ZCDP would not count it, whoever has the key and writes it."""
     with since.open(high_water=mark) as ledger, monkeypatch.context() as then:
         then.setattr(Cost, "of", classmethod(lambda cls, nano, delta=NO_DELTA: cls(nano, delta)))
-        ledger.reserve(make(nano=10**9, question="older"))
-    with since.open(high_water=mark) as ledger:
-        assert ledger.authentic._until == 0
-        assert ledger.paid(Account.ceiling("people")).rho > Fraction(1, 2)
-    assert begun(since, mark) == 8
+        ledger.reserve(make(nano=10**9, question="without rho"))
+    if not from_checkpoint:
+        Checkpoints.of(mark.parent, Mark(mark, ledger.seals), ledger.seals).forget()
+    with pytest.raises(StartupError, match="a row holds what no ledger writes"):
+        since.open(high_water=mark)

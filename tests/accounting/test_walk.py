@@ -46,14 +46,14 @@ def test_the_macs_are_those_of_canonical_entries():
     reset = Posting(replace(Account.user("b", "c"), window=2**32), None, 0)
     connection, macs = written(
         entry(1),
-        entry(2, kind="adopt", origin=1, postings=(Posting(Account.user("b", "eve"), 0, 5),)),
+        entry(2, kind="adopt", origin=1, postings=(Posting(Account.user("b", "eve"), 0, 5, rho="1/7"),)),
         entry(3, postings=()),
         entry(4, kind="reset", nano=0, delta="0", rho="0", note="a reason: 5", postings=(reset,)),
     )
     with closing(connection):
         walked = walk(connection, SEALS, BEGIN, 4)
     assert (walked.end, walked.debits, walked.late) == (Place(4, macs[3], 10**15 + 4), 4, 0)
-    assert walked.sums[key_of(Account.user("b", "eve"))] == Cost(5)
+    assert walked.sums[key_of(Account.user("b", "eve"))] == Cost(5, rho=Fraction(1, 7))
     assert walked.sums[key_of(reset.account)] == Cost()
 
 
@@ -69,7 +69,7 @@ def test_pieces_add_up_to_the_whole():
 
 def test_what_is_for_a_release_of_before_is_counted():
     connection, _ = written(
-        entry(1), entry(2, origin=1, postings=(Posting(Account.user("b", "eve"), 0, 5),)), entry(3)
+        entry(1), entry(2, origin=1, postings=(Posting(Account.user("b", "eve"), 0, 5, rho="1/7"),)), entry(3)
     )
     with closing(connection):
         begin = walk(connection, SEALS, BEGIN, 1).end

@@ -103,7 +103,7 @@ def test_the_file(roles: RoleSettings, tmp_path: Path):
     assert RoleSettings(tmp_path).of(ANN) == {"my.own": "a'b"}
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
     (tmp_path / FILE).write_text(
-        '[{"role": "ann", "database": "", "settings": [["gone", "1"], ["jit", "on"]]}]'
+        '[{"role": "ann", "database": "", "settings": [["gone", "1"], ["jit", "on"]], "user": true}]'
     )
     assert roles.of(ANN) == {"jit": "on"}
     (tmp_path / FILE).write_text("{")
@@ -128,16 +128,6 @@ def test_users_and_roles_are_two_name_spaces(roles: RoleSettings):
     assert roles.of(ANN) == {"dp.epsilon": "0.5"}
     change(roles, Caller("ALL", frozenset(), "s5"), 'ALTER ROLE "ALL" SET jit = on')
     assert roles.of(ANN) == {"dp.epsilon": "0.5"}
-
-
-def test_an_older_file_says_it_of_both(roles: RoleSettings, tmp_path: Path):
-    (tmp_path / FILE).write_text(
-        '[{"role": "analyst", "database": "", "settings": [["dp.session_epsilon", "2"]]}]'
-    )
-    assert roles.of(ANN) == roles.of(Caller("analyst", frozenset(), "s")) == {"dp.session_epsilon": "2"}
-    change(roles, ROOT, "ALTER USER analyst RESET ALL")
-    assert roles.of(ANN) == {"dp.session_epsilon": "2"}
-    assert roles.of(Caller("analyst", frozenset(), "s")) == {}
 
 
 def test_a_change_returns_the_settings_that_differ(tmp_path: Path):
