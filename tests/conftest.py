@@ -34,6 +34,7 @@ WHOLE = (
     "pgcatalog/test_expressions.py",
     "state/test_backups.py",
     "tpch/",
+    "web/test_browser.py",
 )
 """Where tests begin that take long: ``make test`` leaves them to ``make test-all``."""
 SPARK = "backends/test_spark"
