@@ -135,14 +135,15 @@ class PolicyStore:
         Raises:
             CatalogueUnavailable: it cannot be written; nothing changed.
         """
-        with self._lock, self._transaction():
-            current = self._refreshed()
-            changed = replace(function(current), version=current.version)
-            if changed == current:
-                return current
-            changed = replace(changed, version=changed.version + 1)
-            self._write(changed, statements, by)
-        self._current = changed
+        with self._lock:
+            with self._transaction():
+                current = self._refreshed()
+                changed = replace(function(current), version=current.version)
+                if changed == current:
+                    return current
+                changed = replace(changed, version=changed.version + 1)
+                self._write(changed, statements, by)
+            self._current = changed
         return changed
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -222,6 +222,34 @@ def test_threads_do_not_lose_each_others_changes(store: PolicyStore, schema: Sch
         thread.join()
     assert errors == []
     assert store.current.version == len(store.current.budgets) == 20
+
+
+class Handover:
+    """A lock whose first release lets somebody else in before anything else happens."""
+
+    def __init__(self, then: Callable[[], object]) -> None:
+        self._lock = threading.Lock()
+        self._then: Callable[[], object] | None = then
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_error: object) -> None:
+        self._lock.release()
+        then, self._then = self._then, None
+        if then is not None:
+            then()
+
+
+def test_who_changes_next_sees_the_change_before(
+    store: PolicyStore, schema: Schema, monkeypatch: pytest.MonkeyPatch
+):
+    def second() -> None:
+        change_all(store, ["CREATE PRIVACY BUDGET b LIMIT EPSILON 1"], schema, "second")
+
+    monkeypatch.setattr(store, "_lock", Handover(second))
+    change_all(store, ["CREATE PRIVACY BUDGET a LIMIT EPSILON 1"], schema, "first")
+    assert store.current.version == len(store.current.budgets) == 2
 
 
 def test_a_policy_reads_back_when_its_tables_are_gone(tmp_path: Path, schema: Schema):
