@@ -48,17 +48,18 @@ ALONE = ("assurance/test_clock.py", "assurance/test_time.py", "system/test_proce
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what takes long, and keep together what shares servers: a file, or all that asks Spark."""
+    """Mark what takes long, and keep together what shares servers or source: a file, or several."""
     for item in items:
         place = item.path.relative_to(ROOT).as_posix() if item.path.is_relative_to(ROOT) else ""
         if place.startswith(SPARK):
             item.add_marker("spark")
         is_spark = item.get_closest_marker("spark") is not None
+        group = "spark" if is_spark else "sources" if "/" not in place else str(item.path)
         if is_spark or (place.startswith(WHOLE) and place not in WITHOUT_SOCKETS):
             item.add_marker("whole")
         if place.startswith(ALONE):
             item.add_marker("alone")
-        item.add_marker(pytest.mark.xdist_group("spark" if is_spark else str(item.path)))
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -3,8 +3,8 @@
 import ast
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-PRODUCT = sorted([*(ROOT / "dpproxy").rglob("*.py"), *(ROOT / "udfs").rglob("*.py")])
+from tests.sources import PRODUCT, ROOT, name, tree
+
 TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 MOST_LINES = 600
 BANNED = {
@@ -24,15 +24,10 @@ STARTS = {"__init__", "__main__"}
 """Modules that only name or start others."""
 
 
-def name(path: Path) -> str:
-    return str(path.relative_to(ROOT))
-
-
 def is_values_only(path: Path) -> bool:
     """Whether a module defines no function: tables and records are tested where they are used."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     return not any(
-        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) for node in ast.walk(tree)
+        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) for node in ast.walk(tree(path))
     )
 
 
@@ -65,9 +60,7 @@ def test_names_say_what_is_inside():
 
 def test_modules_say_what_they_are():
     for path in PRODUCT:
-        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), (
-            f"{name(path)} has no docstring"
-        )
+        assert ast.get_docstring(tree(path)), f"{name(path)} has no docstring"
 
 
 def test_only_the_packages_stand_at_the_top():

@@ -2,12 +2,11 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-PRODUCT = sorted((ROOT / "dpproxy").rglob("*.py"))
+from tests.sources import PRODUCT, name, tree
+
 READERS = {
     "dpproxy/algebra/bridge.py": "nodes of a text",
     "dpproxy/analysis/duck.py": "a constant as a tree, for the catalogue's compiler",
@@ -46,10 +45,6 @@ SEARCHES = frozenset((
 ))  # fmt: skip
 
 
-def name(path: Path) -> str:
-    return str(path.relative_to(ROOT))
-
-
 def imports(tree: ast.AST) -> set[str]:
     """The modules that it imports, and what it takes from each."""
     found: set[str] = set()
@@ -63,7 +58,11 @@ def imports(tree: ast.AST) -> set[str]:
 
 def parses(tree: ast.AST) -> bool:
     """Whether it has SQL parsed by another parser than that of the analyst's statements."""
-    dotted = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    dotted = {
+        f"{node.value.id}.{node.attr}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    }
     readers = {"sqlglot.parse", "sqlglot.parse_one", "duck.parsed", "dpproxy.algebra.bridge"}
     return bool((dotted | imports(tree)) & readers)
 
@@ -83,8 +82,7 @@ def searches(tree: ast.AST) -> Iterator[str]:
 
 
 def trees(*folders: str) -> dict[str, ast.AST]:
-    found = {name(path): ast.parse(path.read_text(encoding="utf-8")) for path in PRODUCT}
-    return {path: tree for path, tree in found.items() if path.startswith(folders)}
+    return {name(path): tree(path) for path in PRODUCT if name(path).startswith(folders)}
 
 
 def test_sql_is_parsed_where_it_is_not_ours():

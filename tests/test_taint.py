@@ -1,13 +1,11 @@
 """An exact value reaches a mechanism and nothing else: no constructor can be hidden, so the source is read."""
 
 import ast
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-PRODUCT = sorted([*(ROOT / "dpproxy").rglob("*.py"), *(ROOT / "udfs").rglob("*.py")])
+from tests.sources import PRODUCT, name, tree
 
 MAKES_RELEASED = (
     "udfs/privacy.py",
@@ -39,13 +37,13 @@ BANNED_MODULES = ("random", "numpy.random", "scipy.stats")
 ASYNC_MODULES = ("asyncio", "anyio", "trio", "uvloop", "selectors")
 
 
-def name(path: Path) -> str:
-    return str(path.relative_to(ROOT))
+Nodes = Sequence[ast.AST]
+"""Of one file."""
 
 
-def imports(tree: ast.AST) -> Iterator[str]:
+def imports(nodes: Nodes) -> Iterator[str]:
     """Every module or name imported, dotted."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
@@ -57,9 +55,9 @@ def is_under(module: str, banned: tuple[str, ...]) -> bool:
     return any(module == one or module.startswith(f"{one}.") for one in banned)
 
 
-def calls(tree: ast.AST, function: str) -> Iterator[ast.Call]:
+def calls(nodes: Nodes, function: str) -> Iterator[ast.Call]:
     """Calls of a name, plain, dotted or subscripted (``Released[int](...)``)."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Call):
             target = node.func.value if isinstance(node.func, ast.Subscript) else node.func
             if (isinstance(target, ast.Name) and target.id == function) or (
@@ -68,34 +66,34 @@ def calls(tree: ast.AST, function: str) -> Iterator[ast.Call]:
                 yield node
 
 
-def faults(path: str, source: str) -> list[str]:
+def faults(path: str, source: ast.AST) -> list[str]:
     """What a file does that only others may; ``path`` from the top."""
-    tree = ast.parse(source)
-    names = set(imports(tree))
+    nodes = list(ast.walk(source))
+    names = set(imports(nodes))
     found = []
-    if not path.startswith(MAKES_RELEASED) and any(calls(tree, "Released")):
+    if not path.startswith(MAKES_RELEASED) and any(calls(nodes, "Released")):
         found.append("makes a Released")
     if not path.startswith(KNOWS_EXACT) and "udfs.privacy.Exact" in names:
         found.append("knows Exact")
-    if not path.startswith(OPENS_EXACT) and "udfs.privacy.Exact" in names and "value" in attributes(tree):
+    if not path.startswith(OPENS_EXACT) and "udfs.privacy.Exact" in names and "value" in attributes(nodes):
         found.append("opens an Exact")
-    if names & {"udfs.privacy.*", "udfs.privacy"} and "udfs.privacy" in set(whole_imports(tree)):
+    if names & {"udfs.privacy.*", "udfs.privacy"} and "udfs.privacy" in set(whole_imports(nodes)):
         found.append("imports udfs.privacy whole, which hides what it uses")
     if not path.startswith(KNOWS_ASYNCIO) and any(is_under(module, ASYNC_MODULES) for module in names):
         found.append("knows asyncio")
-    if any(is_under(module, BANNED_MODULES) for module in names) or numpy_random(tree):
+    if any(is_under(module, BANNED_MODULES) for module in names) or numpy_random(nodes):
         found.append("uses a source of randomness that is not cryptographic")
-    if prints_tracebacks(tree):
+    if prints_tracebacks(nodes):
         found.append("logs a traceback, whose message may quote a row")
     return found
 
 
-def attributes(tree: ast.AST) -> set[str]:
-    return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+def attributes(nodes: Nodes) -> set[str]:
+    return {node.attr for node in nodes if isinstance(node, ast.Attribute)}
 
 
-def whole_imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def whole_imports(nodes: Nodes) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module == "udfs":
@@ -104,30 +102,30 @@ def whole_imports(tree: ast.AST) -> Iterator[str]:
             yield node.module or ""
 
 
-def from_imports(tree: ast.AST) -> Iterator[str]:
-    return (node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+def from_imports(nodes: Nodes) -> Iterator[str]:
+    return (node.module or "" for node in nodes if isinstance(node, ast.ImportFrom))
 
 
-def numpy_random(tree: ast.AST) -> bool:
+def numpy_random(nodes: Nodes) -> bool:
     return any(
         isinstance(node, ast.Attribute)
         and node.attr == "random"
         and isinstance(node.value, ast.Name)
         and node.value.id in {"np", "numpy"}
-        for node in ast.walk(tree)
+        for node in nodes
     )
 
 
-def prints_tracebacks(tree: ast.AST) -> bool:
+def prints_tracebacks(nodes: Nodes) -> bool:
     exc_info = any(
         isinstance(node, ast.keyword)
         and node.arg in {"exc_info", "stack_info"}
         and not (isinstance(node.value, ast.Constant) and node.value.value is False)
-        for node in ast.walk(tree)
+        for node in nodes
     )
     logged = any(
         isinstance(call.func, ast.Attribute) and len(call.args) > 0 and isinstance(call.func.value, ast.Name)
-        for call in calls(tree, "exception")
+        for call in calls(nodes, "exception")
         if "log" in ast.unparse(call.func).lower()
     )
     formatted = any(
@@ -135,14 +133,16 @@ def prints_tracebacks(tree: ast.AST) -> bool:
         and isinstance(node.value, ast.Name)
         and node.value.id == "traceback"
         and node.attr != "extract_tb"  # places only
-        for node in ast.walk(tree)
+        for node in nodes
     )
-    return exc_info or logged or formatted or any(is_under(one, ("traceback",)) for one in from_imports(tree))
+    return (
+        exc_info or logged or formatted or any(is_under(one, ("traceback",)) for one in from_imports(nodes))
+    )
 
 
 def test_files_do_only_what_they_may():
     for path in PRODUCT:
-        assert faults(name(path), path.read_text(encoding="utf-8")) == [], name(path)
+        assert faults(name(path), tree(path)) == [], name(path)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_files_do_only_what_they_may():
     ],
 )
 def test_a_planted_fault_is_found(path: str, source: str, fault: str):
-    assert any(fault in found for found in faults(path, source))
+    assert any(fault in found for found in faults(path, ast.parse(source)))
 
 
 @pytest.mark.parametrize(
@@ -186,4 +186,4 @@ def test_a_planted_fault_is_found(path: str, source: str, fault: str):
     ],
 )
 def test_what_is_allowed_is_not_a_fault(path: str, source: str):
-    assert faults(path, source) == []
+    assert faults(path, ast.parse(source)) == []

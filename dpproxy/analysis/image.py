@@ -7,9 +7,9 @@ from functools import cache, lru_cache
 import duckdb
 import pyarrow as pa
 
-from dpproxy.analysis.duck import LOCKED
 from dpproxy.analysis.keys import Days, Value, Values
 from dpproxy.analysis.typed import Typed
+from dpproxy.system.confinement import LOCKED
 from dpproxy.values.errors import Internal
 from dpproxy.values.pgtypes import BOOL, DATE, TEXTS, TIMESTAMP, TIMESTAMPTZ
 

@@ -16,13 +16,13 @@ import pyarrow as pa
 
 from dpproxy.algebra import nodes
 from dpproxy.algebra.plan import PREPARED, PreparedTable, PublicPlan
-from dpproxy.analysis.duck import LOCKED
 from dpproxy.backends.columns import WHOLE, key_type
 from dpproxy.backends.constraints import constraints
 from dpproxy.backends.duckdb_types import column_type
 from dpproxy.backends.failures import exact_failure, failure, is_broken, public_failure
 from dpproxy.backends.views import column_names, views
 from dpproxy.sql.quoting import literal
+from dpproxy.system.confinement import LOCKED
 from dpproxy.values.errors import Internal, Refusal, StartupError
 from dpproxy.values.pgtypes import Column, Schema, SqlType
 from udfs.privacy import Exact

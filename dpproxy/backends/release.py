@@ -16,10 +16,10 @@ import pyarrow as pa
 
 import udfs
 from dpproxy.algebra.plan import Additive, KeySet, Part, Plan
-from dpproxy.analysis.duck import LOCKED
 from dpproxy.backends.columns import FEW, WHOLE, engine_type, key_type
 from dpproxy.backends.duckdb import Select
 from dpproxy.backends.failures import answer_failure, failure
+from dpproxy.system.confinement import LOCKED
 from dpproxy.values.errors import TooComplex
 from dpproxy.values.recent import Recent
 from udfs.functions.joint import release_rows

@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 import duckdb
 
-from dpproxy.analysis.duck import LOCKED
 from dpproxy.system import disk
+from dpproxy.system.confinement import LOCKED
 from dpproxy.values.errors import CatalogueUnavailable
 from dpproxy.values.pgtypes import NUMERIC
 from dpproxy.views.columns import ShownColumn, stored

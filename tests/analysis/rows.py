@@ -14,13 +14,13 @@ from sqlglot import exp
 from dpproxy.algebra import bridge
 from dpproxy.analysis import duck
 from dpproxy.analysis.domains import read_column
-from dpproxy.analysis.duck import LOCKED
 from dpproxy.analysis.expressions import compile_expression
 from dpproxy.analysis.scopes import Level, Parameters, Scope
 from dpproxy.analysis.totality import check_total
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.accept import accept, parse
 from dpproxy.policy.model import Between, Domain, Members, Outside
+from dpproxy.system.confinement import LOCKED
 from dpproxy.values.pgtypes import (
     BOOL,
     DATE,

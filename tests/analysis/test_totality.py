@@ -7,8 +7,8 @@ import pytest
 
 from dpproxy.algebra import bridge, nodes
 from dpproxy.analysis.dates import FIELDS, UNITS
-from dpproxy.analysis.duck import LOCKED
 from dpproxy.analysis.totality import AGGREGATES, CASTS, FUNCTIONS, NODES, OPERATORS, check_total
+from dpproxy.system.confinement import LOCKED
 from dpproxy.values.errors import Internal
 from tests.analysis.overloads import PINNED, overloads
 

@@ -1,6 +1,8 @@
 """The process of the data, in this one: its methods, its errors, and what it does not do."""
 
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -137,6 +139,11 @@ def test_orders_on_the_control_socket(file: Path):
         serving.join(10)
         assert not serving.is_alive()
     time.sleep(0.05)  # the threads of the lanes see their ends closed
+
+
+def test_it_starts_without_a_parser():
+    program = "import sys, dpproxy.backends.worker; print('sqlglot' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "False\n"
 
 
 def test_it_draws_nothing():

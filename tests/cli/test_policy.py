@@ -1,6 +1,7 @@
 """``dpproxy check`` and ``dpproxy policy``: as a user types them; the other commands' documents for programs."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,19 @@ from tests.engine.test_engine import COUNT, DDL, POLICY, ROOT, ask
 from tests.proxies import started, write_home
 
 
-@pytest.fixture
-def config(tmp_path: Path) -> Path:
-    file = write_home(tmp_path, DDL, POLICY)
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a proxy that has run."""
+    file = write_home(tmp_path_factory.mktemp("home"), DDL, POLICY)
     with started(file) as engine:
         ask(engine, COUNT)
     return file
+
+
+@pytest.fixture
+def config(state: Path, tmp_path: Path) -> Path:
+    """Of a copy of them."""
+    return shutil.copytree(state.parent, tmp_path, dirs_exist_ok=True) / state.name
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:

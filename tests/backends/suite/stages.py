@@ -7,9 +7,9 @@ from pathlib import Path
 import duckdb
 
 from dpproxy.algebra.plan import PREPARED, Part, Plan
-from dpproxy.analysis.duck import LOCKED
 from dpproxy.backends.source import Source
 from dpproxy.sql.quoting import quoted
+from dpproxy.system.confinement import LOCKED
 from tests.golden.world import World, build, plan_any
 
 SECRET = "00" * 32
