@@ -19,6 +19,7 @@ from dpproxy.policy.statements import (
     Suggest,
     VerifyViews,
 )
+from dpproxy.policy.user_statements import UserStatement
 from dpproxy.values.pgtypes import Column, SqlType
 
 T = TypeVar("T")
@@ -112,7 +113,14 @@ class ViewChange:
     statement: CreateView | RefreshView | DropView
 
 
-Administration = PolicyRead | PolicyPreview | PolicyChange | ProbeRun | ViewRead | ViewChange
+@dataclass(frozen=True, slots=True)
+class OfUsers:
+    """A statement that lists or changes the users."""
+
+    statement: UserStatement
+
+
+Administration = PolicyRead | PolicyPreview | PolicyChange | ProbeRun | ViewRead | ViewChange | OfUsers
 """Privacy statements. Most are for administrators only; ``engine.administration.check`` knows which."""
 EngineStatement = Select | CatalogueQuery | ExplainOne | ExplainSeveral | Administration
 """Every kind of statement that the engine answers."""

@@ -13,8 +13,8 @@ import re
 import secrets
 import stat
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -22,11 +22,9 @@ from typing import Any
 
 from dpproxy.system import disk
 from dpproxy.values.errors import InvalidParameter, StartupError
-from dpproxy.wire.scram import ScramSecret, make_secret
+from dpproxy.wire.scram import MECHANISM, ScramSecret, make_secret
 
-HEADER = (
-    "# Written by `dpproxy user add`; read again at each login. The secrets do not reveal the passwords.\n"
-)
+HEADER = "# Written by `dpproxy user add` and CREATE USER; read again at each login. No secret reveals its password.\n"
 LONGEST_NAME = 63
 """Bytes, as PostgreSQL's identifiers."""
 
@@ -129,16 +127,28 @@ def add_user(path: Path, name: str, roles: Iterable[str], password: str) -> bool
     Raises:
         StartupError: a name, role or password that cannot be, or a file that cannot be read or written.
     """
-    entry = _entry(name, roles, password)
+    entry = User(roles_of(name, roles), secret_of(name, password))
+    with editing(path, is_new=True) as users:
+        replaced = name in users
+        users[name] = entry
+    return replaced
+
+
+@contextmanager
+def editing(path: Path, *, is_new: bool = False) -> Iterator[dict[str, User]]:
+    """The users by name, to be changed: written at the end, while nobody else changes them.
+
+    With ``is_new`` the file may be missing. Raises ``StartupError`` where it cannot be read or written.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if is_new:
+            path.parent.mkdir(parents=True, exist_ok=True)
         with disk.lock(path.parent):
-            users = read_users(path) if path.exists() else {}
-            replaced = name in users
-            _write(path, users | {name: entry})
+            users = read_users(path) if path.exists() or not is_new else {}
+            yield users
+            _write(path, users)
     except OSError as error:
         raise StartupError(f"{path}: expected a users file that can be written: {error.strerror}") from None
-    return replaced
 
 
 def mock_key(path: Path) -> bytes:
@@ -178,7 +188,8 @@ def _user(path: Path, name: str, entry: Any) -> User:  # noqa: ANN401 - whatever
         raise StartupError(f"{path}: users.{name}.scram: expected a SCRAM-SHA-256 secret") from None
 
 
-def _entry(name: str, roles: Iterable[str], password: str) -> User:
+def roles_of(name: str, roles: Iterable[str]) -> frozenset[str]:
+    """The roles of a user. Raises ``StartupError`` for a name or a role that cannot be, and where there is none."""
     if not name or not name.isprintable() or len(name.encode("utf-8", "replace")) > LONGEST_NAME:
         raise StartupError(f"user name: expected 1 to {LONGEST_NAME} bytes of printable text")
     wanted = frozenset(roles)
@@ -187,8 +198,14 @@ def _entry(name: str, roles: Iterable[str], password: str) -> User:
     for role in wanted:
         if not _ROLE.fullmatch(role):
             raise StartupError(f"role {role!r}: expected lower-case letters, digits and _, 63 at most")
+    return wanted
+
+
+def secret_of(name: str, password: str) -> ScramSecret:
+    """The secret of a password, or the one that a client has made of it already. Raises ``StartupError``."""
     try:
-        return User(wanted, make_secret(password))
+        is_secret = password.startswith(f"{MECHANISM}$")
+        return ScramSecret.from_text(password) if is_secret else make_secret(password)
     except InvalidParameter as error:
         raise StartupError(f"user {name}: {error.message}") from None
 

@@ -25,7 +25,7 @@ from dpproxy.algebra.request import (
 from dpproxy.analysis.clocks import utc_of
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.config.settings import DEFAULTS
-from dpproxy.engine import payment
+from dpproxy.engine import payment, user_statements
 from dpproxy.engine.answers import Answers
 from dpproxy.engine.pricing import EXPLAIN_COLUMNS
 from dpproxy.engine.replays import Execution
@@ -66,6 +66,7 @@ from dpproxy.policy.suggest_probe import CONFIDENCE
 from dpproxy.policy.suggest_unit import Proposal
 from dpproxy.policy.units import unit_table
 from dpproxy.policy.usable import usable
+from dpproxy.policy.user_statements import UserStatement, is_user_statement
 from dpproxy.sql.cursor import Name
 from dpproxy.sql.quoting import identifier
 from dpproxy.state.role_settings import Move
@@ -100,6 +101,8 @@ ContextOf = Callable[[Policy, Settings, tuple[Drawn, ...] | None], Context]
 
 def prepare(sql: str, caller: Caller, policy: Policy) -> Prepared:
     """Parse a privacy statement. Raises ``NotGranted`` before parsing where the caller may not send any."""
+    if is_user_statement(sql):
+        return user_statements.prepare(sql, caller)
     statement: Statement | RoleChange
     if is_role_statement(sql):
         statement = read_role_statement(sql)
@@ -108,6 +111,10 @@ def prepare(sql: str, caller: Caller, policy: Policy) -> Prepared:
         check(statement, caller, policy)
     else:
         raise _not_granted()
+    return _prepared(sql, statement, policy)
+
+
+def _prepared(sql: str, statement: Statement | RoleChange, policy: Policy) -> Prepared:
     match statement:
         case VerifyViews():
             return Prepared(sql, (), verify.COLUMNS, ViewRead(statement))
@@ -129,8 +136,8 @@ def prepare_preview(sql: str, explain: Explain, caller: Caller) -> Prepared:
     """Parse EXPLAIN (PRIVACY) of a statement that changes the policy. Raises ``NotGranted``, ``SyntaxRefused``."""
     if not caller.is_admin:
         raise _not_granted()
-    if is_role_statement(explain.sql):
-        raise Unsupported("settings of roles change nothing of the policy", position=0)
+    if is_user_statement(explain.sql) or is_role_statement(explain.sql):
+        raise Unsupported("users and settings of roles change nothing of the policy", position=0)
     return Prepared(sql, (), EXPLAIN_COLUMNS, PolicyPreview(change_of(explain.sql), explain.as_json))
 
 
@@ -154,12 +161,15 @@ def preview(asked: PolicyPreview, request: Request, world: ViewContext, ledger: 
 _DIFFERENCE = ("subject", "was", "now", "effect", "meaning")
 
 
-def check(statement: Statement | RoleChange, caller: Caller, policy: Policy) -> None:
+def check(statement: Statement | RoleChange | UserStatement, caller: Caller, policy: Policy) -> None:
     """Raise ``NotGranted`` where the caller may not send the statement.
 
     Callers with EXACT SELECT on some table may list the audit log and protected views. Everybody may send statements
     about roles' settings; whether they may change those of others is checked when the statement runs.
     """
+    if isinstance(statement, UserStatement):
+        user_statements.check(statement, caller)
+        return
     if caller.is_admin or isinstance(statement, RoleChange):
         return
     is_shown = isinstance(statement, Show) and statement.listing in (Listing.AUDIT, Listing.VIEWS)

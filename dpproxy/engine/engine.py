@@ -20,6 +20,7 @@ from dpproxy.algebra.request import (
     CatalogueQuery,
     ExplainOne,
     ExplainSeveral,
+    OfUsers,
     PolicyChange,
     PolicyPreview,
     PolicyRead,
@@ -42,7 +43,7 @@ from dpproxy.backends.secret import load_secret
 from dpproxy.backends.source import Source
 from dpproxy.config import settings as session_settings
 from dpproxy.config.configuration import Config
-from dpproxy.engine import administration, relations, view_statements
+from dpproxy.engine import administration, relations, user_statements, view_statements
 from dpproxy.engine.answers import Answers
 from dpproxy.engine.pages import listed
 from dpproxy.engine.payment import Receipt
@@ -101,7 +102,7 @@ class Engine:
         progress: Callable[[str], None],
     ) -> None:
         self.log = log
-        self._database, self._databases = config.database, config.databases
+        self._database, self._databases, self._users = config.database, config.databases, config.users
         self._backend = backend
         self._world, self._schema, self._store, self._facts = world, world.schema, world.store, world.facts
         self._ledger = ledger
@@ -320,6 +321,8 @@ class Engine:
                 answer = administration.preview(administrative, request, self._world, self._ledger)
             case PolicyChange(statement):
                 answer = administration.change(statement, request, self._world, self._ledger)
+            case OfUsers(statement):
+                return replace(user_statements.run(statement, request.caller, self._users), still=check)
             case ViewRead(statement) | ViewChange(statement):
                 session = self._sessions.find(request.caller.session)
                 record = recorder(self.log, request.caller, request.prepared.sql)

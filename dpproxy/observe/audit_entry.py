@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from dpproxy.accounting.canonical import encode
-from dpproxy.values.errors import Refusal
+from dpproxy.policy.user_statements import is_user_statement, names_password
+from dpproxy.values.errors import Refusal, SyntaxRefused
 
 LONGEST = 2_000
 """The most characters of a statement with its parameters, and of a reason."""
@@ -74,8 +75,20 @@ def shorten(text: str) -> str:
 
 def statement_text(sql: str, values: Sequence[object] = ()) -> str:
     """A statement and its parameters, as the caller sent them."""
+    sql = without_password(sql)
     given = "".join(f" -- ${n} = {_value_text(value)}" for n, value in enumerate(values, 1))
     return shorten(re.sub(r"\s+", " ", sql).strip()[:LONGEST] + given)
+
+
+def without_password(sql: str) -> str:
+    """The statement up to a password that it sets."""
+    try:
+        holds = names_password(sql) and is_user_statement(sql)
+    except SyntaxRefused:
+        holds = True
+    return (
+        sql[: sql.lower().index("password")] + "PASSWORD ..." if holds and "password" in sql.lower() else sql
+    )
 
 
 def _value_text(value: object) -> str:

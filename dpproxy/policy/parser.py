@@ -1,6 +1,7 @@
 """The parser of privacy statements; statements that it does not recognise are refused.
 
-ALTER ROLE is read by ``role_statements``: it is about settings, not about privacy.
+ALTER ROLE is read by ``role_statements``: it is about settings, not about privacy. CREATE USER and its like are read by
+``user_statements``.
 """
 
 from collections.abc import Callable
@@ -86,8 +87,8 @@ def parse(sql: str) -> Statement:
 
 
 _HEADS: dict[str, frozenset[str]] = {
-    "create": frozenset({"privacy", "protected"}),
-    "drop": frozenset({"privacy", "protected"}),
+    "create": frozenset({"privacy", "protected", "user"}),
+    "drop": frozenset({"privacy", "protected", "user"}),
     "refresh": frozenset({"protected"}),
     "reset": frozenset({"privacy"}),
     "verify": frozenset({"protected"}),

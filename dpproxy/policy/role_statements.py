@@ -44,7 +44,7 @@ def read_role_statement(sql: str) -> RoleChange:
     if reset and not cursor.accept("reset"):
         cursor.unsupported(
             "altering anything of a role but its settings",
-            hint="Users, their passwords and roles are in the users file: dpproxy user add NAME --role ROLE.",
+            hint="CREATE USER, ALTER USER ... PASSWORD, GRANT role TO user and DROP USER change users and their roles.",
         )
     if reset:
         setting = None if cursor.accept("all") else _setting(cursor)

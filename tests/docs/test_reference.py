@@ -22,6 +22,7 @@ from dpproxy.policy import model, statements
 from dpproxy.policy.model import Policy
 from dpproxy.policy.parser import parse
 from dpproxy.policy.role_statements import RoleChange, is_role_statement, read_role_statement
+from dpproxy.policy.user_statements import UserStatement, is_user_statement, read_user_statement
 from dpproxy.sql.lexer import pieces
 from dpproxy.views import listing, make, verify
 from tests.docs import catalogue
@@ -29,8 +30,16 @@ from tests.docs.blocks import ROOT, blocks
 from udfs.prior_notation import FAMILIES
 
 STATEMENTS = ROOT / "docs" / "statements.md"
+
+
+def read(sql: str) -> object:
+    if is_user_statement(sql):
+        return read_user_statement(sql)
+    return read_role_statement(sql) if is_role_statement(sql) else parse(sql)
+
+
 EXAMPLES = [
-    read_role_statement(piece.text) if is_role_statement(piece.text) else parse(piece.text)
+    read(piece.text)
     for block in blocks(STATEMENTS)
     if block.language == "sql"
     for piece in pieces(block.text)
@@ -54,7 +63,9 @@ HELD = [found for example in EXAMPLES for found in inside(example)]
 
 
 @pytest.mark.parametrize(
-    "kind", [*get_args(statements.Statement), RoleChange], ids=lambda kind: kind.__name__
+    "kind",
+    [*get_args(statements.Statement), RoleChange, *get_args(UserStatement)],
+    ids=lambda kind: kind.__name__,
 )
 def test_every_privacy_statement_has_an_example_with_each_of_its_clauses(kind: type):
     examples = [example for example in EXAMPLES if type(example) is kind]
@@ -96,7 +107,7 @@ def test_the_columns_of_what_can_be_looked_at_are_listed():
     found = {f"dp.{name}": columns for name, columns in relations.OWN.items()}
     found |= {"VERIFY PROTECTED VIEW": verify.COLUMNS, "SHOW PRIVACY VIEWS": listing.COLUMNS}
     found |= {"SHOW PRIVACY AUDIT": records.COLUMNS}
-    for text in ("SHOW PRIVACY BUDGETS", "SHOW PRIVACY POLICY", "SHOW PRIVACY GRANTS"):
+    for text in ("SHOW PRIVACY BUDGETS", "SHOW PRIVACY POLICY", "SHOW PRIVACY GRANTS", "SHOW PRIVACY USERS"):
         found[text] = administration.prepare(text, ADMIN, Policy()).columns or ()
     found["SUGGEST PRIVACY FOR"] = (
         administration.prepare("SUGGEST PRIVACY FOR t", ADMIN, Policy()).columns or ()
