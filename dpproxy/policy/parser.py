@@ -1,7 +1,6 @@
 """The parser of privacy statements; statements that it does not recognise are refused.
 
-ALTER ROLE is read by ``role_statements``: it is about settings, not about privacy. CREATE USER and its like are read by
-``user_statements``.
+ALTER ROLE is read by ``role_statements``, CREATE USER and its like by ``user_statements``.
 """
 
 from collections.abc import Callable

@@ -10,7 +10,7 @@ import uvicorn
 from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from dpproxy.web import administrator, analyst, report
+from dpproxy.web import administrator, analyst, report, users
 from dpproxy.web.options import Options, is_loopback
 from dpproxy.web.site import Site, application
 
@@ -81,7 +81,7 @@ class Protocol(H11Protocol):
 
 
 def _routes(site: Site) -> list[Route]:
-    return [*analyst.routes(site), *administrator.routes(site), *report.routes(site)]
+    return [*analyst.routes(site), *administrator.routes(site), *users.routes(site), *report.routes(site)]
 
 
 def server(options: Options) -> uvicorn.Server:

@@ -33,6 +33,7 @@ MENU: Final = (
     ("/budgets", "Budgets"),
     ("/spending", "Spending"),
     ("/policy", "Policy"),
+    ("/users", "Users"),
     ("/views", "Views"),
     ("/audit", "Audit"),
     ("/report", "Report"),

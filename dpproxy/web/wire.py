@@ -176,6 +176,11 @@ class Wire:
         words = said.message_primary or str(error), said.message_detail, said.message_hint
         return Refused(error.sqlstate, *words, place, tuple(self._heard))
 
+    def secret(self, user: str, password: str) -> str:
+        """What the proxy keeps of a password instead of it."""
+        made = self._connection.pgconn.encrypt_password(password.encode(), user.encode(), b"scram-sha-256")
+        return made.decode()
+
     async def cancel(self) -> None:
         """Cancel the statement that runs; returns when the proxy has seen it, or where it cannot be reached."""
         with suppress(psycopg.Error):
