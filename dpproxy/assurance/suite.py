@@ -1,36 +1,24 @@
 """All attacks, and the order they are tried in."""
 
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 
-from dpproxy.assurance import (
-    catalogue,
-    keys,
-    missing_sides,
-    multiplicity,
-    names,
-    priors,
-    row_errors,
-    singling_out,
-    sources,
-    work,
-)
+from dpproxy.assurance import work
 from dpproxy.assurance.model import Attack, Outcome
 from dpproxy.assurance.observed import Ask
 from dpproxy.assurance.target import Target
 
+_FILE = files("dpproxy.assurance") / "attacks.toml"
 ATTACKS: tuple[Attack, ...] = (
-    *multiplicity.ATTACKS,
-    *missing_sides.ATTACKS,
-    *singling_out.ATTACKS,
-    *row_errors.ATTACKS,
+    *(
+        Attack(**{**one, "outcome": Outcome[one["outcome"].upper()], "statements": tuple(one["statements"])})
+        for one in tomllib.loads(_FILE.read_text(encoding="utf-8"))["attack"]
+    ),
     *work.ATTACKS,
-    *keys.ATTACKS,
-    *names.ATTACKS,
-    *priors.ATTACKS,
-    *sources.ATTACKS,
-    *catalogue.ATTACKS,
 )
+"""Those of the file, and those whose statements are too long to be written out."""
 
 
 @dataclass(frozen=True, slots=True)

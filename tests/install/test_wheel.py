@@ -64,7 +64,8 @@ def test_it_holds_all_of_the_product_and_nothing_else(wheel: Path):
         for package in ("dpproxy", "udfs")
         for path in (ROOT / package).rglob("*")
         if path.is_file()
-        and path.suffix in {".css", ".html", ".js", ".md", ".py", ".sql", ".svg", ".tsv", ".txt", ".typed"}
+        and path.suffix
+        in {".css", ".html", ".js", ".md", ".py", ".sql", ".svg", ".toml", ".tsv", ".txt", ".typed"}
         and ".hypothesis" not in path.parts
     }
     examples = {
