@@ -159,7 +159,7 @@ def test_every_make_target_that_is_documented_exists():
 def test_every_decision_has_a_number_of_its_own_and_three_parts():
     decisions = sorted((ROOT / "docs" / "decisions").glob("*.md"))
     numbers = [int(path.name[:4]) for path in decisions]
-    assert numbers == list(range(1, len(decisions) + 1))
+    assert len(set(numbers)) == len(numbers)
     for path in decisions:
         text = path.read_text(encoding="utf-8")
         assert text.startswith(f"# {int(path.name[:4])}. ")
