@@ -20,7 +20,6 @@ READERS = {
 PATTERNS = {
     "dpproxy/analysis/bins.py": "templates of moments",
     "dpproxy/analysis/casts.py": "lengths of types",
-    "dpproxy/analysis/intervals.py": "intervals as they are written",
     "dpproxy/analysis/literals.py": "numbers as they are written",
     "dpproxy/analysis/patterns.py": "patterns of the analyst's",
     "dpproxy/analysis/spoken.py": "names of the parser's classes",

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from datetime import datetime
 from fractions import Fraction
 
 from sqlglot import exp
@@ -9,12 +10,15 @@ from sqlglot import exp
 from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.arithmetic import check_range, rounded
+from dpproxy.analysis.clocks import local_of, offset_at
 from dpproxy.analysis.dates import to_date, to_timestamp
 from dpproxy.analysis.instants import is_instant, to_instant, to_local
 from dpproxy.analysis.literals import LIMITS, from_value, read_constant, settle
 from dpproxy.analysis.position import position
 from dpproxy.analysis.scopes import Level, Scope
+from dpproxy.analysis.spans import to_time
 from dpproxy.analysis.typed import WIDEST, Typed, as_double, as_scaled, boolean, inexact, nearest_double, null
+from dpproxy.analysis.written import FLOAT4 as FLOAT4_TEXT
 from dpproxy.analysis.written import FLOAT8 as FLOAT8_TEXT
 from dpproxy.analysis.written import INTERVAL as INTERVAL_TEXT
 from dpproxy.analysis.written import NUMERIC as NUMERIC_TEXT
@@ -47,6 +51,8 @@ from dpproxy.values.pgtypes import (
     array_of,
     element_of,
 )  # fmt: skip
+from dpproxy.wire.datetimes import write_timestamp_text
+from dpproxy.wire.times import offset_text
 
 _NAMES: dict[exp.DType, SqlType] = {
     exp.DType.SMALLINT: INT2,
@@ -141,6 +147,10 @@ def cast(node: exp.Cast, value: Typed, scope: Scope) -> Typed:
 
 
 def _convert(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed:
+    if isinstance(value.constant, str) and kind.oid not in TEXTS:
+        return _convert(
+            node, read_constant(value.constant, replace(kind, modifier=-1), scope, node), kind, scope
+        )
     if value.is_number and kind.oid in _RULES:
         return _RULES[kind.oid](node, value, kind, scope)
     if value.type.oid in TEXTS and kind.oid in TEXTS:
@@ -164,6 +174,8 @@ def _moment(node: exp.Cast, value: Typed, kind: SqlType, scope: Scope) -> Typed 
         return to_date(value)
     if value.is_moment and kind.oid == TIMESTAMPTZ.oid:
         return to_instant(value, scope.parameters.zone, node, scope)
+    if value.type.oid == TIMESTAMP.oid and kind.oid == TIME.oid and scope.level is Level.RELEASED:
+        return to_time(value)
     if is_instant(value) and kind.oid in (DATE.oid, TIMESTAMP.oid):
         shown = to_local(value, scope.parameters.zone, node, scope)
         return shown if kind.oid == TIMESTAMP.oid else to_date(shown)
@@ -196,6 +208,13 @@ def as_text(value: Typed, scope: Scope) -> Typed | None:
         return value
     if scope.level is Level.ROW and value.type.oid not in (*INTEGERS, BOOL.oid):
         return None
+    if value.is_integer and isinstance(value.constant, int):
+        return from_value(str(value.constant), TEXT)
+    if is_instant(value) and isinstance(value.constant, datetime):
+        shown = local_of(value.constant, scope.parameters.zone)
+        offset = offset_at(scope.parameters.zone, value.constant)
+        text = write_timestamp_text(shown) + offset_text(round(offset.total_seconds()))
+        return from_value(text.decode(), TEXT)
     return _to_text(value, TEXT)
 
 
@@ -204,6 +223,10 @@ def _to_text(value: Typed, kind: SqlType) -> Typed | None:
         sql, longest = duck.cast(value.sql, "VARCHAR"), _WRITTEN_ALIKE[value.type.oid]
     elif value.type.oid == NUMERIC.oid and value.scale:
         return _with_point(value, kind)
+    elif value.type.oid == NUMERIC.oid and value.scale == 0:
+        sql, longest = duck.cast(value.sql, "VARCHAR"), 40
+    elif value.type.oid == FLOAT4.oid:
+        sql, longest = written(FLOAT4_TEXT, duck.cast(value.sql, "FLOAT")), 24
     elif value.type.oid in _WRITTEN and (value.type.oid == INTERVAL.oid or _is_bare(value)):
         template, longest = _WRITTEN[value.type.oid]
         sql = written(template, value.sql)

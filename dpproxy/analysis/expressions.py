@@ -13,7 +13,7 @@ from typing import Any
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
-from dpproxy.analysis import arithmetic, dates, duck, instants, likes, present
+from dpproxy.analysis import arithmetic, dates, duck, instants, likes, present, rows, spans
 from dpproxy.analysis.casts import as_text, cast
 from dpproxy.analysis.comparison import compare, unify
 from dpproxy.analysis.functions import FUNCTIONS, as_postgres
@@ -97,6 +97,8 @@ def compile_boolean(node: exp.Expr, scope: Scope) -> Typed:
 def _arithmetic(rule: Callable[[Any, Typed, Typed, Scope], Typed]) -> Rule:
     def apply(node: exp.Binary, scope: Scope) -> Typed:
         a, b = compile_expression(node.this, scope), compile_expression(node.expression, scope)
+        if spans.covers(node, a, b, scope):
+            return spans.arithmetic(node, a, b, scope)
         a, b = _numbers(node, a, b, scope)
         return rule(node, a, b, scope)
 
@@ -106,11 +108,14 @@ def _arithmetic(rule: Callable[[Any, Typed, Typed, Scope], Typed]) -> Rule:
 def _sum(node: exp.Binary, scope: Scope) -> Typed:
     """``+`` and ``-``: of numbers, or of dates, days and intervals."""
     left, right = _interval_of(_bare(node.this)), _interval_of(_bare(node.expression))
-    if isinstance(right, exp.Interval):
-        return _later(node, compile_expression(left, scope), right, scope)
-    if isinstance(left, exp.Interval) and isinstance(node, exp.Add):
-        return _later(node, compile_expression(right, scope), left, scope)
+    for one, by in ((left, right), (right, left)):
+        if isinstance(by, exp.Interval) and (by is right or isinstance(node, exp.Add)):
+            value = compile_expression(one, scope)
+            if not spans.is_span(value):
+                return _later(node, value, by, scope)
     a, b = compile_expression(left, scope), compile_expression(right, scope)
+    if spans.covers(node, a, b, scope):
+        return spans.arithmetic(node, a, b, scope)
     if a.is_moment or b.is_moment:
         return dates.arithmetic(node, a, b, scope)
     a, b = _numbers(node, a, b, scope)
@@ -184,22 +189,33 @@ def _not(node: exp.Not, scope: Scope) -> Typed:
 
 
 def _comparison(node: exp.Binary, scope: Scope) -> Typed:
+    if isinstance(node.this, exp.Tuple) and isinstance(node.expression, exp.Tuple):
+        return compile_boolean(rows.comparison(node, node.this, node.expression), scope)
     a, b = _operand(node.this, scope), _operand(node.expression, scope)
     return compare(node, type(node), a, b, scope)
 
 
 def _between(node: exp.Between, scope: Scope) -> Typed:
-    if node.args.get("symmetric"):
-        raise Unsupported("BETWEEN SYMMETRIC is not supported", position=position(node))
-    parts = [_operand(node.args[k], scope) for k in ("this", "low", "high")]
-    above = compare(node, exp.GTE, parts[0], parts[1], scope)
-    below = compare(node, exp.LTE, parts[0], parts[2], scope)
+    value, *ends = (_operand(node.args[k], scope) for k in ("this", "low", "high"))
+    inside = _inside(node, value, ends, scope)
+    if not node.args.get("symmetric"):
+        return inside
+    other = _inside(node, value, ends[::-1], scope)
+    return boolean(nodes.Or((inside.sql, other.sql)), nullable=inside.nullable or other.nullable)
+
+
+def _inside(node: exp.Between, value: Typed, ends: list[Typed], scope: Scope) -> Typed:
+    above, below = (
+        compare(node, kind, value, end, scope) for kind, end in zip((exp.GTE, exp.LTE), ends, strict=True)
+    )
     return boolean(nodes.And((above.sql, below.sql)), nullable=above.nullable or below.nullable)
 
 
 def _in(node: exp.In, scope: Scope) -> Typed:
     if not node.expressions or node.args.get("query") or node.args.get("unnest"):
         raise Unsupported("IN takes a list of values here", position=position(node))
+    if isinstance(node.this, exp.Tuple):
+        return compile_boolean(rows.membership(node), scope)
     value = _operand(node.this, scope)
     if _size(value.sql, LARGEST) * len(node.expressions) > LARGEST:
         raise TooComplex("the IN list is too long for its expression", position=position(node))
@@ -264,6 +280,8 @@ def _extreme(name: str, pick: Callable[..., Any]) -> Rule:
     def apply(node: exp.Expr, scope: Scope) -> Typed:
         written = (node.this, *node.expressions)
         values = [compile_expression(e, scope) for e in written]
+        if any(value.type.oid == INTERVAL.oid for value in values):  # of which the engine's are wrong
+            raise Unsupported(f"{name} of intervals is not answered", position=position(node))
         if pick is min:
             values = [_not_passed_over(e, v, values) for e, v in zip(written, values, strict=True)]
         forms, shape = unify(node, values, scope)
@@ -381,6 +399,8 @@ def _negative(node: exp.Neg, scope: Scope) -> Typed:
     whole = node.this.unnest()
     if isinstance(whole, exp.Literal) and whole.name.isdigit() and isinstance(value.constant, int):
         return number(Fraction(-value.constant))  # its type is that of the number below zero
+    if value.type.oid == INTERVAL.oid:
+        return spans.negated(value)
     return arithmetic.negate(node, settle(value, NUMERIC, scope, node))
 
 

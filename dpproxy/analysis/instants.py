@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from sqlglot import exp
 
 from dpproxy.algebra import nodes
-from dpproxy.analysis import dates, duck
+from dpproxy.analysis import dates, duck, spans
 from dpproxy.analysis.clocks import MOST_CHANGES, Change, changes, fixed_offset, local_of, offset_at, utc_of
 from dpproxy.analysis.intervals import moved_sql
 from dpproxy.analysis.literals import constant_moment, from_value, settle
@@ -249,6 +249,8 @@ _SHORT = ("HOUR", "MINUTE", "SECOND")
 def extract(node: exp.Extract, arguments: list[Typed], scope: Scope) -> Typed:
     """EXTRACT(field FROM x), of a moment by the session's clock."""
     value = settle(arguments[0], TIMESTAMP, scope, node)
+    if spans.is_span(value):
+        return spans.part(node, value)
     if is_instant(value):
         is_epoch = node.this.name.upper() == "EPOCH"
         if is_epoch and scope.level is Level.RELEASED and not value.is_constant:

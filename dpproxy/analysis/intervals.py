@@ -1,7 +1,6 @@
 """Constant intervals, and how they move a date: months, then days, then microseconds, as PostgreSQL adds them."""
 
 import calendar
-import re
 from datetime import datetime, timedelta
 
 from sqlglot import exp
@@ -10,23 +9,16 @@ from dpproxy.algebra import nodes
 from dpproxy.analysis import duck
 from dpproxy.analysis.position import position
 from dpproxy.values.errors import InvalidText, NumberOutOfRange, Unsupported
-from dpproxy.wire.intervals import Interval
+from dpproxy.wire.intervals import Interval, read_text
 
-_PAIR = re.compile(r"\s*([+-]?\d{1,18})\s*([a-z]+)\s*", re.ASCII)
-_SECOND = 1_000_000
-_DAY = 86_400 * _SECOND
-_MONTHS = {"month": 1, "mon": 1, "year": 12, "decade": 120}
-_DAYS = {"day": 1, "week": 7}
-_MICROSECONDS = {
-    "microsecond": 1, "millisecond": 1_000, "second": _SECOND, "sec": _SECOND, "minute": 60 * _SECOND,
-    "min": 60 * _SECOND, "hour": 3_600 * _SECOND,
-}  # fmt: skip
+_DAY = 86_400_000_000
+"""Microseconds."""
 MOST_DAYS = 4_000_000
 """More than from the first date to the last."""
 
 
 def read_interval(node: exp.Interval) -> Interval:
-    """``INTERVAL '90' day`` or ``INTERVAL '1 year 2 months'``: whole numbers and units.
+    """``INTERVAL '90' day`` or ``INTERVAL '1 year 02:30'``, as PostgreSQL reads a text.
 
     Errors: ``InvalidText``; ``Unsupported`` for one that is no literal; ``NumberOutOfRange``.
     """
@@ -35,21 +27,23 @@ def read_interval(node: exp.Interval) -> Interval:
         raise Unsupported(
             "an interval is a constant", hint="Write INTERVAL '3 months'.", position=position(node)
         )
-    text = f"{this.this} {unit.name if unit is not None else ''}".strip().lower()
-    parts = _PAIR.findall(text)
-    if not parts or _PAIR.sub("", text):
+    try:
+        total = read_text(f"{this.this} {unit.name if unit is not None else ''}".encode())
+    except OverflowError:
+        raise _out_of_range(node) from None
+    except ValueError:
         raise InvalidText(
-            "an interval is whole numbers and units",
-            hint="Write INTERVAL '3 months'.",
+            "invalid input syntax for type interval",
+            hint="Write INTERVAL '3 months', INTERVAL '1 day 02:30'.",
             position=position(node),
-        )
-    total = Interval()
-    for count, name in parts:
-        total += _part(int(count), name, node)
-    reach = abs(total.months) * 31 + abs(total.days) + abs(total.microseconds) // _DAY
-    if reach > MOST_DAYS:
-        raise NumberOutOfRange("interval out of range", position=position(node))
+        ) from None
+    if abs(total.months) * 31 + abs(total.days) + abs(total.microseconds) // _DAY > MOST_DAYS:
+        raise _out_of_range(node)
     return total
+
+
+def _out_of_range(node: exp.Interval) -> NumberOutOfRange:
+    return NumberOutOfRange("interval out of range", position=position(node))
 
 
 def times(node: exp.Interval, count: int) -> exp.Interval:
@@ -59,21 +53,6 @@ def times(node: exp.Interval, count: int) -> exp.Interval:
     made = exp.Interval(this=exp.Literal.string(text))
     made.meta.update(node.meta)
     return made
-
-
-def _part(count: int, name: str, node: exp.Expr) -> Interval:
-    unit = name if name in _MONTHS or name in _DAYS or name in _MICROSECONDS else name.removesuffix("s")
-    if unit in _MONTHS:
-        return Interval(months=count * _MONTHS[unit])
-    if unit in _DAYS:
-        return Interval(days=count * _DAYS[unit])
-    if unit in _MICROSECONDS:
-        return Interval(microseconds=count * _MICROSECONDS[unit])
-    raise InvalidText(
-        "unknown unit of an interval",
-        hint="The units: year, month, week, day, hour, minute, second, millisecond, microsecond.",
-        position=position(node),
-    )
 
 
 def moved(moment: datetime, by: Interval) -> datetime:

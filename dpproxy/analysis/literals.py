@@ -44,6 +44,8 @@ _SPACES = " \t\n\v\f\r"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 _DIGITS = re.compile(r"[-+.0-9\s]*", re.ASCII).fullmatch
 _MOST_SCALE = 30
+_ENDLESS = re.compile(r"nan|[+-]?inf(inity)?").fullmatch
+"""Numbers that nothing bounds: over released values only."""
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 
 
@@ -197,6 +199,8 @@ def read_constant(text: str, kind: SqlType, scope: Scope, node: exp.Expr) -> Typ
     """A quoted literal as a constant of a type. Raises ``InvalidText``."""
     if kind.oid == TIMESTAMPTZ.oid:
         return read_moment(text, node, scope)
+    if scope.level is Level.RELEASED and kind.oid in FLOATS and _ENDLESS(text.strip(_SPACES).lower()):
+        return Typed(duck.cast(nodes.Text(text.strip(_SPACES)), "DOUBLE"), kind, None, nullable=False)
     value = read_as(text, kind, node)
     return as_written(value, text, scope) if kind.oid == NUMERIC.oid else value
 
@@ -268,8 +272,23 @@ def _finite(value: object) -> object:
 
 
 def _read_bool(text: str) -> bool:
-    return {"t": True, "true": True, "yes": True, "on": True, "1": True,
-            "f": False, "false": False, "no": False, "off": False, "0": False}[text.lower()]  # fmt: skip
+    """A word, or the beginning of one."""
+    found = {value for word, value in _TRUTHS.items() if word.startswith(text.lower())} if text else set()
+    if len(found) != 1:
+        raise ValueError("no truth value")
+    return found.pop()
+
+
+_TRUTHS = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+}
 
 
 _READERS: dict[int, Callable[[str], object]] = {

@@ -15,9 +15,12 @@ from dpproxy.values.errors import InvalidText, UndefinedFunction, Unsupported
 from dpproxy.values.pgtypes import TEXT, TEXTS
 
 LONGEST = 100
-_ATOM = r"(?:[^\\\[\](){}*+?|^$.]|\\[-.^$*+?(){}\[\]|/\\]|\\d|\.|\[\^?[A-Za-z0-9_ .,:;@/-]+\])"
+_ATOM = r"(?:[^\\\[\](){}*+?|^$.]|\\[-.^$*+?(){}\[\]|/\\]|\\[ds]|\.|\[\^?[A-Za-z0-9_ .,:;@/-]+\])"
 _REPEATED = r"(?:[*+?]|\{\d{1,2}(?:,\d{0,2})?\})?"
 _ALIKE = re.compile(rf"(?:{_ATOM}{_REPEATED}|\^|\$|\(|\||\){_REPEATED})*", re.ASCII).fullmatch
+_ESCAPED = re.compile(r"\\(.?)", re.DOTALL).findall
+_REPEATED_GROUP = re.compile(r"(?<!\\)\)[*+?{]").search
+"""The first of two engines takes the longest match, the other the first one: with these they may differ."""
 _HINT = "Patterns are made of characters, . [a-z] \\d ( | ) ^ $ and * + ? {2,3}."
 
 
@@ -39,10 +42,15 @@ def replaced(node: exp.RegexpReplace, arguments: list[Typed], scope: Scope) -> T
     if any(a.is_null for a in arguments[1:]):
         return null(TEXT)
     _check(node, pattern)
-    is_plain = isinstance(new.constant, str) and "\\" not in new.constant
-    if "|" in str(pattern.constant) or not is_plain or not set(given) <= {"g", "i"}:
+    text = str(pattern.constant)
+    groups = re.compile(text).groups
+    is_plain = isinstance(new.constant, str) and all(
+        after.isdecimal() and 1 <= int(after) <= groups for after in _ESCAPED(new.constant)
+    )
+    if not is_plain or "|" in text or _REPEATED_GROUP(text) or not set(given) <= {"g", "i"}:
         raise Unsupported(
-            "regexp_replace takes a pattern without |, a constant text without a backslash, and the flags g and i",
+            "regexp_replace takes a pattern without | and repeated groups, a constant text, in which \\1 is the first "
+            "group, and the flags g and i",
             hint="Write regexp_replace(x, '[0-9]+', '', 'g').",
             position=position(node),
         )

@@ -59,8 +59,9 @@ from dpproxy.observe.audit_log import AuditLog
 from dpproxy.observe.records import exact_notice, recorder
 from dpproxy.pgcatalog.calls import asks_the_session
 from dpproxy.pgcatalog.catalogue import Catalogue
+from dpproxy.pgcatalog.own import is_about_catalogue
 from dpproxy.pgcatalog.paging import paged
-from dpproxy.pgcatalog.scopes import engine_settings, own_names, reads_relations
+from dpproxy.pgcatalog.scopes import engine_settings, own_names
 from dpproxy.pgcatalog.view import CatalogueView
 from dpproxy.planner.accept import parse
 from dpproxy.planner.access import Context
@@ -80,10 +81,6 @@ from dpproxy.values.pgtypes import BY_OID
 from dpproxy.values.recent import Recent
 from dpproxy.values.work import cancelled_by
 
-UNKNOWN = frozenset({"0A000", "42883"})
-"""States of refusals that, without a hint, say no more than that a construct or a function is not on a list."""
-WRONG_VALUES = frozenset({"22003", "22012", "22023", "2201E", "2201F"})
-"""States of refusals that PostgreSQL has, too: no second compiler is asked."""
 ANSWERS = 2048
 """Answers held in memory, each for the caller who has paid for it."""
 
@@ -244,18 +241,10 @@ class Engine:
         asked = sql if explain is None else explain.sql
         tree = parse(asked, self._database, bare=False)
         is_own = explain is None and self._catalogue.covers(tree)
-        if is_own and (reads_relations(tree) or not all(map(is_known, types))):
+        if is_own and (is_about_catalogue(tree) or not all(map(is_known, types))):
             return self._of_catalogue(caller, sql, tree, types, settings)
-        bare = parse(asked, self._database) if is_qualified(asked) else tree.copy() if is_own else tree
-        try:
-            return self._planned(caller, sql, bare, types, settings, explain)
-        except Refusal as refusal:
-            if not is_own or refusal.sqlstate in WRONG_VALUES:
-                raise
-            try:
-                return self._of_catalogue(caller, sql, tree, types, settings)
-            except Refusal as other:
-                raise refusal if other.sqlstate in UNKNOWN and other.hint is None else other from None
+        bare = parse(asked, self._database) if is_qualified(asked) else tree
+        return self._planned(caller, sql, bare, types, settings, explain)
 
     def _of_catalogue(
         self, caller: Caller, sql: str, tree: exp.Expr, types: Sequence[int], settings: Settings

@@ -21,12 +21,16 @@ from dpproxy.values.pgtypes import (
     INT4,
     INT8,
     INTEGERS,
+    INTERVAL,
     NUMERIC,
     PLAIN,
+    TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
+    SqlType,
 )
 from dpproxy.wire.plain import plain_values
+from dpproxy.wire.values import decode
 
 _RANGES = {INT2.oid: 2**15, INT4.oid: 2**31, INT8.oid: 2**63}
 _BITS = {INT2.oid: 16, INT4.oid: 32, INT8.oid: 64}
@@ -193,6 +197,8 @@ def _maker(output: Output) -> Callable[[object], object]:
         make = _float
     elif oid == TIMESTAMPTZ.oid:
         make = _aware
+    elif oid in (INTERVAL.oid, TIME.oid):
+        make = _read_as(output.column.type)
     elif oid in PLAIN:
         return lambda value: value
     else:
@@ -203,6 +209,11 @@ def _maker(output: Output) -> Callable[[object], object]:
 def _aware(value: object) -> object:
     """A timestamp without a zone, computed over released values, is in UTC."""
     return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
+
+
+def _read_as(kind: SqlType) -> Callable[[object], object]:
+    """A span or a time of day that was computed over released values comes as a text."""
+    return lambda value: decode(kind, value.encode(), 0) if isinstance(value, str) else value
 
 
 def _integer(limit: int, output: Output) -> Callable[[object], int]:

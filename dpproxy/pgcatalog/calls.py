@@ -267,6 +267,12 @@ _SPECIAL: Mapping[str, tuple[tuple[int, int], Callable[[exp.Anonymous, Catalogue
 }
 
 
+NAMES = frozenset({
+    *_SPECIAL, *_WORDS, *_NUMBERS, *_FLAGS, *functions.OF_CATALOGUE, "pg_backend_pid",
+})  # fmt: skip
+"""Functions that are answered in statements about the catalogue alone."""
+
+
 def _constant(name: str, view: CatalogueView) -> exp.Expr | None:
     if name in _WORDS:
         return text(_WORDS[name](view))

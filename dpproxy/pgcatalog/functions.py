@@ -182,3 +182,10 @@ FUNCTIONS: dict[str, str] = {
     "row_to_json": "to_json",
 }
 """PostgreSQL's name to DuckDB's, for calls that are only renamed."""
+
+OF_CATALOGUE = frozenset({
+    *_MACRO, "any", "all", "some", "array_length", "array_position", "array_append", "array_cat", "array_prepend",
+    "array_remove", "encode", "format", "generate_series", "generate_subscripts", "json_build_object", "json_object",
+    "jsonb_build_object", "row", "row_to_json", "string_to_array", "unnest", "pg_typeof",
+})  # fmt: skip
+"""Those that no other statement may call."""

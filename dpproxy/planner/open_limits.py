@@ -1,6 +1,6 @@
 """How much work a free statement may ask for: it could be asked again and again."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from dpproxy.algebra import nodes
@@ -8,7 +8,7 @@ from dpproxy.analysis import duck
 from dpproxy.analysis.typed import Typed
 from dpproxy.planner.open import Open, OpenColumn
 from dpproxy.values.errors import TooComplex, Unsupported
-from dpproxy.values.pgtypes import PLAIN, TIMESTAMPTZ
+from dpproxy.values.pgtypes import INTERVAL, PLAIN, TIME, TIMESTAMPTZ
 
 LARGEST_ANSWER = 64_000_000
 """Characters of an answer that is held somewhere as a whole, counted before it is computed."""
@@ -49,25 +49,39 @@ def refuse_plain(columns: Iterable[OpenColumn]) -> None:
             )
 
 
-def moments_in_utc(found: Open) -> nodes.Query:
-    """The query of an answer, its moments as the timestamps of UTC that they are read as.
+def carried(found: Open) -> nodes.Query:
+    """The query of an answer, in types that come back from where releases are.
 
-    Errors: ``Unsupported`` for columns of other types that are not carried to where releases are.
+    Moments are timestamps of UTC there, spans and times of day texts.
+
+    Errors: ``Unsupported`` for columns of other types; for spans that decide about the order, which texts would not.
     """
     query = found.query
-    is_select = isinstance(query, nodes.Select)
-    refuse_plain(c for c in found.columns if not (is_select and c.typed.type.oid == TIMESTAMPTZ.oid))
+    kinds = [column.typed.type.oid for column in found.columns]
     if not isinstance(query, nodes.Select):
+        refuse_plain(found.columns)
         return query
-    moments = {i for i, column in enumerate(found.columns) if column.typed.type.oid == TIMESTAMPTZ.oid}
-    shown = [_in_utc(item) if i in moments else item for i, item in enumerate(query.items)]
-    return replace(query, items=tuple(shown))
+    sorts = bool(query.order or query.distinct or query.distinct_on)
+    taken = _CARRIED.keys() - ({INTERVAL.oid} if sorts else set())
+    refuse_plain(column for column, kind in zip(found.columns, kinds, strict=True) if kind not in taken)
+    shown = [
+        _as(item, _CARRIED[kind]) if kind in _CARRIED else item
+        for item, kind in zip(query.items, kinds, strict=False)
+    ]
+    return replace(query, items=(*shown, *query.items[len(shown) :]))
 
 
-def _in_utc(item: nodes.Expr) -> nodes.Expr:
-    moment = item.value if isinstance(item, nodes.Named) else item
+_CARRIED: Mapping[int, Callable[[nodes.Expr], nodes.Expr]] = {
+    TIMESTAMPTZ.oid: lambda moment: duck.call("timezone", nodes.Text("UTC"), moment),
+    INTERVAL.oid: lambda span: duck.cast(span, "VARCHAR"),
+    TIME.oid: lambda time: duck.cast(time, "VARCHAR"),
+}
+
+
+def _as(item: nodes.Expr, carry: Callable[[nodes.Expr], nodes.Expr]) -> nodes.Expr:
+    value = item.value if isinstance(item, nodes.Named) else item
     name = item.name if isinstance(item, nodes.Named | nodes.Column) else ""
-    return duck.named(duck.call("timezone", nodes.Text("UTC"), moment), name)
+    return duck.named(carry(value), name)
 
 
 def streams(query: nodes.Query) -> bool:

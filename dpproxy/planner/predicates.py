@@ -29,7 +29,7 @@ from dpproxy.planner.equalities import hashed
 from dpproxy.planner.from_rows import rows_of
 from dpproxy.planner.grouping import has_aggregates
 from dpproxy.planner.open import Open
-from dpproxy.planner.open_limits import moments_in_utc
+from dpproxy.planner.open_limits import carried
 from dpproxy.planner.open_place import placed
 from dpproxy.planner.open_scan import open_scan
 from dpproxy.planner.owners import all_of
@@ -211,7 +211,7 @@ class _Predicates:
         """A value of public tables: a constant."""
         typed = relation.columns[0].typed
         is_instant = typed.type.oid == TIMESTAMPTZ.oid
-        query = moments_in_utc(relation) if is_instant else relation.query
+        query = carried(relation) if is_instant else relation.query
         sql = f"SELECT * FROM ({duck.text(query)}) LIMIT 2"  # noqa: S608 - our own text
         rows = self._planning.context.facts(sql)
         if len(rows) > 1:

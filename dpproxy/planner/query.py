@@ -38,7 +38,7 @@ from dpproxy.planner.individual import individual, is_individual
 from dpproxy.planner.inside import inside, inside_view
 from dpproxy.planner.materialized import check_masked, is_plain_read
 from dpproxy.planner.open import Open, OpenColumn
-from dpproxy.planner.open_limits import check_answer, moments_in_utc, portion, streams
+from dpproxy.planner.open_limits import carried, check_answer, portion, streams
 from dpproxy.planner.open_place import placed
 from dpproxy.planner.open_select import open_select
 from dpproxy.planner.open_union import arranged
@@ -265,7 +265,7 @@ def _plan(found: Relation, planning: Planning, payer: Payer) -> Plan:
         outputs, answer, label = _columns_of(found, planning), "", f"no rows of {found.table}"
         parts: tuple[Part, ...] = ()
     else:
-        query = moments_in_utc(found)
+        query = carried(found)
         outputs = tuple(_output(c) for c in found.columns)
         answer, label = duck.text(placed(query, planning)), "; ".join(planning.labels)
         parts = tuple(planning.parts)

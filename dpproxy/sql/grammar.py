@@ -1,8 +1,9 @@
-"""PostgreSQL's SQL as the parser reads it, with five repairs.
+"""PostgreSQL's SQL as the parser reads it, with six repairs.
 
 ``$1,$2`` is two parameters and no dollar-quoted string; ``oid[]`` is read as ``_oid``, which is the same type, and
 so is ``regtype[]``; in ``date '2024-01-02'::text`` the date is read first; ``E'..'``, ``U&'..'``, ``N'..'`` and
-``$$..$$`` are texts like others, with the escapes that PostgreSQL knows; and where that is asked for,
+``$$..$$`` are texts like others, with the escapes that PostgreSQL knows; texts of intervals are
+read to their ends; and where that is asked for,
 ``pg_catalog.count(*)`` is ``count(*)``, since the parser knows no function behind a schema.
 
 A ``$`` before a digit never opens a quote in PostgreSQL, but the parser's tokenizer reads ``$1,$`` as one. So each is
@@ -114,6 +115,7 @@ def parse(sql: str, *, bare: bool = False) -> list[exp.Expr]:
     _check_work(words)
     dialect, renamed = _Marked(), _with_array_names(marked)
     read = _with_plain_texts(dialect.tokenize(renamed), sql)
+    read = _with_whole_spans(read)
     found = _with_bracketed_literals(
         _labels_as_names(_without_date_part(_without_schema(read) if bare else read))
     )
@@ -297,6 +299,25 @@ def _with_bracketed_literals(found: list[Token]) -> list[Token]:
             made.insert(len(made) - 1 - (at - start), _beside(TokenType.L_PAREN, "(", found[start]))
             made.append(_beside(TokenType.R_PAREN, ")", token))
     return made
+
+
+_ONE_PAIR: Final = re.compile(r"\s*[+-]?\d+(\.\d+)?\s*[a-z]*\s*", re.IGNORECASE | re.ASCII)
+
+
+def _with_whole_spans(found: list[Token]) -> list[Token]:
+    """The tokens, with no year or no millennium before the texts of intervals that have more than a number and a unit.
+
+    Of a text with one such pair the parser takes the pair alone: ``1 day ago`` would be a day, ``1 day 02:00`` too.
+    """
+    for before, token in pairwise(found):
+        is_span = before.token_type == TokenType.INTERVAL and token.token_type == TokenType.STRING
+        if is_span and not _ONE_PAIR.fullmatch(token.text) and any(map(str.isalpha, token.text)):
+            text = token.text.lstrip(" @")
+            is_iso = text.startswith("P")
+            token.text = (
+                f"P0Y{text[1:]}" if is_iso and "Y" not in text else text if is_iso else f"0 mil {text}"
+            )
+    return found
 
 
 _ZONE: Final = ("time", "zone")

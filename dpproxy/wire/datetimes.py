@@ -14,11 +14,12 @@ from dpproxy.wire.times import fraction, offset_text
 from dpproxy.wire.zones import zone as zone_of
 
 _TEXT: Final = re.compile(
-    r"(?P<day>\d{4}-\d\d-\d\d|\d{8}(?!-))"
-    r"(?:[ T](?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.(?P<fraction>\d{1,12}))?)?|(?!-))"
+    r"(?P<day>\d{4}-\d\d?-\d\d?|\d{8}(?!-))"
+    r"(?:[ T](?P<hour>\d\d?):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.(?P<fraction>\d{1,12}))?)?|(?!-))"
     r" ?(?:(?P<utc>Z|UTC)|(?P<sign>[+-])(?P<zh>\d\d)(?:(?P<zmm>\d\d)|:(?P<zm>\d\d)(?::(?P<zs>\d\d))?)?)?",
     re.ASCII | re.IGNORECASE,
 )
+_EPOCH: Final = "1970-01-01 00:00:00Z"
 _SPACES: Final = " \t\n\v\f\r"
 _DAY: Final = date(2000, 1, 1)
 _MOMENT: Final = datetime(2000, 1, 1, tzinfo=UTC)
@@ -42,7 +43,8 @@ _NUMBERS: Final = {one.number(size): one for one in Endless for size in (4, 8)}
 
 
 def _matched(data: bytes) -> dict[str, str | None]:
-    match = _TEXT.fullmatch(data.decode("ascii").strip(_SPACES))
+    text = data.decode("ascii").strip(_SPACES)
+    match = _TEXT.fullmatch(_EPOCH if text.lower() == "epoch" else text)
     if match is None:
         raise ValueError
     return match.groupdict()
@@ -50,7 +52,9 @@ def _matched(data: bytes) -> dict[str, str | None]:
 
 def _local(parts: dict[str, str | None]) -> datetime:
     """The written date and time, without a zone."""
-    day = date.fromisoformat(parts["day"] or "")
+    written = parts["day"] or ""
+    year, month, of_month = written.split("-") if "-" in written else (written[:4], written[4:6], written[6:])
+    day = date(int(year), int(month), int(of_month))
     hour, minute, second = (int(parts[name] or 0) for name in ("hour", "minute", "second"))
     moment = datetime(day.year, day.month, day.day, hour, minute, second)  # noqa: DTZ001 - a timestamp has no zone
     return moment + fraction(parts["fraction"]) * _TICK

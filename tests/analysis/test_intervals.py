@@ -20,13 +20,13 @@ def read(text: str) -> Interval:
 @pytest.mark.parametrize(
     ("text", "interval"),
     [("'90' day", Interval(days=90)), ("'1 year'", Interval(months=12)), ("'-3' month", Interval(months=-3)), ("'2 weeks'", Interval(days=14)),
-     ("'1 year 2 mons -3 days 4 hours'", Interval(14, -3, 4 * 3_600_000_000)), ("'5 milliseconds'", Interval(microseconds=5000))],
+     ("'1 year 2 mons -3 days 4 hours'", Interval(14, -3, 4 * 3_600_000_000)), ("'1-2'", Interval(14)), ("'2 days 01:00:00.5'", Interval(days=2, microseconds=3_600_500_000)), ("'5 milliseconds'", Interval(microseconds=5000))],
 )  # fmt: skip
 def test_numbers_and_units(text: str, interval: Interval):
     assert read(text) == interval
 
 
-@pytest.mark.parametrize("text", ["'01:00:00'", "'soon'", "'3 fortnights'", "''", "'1-2'"])
+@pytest.mark.parametrize("text", ["'soon'", "'3 fortnights'", "''", "'1 day 2 days'", "'1-13'"])
 def test_other_forms_are_refused(text: str):
     with pytest.raises(InvalidText):
         read(text)

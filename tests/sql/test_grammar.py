@@ -265,3 +265,20 @@ def test_a_comma_stands_between_two_items(sql: str, near: str | None):
 def test_commas_between_names_and_texts(sql: str):
     [tree] = grammar.parse(sql)
     assert len(tree.expressions) >= 3
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("1 day", "1"),
+        ("1 day 02:00", "0 mil 1 day 02:00"),
+        ("1 day ago", "0 mil 1 day ago"),
+        ("@ 1 day", "0 mil 1 day"),
+        ("P5M", "P0Y5M"),
+        ("P1Y2M", "P1Y2M"),
+        ("02:00", "02:00"),
+    ],
+)
+def test_the_text_of_an_interval_is_read_to_its_end(text: str, read: str):
+    (tree,) = grammar.parse(f"SELECT interval '{text}'")
+    assert tree.selects[0].this.name == read
