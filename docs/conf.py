@@ -27,7 +27,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "docs/web",
         "docs/catalogue",
     ),
-    "Administering": ("docs/statements", "docs/budgets", "docs/views", "docs/views-methods"),
+    "Administering": ("docs/epsilon", "docs/statements", "docs/budgets", "docs/views", "docs/views-methods"),
     "Operating": (
         "docs/configuration",
         "docs/sources",

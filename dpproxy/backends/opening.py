@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from dpproxy.backends import schemas
 from dpproxy.backends.prepared import prepared_file
 from dpproxy.backends.pushed import Pushed
 from dpproxy.backends.pushed_local import beside
@@ -57,6 +58,18 @@ def _spark(config: Config, secret: bytes, _progress: Callable[[str], None]) -> O
     except BaseException:
         server.close()
         raise
+
+
+def nothing_to_read(config: Config) -> str:
+    """What to say of a data source in which no table can be read. Raises ``StartupError``."""
+    data = config.data
+    if data.scheme == "postgresql":
+        role, served, found = schemas.in_postgres(data.url or "", config.database)
+        return schemas.nothing_read(served or "", role, found)
+    if data.path is not None and (found := schemas.in_file(data.path)):
+        places = "; ".join(f"schema {one.name} has {schemas.listed(one)}" for one in found)
+        return f"no table can be read: of a DuckDB file those of schema main are, and {places}"
+    return "no table can be read: the data source has none"
 
 
 OPENERS: Mapping[str, Opener] = {"": _files, "postgresql": _postgresql, "sc": _spark}

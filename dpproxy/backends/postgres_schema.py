@@ -12,6 +12,7 @@ import psycopg
 
 from dpproxy.backends.dialect import Kind, Reach, Value, stored
 from dpproxy.backends.postgres_casts import SINGLE
+from dpproxy.sql.quoting import identifier, literal
 from dpproxy.values.pgtypes import (
     BOOL,
     DATE,
@@ -67,6 +68,13 @@ WHERE c.relnamespace = quote_ident($1)::regnamespace AND k.contype IN ('p', 'u',
   AND (c.relkind <> 'r' OR NOT EXISTS (SELECT 1 FROM pg_inherits AS i WHERE i.inhparent = c.oid))
   AND (f.oid IS NULL OR f.relnamespace = c.relnamespace) ORDER BY c.relname, k.contype <> 'p', k.conname
 """
+_ENUMS = """
+SELECT c.relname, a.attname, ARRAY(SELECT e.enumlabel::text FROM pg_enum AS e WHERE e.enumtypid = a.atttypid
+    ORDER BY e.enumsortorder)
+FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid JOIN pg_type AS t ON t.oid = a.atttypid
+WHERE c.relnamespace = quote_ident($1)::regnamespace AND t.typtype = 'e' AND a.attnum > 0 AND NOT a.attisdropped
+ORDER BY c.relname, a.attnum
+"""
 _VIEWS = """
 SELECT c.relname, ARRAY(SELECT a.attname::text FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attnum > 0
     AND NOT a.attisdropped ORDER BY a.attnum)
@@ -111,10 +119,14 @@ def described(connection: psycopg.Connection[Any], schema: str) -> Described:
         name: View("", tuple(columns)) for name, columns in connection.execute(_VIEWS, [schema]).fetchall()
     }
     declared = connection.execute(_CONSTRAINTS, [schema]).fetchall()
+    enums = connection.execute(_ENUMS, [schema]).fetchall()
     return Described(
         Schema(
             {table: tuple(columns) for table, columns in tables.items()},
-            tuple(_constraint(*row) for row in declared if row[0] in tables),
+            (
+                *(_constraint(*row) for row in declared if row[0] in tables),
+                *(_labels(*row) for row in enums if row[0] in tables and row[2]),
+            ),
             {name: view for name, view in views.items() if name not in tables},
             {table: tuple(names) for table, names in left_out.items() if table in tables},
         ),
@@ -143,6 +155,11 @@ def _constraint(
             return Check(table, check or "")
         case _:
             return UniqueKey(table, tuple(columns), primary=kind == "p")
+
+
+def _labels(table: str, column: str, labels: list[str]) -> Check:
+    """That a column of an enum has one of its labels, as if it were declared so."""
+    return Check(table, f"{identifier(column)} IN ({', '.join(map(literal, labels))})")
 
 
 Reading = tuple[SqlType, Value]

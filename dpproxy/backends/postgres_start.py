@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
+from dpproxy.sql.quoting import identifier
 from dpproxy.values.errors import StartupError
 
 OLDEST = 140_000
@@ -77,25 +78,34 @@ def schema_of(url: str, name: str) -> str:
     with psycopg.connect(url, autocommit=True, connect_timeout=LONGEST_CONNECT) as connection:
         row = connection.execute("SELECT current_schema()").fetchone()
     if row is None or row[0] is None:
-        raise StartupError(f"data.{name}.url: the role's search_path names no schema that it may use")
+        raise StartupError(
+            f"data.{name}.url: the role's search_path names no schema that it may use: GRANT USAGE ON SCHEMA ... TO "
+            "it, or ALTER ROLE ... SET search_path = ...;"
+        )
     return str(row[0])
 
 
 def check_role(connection: psycopg.Connection[Any], name: str, schema: str) -> None:
     """The role may read and nothing else: what reads people's rows must not be able to change them."""
+    wanted = f"expected one that may only read: CREATE ROLE dpproxy LOGIN PASSWORD '...'; {grants(schema, 'dpproxy')}"
     row = connection.execute("SELECT rolsuper, rolname FROM pg_roles WHERE rolname = current_user").fetchone()
     if row is None or row[0]:
-        raise StartupError(
-            f"data.{name}.url: the role is a superuser; expected one that may only read: {_GRANT}"
-        )
+        raise StartupError(f"data.{name}.url: the role is a superuser; {wanted}")
     found = connection.execute(_WRITABLE, [schema]).fetchone()
     if found is not None:
-        raise StartupError(
-            f'data.{name}.url: the role may write to table "{found[0]}"; expected one that may only read: {_GRANT}'
-        )
+        raise StartupError(f'data.{name}.url: the role may write to table "{found[0]}"; {wanted}')
 
 
-_GRANT = "CREATE ROLE dpproxy LOGIN PASSWORD '...'; GRANT SELECT ON ALL TABLES IN SCHEMA ... TO dpproxy;"
+def grants(schema: str, role: str) -> str:
+    """The statements that let a role read the tables of a schema.
+
+    >>> grants("sales", "dpproxy")
+    'GRANT USAGE ON SCHEMA sales TO dpproxy; GRANT SELECT ON ALL TABLES IN SCHEMA sales TO dpproxy;'
+    """
+    place, reader = identifier(schema), identifier(role)
+    return f"GRANT USAGE ON SCHEMA {place} TO {reader}; GRANT SELECT ON ALL TABLES IN SCHEMA {place} TO {reader};"
+
+
 _WRITABLE = """
 SELECT c.relname FROM pg_class AS c WHERE c.relnamespace = quote_ident($1)::regnamespace AND c.relkind IN ('r', 'p')
   AND (has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')

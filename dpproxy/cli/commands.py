@@ -4,7 +4,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from dpproxy.terminal.arguments import CONFIG, DATABASE, JSON, Command
+from dpproxy.terminal.arguments import CONFIG, DATABASE, JSON, PASSWORD, Command
 
 
 def exactly(text: str) -> Fraction:
@@ -22,6 +22,41 @@ def port(text: str) -> int:
 
 
 COMMANDS: Final[tuple[Command, ...]] = (
+    Command(
+        "init",
+        "write a configuration, a draft of a policy for all tables, and an administrator, to begin with",
+        "dpproxy init postgresql://dpproxy:secret@localhost:5432/clinic",
+        (
+            (
+                ("source",),
+                {"metavar": "SOURCE", "help": "a directory, a DuckDB file, or a postgresql:// URL"},
+            ),
+            (
+                ("--directory",),
+                {"type": Path, "default": Path(), "metavar": "DIR", "help": "where to write (default: here)"},
+            ),
+            (
+                ("--schema",),
+                {
+                    "metavar": "NAME",
+                    "help": "of PostgreSQL (default: the one of the role, or with most tables)",
+                },
+            ),
+            (
+                ("--admin",),
+                {"metavar": "USER", "default": "root", "help": "the administrator (default: root)"},
+            ),
+            PASSWORD,
+        ),
+        "cli.init:init",
+    ),
+    Command(
+        "preview",
+        "print the errors that answers will have under the configured policy files; nothing is spent or changed",
+        "dpproxy preview --config dpproxy.toml",
+        (CONFIG, DATABASE, JSON),
+        "cli.preview:preview",
+    ),
     Command(
         "serve",
         "answer clients over the PostgreSQL protocol until SIGTERM",
@@ -61,10 +96,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
                 },
             ),
             CONFIG,
-            (
-                ("--password-stdin",),
-                {"action": "store_true", "help": "read the password from the first line of stdin"},
-            ),
+            PASSWORD,
         ),
         "cli.user:add",
     ),

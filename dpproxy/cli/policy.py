@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from dpproxy.config.users import read_users
 from dpproxy.engine.recording import watching
 from dpproxy.planner.views import read_views
 from dpproxy.policy.difference import differences, explanation
+from dpproxy.policy.draft import marks
 from dpproxy.policy.dump import dump as statements_of
 from dpproxy.policy.files import PolicyFileError, apply_file, read_file
 from dpproxy.policy.model import Policy
@@ -65,10 +66,10 @@ def _check_config(config: Config) -> list[str]:
         server_context(config.tls_certificate, config.tls_key)
     watching(config)
     page.require(config)
-    found: list[str] = []
+    found = list(_open_marks(config))
     for name in config.sources:
         source = config.of(name)
-        schema = _schema(source)
+        schema = schema_of(source)
         policy = _applied(Policy(), source.policy_files, schema)
         if lines := unanswerable(policy):
             raise StartupError(lines[0])
@@ -76,7 +77,14 @@ def _check_config(config: Config) -> list[str]:
     return found
 
 
-def _schema(config: Config) -> Schema:
+def _open_marks(config: Config) -> Iterator[str]:
+    files = dict.fromkeys(file for name in config.sources for file in config.of(name).policy_files)
+    for file in files:
+        if count := marks(read_file(file).text):
+            yield f"{file}: {quantity(count, 'place', 'places')} to fill in or to confirm: /* fill in */, /* confirm */"
+
+
+def schema_of(config: Config) -> Schema:
     """The schema of a data source, as a start would read it; temporary files are removed afterwards."""
     from dpproxy.backends.opening import open_source  # noqa: PLC0415 - slow to import
 
@@ -125,7 +133,7 @@ def diff(arguments: Arguments) -> int:
     """``dpproxy policy diff``: compare the policy in force with that after applying policy files."""
     config = load_config(arguments.config).of(arguments.database)
     before = _in_force(config)
-    after = _applied(before, arguments.file or config.policy_files, _schema(config))
+    after = _applied(before, arguments.file or config.policy_files, schema_of(config))
     found = differences(before, after)
     if arguments.json:
         rows = [(d.subject, d.was, d.now, d.effect.value, d.meaning) for d in found]

@@ -14,14 +14,15 @@ from dpproxy.values.errors import StartupError
 def add(arguments: Arguments) -> int:
     """``dpproxy user add``: asks for the password unless it is on stdin."""
     config = load_config(arguments.config)
-    password = _password(arguments.name, from_stdin=arguments.password_stdin)
+    password = password_of(arguments.name, from_stdin=arguments.password_stdin)
     replaced = add_user(config.users, arguments.name, arguments.role, password)
     done = "replaced" if replaced else "added"
     say(f"user {arguments.name} {done} in {config.users}")
     return 0
 
 
-def _password(name: str, *, from_stdin: bool) -> str:
+def password_of(name: str, *, from_stdin: bool) -> str:
+    """The password for a user, typed twice or the first line of stdin. Raises ``StartupError``."""
     if from_stdin:
         return sys.stdin.readline().rstrip("\r\n")
     try:

@@ -30,6 +30,8 @@ class Data:
     prepared_schema: str | None = None
     """In a PostgreSQL database, the schema for prepared tables; None truncates rows in each statement instead."""
     policy_files: tuple[Path, ...] = ()
+    unmatched: str | None = None
+    """What to say of a pattern of policy files that matches none: a mistake once they are to be read."""
     ledger: str | None = field(default=None, repr=False)
     """The URL of the PostgreSQL database with the ledger; None for a SQLite file in the state directory."""
     high_water: Path | None = None
@@ -93,7 +95,7 @@ class Config:
 
     def at_rest(self) -> "Config":
         """For commands that only read: opening the source applies no policy file and builds no view."""
-        data = replace(self.data, policy_files=())
+        data = replace(self.data, policy_files=(), unmatched=None)
         return replace(self, sources={self.database: data}, begins=False)
 
     @property
@@ -114,7 +116,9 @@ class Config:
 
     @property
     def policy_files(self) -> tuple[Path, ...]:
-        """The policy files, applied in order at the start of this data source."""
+        """The policy files, applied in order at the start of this data source. Raises ``ConfigError``."""
+        if self.data.unmatched is not None:
+            raise ConfigError(self.file, self.data.unmatched)
         return self.data.policy_files
 
     def weakening(self) -> "Config":
@@ -214,6 +218,9 @@ def load_config(file: Path, environment: Mapping[str, str] | None = None) -> Con
 
 def check_files(config: Config) -> None:
     """Raise ``ConfigError`` for a file or directory that the configuration names and that does not exist."""
+    for data in config.sources.values():
+        if data.unmatched is not None:
+            raise ConfigError(config.file, data.unmatched)
     named = {f"data.{name}.path": data.path for name, data in config.sources.items() if data.path is not None}
     named |= {"users.file": config.users}
     if config.tls_certificate is not None and config.tls_key is not None:
@@ -364,11 +371,14 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
     def path(dotted: str) -> Path | None:
         return None if values.get(dotted) is None else folder / values[dotted]
 
-    def files(dotted: str) -> tuple[Path, ...]:
+    def files(name: str) -> tuple[tuple[Path, ...], str | None]:
+        own = f"data.{name}.policy"
+        dotted = own if own in given else "policy.files"
         return _expand(file, dotted, values[dotted])
 
     host, port = values["server.listen"]
     names = _sources(given)
+    policies = {name: files(name) for name in names}
     return Config(
         file=file,
         host=host,
@@ -385,9 +395,8 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
                 path=path(f"data.{name}.path"),
                 url=values.get(f"data.{name}.url"),
                 prepared_schema=values.get(f"data.{name}.prepared_schema"),
-                policy_files=files(
-                    f"data.{name}.policy" if f"data.{name}.policy" in given else "policy.files"
-                ),
+                policy_files=policies[name][0],
+                unmatched=policies[name][1],
                 ledger=values.get(f"data.{name}.ledger", values["state.ledger"]),
                 high_water=path(f"data.{name}.high_water") or path("state.high_water"),
             )
@@ -406,12 +415,16 @@ def _build(file: Path, given: dict[str, Any]) -> Config:
     )
 
 
-def _expand(file: Path, dotted: str, patterns: tuple[str, ...]) -> tuple[Path, ...]:
-    """The files of all patterns, each once, in the order of the patterns and then of their names."""
+def _expand(file: Path, dotted: str, patterns: tuple[str, ...]) -> tuple[tuple[Path, ...], str | None]:
+    """The files of all patterns, each once, in the order of the patterns and then of their names.
+
+    With it what to say of the first pattern that matches nothing, None where each matches a file.
+    """
     found: dict[Path, None] = {}
+    unmatched = None
     for pattern in patterns:
         matches = sorted(glob.glob(pattern, root_dir=file.parent, recursive=True))
-        if not matches:
-            raise ConfigError(file, f"{dotted}: expected files, nothing matches {pattern!r}")
+        if not matches and unmatched is None:
+            unmatched = f"{dotted}: expected files, nothing matches {pattern!r}"
         found |= dict.fromkeys(file.parent / match for match in matches)
-    return tuple(found)
+    return tuple(found), unmatched

@@ -44,7 +44,7 @@ from dpproxy.policy.difference import Effect, differences, explanation
 from dpproxy.policy.model import Policy, TablePolicy
 from dpproxy.policy.parser import parse
 from dpproxy.policy.role_statements import RoleChange, is_role_statement, read_role_statement
-from dpproxy.policy.show import Listed, show_grants, show_policy
+from dpproxy.policy.show import Listed, show_grants, show_policy, show_tables
 from dpproxy.policy.statements import (
     Amount,
     Change,
@@ -121,7 +121,7 @@ def _prepared(sql: str, statement: Statement | RoleChange, policy: Policy) -> Pr
         case Show(listing=Listing.VIEWS):
             return Prepared(sql, (), listing.COLUMNS, ViewRead(statement))
         case Show():
-            return Prepared(sql, (), _list(statement, policy, None)[0], PolicyRead(statement))
+            return Prepared(sql, (), _list(statement, policy, None, None)[0], PolicyRead(statement))
         case Suggest():
             is_probe = statement.epsilon is not None
             own = ProbeRun(statement) if is_probe else PolicyRead(statement)
@@ -198,7 +198,7 @@ def read(statement: Show | Suggest, world: ViewContext, ledger: Ledger, log: Aud
         return Answer(
             "SHOW", records.COLUMNS, records.audit_rows(log.last(statement.limit or records.DEFAULT_LIMIT))
         )
-    return Answer("SHOW", *_list(statement, policy, ledger))
+    return Answer("SHOW", *_list(statement, policy, ledger, world.schema))
 
 
 def change(
@@ -365,12 +365,14 @@ def _share(amount: Amount, columns: int) -> int:
     return share
 
 
-def _list(statement: Show, policy: Policy, ledger: Ledger | None) -> Listed:
+def _list(statement: Show, policy: Policy, ledger: Ledger | None, schema: Schema | None) -> Listed:
     match statement.listing:
         case Listing.BUDGETS:
             return spending.ALL, spending.all_rows(policy, ledger)
         case Listing.POLICY:
             return show_policy(policy, statement.table)
+        case Listing.TABLES:
+            return show_tables(policy, schema)
         case Listing.GRANTS:
             return show_grants(policy)
         case Listing.AUDIT:

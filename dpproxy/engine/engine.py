@@ -37,7 +37,7 @@ from dpproxy.analysis.present import mentions
 from dpproxy.analysis.scopes import Parameters
 from dpproxy.backends.asker import asked_by, unpaid
 from dpproxy.backends.facts import Facts
-from dpproxy.backends.opening import open_source
+from dpproxy.backends.opening import nothing_to_read, open_source
 from dpproxy.backends.prepared import PreparedTables
 from dpproxy.backends.secret import load_secret
 from dpproxy.backends.source import Source
@@ -136,6 +136,8 @@ class Engine:
             backend = source.backend
             opened.append(backend.close)
             schema = read_views(backend.schema())
+            if not schema.tables:
+                progress(nothing_to_read(config))
             before = store.current
             after = apply_files(store, config.policy_files, schema, tell=progress, weakened=config.applying)
             for notice in overspent(before, after, ledger):

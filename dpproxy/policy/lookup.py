@@ -11,6 +11,7 @@ from dpproxy.values.errors import UndefinedColumn, UndefinedTable
 from dpproxy.values.pgtypes import Column, Schema
 
 _IS_VIEW = "It is a view: declare the tables it reads, and GRANT SELECT ON it."
+_LISTED = "SHOW PRIVACY TABLES; lists those there are."
 
 
 def table_policy(policy: Policy, table: Name, schema: Schema | None) -> TablePolicy:
@@ -23,7 +24,7 @@ def table_policy(policy: Policy, table: Name, schema: Schema | None) -> TablePol
         is_view = table.text in schema.views
         raise UndefinedTable(
             f'table "{table.text}" does not exist',
-            hint=_IS_VIEW if is_view else _other_case(table.text, schema.tables),
+            hint=_IS_VIEW if is_view else _other_case(table.text, schema.tables) or _LISTED,
             position=table.position,
         )
     return policy.tables.get(table.text, TablePolicy(table.text))

@@ -4,15 +4,19 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from dpproxy.policy.dump import declarations
-from dpproxy.policy.model import Policy
+from dpproxy.policy.model import Exposure, Policy, TablePolicy
 from dpproxy.sql.cursor import Name
 from dpproxy.values.errors import UndefinedTable
-from dpproxy.values.pgtypes import TEXT, Column
+from dpproxy.values.pgtypes import INT4, TEXT, Column, Schema
 
 Listed = tuple[tuple[Column, ...], list[tuple[object, ...]]]
 
 _POLICY = tuple(Column(name, TEXT) for name in ("table", "column", "declaration"))
 _GRANTS = tuple(Column(name, TEXT) for name in ("table", "role", "privilege", "budget"))
+_TABLES = tuple(
+    Column(name, INT4 if name == "columns" else TEXT)
+    for name in ("table", "exposure", "key", "columns", "undeclared", "not_served")
+)
 _DIGITS = Context(prec=40, rounding=ROUND_CEILING)
 """Every declared loss fits without rounding; anything else is rounded up."""
 
@@ -31,6 +35,28 @@ def show_policy(policy: Policy, table: Name | None = None) -> Listed:
     return _POLICY, [
         (name, column, text) for name in names for column, text in declarations(policy.tables[name])
     ]
+
+
+def show_tables(policy: Policy, schema: Schema | None) -> Listed:
+    """One row for each table of the data source, declared or not; columns that are not served have no domain ever."""
+    return _TABLES, [_table(policy, schema, name) for name in sorted(schema.tables)] if schema else []
+
+
+def _table(policy: Policy, schema: Schema, name: str) -> tuple[object, ...]:
+    declared = policy.tables.get(name, TablePolicy(name))
+    known = {*declared.columns, *(column for one in declared.composites for column in one.columns)}
+    undeclared = [column.name for column in schema.tables[name] if column.name not in known]
+    key = next(
+        (text for column, text in declarations(declared) if column is None and text.startswith("KEY")), None
+    )
+    return (
+        name,
+        declared.exposure.value.lower(),
+        key,
+        len(schema.tables[name]),
+        None if declared.exposure is Exposure.PUBLIC else ", ".join(undeclared) or None,
+        ", ".join(schema.left_out.get(name, ())) or None,
+    )
 
 
 def show_grants(policy: Policy) -> Listed:

@@ -325,6 +325,7 @@ class Listing(Enum):
     GRANTS = "GRANTS"
     AUDIT = "AUDIT"
     VIEWS = "VIEWS"
+    TABLES = "TABLES"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dpproxy.policy import guidance
 from dpproxy.policy.dump import alter_table, target_of
 from dpproxy.policy.model import Exposure, Policy
 from dpproxy.policy.names import is_named_after, is_person
@@ -69,9 +70,13 @@ def _of_rows(table: str, text: str, reason: str, others: str | None) -> Proposal
 
 
 def _others(policy: Policy, schema: Schema, table: str) -> str | None:
-    """Another table that is about people: a protected one, or one with their name; None where there is none."""
+    """Another table that is about people: a protected one, or one with their name or their keys; else None."""
     found = [name for name, one in policy.tables.items() if one.exposure is Exposure.PROTECTED]
-    named = [name for name in schema.tables if is_person(name) and not _is_declared(policy, name)]
+    named = [
+        name
+        for name in schema.tables
+        if (is_person(name) or _people(schema, name)) and not _is_declared(policy, name)
+    ]
     return next((name for name in [*sorted(found), *sorted(named)] if name != table), None)
 
 
@@ -101,9 +106,9 @@ def ceiling_proposals(policy: Policy, table: str) -> Iterator[Proposal]:
     if declared is None or declared.unit is None or declared.unit.references or declared.ceiling:
         return
     yield Proposal(
-        alter_table(table, None, f"CEILING EPSILON 1{FILL_IN};"),
+        alter_table(table, None, f"CEILING EPSILON {guidance.CEILING}{FILL_IN};"),
         "without a ceiling nothing is answered; what all statements together may learn about one unit is a person's "
-        "choice: fill it in",
+        "choice (docs/epsilon.md): fill it in",
     )
 
 

@@ -20,6 +20,10 @@ DATABASE: Option = (
     {"metavar": "NAME", "help": "the data source, where the configuration has several"},
 )
 JSON: Option = (("--json",), {"action": "store_true", "help": "print one JSON document"})
+PASSWORD: Option = (
+    ("--password-stdin",),
+    {"action": "store_true", "help": "read the password from the first line of stdin"},
+)
 
 _PACKAGE = Path(__file__).parents[1]
 DOCUMENTATION = _PACKAGE if (_PACKAGE / "docs").is_dir() else _PACKAGE.parent

@@ -245,10 +245,6 @@ def test_the_environment_wins_over_the_file(write: Writer):
         ("[data.main2]\npth = 1", "2:1: data.main2.pth: unknown key; did you mean data.main2.path?"),
         ('[data."a b"]\npath = "x"', "data.a b.path: unknown key; did you mean data.main.path?"),
         ("[policy]\nfiles = 3", "2:1: policy.files: expected a list of paths"),
-        (
-            '[policy]\nfiles = ["nothing/*.sql"]',
-            "policy.files: expected files, nothing matches 'nothing/*.sql'",
-        ),
         ('[limits]\nmemory = "lots"', '2:1: limits.memory: expected a size such as "4GB"'),
         ('[data.other]\npath = "adult.duckdb"', "data.main.path: expected another than that of data.other"),
         ('[data.MAIN]\npath = "x"', "data: expected names that differ by more than case"),
@@ -317,3 +313,14 @@ def test_a_page_for_other_machines_has_a_certificate_and_a_name(write: Writer):
     assert "web.url: expected, such as" in refused(write(text))
     config = load_config(write(text + 'url = "https://ask.example.org"\n'), {})
     assert (config.page, config.page_url) == (("0.0.0.0", 443), "https://ask.example.org")
+
+
+def test_a_policy_file_that_is_not_there_yet_is_a_mistake_once_it_is_read(write: Writer, tmp_path: Path):
+    config = load_config(write(f'{LEAST}[policy]\nfiles = ["nothing/*.sql"]\n'), {})
+    assert config.users == tmp_path / "users.toml"
+    told = r"policy\.files: expected files, nothing matches 'nothing/\*\.sql'"
+    with pytest.raises(ConfigError, match=told):
+        check_files(config)
+    with pytest.raises(ConfigError, match=told):
+        _ = config.policy_files
+    assert config.at_rest().policy_files == ()

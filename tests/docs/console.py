@@ -108,6 +108,7 @@ class Shell:
             "PAGER": "cat",
             "LC_ALL": "C.UTF-8",
             "COLUMNS": "100",
+            "DPPROXY_SERVER_LISTEN": f"127.0.0.1:{self.port}",  # of configurations that a command writes
         }
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("DPPROXY_", "PG"))}

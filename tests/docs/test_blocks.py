@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import duckdb
+import psycopg
 import pytest
 
 import udfs
@@ -70,7 +71,9 @@ class Page:
             self._shell = self._stack.enter_context(shell(folder, port))
             if POSTGRES in self._text:
                 server = self._stack.enter_context(running())
-                url = server.url(server.database(name="clinic"))
+                with psycopg.connect(server.url(), autocommit=True) as connection:
+                    connection.execute("CREATE DATABASE clinic")
+                url = server.url("clinic")
                 self._shell.known[POSTGRES] = f"@{url.partition('@')[2]}"
         return self._shell
 

@@ -1,14 +1,16 @@
 """What is listed of the policy."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from dpproxy.policy.model import Policy
-from dpproxy.policy.show import number, show_grants, show_policy
+from dpproxy.policy.model import Exposure, Policy, TablePolicy
+from dpproxy.policy.show import number, show_grants, show_policy, show_tables
 from dpproxy.sql.cursor import Name
 from dpproxy.values.errors import UndefinedTable
+from dpproxy.values.pgtypes import INT8, TEXT, Column, Schema
 
 Apply = Callable[..., Policy]
 
@@ -58,4 +60,21 @@ def test_grants(applied: Apply):
         ("regions", "r", "SELECT", None),
         ("visits", "r", "SELECT", "b"),
         ("visits", "dpo", "EXACT SELECT", None),
+    ]
+
+
+def test_every_table_is_listed_declared_or_not(applied: Apply):
+    columns = (Column("patient_id", INT8), Column("sex", TEXT))
+    schema = Schema(
+        {"patients": columns, "visits": columns, "wards": columns}, left_out={"visits": ("tags",)}
+    )
+    policy = applied(
+        "ALTER TABLE patients SET PRIVACY KEY (patient_id)",
+        "ALTER TABLE patients ALTER COLUMN sex SET PRIVACY HIDDEN",
+    )
+    policy = replace(policy, tables={**policy.tables, "wards": TablePolicy("wards", Exposure.PUBLIC)})
+    assert show_tables(policy, schema)[1] == [
+        ("patients", "protected", "KEY (patient_id) MAX ROWS 1", 2, "patient_id", None),
+        ("visits", "hidden", None, 2, "patient_id, sex", "tags"),
+        ("wards", "public", None, 2, None, None),
     ]

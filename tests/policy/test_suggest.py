@@ -77,7 +77,7 @@ def run(schema: Schema, *statements: str, to: Policy | None = None) -> Policy:
 def test_a_table_of_people(declared: Schema):
     assert proposed(Policy(), declared, "patients") == [
         "ALTER TABLE patients SET PRIVACY KEY (patient_id);",
-        "ALTER TABLE patients SET PRIVACY CEILING EPSILON 1 /* fill in */;",
+        "ALTER TABLE patients SET PRIVACY CEILING EPSILON 4 /* fill in */;",
         "ALTER TABLE patients ALTER COLUMN patient_id SET PRIVACY CLASS IDENTIFIER;",
         "ALTER TABLE patients ALTER COLUMN name SET PRIVACY CLASS IDENTIFIER;",
         "ALTER TABLE patients ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN 0 AND 110;",

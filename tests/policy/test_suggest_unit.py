@@ -124,7 +124,7 @@ def test_what_a_person_fills_in_is_said():
 
 
 def test_a_ceiling_is_proposed_where_the_unit_is():
-    ceiling = "ALTER TABLE customer SET PRIVACY CEILING EPSILON 1 /* fill in */;"
+    ceiling = "ALTER TABLE customer SET PRIVACY CEILING EPSILON 4 /* fill in */;"
     owner = declared("customer SET PRIVACY KEY (id)")
     assert [one.statement for one in ceiling_proposals(owner, "customer")] == [ceiling]
     for policy, table in (
